@@ -6,7 +6,7 @@ RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
 TESTS  := $(VENV)/.installed-for-tests
 
-.PHONY: demo test measure-tests test-slow fuzz arm64 lint types docs pictures bench clean
+.PHONY: demo test measure-tests test-slow fuzz arm64 lint types docs wheel pictures bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -54,6 +54,10 @@ types: $(TESTS)
 
 docs: $(TESTS)
 	$(RUN) -m mkdocs build --strict --quiet
+
+# dist/ holds it; checked in an environment where nothing else is
+wheel: $(STAMP)
+	$(RUN) tools/check_wheel.py
 
 # the pages of the studies with their pictures, some minutes; docs/ holds the result
 pictures: $(TESTS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from . import chain, derivatives, inverse_kinematics, long_tables, loops, others, parts, regressors, simulation
+from . import chain, derivatives, inverse_kinematics, long_tables, loops, others, parts, regressors, simulation, worlds
 from .asked import made_for
 
 
@@ -19,6 +19,7 @@ def main() -> None:
             "chain",
             "loops",
             "simulation",
+            "worlds",
             "inverse_kinematics",
             "regressors",
             "long_tables",
@@ -34,6 +35,7 @@ def main() -> None:
         "chain": chain.chain,
         "loops": loops.loops,
         "simulation": simulation.simulation,
+        "worlds": worlds.worlds,
         "inverse_kinematics": inverse_kinematics.inverse_kinematics,
         "regressors": regressors.regressors,
         "long_tables": long_tables.long_tables,

@@ -161,7 +161,7 @@ def save(draw: Any, name: str, kind: str) -> Path:
     import matplotlib
     from matplotlib.figure import Figure
 
-    from kinetree.gallery.plots import RC
+    from kinetree.io.plot_style import RC
 
     file = PICTURES / f"{name}-{kind}.png"
     for dpi in (90, 75, 60, 45):

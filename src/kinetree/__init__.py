@@ -94,7 +94,8 @@ if TYPE_CHECKING:
     from .simulation.simulate import Simulator, simulate, simulate_prescribed
     from .simulation.worlds import sensors
     from .simulation.worlds.draws import LogUniform, Normal, Uniform
-    from .simulation.worlds.world import RandomPushes, World
+    from .simulation.worlds.random_pushes import RandomPushes
+    from .simulation.worlds.world import World
     from .sweeps.run import sweep
     from .view import view
 
@@ -189,6 +190,7 @@ __all__ = [
     "from_dh",
     "gallery",
     "ground",
+    "gym",
     "identification",
     "identify",
     "impact",
@@ -220,7 +222,7 @@ _LATER = {
     "Normal": ".simulation.worlds.draws:Normal",
     "LogUniform": ".simulation.worlds.draws:LogUniform",
     "Uniform": ".simulation.worlds.draws:Uniform",
-    "RandomPushes": ".simulation.worlds.world:RandomPushes",
+    "RandomPushes": ".simulation.worlds.random_pushes:RandomPushes",
     "World": ".simulation.worlds.world:World",
     "Baumgarte": ".simulation.constrained.drift:Baumgarte",
     "DrivenRobot": ".simulation.constrained.driven_robot:DrivenRobot",
@@ -240,6 +242,7 @@ _LATER = {
     "exciting_motion": ".identification.excitation:exciting_motion",
     "forces": ".forces",
     "gallery": ".gallery",
+    "gym": ".gym",
     "ground": ".contact.ground",
     "identification": ".identification",
     "identify": ".identification.identify:identify",

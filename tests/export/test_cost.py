@@ -77,7 +77,7 @@ def test_mechanisms_are_not_counted_by_what_they_refuse():
     mechanism = kt.gallery.load("four-bar")
     listed = {c.name for c in all_costs(mechanism)}
     assert {"inverse_dynamics", "forward_dynamics", "mass_matrix"} <= listed
-    for name in ("joint_momentum_regressor", "forward_dynamics_derivatives"):
+    for name in ("regressor", "forward_dynamics_derivatives"):
         assert name not in listed
         with pytest.raises(kt.UnsupportedError, match=r"four-bar\.tree"):
             mechanism.cost(name)

@@ -376,6 +376,31 @@ def test_dynamics_with_loops_closed(backend, name):
     assert_close(found, expected, 1e-10)
 
 
+def test_equations_of_a_mechanism_have_multipliers():
+    """By actuator and loop forces that are found on numbers; redundant constraints are left out."""
+    robot = four_bar()
+    q = robot.assembled()
+    v = robot.velocities(q, [1.3])
+    a = robot.accelerations(q, v, [0.7])
+    judge = robot.constraint_forces(q, v, a)
+    equations = robot.equations(simplify=False)
+    assert equations.constraint_names == ("cut: force along x", "cut: force along y")
+    pulls = [judge.multipliers[judge.names.index(name)] for name in equations.constraint_names]
+    symbols = [*equations.q, *equations.v, *equations.a, *equations.multipliers]
+    parts = [equations.tau, equations.constraints, equations.jacobian * sp.Matrix(equations.a) + equations.drift]
+    numbers = sp.lambdify(symbols, parts)(*q, *v, *a, *pulls)
+    assert_close(numbers[0].ravel(), judge.tau, 1e-12)
+    assert_close(np.concatenate(numbers[1:]).ravel(), np.zeros(4), 1e-14, scale=1.0)
+    page = equations.latex()
+    assert r"= \tau + K(q)^T \lambda" in page
+    assert r"K_{2,3} &= \frac{72}{625}" in page
+    assert repr(equations) == "<ConstrainedEquations of 'four-bar': 3 degrees of freedom, 2 constraints>"
+    own = robot.equations(symbols={"multipliers": sp.symbols("f_x f_y")})
+    assert own.multipliers == sp.symbols("f_x f_y")
+    with pytest.raises(kt.OptionError, match="2 symbols are needed for multipliers, got 1"):
+        robot.equations(symbols={"multipliers": sp.symbols("f,")})
+
+
 @pytest.mark.parametrize("backend", symbolic.BACKENDS)
 def test_loop_forces_are_not_left_out_in_silence(backend):
     robot = four_bar()
@@ -386,8 +411,6 @@ def test_loop_forces_are_not_left_out_in_silence(backend):
     moved = symbolic.with_parameters(robot, joints={"crank_joint": {"position": (0.1, 0, 0)}})
     with pytest.raises(kt.UnsupportedError, match="decide where the loops"):
         symbolic.function(moved, "forward_dynamics", backend)
-    with pytest.raises(kt.UnsupportedError, match="equations of robot 'four-bar'"):
-        robot.equations()
     symbolic.function(robot.tree, "gravity_force", backend)
 
 

@@ -330,8 +330,6 @@ def test_redundant_actuators_share_by_weight():
 
 def test_what_a_mechanism_does_not_have_is_refused():
     robot = four_bar()
-    with pytest.raises(kt.UnsupportedError, match=r"tree\.joint_momentum_regressor"):
-        robot.joint_momentum_regressor(robot.assembled(), np.zeros(3))
     with pytest.raises(kt.UnknownNameError, match="elimination"):
         robot.forward_dynamics(robot.assembled(), np.zeros(3), np.zeros(3), method="eliminate")
     with pytest.raises(kt.OptionError, match="negative"):

@@ -60,6 +60,52 @@ def test_some_motions_given_and_some_forces():
     np.testing.assert_allclose(a[spread.joint("limb1_joint").v_slice], [1, 2, 3], atol=1e-11)
 
 
+def test_hybrid_dynamics_where_it_is_wanted():
+    robot = five_bar().with_backend("compiled")
+    q = robot.close(START, fixed=["a1_joint", "b1_joint"])
+    v = robot.velocities(q, [[0.3, -0.5], [1.0, 2.0]])
+    expected = robot.hybrid_dynamics(q, v, a={"a1_joint": 1.0})
+    room = np.full((2, 2, robot.nv), np.nan)
+    found = robot.hybrid_dynamics(q, v, a={"a1_joint": 1.0}, out=room, threads=2)
+    assert all(np.shares_memory(x, room) for x in found)
+    np.testing.assert_array_equal(room, np.stack(expected, axis=-2))
+    with pytest.raises(kt.ShapeError, match=r"out must have shape \(2, 2, 4\)"):
+        robot.hybrid_dynamics(q, v, a={"a1_joint": 1.0}, out=np.zeros((2, 4)))
+    tree = robot.tree
+    room = np.zeros((2, 2, robot.nv))
+    expected = tree.hybrid_dynamics(q, v, a={"a1_joint": 1.0})
+    tree.hybrid_dynamics(q, v, a={"a1_joint": 1.0}, out=room, threads=2)
+    np.testing.assert_array_equal(room, np.stack(expected, axis=-2))
+
+
+def test_modules_of_the_spanning_tree_carry_the_forces_of_loops():
+    """Their joint forces are the actuators', their accelerations those of forward dynamics: by other recursions."""
+    robot = leg(kt.Planar("y"))
+    q, v, a = leg_motion(robot)
+    tau = robot.inverse_dynamics(q, v, a)
+    found = robot.module_quantities(q, v, a=a)
+    names = [robot.model.bodies.index(robot.body(n)) for m in found for n in m.links]
+    order = [k for i in names for k in range(*robot.model.joints[i].v_slice.indices(robot.nv))]
+    np.testing.assert_allclose(np.concatenate([m.tau for m in found]), tau[order], atol=1e-11)
+    moved = robot.module_quantities(q, v, tau=tau)
+    np.testing.assert_allclose(np.concatenate([m.a for m in moved]), a[order], atol=1e-9)
+    bound = kt.Builder("wheels").body("left", "base", kt.Revolute("z"), mass=1, inertia=(1, 1, 1))
+    bound.body("right", "base", kt.Revolute("z"), mass=1, inertia=(1, 1, 1)).gear(
+        "mesh", "left_joint", "right_joint", [2, 1]
+    )
+    with pytest.raises(kt.UnsupportedError, match="coupling 'mesh'"):
+        bound.build().module_quantities([0, 0], [0, 0], tau=[1, 0])
+
+
+def test_momenta_are_linear_in_the_parameters():
+    robot = leg(kt.Planar("y"))
+    q, v, _ = leg_motion(robot)
+    columns = robot.joint_momentum_regressor(q, v)
+    np.testing.assert_allclose(columns @ robot.parameters().values, robot.mass_matrix(q) @ v, atol=1e-12)
+    reduced = robot.basis(q).T @ columns @ robot.parameters().values
+    np.testing.assert_allclose(reduced, robot.reduced_momentum(q, v), atol=1e-12)
+
+
 def test_motions_that_cannot_be_given():
     robot = five_bar()
     q = robot.close(START[0], fixed=["a1_joint", "b1_joint"])

@@ -26,6 +26,7 @@ from .module_recursion import (
     inverse_steps,
     move_modules,
 )
+from .newton_euler import Wrenches
 
 Array = np.ndarray
 
@@ -70,11 +71,13 @@ class ModuleQuantities:
     a: Array
 
 
-def inverse(model: Model, parts: Modules, q: Array, v: Array, a: Array) -> list[ModuleQuantities]:
-    """Return what inverse dynamics finds for each module."""
+def inverse(
+    model: Model, parts: Modules, q: Array, v: Array, a: Array, loads: Wrenches | None = None
+) -> list[ModuleQuantities]:
+    """Return what inverse dynamics finds for each module, with loads on bodies or without."""
     x, y, z = split(q), split(v), split(a)
     moving = move_modules(model, parts, x, y, z, model.gravity)
-    steps = _holding_springs(model, parts, x, inverse_steps(model, parts, moving, z))
+    steps = _holding_springs(model, parts, x, inverse_steps(model, parts, moving, z, loads))
     own = [a[_freedoms(model, chain)] for chain in parts.bodies]
     return [_shown(parts.names[i], i, step, None, own[i]) for i, step in enumerate(steps)]
 
@@ -94,11 +97,13 @@ def _holding_springs(model: Model, parts: Modules, q: Any, steps: Sequence[Inver
     ]
 
 
-def forward(model: Model, parts: Modules, q: Array, v: Array, tau: Array) -> list[ModuleQuantities]:
+def forward(
+    model: Model, parts: Modules, q: Array, v: Array, tau: Array, loads: Wrenches | None = None
+) -> list[ModuleQuantities]:
     """Return what forward dynamics finds for each module; wrenches and forces are those without accelerations."""
     x, y = split(q), split(v)
     moving = move_modules(model, parts, x, y, None, model.gravity)
-    unmoved = _holding_springs(model, parts, x, inverse_steps(model, parts, moving, None))
+    unmoved = _holding_springs(model, parts, x, inverse_steps(model, parts, moving, None, loads))
     steps = forward_steps(model, parts, moving, forces_left(model, parts, split(tau), unmoved))
     own = accelerations(model, parts, moving, steps)
     return [_shown(parts.names[i], i, *three) for i, three in enumerate(zip(unmoved, steps, own, strict=True))]

@@ -529,7 +529,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "joint_momentum_regressor", _QV, regressor.joint_momentum_regressor, _per_v_and_parameter,
             "The matrix that maps the parameters to the momenta of the joints, M v.",
-            (PARAMETERS,), tree_only=True, direct=True,
+            (PARAMETERS,), direct=True,
         ),
         Algorithm(
             "momentum_regressor", _QV, regressor.momentum_regressor, _per_parameter(6),
@@ -648,6 +648,12 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
             lambda t, o: (4 * _freedoms(t, o) * t.nv + 4,),
             "How accelerations change with independent freedoms, their rates and all joint forces.",
             (PIVOTS, FRICTION), loads=True, needs_inertia=True, is_method=False, direct=True,
+        ),
+        Algorithm(
+            "closed_force_slopes", (*_QVA, "tau"), closed_algorithms.force_slopes,
+            lambda t, o: (3 * _freedoms(t, o) * (_freedoms(t, o) + t.nv) + 4,),
+            "How the equations of motion change with independent freedoms, their rates and accelerations.",
+            (PIVOTS, FRICTION), loads=True, is_method=False,
         ),
         Algorithm(
             "basis_slopes", _Q, closed_algorithms.basis_slopes, lambda t, o: (_freedoms(t, o), t.nv, _freedoms(t, o)),

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 from ..errors import KinetreeError, OutputError
 from ..version import VERSION
-from . import bench, codegen, cost, dynamics, identify, import_redysim, info, listing, new, run, simulate, view
+from . import bench, codegen, cost, doctor, dynamics, identify, import_redysim, info, listing, new, run, simulate, view
 from .error_wording import as_options, worded
 from .shared import ERROR, complain, flush_answer, prepare_streams, warnings_as_lines
 
@@ -64,6 +64,7 @@ app = typer.Typer(
 )  # fmt: skip
 
 GALLERY, LOOK, COMPUTE, EXPORT = "Gallery and studies", "Look", "Compute", "Count and write"
+HERE = "On this machine"
 
 
 def _show_version(wanted: bool) -> None:
@@ -91,7 +92,8 @@ for panel, name, command in (
     (COMPUTE, "forward", dynamics.forward),
     (COMPUTE, "simulate", simulate.simulate),
     (COMPUTE, "identify", identify.identify),
-    (COMPUTE, "bench", bench.bench),
+    (HERE, "bench", bench.bench),
+    (HERE, "doctor", doctor.doctor),
     (EXPORT, "cost", cost.cost),
     (EXPORT, "codegen", codegen.codegen),
 ):

@@ -235,7 +235,8 @@ def _refuse_idle(controller: str, **options: Any) -> None:
     for name in idle:
         if options[name] not in (None, 0.0):
             needed = "--controller pid" if name == "ki" else "a controller with a goal, such as --controller pd"
-            raise OptionError(f"--{name} needs {needed}; it is {controller!r}")
+            advice = " (--time says how many seconds are simulated)" if name == "duration" else ""
+            raise OptionError(f"--{name} needs {needed}; it is {controller!r}{advice}")
 
 
 def _refuse_without(needed: str, given: bool, **options: Any) -> None:

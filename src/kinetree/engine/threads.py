@@ -341,7 +341,7 @@ class ThreadPool:
             self._set("asked", max(self._get("asked"), workers))
         return workers
 
-    def run(self, job: bytes, run: int, workers: int, lanes: int) -> int:
+    def run(self, job: bytes | ctypes.Array, run: int, workers: int, lanes: int) -> int:
         """Compute a job with so many workers at most, as :func:`pool_module` says; return whether it is in doubt."""
         return int(_RUN_SHARED(self._get("run_shared"))(self.address, job, run, workers, lanes))
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..io.plot_style import COLOURS, line
 from ..model.attachments import attachments
 from ..model.tree import BASE
 from ..robot.robot import Robot
-from .plots import COLOURS, WIDTH, line
+from .plots import WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,4 @@
-"""How the gallery's pictures look: one width, one set of colours, units on every axis."""
+"""What the gallery draws: curves in panels or two by two, bars; in one width, units on every axis."""
 
 from __future__ import annotations
 
@@ -9,50 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..io.plot_style import COLOURS, legend_beside, line
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WIDTH = 5.8
 """Of every picture, in inches: still legible at the 3.5 inches of a printed column."""
-
-COLOURS = ("#1f5fa8", "#d1495b", "#2a9d6f", "#e9a23b", "#7b4ea3", "#4aa8c0", "#8a5a44", "#5c6670")
-"""Told apart by people who confuse red and green, and on paper without colour."""
-
-DASHES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
-"""Once the colours are used up, the dashes change."""
-
-RC: Any = {
-    "font.family": "DejaVu Sans",
-    "font.size": 10.0,
-    "axes.titlesize": 10.5,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.labelsize": 10.0,
-    "axes.edgecolor": "#5c6670",
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.xmargin": 0.02,
-    "axes.formatter.limits": (-3, 4),
-    "grid.color": "#dfe3e8",
-    "grid.linewidth": 0.7,
-    "lines.linewidth": 1.7,
-    "lines.solid_capstyle": "round",
-    "xtick.labelsize": 9.0,
-    "ytick.labelsize": 9.0,
-    "xtick.color": "#3c444c",
-    "ytick.color": "#3c444c",
-    "legend.fontsize": 8.5,
-    "legend.frameon": False,
-    "legend.handlelength": 1.9,
-    "figure.facecolor": "white",
-    "savefig.dpi": 200,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "kinetree",
-}
 
 
 class Curve(NamedTuple):
@@ -141,11 +105,6 @@ def _place(curves: Sequence[Curve], curve: Curve) -> int:
     return next(k for k, other in enumerate(curves) if other is curve)
 
 
-def line(k: int) -> dict[str, Any]:
-    """Return colour and dashes of the k-th line."""
-    return {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k // len(COLOURS) % len(DASHES)]}
-
-
 def rows(figure: Figure, count: int, share_x: bool = False, height: float = 2.1) -> list[Axes]:
     """Make axes below one another, in the common width."""
     figure.set_size_inches(WIDTH, height * count + 0.55)
@@ -186,7 +145,7 @@ def legends(figure: Figure, axes: Sequence[Axes]) -> None:
         return
     for axis, count in zip(axes, counts, strict=True):
         if count > 1:
-            axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), ncols=1 + (count - 1) // 12)
+            legend_beside(axis)
 
 
 @dataclass(frozen=True)

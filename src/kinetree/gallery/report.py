@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from ..errors import KinetreeWarning, Message, OutputError, Setting, callers_level, printable
 from ..io.atomic_files import folder_beside
 from ..io.plain_json import json_text
+from ..io.plot_style import RC
 from ..io.tables.formats import pyarrow
 from ..io.tables.writing import csv_text, write_parquet
 from ..version import VERSION
-from .plots import RC
 from .sources import cited
 
 if TYPE_CHECKING:

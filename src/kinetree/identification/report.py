@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import OutputError, UnknownNameError
 from ..io.atomic_files import beside
+from ..io.plot_style import COLOURS, RC, legend_beside, line
 from .equations import MeasuredEquations
 from .residuals import Whiteness, relative_errors, whiteness
 
@@ -215,13 +216,15 @@ def _html(found: Identified, parts: Any, pictures: dict[str, bytes]) -> str:
 def _pictures(found: Identified, seen: MeasuredEquations | None) -> dict[str, bytes]:
     """Draw forces and residuals; nothing where matplotlib is not installed."""
     try:
+        import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
         return {}
-    made = {"training": _forces(Figure, found.equations, "training data")}
-    if seen is not None:
-        made["held_out"] = _forces(Figure, seen, "held-out data")
-    made["residuals"] = _correlations(Figure, whiteness(found.equations), found.row_names)
+    with matplotlib.rc_context(RC):
+        made = {"training": _forces(Figure, found.equations, "training data")}
+        if seen is not None:
+            made["held_out"] = _forces(Figure, seen, "held-out data")
+        made["residuals"] = _correlations(Figure, whiteness(found.equations), found.row_names)
     return made
 
 
@@ -230,13 +233,13 @@ def _forces(figure: Any, seen: MeasuredEquations, title: str) -> bytes:
     drawing = figure(figsize=(10, 1.7 * count), layout="constrained")
     axes = drawing.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
     for k, (axis, name) in enumerate(zip(axes, seen.rows, strict=True)):
-        axis.plot(seen.t, seen.tau[:, k], color="0.6", linewidth=2.5, label="measured")
-        axis.plot(seen.t, seen.y[:, k, 0], color="C0", linewidth=1.0, label="predicted")
-        axis.plot(seen.t, seen.tau[:, k] - seen.y[:, k, 0], color="C3", linewidth=0.8, label="difference")
-        axis.set_ylabel(name, fontsize=8)
-    axes[0].set_title(title)
-    axes[0].legend(loc="upper right", ncols=3, fontsize=8)
-    axes[-1].set_xlabel("time in s")
+        axis.plot(seen.t, seen.tau[:, k], color="#aeb6be", linewidth=2.5, label="measured")
+        axis.plot(seen.t, seen.y[:, k, 0], color=COLOURS[0], linewidth=1.0, label="predicted")
+        axis.plot(seen.t, seen.tau[:, k] - seen.y[:, k, 0], color=COLOURS[1], linewidth=0.8, label="difference")
+        axis.set_ylabel(name)
+    drawing.suptitle(title)
+    drawing.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    axes[-1].set_xlabel("time [s]")
     return _png(drawing)
 
 
@@ -244,10 +247,10 @@ def _correlations(figure: Any, white: Whiteness, names: Sequence[str]) -> bytes:
     drawing = figure(figsize=(10, 3.5), layout="constrained")
     axis = drawing.subplots()
     for k, name in enumerate(names):
-        axis.plot(range(1, len(white.correlation) + 1), white.correlation[:, k], marker=".", label=name)
+        axis.plot(range(1, len(white.correlation) + 1), white.correlation[:, k], marker=".", label=name, **line(k))
     axis.axhspan(-white.bound, white.bound, color="0.85", zorder=0)
-    axis.set(xlabel="lag in samples", ylabel="correlation of residuals", title="gray: what mere noise shows")
-    axis.legend(fontsize=8, ncols=2)
+    axis.set(xlabel="lag [samples]", ylabel="correlation of residuals", title="gray: what mere noise shows")
+    legend_beside(axis)
     return _png(drawing)
 
 

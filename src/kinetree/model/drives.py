@@ -265,7 +265,10 @@ def _one_freedom(name: str, joints: Sequence[Joint], whose: str) -> None:
     if name not in known:
         raise UnknownNameError(f"moving joint (of {whose})", name, known)
     if known[name].kind.nv != 1:
-        raise ModelError(f"{whose}: joint {name!r} has {known[name].kind.nv} degrees of freedom, where one is needed")
+        raise ModelError(
+            f"{whose}: joint {name!r} has {known[name].kind.nv} degrees of freedom, where one is needed: build it of "
+            "single joints with massless bodies between them, and name one of these"
+        )
 
 
 def _coefficients(joints: str | Mapping[str, float], where: str) -> dict[str, float]:

@@ -17,6 +17,7 @@ from ..loops.varied_mechanism import MovedDesigns, VariedMechanism
 from ..run.given_joints import GivenAtJoints, read_given
 from ..run.parameters import Place
 from ..run.wrenches import Wrenches
+from ..spatial import Force
 from ..spatial.arrays import as_array, batch_shape
 from .closed_derivatives import ClosedDerivatives
 from .robot import Array
@@ -103,6 +104,8 @@ class ClosedMethods(ClosedDerivatives):
         tau: Mapping[str, ArrayLike] | None = None,
         wrenches: Wrenches = None,
         tolerance: float | None = None,
+        out: Array | None = None,
+        threads: int = 1,
     ) -> tuple[Array, Array]:
         """Return all accelerations and forces, where some joints are given accelerations, the others forces.
 
@@ -114,8 +117,10 @@ class ClosedMethods(ClosedDerivatives):
             Joints whose motion is prescribed: no more than there are freedoms, and none that follows from the others.
         tau : mapping of joint name to force
             Forces of the other joints, with or without a motor; those left out are zero.
-        wrenches, tolerance
+        wrenches, tolerance, threads
             As in :meth:`forward_dynamics`.
+        out : ndarray, shape (..., 2, nv), optional
+            Where to put accelerations and forces.
 
         Returns
         -------
@@ -124,7 +129,11 @@ class ClosedMethods(ClosedDerivatives):
         """
         given = read_given(self.model, a, tau)
         freedoms = given.freedoms(self.model)
-        return self._hybrid(q, v, given, freedoms, self._with_given(freedoms), wrenches, tolerance)
+        both = self._hybrid(q, v, given, freedoms, self._with_given(freedoms), wrenches, tolerance, threads)
+        if out is None:
+            return both
+        whole = self._handed_out(np.stack(both, axis=-2), out)
+        return whole[..., 0, :], whole[..., 1, :]
 
     @cached_property
     def _other_coordinates(self) -> dict[tuple[int, ...], Coordinates]:
@@ -142,14 +151,14 @@ class ClosedMethods(ClosedDerivatives):
 
     def _hybrid(
         self, q: ArrayLike, v: ArrayLike, given: GivenAtJoints, freedoms: tuple[int, ...], known: Coordinates,
-        wrenches: Wrenches, tolerance: float | None,
+        wrenches: Wrenches, tolerance: float | None, threads: int = 1,
     ) -> tuple[Array, Array]:  # fmt: skip
         if len(freedoms) < known.freedoms:
             held = [i for i, is_motion in enumerate(given.moved) if is_motion]
             self.tree.evaluator.check_pivots(held=held)
         arrays = self._vectors(q, v, tau=given.values)
         options = {"pivots": known.pivots, "known_freedoms": freedoms}
-        whole = self._in_good_order("closed_hybrid_dynamics", options, known, wrenches, 1, arrays)
+        whole = self._in_good_order("closed_hybrid_dynamics", options, known, wrenches, threads, arrays)
         self._checks.motion(whole[..., -3:], self._granted(tolerance, known), arrays["q"], arrays["v"])
         return self._handed_out(whole[..., : self.nv], None), self._handed_out(whole[..., self.nv : -4], None)
 
@@ -191,6 +200,21 @@ class ClosedMethods(ClosedDerivatives):
         whole = np.concatenate([a[..., :n], np.broadcast_to(padded[..., n:], (*a.shape[:-1], self.nv - n))], axis=-1)
         tau = self.inverse_dynamics(q, v, whole, wrenches)  # refuses accelerations that the loops do not allow
         return a[..., :n], tau[..., n:]
+
+    # ---------------------------------------------------------------- modules of the spanning tree
+
+    def _loop_loads(self, q: Array, v: Array, given: Array, is_motion: bool) -> list[Force]:
+        """Return what loops do to each body of the spanning tree."""
+        if self.model.couplings:
+            raise UnsupportedError(
+                f"coupling {self.model.couplings[0].name!r} of {self.name!r} pushes on joints and not on bodies, as "
+                "the recursions between modules have it; tree.module_quantities leaves couplings and loops out"
+            )
+        if is_motion:
+            multipliers = self._inverse(q, v, given, None, False, "reduced", None, None)[1]
+        else:
+            multipliers = self.multipliers(q, v, given)
+        return [Force.of(f) for f in dynamics.loop_wrenches(self.model, q, multipliers).on_bodies]
 
     # ---------------------------------------------------------------- what frames feel
 

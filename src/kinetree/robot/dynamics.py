@@ -25,6 +25,7 @@ from ..run.direct import direct
 from ..run.given_joints import read_given
 from ..run.wrench_derivatives import world_stiffness
 from ..run.wrenches import Wrench, Wrenches, each_wrench
+from ..spatial import Force
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from .description import Array
 from .kinematics import Kinematics
@@ -293,6 +294,8 @@ class Dynamics(Kinematics):
         a: Mapping[str, ArrayLike] | None = None,
         tau: Mapping[str, ArrayLike] | None = None,
         wrenches: Wrenches = None,
+        out: Array | None = None,
+        threads: int = 1,
     ) -> tuple[Array, Array]:
         """Return all accelerations and forces, where some joints are given accelerations, the others forces.
 
@@ -303,6 +306,10 @@ class Dynamics(Kinematics):
             Joints whose motion is prescribed.
         tau : mapping of joint name to force
             Forces of the other joints; those left out are zero.
+        out : ndarray, shape (..., 2, nv), optional
+            Where to put accelerations and forces.
+        wrenches, threads
+            As in :meth:`inverse_dynamics`.
 
         Returns
         -------
@@ -315,8 +322,9 @@ class Dynamics(Kinematics):
         given = read_given(self.model, a, tau)
         self.evaluator.check_pivots(held=[i for i, is_motion in enumerate(given.moved) if is_motion])
         result = self.evaluator.run(
-            "hybrid_dynamics", {"known": given.moved}, wrenches=wrenches, q=q, v=v, tau=given.values
-        )
+            "hybrid_dynamics", {"known": given.moved}, wrenches=wrenches, out=out, threads=threads, q=q, v=v,
+            tau=given.values,
+        )  # fmt: skip
         return result[..., 0, :], result[..., 1, :]
 
     # ---------------------------------------------------------------- derivatives
@@ -565,30 +573,33 @@ class Dynamics(Kinematics):
         -------
         list of ModuleQuantities
             One per module: wrenches w* and w~ of its links, joint forces; in forward dynamics the pivot with its
-            factors, phi^, phi~, eta~ and the accelerations.
+            factors, phi^, phi~, eta~ and the accelerations.  Of a mechanism modules are those of its spanning tree,
+            and loops act on them as forces from outside.
 
         Examples
         --------
         ``robot.module_quantities(q, v, tau=tau)[1].phi_hat``
         """
-        self._need_tree("module_quantities")
         if (a is None) == (tau is None):
             raise OptionError("give either accelerations a=... (inverse dynamics) or forces tau=... (forward dynamics)")
         if self.model.has_followers:
             raise UnsupportedError("modules of a robot with followers: load it with mimic='independent'")
         from ..algorithms import module_steps
 
-        given = [
-            as_array(x, (self.nv,), name)
-            for name, x in (("v", v), ("a" if tau is None else "tau", tau if a is None else a))
-        ]
+        rate = as_array(v, (self.nv,), "v")
+        given = as_array(a, (self.nv,), "a") if tau is None else as_array(tau, (self.nv,), "tau")
         state = self.evaluator.states.configuration(q)
-        if any(x.ndim != 1 for x in (state, *given)):
+        if any(x.ndim != 1 for x in (state, rate, given)):
             raise ShapeError("the quantities of modules are for one state at a time, not for a batch")
         if a is None:
             self.evaluator.check_pivots()
         compute = module_steps.inverse if tau is None else module_steps.forward
-        return compute(self.model, self.modules(modules), state, *given)
+        loads = self._loop_loads(state, rate, given, tau is None)
+        return compute(self.model, self.modules(modules), state, rate, given, loads)
+
+    def _loop_loads(self, q: Array, v: Array, given: Array, is_motion: bool) -> list[Force] | None:
+        """Return what loops do to each body during a motion, or under joint forces; nothing where there are none."""
+        return None
 
     def execution_order(
         self, dynamics: str = "inverse_dynamics", modules: Sequence[Sequence[str]] | str | None = None

@@ -159,7 +159,9 @@ class Mechanism(ClosedMethods):
     def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
         """Return the inverse and forward dynamics run with the loops closed; everything else is that of the tree."""
         if request in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
-            return f"closed_{request}", {"pivots": self.coordinates.pivots, "friction": False}
+            in_steps = request.startswith("forward") and not self._fits_at_once
+            name = "closed_force_slopes" if in_steps else f"closed_{request}"
+            return name, {"pivots": self.coordinates.pivots, "friction": False}
         if request in ("inverse_dynamics", "forward_dynamics"):
             with suppress(UnsupportedError):  # then it is done in several steps, of which this is one
                 return self._whole_algorithm(request)
@@ -316,10 +318,13 @@ class Mechanism(ClosedMethods):
     def _enough_actuators(self, k: Array, known: Coordinates) -> None:
         freedoms, count = self.nv - known.rank, int(self._supplied.sum())
         if count < freedoms:
-            listed = ", ".join(n for n, d in zip(self.v_names, self._supplied, strict=True) if d) or "none"
+            motors, left = int(self.driven.sum()), [j for j in known.independent if not self._supplied[j]]
+            listed = ", ".join(self.v_names[j] for j in left[:6]) + (", ..." if len(left) > 6 else "")
+            base = f" beside the {count - motors} of its base" if count > motors else ""
             raise SingularError(
-                f"{self.name!r} has {freedoms} freedoms but {count} actuators ({listed}): they cannot produce any "
-                "motion asked for. Mark more joints as actuated; forward_dynamics needs none"
+                f"{self.name!r} has {freedoms} freedoms but {motors} actuators{base}: nothing drives {listed}, so not "
+                "every motion that is asked for can be had. hybrid_dynamics(q, v, a={joint: ...}) takes the motion of "
+                "driven joints and finds that of the others; or mark more joints as actuated"
             )
         bad = dynamics.without_hold(k, known.rank, self._supplied, self._size, known.least)
         if bad.any():

@@ -98,13 +98,13 @@ class Parametrized(HandleMethods):
         """Return the matrix that maps the parameters to the momenta of the joints, M v.
 
         Their rate is the joint forces less the slope of the energies, so that forces can be fitted over an interval
-        without accelerations.
+        without accelerations.  Of a mechanism M is that of its spanning tree, as in :meth:`mass_matrix`;
+        ``basis(q).T @`` this maps the parameters to :meth:`~kinetree.Mechanism.reduced_momentum`.
 
         Returns
         -------
         ndarray, shape (..., nv, p)
         """
-        self._need_tree("joint_momentum_regressor")
         return self._linear("joint_momentum_regressor", parameters, {}, out, threads, q=q, v=v)
 
     @direct

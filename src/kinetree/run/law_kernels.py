@@ -23,7 +23,7 @@ import numpy as np
 
 from ..engine import cache
 from ..engine.graph import LESS, Graph, Node, inputs
-from ..engine.kernels.kernel import Kernel
+from ..engine.kernels.kernel import Kernel, PreparedCall
 from ..engine.kernels.loop_kernel import RolledKernel
 from ..engine.kernels.step_kernel import StepKernel, trace_stages
 from ..engine.llvm import host
@@ -137,6 +137,13 @@ def _run(kernel: Kernel, *arrays: Array, threads: int) -> Array:
         raise CompileError(str(problem)) from None
 
 
+def _prepared(kernel: Kernel, arrays: Sequence[Array], threads: int) -> PreparedCall:
+    try:
+        return kernel.prepared(*arrays, threads=threads)
+    except host.CompilationError as problem:
+        raise CompileError(str(problem)) from None
+
+
 class LawProgram:
     """One law on arrays.
 
@@ -219,6 +226,12 @@ class LawProgram:
                 raise CompileError(str(problem)) from None
         return fast(arrays)
 
+    def prepared(self, vectors: Mapping[str, Array], threads: int = 1) -> Callable[[], Array]:
+        """Return the evaluation of a batch that stays where it is, vectors (count, n) whose numbers may change."""
+        if self.kernel is None:
+            return lambda: self(vectors, threads)
+        return _prepared(self.kernel, [vectors[name] for name in self.lengths], threads)
+
     def _as_written(self, vectors: Mapping[str, Array]) -> Array:
         batch = np.broadcast_shapes(*(vectors[name].shape[:-1] for name in self.lengths))
         with np.errstate(all="ignore"):
@@ -297,6 +310,15 @@ class StepProgram:
         numbers = [np.asarray(x, dtype=float)[..., None] for x in (t, h, n)]
         given = [parameters] if parameters.shape[-1] else []
         return _run(self.kernel, *numbers, state, *given, threads=threads)
+
+    def prepared(
+        self, t: Array, state: Array, h: Array, n: Array, parameters: Array, threads: int = 1
+    ) -> Callable[[Array], Array]:
+        """Return steps of a batch that stays where it is: arrays (count, ...) whose numbers may change.
+
+        What is returned takes the array that the new state goes into.
+        """
+        return _prepared(self.kernel, [t, h, n, state, *([parameters] if parameters.shape[-1] else [])], threads)
 
 
 def _of_no_graph() -> Traced:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -120,6 +121,16 @@ class Equation:
     def read_numbers_from(self, numbers: Array) -> None:
         """Take all parameters from an array (..., n) from now on, which may change between steps."""
         self.__dict__["numbers"] = numbers
+
+    @contextmanager
+    def reading(self, numbers: Array) -> Iterator[None]:
+        """Take all parameters from another array (..., n) for a while, such as those of some lanes."""
+        before = self.numbers
+        self.read_numbers_from(numbers)
+        try:
+            yield
+        finally:
+            self.read_numbers_from(before)
 
     def numbers_at(self, t: Array | float) -> Array:
         """Return all parameters at times: those of a motion that is looked up are those of the time."""

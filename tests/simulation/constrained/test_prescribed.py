@@ -107,6 +107,50 @@ def test_a_rope_that_is_wound_in_and_out():
     assert record.info["largest_gap"] < 1e-12
 
 
+def test_a_start_beside_a_driven_loop_is_refused_or_moved():
+    """A rope that is 0.1 m too short, and one that does not begin to move; with a tolerance both go where they fit."""
+    robot, q = hanging_mass(), np.array([np.sin(0.4), 0.0, -np.cos(0.4)])
+    law = {"rope": lambda t: 0.1 + winding(t)}
+    setup = {"time": 0.1, "prescribed": law, "integrator": "rk4", "step": 0.01, "output": 3}
+    with pytest.raises(kt.StateError, match=r"q0 does not fit .*loop 'rope: .*' is off by 0\.1, more than 1e-06"):
+        kt.simulate(robot, q, np.zeros(3), **setup)
+    with pytest.raises(kt.StateError, match=r"v0 does not fit .*loop 'rope: .*' is off by 0\.6 "):
+        kt.simulate(robot, 1.1 * q, np.zeros(3), **setup)
+    moved = kt.simulate(robot, q, np.zeros(3), tolerance=0.7, **setup)
+    meant = kt.DrivenRobot(robot, law).state(0.0, q)
+    assert_close(moved.q[0], 1.1 * q, 1e-12)
+    assert_close(moved.v[0], 0.6 * q, 1e-12)
+    assert_close([*meant[0], *meant[1]], [*moved.q[0], *moved.v[0]], 1e-12)
+    # many starts at once, of which one is lost; velocities follow
+    several = np.stack([1.1 * q, [0.0, 0.0, -1.1], [np.nan] * 3])
+    record = kt.simulate(robot, several, **setup)
+    assert_close(record.q[:, 0], moved.q, 1e-12)
+    assert_close(record.q[:, 1, 2], -1.1 - 0.2 * np.sin(3 * record.time), 1e-12)
+    assert np.isnan(record.q[:, 2]).all()
+    driven = kt.DrivenRobot(robot, law)
+    times = np.array([0.0, np.nan, 0.5])
+    states = driven.state(times, q)
+    assert_close(np.linalg.norm(states[0], axis=-1)[[0, 2]], 1.1 + 0.2 * np.sin(3 * times[[0, 2]]), 1e-12)
+    found = driven.forward_dynamics(times, *states)
+    assert np.isnan([*states[0][1], *states[1][1], *found.a[1], found.power[1]]).all()
+    assert np.isfinite(found.a[[0, 2]]).all()
+
+
+@pytest.mark.parametrize(
+    ("law", "words"),
+    [
+        (lambda t: None, "returned None, which is no number"),
+        (lambda t: "a", "returned 'a', which is no number"),
+        (lambda t: [t, t], "returned 2 numbers, not 1"),
+        (lambda t: t / 0.0, "has no value"),
+        (lambda t: float("nan") * t, "begins at t = 0 s with position, velocity and acceleration nan"),
+    ],
+)
+def test_functions_of_time_that_give_no_numbers(law, words):
+    with pytest.raises(kt.OptionError, match=f"'rope.*{words}"):
+        kt.simulate(hanging_mass(), [0.0, 0.0, -1.0], time=0.1, prescribed={"rope": law})
+
+
 def test_accelerations_at_a_moment_for_a_batch():
     """As hybrid dynamics of the tree, whose accelerations are given; and the driving force's power."""
     robot = cart_and_pendulum()
@@ -149,7 +193,7 @@ def test_what_cannot_be_prescribed():
         kt.DrivenRobot(robot, {"crank_joints": lambda t: t})
     with pytest.raises(kt.UnsupportedError, match="loop 'crank_pin' is a revolute joint, whose gaps are no lengths"):
         kt.DrivenRobot(robot, {"crank_pin": lambda t: t})
-    with pytest.raises(kt.StateError, match="joint 'crank_joint' at 0, but at t = 0 s it is prescribed to be at 1"):
+    with pytest.raises(kt.StateError, match=r"q0 .*joint 'crank_joint' is off by 1, .*state\(0, q0\)"):
         kt.simulate(robot, start, np.zeros(3), time=0.1, prescribed={"crank_joint": lambda t: 1.0 + t})
     with pytest.raises(kt.OptionError, match=r"cannot be differentiated .*kinetree\.sin"):
         kt.DrivenRobot(robot, {"crank_joint": np.sin}).state(0.0, start)

@@ -186,6 +186,44 @@ def test_pictures_have_labels_with_units(record, tmp_path):
         record.plot("enrgy")
 
 
+def test_pictures_of_some_joints(record):
+    """Each curve has its joint's name, and is that joint's."""
+    pytest.importorskip("matplotlib")
+    axes = record.plot(("motion", "velocities"), joints="hinge").axes
+    assert [(a.get_ylabel(), [t.get_text() for t in a.get_legend().get_texts()]) for a in axes] == [
+        ("position [rad]", ["hinge"]),
+        ("velocity [rad/s]", ["hinge"]),
+    ]
+    assert np.array_equal(axes[1].lines[0].get_ydata(), record.v[:, record.robot.joint("hinge").v_slice.start])
+    with pytest.raises(kt.UnknownNameError, match="did you mean 'hinge'"):
+        record.plot("motion", joints=["hing"])
+
+
+def test_legends_of_many_curves_are_whole(tmp_path):
+    """Forty names stand beside the curves, all within the picture and none upon another."""
+    pytest.importorskip("matplotlib")
+    names = [f"joint_{k}" for k in range(40)]
+    still = kt.Record.load(_still(names, tmp_path / "still.npz"))
+    figure = still.plot("velocities")
+    figure.draw_without_rendering()
+    texts = figure.axes[0].get_legend().get_texts()
+    assert [text.get_text() for text in texts] == names
+    boxes = [text.get_window_extent() for text in texts]
+    page = figure.bbox
+    assert all(page.x0 <= box.x0 and box.x1 <= page.x1 and page.y0 <= box.y0 and box.y1 <= page.y1 for box in boxes)
+    assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
+    styles = {(line.get_color(), str(line.get_linestyle())) for line in figure.axes[0].lines[:32]}
+    assert len(styles) > 8  # colors and, when they are used up, dashes
+
+
+def _still(names, path):
+    b = kt.Builder("many")
+    for name in names:
+        b.body(f"{name}_link", "base", kt.Prismatic("z"), joint_name=name, mass=1.0)
+    kt.simulate(b.build(), time=0.0).save(path)
+    return path
+
+
 def test_no_samples_and_one_sample():
     robot = arm()
     nothing = kt.simulate(robot, time=0.1, output=[])

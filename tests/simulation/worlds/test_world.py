@@ -165,8 +165,7 @@ def test_what_is_no_number_ends_its_own_world_only():
     assert world.episode.tolist() == [0, 0, 1, 0]
 
 
-def test_loops_stay_closed():
-    four_bar = kt.Mechanism(kt.load("four-bar").model, backend="compiled")
+def test_loops_stay_closed(four_bar):
     q = four_bar.close([0.0, 1.0, 4.3], fixed=["crank_joint"])
     world = kt.World(four_bar, batch=3, start=(q, np.zeros(3)), substeps=20, observe=lambda m: m.accelerations)
     for torque in (1.0, -0.5, 0.2):
@@ -195,7 +194,10 @@ def test_single_precision_stays_near():
         (lambda w: w.reset([5]), kt.ShapeError, "from 0 to 1"),
         (lambda w: w.reset(q=[np.nan, 0.0]), kt.StateError, "nan"),
         (lambda w: w.reset([0], seed=2), kt.OptionError, "all worlds"),
-        (lambda w: setattr(w, "batch", 3), kt.OptionError, "set when it is made"),
+        (lambda w: setattr(w, "batch", 3), kt.ReadOnlyError, "set when it is made"),
+        (lambda w: setattr(w, "q", np.zeros(2)), kt.ReadOnlyError, "reset"),
+        (lambda w: w.observe(), kt.OptionError, "observes nothing"),
+        (lambda w: w.reset(q=np.zeros((3, 2))), kt.ShapeError, "for each of 2 worlds"),
         (lambda w: w.sense(), kt.OptionError, "no sensors"),
     ],
 )
@@ -203,6 +205,97 @@ def test_what_cannot_be_is_refused(act, error, said):
     world = kt.World(pendulum(), batch=2)
     with pytest.raises(error, match=said):
         act(world)
+
+
+def test_random_starts_are_near_the_start_and_each_worlds_own():
+    options = {"random": {"q": kt.Uniform([-0.1, 0.0], [0.1, 0.2]), "v": {"b": kt.Normal(1.0, 0.1)}}, "seed": 5}
+    world = kt.World(pendulum(), batch=400, start=([0.5, -1.0], [0.0, 0.0]), **options)
+    added = world.q - [0.5, -1.0]
+    assert np.all((added >= [-0.1, 0.0]) & (added <= [0.1, 0.2]))
+    assert np.ptp(added, axis=0).min() > 0.15
+    assert not world.v[:, 0].any()
+    assert abs(world.v[:, 1].mean() - 1.0) < 0.03
+    first = world.q.copy()
+    assert np.array_equal(kt.World(pendulum(), batch=3, start=([0.5, -1.0], [0, 0]), **options).q, first[:3])
+    world.reset([7])
+    assert np.flatnonzero((world.q != first).any(axis=1)).tolist() == [7]
+    world.reset([7], q=[0.1, 0.2], v=[0.0, 0.3])
+    assert np.array_equal(world.state[7], [0.1, 0.2, 0.0, 0.3])
+
+
+def test_an_episode_ends_for_any_of_several_reasons():
+    world = kt.World(pendulum(), batch=3, ended=lambda m: [abs(m.q[0]) > 1.0, m.q[1] - 0.5])
+    world.reset(q=[[0.0, 0.0], [-1.1, 0.0], [0.0, 0.6]])
+    assert world.step([0.0, 0.0]).ended.tolist() == [False, True, True]
+
+
+def test_goals_are_drawn_for_an_episode_and_seen_by_functions():
+    options = {"goal": {"target": kt.Uniform([0.0, 1.0], [1.0, 2.0]), "speed": 3.0}}
+    options["observe"] = lambda m: [*m.goal["target"], m.goal["speed"][0] + m.q[0]]
+    world = kt.World(pendulum(), batch=40, **options)
+    seen = world.observe()
+    assert np.array_equal(seen[:, :2], world.goal["target"])
+    assert np.all((seen[:, 0] < 1.0) & (seen[:, 1] > 1.0))
+    assert np.all(seen[:, 2] == 3.0)
+    world.set_goal("speed", [5.0], [3])
+    assert world.observe()[2:4, 2].tolist() == [3.0, 5.0]
+    world.reset([3])
+    assert world.observe([3])[0, 2] == 3.0
+    assert not np.array_equal(world.goal["target"][3], seen[3, :2])
+    part = kt.World(pendulum(), batch=2, first=30, **options)
+    assert np.array_equal(part.observe(), seen[30:32])
+    with pytest.raises(kt.UnknownNameError, match="no goal named 'place'"):
+        world.set_goal("place", 1.0)
+    with pytest.raises(kt.ShapeError, match="takes 2 numbers"):
+        world.set_goal("target", [1.0, 2.0, 3.0])
+
+
+def test_a_free_body_starts_turned_and_whole():
+    b = kt.Builder("ball").body("ball", "base", kt.Free(), mass=2.0, inertia=(0.01, 0.01, 0.01), joint_name="free")
+    b.body("arm", "ball", kt.Revolute("x"), mass=0.1, joint_name="arm")
+    world = kt.World(b.build(), batch=5, random={"q": {"free": kt.Uniform(-1.0, 1.0)}})
+    assert np.allclose(np.linalg.norm(world.q[:, :4], axis=1), 1.0)
+    assert np.ptp(world.q[:, :7], axis=0).min() > 0.01
+    assert not world.q[:, 7].any()
+
+
+@pytest.fixture(scope="module")
+def four_bar():
+    return kt.Mechanism(kt.load("four-bar").model, backend="compiled")
+
+
+def test_loops_start_closed_with_the_same_bits_in_any_batch(four_bar):
+    start = four_bar.close([0.0, 1.0, 4.3], fixed=["crank_joint"]), np.zeros(3)
+    options = {"start": start, "substeps": 10, "observe": lambda m: [*m.q, *m.v]}
+    options["random"] = {"q": {"crank_joint": kt.Uniform(-0.5, 0.5)}, "v": kt.Normal(0.0, 1.0)}
+    large, small = kt.World(four_bar, batch=7, **options), kt.World(four_bar, batch=2, **options)
+    crank = four_bar.joint("crank_joint").q_slice
+    assert np.abs(large.q[:, crank] - start[0][crank]).max() <= 0.5
+    for _ in range(3):
+        assert np.abs(four_bar.loop_gaps(large.q)).max() < 1e-10
+        assert np.abs(np.einsum("bij,bj->bi", four_bar.loop_jacobian(large.q), large.v)).max() < 1e-9
+        assert np.array_equal(large.state[:2], small.state)
+        seen = large.step([0.3]).observation
+        assert np.array_equal(seen[:2], small.step([0.3]).observation)
+    assert np.array_equal(large.observe([4, 1]), seen[[4, 1]])
+
+
+def test_a_world_whose_constraints_are_chosen_badly_leaves_the_others_their_bits(four_bar):
+    q = four_bar.close([0.0, 1.0, 4.3], fixed=["crank_joint"])
+    options = {"start": (q, np.zeros(3)), "step": 1e-4, "substeps": 40, "parameters": {"crank.M": np.full(4, 2.0)}}
+    world, alone = kt.World(four_bar, batch=4, **options), kt.World(four_bar, batch=4, **options)
+    served = world._advance._run
+
+    def badly_in_one(out):
+        new = served(out)
+        new[2, -1] = 0.0
+        return new
+
+    world._advance._run = badly_in_one
+    for each in (world, alone):
+        each.step([0.5])
+    assert np.array_equal(world.q[[0, 1, 3]], alone.q[[0, 1, 3]])
+    assert np.abs(world.q[2] - alone.q[2]).max() < 1e-12
 
 
 @pytest.mark.parametrize(
@@ -220,6 +313,12 @@ def test_what_cannot_be_is_refused(act, error, said):
         ({"random": {"bodies": {"lower": {"inertia": kt.Uniform([0.1] * 6, [0.2] * 6)}}}}, "relative=True only"),
         ({"random": {"bodies": {"lower": {"inertia": kt.Uniform(-0.5, 2.0, relative=True)}}}}, "stay positive"),
         ({"random": {"delay": kt.Uniform(0.0, 1e6)}}, "are the most"),
+        ({"random": {"q": kt.Uniform(0.9, 1.1, relative=True)}}, "cannot be relative"),
+        ({"random": {"v": kt.Uniform([0.0] * 3, [1.0] * 3)}}, "one per freedom"),
+        ({"random": {"q": {"leg": kt.Uniform(0.0, 1.0)}}}, "leg"),
+        ({"goal": {"target": kt.Uniform(0.9, 1.1, relative=True)}}, "relative to nothing"),
+        ({"goal": {"target": "far"}}, "a distribution or numbers"),
+        ({"goal": {"target": [np.nan]}}, "finite"),
         ({"random": 5}, "must map names"),
         ({"random": {"ground": kt.Uniform(0, 1)}}, "must map names"),
         ({"action": "position"}, "kp of commands"),

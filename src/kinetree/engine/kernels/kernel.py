@@ -18,7 +18,7 @@ import numpy as np
 from .. import cache
 from ..fuse import prepare
 from ..llvm import driver, host, streaming
-from ..llvm.driver import STREAMED_BYTES, pack_job
+from ..llvm.driver import JOB_AT, STREAMED_BYTES, pack_job
 from ..llvm.emit import lanes_module, single_module
 from ..llvm.table_lookups import SYMBOL as TABLES
 from ..llvm.table_lookups import words_for
@@ -31,6 +31,9 @@ from ..trace import Shape, Traced
 _POINTER = ctypes.c_void_p
 _DRIVE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p)
 
+Job = bytes | ctypes.Array
+"""What :func:`~kinetree.engine.llvm.driver.pack_job` makes, or the same in memory that can be written to."""
+
 FEWEST_SENT = 64
 """Numbers per state from which on results are sent while the next are computed, which costs registers: fewer stay in
 the caches but for very long batches."""
@@ -39,7 +42,7 @@ the caches but for very long batches."""
 class BatchLoop(NamedTuple):
     """The loop over the states of a batch: one for all kernels of a precision."""
 
-    call: Callable[[bytes], int]
+    call: Callable[[Job], int]
     """Computes a job, which :func:`~kinetree.engine.llvm.driver.pack_job` makes."""
     address: int
     """Of the same function."""
@@ -230,33 +233,54 @@ class Kernel:
         count = math.prod(batch)
         if count == 0:
             return
-        kernel = self.lanes_address  # first: should code not load at all, the message names what was asked for
+        loop = self._load()
         direct = result.flags.c_contiguous and result.dtype == self.dtype
         flat = result if direct else np.empty((count, self.size), dtype=self.dtype)
         rows = [self._rows(a, batch, count) for a in arrays]
+        self._drive(self._job(rows, count, address_of(flat), self._scratch()), count, threads, loop)
+        if not direct:
+            result[...] = flat.reshape(result.shape)
+
+    def _load(self) -> BatchLoop:
+        """Make the code for batches and the loop around it."""
+        _ = self.lanes_address  # first: should code not load at all, the message names what was asked for
         try:
-            loop = batch_loop(self.target, self.single_precision)
-            pool = None if threads == 1 or count < 2 * self.lanes else thread_pool()
-            workers = 0 if pool is None else pool.start(threads - 1)
+            return batch_loop(self.target, self.single_precision)
         except host.CompilationError as problem:
             raise host.CompilationError(f"compiling {self.name} failed: {problem}") from None
-        target, item = address_of(flat), flat.itemsize
-        pointers = [address_of(a) for a in rows]
-        strides = [a.strides[0] // item for a in rows]
-        streamed = count * self.size * item > STREAMED_BYTES
 
-        scratch = self._scratch()
-        job = pack_job(
-            kernel, 0, target, scratch, self.size, 0, count, pointers, strides, self.lengths,
+    def _job(self, rows: Sequence[np.ndarray], count: int, target: int, scratch: int) -> bytes:
+        """Pack the evaluation of so many rows of each input, results going to an address."""
+        item = np.dtype(self.dtype).itemsize
+        streamed = count * self.size * item > STREAMED_BYTES
+        return pack_job(
+            self.lanes_address, 0, target, scratch, self.size, 0, count,
+            [address_of(a) for a in rows], [a.strides[0] // item for a in rows], self.lengths,
             context=self.context_address, places=self.places_address, scratch_bytes=self.scratch_bytes,
             tile_area=scratch + self.scratch_bytes - self.tile_bytes if streamed else 0, second=self.second_area,
         )  # fmt: skip
-        if pool is None:
+
+    def _drive(self, job: Job, count: int, threads: int, loop: BatchLoop) -> None:
+        """Run a job, with several threads where there is enough for them."""
+        if threads == 1 or count < 2 * self.lanes:
             loop.call(job)
-        else:
-            pool.run(job, loop.run_address, workers, self.round)
-        if not direct:
-            result[...] = flat.reshape(result.shape)
+            return
+        pool = thread_pool()
+        try:
+            workers = pool.start(threads - 1)
+        except host.CompilationError as problem:
+            raise host.CompilationError(f"compiling {self.name} failed: {problem}") from None
+        pool.run(job, loop.run_address, workers, self.round)
+
+    def prepared(self, *arrays: np.ndarray, threads: int = 1) -> PreparedCall:
+        """Return the evaluation of a batch that stays where it is: arrays (count, n) whose numbers may change."""
+        self._check(arrays)
+        count = max(len(a) for a in arrays)
+        rows = [np.broadcast_to(a, (count, a.shape[-1])) for a in arrays]
+        for a, row in zip(arrays, rows, strict=True):
+            if address_of(self._rows(row, (count,), count)) != address_of(a):
+                raise TypeError(f"{self.name}: an array of {a.dtype} {a.shape} would have to be copied at every call")
+        return PreparedCall(self, rows, count, threads)
 
     @made_once
     def vectors(self) -> Vectors:
@@ -347,3 +371,36 @@ class Kernel:
         if rows.strides[0] % rows.itemsize or (n > 1 and rows.strides[-1] != rows.itemsize):
             rows = np.ascontiguousarray(rows)
         return rows
+
+
+class PreparedCall:
+    """A kernel with its inputs laid out once and for all, for those who call it again and again.
+
+    Not for several threads at a time: the work area is its own.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    rows : sequence of ndarray, each (count, n)
+    count : int
+    threads : int
+    """
+
+    def __init__(self, kernel: Kernel, rows: Sequence[np.ndarray], count: int, threads: int) -> None:
+        self._kernel, self._how = kernel, (count, threads, kernel._load())
+        self._rows = rows  # kept alive
+        self._area = np.empty(kernel.scratch_bytes + 64, dtype=np.uint8)
+        job = kernel._job(rows, count, 0, (address_of(self._area) + 63) & ~63)
+        self._job = ctypes.create_string_buffer(job, len(job))
+        self._target = ctypes.c_int64.from_buffer(self._job, JOB_AT["out"])
+        self._shape, self._dtype = (count, *kernel.shape), kernel.dtype
+
+    def __call__(self, out: np.ndarray | None = None) -> np.ndarray:
+        """Evaluate; into an array of the right kind if one is given, which must not share memory with inputs."""
+        if out is None:
+            out = np.empty(self._shape, self._dtype)
+        elif not (out.shape == self._shape and out.dtype == self._dtype and out.flags.carray):
+            raise TypeError(f"{self._kernel.name}: out must be a C-ordered array of {self._dtype} {self._shape}")
+        self._target.value = address_of(out)
+        self._kernel._drive(self._job, *self._how)
+        return out

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import UnknownNameError
 from .parameters import Computing, Parametric, with_parameters
-from .programs import Call, as_parametric, check_loops, library
+from .programs import Call, as_parametric, library
 
 if TYPE_CHECKING:
     from .on_sympy import Equations, Expression
@@ -130,7 +130,8 @@ def equations(
     Returns
     -------
     Equations
-        With ``mass_matrix``, ``coriolis``, ``gravity``, ``tau`` and more, and ``latex()``.
+        With ``mass_matrix``, ``coriolis``, ``gravity``, ``tau`` and more, and ``latex()``.  Of a mechanism
+        a ConstrainedEquations, which has ``constraints``, their ``jacobian`` and ``drift``, and ``multipliers``, too.
 
     Examples
     --------
@@ -144,8 +145,8 @@ def equations(
     from . import on_sympy
 
     subject = as_parametric(robot)
-    check_loops(subject.robot.model, "equations")
-    return on_sympy.Equations(subject, symbols, on_sympy.Style.of(numbers, simplify))
+    form = on_sympy.ConstrainedEquations if subject.robot.model.is_constrained else on_sympy.Equations
+    return form(subject, symbols, on_sympy.Style.of(numbers, simplify))
 
 
 def __dir__() -> list[str]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import sympy as sp
@@ -13,9 +14,10 @@ from sympy.core.parameters import distribute
 
 from ...errors import OptionError, UnknownNameError
 from ...model.tree import Model
+from ...run.complete_options import complete_options
 from ...spatial.arrays import leaves
 from .exact import Exact, Number, as_written
-from .parameters import Parametric
+from .parameters import ClosingLoops, Parametric
 from .programs import Call
 from .tidy import postorder, tidy
 
@@ -84,7 +86,7 @@ def default_symbols(letter: str, count: int) -> tuple[Any, ...]:
 def chosen_symbols(name: str, count: int, symbols: Symbols | None) -> tuple[Any, ...]:
     """Return the user's symbols for one input, or ours."""
     if symbols is None or name not in symbols:
-        return default_symbols({"wrenches": "w"}.get(name, name), count)
+        return default_symbols({"wrenches": "w", "multipliers": "lambda"}.get(name, name), count)
     own = tuple(sp.sympify(x) for x in symbols[name])
     if len(own) != count:
         raise OptionError(f"{count} symbols are needed for {name}, got {len(own)}")
@@ -245,24 +247,101 @@ class Equations:
 
     def latex(self) -> str:
         """Return the equations as an ``align*`` environment, entry by entry; needs the package amsmath."""
+        return "\\begin{align*}\n" + " \\\\\n".join(self._lines()) + "\n\\end{align*}"
+
+    def _text(self, e: Any) -> str:
         names = latex_names(self.subject.robot.model, {"q": self.q, "v": self.v, "a": self.a})
+        return str(sp.latex(e, symbol_names=names))
 
-        def text(e: Any) -> str:
-            return str(sp.latex(e, symbol_names=names))
-
+    def _lines(self) -> list[str]:
         n = len(self.v)
         comma = "," if n > 9 else ""
-        lines = [r"M(q)\, \ddot{q} + c(q, \dot{q}) + g(q) &= \tau"]
+        lines = [r"M(q)\, \ddot{q} + c(q, \dot{q}) + g(q) &= " + self._right]
         for i in range(1, n + 1):
             for j in range(i, n + 1):
                 left = f"M_{{{i}{comma}{j}}}" + (f" = M_{{{j}{comma}{i}}}" if i != j else "")
-                lines.append(f"{left} &= {text(self.mass_matrix[i - 1, j - 1])}")
+                lines.append(f"{left} &= {self._text(self.mass_matrix[i - 1, j - 1])}")
         for letter, column in (("c", self.coriolis), ("g", self.gravity)):
-            lines += [f"{letter}_{{{i + 1}}} &= {text(x)}" for i, x in enumerate(column)]
-        return "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}"
+            lines += [f"{letter}_{{{i + 1}}} &= {self._text(x)}" for i, x in enumerate(column)]
+        return lines
+
+    _right = r"\tau"
 
     def _repr_latex_(self) -> str:
         return self.latex()
 
     def __repr__(self) -> str:
-        return f"<Equations of {self.subject.name!r}: {len(self.v)} degrees of freedom>"
+        return f"<{type(self).__name__} of {self.subject.name!r}: {len(self.v)} degrees of freedom{self._more()}>"
+
+    def _more(self) -> str:
+        return ""
+
+
+class ConstrainedEquations(Equations):
+    """The equations of motion of a mechanism with closed loops, forces of its constraints included.
+
+        M(q) a + c(q, v) + g(q) = tau + K(q)^T lambda,    phi(q) = 0,  K v = 0,  K a + k(q, v) = 0
+
+    M, c and g are those of the spanning tree.  Constraints that follow from others are left out.  K is the slope of phi
+    where phi is zero.
+
+    Attributes
+    ----------
+    q, v, a, multipliers : tuple of symbols
+    constraint_names : tuple of str
+        One per entry of phi.
+    """
+
+    def __init__(self, subject: Parametric, symbols: Symbols | None, style: Style) -> None:
+        own = symbols if not isinstance(symbols, Mapping) else {n: x for n, x in symbols.items() if n != "multipliers"}
+        super().__init__(subject, own, style)
+        robot, names = subject.robot, subject.robot.model.constraint_names
+        self._rows = tuple(range(len(names)))
+        if isinstance(robot, ClosingLoops):
+            self._rows = tuple(sorted(row for row, _ in robot.closed_form("forward_dynamics")[1]["pivots"]))
+        self.constraint_names = tuple(names[i] for i in self._rows)
+        self.multipliers = chosen_symbols("multipliers", len(self._rows), symbols)
+
+    def _kept(self, whole: Any) -> Any:
+        return sp.ImmutableMatrix(whole.extract(list(self._rows), list(range(whole.shape[1]))))
+
+    @cached_property
+    def constraints(self) -> Any:
+        """phi(q): how far loops are from closed, a column; zero where constraints hold velocities only."""
+        return self._kept(self._derive("loop_gaps"))
+
+    @cached_property
+    def jacobian(self) -> Any:
+        """K(q), a row per constraint."""
+        return self._kept(self._derive("loop_jacobian"))
+
+    @cached_property
+    def drift(self) -> Any:
+        """k(q, v) = K' v, a column."""
+        return self._kept(self._derive("loop_drift"))
+
+    @cached_property
+    def tree_tau(self) -> Any:
+        """M a + c + g: joint forces with all loops open, a column."""
+        model = self.subject.stand_in if self.subject.scalars else self.subject.robot.model
+        call = Call(self.subject, "inverse_dynamics", complete_options(model, "inverse_dynamics", {}), False)
+        return expression(call, {"q": self.q, "v": self.v, "a": self.a}, self._style).value
+
+    @cached_property
+    def tau(self) -> Any:
+        """Joint forces for the motion while the loops carry the multipliers, M a + c + g - K^T lambda, a column."""
+        return self.tree_tau - self.jacobian.T * sp.ImmutableMatrix(self.multipliers)
+
+    _right = r"\tau + K(q)^T \lambda"
+
+    def _lines(self) -> list[str]:
+        lines = [*super()._lines(), r"\varphi(q) &= 0", r"K(q)\, \ddot{q} + k(q, \dot{q}) &= 0"]
+        for i in range(len(self._rows)):
+            lines.append(rf"\varphi_{{{i + 1}}} &= {self._text(self.constraints[i])}")
+        for i, j in product(range(len(self._rows)), range(len(self.v))):
+            if self.jacobian[i, j] != 0:
+                lines.append(f"K_{{{i + 1},{j + 1}}} &= {self._text(self.jacobian[i, j])}")
+        return lines + [f"k_{{{i + 1}}} &= {self._text(x)}" for i, x in enumerate(self.drift)]
+
+    def _more(self) -> str:
+        return f", {len(self._rows)} constraints"

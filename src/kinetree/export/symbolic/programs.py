@@ -36,7 +36,7 @@ def library(name: str) -> Any:
 
 def check_loops(model: Model, name: str) -> None:
     """Refuse what would leave out the forces of closed loops, and gaps where there are no loops."""
-    if model.is_constrained and (name == "equations" or find(name).tree_only):
+    if model.is_constrained and find(name).tree_only:
         raise UnsupportedError(
             f"{name} of robot {model.name!r} on symbols would leave out the forces of its closed loops; "
             "inverse_dynamics and forward_dynamics have them, and that of the opened tree can be had with .tree"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import Message, OptionError, Setting, StateError, UnsupportedError
+from ...errors import Message, OptionError, Setting, UnsupportedError
 from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...spatial.numbers import real_number
@@ -63,40 +63,41 @@ class ChosenConstraints:
         return max(span[0], begin), min(span[1], end)
 
     def initial_state(self, q0: Any, v0: Any, begin: float, tolerance: float | None) -> tuple[Array, Array]:
-        """Return where a motion starts; prescribed joints are where they have to be, or it is refused."""
+        """Return where a motion starts; what is prescribed is where it has to be, or the start is refused.
+
+        With a tolerance, a start that is off by less is moved there.
+        """
+        robot = self.robot
         if not self.prescribed:
-            return initial_state(self.robot, q0, v0, tolerance=tolerance)
+            return initial_state(robot, q0, v0, tolerance=tolerance)
+        driven = DrivenRobot(robot, self.prescribed.given)
+        self.prescribed.refuse_unknown(begin)
         if q0 is None or v0 is None:
-            wanted = DrivenRobot(self.robot, self.prescribed.given).state(begin, q0)
-            if not self.robot.model.is_constrained:  # joints about which nothing is said are at rest
-                wanted[1][[k for k in range(self.robot.nv) if k not in self._driven(begin)]] = 0.0
+            wanted = driven.state(begin, q0)
+            if not robot.model.is_constrained:  # joints about which nothing is said are at rest
+                wanted[1][..., [k for k in range(robot.nv) if k not in self._driven(begin)]] = 0.0
             q0, v0 = wanted[0] if q0 is None else q0, wanted[1] if v0 is None else v0
-        if self.prescribed.rows:  # loops that are driven are closed elsewhere
-            opened = self.robot.tree if isinstance(self.robot, Mechanism) else self.robot
-            q, v = initial_state(opened, q0, v0)
-        elif isinstance(self.robot, Mechanism):
-            q, v = initial_state(self.robot, q0, v0, tolerance=tolerance)
-        else:
-            q, v = initial_state(self.robot, q0, v0)
-        self._refuse_late(q, v, begin)
-        return q, v
+        q, v = initial_state(robot.tree if isinstance(robot, Mechanism) else robot, q0, v0, tolerance=tolerance)
+        granted = ON_SCHEDULE if tolerance is None else tolerance
+        off = driven.misfit(begin, q, v)
+        if tolerance is None and isinstance(robot, Mechanism) and np.any(np.abs(off.gaps) > granted):
+            granted = max(granted, robot.coordinates_at(q).slack)
+        off.refuse(
+            ("q0", "v0"), granted,
+            f"start from kinetree.DrivenRobot(robot, prescribed).state({begin:g}, q0), or have it moved there by a "
+            "larger tolerance",
+        )  # fmt: skip
+        return (q, v) if tolerance is None else driven.nearest(begin, *_together(q, v))
 
     def _driven(self, t: float) -> set[int]:
         """Return the freedoms whose motion is prescribed."""
         return {rate for _, rate in self.prescribed.at(t).joints}
 
-    def _refuse_late(self, q: Array, v: Array, begin: float) -> None:
-        """Refuse a start at which a prescribed joint is elsewhere than its motion begins."""
-        now = self.prescribed.at(begin)
-        for k, (place, rate) in enumerate(now.joints):
-            for x, wanted, what in ((q[..., place], now.positions[k], "q0"), (v[..., rate], now.velocities[k], "v0")):
-                off = np.abs(x - wanted)
-                if np.max(off, initial=0.0, where=np.isfinite(off)) > ON_SCHEDULE:
-                    raise StateError(
-                        f"{what} has joint {self.prescribed.names[k]!r} at {np.ravel(x)[int(np.argmax(off))]:.6g}, but "
-                        f"at t = {begin:g} s it is prescribed to be at {float(wanted):.6g}: start from "
-                        "kinetree.DrivenRobot(robot, prescribed).state(t, q)"
-                    )
+
+def _together(q: Array, v: Array) -> tuple[Array, Array]:
+    """Return positions and velocities of one batch."""
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    return np.broadcast_to(q, (*batch, q.shape[-1])), np.broadcast_to(v, (*batch, v.shape[-1]))
 
 
 def chosen_constraints(

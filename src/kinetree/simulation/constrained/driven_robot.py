@@ -40,6 +40,29 @@ class DrivenMotion(NamedTuple):
     power: Array
 
 
+class Misfit(NamedTuple):
+    """How far states are from what time and loops ask for."""
+
+    names: list[str]
+    """Joints that are prescribed, then constraints of loops, in words."""
+    gaps: Array
+    """Of positions (m, rad)."""
+    slips: Array
+    """Of velocities, relative to 1 + |v|."""
+
+    def refuse(self, called: tuple[str, str], granted: float, advice: str) -> None:
+        """Refuse states that are off by more than is granted; of lanes that are no numbers nothing is said."""
+        for name, off, relative in zip(called, (self.gaps, self.slips), ("", " (relative to 1 + |v|)"), strict=True):
+            size = np.where(np.isfinite(off), np.abs(off), 0.0)
+            if float(size.max(initial=0.0)) > granted:
+                *lane, place = map(int, np.unravel_index(int(np.argmax(size)), size.shape))
+                where = f" in state {tuple(lane)}" if lane else ""
+                raise StateError(
+                    f"{name} does not fit what is prescribed{where}: {self.names[place]} is off by "
+                    f"{size.max():.3g}{relative}, more than {granted:g}; {advice}"
+                )
+
+
 class DrivenRobot:
     """A robot whose motion is given in part, by time: a rheonomic constraint.
 
@@ -84,14 +107,14 @@ class DrivenRobot:
             self._ready = True
         return self._equation
 
-    def state(self, t: float, q_guess: ArrayLike | None = None) -> tuple[Array, Array]:
+    def state(self, t: ArrayLike, q_guess: ArrayLike | None = None) -> tuple[Array, Array]:
         """Return a state in which everything is where it has to be.
 
         Parameters
         ----------
-        t : float
-            When.
-        q_guess : array_like, shape (nq,), optional
+        t : array_like
+            When, one moment or as many as there are guesses.
+        q_guess : array_like, shape (..., nq), optional
             A configuration beside the one that is wanted: it says which branch of a mechanism is meant, and where
             joints are that nothing is said about.  By default some closed one, or the neutral one of a tree.
 
@@ -100,18 +123,51 @@ class DrivenRobot:
         q, v : ndarrays
             The nearest velocity to rest that fits what is prescribed.
         """
-        robot, now = self.robot, self._prescribed.at(float(t))
+        robot, moments = self.robot, as_array(t, (), "t")
         if q_guess is None:
             q_guess = robot.assembled() if isinstance(robot, Mechanism) else robot.neutral()
-        q = np.array(robot.evaluator.states.configuration(q_guess, "q_guess"), dtype=float)
-        if q.ndim != 1:
-            raise StateError(f"state wants one configuration, not a batch of shape {q.shape[:-1]}")
-        equation = self._prepared(q)
+        guess = robot.evaluator.states.configuration(q_guess, "q_guess")
+        batch = batch_shape(q_guess=(guess, 1), t=(moments, 0))
+        q = np.array(np.broadcast_to(guess, (*batch, robot.nq)), dtype=float)
+        now = self._prescribed.at(moments if moments.ndim else float(moments))
         for k, (place, _) in enumerate(now.joints):
-            q[place] = float(now.positions[k])
+            q[..., place] = now.positions[k]
         if isinstance(robot, Mechanism) and not now.rows:
             q = robot.close(q, fixed=list(self.given))
-        return equation.nearest(float(t), q, np.zeros(robot.nv))
+        return self.nearest(moments, q, np.zeros((*batch, robot.nv)))
+
+    def nearest(self, t: ArrayLike, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return the nearest states that fit, in energy; those that are no numbers, or at no time, stay none."""
+        moments = np.broadcast_to(as_array(t, (), "t"), q.shape[:-1])
+        wanted = [np.broadcast_to(x, q.shape[:-1]) for x in self._prescribed.at(moments).positions]
+        known = np.isfinite(np.concatenate([q, v, *(x[..., None] for x in wanted)], axis=-1)).all(axis=-1)
+        near, rate = np.full(q.shape, np.nan), np.full(v.shape, np.nan)
+        if known.any():
+            equation = self._prepared(q[known][0])
+            near[known], rate[known] = equation.nearest(moments[known], q[known], v[known])
+        return near, rate
+
+    def misfit(self, t: ArrayLike, q: Array, v: Array) -> Misfit:
+        """Return how far states are off what is prescribed, and off loops that nothing drives."""
+        robot, laws = self.robot, self._prescribed
+        batch = np.broadcast_shapes(np.shape(t), q.shape[:-1], v.shape[:-1])
+        q, v = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v))
+        now = laws.at(np.broadcast_to(np.asarray(t, dtype=float), batch))
+        names, gaps, slips = [f"joint {name!r}" for name in laws.names[: len(now.joints)]], [], []
+        for k, (place, rate) in enumerate(now.joints):
+            gaps.append(q[..., place] - now.positions[k])
+            slips.append(v[..., rate] - now.velocities[k])
+        off = np.zeros((*batch, 0)), np.zeros((*batch, 0))
+        if isinstance(robot, Mechanism):
+            names += [f"loop {name!r}" for name in robot.constraint_names]
+            off = robot.loop_gaps(q).copy(), (robot.loop_jacobian(q) @ v[..., None])[..., 0]
+            for row in now.rows:
+                position, rate, _ = now.of_row(row)
+                off[0][..., row] -= position
+                off[1][..., row] -= rate
+        of_joints = (np.stack(x, axis=-1) if x else np.zeros((*batch, 0)) for x in (gaps, slips))
+        whole = [np.concatenate(pair, axis=-1) for pair in zip(of_joints, off, strict=True)]
+        return Misfit(names, whole[0], whole[1] / (1.0 + np.linalg.norm(v, axis=-1, keepdims=True)))
 
     def forward_dynamics(
         self, t: ArrayLike, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, wrenches: Any = None
@@ -139,20 +195,13 @@ class DrivenRobot:
         finite = finite[np.isfinite(finite).all(axis=-1)]
         equation = self._prepared(finite[0] if len(finite) else robot.neutral())
         times = np.broadcast_to(moments, batch)[..., None]
+        self.misfit(moments, state, v).refuse(("q", "v"), FITS, self._advice("q"))
         a, forces, terms = equation.driven_motion(times, state, v, tau, wrenches)
-        self._refuse(terms.gaps, terms.slips / (1.0 + np.linalg.norm(v, axis=-1, keepdims=True)))
         n = len(equation.kept)
         loops = [equation.kept.index(row) for row in self._prescribed.rows]
         driving = np.concatenate([forces[..., n:], forces[..., loops]], axis=-1)
         wanted = (terms.k @ v[..., None])[..., 0] - terms.slips
         return DrivenMotion(a, driving, (forces * wanted).sum(axis=-1))
 
-    def _refuse(self, gaps: Array, slips: Array) -> None:
-        for off, what in ((gaps, "configuration"), (slips, "velocity")):
-            size = np.abs(off)
-            worst = float(np.max(size, initial=0.0, where=np.isfinite(size)))
-            if worst > FITS:
-                raise StateError(
-                    f"this {what} does not fit what is prescribed to {self.robot.name!r}, or its loops: it is off by "
-                    f"{worst:.3g}; DrivenRobot.state(t, q) makes one that does"
-                )
+    def _advice(self, called: str) -> str:
+        return f"DrivenRobot.state(t, {called}) makes one that does"

@@ -11,7 +11,7 @@ from ...algorithms import driven, kinematics
 from ...algorithms.constrained import LEAST_QUALITY
 from ...algorithms.constraints import UNCLOSED, usual_size
 from ...errors import ClosureError, SingularError, UnsupportedError
-from ...loops import dynamics
+from ...loops import dynamics, rank
 from ...model.describe import counted
 from ...robot.mechanism import Mechanism
 from ...run.failure import Fault
@@ -125,6 +125,12 @@ class ConstrainedEquation(Equation):
         )
 
     # ------------------------------------------------------------------ the constraints on arrays
+
+    @property
+    def names(self) -> list[str]:
+        """Of the constraints that count: those of loops, then prescribed freedoms of joints."""
+        of_loops = [self.tree.constraint_names[row] for row in self.kept]
+        return [*of_loops, *self.prescribed.names[: len(self.prescribed.joints)]]
 
     def terms(self, t: Any, q: Array, v: Array) -> Terms:
         """Return K, gaps, slips and bias at states of unit quaternions."""
@@ -277,23 +283,33 @@ class ConstrainedEquation(Equation):
             return self.robot.normalize(out[..., : tree.nq]), out[..., tree.nq : -2]
         return self.nearest(t, q, v)
 
-    def nearest(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return the nearest state that the constraints allow, by steps that find the rank where they are."""
-        q = self.robot.normalize(q)
-        last = np.inf
+    def nearest(self, t: Any, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return the nearest states that the constraints allow, by steps that find the rank where they are.
+
+        Parameters
+        ----------
+        t : float or ndarray
+            One moment, or one of each state.
+        """
+        q, moments = self.robot.normalize(q), np.broadcast_to(t, q.shape[:-1])
+        times, last = moments[..., None], np.full(q.shape[:-1], np.inf)
         for _ in range(NEWTON_STEPS):
-            terms = self.terms(t, q, v)
-            off = float(np.abs(terms.gaps).max(initial=0.0))
-            if off < CLOSED or (off < UNCLOSED and off > 0.5 * last):
+            terms = self.terms(times, q, v)
+            off = np.abs(terms.gaps).max(axis=-1, initial=0.0)
+            there = (off < CLOSED) | ((off < UNCLOSED) & (off > 0.5 * last))
+            if there.all():
                 break
             last = off
             back = np.linalg.pinv(terms.k, rcond=LEAST) @ terms.gaps[..., None]
-            q = self.robot.normalize(self.robot.integrate(q, -back[..., 0]))
+            q = self.robot.normalize(self.robot.integrate(q, np.where(there[..., None], 0.0, -back[..., 0])))
         else:
+            worst = np.unravel_index(int(np.argmax(off)), off.shape)
+            row = int(np.argmax(np.abs(terms.gaps[worst])))
             raise ClosureError(
-                f"the constraints of {self.robot.name!r} cannot be met at t = {t:g} s: {last:.3g} (m, rad) remain"
+                f"the constraints of {self.robot.name!r} cannot be met at t = {float(moments[worst]):g} s: "
+                f"{float(off[worst]):.3g} (m, rad) remain at {self.names[row]!r}"
             )
-        terms = self.terms(t, q, v)
+        terms = self.terms(times, q, v)
         m = self.robot.evaluator.run("mass_matrix", q=q)
         light = np.linalg.solve(m, np.swapaxes(terms.k, -1, -2))
         back = light @ (np.linalg.pinv(terms.k @ light, rcond=LEAST) @ terms.slips[..., None])
@@ -379,7 +395,7 @@ class ConstrainedEquation(Equation):
             return found.a, np.zeros((*q.shape[:-1], 0))
         push = np.swapaxes(terms.k[..., :n, :], -1, -2) @ found.multipliers[..., :n, None]
         every = np.swapaxes(self.robot.loop_jacobian(q), -1, -2)
-        return found.a, (np.linalg.pinv(every, rcond=LEAST) @ push)[..., 0]
+        return found.a, rank.least_squares(every, push, least=LEAST)[..., 0]
 
 
 def _follow(k: Array, off: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from ...model.joints import Distance, PointOnLine, PointOnPlane
 from ...model.tree import Model
 from ...motion.trajectory import Trajectory
 from ...spatial import Scalar
-from ...spatial.taylor import Jet, as_jet
+from ...spatial.numbers import shown
+from ...spatial.taylor import Jet
 
 DRIVEN_LOOPS = (Distance, PointOnLine, PointOnPlane)
 """Loop joints whose gaps are lengths at any place, so that a length can be given to each of them."""
@@ -85,6 +87,17 @@ class PrescribedLaws:
                 part += own
         return DrivenTargets(self.joints, self.rows, *parts)
 
+    def refuse_unknown(self, t: float) -> None:
+        """Refuse motions that have no finite value where they begin."""
+        now = self.at(t)
+        for name, *numbers in zip(self.names, now.positions, now.velocities, now.accelerations, strict=True):
+            if not np.isfinite(numbers).all():
+                listed = ", ".join(f"{float(x):g}" for x in numbers)
+                raise OptionError(
+                    f"the motion that is prescribed to {name!r} begins at t = {t:g} s with position, velocity and "
+                    f"acceleration {listed}: these must be finite numbers"
+                )
+
 
 def _check_joint(name: str, joint: Any) -> None:
     if joint.mimic:
@@ -113,15 +126,29 @@ def _law(name: str, motion: Any, count: int) -> Law:
     def law(t: Scalar) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
         try:
             answer = motion(Jet(t, 1.0))
-        except TypeError as problem:
+        except (TypeError, AttributeError) as problem:
             raise OptionError(
                 f"the function that prescribes {name!r} cannot be differentiated ({problem}): write it with "
                 "kinetree.sin, kinetree.cos, kinetree.sqrt and arithmetic, or give a trajectory"
             ) from problem
-        listed = list(answer) if isinstance(answer, (list, tuple)) else [answer]
+        except (ValueError, ArithmeticError) as problem:
+            raise OptionError(f"the function that prescribes {name!r} has no value ({problem})") from problem
+        listed = list(answer) if isinstance(answer, (list, tuple, np.ndarray)) else [answer]
         if len(listed) != count:
             raise OptionError(f"the function that prescribes {name!r} returned {len(listed)} numbers, not {count}")
-        jets = [as_jet(x) for x in listed]
+        jets = [_number(x, name) for x in listed]
         return [j.value for j in jets], [j.first for j in jets], [j.second for j in jets]
 
     return law
+
+
+def _number(x: Any, name: str) -> Jet:
+    """Return what a function of time gave, with its rates; a number without any does not move."""
+    if isinstance(x, Jet):
+        return x
+    if isinstance(x, (bool, np.bool_)) or not isinstance(x, Real):
+        raise OptionError(
+            f"the function that prescribes {name!r} returned {shown(x)}, which is no number: it must return the "
+            "position at the time that it is given"
+        )
+    return Jet(float(x))

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 OneStep = Callable[[float, State, float], State]
 """(t, state, h) to the state at t + h."""
 
-ManySteps = Callable[[float, State, float, int], State]
-"""(t, state, h, n) to the state n steps of h later."""
+ManySteps = Callable[[Any, State, float, int], State]
+"""(t, state, h, n) to the state n steps of h later; each state of a batch may have its own time."""
 
-WatchedSteps = Callable[[float, State, float, int], tuple[State, np.ndarray]]
+WatchedSteps = Callable[[Any, State, float, int], tuple[State, np.ndarray]]
 """The same, and a number per lane that says how it went."""
 
 StepLaws = tuple[Callable[..., list[Scalar]], Callable[..., list[Scalar]], Sizes]
@@ -116,7 +116,7 @@ class Steps:
     def _run(self, integrator: str, choice: LoopChoice | None = None) -> WatchedSteps:
         """Return many steps in machine code, and the last of the numbers that these carry along."""
         if (integrator, choice) not in self._programs:
-            self._programs[integrator, choice] = self._program(integrator, choice)
+            self._programs[integrator, choice] = self.program(integrator, choice)
         program = self._programs[integrator, choice]
         nq, nv, nz = self.equation.tree.nq, self.equation.tree.nv, self.equation.system.nz
         watched = [np.full(1, np.inf)] if choice is not None else [np.zeros(1)] if integrator == VARIATIONAL else []
@@ -137,23 +137,24 @@ class Steps:
         """
         run = self._run(integrator, choice)
 
-        def advance(t: float, state: State, h: float, n: int) -> State:
+        def advance(t: Any, state: State, h: float, n: int) -> State:
             new, served = run(t, state, h, n)
             poor = np.asarray(served < 1.0)
             if poor.ndim == 0 and np.isnan(new[0]).any():  # lost lanes of a batch stay lost, one state gets a reason
                 poor = np.asarray(np.isfinite(state[0]).all())
             if not poor.any():
                 return new
-            if (
-                poor.ndim == 0 or poor.all() or self.equation.numbers.ndim > 1
-            ):  # parameters may differ from lane to lane
+            if poor.ndim == 0 or poor.all():
                 return again(t, state, h, n)
-            some = again(t, _lanes(state, poor), h, n)
+            numbers = self.equation.numbers  # these and times may differ from lane to lane
+            some_numbers = np.broadcast_to(numbers, (*poor.shape, numbers.shape[-1]))[poor]
+            with self.equation.reading(some_numbers):
+                some = again(np.broadcast_to(t, poor.shape)[poor], _lanes(state, poor), h, n)
             for x, y in zip(new, some, strict=True):
                 x[poor] = y
             return new
 
-        def again(t: float, state: State, h: float, n: int) -> State:
+        def again(t: Any, state: State, h: float, n: int) -> State:
             if n > 1:
                 return advance(t + (n // 2) * h, advance(t, state, h, n // 2), h, n - n // 2)
             together = choice.together
@@ -167,7 +168,7 @@ class Steps:
         one, robot = self._step_as_written(integrator), self.equation.robot
         assert isinstance(robot, Mechanism)
 
-        def advance(t: float, state: State, h: float, n: int) -> State:
+        def advance(t: Any, state: State, h: float, n: int) -> State:
             for k in range(n):
                 q, v, z = one(t + k * h, state, h)
                 state = (*robot.project(q, v), z)
@@ -175,11 +176,11 @@ class Steps:
 
         return advance
 
-    def program(self, integrator: str, single: bool = False) -> StepProgram:
-        """Return many steps of a tree as the kernel itself, for those who keep states and numbers in one array each."""
-        return self._program(integrator, None, single)
+    def program(self, integrator: str, choice: LoopChoice | None, single: bool = False) -> StepProgram:
+        """Return many steps as the kernel itself, for those who keep states and numbers in one array each.
 
-    def _program(self, integrator: str, choice: LoopChoice | None, single: bool = False) -> StepProgram:
+        Where constraints of a mechanism are chosen, a last state says how well that choice served.
+        """
         if integrator == VARIATIONAL:
             laws = self._variational_laws()
         elif choice is not None:

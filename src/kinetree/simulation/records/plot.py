@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ import numpy as np
 from ...errors import OptionError, UnknownNameError, UnsupportedError, printable
 from ...io.atomic_files import beside
 from ...io.paths import as_path
+from ...io.plot_style import RC, height_beside, legend_beside, line
 from ...model.units import FORCE_OF
 
 if TYPE_CHECKING:
@@ -21,41 +24,67 @@ if TYPE_CHECKING:
 Array = np.ndarray
 Curves = list[tuple[str, Array]]
 
-MOST_IN_LEGEND = 28
-"""Named curves in one picture, in two columns if there are more than half as many."""
+WIDTH, HEIGHT = 9.0, 2.3
+"""Of a drawing, in inches; one with many names beside it is higher."""
+
+ENTRY = re.compile(r"\[\d+\]$|\.(q?[xyzw]|[wv][xyz])$")
+"""What is behind a joint's name where it has several coordinates: ``root[3]``, ``root.qw``, ``root.z``."""
 
 
-def plot(record: Record, what: str | tuple[str, ...], path: str | os.PathLike[str] | None) -> Figure:
+def plot(
+    record: Record,
+    what: str | tuple[str, ...],
+    path: str | os.PathLike[str] | None,
+    joints: str | Sequence[str] | None = None,
+) -> Figure:
     """See :meth:`kinetree.Record.plot`."""
     if record.batch:
         raise UnsupportedError("one simulation is drawn at a time: record.lane(index).plot()")
     try:
+        import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
         raise OptionError("pictures need the package matplotlib: pip install 'kinetree[plot]'") from None
-    available = panels(record)
+    available = panels(record, _chosen(record, joints))
     chosen = (what,) if isinstance(what, str) else tuple(what) or tuple(available)
     for name in chosen:
         if name not in PANELS:
             raise UnknownNameError("part of a plot", name, PANELS)
-    drawn = [(label, curves) for name in chosen for label, curves in available.get(name, [])]
-    figure = Figure(figsize=(9.0, 2.4 * max(len(drawn), 1) + 0.6), layout="constrained")
-    axes: Any = figure.subplots(max(len(drawn), 1), 1, sharex=True, squeeze=False)[:, 0]
-    for axis, (label, curves) in zip(axes, drawn, strict=False):
-        for k, (name, values) in enumerate(curves):  # ten colours; dashed and dotted ones follow
-            axis.plot(record.time, values, label=_label(name), linewidth=1.2, linestyle=("-", "--", ":")[k // 10 % 3])
-        for event in record.events:
-            axis.axvline(event.time, color="0.7", linewidth=0.8, linestyle=":")
-        axis.set_ylabel(label)
-        axis.grid(True, linewidth=0.3)
-        if 0 < len(curves) <= MOST_IN_LEGEND:
-            axis.legend(fontsize="x-small", loc="center left", bbox_to_anchor=(1.0, 0.5),
-                        ncols=1 + (2 * len(curves) > MOST_IN_LEGEND))  # fmt: skip
-    axes[-1].set_xlabel("time [s]")
-    figure.suptitle(_label(str(record.info.get("robot", ""))))
-    if path is not None:
-        _write(figure, as_path(path, "a picture"))
+    drawn = [(label, curves) for name in chosen for label, curves in available.get(name, []) if curves]
+    heights = [height_beside(len(curves), HEIGHT) for _, curves in drawn] or [HEIGHT]
+    with matplotlib.rc_context(RC):
+        figure = Figure(figsize=(WIDTH, sum(heights) + 0.6), layout="constrained")
+        axes: Any = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+        for axis, (label, curves) in zip(axes, drawn, strict=False):
+            for k, (name, values) in enumerate(curves):
+                axis.plot(record.time, values, label=_label(name), **line(k))
+            for event in record.events:
+                axis.axvline(event.time, color="#5c6670", linewidth=0.8, linestyle=":")
+            axis.set_ylabel(label)
+            legend_beside(axis)
+        axes[-1].set_xlabel("time [s]")
+        figure.align_ylabels()
+        figure.suptitle(_label(str(record.info.get("robot", ""))))
+        if path is not None:
+            _write(figure, as_path(path, "a picture"))
     return figure
+
+
+def _chosen(record: Record, joints: str | Sequence[str] | None) -> set[str] | None:
+    """Return the joints that are drawn, or None for all of them."""
+    if joints is None:
+        return None
+    known = list(dict.fromkeys([joint_of(name) for name in record.v_names]))
+    chosen = (joints,) if isinstance(joints, str) else tuple(joints)
+    for name in chosen:
+        if name not in known:
+            raise UnknownNameError("joint of the record", name, known)
+    return set(chosen)
+
+
+def joint_of(name: str) -> str:
+    """Return the joint that a coordinate belongs to: ``"hip"`` of ``"hip[1]"`` and of ``"hip.qw"``."""
+    return ENTRY.sub("", name)
 
 
 def _write(figure: Figure, path: Path) -> None:
@@ -77,12 +106,13 @@ def _label(name: str) -> str:
 PANELS = ("motion", "velocities", "torques", "energy", "reactions")
 
 
-def panels(record: Record) -> dict[str, list[tuple[str, Curves]]]:
-    """Return what there is to draw: for each part, axes with a label and named curves."""
+def panels(record: Record, joints: set[str] | None = None) -> dict[str, list[tuple[str, Curves]]]:
+    """Return what there is to draw of all joints or of some: for each part, axes with a label and named curves."""
+    rates = {"rad": "rad/s", "m": "m/s"}
     found = {
-        "motion": _by_unit(record, "position", record.q, record.q_names, "q_units", {}),
-        "velocities": _by_unit(record, "velocity", record.v, record.v_names, "v_units", {"rad": "rad/s", "m": "m/s"}),
-        "torques": _by_unit(record, "actuator", record.tau, record.v_names, "v_units", FORCE_OF),
+        "motion": _by_unit(record, joints, "position", record.q, record.q_names, "q_units", {}),
+        "velocities": _by_unit(record, joints, "velocity", record.v, record.v_names, "v_units", rates),
+        "torques": _by_unit(record, joints, "actuator", record.tau, record.v_names, "v_units", FORCE_OF),
         "energy": [("energy [J]", [(n, x) for n, x in _energies(record) if np.any(np.abs(x) > 0.0)])],
         "reactions": _reactions(record),
     }
@@ -91,13 +121,23 @@ def panels(record: Record) -> dict[str, list[tuple[str, Curves]]]:
 
 
 def _by_unit(
-    record: Record, word: str, array: Array, names: list[str], units_key: str, translate: dict[str, str]
+    record: Record,
+    joints: set[str] | None,
+    word: str,
+    array: Array,
+    names: list[str],
+    units_key: str,
+    translate: dict[str, str],
 ) -> list[tuple[str, Curves]]:
     """Return one set of axes per unit: angles and lengths do not share a scale."""
     units = list(record.info.get(units_key) or ["?"] * len(names))
     made = []
     for unit in dict.fromkeys(units):
-        curves = [(n, array[:, k]) for k, (n, u) in enumerate(zip(names, units, strict=True)) if u == unit]
+        curves = [
+            (n, array[:, k])
+            for k, (n, u) in enumerate(zip(names, units, strict=True))
+            if u == unit and (joints is None or joint_of(n) in joints)
+        ]
         label = "quaternion [1]" if unit == "1" and word == "position" else f"{word} [{translate.get(unit, unit)}]"
         made.append((label, curves))
     return made

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from ..integrators.fixed_step_methods import dexp_inverse
 from . import files
 from .energy import Energies
 from .files import FIELDS
+from .plot import joint_of
 from .plot import plot as draw
 
 if TYPE_CHECKING:
@@ -34,9 +34,6 @@ COMPLETE, FAILED = "complete", "failed"
 
 DOUBTFUL = 0.01
 """An energy balance that is off by more is reported whenever a record is printed."""
-
-ENTRY = re.compile(r"\[\d+\]$|\.(q?[xyzw]|[wv][xyz])$")
-"""What is behind a joint's name where it has several coordinates: ``root[3]``, ``root.qw``, ``root.z``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,8 +193,14 @@ class Record:
 
     # ------------------------------------------------------------------ pictures and files
 
-    def plot(self, what: str | tuple[str, ...] = (), path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draw motion, torques, energy and reactions over time.
+    def plot(
+        self,
+        what: str | tuple[str, ...] = (),
+        path: str | os.PathLike[str] | None = None,
+        *,
+        joints: str | Sequence[str] | None = None,
+    ) -> Figure:
+        """Draw motion, torques, energy and reactions over time, each curve with the name of its joint.
 
         Parameters
         ----------
@@ -206,12 +209,20 @@ class Record:
             that there is something to show of.
         path : path, optional
             Where to save the picture.
+        joints : str or sequence of str, optional
+            Draw these joints only, by name; energy and reactions are of the whole robot.
 
         Returns
         -------
         matplotlib.figure.Figure
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> record = kt.simulate(kt.load("kuka-kr5"), time=0.1, output=11)
+        >>> figure = record.plot(("motion", "torques"), joints=["joint_2", "joint_3"])
         """
-        return draw(self, what, path)
+        return draw(self, what, path, joints)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to ``.npz``, ``.csv`` or ``.parquet``, wholly or not at all."""
@@ -261,7 +272,7 @@ def require_joints_of(robot: Robot, record: Record, by_name: bool = True) -> Non
     """
     count = record.q.shape[-1]
     own = [j.name for j in robot.model.joints if not j.mimic for _ in range(j.nq)]
-    given = [ENTRY.sub("", name) if name not in own else name for name in record.info.get("q_names") or ()]
+    given = [joint_of(name) if name not in own else name for name in record.info.get("q_names") or ()]
     if count == robot.nq and record.v.shape[-1] != robot.nv:
         has, needs = record.v.shape[-1], robot.nv
         raise OptionError(

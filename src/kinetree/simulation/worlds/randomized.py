@@ -19,6 +19,9 @@ DISTRIBUTIONS = (Uniform, LogUniform, Normal)
 MOTOR_STRENGTH, DELAY, GROUND, BODIES, JOINTS, GRAVITY = (
     "motor_strength", "delay", "ground", "bodies", "joints", "gravity",
 )  # fmt: skip
+STATES = ("q", "v")
+"""What is drawn of where episodes begin."""
+
 NEVER_NEGATIVE = ("mass", "M", "damping", "friction", "rotor_inertia", MOTOR_STRENGTH, DELAY)
 INERTIA = "inertia"
 LONGEST_DELAY = 10.0
@@ -71,9 +74,9 @@ def _each(given: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Distribut
         if name in (BODIES, JOINTS):
             for owner, properties in _mapping(content, name).items():
                 for key, distribution in _mapping(properties, owner).items():
-                    yield (name, owner, key), _distribution(distribution, f"{key} of {owner!r}")
+                    yield (name, owner, key), checked_distribution(distribution, f"{key} of {owner!r}")
         else:
-            yield (name,), _distribution(content, name)
+            yield (name,), checked_distribution(content, name)
 
 
 def _mapping(given: Any, name: str) -> Mapping[str, Any]:
@@ -82,7 +85,8 @@ def _mapping(given: Any, name: str) -> Mapping[str, Any]:
     return given
 
 
-def _distribution(given: Any, name: str) -> Distribution:
+def checked_distribution(given: Any, name: str) -> Distribution:
+    """Refuse what is no distribution."""
     if not isinstance(given, DISTRIBUTIONS):
         raise OptionError(f"random {name}: give a distribution, such as kinetree.Uniform(0.8, 1.2), not {given!r}")
     return given
@@ -110,7 +114,7 @@ def _nominal(robot: Robot, path: tuple[str, ...]) -> Array:
         return np.array(getattr(joint, key) or [0.0] * joint.nv, dtype=float)
     table = robot.parameters()
     if path[0] not in table.names:
-        others = (BODIES, JOINTS, GRAVITY, MOTOR_STRENGTH, DELAY, GROUND)
+        others = (BODIES, JOINTS, GRAVITY, MOTOR_STRENGTH, DELAY, GROUND, *STATES)
         raise UnknownNameError("parameter", path[0], [*table.names, *others])
     return np.array([table[path[0]]])
 
@@ -122,7 +126,7 @@ def checked_mapping(given: Any, name: str) -> dict[str, Any]:
 
 def other_number(name: str, given: Any, nominal: Array, stream: int) -> Drawn:
     """Return what is drawn of the numbers of motors and ground."""
-    return _checked(Drawn(name, _distribution(given, name), nominal, stream))
+    return _checked(Drawn(name, checked_distribution(given, name), nominal, stream))
 
 
 def _checked(drawn: Drawn) -> Drawn:

@@ -12,53 +12,39 @@ from numpy.typing import ArrayLike
 
 from ...control.base import Controller, Sum
 from ...control.commands import Commanded
-from ...errors import KinetreeError, OptionError, ShapeError, StateError, UnknownNameError, UnsupportedError
+from ...errors import (
+    KinetreeError,
+    OptionError,
+    ReadOnlyError,
+    ShapeError,
+    StateError,
+    UnknownNameError,
+    UnsupportedError,
+)  # fmt: skip
 from ...forces.pushes import Push
 from ...robot.load import as_robot
-from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...run.checks import check_threads
-from ...run.law_kernels import LawProgram, StepProgram, is_condition
+from ...run.law_kernels import LawProgram, is_condition
 from ...spatial import Scalar, where
 from ...spatial.numbers import real_number, whole_number
 from ..arguments import check_integrator, force_elements, initial_state, law_and_function, varied_parameters
 from ..equation import Equation
 from ..integrators.fixed_step_methods import FIXED
 from ..loop_choice import LoopChoice
-from ..run_batch import many_steps
 from ..system import DynamicSystem
-from .draws import uniform
+from .actions import Actions
+from .advance import Advance
+from .goals import Goals
 from .moment import Moment
-from .randomized import DELAY, GROUND, MOTOR_STRENGTH, Drawn, checked_mapping, other_number, robot_numbers
+from .random_pushes import PushForces, RandomPushes, checked_pushes
+from .random_start import RandomStart
+from .randomized import DELAY, GROUND, MOTOR_STRENGTH, STATES, Drawn, checked_mapping, other_number, robot_numbers
 from .sensors import Sensor, check_sensors
 
 Array = np.ndarray
 Scalars = Sequence[Scalar]
 Law = Callable[[Moment], Any]
-
-PUSH_STREAM = 10_000
-"""Random numbers of pushes are apart from all others."""
-
-
-class RandomPushes(NamedTuple):
-    """Pushes that come now and then, each world's at its own times.
-
-    Attributes
-    ----------
-    at : str
-        The frame that is pushed, at its origin.
-    force : Uniform or Normal
-        Of the three components along the world's axes, in newtons.
-    every : float
-        Seconds from one push to the next, on average.
-    lasting : float
-        Seconds that each lasts; rounded up to whole steps of the world.
-    """
-
-    at: str
-    force: Any
-    every: float = 5.0
-    lasting: float = 0.1
 
 
 class Stepped(NamedTuple):
@@ -98,7 +84,11 @@ class World:
         Distributions that are drawn from at every reset: by the names of ``robot.parameters()``; under ``"bodies"`` and
         ``"joints"``, ``{"trunk": {"mass": kt.Uniform(0.8, 1.2, relative=True)}}``; and ``"gravity"``,
         ``"motor_strength"``, ``"delay"`` (seconds from an action to its effect), ``"ground"`` (by the names of the
-        ground's laws, ``{"friction": kt.Uniform(0.4, 1.0)}``).
+        ground's laws, ``{"friction": kt.Uniform(0.4, 1.0)}``); and ``"q"``, ``"v"``: what is added to the start along
+        each freedom, or along those of joints, ``{"q": {"elbow": kt.Uniform(-0.1, 0.1)}}``; loops are closed again.
+    goal : mapping, optional
+        Numbers of your own that functions of a moment see as ``m.goal["target"]``: distributions that are drawn from at
+        every reset, or numbers, one set or one per world; :meth:`set_goal` changes them.
     pushes : RandomPushes, optional
     integrator : str
         An explicit one with a fixed step, or ``"implicit_euler"``, which is implicit in springs, damping and servos.
@@ -109,8 +99,8 @@ class World:
     start : (q, v), optional
         Where episodes begin unless :meth:`reset` says otherwise; arrays with or without a batch.
     observe, reward, ended : callable, optional
-        Functions of a :class:`Moment` over any scalar, compiled: a list of numbers; one number; a condition or a number
-        that is positive at the end.  Choices are made with ``kt.where``.
+        Functions of a :class:`Moment` over any scalar, compiled: a list of numbers; one number; a condition, a number
+        that is positive at the end, or several of these.  Choices are made with ``kt.where``.
     sensors : sequence of Sensor
         Read by :meth:`sense`.
     friction : bool
@@ -119,6 +109,8 @@ class World:
     threads : int
     seed : int
         What world k draws in its n-th episode hangs on the seed, k and n only.
+    first : int
+        The number k of the first world: where several processes share one large batch.
 
     Examples
     --------
@@ -140,6 +132,7 @@ class World:
         forces: Any = (),
         parameters: Mapping[str, Any] | None = None,
         random: Mapping[str, Any] | None = None,
+        goal: Mapping[str, Any] | None = None,
         pushes: RandomPushes | None = None,
         integrator: str = "semi_implicit_euler",
         step: float = 1e-3,
@@ -154,6 +147,7 @@ class World:
         precision: str = "double",
         threads: int = 1,
         seed: int = 0,
+        first: int = 0,
     ) -> None:
         robot = as_robot(robot)
         if integrator not in FIXED:
@@ -170,6 +164,7 @@ class World:
         check_threads(threads)
         self.threads, self.integrator, self.precision = threads, integrator, precision
         self.seed = whole_number(seed, "seed", least=0)
+        self.first = whole_number(first, "first", least=0)
         self._command = Commanded(action) if isinstance(action, str) else action
         if not isinstance(self._command, Commanded):
             raise OptionError(f"action must be a kind of command or a kinetree.control.Commanded, not {action!r}")
@@ -177,8 +172,9 @@ class World:
                              for k in range(j.nv)]  # fmt: skip
         listed = (sensors,) if isinstance(sensors, Sensor) else tuple(sensors)
         self.sensors, self.sensor_names = listed, check_sensors(robot.model, listed)
-        self._pushes = _checked_pushes(pushes)
+        self._pushes = checked_pushes(pushes)
         drawn = checked_mapping(random, "numbers")
+        self._random_start = RandomStart(robot, **{name: drawn.pop(name, None) for name in STATES})
         self._system = self._make_system(controller, ground, forces, parameters, drawn, friction, friction_speed)
         self._equation = Equation(self._system, None, self.threads)
         begin = (None, None) if start is None else start
@@ -187,9 +183,11 @@ class World:
         q, v = initial_state(robot, begin[0], begin[1], called=("q of start=(q, v)", "v of start=(q, v)"))
         self._start = tuple(np.array(np.broadcast_to(x, (self.batch, x.shape[-1]))) for x in (q, v))
         self._equation.prepare(self._start[0])
+        self._goal = goal
         self._laws = {"observe": observe, "reward": reward, "ended": ended}
         self._lay_out()
-        self._outcome: LawProgram | None = self._trace_outcome()
+        self._outcome = self._trace_outcome()
+        self._look = self._outcome.prepared(self._seen(), threads)
         self._sensing: LawProgram | None = None
         self.reset()
         self._frozen = True
@@ -197,7 +195,7 @@ class World:
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse to change what machine code was made for."""
         if getattr(self, "_frozen", False) and not name.startswith("_"):
-            raise OptionError(
+            raise ReadOnlyError(
                 f"{name} of a World is set when it is made; reset(mask, q, v) sets states, step(action) takes actions"
             )
         object.__setattr__(self, name, value)
@@ -231,7 +229,7 @@ class World:
 
     def _lay_out(self) -> None:
         """Make room for states and numbers, and note which are which."""
-        system, tree = self._system, self.robot.model
+        system = self._system
         dtype = np.float32 if self.precision == "single" else np.float64
         self._slices: dict[str, slice] = {}
         first = 0
@@ -245,23 +243,20 @@ class World:
         part = "0.0." if isinstance(system.controller, Sum) else "0."
         self._at = {name: self._slices[part + name] for name in Commanded.GAINS}
         self._drawn: list[tuple[slice, Drawn]] = [*self._places_of_robot(), *self._places_of_parts()]
-        count = tree.nq + tree.nv + system.nz
-        self._states = np.zeros((2, self.batch, count), dtype=dtype)
-        self._time = np.zeros(self.batch)
+        is_late = self._random_of_parts[DELAY] is not None or bool(self._numbers[:, self._at["delay"]].any())
+        self._actions = Actions(self._numbers, self._at, self.period, is_late)
+        self._push: PushForces | None = None
+        if self._pushes is not None:
+            place = self._slices[next(name for name in reversed(self._slices) if name.endswith(".force"))]
+            self._push = PushForces(self._pushes, self._numbers[:, place], self.period, self.first)
+        self._goals = Goals(self._goal, self.batch, dtype)
+        self._advance = Advance(
+            self._equation, self.integrator, self.step_size, self.substeps, self._numbers, self.threads
+        )
+        self._state, self._time = self._advance.state, self._advance.time
         self._episode = np.full(self.batch, -1)
         self._lost = np.zeros(self.batch, dtype=bool)
         self._lanes = np.arange(self.batch)
-        self._delay = np.zeros(self.batch)
-        self._given_delay = self._numbers[:, self._at["delay"]].copy()
-        self._history = np.zeros((1, self.batch, len(self.action_names)), dtype=dtype)
-        self._program: StepProgram | None = None
-        if self._equation.traceable and not isinstance(self.robot, Mechanism):
-            self._program = self._equation.steps.program(self.integrator, single=self.precision == "single")
-        elif self.precision == "single":
-            raise UnsupportedError(
-                f"robot {self.robot.name!r} is not stepped in machine code, so not in single precision"
-            )
-        self._h, self._n = np.array([self.step_size], dtype=dtype), np.array([self.substeps], dtype=dtype)
 
     def _places_of_robot(self) -> list[tuple[slice, Drawn]]:
         given = self._system.varied  # whose numbers come first
@@ -292,36 +287,35 @@ class World:
 
     # ------------------------------------------------------------------ what laws see
 
-    def _moment(self, t: Scalars, state: Scalars, p: Scalars, action: Scalars) -> Moment:
+    def _moment(self, t: Scalars, state: Scalars, p: Scalars, action: Scalars, goal: Scalars) -> Moment:
         system = self._equation.with_numbers(p)
         q, v, z = self._equation.parts(state)
         loops = self._equation.loops
         choice = None if loops is None else LoopChoice(loops.rows)
-        return Moment(system, t[0], q, v, z, action, choice)
+        return Moment(system, t[0], q, v, z, action, choice, self._goals.named(goal))
 
     def _law(self, name: str, law: Callable[..., list[Any]]) -> LawProgram:
-        sizes = self._states.shape[-1], self._numbers.shape[-1], self.action_size
-        lengths = dict(zip(("t", "state", "p", "action"), (1, *sizes), strict=True))
+        sizes = 1, self._state.shape[-1], self._numbers.shape[-1], self.action_size, self._goals.numbers.shape[-1]
+        lengths = dict(zip(("t", "state", "p", "action", "goal"), sizes, strict=True))
         title = f"{name} of {self.robot.name!r}"
         return LawProgram(
             title, law, lengths, self._equation.compiled, cpu=self.robot.cpu, single=self.precision == "single"
         )
 
-    def _trace_outcome(self) -> LawProgram | None:
-        """Make one kernel of observation, reward and end."""
+    def _trace_outcome(self) -> LawProgram:
+        """Make one kernel of observation, reward and end, and of what is no number."""
         self._observed = 0
+        largest = float(np.finfo(self._numbers.dtype).max)
+        read: dict[str, Callable[[Any], list[Any]]] = {"observe": list, "reward": _one, "ended": _ends}
 
-        def law(t: Scalars, state: Scalars, p: Scalars, action: Scalars) -> list[Any]:
-            moment, found = self._moment(t, state, p, action), []
+        def law(t: Scalars, state: Scalars, p: Scalars, action: Scalars, goal: Scalars) -> list[Any]:
+            moment, found = self._moment(t, state, p, action, goal), []
             for name, function in self._laws.items():
                 if function is None:
                     continue
                 try:
                     answer = function(moment)
-                    numbers = list(answer) if name == "observe" else [_one(answer)]
-                    if name == "ended":
-                        over = answer if is_condition(answer) else answer > 0.0
-                        numbers = [where(over, 1.0, 0.0)]
+                    numbers = read[name](answer)
                     if any(x is None or isinstance(x, str) for x in numbers):
                         raise TypeError(f"it returned {answer!r}")
                     found += [x + 0.0 * state[0] if isinstance(x, (int, float)) else x for x in numbers]
@@ -335,15 +329,18 @@ class World:
                     ) from problem
                 if name == "observe":
                     self._observed = len(found)
-            return found
+            size: Any = 0.0
+            for x in (*state, *action):
+                size = size + abs(x)
+            return [*found, where(size < largest, 0.0, 1.0)]
 
-        return self._law("outcome", law) if any(self._laws.values()) else None
+        return self._law("outcome", law)
 
     # ------------------------------------------------------------------ resets
 
     def reset(
         self, mask: ArrayLike | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None,
-        *, seed: int | None = None,
+        *, seed: int | None = None, observed: bool = True,
     ) -> Array | None:  # fmt: skip
         """Begin new episodes.
 
@@ -352,9 +349,12 @@ class World:
         mask : array_like of bool (batch,), or of int, optional
             Which worlds; all by default.
         q, v : array_like, shapes (..., nq), (..., nv), optional
-            Where they start, one state or one for each of them; as the world's ``start`` by default.
+            Where they start, one state or one for each of them; as the world's ``start`` by default, with what is
+            random about that.
         seed : int, optional
             Begin the count of episodes anew with this seed; for all worlds only.
+        observed : bool
+            Whether observations are wanted; of some worlds only they are to be had from :meth:`observe`.
 
         Returns
         -------
@@ -368,15 +368,11 @@ class World:
             self._episode[:] = -1
         lanes = self._chosen(mask)
         if lanes.size:
-            begin = self._begin(lanes, q, v)
-            nq, nv = self.robot.nq, self.robot.nv
-            state = self._states[0]
-            state[lanes, :nq], state[lanes, nq : nq + nv] = begin
-            state[lanes, nq + nv :] = self._system.initial_z()
-            self._time[lanes], self._lost[lanes] = 0.0, False
-            self._episode[lanes] += 1
+            episodes = self._episode[lanes] + 1
+            self._advance.begin(lanes, *self._begin(lanes, episodes, q, v))
+            self._lost[lanes], self._episode[lanes] = False, episodes
             self._redraw(lanes)
-        return self.observation
+        return self.observation if observed else None
 
     def _chosen(self, mask: ArrayLike | None) -> Array:
         if mask is None:
@@ -392,41 +388,46 @@ class World:
             raise ShapeError(f"mask names worlds from 0 to {self.batch - 1}, each once")
         return given
 
-    def _begin(self, lanes: Array, q: Any, v: Any) -> tuple[Array, Array]:
+    def _begin(self, lanes: Array, episodes: Array, q: Any, v: Any) -> tuple[Array, Array]:
         """Return checked states for some worlds."""
-        start = tuple(x[lanes] for x in self._start)
-        if q is None and v is None:
-            return start
-        given_q, given_v = initial_state(
-            self.robot, start[0] if q is None else q, start[1] if v is None else v, ("q", "v")
-        )
-        for name, x in (("q", given_q), ("v", given_v)):
-            if x.ndim > 1 and x.shape[0] != lanes.size:
-                raise ShapeError(f"{name} must be one state or one for each of {lanes.size} worlds, got {x.shape}")
-            if not np.isfinite(x).all():
-                raise StateError(f"{name} has entries that are no numbers: an episode cannot start there")
-        return given_q, given_v
+        given_q, given_v = self._start[0][lanes], self._start[1][lanes]
+        if q is None:
+            given_q = self._random_start.of_q(self.seed, self.first + lanes, episodes, given_q)
+        else:
+            given_q = self._one_for_each(lanes, "q", initial_state(self.robot, q, None, ("q", "v"))[0])
+        if v is None:
+            return given_q, self._random_start.of_v(self.seed, self.first + lanes, episodes, given_q, given_v)
+        return given_q, self._one_for_each(lanes, "v", initial_state(self.robot, given_q, v, ("q", "v"))[1])
+
+    def _one_for_each(self, lanes: Array, name: str, x: Array) -> Array:
+        if x.ndim > 2 or (x.ndim == 2 and x.shape[0] not in (1, lanes.size)):
+            raise ShapeError(f"{name} must be one state or one for each of {lanes.size} worlds, got {x.shape}")
+        if not np.isfinite(x).all():
+            raise StateError(f"{name} has entries that are no numbers: an episode cannot start there")
+        return np.broadcast_to(x, (lanes.size, x.shape[-1]))
 
     def _redraw(self, lanes: Array) -> None:
         """Give worlds new numbers for a new episode."""
         episodes = self._episode[lanes]
-        self._numbers[lanes, self._at["delay"]] = self._given_delay[lanes]  # of which whole periods are taken off below
+        self._actions.before_draws(lanes)
         for where_, drawn in self._drawn:
-            self._numbers[lanes, where_] = drawn.draw(self.seed, lanes, episodes)
-        for name in ("command", "before", "given_at"):
-            self._numbers[lanes, self._at[name]] = 0.0
-        self._history[:, lanes] = 0.0
-        delay = self._numbers[lanes, self._at["delay"]][:, 0].astype(float)
-        self._delay[lanes] = delay
-        longest = int(np.floor(self._delay.max() / self.period + 1e-9)) + 2
-        if longest > len(self._history):
-            more = np.zeros((longest - len(self._history), *self._history.shape[1:]), dtype=self._history.dtype)
-            self._history = np.concatenate([self._history, more])
-        # whole periods are waited for in the history of actions, the rest within a step
-        self._numbers[lanes, self._at["delay"]] = (delay - self._whole(lanes) * self.period)[:, None]
+            self._numbers[lanes, where_] = drawn.draw(self.seed, self.first + lanes, episodes)
+        self._goals.draw(self.seed, lanes, self.first + lanes, episodes)
+        self._actions.begin(lanes)
+        if self._push is not None:
+            self._push.begin(lanes)
 
-    def _whole(self, lanes: Array) -> Array:
-        return np.floor(self._delay[lanes] / self.period + 1e-9).astype(int)
+    def set_goal(self, name: str, value: ArrayLike, mask: ArrayLike | None = None) -> None:
+        """Set numbers of the world's ``goal`` in some worlds, until they are reset.
+
+        Parameters
+        ----------
+        name : str
+        value : array_like, shape (n,) or (worlds, n)
+        mask : array_like of bool (batch,), or of int, optional
+            Which worlds; all by default.
+        """
+        self._goals.set(name, value, self._chosen(mask))
 
     # ------------------------------------------------------------------ steps
 
@@ -457,80 +458,51 @@ class World:
             )
         if given.ndim == 2 and given.shape[0] != self.batch:
             raise ShapeError(f"action is for {given.shape[0]} worlds, there are {self.batch}")
-        self._take(given)
-        if self._pushes is not None:
-            self._push()
+        self._actions.take(given, self._time)
+        if self._push is not None:
+            self._push.set(self.seed, self._episode)
         self._advance()
-        self._time += self.period
         return self._stepped()
 
-    def _take(self, given: Array) -> None:
-        numbers, at = self._numbers, self._at
-        if len(self._history) == 2 and not self._delay.any():
-            numbers[:, at["before"]] = numbers[:, at["command"]]
-            numbers[:, at["command"]] = given
-            self._history[0] = given
-        else:
-            self._history[1:] = self._history[:-1]
-            self._history[0] = given
-            late = self._whole(self._lanes)
-            numbers[:, at["command"]] = self._history[late, self._lanes]
-            numbers[:, at["before"]] = self._history[late + 1, self._lanes]
-        numbers[:, at["given_at"]] = self._time[:, None]
-
-    def _push(self) -> None:
-        """Set the forces of random pushes for the next period."""
-        assert self._pushes is not None
-        name = next(n for n in reversed(self._slices) if n.endswith(".force"))
-        periods = max(1, int(np.ceil(self._pushes.lasting / self.period - 1e-9)))
-        now = np.round(self._time / self.period).astype(int)
-        chance = min(1.0, self.period * periods / self._pushes.every)
-        slot = now // periods  # all periods of a slot draw the same
-        u = uniform(self.seed, self._lanes, self._episode * 1_000_003 + slot, PUSH_STREAM, 4)
-        force = self._pushes.force.of(u[:, :3])
-        self._numbers[:, self._slices[name]] = np.where((u[:, 3] < chance)[:, None], force, 0.0)
-
-    def _advance(self) -> None:
-        old, new = self._states
-        if self._program is not None:
-            kernel, given = self._program.kernel, [self._numbers] if self._numbers.shape[-1] else []
-            kernel(self._time[:, None], self._h, self._n, old, *given, out=new, threads=self.threads)
-            self._states = self._states[::-1]
-            return
-        nq, nv = self.robot.nq, self.robot.nv
-        state = old[:, :nq], old[:, nq : nq + nv], old[:, nq + nv :]
-        q, v, z = self._advance_by_state(self._time, state, self.step_size, self.substeps)
-        old[:, :nq], old[:, nq : nq + nv], old[:, nq + nv :] = q, v, z
-
-    @cached_property
-    def _advance_by_state(self) -> Any:
-        return many_steps(self._equation, self.integrator)
-
     def _stepped(self) -> Stepped:
-        state = self._states[0]
-        on_the_way = np.isfinite(self._history).all(axis=(0, 2))  # actions that have not arrived yet
-        self._lost = ~(np.isfinite(state).all(axis=-1) & on_the_way)
-        if self._outcome is None:
-            return Stepped(None, None, self._lost.copy(), self._lost.copy())
-        found = self._evaluate(self._outcome)
-        n = self._observed
-        observation = found[:, :n] if self._laws["observe"] else None
-        reward = found[:, n] if self._laws["reward"] else None
+        found, n = self._look(), self._observed
+        self._lost |= found[:, -1] != 0.0  # those that are no numbers, too
         ended = self._lost.copy()
         if self._laws["ended"]:
-            ended |= found[:, -1] > 0.0
+            ended |= found[:, -2] > 0.0
+        observation = found[:, :n] if self._laws["observe"] else None
+        reward = found[:, n] if self._laws["reward"] else None
         return Stepped(observation, reward, ended, self._lost.copy())
 
-    def _evaluate(self, program: LawProgram) -> Array:
-        given = {"t": self._time[:, None], "state": self._states[0], "p": self._numbers, "action": self._history[0]}
-        return program({name: x for name, x in given.items() if x.shape[-1]}, self.threads)
+    def _seen(self, lanes: Any = slice(None)) -> dict[str, Array]:
+        """Return what laws take, of some worlds."""
+        parts = {
+            "t": self._advance.clock, "state": self._state, "p": self._numbers, "action": self._actions.given,
+            "goal": self._goals.numbers,
+        }  # fmt: skip
+        return {name: x[lanes] for name, x in parts.items() if x.shape[-1]}
 
     # ------------------------------------------------------------------ to look at
 
+    def observe(self, mask: ArrayLike | None = None) -> Array:
+        """Return what is observed now, (n, observation_size), in all worlds or in n of them.
+
+        Parameters
+        ----------
+        mask : array_like of bool (batch,), or of int, optional
+            Which worlds; all by default.
+        """
+        if self._laws["observe"] is None:
+            raise OptionError("this World observes nothing: give observe=..., such as observe=lambda m: [*m.q, *m.v]")
+        if mask is None:
+            return self._look()[:, : self._observed]
+        lanes = self._chosen(mask)
+        return self._outcome(self._seen(lanes), self.threads)[:, : self._observed]
+
     @property
     def observation(self) -> Array | None:
-        """What is observed now, (batch, n)."""
-        return self._stepped().observation if self._outcome is not None else None
+        """What is observed now, (batch, n); None if no function was given for that."""
+        return None if self._laws["observe"] is None else self.observe()
 
     def sense(self) -> dict[str, Array]:
         """Return what sensors show now, each (batch,), by the names in ``sensor_names``."""
@@ -540,28 +512,33 @@ class World:
             )
         if self._sensing is None:
 
-            def law(t: Scalars, state: Scalars, p: Scalars, action: Scalars) -> list[Any]:
-                moment = self._moment(t, state, p, action)
+            def law(t: Scalars, state: Scalars, p: Scalars, action: Scalars, goal: Scalars) -> list[Any]:
+                moment = self._moment(t, state, p, action, goal)
                 return [x + 0.0 * state[0] for sensor in self.sensors for x in sensor.read(moment)]
 
             self._sensing = self._law("sensors", law)
-        found = self._evaluate(self._sensing)
+        found = self._sensing(self._seen(), self.threads)
         return {name: found[:, k] for k, name in enumerate(self.sensor_names)}
 
     def _part(self, first: int, last: int) -> Array:
-        part = self._states[0][:, first:last]
+        part = self._state[:, first:last]
         part.flags.writeable = False
         return part
 
     @property
     def q(self) -> Array:
-        """Configurations, (batch, nq); to be read, and set by :meth:`reset`."""
+        """Configurations, (batch, nq): a view that every step writes to, to be read or copied."""
         return self._part(0, self.robot.nq)
 
     @property
     def v(self) -> Array:
-        """Velocities, (batch, nv)."""
+        """Velocities, (batch, nv), a view as ``q`` is."""
         return self._part(self.robot.nq, self.robot.nq + self.robot.nv)
+
+    @property
+    def state(self) -> Array:
+        """Configurations, velocities and further states, (batch, nq + nv + nz): what ``q`` and ``v`` are views of."""
+        return self._part(0, self._state.shape[-1])
 
     @property
     def time(self) -> Array:
@@ -572,6 +549,17 @@ class World:
     def episode(self) -> Array:
         """Which episode of each world this is, from 0, (batch,)."""
         return self._episode.copy()
+
+    @property
+    def start(self) -> tuple[Array, Array]:
+        """Where episodes begin before anything random is added, (batch, nq) and (batch, nv)."""
+        q, v = (x.copy() for x in self._start)
+        return q, v
+
+    @property
+    def has_reward(self) -> bool:
+        """Whether steps give a reward."""
+        return self._laws["reward"] is not None
 
     @property
     def observation_size(self) -> int:
@@ -587,18 +575,22 @@ class World:
     def contact_forces(self) -> Array:
         """Forces on the spots that can touch the ground, along world axes, (batch, spots, 3)."""
         nq, nv = self.robot.nq, self.robot.nv
-        state = self._states[0].astype(float)
+        state = self._state.astype(float)
         parts = state[:, :nq], state[:, nq : nq + nv], state[:, nq + nv :]
-        if self.precision == "single":
-            self._equation.read_numbers_from(self._numbers.astype(float))
-        return self._equation.contact_forces(self._time, *parts)
+        with self._equation.reading(self._numbers.astype(float)):
+            return self._equation.contact_forces(self._time, *parts)
+
+    @property
+    def goal(self) -> dict[str, Array]:
+        """Numbers of the world's ``goal``, (batch, n) by name."""
+        return {name: numbers.astype(float) for name, numbers in self._goals}
 
     @property
     def drawn(self) -> dict[str, Array]:
         """What was drawn for each world's present episode, (batch, n) by name."""
         found = {drawn.name: self._numbers[:, place].astype(float) for place, drawn in self._drawn}
         if DELAY in found:
-            found[DELAY] = self._delay[:, None].copy()
+            found[DELAY] = self._actions.delay[:, None].copy()
         return found
 
     def __repr__(self) -> str:
@@ -608,22 +600,19 @@ class World:
         )
 
 
-def _one(answer: Any) -> Any:
+def _one(answer: Any) -> list[Any]:
     """Return one number; refuse several."""
     if isinstance(answer, (list, tuple)) or (isinstance(answer, np.ndarray) and answer.dtype == object):
         raise TypeError(f"it must return one number, not {len(answer)}")
-    return answer
+    return [answer]
 
 
-def _checked_pushes(given: Any) -> RandomPushes | None:
-    """Refuse pushes that cannot be."""
-    if given is None:
-        return None
-    if not isinstance(given, RandomPushes) or not hasattr(given.force, "of"):
-        raise OptionError(f"pushes must be kinetree.RandomPushes(frame, distribution, ...), not {given!r}")
-    for name in ("every", "lasting"):
-        real_number(getattr(given, name), f"{name} of the pushes", positive=True)
-    return given
+def _ends(answer: Any) -> list[Any]:
+    """Return a number that is positive if any of some conditions holds, or any of some numbers is positive."""
+    total: Any = 0.0
+    for reason in answer if isinstance(answer, (list, tuple)) else (answer,):
+        total = total + where(reason if is_condition(reason) else reason > 0.0, 1.0, 0.0)
+    return [total]
 
 
 def _merged(parameters: dict[str, Any], room: dict[str, Any]) -> dict[str, Any]:

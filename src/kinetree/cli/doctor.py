@@ -1,0 +1,227 @@
+"""``kinetree doctor``: what is installed, what machine code is made for, where it is kept, and whether it is right."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ..errors import KinetreeError
+from ..run.machine_code import CodeCache, MachineCode, code_cache, machine_code
+from ..version import VERSION
+from ..view.browser import find_browser
+from .bench import Timing, measure, sample
+from .shared import ERROR, Json, load_robot, make_console, messages, print_json
+
+PURPOSES = {
+    "": "the core",
+    "view": "the viewer, pictures and films",
+    "plot": "plots of records and studies",
+    "mjcf": "robots in MuJoCo's file format",
+    "symbolic": "equations of motion in SymPy",
+    "jax": "the algorithms in JAX",
+    "casadi": "the algorithms in CasADi",
+    "parquet": "tables in Parquet files",
+    "identification": "physically consistent identification",
+    "sundials": "the integrator 'sundials'",
+    "cluster": "many files at once, on Dask",
+}
+"""What an extra is for, in the order in which they are shown; those for developers are not."""
+
+MEASURED, STATES, ROUNDS = "kuka-kr5", 4096, 3
+AGREE = 1e-10
+"""Relative to the largest number: machine code and reference differ in the order of their sums only."""
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A package that an extra needs; ``version`` is empty where it is not installed."""
+
+    extra: str
+    package: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Examination:
+    """How fast one robot is, and how far machine code is from the reference."""
+
+    robot: str
+    difference: float
+    timings: tuple[Timing, ...]
+
+
+def doctor(as_json: Json = False) -> None:
+    """Say what is installed, what machine code is made for and where it is kept; measure one robot, and check it.
+
+    Exit code 1 if something is wrong; what is merely not installed is not.
+
+    For example:
+
+        kinetree doctor
+        kinetree doctor --json
+    """
+    packages, code, kept = requirements(), machine_code(), code_cache()
+    problems = complaints(code, kept)
+    examination = None
+    try:
+        with messages().status("compiling and timing"):
+            examination = examine()
+        if not examination.difference <= AGREE:
+            problems.append(
+                f"machine code differs from the reference by {examination.difference:.1e}: please report this"
+            )
+    except KinetreeError as problem:
+        problems.append(str(problem))
+    if as_json:
+        print_json({
+            "kinetree": VERSION, "place": str(_place()), "python": platform.python_version(),
+            "system": platform.platform(), "cores": _cores(), "environment": _environment(),
+            "browser": _browser() or None,
+            "packages": [asdict(p) for p in packages], "machine_code": asdict(code),
+            "cache": asdict(kept) | {"folder": str(kept.folder) if kept.folder else None},
+            "examination": asdict(examination) if examination else None, "problems": problems,
+        })  # fmt: skip
+    else:
+        _show(make_console(), packages, code, kept, examination, problems)
+    if problems:
+        raise typer.Exit(ERROR)
+
+
+def requirements() -> list[Requirement]:
+    """List what the installed kinetree asks for, with the versions that are here."""
+    try:
+        asked = importlib.metadata.requires("kinetree") or []
+    except importlib.metadata.PackageNotFoundError:  # run from a clone that is not installed
+        asked = []
+    found = []
+    for line in asked:
+        package = re.match(r"[A-Za-z0-9._-]+", line)
+        extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", line)
+        name = extra[1] if extra else ""
+        if package and package[0] != "kinetree" and name in PURPOSES:
+            found.append(Requirement(name, package[0], _version(package[0])))
+    return sorted(found, key=lambda r: list(PURPOSES).index(r.extra))
+
+
+def complaints(code: MachineCode, kept: CodeCache) -> list[str]:
+    """List what is wrong with how code is made and kept, each with what to do."""
+    found = []
+    if code.problem:
+        found.append(f"no machine code can be made, so everything is some thousand times slower: {code.problem}")
+    if os.environ.get("KINETREE_BACKEND", "") == "reference":
+        found.append("KINETREE_BACKEND=reference: nothing is compiled; unset it unless you want that")
+    if kept.folder is not None and not kept.can_be_written:
+        found.append(
+            f"the folder {kept.folder} cannot be written, so every process compiles anew: "
+            "set KINETREE_CACHE to one that can, or to 'off'"
+        )
+    return found
+
+
+def examine() -> Examination:
+    """Compute with one robot, compiled and as the algorithms are written, and time it."""
+    robot = load_robot(MEASURED)
+    state = sample(robot, 64)
+    answer, judge = robot.inverse_dynamics(*state), robot.with_backend("reference").inverse_dynamics(*state)
+    difference = float(np.abs(answer - judge).max() / np.abs(judge).max())
+    return Examination(robot.name, difference, tuple(measure(robot, STATES, ROUNDS)))
+
+
+def _show(
+    console: Console, packages: list[Requirement], code: MachineCode, kept: CodeCache,
+    examination: Examination | None, problems: list[str],
+) -> None:  # fmt: skip
+    facts = Table.grid(padding=(0, 2))
+    facts.add_row("kinetree", f"{VERSION} in {escape(str(_place()))}")
+    facts.add_row("Python", f"{platform.python_version()} in {escape(sys.prefix)}")
+    facts.add_row("system", f"{escape(platform.platform())}, {_cores()} cores for us")
+    if code.lanes:
+        apart = "" if code.fused else ", products and sums apart"
+        facts.add_row(
+            "machine code", f"for {escape(code.processor)}: {code.lanes} doubles at once{apart}; LLVM {code.llvm}"
+        )
+        facts.add_row("others that run here", ", ".join(code.targets) + "  (KINETREE_CPU)")
+    facts.add_row("compiled code", _kept(kept))
+    facts.add_row(
+        "pictures and films", f"by {escape(browser)}" if (browser := _browser()) else "no Chromium is installed"
+    )
+    for name, value in _environment().items():
+        facts.add_row(name, escape(value))
+    console.print(facts, soft_wrap=True)
+    console.print()
+    console.print(_extras(packages))
+    if examination is not None:
+        console.print()
+        console.print(
+            f"{examination.robot}, one thread; machine code and reference differ by {examination.difference:.0e}"
+        )
+        for t in examination.timings:
+            count = f"batch of {STATES:,}" if t.how == "batch" else t.how
+            console.print(f"  {t.algorithm}, {count}: {t.kinetree:,.0f} ns a state")
+    console.print()
+    for problem in problems:
+        console.print(f"[bold red]problem:[/] {escape(problem)}", soft_wrap=True)
+    if not problems:
+        console.print("[green]Nothing is wrong.[/]")
+
+
+def _extras(packages: list[Requirement]) -> Table:
+    table = Table(title="packages", title_justify="left")
+    for heading in ("for", "installed", "missing", "to install"):
+        table.add_column(heading)
+    for extra, purpose in PURPOSES.items():
+        of_extra = [p for p in packages if p.extra == extra]
+        here = ", ".join(f"{p.package} {p.version}" for p in of_extra if p.version)
+        missing = ", ".join(p.package for p in of_extra if not p.version)
+        command = escape(f"pip install 'kinetree[{extra}]'") if missing else ""
+        if of_extra:
+            table.add_row(purpose, here, missing, command)
+    return table
+
+
+def _kept(kept: CodeCache) -> str:
+    if kept.folder is None:
+        return "is not kept (KINETREE_CACHE)"
+    return (
+        f"in {escape(str(kept.folder))}: {kept.kernels} kernels, {kept.size / 2**20:.1f} MB; may be deleted at any time"
+    )
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _place() -> Path:
+    return Path(__file__).resolve().parents[1]
+
+
+def _browser() -> str:
+    """Return where Chromium is, which draws pictures; empty where there is none."""
+    try:
+        return find_browser()
+    except KinetreeError:
+        return ""
+
+
+def _cores() -> int:
+    """Count the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _environment() -> dict[str, str]:
+    """Return what the environment says to kinetree."""
+    return {name: value for name, value in sorted(os.environ.items()) if name.startswith("KINETREE_")}

@@ -1,0 +1,73 @@
+"""What machine code is made for here, and where it is kept: for reports, not for computing."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..engine import cache
+from ..engine.llvm import host
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """What code is made for.
+
+    Parameters
+    ----------
+    processor : str
+        As LLVM calls it; empty where none can be made.
+    lanes : int
+        Doubles that one instruction takes; 0 where no code can be made.
+    fused : bool
+        Whether a product and a sum are one instruction.
+    llvm : str
+        Version of LLVM.
+    targets : tuple of str
+        What ``KINETREE_CPU`` may say on this machine.
+    problem : str
+        Why there is no machine code; empty if there is.
+    """
+
+    processor: str = ""
+    lanes: int = 0
+    fused: bool = False
+    llvm: str = ""
+    targets: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class CodeCache:
+    """Where compiled code is kept; ``folder`` is None where nothing is kept."""
+
+    folder: Path | None
+    kernels: int = 0
+    size: int = 0
+    can_be_written: bool = False
+
+
+def machine_code() -> MachineCode:
+    """Find out what code is made for unless a robot says otherwise."""
+    try:
+        made_for, targets = host.host(), tuple(host.targets())
+    except Exception as problem:  # llvmlite may be missing, broken, or forbidden to make code
+        return MachineCode(problem=str(problem) or type(problem).__name__)
+    facts = (made_for.cpu, made_for.lanes, made_for.fused, made_for.version, targets)
+    return MachineCode(*facts, "" if made_for.supported else "the processor has no vectors that kinetree knows")
+
+
+def code_cache() -> CodeCache:
+    """Find out where compiled code is kept, and how much of it there is."""
+    folder = cache.directory()
+    if folder is None:
+        return CodeCache(None)
+    sizes = []
+    for file in folder.glob("*.code"):
+        try:
+            sizes.append(file.stat().st_size)
+        except OSError:  # another process has just thrown it away
+            continue
+    nearest = next((place for place in (folder, *folder.parents) if place.exists()), folder)
+    return CodeCache(folder, len(sizes), sum(sizes), os.access(nearest, os.W_OK))

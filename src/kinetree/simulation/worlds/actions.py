@@ -1,0 +1,74 @@
+"""Actions on their way to the motors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+Array = np.ndarray
+
+
+class Actions:
+    """Actions of all worlds: the last as it was given, and those before it that have not arrived yet.
+
+    Parameters
+    ----------
+    numbers : ndarray (batch, n)
+        Numbers of the worlds, among which are the command that has arrived, and what tells when it did.
+    at : mapping of str to slice
+        Where among these: of ``command``, ``before``, ``given_at`` and ``delay``.
+    period : float
+        Seconds between two actions.
+    is_late : bool
+        Whether any world may have a delay; else all actions arrive at once, and nothing needs to be remembered.
+
+    Attributes
+    ----------
+    given : ndarray (batch, motors)
+        The last actions.
+    """
+
+    def __init__(self, numbers: Array, at: Mapping[str, slice], period: float, is_late: bool) -> None:
+        self._numbers, self._period, self._is_late = numbers, period, is_late
+        self._command, self._before, self._given_at, self._rest = (
+            numbers[:, at[name]] for name in ("command", "before", "given_at", "delay")
+        )
+        self._of_model = self._rest.copy()
+        self.delay = np.zeros(len(numbers))
+        self._late = np.zeros(len(numbers), dtype=int)
+        """Whole periods of the delay: these are waited for here, the rest within a step."""
+        self._lanes = np.arange(len(numbers))
+        width = self._command.shape[-1]
+        self._history = np.zeros((1, len(numbers), width), dtype=numbers.dtype)
+        self.given: Array = np.zeros((len(numbers), width), dtype=numbers.dtype) if is_late else self._command
+
+    def before_draws(self, lanes: Array) -> None:
+        """Put back the delay that the model has, for draws to replace it."""
+        self._rest[lanes] = self._of_model[lanes]
+
+    def begin(self, lanes: Array) -> None:
+        """Forget the actions of some worlds, whose delay may be another one from now on."""
+        for numbers in (self._command, self._before, self._given_at, self.given):
+            numbers[lanes] = 0.0
+        if not self._is_late:
+            return
+        self.delay[lanes] = delay = self._rest[lanes, 0].astype(float)
+        self._late[lanes] = whole = np.floor(delay / self._period + 1e-9).astype(int)
+        self._rest[lanes, 0] = delay - whole * self._period
+        missing = int(self._late.max()) + 2 - len(self._history)
+        if missing > 0:
+            more = np.zeros((missing, *self._history.shape[1:]), dtype=self._history.dtype)
+            self._history = np.concatenate([self._history, more])
+        self._history[:, lanes] = 0.0
+
+    def take(self, given: Array, time: Array) -> None:
+        """Take new actions, given at a time."""
+        self.given[:] = given
+        if not self._is_late:
+            return
+        self._history[1:] = self._history[:-1]
+        self._history[0] = given
+        self._command[:] = self._history[self._late, self._lanes]
+        self._before[:] = self._history[self._late + 1, self._lanes]
+        self._given_at[:, 0] = time

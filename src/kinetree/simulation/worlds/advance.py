@@ -1,0 +1,125 @@
+"""How the states of all worlds move on by one period, where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...errors import ClosureError, SingularError, UnsupportedError
+from ...run.failure import Fault
+from ..equation import Equation
+from ..run_batch import many_steps
+
+Array = np.ndarray
+
+
+class Advance:
+    """States and clocks of a batch, and steps that move them on.
+
+    Parameters
+    ----------
+    equation : Equation
+        Prepared, for a mechanism.
+    integrator : str
+    step : float
+        Seconds of one step of the integrator.
+    substeps : int
+        Steps of a period.
+    numbers : ndarray (batch, n)
+        Numbers of the worlds, which may change between periods.
+    threads : int
+
+    Attributes
+    ----------
+    state : ndarray (batch, nq + nv + nz)
+        What every period writes to; always the same memory.
+    time : ndarray (batch,)
+        Seconds since each episode began.
+    """
+
+    def __init__(
+        self, equation: Equation, integrator: str, step: float, substeps: int, numbers: Array, threads: int
+    ) -> None:
+        self._equation, self._integrator, self._numbers = equation, integrator, numbers
+        self.step, self.substeps, self.period = step, substeps, step * substeps
+        batch, dtype, single = len(numbers), numbers.dtype, numbers.dtype == np.float32
+        tree, steps = equation.tree, equation.steps
+        count = tree.nq + tree.nv + equation.system.nz
+        watched = 0 if equation.loops is None else 1  # how well the choice of constraints served
+        self._whole = np.zeros((batch, count + watched), dtype=dtype)
+        self.state = self._whole[:, :count]
+        self.time = np.zeros(batch)
+        self._periods = np.zeros(batch)
+        self._clock = np.zeros((batch, 1), dtype=dtype)
+        self._run: Callable[[Array], Array] | None = None
+        if equation.traceable:
+            program = steps.program(integrator, equation.loops, single)
+            h, n = np.full((1, 1), step, dtype=dtype), np.full((1, 1), substeps, dtype=dtype)
+            self._run = program.prepared(self._clock, self._whole, h, n, numbers, threads)
+            self._new = np.empty_like(self._whole)
+        elif single:
+            raise UnsupportedError(
+                f"robot {equation.robot.name!r} is not stepped in machine code, so not in single precision"
+            )
+
+    @property
+    def clock(self) -> Array:
+        """The same time as machine code reads it, (batch, 1)."""
+        return self._clock
+
+    def begin(self, lanes: Array, q: Array, v: Array) -> None:
+        """Put some worlds at the beginning of an episode."""
+        nq, nv = self._equation.tree.nq, self._equation.tree.nv
+        self.state[lanes, :nq], self.state[lanes, nq : nq + nv] = q, v
+        self.state[lanes, nq + nv :] = self._equation.system.initial_z()
+        self._periods[lanes] = self.time[lanes] = self._clock[lanes] = 0.0
+
+    @property
+    def periods(self) -> Array:
+        """Periods since each episode began, (batch,)."""
+        return self._periods
+
+    def __call__(self) -> None:
+        """Move on by one period."""
+        if self._run is None:
+            self._step_parts(slice(None))
+        elif self._equation.loops is None:
+            np.copyto(self._whole, self._run(self._new))
+        else:
+            self._whole[:, -1] = np.inf
+            new = self._run(self._new)
+            poor = new[:, -1] < 1.0
+            if poor.any():  # the choice of constraints does not serve there: another way, for those alone
+                self._step_parts(poor)
+                new[poor] = self._whole[poor]
+            np.copyto(self._whole, new)
+        self._periods += 1.0
+        np.multiply(self._periods, self.period, out=self.time)  # not summed up
+        self._clock[:, 0] = self.time
+
+    def _step_parts(self, lanes: Any) -> None:
+        """Take the steps of some worlds by the way of :func:`kinetree.simulate`."""
+        try:
+            self.state[lanes] = self._stepped(lanes)
+        except (ClosureError, SingularError, Fault):
+            each = np.arange(len(self.state))[lanes]
+            if len(each) == 1:
+                self.state[each] = np.nan  # lost, and no other with it
+                return
+            for lane in each:
+                self._step_parts(slice(lane, lane + 1))
+
+    def _stepped(self, lanes: Any) -> Array:
+        nq, nv = self._equation.tree.nq, self._equation.tree.nv
+        state = self.state[lanes]
+        parts = state[:, :nq], state[:, nq : nq + nv], state[:, nq + nv :]
+        with self._equation.reading(self._numbers[lanes]):
+            new = self._steps(self.time[lanes], parts, self.step, self.substeps)
+        return np.concatenate(new, axis=-1)
+
+    @cached_property
+    def _steps(self) -> Any:
+        return many_steps(self._equation, self._integrator)
