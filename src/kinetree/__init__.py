@@ -96,7 +96,7 @@ if TYPE_CHECKING:
     from .simulation.worlds.draws import LogUniform, Normal, Uniform
     from .simulation.worlds.random_pushes import RandomPushes
     from .simulation.worlds.world import World
-    from .sweeps.run import sweep
+    from .sweeps.running import sweep
     from .view import view
 
 __version__ = VERSION
@@ -255,7 +255,7 @@ _LATER = {
     "simulate_rigid": ".simulation.rigid_run:simulate_rigid",
     "simulation": ".simulation",
     "stops": ".contact.stops",
-    "sweep": ".sweeps.run:sweep",
+    "sweep": ".sweeps.running:sweep",
     "sweeps": ".sweeps",
     "symbolic": ".export.symbolic",
     "trajectories": ".motion.trajectories",

@@ -23,7 +23,7 @@ from ..simulation.prescribed import Prescribed
 from ..simulation.records.files import FIELDS
 from ..simulation.records.record import Record
 from ..simulation.simulate import simulate
-from .measures import Measure, MovedBatch, chosen, take
+from .outputs import Measure, MovedBatch, chosen, take
 from .parameter_names import OF_START, NamedNumber, SweptRobot, checked_names
 
 Array = np.ndarray
