@@ -140,7 +140,7 @@ def over_table(
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _SourcePiece:
     """Rows of a source that become one file."""
 
     path: Path
@@ -222,7 +222,7 @@ class _Conversion:
             ) from None
         return rows, skipped
 
-    def _begin(self, target: Path, pieces: list[_Piece]) -> None:
+    def _begin(self, target: Path, pieces: list[_SourcePiece]) -> None:
         """Say what the folder is of, or find that it is of the same."""
         text = json.dumps(
             [
@@ -266,7 +266,7 @@ def _files(folder: Path) -> list[Path]:
     return found
 
 
-def _pieces(paths: list[Path]) -> Iterator[_Piece]:
+def _pieces(paths: list[Path]) -> Iterator[_SourcePiece]:
     """Yield groups of rows of Parquet files that are converted together."""
     arrow = need_pyarrow()
     for path in paths:
@@ -284,10 +284,10 @@ def _pieces(paths: list[Path]) -> Iterator[_Piece]:
             groups.append(k)
             rows += head.row_group(k).num_rows
             if rows >= PART_ROWS:
-                yield _Piece(path, groups, rows)
+                yield _SourcePiece(path, groups, rows)
                 groups, rows = [], 0
         if groups:
-            yield _Piece(path, groups, rows)
+            yield _SourcePiece(path, groups, rows)
 
 
 def units(robot: Robot) -> dict[str, dict[str, str]]:
