@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import argparse
 
-from . import chain, derivatives, inverse_kinematics, long_tables, loops, others, parts, regressors, simulation, worlds
+from . import (
+    chain,
+    derivatives,
+    inverse_kinematics,
+    long_tables,
+    loops,
+    others,
+    parts,
+    regressors,
+    simulation,
+    sweeps,
+    worlds,
+)
 from .asked import made_for
 
 
@@ -20,6 +32,7 @@ def main() -> None:
             "loops",
             "simulation",
             "worlds",
+            "sweeps",
             "inverse_kinematics",
             "regressors",
             "long_tables",
@@ -36,6 +49,7 @@ def main() -> None:
         "loops": loops.loops,
         "simulation": simulation.simulation,
         "worlds": worlds.worlds,
+        "sweeps": sweeps.sweeps,
         "inverse_kinematics": inverse_kinematics.inverse_kinematics,
         "regressors": regressors.regressors,
         "long_tables": long_tables.long_tables,

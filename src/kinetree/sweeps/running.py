@@ -215,7 +215,7 @@ def _computed(
     if cluster is None and workers == 0:
         yield from ((number, rows, compute_rows(study, rows)) for number, rows in tasks)
         return
-    blob = _pickled(study)
+    blob = pickled(study)
     if blob is None:
         yield from ((number, rows, compute_rows(study, rows)) for number, rows in tasks)
         return
@@ -223,7 +223,7 @@ def _computed(
         yield from _on_cluster(client, blob, tasks, timeout)
 
 
-def _pickled(study: SweepStudy) -> bytes | None:
+def pickled(study: SweepStudy) -> bytes | None:
     """Return a study as bytes that another process understands; None, with a warning, where that cannot be."""
     try:
         import cloudpickle
