@@ -139,16 +139,21 @@ def svg(name: str) -> str:
         lines.append(f'<text x="{NAMES - 8}" y="{y + group / 2 - 2:.1f}" text-anchor="end">{html.escape(robot)}</text>')
         for j, value in enumerate(each):
             length = max(2.0, scale * (math.log10(value) - first))
-            ratio = f"  {value / each[-2]:.0f}×" if j == len(each) - 1 else ""
+            ratio = f" ({value / each[-2]:.0f}×)" if j == len(each) - 1 else ""
             place = y + j * BAR
             lines.append(
                 f'<rect class="bar-{_kind(chart, j)}" x="{NAMES}" y="{place}" width="{length:.1f}" height="{BAR - 3}"/>'
             )
             lines.append(
-                f'<text class="value" x="{NAMES + length + 5:.1f}" y="{place + BAR - 5}">{value:,.3g}{ratio}</text>'
+                f'<text class="value" x="{NAMES + length + 5:.1f}" y="{place + BAR - 5}">{shown(value)}{ratio}</text>'
             )
     lines.append("</svg></figure>")
     return "\n".join(lines)
+
+
+def shown(value: float) -> str:
+    """A time to three digits, large ones without powers of ten."""
+    return f"{float(f'{value:.3g}'):,g}" if value < 1e3 else f"{round(float(f'{value:.3g}')):,}"
 
 
 def _kind(chart: Chart, j: int) -> str:
