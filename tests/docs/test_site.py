@@ -114,7 +114,7 @@ def test_charts_show_what_was_measured():
             assert f">{robot}</text>" in drawn
             assert all(f">{charts.shown(value)}" in drawn for value in values)
         slow = max(values[-1] for _, values in rows)
-        widths = [float(w) for w in re.findall(r'class="bar-\w+" x="150" y="\d+" width="([\d.]+)" height="13"', drawn)]
+        widths = [float(w) for w in re.findall(r'class="bar-\w+" x="122" y="\d+" width="([\d.]+)" height="13"', drawn)]
         assert max(widths) == widths[[v for _, values in rows for v in values].index(slow)]
 
 
