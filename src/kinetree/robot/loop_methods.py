@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import NoLoopsError
+from ..loops.constraint_forces import ConstraintForces
 from ..loops.coordinates import Coordinates
-from ..loops.dynamics import ConstraintForces
 from ..loops.mobility import Mobility
 from ..model.tree import Model
 from ..run.wrenches import Wrenches
@@ -137,6 +137,7 @@ class LoopMethods:
         *,
         tolerance: float | None = None,
         must_close: bool = True,
+        limits: bool = True,
     ) -> Array:
         """Find the closed configuration nearest to a guess."""
         raise NotImplementedError
@@ -172,8 +173,18 @@ class LoopMethods:
         raise NotImplementedError
 
     @of_mechanisms
-    def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200) -> Array:
+    def assembled(
+        self, rng: np.random.Generator | int | None = 0, tries: int = 200, *, limits: bool = True
+    ) -> Array:  # fmt: skip
         """Find some closed configuration."""
+        raise NotImplementedError
+
+    @of_mechanisms
+    def follow(
+        self, path: Mapping[str, ArrayLike], q_guess: ArrayLike | None = None, *, limits: bool = True,
+        must_reach: bool = True,
+    ) -> Any:  # fmt: skip
+        """Find closed configurations along a path of some joints."""
         raise NotImplementedError
 
     @of_mechanisms

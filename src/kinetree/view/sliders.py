@@ -112,5 +112,5 @@ def moved_closed(robot: Mechanism, q: Array, joint: Joint, part: Array) -> tuple
 
 def _closed(robot: Mechanism, guess: Array, joint: Joint) -> Array:
     others = [j.name for j in robot.model.joints if j.actuated and j.nv and j.name != joint.name]
-    held = robot.close(guess, fixed=[joint.name, *others], must_close=False)
-    return held if np.isfinite(held).all() else robot.close(guess, fixed=[joint.name])
+    held = robot.close(guess, fixed=[joint.name, *others], must_close=False, limits=False)
+    return held if np.isfinite(held).all() else robot.close(guess, fixed=[joint.name], limits=False)
