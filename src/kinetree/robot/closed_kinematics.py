@@ -237,7 +237,7 @@ class ClosedKinematics(Robot):
             if must_close and (done & ~within).any():
                 held = f" with {', '.join(fixed)} held" if fixed else ""
                 how = f"the loops of {self.name!r} are closed{{where}}{held} only beyond limits"
-                raise ClosureError(self.position_limits.refusal(how, found, done & ~within, batch))
+                raise ClosureError(self._position_limits.refusal(how, found, done & ~within, batch))
         bad = ~done & np.isfinite(guesses).all(axis=-1)
         if must_close and bad.any():
             raise ClosureError(self._checks.still_open(gaps, bad, batch, list(fixed or ())))
@@ -245,7 +245,7 @@ class ClosedKinematics(Robot):
         return np.where(kept[:, None], found, np.nan).reshape(*batch, self.nq)
 
     @cached_property
-    def position_limits(self) -> PositionLimits:
+    def _position_limits(self) -> PositionLimits:
         """Where the joints may be."""
         return PositionLimits(self.model)
 
@@ -257,11 +257,11 @@ class ClosedKinematics(Robot):
         def again(q: Array, _: Array) -> tuple[Array, Array]:
             return closed_from(self, q, free, tolerance, bounded=True)[::2]
 
-        return self.position_limits.kept(found, done, free, again, guesses)
+        return self._position_limits.kept(found, done, free, again, guesses)
 
     def _problem(self, free: Array | None = None, bounded: bool = False) -> closing.ClosingProblem:
         everything = np.ones(self.nv, dtype=bool) if free is None else free
-        within = self.position_limits if bounded else None
+        within = self._position_limits if bounded else None
         gaps, matrix = self.loop_gaps, self._position_jacobian
         return closing.ClosingProblem(gaps, matrix, self.moved, self._clusters, everything, within)
 
@@ -505,7 +505,7 @@ class ClosedKinematics(Robot):
             return found
         if beyond is not None:
             how = f"closed configurations of {self.name!r} were found, none of them within the limits of all joints"
-            what = self.position_limits.refusal(how, beyond[None], np.array([True]), ())
+            what = self._position_limits.refusal(how, beyond[None], np.array([True]), ())
             raise ClosureError(f"{what}; more tries= look further")
         raise ClosureError(
             f"no closed configuration of {self.name!r} was found: {search.how_far()}. {self._at_odds()}Give a guess "
@@ -527,13 +527,13 @@ class ClosedKinematics(Robot):
         for closed in search:
             if not len(closed):
                 continue
-            if not limits or not self.position_limits.any:
+            if not limits or not self._position_limits.any:
                 return closed[0], None, search
             found, within = self._kept_within_limits(closed, np.ones(len(closed), dtype=bool), free, closed)
             if within.any():
                 return found[within][0], None, search
             beyond = np.concatenate([beyond, found])
-        nearest = beyond[np.argmin(self.position_limits.excess(beyond))] if len(beyond) else None
+        nearest = beyond[np.argmin(self._position_limits.excess(beyond))] if len(beyond) else None
         return None, nearest, search
 
     def _at_odds(self) -> str:

@@ -159,7 +159,9 @@ class Mechanism(ClosedMethods):
     def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
         """Return the inverse and forward dynamics run with the loops closed; everything else is that of the tree."""
         if request in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
-            return f"closed_{request}", {"pivots": self.coordinates.pivots, "friction": False}
+            in_steps = request.startswith("forward") and not self._fits_at_once
+            name = "closed_force_slopes" if in_steps else f"closed_{request}"
+            return name, {"pivots": self.coordinates.pivots, "friction": False}
         if request in ("inverse_dynamics", "forward_dynamics"):
             with suppress(UnsupportedError):  # then it is done in several steps, of which this is one
                 return self._whole_algorithm(request)

@@ -198,7 +198,7 @@ class PlatformPositions:
         found, gaps, done = self._reach(goal, q, free)
         within = np.ones(len(done), dtype=bool)
         if limits:
-            found, within = m.position_limits.kept(
+            found, within = m._position_limits.kept(
                 found,
                 done,
                 free,
@@ -211,7 +211,7 @@ class PlatformPositions:
             raise ClosureError(self._unreached(gaps, ~done & given, batch))
         if must_reach and (done & ~within).any():
             how = f"the platform {self.frame!r} of {m.name!r} reaches its target{{where}} only beyond limits"
-            raise ClosureError(m.position_limits.refusal(how, found, done & ~within, batch))
+            raise ClosureError(m._position_limits.refusal(how, found, done & ~within, batch))
         return _answer(np.where((done & within)[:, None], found, np.nan).reshape(*batch, m.nq), must_reach)
 
     def _elsewhere(self, attempts: int) -> list[Array]:
@@ -281,7 +281,7 @@ class PlatformPositions:
         def nearest(k: int, near: Array) -> Array:
             return self.inverse(goals[k], near, limits=limits)
 
-        within = m.position_limits if limits else None
+        within = m._position_limits if limits else None
         found, _ = following.followed(path, flat, q, nearest, within, must_reach, m.name)
         return _answer(found, must_reach)
 
@@ -340,11 +340,11 @@ class PlatformPositions:
             found, _, done = self._reach(goal, q, free)
         found = self._wrapped(found[done], free)
         if limits:
-            found = m.position_limits.turned(found, free)
-            found = found[m.position_limits.hold(found)]
+            found = m._position_limits.turned(found, free)
+            found = found[m._position_limits.hold(found)]
             inside = self._found_within(q, free, target)  # what lies beyond limits draws starts away from the others
-            found = np.concatenate([found, m.position_limits.turned(self._wrapped(inside, free), free)])
-            found = found[m.position_limits.hold(found)]
+            found = np.concatenate([found, m._position_limits.turned(self._wrapped(inside, free), free)])
+            found = found[m._position_limits.hold(found)]
         return _distinct(found, marks)
 
     def _found_within(self, q: Array, free: Array, target: ArrayLike | None) -> Array:
@@ -407,7 +407,7 @@ class PlatformPositions:
         # each lane carries its goal along
         state = np.concatenate([q, goal.reshape(len(goal), -1)], axis=-1)
         count = m.n_constraints + rows.stop - rows.start
-        limits = m.position_limits if bounded else None
+        limits = m._position_limits if bounded else None
         problem = closing.ClosingProblem(gaps, matrix, moved, single(count, m.nv), free, limits)
         counting = closing.Counting((min(count, m.nv),), rank.RELATIVE_TOLERANCE)
         found = closing.close(

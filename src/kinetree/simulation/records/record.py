@@ -24,6 +24,7 @@ from .energy import Energies
 from .files import FIELDS
 from .plot import joint_of
 from .plot import plot as draw
+from .samples import Samples
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,6 +65,8 @@ class Record:
         ``"complete"``, ``"stopped by <event>"``, ``"interrupted"`` or ``"failed"``.
     info : dict
         Names, integrator, numbers of steps and of evaluations.
+    sampled : Samples or None
+        What a sampled controller saw and commanded, at its own instants: see :class:`kinetree.control.Sampled`.
 
     Examples
     --------
@@ -88,6 +91,7 @@ class Record:
     robot: Robot | None = field(default=None, compare=False)
     status: str = COMPLETE
     info: dict[str, Any] = field(default_factory=dict)
+    sampled: Samples | None = None
 
     def __len__(self) -> int:
         return len(self.time)
@@ -151,14 +155,18 @@ class Record:
         arrays = {name: getattr(self, name)[where] for name in FIELDS}
         time = self.time[where]
         kept = tuple(e for e in self.events if len(time) and time[0] <= e.time <= time[-1])
-        return replace(self, time=time, energy=self.energy[where], events=kept, **arrays)
+        seen = self.sampled
+        if seen is not None:
+            seen = seen[(seen.time >= time[0]) & (seen.time <= time[-1]) if len(time) else slice(0)]
+        return replace(self, time=time, energy=self.energy[where], events=kept, sampled=seen, **arrays)
 
     def lane(self, index: int | tuple[int, ...]) -> Record:
         """Return one simulation out of a batch."""
         if not self.batch:
             raise OptionError("this record has no batch to choose from")
         at = (slice(None), *(index if isinstance(index, tuple) else (index,)))
-        return replace(self, energy=self.energy[at], **{name: getattr(self, name)[at] for name in FIELDS})
+        seen = None if self.sampled is None else self.sampled.lane(at)
+        return replace(self, energy=self.energy[at], sampled=seen, **{name: getattr(self, name)[at] for name in FIELDS})
 
     def at(self, t: ArrayLike) -> Record:
         """Return the record at other times, between its samples.
