@@ -349,7 +349,7 @@ class PlatformPositions:
 
     def _found_within(self, q: Array, free: Array, target: ArrayLike | None) -> Array:
         """Return closed configurations that are found without leaving the limits; none where there are no limits."""
-        if not self.mechanism.position_limits.any:
+        if not self.mechanism._position_limits.any:
             return q[:0]
         if target is None:
             found, _, done = closed_from(self.mechanism, q, free, bounded=True)
