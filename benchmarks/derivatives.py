@@ -19,8 +19,9 @@ def derivatives(rounds: int) -> Iterator[Table]:
     """All three matrices per state into one array; Pinocchio in a Python loop (there is no batched call), stored."""
     table = Table(
         f"Derivatives, three matrices into an array ({COUNT}, 3, n, n), one thread, ns per state. Pinocchio: a Python "
-        "loop (no batched call exists), results stored.\nWriting: zeros into the same array and nothing else",
-        ("", "kinetree", "writing", "Pinocchio", "not stored", "ratio", "ratio of writing", "asked"),
+        "loop (no batched call exists), results stored.\nWriting: lines of such results into the same array and "
+        "nothing else: the cap of one thread",
+        ("", "kinetree", "writing", "Pinocchio", "not stored", "ratio", "cap", "asked"),
     )
     for name in FILES:
         c = Contest.make(name, COUNT)

@@ -12,13 +12,19 @@ import numpy as np
 
 from kinetree.engine.llvm import host
 
-_FILL = """
-define void @kernel(ptr %from, ptr %to) {{
+_REPEAT = """
+define void @kernel(ptr %pattern, i64 %bytes, ptr %from, ptr %to) {{
 entry:
   br label %line
 line:
   %at = phi ptr [ %from, %entry ], [ %next, %line ]
-  store <{lanes} x double> zeroinitializer, ptr %at, align {size}, !nontemporal !0
+  %read = phi i64 [ 0, %entry ], [ %read_next, %line ]
+  %source = getelementptr i8, ptr %pattern, i64 %read
+  %numbers = load <{lanes} x double>, ptr %source, align {size}
+  store <{lanes} x double> %numbers, ptr %at, align {size}, !nontemporal !0
+  %read_on = add i64 %read, {size}
+  %over = icmp uge i64 %read_on, %bytes
+  %read_next = select i1 %over, i64 0, i64 %read_on
   %next = getelementptr i8, ptr %at, i64 {size}
   %more = icmp ult ptr %next, %to
   br i1 %more, label %line, label %end
@@ -28,19 +34,32 @@ end:
 }}
 !0 = !{{i32 1}}
 """
+LINE = 64
 
 
 def merely_write(array: np.ndarray) -> Callable[[], None]:
-    """Zeros into an array in the fastest known way: whole vectors, in order, past the caches, one thread."""
+    """What the first states have, again and again in the fastest known way: whole vectors, in order, past the caches.
+
+    The array must hold results when this is first called.  Of these, not zeros: memory may take lines of zeros several
+    times as fast as others (Zen 4: 88 and 28 GB/s).
+    """
     lanes = host.host().lanes
     size = 8 * lanes
-    addresses, alive = host.load(host.assemble(_FILL.format(lanes=lanes, size=size)))
-    fill = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(addresses["kernel"])
-    start = array.ctypes.data
-    first, last = -(-start // size) * size, (start + array.nbytes) // size * size
+    addresses, alive = host.load(host.assemble(_REPEAT.format(lanes=lanes, size=size)))
+    words = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+    fill = ctypes.CFUNCTYPE(None, *words)(addresses["kernel"])
+    start, states = array.ctypes.data, next(k for k in range(1, LINE + 1) if k * array[0].nbytes % LINE == 0)
+    first, last = -(-start // LINE) * LINE, (start + array.nbytes) // LINE * LINE
+    room = np.empty(states * array[0].nbytes + LINE, dtype=np.uint8)
+    place = -(-room.ctypes.data // LINE) * LINE - room.ctypes.data
+    pattern = room[place : place + states * array[0].nbytes].view(array.dtype)
+    taken: list[bool] = []
 
     def write(keep: Any = (array, alive)) -> None:
-        fill(first, last)
+        if not taken:
+            pattern[:] = array.reshape(-1)[(first - start) // array.itemsize :][: pattern.size]
+            taken.append(True)
+        fill(pattern.ctypes.data, pattern.nbytes, first, last)
 
     return write
 

@@ -18,7 +18,7 @@ from . import springs, tendons
 from .algorithm import ALL
 from .kinematics import MovingBody, poses, velocities
 from .newton_euler import Moving, base_at_rest, move
-from .passes import Scalars, add, each, outward, positions, rates
+from .passes import Scalars, add, each, on_demand, outward, positions, rates
 
 Columns = Sequence[str] | str
 OfFreedom = Callable[[int, int], Scalar]
@@ -103,19 +103,24 @@ def felt_by_joints(
     tree: Model, columns: Sequence[Parameter], axes: Sequence[Sequence[FreedomSeen]],
     of_body: Callable[[int], Mapping[str, Force]], of_freedom: Mapping[str, OfFreedom],
 ) -> list[list[Scalar]]:  # fmt: skip
-    """Return a matrix with a row per degree of freedom and a column per parameter; what is nowhere given is zero."""
-    forces = {i: of_body(i) for i in sorted({p.body for p in columns if p.symbol in OF_BODIES})}
+    """Return a matrix with a row per degree of freedom and a column per parameter; what is nowhere given is zero.
+
+    Body after body, and of each axis after axis, so that few numbers wait for others at any time.
+    """
     matrix: list[list[Scalar]] = [[0.0] * len(columns) for _ in range(tree.nv)]
+    of_bodies: dict[int, list[tuple[int, str]]] = {}
     for c, p in enumerate(columns):
         if p.symbol in OF_BODIES:
-            felt: dict[int, Scalar] = {}  # a leader and its follower may both carry a body, along one row
-            for axis in axes[p.body]:
-                felt[axis.row] = add(felt.get(axis.row), axis.motion.dot(forces[p.body][p.symbol]))
-            for row, value in felt.items():
-                matrix[row][c] = value
+            of_bodies.setdefault(p.body, []).append((c, p.symbol))
         elif p.symbol in of_freedom:
             link, value = tree.links[p.body], of_freedom[p.symbol](p.body, p.freedom)
             matrix[link.v_slice.start + p.freedom][c] = value * link.ratio if link.follows else value
+    for i in sorted(of_bodies):
+        forces, felt = of_body(i), set[int]()
+        for row, axis in axes[i]:
+            for c, symbol in of_bodies[i]:  # a leader and its follower may both carry a body, along one row
+                matrix[row][c] = add(matrix[row][c] if row in felt else None, axis.dot(forces[symbol]))
+            felt.add(row)
     return matrix
 
 
@@ -124,8 +129,11 @@ def torque_regressor(
 ) -> list[list[Scalar]]:
     """Return Y with tau = Y p; without ``friction`` its columns are zero."""
     speeds, accelerations, coordinates = rates(tree, v), rates(tree, a), positions(tree, q)
-    moving = outward(tree, move, base_at_rest(gravity), coordinates, speeds, accelerations)
-    axes = axes_of_carriers(tree, [m.transform for m in moving], [m.subspace for m in moving])
+    bodies = on_demand(tree)
+    moving = outward(bodies, move, base_at_rest(gravity), coordinates, speeds, accelerations)
+    axes = axes_of_carriers(
+        bodies, each(bodies, lambda _, m: m.transform, moving), each(bodies, lambda _, m: m.subspace, moving)
+    )
     of_freedom: dict[str, OfFreedom] = {"rotor_inertia": lambda i, k: accelerations[i][k]}
     if friction:
         of_freedom["damping"] = lambda i, k: speeds[i][k]

@@ -73,6 +73,29 @@ def simulate(
     ] = None,
     kd: Annotated[Text, typer.Option(help="Damping likewise.", show_default="critical")] = None,
     ki: Annotated[float, typer.Option(help="Integral gain of pid.")] = 0.0,
+    sample_time: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds from one sample of a controller in discrete time to the next; its forces are held between.",
+            show_default="continuous",
+        ),
+    ] = None,
+    delay: Annotated[
+        float | None, typer.Option(help="Seconds from a sample to its forces.", show_default="none")
+    ] = None,
+    encoder: Annotated[
+        float | None,
+        typer.Option(
+            help="Counts per turn (per metre) that a sampled controller sees of positions; velocities are differences "
+            "of them then.",
+            show_default="exact",
+        ),
+    ] = None,
+    noise: Annotated[
+        float | None,
+        typer.Option(help="Standard deviation of positions that it sees, in rad and m.", show_default="none"),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the noise.", show_default="0")] = None,
     target: Annotated[
         Text,
         typer.Option(
@@ -163,6 +186,8 @@ def simulate(
         kinetree simulate kuka-kr5 --initial joint_2=0.5 --time 2 -o fall.npz
         kinetree simulate kuka-kr5 --controller computed-torque --target joint_1=1 --duration 1 --plot move.png
         kinetree simulate cassie.xml --initial home --integrator implicit_euler --step 1e-3 --drift projection
+        kinetree simulate kuka-kr5 --controller pd+gravity --target joint_1=1 --sample-time 0.002 --delay 0.001 \
+--encoder 65536
         kinetree simulate five-bar --initial free-fall --time 0.3 --samples 101 -o swing.csv
         kinetree simulate dog.urdf --floating-base --initial floating_base.z=0.4 --ground left_toe,right_toe
         kinetree simulate dog.urdf --floating-base --initial floating_base.z=0.4 --follow trot.csv --ground left_toe,\
@@ -187,6 +212,11 @@ right_toe --ground-kind firm --integrator bdf
             raise OutputError(f"{place} cannot be written: there is no directory {str(place.parent)!r}")
     _refuse_idle(controller, kp=kp, kd=kd, ki=ki, target=target, duration=duration)
     of_ground = {"ground_kind": ground_kind, "stiffness": stiffness, "friction_coefficient": friction_coefficient}
+    _refuse_without(
+        "a controller", controller != "none", sample_time=sample_time, delay=delay, encoder=encoder, noise=noise
+    )
+    _refuse_without("--sample-time", sample_time is not None, delay=delay, encoder=encoder, noise=noise, seed=seed)
+    _refuse_without("--noise", noise is not None, seed=seed)
     _refuse_without("--ground", ground is not None, **of_ground)
     if follow is not None and controller != "none":
         raise OptionError("--follow finds the forces itself: leave --controller out")
@@ -215,6 +245,7 @@ right_toe --ground-kind firm --integrator bdf
         controller, robot, desired, kp=_gain(robot, kp, "--kp"), kd=_gain(robot, kd, "--kd"), ki=ki,
         senses=elements, begin=(q, v),
     )  # fmt: skip
+    law = simulation_setup.sampled(law, sample_time, delay=delay, encoder=encoder, noise=noise, seed=seed)
     motion = None
     if follow is not None:
         motion, q, v = _followed(robot, follow, q, v, initial, velocity)

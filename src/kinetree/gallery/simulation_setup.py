@@ -249,6 +249,37 @@ def controller(
     return control.Saturated(made) if limited and made is not None else made
 
 
+SAMPLING = ("delay", "encoder", "noise", "seed")
+"""What a controller in discrete time is told beside the time between two samples."""
+
+
+def sampled(law: Any, sample_time: float | None, **told: Any) -> Any:
+    """Return a controller in discrete time; as it is where no time between two samples is given.
+
+    Parameters
+    ----------
+    law : controller or None
+    sample_time : float or None
+        Seconds from one sample to the next.
+    **told
+        ``delay`` in seconds, ``encoder`` in counts per turn or metre (velocities are differences of counted positions
+        then), ``noise`` of positions in radians and metres, ``seed`` of the noise.
+    """
+    given = {name: value for name, value in told.items() if value is not None}
+    if sample_time is None:
+        if given:
+            raise OptionError(f"{next(iter(given))} is for a controller in discrete time: give its sample time, too")
+        return law
+    if law is None:
+        raise OptionError("a sample time is of no use without a controller")
+    if "seed" in given and "noise" not in given:
+        raise OptionError("seed is for noise: give its size, too")
+    if "noise" in given:
+        given["position_noise"] = given.pop("noise")
+    velocity = "differences" if "encoder" in given else "measured"
+    return control.Sampled(law, sample_time, velocity=velocity, **given)
+
+
 def _gains(kind: str, robot: Robot, q: Array, kp: Any, kd: Any) -> tuple[Any, Any]:
     """Complete gains that were not given: one frequency for all, critically damped for what each motor feels."""
     if kind in ("none", "gravity") or (kp is not None and kd is not None):

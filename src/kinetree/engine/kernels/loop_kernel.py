@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..llvm.body_loops import rolled_module
+from ..llvm.streaming import place_words
 from ..load_code import load_or_compile_text
 from ..make_once import made_once
 from .kernel import Kernel, address_of
@@ -69,8 +70,7 @@ class RolledKernel(LoopKernel):
         params = plan.params.astype(self.dtype)
         words = (len(entries), address_of(entries), address_of(params), self.size, entries.shape[1])
         self._context = np.array(words, dtype=np.int64)
-        places = np.zeros(self.size + self.vectors.per_line, dtype=np.int32)
-        places[: self.size] = np.arange(self.size) * self._vector_bytes
+        places = place_words(np.arange(self.size) * self._vector_bytes, self.vectors.per_line)
         self._places = address_of(places)
         self._alive += [alive, entries, params, self._context, places]
         return addresses["kernel"]

@@ -14,8 +14,8 @@ from .vectors import SCALARS, Vectors
 ANGLES_AT_ONCE = 4
 """Of one state, whose sines and cosines are computed as a vector."""
 
-FEWEST_OPERATIONS = 12
-"""Between two times that lines are sent."""
+FEWEST_OPERATIONS = 96
+"""Between two calls that send lines: each costs half of the registers."""
 
 FETCHED_BEFORE = 50
 """Operations between the fetching of a place and the storing of a value there."""
@@ -33,18 +33,19 @@ class Sending:
     ----------
     graph, results
         What is computed; without, there is nothing to send.
-    count : int
-        Numbers per state, with those that are one and the same result.
+    times : int
+        How many times lines are to be sent; see :func:`.streaming.times_to_send`.
     vectors : Vectors
         What the values are.
     """
 
     def __init__(
-        self, graph: Graph | None = None, results: Sequence[int] = (), count: int = 0, vectors: Vectors = SCALARS
+        self, graph: Graph | None = None, results: Sequence[int] = (), times: int = 0, vectors: Vectors = SCALARS
     ) -> None:
         operations = [i for i, args in enumerate(graph.args) if args] if graph else []
-        self.times = -(-count // vectors.per_line)
-        self.every = max(len(operations) // max(self.times, 1), FEWEST_OPERATIONS)
+        self.times = times
+        self.every = min(max(len(operations) // max(times, 1), FEWEST_OPERATIONS), max(len(operations), 1))
+        self.at_once = max(-(-times * self.every // max(len(operations), 1)), 1)
         self.convention = vectors.sender
         self.done = 0
         when = {i: k for k, i in enumerate(operations)}
@@ -56,13 +57,13 @@ class Sending:
     def __bool__(self) -> bool:
         return bool(self.times)
 
-    def _send(self, e: Emitter) -> None:
+    def _send(self, e: Emitter, times: int) -> None:
         """Call the function that sends a parcel on, its first word.
 
         It is read anew each time: where the call itself would read it from the stack, LLVM (22) forgets that it has
         just pushed the frame pointer there, which the function does not keep.
         """
-        e.line(f"call {self.convention} void {e.op('load ptr, ptr %parcel')}(ptr %parcel)")
+        e.line(f"call {self.convention} void {e.op('load ptr, ptr %parcel')}(ptr %parcel, i64 {times})")
 
     def after_operation(self, e: Emitter) -> None:
         """Emit what it is time for."""
@@ -72,12 +73,13 @@ class Sending:
         for place in self.soon.get(self.done, ()):
             e.line(f"call void @llvm.prefetch.p0(ptr {e.place('out', place)}, i32 1, i32 3, i32 1)")
         if self.done % self.every == 0:
-            self._send(e)
+            self._send(e, self.at_once)
 
     def part(self, e: Emitter, k: int, count: int) -> None:
         """Emit the k-th of several parts at once."""
-        for _ in range(self.times * (k + 1) // count - self.times * k // count):
-            self._send(e)
+        times = self.times * (k + 1) // count - self.times * k // count
+        if times:
+            self._send(e, times)
 
 
 NOTHING_TO_SEND = Sending()

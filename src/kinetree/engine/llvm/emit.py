@@ -20,6 +20,7 @@ from .modules import (
     work_vectors,
 )
 from .split_kernels import module_in_pieces
+from .streaming import times_to_send
 from .table_lookups import table_words
 from .vectors import SCALARS, Vectors
 
@@ -51,8 +52,10 @@ def lanes_module(
     e = Emitter(vectors)
     results = list(dict.fromkeys(outputs))
     place = {node: k * e.size for k, node in enumerate(results)}
-    places = table_words(len(graph.tables)) + table_of_places([place[o] for o in outputs], vectors)
-    sending = Sending(graph, results, len(outputs), vectors) if sends else NOTHING_TO_SEND
+    at = [place[o] for o in outputs]
+    places = table_words(len(graph.tables)) + table_of_places(at, vectors)
+    times = times_to_send(at, vectors.per_line) if sends else 0
+    sending = Sending(graph, results, times, vectors) if sends else NOTHING_TO_SEND
     if _in_pieces(graph, vectors):
         return places + module_in_pieces(graph, results, vectors, input_count, sending=sending, work_at=work_at)
     load = consecutive_inputs(e)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ..graph import INPUT, Graph
 from .body import Sending
 from .emitter import Emitter
+from .streaming import place_words
 from .vectors import Vectors
 
 STACK_ALIGNMENT = 16
@@ -14,9 +15,9 @@ STACK_ALIGNMENT = 16
 
 
 def table_of_places(places: Sequence[int], vectors: Vectors) -> str:
-    """Return where each output is among the results, in bytes; padded for those who read a whole line of the table."""
-    padded = [*places, *[0] * vectors.per_line]
-    return f"@places = constant [{len(padded)} x i32] [{', '.join(f'i32 {k}' for k in padded)}]\n"
+    """Return where each output is among the results, in bytes; see :func:`.streaming.place_words`."""
+    words = place_words(places, vectors.per_line)
+    return f"@places = constant [{len(words)} x i32] [{', '.join(f'i32 {k}' for k in words)}]\n"
 
 
 def work_vectors(count: int) -> str:

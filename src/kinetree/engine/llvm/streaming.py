@@ -5,7 +5,8 @@ lanes or several.  What belongs to one state is then a line of its results, if t
 begin at the same distance from a line.  Consecutive states do so only if their rows are whole lines long,
 but every eighth state (of doubles) always does: the driver picks states that are :func:`apart` from one
 another.  Past the caches (streamed) such a line need not be read before it is written.
-Lines of one and the same result (the zeros of a sparse matrix) are not transposed but broadcast.
+Lines of one and the same result (the zeros of a sparse matrix) are not transposed but broadcast, several at once:
+a table says how many equal results begin where.
 
 Memory takes a line far more slowly than the processor makes one.  So the results of a tile are
 a *parcel* that a kernel sends on, lines after lines, while it computes the next tile: ``pack``
@@ -16,6 +17,9 @@ Where no registers of the kernel would survive that, and for few results, ``writ
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+
+import numpy as np
 
 from .vectors import LINE, Vectors, transpose_loaded
 
@@ -23,13 +27,44 @@ PACK, SEND, SEND_CACHED, DELIVER = "pack_parcel", "send_lines", "send_lines_cach
 WRITE = "write_lines"
 
 # A parcel, in bytes: which function sends it on, what is sent, how much of it is done, where to.
-_SENDER, _RESULT, _TABLE, _DONE, _LENGTH, _ROWS_AT, _APART = range(0, 56, 8)
+_SENDER, _RESULT, _TABLE, _DONE, _LENGTH, _ROWS_AT, _APART, _RUNS = range(0, 64, 8)
 PARCEL_BYTES = 64
+
+MOST_EQUAL_LINES = 64
+"""Lines of one and the same result that are sent at once by a kernel: hardly any work, and zeros, which is what
+they are, leave a Zen 4 three times as fast as other numbers."""
+
+EVERYTHING = 1 << 40
+"""More lines than there are."""
 
 
 def apart(length: int, per_line: int) -> int:
     """Return how many states one is taken of, so that rows of this length begin at the same distance from a line."""
     return per_line // math.gcd(length, per_line)
+
+
+def place_words(places: Sequence[int] | np.ndarray, per_line: int) -> np.ndarray:
+    """Return the table of places: where each output is, in bytes; and behind that how many equal ones begin there.
+
+    Both parts are padded for those who read a whole line of the table.
+    """
+    given = np.asarray(places, dtype=np.int32)
+    words = np.zeros((2, len(given) + per_line), dtype=np.int32)
+    words[0, : len(given)] = given
+    ends = np.append(np.flatnonzero(given[1:] != given[:-1]) + 1, len(given))
+    at = np.arange(len(given))
+    words[1, : len(given)] = ends[np.searchsorted(ends, at, side="right")] - at
+    return words.reshape(-1)
+
+
+def times_to_send(places: Sequence[int], per_line: int) -> int:
+    """Return how many times lines are sent until all are, if the first line is whole."""
+    runs = place_words(places, per_line)[len(places) + per_line :]
+    times, at = 0, 0
+    while at < len(places):
+        at += min(max(int(runs[at]) // per_line, 1), MOST_EQUAL_LINES) * per_line
+        times += 1
+    return times
 
 
 def parcel_functions(vectors: Vectors) -> list[str]:
@@ -43,13 +78,11 @@ def parcel_functions(vectors: Vectors) -> list[str]:
     the caches or into them.
     """
     functions = _Functions(vectors)
-    if not vectors.sends:
-        return functions.write()
     return [
         *functions.write(),
         *functions.pack(),
         *functions.send(SEND, ", !nontemporal !0"),
-        *functions.send(SEND_CACHED, ""),
+        *(functions.send(SEND_CACHED, "") if vectors.sends else []),
         *functions.deliver(),
     ]
 
@@ -91,34 +124,13 @@ class _Functions:
         self.squares = range(self.count // vectors.lanes)  # vectors in a line
 
     def write(self) -> list[str]:
-        """Write all lines past the caches, the first and last, which other rows may share, only as far as needed."""
+        """Write all lines past the caches: a parcel that is delivered at once."""
+        given = "ptr %result, ptr %places, ptr %rows, i64 %length, i64 %apart"
         return [
-            f"define internal void @{WRITE}(ptr %result, ptr %places, ptr %rows, i64 %length, i64 %apart) {{",
-            "entry:",
-            *self._room(),
-            *self._head(),
-            "  %some_first = icmp ne i64 %head, 0",
-            f"  %count_first = select i1 %some_first, i64 %head, i64 {self.count}",
-            "  br label %line",
-            "line:",
-            "  %d = phi i64 [ 0, %entry ], [ %d_next, %line_end ]",
-            f"  %count_most = phi i64 [ %count_first, %entry ], [ {self.count}, %line_end ]",
-            "  %left = sub i64 %length, %d",
-            "  %count = call i64 @llvm.smin.i64(i64 %count_most, i64 %left)",
-            "  %d_next = add i64 %d, %count",
-            *self._lines(),
-            f"  %whole = icmp eq i64 %count, {self.count}",
-            "  br i1 %whole, label %whole_line, label %part_of_line",
-            "whole_line:",
-            *(line for k in self.states for line in self._store(k, ", !nontemporal !0")),
-            "  br label %line_end",
-            "part_of_line:",
-            *self._store_by_halves("%count"),
-            "  br label %line_end",
-            "line_end:",
-            "  %more = icmp slt i64 %d_next, %length",
-            "  br i1 %more, label %line, label %end",
-            "end:",
+            f"define internal void @{WRITE}({given}) {{",
+            f"  %parcel = alloca i8, i64 {PARCEL_BYTES}, align 64",
+            f"  call void @{PACK}(ptr %parcel, ptr @{SEND}, {given})",
+            f"  call void @{DELIVER}(ptr %parcel)",
             "  ret void",
             "}",
         ]
@@ -150,11 +162,14 @@ class _Functions:
             *_set(_LENGTH, "i64 %length"),
             *_set(_ROWS_AT, "ptr %rows"),
             *_set(_APART, "i64 %apart"),
+            f"  %table_length = add i64 %length, {self.count}",
+            "  %runs = getelementptr i32, ptr %places, i64 %table_length",
+            *_set(_RUNS, "ptr %runs"),
             "  %d = add i64 0, 0",
             "  %whole = icmp eq i64 %head, 0",
             "  br i1 %whole, label %end, label %begin",
             "begin:",
-            *self._lines(),
+            *self._transpose(),
             *self._store_by_halves("%head"),
             "  br label %end",
             "end:",
@@ -163,21 +178,55 @@ class _Functions:
         ]
 
     def send(self, name: str, hint: str) -> list[str]:
-        """Send the next lines on, unless they are the last ones, which may not be whole."""
+        """Send the next lines on, so many times, but not the last ones, which may not be whole."""
+        transposed, equal = self._transpose(), self._broadcast()
         return [
-            f"define internal {self.v.sender} void @{name}(ptr %parcel) noinline {{",
-            *_get("d", _DONE, "i64"),
+            f"define internal {self.v.sender} void @{name}(ptr %parcel, i64 %times) noinline {{",
+            "entry:",
+            *_get("begin", _DONE, "i64"),
             *_get("length", _LENGTH, "i64"),
-            f"  %d_next = add i64 %d, {self.count}",
-            "  %inside = icmp sle i64 %d_next, %length",
-            "  br i1 %inside, label %body, label %end",
-            "body:",
             *_get_contents(),
-            *_set(_DONE, "i64 %d_next"),
-            *self._lines(),
-            *(line for k in self.states for line in self._store(k, hint)),
-            "  br label %end",
+            *_get("runs", _RUNS, "ptr"),
+            *(line for k in self.states for line in self._row(k)),
+            f"  %last = sub i64 %length, {self.count}",
+            "  br label %next",
+            "next:",
+            "  %d = phi i64 [ %begin, %entry ], [ %d_after, %sent ]",
+            "  %n = phi i64 [ %times, %entry ], [ %n_left, %sent ]",
+            "  %inside = icmp sle i64 %d, %last",
+            "  %more = icmp ne i64 %n, 0",
+            "  %goes_on = and i1 %inside, %more",
+            "  br i1 %goes_on, label %look, label %end",
+            "look:",
+            f"  %d_next = add i64 %d, {self.count}",
+            "  %run_at = getelementptr i32, ptr %runs, i64 %d",
+            "  %run_short = load i32, ptr %run_at",
+            f"  %same = icmp sge i32 %run_short, {self.count}",
+            "  br i1 %same, label %broadcast, label %transpose",
+            "broadcast:",
+            *equal,
+            f"  %most_short = icmp slt i32 %run_short, {MOST_EQUAL_LINES * self.count}",
+            f"  %count_short = select i1 %most_short, i32 %run_short, i32 {MOST_EQUAL_LINES * self.count}",
+            f"  %count_whole = and i32 %count_short, {-self.count}",
+            "  %count = zext i32 %count_whole to i64",
+            "  %stop = add i64 %d, %count",
+            "  br label %equal_line",
+            "equal_line:",
+            "  %e = phi i64 [ %d, %broadcast ], [ %e_next, %equal_line ]",
+            *(line for k in self.states for line in self._store(k, "%e", [f"%b{k}"] * len(self.squares), hint)),
+            f"  %e_next = add i64 %e, {self.count}",
+            "  %more_equal = icmp slt i64 %e_next, %stop",
+            "  br i1 %more_equal, label %equal_line, label %sent",
+            "transpose:",
+            *transposed,
+            *(line for k in self.states for line in self._store(k, "%d", [c[k] for c in self.columns], hint)),
+            "  br label %sent",
+            "sent:",
+            "  %d_after = phi i64 [ %stop, %equal_line ], [ %d_next, %transpose ]",
+            "  %n_left = sub i64 %n, 1",
+            "  br label %next",
             "end:",
+            *_set(_DONE, "i64 %d"),
             "  ret void",
             "}",
         ]
@@ -190,23 +239,17 @@ class _Functions:
             *self._room(),
             *_get("length", _LENGTH, "i64"),
             "  %empty = icmp eq i64 %length, 0",
-            "  br i1 %empty, label %end, label %line",
-            "line:",
-            *_get("d", _DONE, "i64"),
-            f"  %d_next = add i64 %d, {self.count}",
-            "  %inside = icmp sle i64 %d_next, %length",
-            "  br i1 %inside, label %send, label %last",
+            "  br i1 %empty, label %end, label %send",
             "send:",
             "  %sender = load ptr, ptr %parcel",  # here: see Sending
-            f"  call {self.v.sender} void %sender(ptr %parcel)",
-            "  br label %line",
-            "last:",
+            f"  call {self.v.sender} void %sender(ptr %parcel, i64 {EVERYTHING})",
+            *_get("d", _DONE, "i64"),
             "  %left = sub i64 %length, %d",
             "  %ends_with_line = icmp eq i64 %left, 0",
             "  br i1 %ends_with_line, label %done, label %rest",
             "rest:",
             *_get_contents(),
-            *self._lines(),
+            *self._transpose(),
             *self._store_by_halves("%left"),
             "  br label %done",
             "done:",
@@ -218,38 +261,15 @@ class _Functions:
             "}",
         ]
 
-    def _lines(self) -> list[str]:
-        """Make a line of results from ``%d`` on of every state: vector j of state k as ``%now<k>_<j>``."""
-        places, flags = f"<{self.count} x i32>", (1 << self.count - 1) - 1
-        return [
-            "  %from = getelementptr i32, ptr %places, i64 %d",
-            "  %from_next = getelementptr i32, ptr %from, i64 1",
-            f"  %here = load {places}, ptr %from, align 4",
-            f"  %there = load {places}, ptr %from_next, align 4",
-            f"  %equal = icmp eq {places} %here, %there",
-            f"  %equal_bits = bitcast <{self.count} x i1> %equal to i{self.count}",
-            f"  %equal_to_next = and i{self.count} %equal_bits, {flags}",
-            f"  %same = icmp eq i{self.count} %equal_to_next, {flags}",
-            "  br i1 %same, label %broadcast, label %transpose",
-            "broadcast:",
-            *self._broadcast(),
-            "  br label %join",
-            "transpose:",
-            *self._transpose(),
-            "  br label %join",
-            "join:",
-            *(
-                f"  %now{k}_{j} = phi {self.v.type} [ %b{k}, %broadcast ], [ {self.columns[j][k]}, %transpose ]"
-                for k in self.states
-                for j in self.squares
-            ),
-        ]
+    def _places(self, name: str) -> str:
+        """Find the places of the results from ``%d`` on."""
+        return f"  %{name} = getelementptr i32, ptr %places, i64 %d"
 
-    def _source(self, k: int, suffix: str = "") -> list[str]:
+    def _source(self, k: int, suffix: str = "", places: str = "from") -> list[str]:
         """Return where the k-th result of a line is, for all states."""
         name = f"%source{k}{suffix}"
         return [
-            f"  {name}_at = getelementptr i32, ptr %from, i64 {k}",
+            f"  {name}_at = getelementptr i32, ptr %{places}, i64 {k}",
             f"  {name}_place = load i32, ptr {name}_at",
             f"  {name}_bytes = zext i32 {name}_place to i64",
             f"  {name} = getelementptr i8, ptr %result, i64 {name}_bytes",
@@ -257,7 +277,7 @@ class _Functions:
 
     def _broadcast(self) -> list[str]:
         """Spread one result over a line: what state k has of it is its value in lane k."""
-        lines, v = self._source(0, "_all"), self.v
+        lines, v = [self._places("all_from"), *self._source(0, "_all", "all_from")], self.v
         for k in self.states:
             lines += [
                 f"  %value{k}_at = getelementptr {v.real}, ptr %source0_all, i64 {k}",
@@ -268,7 +288,9 @@ class _Functions:
         return lines
 
     def _transpose(self) -> list[str]:
-        lines, self.columns = [line for k in range(self.count) for line in self._source(k)], []
+        """Make a line of results from ``%d`` on of every state: vector j of state k is ``columns[j][k]``."""
+        lines = [self._places("from"), *(line for k in range(self.count) for line in self._source(k))]
+        self.columns: list[list[str]] = []
         for j in self.squares:
             sources = [f"%source{j * self.v.lanes + k}" for k in self.states]
             square, columns = transpose_loaded(self.v, sources, f"s{j}_")
@@ -276,21 +298,21 @@ class _Functions:
             self.columns.append(columns)
         return lines
 
-    def _row(self, k: int, name: str = "to") -> list[str]:
-        """Return where the results of state k from ``%d`` on go."""
+    def _row(self, k: int) -> list[str]:
+        """Find where the results of state k go, as ``%row<k>``."""
         return [
-            f"  %{name}{k}_offset = mul i64 %apart, {k}",
-            f"  %{name}{k}_row = getelementptr i8, ptr %rows, i64 %{name}{k}_offset",
-            f"  %{name}{k} = getelementptr {self.v.real}, ptr %{name}{k}_row, i64 %d",
+            f"  %row{k}_offset = mul i64 %apart, {k}",
+            f"  %row{k} = getelementptr i8, ptr %rows, i64 %row{k}_offset",
         ]
 
-    def _store(self, k: int, hint: str) -> list[str]:
-        """Store a whole line of state k."""
-        lines = self._row(k, "line")
-        for j in self.squares:
+    def _store(self, k: int, first: str, values: list[str], hint: str) -> list[str]:
+        """Store a whole line of state k, its results from ``first`` on."""
+        name = f"%line{k}_{first[1:]}"
+        lines = [f"  {name} = getelementptr {self.v.real}, ptr %row{k}, i64 {first}"]
+        for j, value in enumerate(values):
             lines += [
-                f"  %line{k}_{j} = getelementptr i8, ptr %line{k}, i64 {j * self.v.size}",
-                f"  store {self.v.type} %now{k}_{j}, ptr %line{k}_{j}, align {self.v.size}{hint}",
+                f"  {name}_{j} = getelementptr i8, ptr {name}, i64 {j * self.v.size}",
+                f"  store {self.v.type} {value}, ptr {name}_{j}, align {self.v.size}{hint}",
             ]
         return lines
 
@@ -302,11 +324,12 @@ class _Functions:
         """
         v = self.v
         lines = [line for k in self.states for line in self._row(k)]
+        lines += [f"  %to{k} = getelementptr {v.real}, ptr %row{k}, i64 %d" for k in self.states]
         for k in self.states:
             for j in self.squares:
                 lines += [
                     f"  %room{k}_{j} = getelementptr i8, ptr %room, i64 {k * LINE + j * v.size}",
-                    f"  store {v.type} %now{k}_{j}, ptr %room{k}_{j}, align {v.size}",
+                    f"  store {v.type} {self.columns[j][k]}, ptr %room{k}_{j}, align {v.size}",
                 ]
         part = self.count // 2
         while part:
