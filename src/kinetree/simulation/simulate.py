@@ -304,7 +304,7 @@ class Simulator:
         self.elements, self.n_forces = force_elements(ground) + others, len(others)
         self.span = known_span(controller if self.prescribed is None else self.prescribed, others)
         self.friction, self.friction_speed = friction, self.numbers.friction_speed
-        self.varied = varied_parameters(robot, parameters)
+        self.varied = varied_parameters(robot, parameters, integrator)
         self.constraints = chosen_constraints(
             robot, integrator, prescribed if by_name else None, drift, spectral_radius
         )
