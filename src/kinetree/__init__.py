@@ -33,7 +33,7 @@ from .errors import (
     UnreachableError,
     UnsupportedError,
 )
-from .loops.dynamics import ConstraintForces
+from .loops.constraint_forces import ConstraintForces
 from .model.joints import (
     Continuous,
     Custom,
@@ -71,7 +71,7 @@ from .spatial import arctan2, cos, sin, sqrt, where
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import contact, control, errors, forces, gallery, identification, simulation, spatial
+    from . import contact, control, errors, forces, gallery, identification, simulation, spatial, sweeps
     from .contact import ground, impact, stops
     from .export import c_code as codegen
     from .export import published, symbolic
@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from .motion import trajectories, walking
     from .motion.inverse_kinematics import inverse_kinematics
     from .motion.walking import legs
+    from .motion.workspace import workspace
     from .robot import chain_costs as cost
     from .run.functions import compile_function
     from .simulation.constrained.drift import Baumgarte
@@ -96,6 +97,7 @@ if TYPE_CHECKING:
     from .simulation.worlds.draws import LogUniform, Normal, Uniform
     from .simulation.worlds.random_pushes import RandomPushes
     from .simulation.worlds.world import World
+    from .sweeps.running import sweep
     from .view import view
 
 __version__ = VERSION
@@ -189,6 +191,7 @@ __all__ = [
     "from_dh",
     "gallery",
     "ground",
+    "gym",
     "identification",
     "identify",
     "impact",
@@ -205,11 +208,14 @@ __all__ = [
     "spatial",
     "sqrt",
     "stops",
+    "sweep",
+    "sweeps",
     "symbolic",
     "trajectories",
     "view",
     "walking",
     "where",
+    "workspace",
 ]
 
 
@@ -238,6 +244,7 @@ _LATER = {
     "exciting_motion": ".identification.excitation:exciting_motion",
     "forces": ".forces",
     "gallery": ".gallery",
+    "gym": ".gym",
     "ground": ".contact.ground",
     "identification": ".identification",
     "identify": ".identification.identify:identify",
@@ -250,10 +257,13 @@ _LATER = {
     "simulate_rigid": ".simulation.rigid_run:simulate_rigid",
     "simulation": ".simulation",
     "stops": ".contact.stops",
+    "sweep": ".sweeps.running:sweep",
+    "sweeps": ".sweeps",
     "symbolic": ".export.symbolic",
     "trajectories": ".motion.trajectories",
     "view": ".view",
     "walking": ".motion.walking",
+    "workspace": ".motion.workspace:workspace",
 }
 """Where the public names are that a robot's dynamics can do without: imported when first asked for."""
 

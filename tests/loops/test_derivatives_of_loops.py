@@ -8,6 +8,7 @@ import pytest
 import kinetree as kt
 from helpers.loop_models import five_bar, five_bar_folded
 from helpers.mechanisms import CLOSING, closed_state, spatial
+from kinetree.robot import closed_derivatives
 from kinetree.robot.closed_kinematics import closed_from
 
 WEIGHTS = np.array([-1, 9, -45, 45, -9, 1]) / 60
@@ -93,6 +94,21 @@ def test_a_leg_on_a_base_that_nothing_drives(kind):
     q, v = leg_state(robot)
     push = {"shin": kt.Wrench((1, 2, 3), (4, 5, 6), (0.1, 0.2, 0.3), axes="world", point_axes="world")}
     judge(robot, q, v, push, friction=True)
+
+
+def test_large_mechanisms_are_done_in_steps(monkeypatch):
+    """As at once, with a lane of a batch that is lost."""
+    robot = sprung(kind=kt.Planar("y"))
+    q, v = leg_state(robot)
+    push = {"shin": kt.Wrench((1, 2, 3), (4, 5, 6), (0.1, 0.2, 0.3), axes="world", point_axes="world")}
+    tau = np.random.default_rng(0).normal(size=(3, robot.nv))
+    tau[1, 2] = np.nan
+    expected = robot.forward_dynamics_derivatives(q, v, tau, push, friction=True)
+    monkeypatch.setattr(closed_derivatives, "LARGEST_AT_ONCE", 0)
+    found = robot.forward_dynamics_derivatives(q, v, tau, push, friction=True)
+    for x, y in zip(found, expected, strict=True):
+        np.testing.assert_allclose(x[[0, 2]], y[[0, 2]], rtol=0, atol=1e-11 * np.abs(y[0]).max())
+    assert np.isnan(found[0][1]).any()
 
 
 def test_coupled_joints():

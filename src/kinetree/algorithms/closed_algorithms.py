@@ -96,6 +96,14 @@ def forward_dynamics_derivatives(
     return _flat_derivatives(compute, tree, (q, v, tau), loads, pivots, friction)
 
 
+def force_slopes(
+    tree: Model, q: Any, v: Any, a: Any, tau: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]],
+    friction: bool,
+) -> list[Scalar]:  # fmt: skip
+    """Return slopes of the equations of motion along the motions that loops allow."""
+    return _flat_derivatives(closed_derivatives.force_slopes, tree, (q, v, a, tau), loads, pivots, friction)
+
+
 def basis_slopes(tree: Model, q: Any, *, pivots: Sequence[tuple[int, int]]) -> list[Any]:
     """Return how the motions that loops allow change."""
     return closed_derivatives.basis_slopes(tree, q, pivots)

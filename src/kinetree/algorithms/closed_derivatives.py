@@ -188,6 +188,53 @@ def sliding_friction(tree: Model, v: Scalars) -> list[Scalar]:
     return forces
 
 
+class EquationSlopes(NamedTuple):
+    """How the equations of motion along the motions that loops allow, G^T (ID - tau) = 0, change; all by columns.
+
+    A column belongs to one independent position or rate, all others and all independent accelerations kept.
+    """
+
+    force_by_q: Matrix
+    """Of G^T (ID - tau)."""
+    force_by_v: Matrix
+    mass: Matrix
+    """G^T M G: the same by independent accelerations."""
+    acceleration_by_q: Matrix
+    """Of all accelerations, since the dependent ones follow."""
+    acceleration_by_v: Matrix
+    basis: Matrix
+    """G, by rows."""
+    quality: Scalar
+    left: constrained.Residuals
+
+
+def force_slopes(
+    tree: Model, q: Scalars, v: Scalars, a: Scalars, tau: Scalars | None, gravity: Any, loads: Any, pivots: Pivots,
+    rubbing: bool = False,
+) -> EquationSlopes:  # fmt: skip
+    """Return how the equations of motion change at a motion under forces ``tau``.
+
+    With ``rubbing`` friction, which changes with velocities, is among what the motion takes; of forces ``tau`` it has
+    been taken off already.
+    """
+    motion = embed(tree, q, v, pivots)
+    force, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
+    if tau is not None:
+        force = [f - t for f, t in zip(force, tau, strict=True)]
+    elif rubbing:
+        force = [_sum(f, x) for f, x in zip(force, sliding_friction(tree, v), strict=True)]
+    here = _slopes(tree, q, v, a, force, gravity, loads, motion, rubbing)
+    columns = motion.columns
+    along = [(dq, here.velocity_along(dq)) for dq in columns]
+    accelerated = [here.acceleration_along(dq, dv) for dq, dv in along]
+    forced = [motion.along(here.force_along(dq, dv, da)) for (dq, dv), da in zip(along, accelerated, strict=True)]
+    faster = [here.acceleration_along(None, dv) for dv in columns]
+    pushed = [motion.along(here.force_along(None, dv, da)) for dv, da in zip(columns, faster, strict=True)]
+    left = constrained.residuals(tree, q, v, a if tau is None else None, motion.k, motion.drift)
+    mass = reduced(here.mass, columns)
+    return EquationSlopes(forced, pushed, mass, accelerated, faster, motion.basis, motion.quality, left)
+
+
 def forward_dynamics_derivatives(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, pivots: Pivots, rubbing: bool = False
 ) -> tuple[Matrix, Matrix, Matrix, Matrix, Scalar, constrained.Residuals]:
@@ -197,22 +244,17 @@ def forward_dynamics_derivatives(
     With ``rubbing`` what ``tau`` leaves out for friction changes with velocities.
     """
     a, _, _ = loop_clusters.forward_dynamics(tree, q, v, tau, gravity, loads, pivots)
-    motion = embed(tree, q, v, pivots)
-    force, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
-    here = _slopes(tree, q, v, a, [f - t for f, t in zip(force, tau, strict=True)], gravity, loads, motion, rubbing)
-    columns = motion.columns
-    factors = ldl(reduced(here.mass, columns))
+    here = force_slopes(tree, q, v, a, tau, gravity, loads, pivots, rubbing)
+    factors = ldl(here.mass)
 
-    def answer(dq: Scalars | None, dv: Scalars) -> list[Scalar]:
-        da = here.acceleration_along(dq, dv)
-        y = ldl_solve(factors, [-x for x in motion.along(here.force_along(dq, dv, da))])
-        return [_sum(x, g) for x, g in zip(da, motion.spread(y), strict=True)]
+    def answer(force: Scalars, acceleration: Scalars) -> list[Scalar]:
+        y = ldl_solve(factors, [-x for x in force])
+        return [_sum(x, inner(row, y)) for x, row in zip(acceleration, here.basis, strict=True)]
 
-    by_q = [answer(dq, here.velocity_along(dq)) for dq in columns]
-    by_v = [answer(None, dv) for dv in columns]
-    by_tau = [ldl_solve(factors, row) for row in motion.basis]
-    left = constrained.residuals(tree, q, v, None, motion.k, motion.drift)
-    return by_q, by_v, by_tau, motion.basis, motion.quality, left
+    by_q = [answer(*pair) for pair in zip(here.force_by_q, here.acceleration_by_q, strict=True)]
+    by_v = [answer(*pair) for pair in zip(here.force_by_v, here.acceleration_by_v, strict=True)]
+    by_tau = [ldl_solve(factors, row) for row in here.basis]
+    return by_q, by_v, by_tau, here.basis, here.quality, here.left
 
 
 def inverse_dynamics_derivatives(
@@ -222,20 +264,8 @@ def inverse_dynamics_derivatives(
 
     These are the motors' forces where the independent freedoms have the motors, and G^T tau wherever the motors are.
     """
-    motion = embed(tree, q, v, pivots)
-    force, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
-    if rubbing:
-        force = [_sum(f, x) for f, x in zip(force, sliding_friction(tree, v), strict=True)]
-    here = _slopes(tree, q, v, a, force, gravity, loads, motion, rubbing)
-
-    def answer(dq: Scalars | None, dv: Scalars) -> list[Scalar]:
-        return motion.along(here.force_along(dq, dv, here.acceleration_along(dq, dv)))
-
-    columns = motion.columns
-    by_q = [answer(dq, here.velocity_along(dq)) for dq in columns]
-    by_v = [answer(None, dv) for dv in columns]
-    by_a = reduced(here.mass, columns)
-    return by_q, by_v, by_a, motion.quality, constrained.residuals(tree, q, v, a, motion.k, motion.drift)
+    here = force_slopes(tree, q, v, a, None, gravity, loads, pivots, rubbing)
+    return here.force_by_q, here.force_by_v, here.mass, here.quality, here.left
 
 
 def basis_slopes(tree: Model, q: Scalars, pivots: Pivots) -> list[Matrix]:

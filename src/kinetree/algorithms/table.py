@@ -650,6 +650,12 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
             (PIVOTS, FRICTION), loads=True, needs_inertia=True, is_method=False, direct=True,
         ),
         Algorithm(
+            "closed_force_slopes", (*_QVA, "tau"), closed_algorithms.force_slopes,
+            lambda t, o: (3 * _freedoms(t, o) * (_freedoms(t, o) + t.nv) + 4,),
+            "How the equations of motion change with independent freedoms, their rates and accelerations.",
+            (PIVOTS, FRICTION), loads=True, is_method=False,
+        ),
+        Algorithm(
             "basis_slopes", _Q, closed_algorithms.basis_slopes, lambda t, o: (_freedoms(t, o), t.nv, _freedoms(t, o)),
             "How G of v = G v_independent changes with each independent coordinate.",
             (PIVOTS,), is_method=False,

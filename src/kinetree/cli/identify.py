@@ -9,7 +9,18 @@ import typer
 from rich.markup import escape
 
 from ..errors import OptionError
-from .shared import FloatingBase, Json, Mimic, RobotName, Strict, load_robot, make_console, note, print_json
+from .shared import (
+    FloatingBase,
+    Json,
+    Mimic,
+    MissingMeshes,
+    RobotName,
+    Strict,
+    load_robot,
+    make_console,
+    note,
+    print_json,
+)
 
 Motions = Annotated[
     list[Path],
@@ -74,6 +85,7 @@ def identify(
     floating_base: FloatingBase = False,
     mimic: Mimic = "follow",
     strict: Strict = False,
+    missing_meshes: MissingMeshes = "refuse",
     as_json: Json = False,
 ) -> None:
     """Identify masses, inertias and friction from measured motions.
@@ -88,7 +100,7 @@ def identify(
     from ..identification import Measured
     from ..identification import identify as run
 
-    robot = load_robot(robot_name, floating_base, mimic, strict)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
     if not 0.0 <= held_out < 1.0:
         raise OptionError(f"--held-out must be a share from 0 up to 1, not {held_out:g}")
     data = [Measured.read(path, robot) for path in motions]

@@ -66,14 +66,14 @@ class Commanded(Controller):
         return 1 if name in ("given_at", "delay") else super()._width(tree, name)
 
     def motors(self, tree: Model) -> list[Joint]:
-        """Return the joints with a motor; those of several freedoms take forces and speeds only."""
+        """Return the joints with a motor; those with quaternions take forces and speeds only."""
         joints = driven_joints(tree)
         if not joints:
             raise OptionError(f"no joint of {tree.name!r} has a motor to command")
         for joint in joints:
-            if self.mode == "position" and (joint.kind.nq != joint.kind.nv or joint.kind.nv != 1):
+            if self.mode == "position" and joint.kind.nq != joint.kind.nv:
                 raise OptionError(
-                    f"joint {joint.name!r} has several freedoms, which take no position as a command: command torques"
+                    f"joint {joint.name!r} has a quaternion, which takes no position as a command: command torques"
                 )
         return joints
 

@@ -19,8 +19,11 @@ from ..run.wrench_derivatives import world_stiffness
 from ..run.wrenches import Wrenches
 from ..spatial.arrays import as_array, batch_shape
 from .closed_dynamics import LEAST_QUALITY_OF_CLUSTERS, ClosedDynamics
-from .linear_model import FrictionSlopes, MotionSlopes
+from .linear_model import ForceSlopes, MotionSlopes
 from .robot import Array
+
+LARGEST_AT_ONCE = 1000
+"""Accelerations times independent freedoms up to which their derivatives are one sequence of operations."""
 
 OTHER_ORDERS = 4
 """So many other orders of elimination are tried where the usual one serves badly."""
@@ -109,13 +112,30 @@ class ClosedDerivatives(ClosedDynamics):
         da_dtau : ndarray, shape (..., nv, nv)
             By the forces on all joints, passive ones included: :meth:`inverse_mass_matrix`.
         """
-        known, count, nv = self.coordinates, self.coordinates.freedoms, self.nv
         self.tree.evaluator.check_pivots()
         arrays = self._vectors(q, v, tau=tau)
         if friction:
             self._friction_slope(arrays["v"])
             batch_shape(tau=(arrays["tau"], 1), v=(arrays["v"], 1))
             arrays["tau"] = arrays["tau"] - self.friction_force(arrays["v"], q=arrays["q"])
+        find = self._slopes_at_once if self._fits_at_once else self._slopes_in_steps
+        by_q, by_v, by_tau = find(self.coordinates, wrenches, friction, tolerance, threads, arrays)
+        turning = self._turned_by_the_world(arrays["q"], wrenches)
+        if turning is not None:
+            by_q = by_q + by_tau @ turning @ self._basis(self.loop_jacobian(arrays["q"]))
+        return self._three_out([by_q, by_v, by_tau], out)
+
+    @property
+    def _fits_at_once(self) -> bool:
+        """Whether derivatives of forward dynamics are few enough for one sequence of operations."""
+        return self.nv * self.coordinates.freedoms <= LARGEST_AT_ONCE
+
+    def _slopes_at_once(
+        self, known: Coordinates, wrenches: Wrenches, friction: bool, tolerance: float | None, threads: int,
+        arrays: dict[str, Array],
+    ) -> tuple[Array, Array, Array]:  # fmt: skip
+        """Return derivatives of forward dynamics by one sequence of operations."""
+        nv, count = self.nv, known.freedoms
         whole = self._slopes_of(
             "closed_forward_dynamics_derivatives", known, wrenches, friction, tolerance, threads, arrays
         )
@@ -124,14 +144,33 @@ class ClosedDerivatives(ClosedDynamics):
         by_q, by_v = (np.swapaxes(x.reshape(*x.shape[:-1], count, nv), -1, -2) for x in (q_columns, v_columns))
         by_force, g = (x.reshape(*x.shape[:-1], nv, count) for x in (tau_columns, g))
         with np.errstate(all="ignore"):
-            by_tau = g @ np.swapaxes(by_force, -1, -2)
-        turning = self._turned_by_the_world(arrays["q"], wrenches)
-        if turning is not None:
-            by_q = by_q + by_tau @ turning @ self._basis(self.loop_jacobian(arrays["q"]))
-        return self._three_out([by_q, by_v, by_tau], out)
+            return by_q, by_v, g @ np.swapaxes(by_force, -1, -2)
+
+    def _slopes_in_steps(
+        self, known: Coordinates, wrenches: Wrenches, friction: bool, tolerance: float | None, threads: int,
+        arrays: dict[str, Array],
+    ) -> tuple[Array, Array, Array]:  # fmt: skip
+        """Return the same where that would be too long: G^T M G is factored on arrays, 000 eq. 8.1 along G."""
+        nv, count = self.nv, known.freedoms
+        a = self._exact._forward(
+            arrays["q"], arrays["v"], arrays["tau"], wrenches, False, "elimination", (0.0, 0.0), tolerance, threads
+        )[0]
+        state = arrays | {"a": a}
+        whole = self._slopes_of("closed_force_slopes", known, wrenches, friction, tolerance, threads, state)
+        batch, small = whole.shape[:-1], 3 * count * count
+        force_q, force_v, mass = (
+            np.swapaxes(x.reshape(*batch, count, count), -1, -2) for x in np.split(whole[..., :small], 3, axis=-1)
+        )
+        q_columns, v_columns, g = np.split(whole[..., small:-4], 3, axis=-1)
+        by_q, by_v = (np.swapaxes(x.reshape(*batch, count, nv), -1, -2) for x in (q_columns, v_columns))
+        g = g.reshape(*batch, nv, count)
+        sides = np.concatenate([-force_q, -force_v, np.swapaxes(g, -1, -2)], axis=-1)
+        with np.errstate(all="ignore"):
+            moved = g @ rank.solve(mass, sides)
+            return by_q + moved[..., :count], by_v + moved[..., count : 2 * count], moved[..., 2 * count :]
 
     def _motion_slopes(
-        self, q: Array, v: Array, tau: Array, wrenches: Wrenches, rubbing: FrictionSlopes | None
+        self, q: Array, v: Array, tau: Array, wrenches: Wrenches, forces: ForceSlopes | None
     ) -> MotionSlopes:
         """Return how a state develops, along the motions that loops allow."""
         by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, wrenches)
@@ -140,7 +179,7 @@ class ClosedDerivatives(ClosedDynamics):
         bent = self._exact.evaluator.run("basis_slopes", {"pivots": known.pivots}, q=q)  # (..., coordinate, nv, column)
         swept = np.swapaxes((bent @ v[..., None, list(known.independent), None])[..., 0], -1, -2)
         found = MotionSlopes(known.independent, a, g, swept, by_q, by_v, by_tau)
-        return found if rubbing is None else found.rubbed(rubbing)
+        return found if forces is None else found.pushed(forces)
 
     def _vectors(self, q: ArrayLike, v: ArrayLike, **more: ArrayLike) -> dict[str, Array]:
         state = {"q": self.evaluator.states.configuration(q), "v": as_array(v, (self.nv,), "v", f"{self.nv} = nv")}
@@ -253,6 +292,12 @@ class ClosedDerivatives(ClosedDynamics):
         return forces
 
     # what Mechanism brings
+    def _forward(
+        self, q: Any, v: Any, tau: Any, wrenches: Wrenches, friction: bool, method: str, gains: tuple[float, float],
+        tolerance: float | None, threads: int = 1, parameters: Any = None,
+    ) -> tuple[Array, Array | None]:  # fmt: skip
+        raise NotImplementedError
+
     def _checked_weights(self, weights: Any) -> Array:
         raise NotImplementedError
 

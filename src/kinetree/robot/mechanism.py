@@ -26,8 +26,8 @@ from ..errors import (
     callers_level,
 )
 from ..loops import dynamics, rank
+from ..loops.constraint_forces import ConstraintForces, ForceNames
 from ..loops.coordinates import Coordinates
-from ..loops.dynamics import ConstraintForces
 from ..model.describe import counted
 from ..model.tree import Model
 from ..run.wrenches import Wrenches, gather
@@ -159,7 +159,9 @@ class Mechanism(ClosedMethods):
     def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
         """Return the inverse and forward dynamics run with the loops closed; everything else is that of the tree."""
         if request in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
-            return f"closed_{request}", {"pivots": self.coordinates.pivots, "friction": False}
+            in_steps = request.startswith("forward") and not self._fits_at_once
+            name = "closed_force_slopes" if in_steps else f"closed_{request}"
+            return name, {"pivots": self.coordinates.pivots, "friction": False}
         if request in ("inverse_dynamics", "forward_dynamics"):
             with suppress(UnsupportedError):  # then it is done in several steps, of which this is one
                 return self._whole_algorithm(request)
@@ -360,7 +362,10 @@ class Mechanism(ClosedMethods):
         loops = dynamics.loop_wrenches(self.model, state, multipliers)
         reactions = self._tree_joint_wrenches(state, v, a, loops.on_bodies + self._body_loads(wrenches, state), False)
         return ConstraintForces(
-            tau, multipliers, self.constraint_names, loops.own, loops.world, reactions, order
+            tau, multipliers, self.constraint_names, loops.own, loops.world, reactions, order, ForceNames(
+                tuple(self.v_names), self.model.tau_units, self.constraint_units, tuple(self.loop_names),
+                tuple(joint.name for joint in self.model.joints), tuple(bool(on) for on in self._supplied),
+            ),
         )  # fmt: skip
 
     def _body_loads(self, wrenches: Wrenches, q: Array) -> Array:

@@ -223,6 +223,58 @@ def test_random_starts_are_near_the_start_and_each_worlds_own():
     assert np.array_equal(world.state[7], [0.1, 0.2, 0.0, 0.3])
 
 
+def test_views_show_every_step_and_are_not_written_to(four_bar):
+    world = kt.World(pendulum(), batch=4, start=([0.4, 0.1], [0.0, 0.0]))
+    q, before = world.q, world.q.copy()
+    world.step([0.3, 0.0])
+    assert np.array_equal(q, world.q)
+    assert not np.array_equal(q, before)
+    with pytest.raises(ValueError, match="read-only"):
+        world.q[0] = 0.0
+    assert type(q + 1.0) is np.ndarray
+    assert isinstance(float(q.sum()), float)
+    closed = kt.World(four_bar, start=(four_bar.close([0.0, 1.0, 4.3], fixed=["crank_joint"]), np.zeros(3)))
+    assert closed.state.flags.c_contiguous
+
+
+@pytest.mark.parametrize("library", ["jax.numpy", "torch"])
+def test_other_libraries_read_the_same_memory(library):
+    numpy_like = pytest.importorskip(library)
+    world = kt.World(pendulum(), batch=4, precision="single", start=([0.4, 0.1], [0.0, 0.0]))
+    theirs = numpy_like.from_dlpack(world.state)
+    for _ in range(3):
+        world.step([0.3, 0.0])
+    assert np.array_equal(np.asarray(theirs), world.state)
+    assert np.from_dlpack(theirs).__array_interface__["data"][0] == world.state.__array_interface__["data"][0]
+
+
+def test_an_episode_ends_for_any_of_several_reasons():
+    world = kt.World(pendulum(), batch=3, ended=lambda m: [abs(m.q[0]) > 1.0, m.q[1] - 0.5])
+    world.reset(q=[[0.0, 0.0], [-1.1, 0.0], [0.0, 0.6]])
+    assert world.step([0.0, 0.0]).ended.tolist() == [False, True, True]
+
+
+def test_goals_are_drawn_for_an_episode_and_seen_by_functions():
+    options = {"goal": {"target": kt.Uniform([0.0, 1.0], [1.0, 2.0]), "speed": 3.0}}
+    options["observe"] = lambda m: [*m.goal["target"], m.goal["speed"][0] + m.q[0]]
+    world = kt.World(pendulum(), batch=40, **options)
+    seen = world.observe()
+    assert np.array_equal(seen[:, :2], world.goal["target"])
+    assert np.all((seen[:, 0] < 1.0) & (seen[:, 1] > 1.0))
+    assert np.all(seen[:, 2] == 3.0)
+    world.set_goal("speed", [5.0], [3])
+    assert world.observe()[2:4, 2].tolist() == [3.0, 5.0]
+    world.reset([3])
+    assert world.observe([3])[0, 2] == 3.0
+    assert not np.array_equal(world.goal["target"][3], seen[3, :2])
+    part = kt.World(pendulum(), batch=2, first=30, **options)
+    assert np.array_equal(part.observe(), seen[30:32])
+    with pytest.raises(kt.UnknownNameError, match="no goal named 'place'"):
+        world.set_goal("place", 1.0)
+    with pytest.raises(kt.ShapeError, match="takes 2 numbers"):
+        world.set_goal("target", [1.0, 2.0, 3.0])
+
+
 def test_a_free_body_starts_turned_and_whole():
     b = kt.Builder("ball").body("ball", "base", kt.Free(), mass=2.0, inertia=(0.01, 0.01, 0.01), joint_name="free")
     b.body("arm", "ball", kt.Revolute("x"), mass=0.1, joint_name="arm")
@@ -289,6 +341,9 @@ def test_a_world_whose_constraints_are_chosen_badly_leaves_the_others_their_bits
         ({"random": {"q": kt.Uniform(0.9, 1.1, relative=True)}}, "cannot be relative"),
         ({"random": {"v": kt.Uniform([0.0] * 3, [1.0] * 3)}}, "one per freedom"),
         ({"random": {"q": {"leg": kt.Uniform(0.0, 1.0)}}}, "leg"),
+        ({"goal": {"target": kt.Uniform(0.9, 1.1, relative=True)}}, "relative to nothing"),
+        ({"goal": {"target": "far"}}, "a distribution or numbers"),
+        ({"goal": {"target": [np.nan]}}, "finite"),
         ({"random": 5}, "must map names"),
         ({"random": {"ground": kt.Uniform(0, 1)}}, "must map names"),
         ({"action": "position"}, "kp of commands"),

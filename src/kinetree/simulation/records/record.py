@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike
 from ...algorithms import kinematics
 from ...errors import Message, OptionError, Setting
 from ...io.paths import as_path
+from ...io.tables.text import TextTable
 from ...model.describe import counted
+from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...spatial.arrays import pack, split
 from ..events import Occurrence
@@ -23,6 +25,7 @@ from .energy import Energies
 from .files import FIELDS
 from .plot import joint_of
 from .plot import plot as draw
+from .samples import Samples
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,6 +66,8 @@ class Record:
         ``"complete"``, ``"stopped by <event>"``, ``"interrupted"`` or ``"failed"``.
     info : dict
         Names, integrator, numbers of steps and of evaluations.
+    sampled : Samples or None
+        What a sampled controller saw and commanded, at its own instants: see :class:`kinetree.control.Sampled`.
 
     Examples
     --------
@@ -87,6 +92,7 @@ class Record:
     robot: Robot | None = field(default=None, compare=False)
     status: str = COMPLETE
     info: dict[str, Any] = field(default_factory=dict)
+    sampled: Samples | None = None
 
     def __len__(self) -> int:
         return len(self.time)
@@ -103,6 +109,32 @@ class Record:
             f"<Record of {self.info.get('robot', '?')!r}: {span}, {counted(len(self), 'sample', 'samples')}{batch}, "
             f"{counted(len(self.events), 'event', 'events')}, {self.status}{doubt}>"
         )
+
+    @property
+    def table(self) -> TextTable:
+        """One row per freedom: first, last, least and largest position, largest speed and force."""
+        names, of_q = self.v_names, self.q_names
+        units = list(self.info.get("v_units") or [""] * len(names))
+        rows: list[tuple[object, ...]] = []
+        for k, name in enumerate(names):
+            at = of_q.index(name) if name in of_q else None
+            place: tuple[object, ...] = ("", "", "", "")
+            if at is not None and len(self):
+                q = self.q[..., at]
+                one = not self.batch
+                place = (float(q[0]) if one else "", float(q[-1]) if one else "", *_extremes(q))
+            most = [max(map(abs, _extremes(x[..., k])), default=0.0) if len(self) else "" for x in (self.v, self.tau)]
+            rows.append((name, units[k], *place, *most))
+        columns = ("joint", "unit", "first", "last", "least", "largest", "max speed", "max force")
+        return TextTable(
+            columns, rows, repr(self).strip("<>"), "record.q, v, tau have all; record.save(path) writes them"
+        )
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+    def _repr_html_(self) -> str:
+        return self.table.html()
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -124,20 +156,25 @@ class Record:
         arrays = {name: getattr(self, name)[where] for name in FIELDS}
         time = self.time[where]
         kept = tuple(e for e in self.events if len(time) and time[0] <= e.time <= time[-1])
-        return replace(self, time=time, energy=self.energy[where], events=kept, **arrays)
+        seen = self.sampled
+        if seen is not None:
+            seen = seen[(seen.time >= time[0]) & (seen.time <= time[-1]) if len(time) else slice(0)]
+        return replace(self, time=time, energy=self.energy[where], events=kept, sampled=seen, **arrays)
 
     def lane(self, index: int | tuple[int, ...]) -> Record:
         """Return one simulation out of a batch."""
         if not self.batch:
             raise OptionError("this record has no batch to choose from")
         at = (slice(None), *(index if isinstance(index, tuple) else (index,)))
-        return replace(self, energy=self.energy[at], **{name: getattr(self, name)[at] for name in FIELDS})
+        seen = None if self.sampled is None else self.sampled.lane(at)
+        return replace(self, energy=self.energy[at], sampled=seen, **{name: getattr(self, name)[at] for name in FIELDS})
 
     def at(self, t: ArrayLike) -> Record:
         """Return the record at other times, between its samples.
 
         Positions and velocities follow cubic polynomials that match the samples' rates (on the
-        manifold for quaternion joints); everything else is interpolated linearly.
+        manifold for quaternion joints); everything else is interpolated linearly.  Of a mechanism they are then brought
+        to where its loops are closed, unless these were let drift or a loop was driven by time.
 
         Parameters
         ----------
@@ -177,7 +214,21 @@ class Record:
         end_rate = pack(dexp_inverse(tree, split(whole), split(h * v1)), batch)
         u = _cubic(s, np.zeros_like(whole), whole, h * v0, end_rate)
         q = pack(kinematics.integrate(tree, split(q0), split(u)), batch)
-        return q, _cubic(s, v0, v1, h * self.a[k], h * self.a[k + 1])
+        v = _cubic(s, v0, v1, h * self.a[k], h * self.a[k + 1])
+        return self._closed(q, v, (s[..., 0] > 0.0) & (s[..., 0] < 1.0))
+
+    def _closed(self, q: Array, v: Array, between: Array) -> tuple[Array, Array]:
+        """Return interpolated states with closed loops; samples are left as they are."""
+        robot, driven = self.robot, set(self.info.get("prescribed", ()))
+        held = self.info.get("drift", "projection") not in ("none", "baumgarte")
+        if not isinstance(robot, Mechanism) or not held or driven & set(robot.constraint_names):
+            return q, v
+        off = np.broadcast_to(between, q.shape[:-1]) & np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
+        if off.any():
+            fixed = [j.name for j in robot.model.joints if driven & set(robot.v_names[j.v_slice])]
+            q[off] = robot.close(q[off], fixed)
+            v[off] = robot.nearest_velocity(q[off], v[off])
+        return q, v
 
     # ------------------------------------------------------------------ names
 
@@ -249,6 +300,11 @@ class Record:
             return record
 
         return files.load(as_path(path, "the file of a record"), make)
+
+
+def _extremes(values: Array) -> tuple[float, float]:
+    known = values[np.isfinite(values)]
+    return (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
 
 
 def _cubic(s: Array, x0: Array, x1: Array, r0: Array, r1: Array) -> Array:

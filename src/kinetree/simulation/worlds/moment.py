@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -24,14 +24,17 @@ class Moment:
     q, v : sequence of scalars
     action : sequence of scalars
         The last action, as it was given.
+    goal : mapping of str to sequence of scalars
+        Numbers of the world's ``goal``, by name.
     """
 
     def __init__(
         self, system: DynamicSystem, time: Scalar, q: Scalars, v: Scalars, z: Scalars, action: Scalars,
-        choice: LoopChoice | None = None,
+        choice: LoopChoice | None = None, goal: Mapping[str, Scalars] | None = None,
     ) -> None:  # fmt: skip
         self.system, self.tree = system, system.tree
         self.time, self.q, self.v, self.z, self.action = time, q, v, z, action
+        self.goal = goal or {}
         self._choice = choice
 
     # ------------------------------------------------------------------ joints
@@ -59,6 +62,10 @@ class Moment:
         unit = [0.0, 0.0, 0.0]
         unit[which] = 1.0
         return self.pose(frame).rotate(Vec3(*unit))
+
+    def up(self, frame: str) -> Vec3:
+        """Return the world's z axis along the axes of a frame: (0, 0, 1) for what stands upright."""
+        return self.pose(frame).unrotate(Vec3(0.0, 0.0, 1.0))
 
     def twist(self, frame: str) -> tuple[Vec3, Vec3]:
         """Return angular and linear velocity of a frame's origin, both along the frame's axes."""

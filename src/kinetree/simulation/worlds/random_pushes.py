@@ -61,10 +61,12 @@ class PushForces:
         Where the forces go.
     period : float
         Seconds between two actions.
+    first : int
+        Number of the first world.
     """
 
-    def __init__(self, pushes: RandomPushes, force: Array, period: float) -> None:
-        self._force, self._distribution = force, pushes.force
+    def __init__(self, pushes: RandomPushes, force: Array, period: float, first: int) -> None:
+        self._force, self._distribution, self._first = force, pushes.force, first
         self._periods = max(1, int(np.ceil(pushes.lasting / period - 1e-9)))
         self._chance = min(1.0, period * self._periods / pushes.every)
         self._slot, self._left = (np.zeros(len(force), dtype=int) for _ in range(2))
@@ -77,7 +79,7 @@ class PushForces:
         """Set the forces of the next period."""
         lanes = np.flatnonzero(self._left == 0)
         if lanes.size:
-            u = uniform(seed, lanes, episode[lanes] * 1_000_003 + self._slot[lanes], PUSH_STREAM, 4)
+            u = uniform(seed, self._first + lanes, episode[lanes] * 1_000_003 + self._slot[lanes], PUSH_STREAM, 4)
             force = self._distribution.of(u[:, :3])
             self._force[lanes] = np.where((u[:, 3] < self._chance)[:, None], force, 0.0)
             self._slot[lanes] += 1

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ...control.base import Controller, Sum
 from ...control.commands import Commanded
+from ...control.sampled import find_sampled
 from ...errors import (
     KinetreeError,
     OptionError,
@@ -35,6 +36,8 @@ from ..loop_choice import LoopChoice
 from ..system import DynamicSystem
 from .actions import Actions
 from .advance import Advance
+from .goals import Goals
+from .live_view import LiveView
 from .moment import Moment
 from .random_pushes import PushForces, RandomPushes, checked_pushes
 from .random_start import RandomStart
@@ -85,6 +88,9 @@ class World:
         ``"motor_strength"``, ``"delay"`` (seconds from an action to its effect), ``"ground"`` (by the names of the
         ground's laws, ``{"friction": kt.Uniform(0.4, 1.0)}``); and ``"q"``, ``"v"``: what is added to the start along
         each freedom, or along those of joints, ``{"q": {"elbow": kt.Uniform(-0.1, 0.1)}}``; loops are closed again.
+    goal : mapping, optional
+        Numbers of your own that functions of a moment see as ``m.goal["target"]``: distributions that are drawn from at
+        every reset, or numbers, one set or one per world; :meth:`set_goal` changes them.
     pushes : RandomPushes, optional
     integrator : str
         An explicit one with a fixed step, or ``"implicit_euler"``, which is implicit in springs, damping and servos.
@@ -95,8 +101,8 @@ class World:
     start : (q, v), optional
         Where episodes begin unless :meth:`reset` says otherwise; arrays with or without a batch.
     observe, reward, ended : callable, optional
-        Functions of a :class:`Moment` over any scalar, compiled: a list of numbers; one number; a condition or a number
-        that is positive at the end.  Choices are made with ``kt.where``.
+        Functions of a :class:`Moment` over any scalar, compiled: a list of numbers; one number; a condition, a number
+        that is positive at the end, or several of these.  Choices are made with ``kt.where``.
     sensors : sequence of Sensor
         Read by :meth:`sense`.
     friction : bool
@@ -105,6 +111,8 @@ class World:
     threads : int
     seed : int
         What world k draws in its n-th episode hangs on the seed, k and n only.
+    first : int
+        The number k of the first world: where several processes share one large batch.
 
     Examples
     --------
@@ -126,6 +134,7 @@ class World:
         forces: Any = (),
         parameters: Mapping[str, Any] | None = None,
         random: Mapping[str, Any] | None = None,
+        goal: Mapping[str, Any] | None = None,
         pushes: RandomPushes | None = None,
         integrator: str = "semi_implicit_euler",
         step: float = 1e-3,
@@ -140,6 +149,7 @@ class World:
         precision: str = "double",
         threads: int = 1,
         seed: int = 0,
+        first: int = 0,
     ) -> None:
         robot = as_robot(robot)
         if integrator not in FIXED:
@@ -156,6 +166,7 @@ class World:
         check_threads(threads)
         self.threads, self.integrator, self.precision = threads, integrator, precision
         self.seed = whole_number(seed, "seed", least=0)
+        self.first = whole_number(first, "first", least=0)
         self._command = Commanded(action) if isinstance(action, str) else action
         if not isinstance(self._command, Commanded):
             raise OptionError(f"action must be a kind of command or a kinetree.control.Commanded, not {action!r}")
@@ -174,6 +185,7 @@ class World:
         q, v = initial_state(robot, begin[0], begin[1], called=("q of start=(q, v)", "v of start=(q, v)"))
         self._start = tuple(np.array(np.broadcast_to(x, (self.batch, x.shape[-1]))) for x in (q, v))
         self._equation.prepare(self._start[0])
+        self._goal = goal
         self._laws = {"observe": observe, "reward": reward, "ended": ended}
         self._lay_out()
         self._outcome = self._trace_outcome()
@@ -201,6 +213,11 @@ class World:
             made, function = law_and_function(controller, self.robot)
             if function is not None or made is None:
                 raise OptionError("a controller of a World must be one of kinetree.control: plain functions go in step")
+            if find_sampled(made) is not None:
+                raise OptionError(
+                    "a World is sampled already, at every step(action): give the controller as it is, or compute the "
+                    "actions from world.q and world.v"
+                )
             law = Sum((self._command, made))
         grounds = force_elements(ground)
         self._grounds = range(1, 1 + len(grounds))  # their numbers among the parts, behind the controller
@@ -238,7 +255,8 @@ class World:
         self._push: PushForces | None = None
         if self._pushes is not None:
             place = self._slices[next(name for name in reversed(self._slices) if name.endswith(".force"))]
-            self._push = PushForces(self._pushes, self._numbers[:, place], self.period)
+            self._push = PushForces(self._pushes, self._numbers[:, place], self.period, self.first)
+        self._goals = Goals(self._goal, self.batch, dtype)
         self._advance = Advance(
             self._equation, self.integrator, self.step_size, self.substeps, self._numbers, self.threads
         )
@@ -276,16 +294,16 @@ class World:
 
     # ------------------------------------------------------------------ what laws see
 
-    def _moment(self, t: Scalars, state: Scalars, p: Scalars, action: Scalars) -> Moment:
+    def _moment(self, t: Scalars, state: Scalars, p: Scalars, action: Scalars, goal: Scalars) -> Moment:
         system = self._equation.with_numbers(p)
         q, v, z = self._equation.parts(state)
         loops = self._equation.loops
         choice = None if loops is None else LoopChoice(loops.rows)
-        return Moment(system, t[0], q, v, z, action, choice)
+        return Moment(system, t[0], q, v, z, action, choice, self._goals.named(goal))
 
     def _law(self, name: str, law: Callable[..., list[Any]]) -> LawProgram:
-        sizes = self._state.shape[-1], self._numbers.shape[-1], self.action_size
-        lengths = dict(zip(("t", "state", "p", "action"), (1, *sizes), strict=True))
+        sizes = 1, self._state.shape[-1], self._numbers.shape[-1], self.action_size, self._goals.numbers.shape[-1]
+        lengths = dict(zip(("t", "state", "p", "action", "goal"), sizes, strict=True))
         title = f"{name} of {self.robot.name!r}"
         return LawProgram(
             title, law, lengths, self._equation.compiled, cpu=self.robot.cpu, single=self.precision == "single"
@@ -295,18 +313,16 @@ class World:
         """Make one kernel of observation, reward and end, and of what is no number."""
         self._observed = 0
         largest = float(np.finfo(self._numbers.dtype).max)
+        read: dict[str, Callable[[Any], list[Any]]] = {"observe": list, "reward": _one, "ended": _ends}
 
-        def law(t: Scalars, state: Scalars, p: Scalars, action: Scalars) -> list[Any]:
-            moment, found = self._moment(t, state, p, action), []
+        def law(t: Scalars, state: Scalars, p: Scalars, action: Scalars, goal: Scalars) -> list[Any]:
+            moment, found = self._moment(t, state, p, action, goal), []
             for name, function in self._laws.items():
                 if function is None:
                     continue
                 try:
                     answer = function(moment)
-                    numbers = list(answer) if name == "observe" else [_one(answer)]
-                    if name == "ended":
-                        over = answer if is_condition(answer) else answer > 0.0
-                        numbers = [where(over, 1.0, 0.0)]
+                    numbers = read[name](answer)
                     if any(x is None or isinstance(x, str) for x in numbers):
                         raise TypeError(f"it returned {answer!r}")
                     found += [x + 0.0 * state[0] if isinstance(x, (int, float)) else x for x in numbers]
@@ -383,11 +399,11 @@ class World:
         """Return checked states for some worlds."""
         given_q, given_v = self._start[0][lanes], self._start[1][lanes]
         if q is None:
-            given_q = self._random_start.of_q(self.seed, lanes, episodes, given_q)
+            given_q = self._random_start.of_q(self.seed, self.first + lanes, episodes, given_q)
         else:
             given_q = self._one_for_each(lanes, "q", initial_state(self.robot, q, None, ("q", "v"))[0])
         if v is None:
-            return given_q, self._random_start.of_v(self.seed, lanes, episodes, given_q, given_v)
+            return given_q, self._random_start.of_v(self.seed, self.first + lanes, episodes, given_q, given_v)
         return given_q, self._one_for_each(lanes, "v", initial_state(self.robot, given_q, v, ("q", "v"))[1])
 
     def _one_for_each(self, lanes: Array, name: str, x: Array) -> Array:
@@ -402,10 +418,23 @@ class World:
         episodes = self._episode[lanes]
         self._actions.before_draws(lanes)
         for where_, drawn in self._drawn:
-            self._numbers[lanes, where_] = drawn.draw(self.seed, lanes, episodes)
+            self._numbers[lanes, where_] = drawn.draw(self.seed, self.first + lanes, episodes)
+        self._goals.draw(self.seed, lanes, self.first + lanes, episodes)
         self._actions.begin(lanes)
         if self._push is not None:
             self._push.begin(lanes)
+
+    def set_goal(self, name: str, value: ArrayLike, mask: ArrayLike | None = None) -> None:
+        """Set numbers of the world's ``goal`` in some worlds, until they are reset.
+
+        Parameters
+        ----------
+        name : str
+        value : array_like, shape (n,) or (worlds, n)
+        mask : array_like of bool (batch,), or of int, optional
+            Which worlds; all by default.
+        """
+        self._goals.set(name, value, self._chosen(mask))
 
     # ------------------------------------------------------------------ steps
 
@@ -454,7 +483,10 @@ class World:
 
     def _seen(self, lanes: Any = slice(None)) -> dict[str, Array]:
         """Return what laws take, of some worlds."""
-        parts = {"t": self._advance.clock, "state": self._state, "p": self._numbers, "action": self._actions.given}
+        parts = {
+            "t": self._advance.clock, "state": self._state, "p": self._numbers, "action": self._actions.given,
+            "goal": self._goals.numbers,
+        }  # fmt: skip
         return {name: x[lanes] for name, x in parts.items() if x.shape[-1]}
 
     # ------------------------------------------------------------------ to look at
@@ -487,8 +519,8 @@ class World:
             )
         if self._sensing is None:
 
-            def law(t: Scalars, state: Scalars, p: Scalars, action: Scalars) -> list[Any]:
-                moment = self._moment(t, state, p, action)
+            def law(t: Scalars, state: Scalars, p: Scalars, action: Scalars, goal: Scalars) -> list[Any]:
+                moment = self._moment(t, state, p, action, goal)
                 return [x + 0.0 * state[0] for sensor in self.sensors for x in sensor.read(moment)]
 
             self._sensing = self._law("sensors", law)
@@ -496,9 +528,7 @@ class World:
         return {name: found[:, k] for k, name in enumerate(self.sensor_names)}
 
     def _part(self, first: int, last: int) -> Array:
-        part = self._state[:, first:last]
-        part.flags.writeable = False
-        return part
+        return LiveView.of(self._state[:, first:last])
 
     @property
     def q(self) -> Array:
@@ -526,6 +556,17 @@ class World:
         return self._episode.copy()
 
     @property
+    def start(self) -> tuple[Array, Array]:
+        """Where episodes begin before anything random is added, (batch, nq) and (batch, nv)."""
+        q, v = (x.copy() for x in self._start)
+        return q, v
+
+    @property
+    def has_reward(self) -> bool:
+        """Whether steps give a reward."""
+        return self._laws["reward"] is not None
+
+    @property
     def observation_size(self) -> int:
         """Numbers in the observation of one world."""
         return self._observed
@@ -545,6 +586,11 @@ class World:
             return self._equation.contact_forces(self._time, *parts)
 
     @property
+    def goal(self) -> dict[str, Array]:
+        """Numbers of the world's ``goal``, (batch, n) by name."""
+        return {name: numbers.astype(float) for name, numbers in self._goals}
+
+    @property
     def drawn(self) -> dict[str, Array]:
         """What was drawn for each world's present episode, (batch, n) by name."""
         found = {drawn.name: self._numbers[:, place].astype(float) for place, drawn in self._drawn}
@@ -559,11 +605,19 @@ class World:
         )
 
 
-def _one(answer: Any) -> Any:
+def _one(answer: Any) -> list[Any]:
     """Return one number; refuse several."""
     if isinstance(answer, (list, tuple)) or (isinstance(answer, np.ndarray) and answer.dtype == object):
         raise TypeError(f"it must return one number, not {len(answer)}")
-    return answer
+    return [answer]
+
+
+def _ends(answer: Any) -> list[Any]:
+    """Return a number that is positive if any of some conditions holds, or any of some numbers is positive."""
+    total: Any = 0.0
+    for reason in answer if isinstance(answer, (list, tuple)) else (answer,):
+        total = total + where(reason if is_condition(reason) else reason > 0.0, 1.0, 0.0)
+    return [total]
 
 
 def _merged(parameters: dict[str, Any], room: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,54 @@
+"""Environments to learn in: worlds as Gymnasium has them, one at a time or thousands together.
+
+Examples
+--------
+>>> import kinetree as kt
+>>> environments = kt.gym.make_vec("cart-pole", num_envs=8)
+>>> observations, infos = environments.reset(seed=1)
+>>> observations.shape
+(8, 5)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ..errors import OptionError
+
+if TYPE_CHECKING:
+    from .environment import Environment
+    from .making import make, make_vec, names
+    from .registration import register_environments
+    from .vector_environment import VectorEnvironment
+
+__all__ = ["Environment", "VectorEnvironment", "make", "make_vec", "names", "register_environments"]
+
+_PLACES = {
+    "Environment": ".environment",
+    "VectorEnvironment": ".vector_environment",
+    "make": ".making",
+    "make_vec": ".making",
+    "names": ".making",
+    "register_environments": ".registration",
+}
+"""Gymnasium itself asks this package for its environments while it is being imported, so all else comes later."""
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for, and Gymnasium with it."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        found: object = getattr(import_module(_PLACES[name], __name__), name)
+    except ModuleNotFoundError as problem:
+        if problem.name != "gymnasium":
+            raise
+        raise OptionError("kinetree.gym needs the package gymnasium: pip install 'kinetree[gym]'") from None
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

@@ -1,0 +1,67 @@
+"""One world as an environment of Gymnasium."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from ..errors import OptionError
+from ..simulation.worlds.world import World
+from .vector_environment import VectorEnvironment
+
+Array = np.ndarray
+
+
+class Environment(gymnasium.Env):
+    """A :class:`kinetree.World` of one, with what Gymnasium wants of an environment.
+
+    Parameters
+    ----------
+    world : World
+        Of ``batch=1``.
+    **options
+        As of a :class:`VectorEnvironment`.
+    """
+
+    def __init__(self, world: World, **options: Any) -> None:
+        if isinstance(world, World) and world.batch != 1:
+            raise OptionError(f"an Environment has one world, not {world.batch}: a VectorEnvironment has many")
+        self._vector = VectorEnvironment(world, **options, autoreset_mode=AutoresetMode.DISABLED)
+        self.render_mode = self._vector.render_mode
+        self.metadata = {key: self._vector.metadata[key] for key in ("render_modes", "render_fps")}
+        self.observation_space = self._vector.single_observation_space
+        self.action_space = self._vector.single_action_space
+
+    @property
+    def world(self) -> World:
+        """What is stepped."""
+        return self._vector.world
+
+    def reset(  # type: ignore[override]
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin a new episode; ``options`` may say where, with ``q`` and ``v``."""
+        super().reset(seed=seed)
+        observations, infos = self._vector.reset(seed=seed, options=options)
+        return observations[0], infos
+
+    def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """Let the world move under an action.
+
+        Returns
+        -------
+        observation, reward, terminated, truncated, info
+        """
+        given = np.asarray(action)
+        observations, rewards, ended, late, infos = self._vector.step(given[None])
+        info = {"lost": True} if infos else {}
+        return observations[0], float(rewards[0]), bool(ended[0]), bool(late[0]), info
+
+    def render(self) -> Array | None:  # type: ignore[override]
+        """Return a picture, (height, width, 3), if ``render_mode`` is ``"rgb_array"``."""
+        pictures = self._vector.render()
+        return None if pictures is None else pictures[0]

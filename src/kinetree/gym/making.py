@@ -1,0 +1,77 @@
+"""Environments by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import UnknownNameError
+from .environment import Environment
+from .registration import register_environments
+from .tasks import arm, biped, cart_pole, closed_loop_leg, quadruped
+from .tasks.task import Task
+from .vector_environment import VectorEnvironment
+
+TASKS: dict[str, Task] = {
+    "cart-pole": cart_pole.TASK,
+    "arm": arm.TASK,
+    "quadruped": quadruped.TASK,
+    "biped": biped.TASK,
+    "closed-loop-leg": closed_loop_leg.TASK,
+}
+"""Tasks by name."""
+
+OF_WORLDS = ("precision", "threads", "first", "random", "pushes")
+"""Options that go to the world; the others go to the environment."""
+
+register_environments()
+
+
+def names() -> list[str]:
+    """Return the names of all tasks.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> kt.gym.names()[0]
+    'cart-pole'
+    """
+    return list(TASKS)
+
+
+def make_vec(name: str, num_envs: int = 1, **options: Any) -> VectorEnvironment:
+    """Make many environments of a task that are stepped together.
+
+    Parameters
+    ----------
+    name : str
+        ``"cart-pole"``, ``"arm"``, ``"quadruped"``, ``"biped"`` or ``"closed-loop-leg"``.
+    num_envs : int
+    **options
+        Of the world: ``precision``, ``threads``, ``first``, ``pushes`` and ``random``, which is added to what the task
+        draws itself; of the environment: ``time_limit``, ``scale``, ``center``, ``autoreset_mode``, ``dtype``,
+        ``render_mode``.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> kt.gym.make_vec("cart-pole", num_envs=4096)
+    VectorEnvironment('cart-pole', num_envs=4096)
+    """
+    task, of_world, others = _sorted_options(name, options)
+    return VectorEnvironment(task.world(batch=num_envs, **of_world), **others)
+
+
+def make(name: str, **options: Any) -> Environment:
+    """Make one environment of a task; options are those of :func:`make_vec`, without ``autoreset_mode``."""
+    task, of_world, others = _sorted_options(name, options)
+    return Environment(task.world(batch=1, **of_world), **others)
+
+
+def _sorted_options(name: str, options: dict[str, Any]) -> tuple[Task, dict[str, Any], dict[str, Any]]:
+    """Return the task, options of its world, and those of the environment."""
+    if name not in TASKS:
+        raise UnknownNameError("task", name, TASKS)
+    task = TASKS[name]
+    of_world = {key: value for key, value in options.items() if key in OF_WORLDS}
+    usual = {"scale": task.scale, "center": task.center, "time_limit": task.time_limit}
+    return task, of_world, usual | {key: value for key, value in options.items() if key not in OF_WORLDS}

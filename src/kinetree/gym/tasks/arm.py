@@ -1,0 +1,52 @@
+"""An arm that reaches: the KUKA KR5 of the gallery takes its wrist to a place that is drawn anew every time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import gallery
+from ...control.commands import Commanded
+from ...simulation.worlds.draws import Uniform
+from ...simulation.worlds.moment import Moment
+from ...simulation.worlds.world import World
+from ...spatial import sqrt
+from .task import Task, with_random
+
+START = np.array([0.0, 1.2, 0.6, 0.0, 0.4, 0.0])
+"""Angles at which the wrist is in front of the arm."""
+
+AROUND = 0.25
+"""How far from where the wrist starts the target may be, along each axis, m."""
+
+TOOL = "link_6"
+STIFFNESS = np.array([2000.0, 2000.0, 1000.0, 50.0, 50.0, 10.0])
+DAMPING = np.array([200.0, 200.0, 100.0, 5.0, 5.0, 1.0])
+
+
+def observe(m: Moment) -> list[Any]:
+    """Return angles from the start, their rates, and what is missing to the target."""
+    missing = [t - p for t, p in zip(m.goal["target"], m.place(TOOL), strict=True)]
+    return [*(a - b for a, b in zip(m.q, START, strict=True)), *m.v, *missing]
+
+
+def reward(m: Moment) -> Any:
+    """Return the distance to the target as a cost, and a little of the speed."""
+    missing = [t - p for t, p in zip(m.goal["target"], m.place(TOOL), strict=True)]
+    distance = sqrt(sum(x * x for x in missing) + 1e-6)
+    return -distance - 0.005 * sum(x * x for x in m.v)
+
+
+def world(**options: Any) -> World:
+    """Make the world: servos get new angles every 20 ms, gravity is compensated by nobody."""
+    robot = gallery.load("kuka-kr5")
+    place = robot.pose(START, TOOL)[:3, 3]
+    return World(
+        robot, action=Commanded("position", kp=STIFFNESS, kd=DAMPING), integrator="implicit_euler", step=4e-3,
+        substeps=5, start=(START, np.zeros(robot.nv)), goal={"target": Uniform(place - AROUND, place + AROUND)},
+        observe=observe, reward=reward, **with_random({"q": Uniform(-0.02, 0.02)}, options),
+    )  # fmt: skip
+
+
+TASK = Task("an arm reaches for a place", world, 0.8, START, 2.0)

@@ -1,0 +1,64 @@
+"""A quadruped that walks as fast as it is told: the machine of the gallery on compliant ground, servos in its legs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import gallery
+from ...contact.ground import Ground, HuntCrossley, PseudoCoulomb
+from ...control.commands import Commanded
+from ...simulation.worlds.draws import Uniform
+from ...simulation.worlds.moment import Moment
+from ...simulation.worlds.world import World
+from .task import Task, with_random
+
+FEET = ("front_left_tip", "front_right_tip", "rear_left_tip", "rear_right_tip")
+BASE = 6
+"""Freedoms of the trunk, which come first."""
+
+STANDING = np.array([0.0, -0.5, 1.0] * 4)
+"""Hips about x and y, and knees, leg after leg: all bent alike, feet below the hips."""
+
+HEIGHT = 0.6 * np.cos(0.5)
+LOWEST = 0.3
+"""Of the trunk, m, below which it has fallen."""
+
+TIPPED = 0.6
+"""Cosine of how far it may tip."""
+
+
+def observe(m: Moment) -> list[Any]:
+    """Return what is up for the trunk, its velocities, the legs from standing, their rates, action and goal."""
+    turning, moving = m.twist("trunk")
+    legs = [a - b for a, b in zip(m.q[BASE:], STANDING, strict=True)]
+    return [*m.up("trunk"), *turning, *moving, *legs, *m.v[BASE:], *m.action, *m.goal["speed"]]
+
+
+def reward(m: Moment) -> Any:
+    """Return up to one for the speed that is wanted, less for swaying and for power."""
+    moving, turning = m.velocity("trunk"), m.twist("trunk")[0]
+    off = (moving.x - m.goal["speed"][0]) ** 2 + moving.y**2
+    return 1.0 / (1.0 + 10.0 * off) - 0.05 * (turning.x**2 + turning.y**2) - 2e-4 * m.power
+
+
+def world(**options: Any) -> World:
+    """Make the world: servos get new angles every 20 ms."""
+    robot = gallery.load("quadruped")
+    start = np.concatenate([[0.0, 0.0, 0.0, 0.0, 0.0, HEIGHT], STANDING])
+    drawn = {
+        "q": {robot.joint_names[0]: Uniform([-0.05] * 3 + [0.0] * 3, [0.05] * 3 + [0.0, 0.0, 0.02])},
+        "v": Uniform(-0.1, 0.1),
+        "ground": {"friction": Uniform(0.6, 1.0)},
+    }
+    return World(
+        robot, action=Commanded("position", kp=200.0, kd=8.0),
+        ground=Ground(FEET, HuntCrossley(5e3, 1.0, exponent=1), PseudoCoulomb(0.8, 50.0)),
+        integrator="implicit_euler", step=1e-3, substeps=20, start=(start, np.zeros(robot.nv)),
+        goal={"speed": Uniform(0.0, 0.8)}, observe=observe, reward=reward,
+        ended=lambda m: [LOWEST - m.place("trunk").z, TIPPED - m.up("trunk").z], **with_random(drawn, options),
+    )  # fmt: skip
+
+
+TASK = Task("a quadruped walks as fast as it is told", world, 0.4, STANDING, 10.0)
