@@ -6,7 +6,6 @@ from typing import Any
 
 from ..errors import UnknownNameError
 from .environment import Environment
-from .registration import register_environments
 from .tasks import arm, biped, cart_pole, closed_loop_leg, quadruped
 from .tasks.task import Task
 from .vector_environment import VectorEnvironment
@@ -22,8 +21,6 @@ TASKS: dict[str, Task] = {
 
 OF_WORLDS = ("precision", "threads", "first", "random", "pushes")
 """Options that go to the world; the others go to the environment."""
-
-register_environments()
 
 
 def names() -> list[str]:
