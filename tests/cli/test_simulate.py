@@ -158,6 +158,25 @@ def test_systems_start_where_they_are_drawn():
     assert list(told["final"]["q"].values()) == ours.q[-1].tolist()
 
 
+def test_a_configuration_of_the_file_and_how_loops_are_held(tmp_path):
+    robot = kt.gallery.load("five-bar")
+    path = tmp_path / "bars.yaml"
+    robot.save(path)
+    q = [round(float(x), 4) for x in robot.close(kt.gallery.start("five-bar") + 0.05)]
+    listed = ", ".join(f"{name}: {x}" for name, x in zip(robot.q_names, q, strict=True))
+    path.write_text(path.read_text() + f"configurations:\n  ready: {{{listed}}}\n")
+    common = ("--time", "0.01", "--integrator", "rk4", "--step", "1e-3", "-o", str(tmp_path / "r.npz"))
+    for how in ("projection", "none"):
+        simulated(str(path), "--initial", "ready", "--drift", how, *common)
+        record = kt.Record.load(tmp_path / "r.npz")
+        assert np.abs(record.q[0] - q).max() < 1e-3  # closed from four digits
+        assert record.info.get("drift", "projection") == how
+    told = invoke("simulate", str(path), "--initial", "steady", code=1).stderr
+    assert "its file names 'ready'" in " ".join(told.split())
+    told = invoke("simulate", str(path), "--drift", "glue", code=1).stderr
+    assert "no way to hold drift named 'glue'" in " ".join(told.split())
+
+
 def test_joints_in_loops_follow():
     told = simulated("four-bar", "--initial", "crank_joint=0.5", "--velocity", "crank_joint=2", "--time", 1e-6)
     robot = kt.gallery.load("four-bar")

@@ -17,6 +17,7 @@ from .shared import (
     FloatingBase,
     Json,
     Mimic,
+    MissingMeshes,
     RobotName,
     Strict,
     complain,
@@ -38,9 +39,10 @@ def _words(kind: str) -> Any:
 
     def complete(incomplete: str) -> list[str]:
         from ..gallery.simulation_setup import CONTROLLERS
+        from ..simulation.constrained.drift import CHOICES as DRIFTS
         from ..simulation.integrators.fixed_step_methods import INTEGRATORS
 
-        known = CONTROLLERS if kind == "controller" else tuple(INTEGRATORS)
+        known = {"controller": CONTROLLERS, "drift": tuple(DRIFTS), "integrator": tuple(INTEGRATORS)}[kind]
         return [word for word in known if word.startswith(incomplete)]
 
     return complete
@@ -52,8 +54,8 @@ def simulate(
         Text,
         typer.Option(
             help="Where it starts: all coordinates, '0.1,0,-0.5'; some joints, 'elbow=0.3, wrist=1', with colons where "
-            "one has several numbers, 'ball=0:0:0:1', or one of these, 'base.z=0.4'; or a start of the gallery, "
-            "'free-fall'.",
+            "one has several numbers, 'ball=0:0:0:1', or one of these, 'base.z=0.4'; a configuration that the file "
+            "names (a keyframe), 'home'; or a start of the gallery, 'free-fall'.",
             show_default="as drawn",
         ),
     ] = None,
@@ -135,7 +137,7 @@ def simulate(
         str,
         typer.Option(
             help="dop853, rk45, radau, bdf, sundials (adaptive); euler, semi_implicit_euler, implicit_euler, rk4, "
-            "dopri5, variational (fixed step).",
+            "dopri5, variational, generalized_alpha (fixed step).",
             autocompletion=_words("integrator"),
         ),
     ] = "dop853",
@@ -151,6 +153,14 @@ def simulate(
         int | None,
         typer.Option(help="Steps after which a run is given up, or refused before it begins.", show_default="5000000"),
     ] = None,
+    drift: Annotated[
+        Text,
+        typer.Option(
+            help="How closed loops are held: projection, partitioned, baumgarte or none.",
+            show_default="projection",
+            autocompletion=_words("drift"),
+        ),
+    ] = None,
     samples: Annotated[int | None, typer.Option(help="Samples in the record.", show_default="every step")] = None,
     output: Annotated[
         Path | None,
@@ -160,6 +170,7 @@ def simulate(
     floating_base: FloatingBase = False,
     mimic: Mimic = "follow",
     strict: Strict = False,
+    missing_meshes: MissingMeshes = "refuse",
     as_json: Json = False,
 ) -> None:
     """Let a robot move and keep a record of it.
@@ -174,6 +185,7 @@ def simulate(
 
         kinetree simulate kuka-kr5 --initial joint_2=0.5 --time 2 -o fall.npz
         kinetree simulate kuka-kr5 --controller computed-torque --target joint_1=1 --duration 1 --plot move.png
+        kinetree simulate cassie.xml --initial home --integrator implicit_euler --step 1e-3 --drift projection
         kinetree simulate kuka-kr5 --controller pd+gravity --target joint_1=1 --sample-time 0.002 --delay 0.001 \
 --encoder 65536
         kinetree simulate five-bar --initial free-fall --time 0.3 --samples 101 -o swing.csv
@@ -214,7 +226,7 @@ right_toe --ground-kind firm --integrator bdf
         raise OptionError(f"--samples must be at least 2 and at most {STEPS_AT_MOST}, not {samples}")
     if not (np.isfinite(time) and time >= 0.0):
         raise OptionError(f"--time must be seconds, zero or more, not {time:g}")
-    robot = load_robot(robot_name, floating_base, mimic, strict)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
     system = robot_name if robot_name in gallery.names() else None
     q = simulation_setup.configuration(robot, read_values(initial, "--initial"), system, "--initial")
     v = simulation_setup.velocity(robot, q, read_values(velocity, "--velocity"), "--velocity")
@@ -242,7 +254,8 @@ right_toe --ground-kind firm --integrator bdf
             robot, q, v, time=time, prescribed=motion, controller=law, ground=elements,
             forces=[] if forces is None else load_forces(forces), integrator=integrator, step=step,
             rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf),
-            output=samples, friction=joint_friction, steps_at_most=_or(steps_at_most, STEPS_AT_MOST),
+            drift=_or(drift, "projection"), output=samples, friction=joint_friction,
+            steps_at_most=_or(steps_at_most, STEPS_AT_MOST),
         )  # fmt: skip
     except SimulationError as problem:
         if output is not None and problem.record is not None and len(problem.record):  # type: ignore[arg-type]

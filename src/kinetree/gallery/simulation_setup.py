@@ -48,7 +48,8 @@ def configuration(
     robot : Robot
     given : sequence, mapping or str, optional
         All ``nq`` coordinates; or those of some joints by name (``base``), or single ones (``base.z``), the others
-        staying where they are otherwise; or the name of a start of the gallery, such as ``free-fall``.
+        staying where they are otherwise; or the name of a start of the gallery, such as ``free-fall``, or of a
+        configuration that the robot's file names, such as a keyframe.
     system : str, optional
         Name in the gallery, if the robot is from there.
     what : str
@@ -80,10 +81,15 @@ def _drawn(robot: Robot, system: str | None) -> Array:
 
 
 def _named_start(robot: Robot, name: str, system: str | None, what: str) -> Array:
+    if name in robot.configuration_names:
+        q = robot.configuration(name)
+        return robot.close(q) if isinstance(robot, Mechanism) else q
     if system is None:
+        named = ", ".join(repr(n) for n in robot.configuration_names)
+        known = f"its file names {named}" if named else "its file names no configuration"
         raise OptionError(
             f"{what}: give {robot.nq} numbers, or some joints by name, such as {robot.joint_names[0]!r}; {name!r} is "
-            "neither, and starts with names are for systems of the gallery"
+            f"neither, {known}; other starts with names are for systems of the gallery"
         )
     return start(system, name)
 

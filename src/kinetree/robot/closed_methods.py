@@ -92,7 +92,7 @@ class ClosedMethods(ClosedDerivatives):
             close, lambda q: (self._position_jacobian(q), selected), lambda a, b: b - a,
             lambda a, b, share: a + share * (b - a), self.moved, self.difference,
         )  # fmt: skip
-        within = self.position_limits if limits else None
+        within = self._position_limits if limits else None
         q, reached = following.followed(problem, goals, start, nearest, within, must_reach, self.name)
         return q if must_reach else (q, reached)
 

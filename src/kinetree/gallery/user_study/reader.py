@@ -41,7 +41,7 @@ MARK = "kinetree-study"
 
 TOP_KEYS = (
     MARK, "name", "title", "robot", "start", "motion", "controller", "ground", "stops", "forces", "simulation",
-    "outputs", "expect",
+    "outputs", "expect", "sweep",
 )  # fmt: skip
 
 ROBOT_KEYS = ("name", "file", "floating_base", "mimic", "gravity", "loops")
@@ -83,7 +83,7 @@ def read(path: str | os.PathLike[str]) -> UserStudy:
     """
     place = as_path(path, "a study file")
     data = whole_content(place, "study file", hint=lambda: "; 'kinetree new' writes one")
-    return _StudyReader(Source(place, data)).study()
+    return StudyReader(Source(place, data)).study()
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class UserStudy(Study):
         return None if self.robot is None else yaml.write(self.robot.model)
 
 
-class _StudyReader(MotionReader):
+class StudyReader(MotionReader):
     """Goes through the nodes of a file, in the order in which one part needs the other."""
 
     def __init__(self, source: Source) -> None:
