@@ -374,7 +374,7 @@ class Simulator:
             times = output_times(output, begin, end, self.numbers.steps_at_most)
             run = Run(
                 equation, self.integrator, begin, end, self.numbers, watched, times, self.constraints.within(self.span),
-                sampling_of(equation, begin, (), self.numbers.step),
+                sampling_of(equation, begin, (), self.numbers.step), getattr(self.law, "kinks", None),
             )  # fmt: skip
             return run((np.array(q), np.array(v), z), progress)
         if watched:
