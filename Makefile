@@ -6,7 +6,7 @@ RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
 TESTS  := $(VENV)/.installed-for-tests
 
-.PHONY: demo test measure-tests test-slow fuzz arm64 lint types docs wheel pictures bench clean
+.PHONY: demo test measure-tests test-slow fuzz arm64 lint types docs wheel pictures film bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -59,10 +59,16 @@ docs: $(TESTS)
 wheel: $(STAMP)
 	$(RUN) tools/check_wheel.py
 
-# the pages of the studies with their pictures, some minutes; docs/ holds the result
+# the pages of the studies with their pictures, the notebooks with their outputs, some minutes; docs/ holds the result
 pictures: $(TESTS)
 	$(RUN) -m pip install --quiet --editable ".[plot]"
 	$(RUN) docs/studies.py
+	$(RUN) docs/notebooks.py
+
+# the moving picture of the home page and the thumbnails of the gallery: need Chromium, some minutes
+film: $(STAMP)
+	$(RUN) docs/moving_picture.py
+	$(RUN) docs/thumbnails.py
 
 # make bench CPU=x86-64-v3 PARTS="batch matrix": code for another processor, some parts only
 bench: $(TESTS)

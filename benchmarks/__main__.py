@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import datetime
+import json
+from pathlib import Path
+
+from kinetree.io.atomic_files import beside
+from kinetree.version import VERSION
 
 from . import (
     chain,
@@ -42,6 +49,7 @@ def main() -> None:
         help="what to measure; all by default",
     )
     parser.add_argument("--rounds", type=int, default=9, help="best of this many, contenders taken in turn")
+    parser.add_argument("--json", type=Path, help="also write the tables here, for docs/charts.py")
     arguments = parser.parse_args()
     available = parts.PARTS | {
         "derivatives": derivatives.derivatives,
@@ -56,9 +64,16 @@ def main() -> None:
         "others": others.others,
     }
     print(made_for(), flush=True)
+    measured: dict[str, list[dict[str, object]]] = {}
     for name in arguments.part or available:
         for table in available[name](arguments.rounds):
             print(table, flush=True)
+            measured.setdefault(name, []).append(dataclasses.asdict(table))
+    if arguments.json is not None:
+        today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        about = {"version": VERSION, "date": today, "made_for": made_for(), "rounds": arguments.rounds}
+        with beside(arguments.json) as place:
+            place.write_text(json.dumps(about | {"parts": measured}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the build of the documentation adds to mkdocs: excerpts of the source by name, and the table of coverage.
+"""What the build of the documentation adds to mkdocs: excerpts of the source by name, tables, charts and notebooks.
 
 ``{{ source kinetree.algorithms.udu.forward_dynamics }}`` on a line of its own becomes the text of that
 function as it is now, with its place.  Classes, their methods, functions inside functions and constants go
@@ -13,18 +13,41 @@ import re
 import sys
 import textwrap
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # mkdocs loads this file by its path
+import charts
 import coverage_table
+import names_table
+import notebooks
+import site_checks
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = re.compile(r"^\{\{ source (?P<name>[\w.]+)(?P<bare> without docstring)? \}\}$", re.MULTILINE)
 
 
+def on_files(files: Files, config: MkDocsConfig, **_: object) -> Files:
+    """Called by mkdocs when it has found all files: adds a page for every notebook."""
+    from mkdocs.structure.files import File
+
+    for file in notebooks.files():
+        files.append(File.generated(config, f"notebooks/{file.stem}.md", content=notebooks.page(file)))
+    return files
+
+
 def on_page_markdown(markdown: str, **_: object) -> str:
     """Called by mkdocs for every page."""
     text = PLACE.sub(lambda found: excerpt(found["name"], found["bare"] is None), markdown)
-    return coverage_table.expanded(text)
+    return charts.expanded(names_table.expanded(coverage_table.expanded(text)))
+
+
+def on_post_build(config: MkDocsConfig, **_: object) -> None:
+    """Called by mkdocs when all is written."""
+    site_checks.check(Path(config.site_dir))
 
 
 def excerpt(name: str, docstring: bool = True) -> str:

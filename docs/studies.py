@@ -126,14 +126,32 @@ def escaped(text: str) -> str:
 
 
 def contents(studies: list[Study]) -> str:
-    """The list of all studies, by kind."""
-    lines = ["# Studies", "", "Every system of the sources, and some more, runs by name: `kinetree run NAME`, or"]
+    """All studies by kind, as a gallery of thumbnails."""
+    lines = ["---", "hide: [toc]", "---", "", "# Studies", ""]
+    lines += ["Every system of the sources, and some more, runs by name: `kinetree run NAME`, or"]
     lines += ["`kt.gallery.study(NAME).run()`. A study computes what its source computes and puts what the source"]
     lines += ["states beside what came out. These pages are written by `make pictures`.", ""]
     for group, members in grouped(studies):
-        lines += [f"## {group}", "", "| study | what | source |", "|---|---|---|"]
-        lines += [f"| [{s.name}]({s.name}.md) | {escaped(s.title)} | {escaped(s.source)} |" for s in members] + [""]
+        lines += [f"## {group}", "", '<div class="grid cards studies" markdown>', ""]
+        lines += [card(study) for study in members]
+        lines += ["</div>", ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def card(study: Study) -> str:
+    """A thumbnail with the name, what it is and where it is from."""
+    picture = thumbnail(study.name)
+    shown = f"[![{study.name}]({picture}){{ loading=lazy }}]({study.name}.md)\n\n    " if picture else ""
+    return (
+        f"-   {shown}**[{study.name}]({study.name}.md)**<br>{escaped(title(study))}\n\n    *{escaped(study.source)}*\n"
+    )
+
+
+def thumbnail(name: str) -> str:
+    """The study's first picture: the system itself where there is one."""
+    kinds = ("system", "mechanism", "squat", "energy", "operations", "torques")
+    found = (f"../images/studies/{name}-{kind}.png" for kind in kinds)
+    return next((picture for picture in found if (PAGES / picture).is_file()), "")
 
 
 def grouped(studies: list[Study]) -> Iterator[tuple[str, list[Study]]]:

@@ -11,6 +11,7 @@ import pytest
 import kinetree as kt
 from kinetree import errors
 from kinetree.robot.closed_kinematics import ClosedKinematics
+from kinetree.robot.closed_methods import ClosedMethods
 from kinetree.robot.loop_methods import LoopMethods
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,7 +52,7 @@ def own(cls):
 def test_every_robot_declares_the_methods_of_mechanisms():
     declared = own(LoopMethods)
     others = {name for kind in kt.Robot.__mro__ if kind is not LoopMethods for name in own(kind)}
-    assert declared == (own(kt.Mechanism) | own(ClosedKinematics)) - others
+    assert declared == (own(kt.Mechanism) | own(ClosedMethods) | own(ClosedKinematics)) - others
     for name in declared:
         member = inspect.getattr_static(kt.Mechanism, name)
         if inspect.isfunction(member):

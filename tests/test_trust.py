@@ -16,7 +16,7 @@ from kinetree.gallery.report import without_tags
 from kinetree.gallery.study import Outcome, Study
 from kinetree.io.tables.reading import open_table
 from kinetree.view import triangles
-from kinetree.view.panel import without_markup
+from kinetree.view.page import page, unpacked
 
 LINKS = '<link name="a"/><link name="b"/>'
 JOINT = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
@@ -93,9 +93,12 @@ EVIL = "<script>alert(1)</script> <img src=x onerror=alert(1)> {alert(1)} ![x](/
 
 
 def test_names_on_pages_are_text():
-    shown = without_markup(EVIL)
-    assert not set(shown) & set("<>{}[]()!`*_")
-    assert shown.count("&#60;") == EVIL.count("<")
+    shown = page(EVIL, {"title": EVIL, "{{style}}": EVIL})
+    assert EVIL not in shown
+    assert "<img" not in shown
+    assert shown.count("<script") == page("", {}).count("<script")
+    data = shown[shown.index('id="data">') + 10 :]
+    assert unpacked(data[: data.index("</script>")])["title"] == EVIL  # text again where the page sets it as text
     title = f"a {EVIL}"
     text = Study("small", title, "nobody", {"first": lambda quick: Outcome(remarks=[EVIL])}).run().markdown()
     assert "<script" not in text

@@ -33,7 +33,7 @@ from .errors import (
     UnreachableError,
     UnsupportedError,
 )
-from .loops.dynamics import ConstraintForces
+from .loops.constraint_forces import ConstraintForces
 from .model.joints import (
     Continuous,
     Custom,
@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from .motion import trajectories, walking
     from .motion.inverse_kinematics import inverse_kinematics
     from .motion.walking import legs
+    from .motion.workspace import workspace
     from .robot import chain_costs as cost
     from .run.functions import compile_function
     from .simulation.constrained.drift import Baumgarte
@@ -214,6 +215,7 @@ __all__ = [
     "view",
     "walking",
     "where",
+    "workspace",
 ]
 
 
@@ -261,6 +263,7 @@ _LATER = {
     "trajectories": ".motion.trajectories",
     "view": ".view",
     "walking": ".motion.walking",
+    "workspace": ".motion.workspace:workspace",
 }
 """Where the public names are that a robot's dynamics can do without: imported when first asked for."""
 

@@ -38,4 +38,5 @@ def test_code_in_page_runs(page, monkeypatch, tmp_path, capsys):
 
 def test_every_page_is_in_the_navigation():
     listed = re.findall(r"(\S+\.md)", (ROOT / "mkdocs.yml").read_text())
-    assert sorted(listed) == sorted(str(p.relative_to(ROOT / "docs")) for p in PAGES[1:])
+    made = [p.with_suffix(".md") for p in (ROOT / "docs" / "notebooks").glob("*.ipynb")]  # pages of notebooks
+    assert sorted(listed) == sorted(str(p.relative_to(ROOT / "docs")) for p in [*PAGES[1:], *made])

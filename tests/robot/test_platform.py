@@ -633,3 +633,54 @@ def test_as_many_twists_as_a_twist_has_numbers():
     q = platform.mechanism.close(THREE_RRR_START)
     rates = np.random.default_rng(0).standard_normal((6, 3))
     np.testing.assert_allclose(platform.rates(q, rates @ platform.jacobian(q).T), rates, atol=1e-10)
+
+
+# ------------------------------------------------------------------ from a path to the actuators
+
+
+def test_a_path_of_the_platform_gives_forces_that_change_its_energy():
+    """Rates and accelerations by differences, forces by the balance of power; splines through samples come near."""
+    platform, q = make_stewart()
+    m, h = platform.mechanism, 1e-4
+    path = kt.trajectories.Cycloid([0, 0, 0, 0, 0, 1.1], [0.2, -0.3, 0.4, 0.1, -0.05, 1.25], 2.0)
+    need = platform.requirements(path, [0.7 - h, 0.7, 0.7 + h], q)
+    roll, pitch, yaw, *place = path(0.7)[0]
+    assert_close(platform.pose(need.q[1]), kt.Pose.of(place, rpy=(roll, pitch, yaw)).matrix, 1e-9)
+    assert_close((need.positions[2] - need.positions[0]) / (2 * h), need.rates[1], 1e-6)
+    assert_close((need.rates[2] - need.rates[0]) / (2 * h), need.accelerations[1], 1e-5)
+    energy = m.kinetic_energy(need.q, need.v) + m.potential_energy(need.q)
+    assert_close((energy[2] - energy[0]) / (2 * h), need.power[1].sum(), 1e-5)
+
+    t = np.linspace(0.5, 1.5, 41)
+    exact = platform.requirements(path, t, q)
+    by_samples = platform.requirements(platform.pose(exact.q), t, q)
+    assert_close(by_samples.rates[3:-3], exact.rates[3:-3], 1e-3)
+    assert_close(by_samples.forces[3:-3], exact.forces[3:-3], 1e-2)
+    level = platform.requirements(platform.pose(exact.q)[:, :3, 3], t, q)  # positions: turned as the guess is
+    assert_close(platform.pose(level.q)[:, :3, :3], np.tile(platform.pose(q)[:3, :3], (41, 1, 1)), 1e-8)
+    assert np.trapezoid(exact.forces[:, 0] ** 2, t) == pytest.approx(exact.rms_forces[0] ** 2 * 1.0)
+
+
+def test_requirements_are_a_table_with_names(tmp_path):
+    platform, q = make_delta()
+    here = platform.pose(q)[:3, 3]
+    need = kt.Mechanism.platform(platform.mechanism, "center", orientation=False).requirements(
+        kt.trajectories.Cycloid(here, here + np.array([0.02, 0.0, 0.03]), 0.5), np.linspace(0, 0.5, 21), q
+    )
+    lines = str(need).splitlines()
+    assert len(lines) == 5
+    assert all(name in line for name, line in zip(platform.actuated, lines[2:], strict=True))
+    assert need._repr_html_().count("<tr>") == 4
+    need.save(tmp_path / "need.csv")
+    names = (tmp_path / "need.csv").read_text().splitlines()[0].split(",")
+    assert names[0] == "time"
+    assert f"tau_{platform.actuated[0]}" in names
+    assert len(names) == 13
+    with pytest.raises(kt.ShapeError, match=r"roll, pitch, yaw, x, y, z"):
+        platform.requirements(kt.trajectories.Cycloid([0.0], [1.0], 1.0), [0.0, 0.5], q)
+    with pytest.raises(kt.OptionError, match="increasing times"):
+        platform.requirements([here, here], [1.0, 0.5], q)
+    with pytest.raises(kt.OptionError, match=r"are not those of the model .* actuated=True"):
+        kt.Mechanism.platform(platform.mechanism, "center", actuated=platform.actuated[:2]).requirements(
+            [here], [0.0], q
+        )

@@ -10,11 +10,11 @@ import kinetree as kt
 from helpers.robots import arm, random_state, random_tree
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
 from kinetree.view import skeleton, view
+from kinetree.view.figures import appearance, extent
 from kinetree.view.geometry import Box, Capsule, Cylinder, Ellipsoid, Facets, MeshFile, Sphere, read_visuals
 from kinetree.view.mjcf_geometry import read_geoms
 from kinetree.view.motion import Poses, rotate
 from kinetree.view.triangles import triangles
-from kinetree.view.viewer import appearance, extent
 
 URDF = """<robot name="shapes">
   <material name="red"><color rgba="1 0 0 1"/></material>
@@ -132,7 +132,7 @@ def test_a_file_that_is_no_mesh_gives_one_warning_and_a_drawing_from_the_joints(
     only_mesh = URDF.replace('<box size="1 2 3"/>', '<mesh filename="{mesh}"/>')
     path, _ = robot_folder(text=only_mesh)
     with pytest.warns(kt.ModelWarning, match="part.stl") as seen, view(path, port=0) as viewer:
-        assert "link" in viewer.scene.marks
+        assert any(part.role == "link" for part in viewer.scene.parts)
     assert len(seen) == 1
 
 
@@ -140,10 +140,10 @@ def test_meshes_can_be_left_out(robot_folder):
     path, robot = robot_folder()
     with view(path, port=0, meshes=False) as viewer, view(robot, port=0) as plain:
         assert len(viewer.scene.corners) == len(plain.scene.corners)
-        assert viewer.marks_shown
+        assert viewer.shown["joints"]
     with view(robot, port=0, geometry=path) as dressed:
-        assert not dressed.marks_shown
-        assert len(dressed.scene.marks["link"]) == 4
+        assert not dressed.shown["joints"]
+        assert sum(part.role == "link" for part in dressed.scene.parts) == 3  # two of one body and color are one
 
 
 def visual_corners(robot, path, q):
@@ -237,7 +237,7 @@ def test_geoms_of_mjcf_are_where_mujoco_has_them(tmp_path):
         np.testing.assert_allclose(part.vertices.min(axis=0), low, atol=2e-3)
         np.testing.assert_allclose(part.vertices.max(axis=0), high, atol=2e-3)
     with view(path, port=0) as viewer:
-        assert not viewer.marks_shown
+        assert not viewer.shown["joints"]
         assert viewer.scene.problems == []
 
 
@@ -269,12 +269,33 @@ def test_a_hand_with_the_inertia_of_a_house_does_not_bury_the_robot():
     assert max(look.shape.size) == pytest.approx(skeleton.PLAUSIBLE)
 
 
-def test_bodies_between_joints_in_one_place_are_shown_by_the_joints_alone():
+def test_whatever_has_mass_is_drawn_even_between_joints_in_one_place():
     b = kt.Builder("wrist").body("roll", "base", kt.Revolute("x"), mass=1, inertia=(1, 1, 1))
     b.body("pitch", "roll", kt.Revolute("y"), mass=1, com=(0.2, 0, 0), inertia=(0.001, 0.01, 0.01))
+    b.body("empty", "pitch", kt.Revolute("z"))
+    b.body("yaw", "empty", kt.Revolute("y"), mass=1)
     model = b.build().model
-    assert skeleton.links(model, 1.0, [0]) == []
-    assert skeleton.links(model, 1.0, [1]) != []
+    (roll,) = skeleton.links(model, 1.0, [0])
+    assert max(roll.shape.size) == pytest.approx(skeleton.PLAUSIBLE)  # its inertia is absurd
+    assert skeleton.links(model, 1.0, [2]) == []  # no mass, no extent
+    assert skeleton.links(model, 1.0, [3]) != []
+
+
+def test_a_trunk_whose_legs_sit_at_its_own_origin_is_drawn_as_its_inertia():
+    size = (0.3, 0.2, 0.1)
+    b = kt.Builder("walker").body("trunk", "base", kt.Planar("y"), mass_properties=kt.MassProperties.box(5.0, size))
+    for side in ("left", "right"):
+        b.body(side, "trunk", kt.Revolute("y"), mass_properties=kt.MassProperties.rod(1, (0, 0, 0), (0, 0, -1)))
+    (trunk,) = skeleton.links(b.build().model, 1.2, [0])
+    edges = np.abs(trunk.pose.rotation @ np.array(trunk.shape.size))
+    np.testing.assert_allclose(edges, size)
+
+
+@pytest.mark.parametrize("name", ["puma", "kuka-kr5", "biped-planar", "four-bar", "quadruped", "stewart-platform"])
+def test_every_body_with_mass_of_the_gallery_is_drawn(name):
+    model = kt.gallery.load(name).model
+    drawn = {look.body for look in skeleton.links(model, 1.0, range(len(model.bodies)))}
+    assert drawn >= {i for i, body in enumerate(model.bodies) if body.mass > 0.0}
 
 
 def ends(look):

@@ -1,7 +1,10 @@
-"""The viewer without a browser: what its controls do, seen from the server's side."""
+"""The viewer without a browser: what its page is told, and what the page's controls do, seen from the server's side."""
 
+import json
 import threading
 import time as clock
+import urllib.error
+import urllib.request
 
 import imageio.v3 as imageio
 import numpy as np
@@ -13,9 +16,10 @@ from helpers.view_models import falling_box, pendulum
 from kinetree import view
 from kinetree.view import Viewer, play
 from kinetree.view.motion import Poses
+from kinetree.view.page import unpacked
 from kinetree.view.scene import ground_height, plane_normal
+from kinetree.view.server import PageServer
 from kinetree.view.sliders import coordinates, from_sliders, to_sliders
-from kinetree.view.viewer import start_server
 
 
 @pytest.fixture
@@ -27,10 +31,8 @@ def swinging():
 
 
 def body_matrix(viewer, i):
-    node = viewer.scene.bodies[i]
-    w, x, y, z = node.wxyz
-    rotation = kt.Pose.of(quaternion=(x, y, z, w)).rotation
-    return rotation, np.asarray(node.position)
+    w, x, y, z = viewer.poses.wxyz[i]
+    return kt.Pose.of(quaternion=(x, y, z, w)).rotation, viewer.poses.position[i]
 
 
 def assert_shown(viewer, q):
@@ -41,6 +43,19 @@ def assert_shown(viewer, q):
         np.testing.assert_allclose(position, expected[:3, 3], atol=1e-6)
 
 
+def say(viewer, **news):
+    """Do what a page does when its user does something; returns what it is answered."""
+    sent = json.dumps({"page": "mine", **news}).encode()
+    request = urllib.request.Request(f"{viewer.url}/do", sent, {"Content-Type": "application/json"})
+    return json.loads(urllib.request.urlopen(request, timeout=10).read())
+
+
+def page_of(html):
+    """What a page shows, as the page reads it."""
+    start = html.index('id="data">') + len('id="data">')
+    return unpacked(html[start : html.index("</script>", start)])
+
+
 # ------------------------------------------------------------------ playing
 
 
@@ -48,33 +63,47 @@ def test_the_time_slider_shows_the_record_at_that_time(swinging):
     viewer, record = swinging
     assert_shown(viewer, record.q[0])
     for t in (0.5, 2.0, 1.237, 0.0):
-        viewer.panel.time.value = t
+        say(viewer, time=t, playing=False)
         assert viewer.player.time == t
         q = record.at(t).q[0]
         np.testing.assert_allclose(body_matrix(viewer, 0)[0], viewer.robot.pose(q, "bob")[:3, :3], atol=1e-4)
-        (slider,) = viewer.panel.joints.handles[viewer.robot.joint_names[0]]
-        assert slider.value == pytest.approx(q[0], abs=0.05)  # of the sample before
+        assert viewer.q[0] == pytest.approx(q[0], abs=0.05)  # of the sample before
 
 
-def test_play_and_pause_buttons(swinging):
+def test_play_and_pause_on_the_page(swinging):
     viewer, _ = swinging
-    viewer.panel.speed.value = 4.0
+    heard = viewer.server.join("other")  # another page, which is told
+    assert heard.get(timeout=5)["playing"] is False
+    say(viewer, speed=4.0)
     assert viewer.player.speed == 4.0
-    viewer.panel.play.value = True  # what a click does
+    assert heard.get(timeout=5)["speed"] == 4.0
+    say(viewer, playing=True, time=0.0)
     assert viewer.player.playing
-    assert viewer.panel.play.label == "Pause"
     until = clock.monotonic() + 10.0
     while viewer.player.time < 0.2 and clock.monotonic() < until:
         clock.sleep(0.02)
-    viewer.panel.play.value = True
+    say(viewer, playing=False)
     assert not viewer.player.playing
-    assert viewer.panel.play.label == "Play"
     reached = viewer.player.time
     assert reached >= 0.2
     clock.sleep(0.15)
     assert viewer.player.time == reached
-    viewer.panel.repeat.value = False
+    say(viewer, repeat=False)
     assert viewer.player.repeat is False
+    told = [heard.get_nowait() for _ in range(heard.qsize())]
+    assert [news["playing"] for news in told if "playing" in news] == [True, False, False]
+
+
+def test_a_page_does_not_hear_itself(swinging):
+    viewer, _ = swinging
+    mine = viewer.server.join("mine")
+    mine.get(timeout=5)
+    say(viewer, shown={"frames": True}, trails=["tip"])
+    assert viewer.shown["frames"]
+    assert viewer.trails == ["tip"]
+    viewer.seek(1.0)
+    assert mine.get(timeout=5) == {"time": 1.0}
+    assert mine.empty()
 
 
 def test_back_to_the_start(swinging):
@@ -106,59 +135,152 @@ def test_waiting_ends_when_the_viewer_is_closed():
 def test_moving_the_time_slider_pauses(swinging):
     viewer, _ = swinging
     viewer.play()
-    viewer.panel.time.value = 1.5
+    say(viewer, time=1.5, playing=False)
     assert not viewer.player.playing
     assert viewer.player.time == 1.5
 
 
-def test_energy_is_plotted_and_a_needle_marks_the_time(swinging):
+def test_nonsense_from_a_page_is_answered_and_changes_nothing(swinging):
     viewer, record = swinging
-    time, kinetic, potential, total, needle = viewer.panel.plot.data
-    np.testing.assert_allclose(kinetic, np.interp(time, record.time, record.energy.kinetic), atol=1e-9)
-    np.testing.assert_allclose(potential + kinetic, total, atol=1e-9)
-    viewer.seek(1.0)
-    needle = viewer.panel.plot.data[-1]
-    assert needle.sum() == 1.0
-    assert abs(time[np.argmax(needle)] - 1.0) < 0.02
+    assert "tipp" in say(viewer, trails=["tipp"])["message"]
+    assert "sun" in say(viewer, shown={"sun": True})["message"]
+    assert "message" in say(viewer, move={"joint": "no such", "values": [1]})
+    assert "message" in say(viewer, move={"joint": viewer.robot.joint_names[0], "values": ["x"]})
+    assert "message" in say(viewer, speed="fast")
+    assert_shown(viewer, record.q[0])
+    for body, kind in ((b"[1]", "application/json"), (b"{", "application/json"), (b"{}", "text/plain")):
+        request = urllib.request.Request(f"{viewer.url}/do", body, {"Content-Type": kind})
+        with pytest.raises(urllib.error.HTTPError, match="400"):
+            urllib.request.urlopen(request, timeout=10)
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(f"{viewer.url}/etc/passwd", timeout=10)
 
 
-def test_trails_show_the_path_so_far(swinging):
+def curves_of(show):
+    """Every curve on a page, by group and name."""
+    count = len(show["curveTime"])
+    return {
+        (group["title"], group["unit"], name): group["data"].reshape(-1, count)[k]
+        for group in show["curves"]
+        for k, name in enumerate(group["names"])
+    }
+
+
+def test_energy_positions_velocities_and_forces_are_plotted(swinging):
     viewer, record = swinging
-    viewer.seek(1.0)
-    robot = viewer.robot
-    with view(robot, record, port=0, trails=["tip"]) as other:
-        other.seek(1.0)
-        segments = other.scene._trails["tip"].points
-        np.testing.assert_allclose(np.linalg.norm(segments, axis=-1), 1.0, atol=1e-4)  # on the circle
-        np.testing.assert_allclose(segments[0, 0], robot.pose(record.q[0], "tip")[:3, 3], atol=1e-6)
-        np.testing.assert_allclose(segments[-1, 1], robot.pose(record.at(1.0).q[0], "tip")[:3, 3], atol=1e-4)
+    curves = curves_of(page_of(viewer.recording()))
+    name = viewer.robot.joint_names[0]
+    expected = {
+        ("Energy", "J", "kinetic"): record.energy.kinetic, ("Energy", "J", "potential"): record.energy.potential,
+        ("Energy", "J", "sum"): record.energy.mechanical, ("Position q", "rad", name): record.q[:, 0],
+        ("Velocity v", "rad/s", name): record.v[:, 0], ("Joint force τ", "N m", name): record.tau[:, 0],
+    }  # fmt: skip
+    assert set(curves) == set(expected)
+    for key, curve in expected.items():
+        np.testing.assert_allclose(curves[key], curve, rtol=1e-6, atol=1e-6)
+
+
+def test_a_page_holds_the_motion_and_all_that_it_needs(swinging, tmp_path):
+    viewer, record = swinging
+    text = viewer.recording(tmp_path / "swing.html")
+    assert (tmp_path / "swing.html").read_text(encoding="utf-8") == text
+    assert len(text) < 150_000
+    for word in ('<link rel="stylesheet', "src=", "import(", "@import", "https:"):
+        assert word not in text.replace("srcdoc=", "")
+    show = page_of(text)
+    assert show["live"] is False
+    (robot,) = show["robots"]
+    np.testing.assert_allclose(robot["time"], record.time)
+    poses = robot["poses"].reshape(len(record), -1, 7)
+    np.testing.assert_allclose(poses[:, 0, 4:], Poses.of(viewer.robot.model, record.q).wxyz[:, 0, 1:], atol=1e-6)
+    assert page_of(urllib.request.urlopen(viewer.url, timeout=10).read().decode())["live"] is True
+    assert "<iframe srcdoc=" in viewer._repr_html_()
+
+
+def test_trails(swinging):
+    viewer, record = swinging
+    with view(viewer.robot, record, port=0, trails=["tip"]) as other:
+        assert page_of(other.recording())["trails"] == ["tip"]
+        place = page_of(other.recording())["robots"][0]["points"]["tip"]
+        assert place == {"body": 0, "point": [0, 0, -1]}
         other.clear_trails()
-        other.seek(1.5)
-        assert other.scene._trails == {}
+        assert other.state()["trails"] == []
     viewer.add_trail("tip")
-    assert len(viewer.scene._trails["tip"].points) > 10
+    assert viewer.state()["trails"] == ["tip"]
     with pytest.raises(kt.UnknownNameError, match="tip"):
         viewer.add_trail("tipp")
 
 
 def test_contact_forces_are_arrows_at_their_spots():
     robot, ground, record = falling_box()
-    k = int(np.argmax(np.linalg.norm(record.contact_forces, axis=-1).sum(axis=-1)))
     with view(robot, record, port=0, contacts=ground) as viewer:
-        viewer.seek(record.time[0])
-        assert not viewer.scene._arrows.visible  # nothing touches yet
-        viewer.seek(record.time[k])
-        arrows = viewer.scene._arrows.points
-        assert viewer.scene._arrows.visible
-        assert arrows.shape == (2, 2, 3)
-        corners = robot.pose(record.q[k], "box") @ np.array([(-0.2, 0, -0.1, 1), (0.2, 0, -0.1, 1)]).T
-        np.testing.assert_allclose(arrows[:, 0], corners[:3].T, atol=1e-6)
-        along = arrows[:, 1] - arrows[:, 0]
-        ratio = along[:, 2] / record.contact_forces[k, :, 2]
-        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-5)
-        assert ratio[0] > 0
-        viewer.show_forces(False)
-        assert not viewer.scene._arrows.visible
+        show = page_of(viewer.recording())
+        (shown,) = show["robots"]
+        assert [spot["point"] for spot in shown["spots"]] == [[-0.2, 0, -0.1], [0.2, 0, -0.1]]
+        np.testing.assert_allclose(shown["forces"]["vectors"].reshape(-1, 2, 3), record.contact_forces, rtol=1e-6)
+        assert shown["forces"]["largest"] == pytest.approx(np.linalg.norm(record.contact_forces, axis=-1).max())
+        assert show["shown"]["forces"] is True
+        names = {title for title, _, _ in curves_of(show)}
+        assert "External force" in names
+        viewer.switch(forces=False)
+        assert viewer.state()["shown"]["forces"] is False
+
+
+def test_what_is_shown_can_be_chosen():
+    with view("four-bar", port=0, show=["frames", "com"]) as viewer:
+        assert viewer.shown["frames"]
+        assert viewer.shown["com"]
+        assert not viewer.shown["inertia"]
+        viewer.switch(frames=False, inertia=True)
+        assert (viewer.shown["frames"], viewer.shown["inertia"]) == (False, True)
+        with pytest.raises(kt.UnknownNameError, match="inertia"):
+            viewer.switch(inertai=True)
+    with view("four-bar", port=0, show={"ground": False}) as viewer:
+        assert not viewer.shown["ground"]
+    with pytest.raises(kt.UnknownNameError, match="follow"):
+        view("four-bar", port=0, show=["follow"])  # it stands still
+
+
+# ------------------------------------------------------------------ ghosts
+
+
+def test_a_reference_a_configuration_or_another_robot_as_a_ghost():
+    robot = pendulum()
+    t = np.linspace(0.0, 1.0, 31)
+    q = np.sin(t)[:, None]
+    other = kt.Builder("short").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -0.5)).build()
+    trajectory = kt.trajectories.Quintic([0.0], [1.0], 1.0)
+    for ghost, name, last in (
+        ((t, 2.0 * q), "pendulum", [2.0 * q[-1, 0]]), (np.array([0.3]), "pendulum", [0.3]), ([0.3], "pendulum", [0.3]),
+        (other, "short", [0.0]), ((other, (t, q)), "short", q[-1]), (trajectory, "pendulum", [1.0]),
+    ):  # fmt: skip
+        with view(robot, (t, q), port=0, ghost=ghost) as viewer:
+            main, pale = page_of(viewer.recording())["robots"]
+            assert (main["ghost"], pale["ghost"], pale["name"]) == (False, True, name)
+            expected = Poses.of(viewer.figures[1].robot.model, np.array([last], dtype=float))
+            np.testing.assert_allclose(pale["poses"].reshape(-1, 7)[-1, 3:], expected.wxyz[0, 0], atol=1e-6)
+            assert viewer.shown["ghost"]
+    with pytest.raises(kt.ShapeError, match="columns"):
+        view(robot, (t, q), port=0, ghost=(t, np.zeros((31, 2))))
+
+
+# ------------------------------------------------------------------ following a walker
+
+
+def test_the_camera_follows_a_robot_that_walks_away():
+    b = kt.Builder("cart").body("cart", "base", kt.Free(), mass_properties=kt.MassProperties.box(1.0, (0.4, 0.2, 0.2)))
+    robot = b.build()
+    t = np.linspace(0.0, 4.0, 201)
+    q = np.tile(robot.neutral(), (201, 1))
+    q[:, 4], q[:, 6] = 2.0 * t, 0.3 + 0.05 * np.sin(9.0 * t)
+    with view(robot, (t, q), port=0) as viewer:
+        assert viewer.shown["follow"]
+        way = viewer.follow
+        assert np.abs(way[:, 2]).max() < 1e-12  # level
+        np.testing.assert_allclose(way[:, 0], 2.0 * t, atol=0.02)
+        assert viewer.sight.radius < 1.0  # it looks at the cart, not at the eight metres
+    with view(robot, (t, q[:1].repeat(201, axis=0)), port=0) as viewer:
+        assert "follow" not in viewer.shown
 
 
 # ------------------------------------------------------------------ joint sliders
@@ -167,29 +289,30 @@ def test_contact_forces_are_arrows_at_their_spots():
 def test_sliders_have_the_joints_limits_and_move_the_robot():
     robot = arm()
     with view(robot, port=0) as viewer:
-        handles = viewer.panel.joints.handles
-        (elbow,) = handles["elbow"]
-        assert (elbow.min, elbow.max) == (-2.0, 1.5)
-        (shoulder,) = handles["shoulder"]
-        assert (shoulder.min, shoulder.max) == (-np.pi, np.pi)
-        elbow.value = 0.7
-        shoulder.value = -1.1
+        sliders = {slider["joint"]: slider for slider in page_of(viewer.recording())["sliders"]}
+        assert (sliders["elbow"]["low"], sliders["elbow"]["high"]) == (-2.0, 1.5)
+        assert (sliders["shoulder"]["low"], sliders["shoulder"]["high"]) == (-np.pi, np.pi)
+        say(viewer, move={"joint": "elbow", "values": [0.7]})
+        answer = say(viewer, move={"joint": "shoulder", "values": [-1.1]})
         np.testing.assert_allclose(viewer.q, (-1.1, 0.7, 0))
+        np.testing.assert_allclose(answer["values"], viewer.q)
+        np.testing.assert_allclose(np.reshape(answer["poses"], (-1, 7))[:, :3], viewer.poses.position, atol=1e-6)
         assert_shown(viewer, viewer.q)
-        viewer.show((0.1, 9.0, 0.3))  # beyond the slider: it makes room
-        assert elbow.value == 9.0
-        assert elbow.max == 9.0
+        viewer.show((0.1, 9.0, 0.3))
+        np.testing.assert_allclose(viewer.state()["values"], (0.1, 9.0, 0.3))
+        say(viewer, reset=True)
+        assert_shown(viewer, robot.neutral())
 
 
 def test_ball_and_free_joints_are_turned_by_rotation_vectors():
     robot = floating_pair()
     with view(robot, port=0) as viewer:
-        assert len(viewer.panel.joints.handles["root"]) == 6
-        assert len(viewer.panel.joints.handles["neck"]) == 3
-        viewer.panel.joints.handles["neck"][1].value = 0.5
+        joints = [slider["joint"] for slider in page_of(viewer.recording())["sliders"]]
+        assert (joints.count("root"), joints.count("neck")) == (6, 3)
+        say(viewer, move={"joint": "neck", "values": [0, 0.5, 0]})
         quaternion = viewer.q[robot.joint("neck").q_slice]
         np.testing.assert_allclose(quaternion, (0, np.sin(0.25), 0, np.cos(0.25)), atol=1e-12)
-        viewer.panel.joints.handles["root"][3].value = 0.4
+        say(viewer, move={"joint": "root", "values": [0, 0, 0, 0.4, 0, 0]})
         assert viewer.q[robot.joint("root").q_slice][4] == 0.4
         assert_shown(viewer, viewer.q)
     for joint in robot.model.joints:
@@ -217,15 +340,15 @@ def test_moving_one_joint_of_a_mechanism_closes_its_loops(name):
     with view(name, port=0) as viewer:
         robot = viewer.robot
         driven = next(j for j in robot.model.joints if j.actuated and j.nq == 1)
-        (slider,) = viewer.panel.joints.handles[driven.name]
         before = viewer.q.copy()
-        slider.value = slider.value + 0.1
+        answer = say(viewer, move={"joint": driven.name, "values": [before[driven.q_slice][0] + 0.1]})
         assert robot.closure_error(viewer.q) < 1e-9
         assert viewer.q[driven.q_slice][0] == pytest.approx(before[driven.q_slice][0] + 0.1)
         assert np.abs(viewer.q - before).max() > 0.05
         assert_shown(viewer, viewer.q)
+        owners = [slider["joint"] for slider in page_of(viewer.recording())["sliders"]]
         for joint in robot.model.joints:  # the other sliders follow
-            shown = [handle.value for handle in viewer.panel.joints.handles[joint.name]]
+            shown = [value for value, owner in zip(answer["values"], owners, strict=True) if owner == joint.name]
             np.testing.assert_allclose(from_sliders(joint, np.array(shown)), viewer.q[joint.q_slice], atol=1e-9)
 
 
@@ -233,14 +356,11 @@ def test_a_mechanism_that_cannot_follow_stops_and_says_so():
     with view("four-bar", port=0) as viewer:
         robot = viewer.robot
         output = next(j for j in robot.model.joints if not j.actuated and j.parent == -1)
-        (slider,) = viewer.panel.joints.handles[output.name]
-        slider.value = slider.value + 3.0  # the rocker of a crank-rocker does not turn that far
+        # the rocker of a crank-rocker does not turn that far
+        answer = say(viewer, move={"joint": output.name, "values": [viewer.q[output.q_slice][0] + 3.0]})
         assert robot.closure_error(viewer.q) < 1e-9
-        assert "cannot be closed" in viewer.panel.message.content
-        assert viewer.panel.message.visible
-        assert slider.value == pytest.approx(viewer.q[output.q_slice][0])
-        viewer.panel.joints.handles[output.name][0].value = slider.value - 0.01
-        assert viewer.panel.message.content == ""
+        assert "cannot be closed" in answer["message"]
+        assert viewer.move_joint(output.name, viewer.q[output.q_slice][0] - 0.01) == ""
 
 
 def test_the_gallerys_own_motion_is_played():
@@ -272,14 +392,19 @@ def test_where_the_ground_is():
 def test_up_is_against_gravity_and_the_whole_robot_is_in_front_of_the_camera():
     robot = gripper()  # falls along -y
     with view(robot, port=0) as viewer:
-        camera = viewer.server.initial_camera
-        np.testing.assert_allclose(camera.up, (0, 1, 0))
-        toward = np.asarray(camera.look_at) - camera.position
-        distance = np.linalg.norm(toward)
-        for point in viewer.scene.points(Poses.of(robot.model, viewer.q)):
-            ray = point - camera.position
-            angle = np.arccos(ray @ toward / np.linalg.norm(ray) / distance)
-            assert angle <= 0.5 * camera.fov + 1e-9
+        show = page_of(viewer.recording())
+        np.testing.assert_allclose(show["up"], (0, 1, 0))
+        camera = show["camera"]
+        away = np.array(camera["away"])
+        right = np.cross(show["up"], away)
+        axes = np.column_stack([right / np.linalg.norm(right), np.cross(away, right) / np.linalg.norm(right), away])
+        slope = np.tan(0.5 * camera["fov"])
+        for aspect in (0.5, 1.0, 1.6):
+            distance = max(camera["vertical"], camera["horizontal"] / aspect)
+            seen = (viewer.scene.points(Poses.of(robot.model, viewer.q)) - camera["target"]) @ axes
+            depth = distance - seen[:, 2]
+            assert (np.abs(seen[:, 1]) <= slope * depth).all()
+            assert (np.abs(seen[:, 0]) <= slope * aspect * depth).all()
 
 
 def test_planar_mechanisms_are_looked_at_from_the_front():
@@ -313,8 +438,10 @@ def test_bad_options(tmp_path):
     (tmp_path / "robot.yaml").write_text("")
     with pytest.raises(kt.OptionError, match="URDF"):
         view(robot, geometry=tmp_path / "robot.yaml")
-    with pytest.raises(kt.OptionError, match="a record is"):
+    with pytest.raises(kt.OptionError, match="a motion is a record"):
         view(robot, 17)
+    with pytest.raises(kt.OptionError, match="a direction from the robot"):
+        view(robot, port=0, view=(0, 0, 0))
     with pytest.raises(kt.ShapeError):
         view(robot, q=[1, 2], port=0)
     with pytest.raises(kt.UnknownNameError, match="bob"):
@@ -357,9 +484,12 @@ class CountingCamera:
     def __init__(self):
         self.shade = 0
 
-    def picture(self, size, film):
+    def picture(self, size, time, film):
         self.shade += 10
         return np.full((size[1], size[0], 3), self.shade, dtype=np.uint8)
+
+    def tell(self, news):
+        pass
 
     def close(self):
         pass
@@ -384,9 +514,12 @@ class FailingCamera:
     def __init__(self):
         self.left = 2
 
-    def picture(self, size, film):
+    def picture(self, size, time, film):
         self.left -= 1
         return np.full((size[1], size[0], 3), 100 // self.left, dtype=np.uint8)
+
+    def tell(self, news):
+        pass
 
     def close(self):
         pass
@@ -404,9 +537,6 @@ def test_a_film_that_fails_half_way_leaves_nothing_and_what_was_there_stays(swin
 
 
 def test_the_server_is_gone_after_closing():
-    import urllib.error
-    import urllib.request
-
     with view(pendulum(), port=0) as viewer:
         url = viewer.url
         assert b"<html" in urllib.request.urlopen(url, timeout=10).read().lower()[:2000]
@@ -418,4 +548,4 @@ def test_the_server_is_gone_after_closing():
 def test_a_host_that_no_server_can_listen_at_is_refused(host):
     """The viewer's server would wait for itself for ever."""
     with pytest.raises(kt.OptionError, match=r"the viewer cannot listen at|host must be"):
-        start_server(host, 0, "label")
+        PageServer(host, 0, str, dict, dict)

@@ -188,7 +188,7 @@ def sliding_friction(tree: Model, v: Scalars) -> list[Scalar]:
     return forces
 
 
-class ForceSlopes(NamedTuple):
+class EquationSlopes(NamedTuple):
     """How the equations of motion along the motions that loops allow, G^T (ID - tau) = 0, change; all by columns.
 
     A column belongs to one independent position or rate, all others and all independent accelerations kept.
@@ -211,7 +211,7 @@ class ForceSlopes(NamedTuple):
 def force_slopes(
     tree: Model, q: Scalars, v: Scalars, a: Scalars, tau: Scalars | None, gravity: Any, loads: Any, pivots: Pivots,
     rubbing: bool = False,
-) -> ForceSlopes:  # fmt: skip
+) -> EquationSlopes:  # fmt: skip
     """Return how the equations of motion change at a motion under forces ``tau``.
 
     With ``rubbing`` friction, which changes with velocities, is among what the motion takes; of forces ``tau`` it has
@@ -232,7 +232,7 @@ def force_slopes(
     pushed = [motion.along(here.force_along(None, dv, da)) for dv, da in zip(columns, faster, strict=True)]
     left = constrained.residuals(tree, q, v, a if tau is None else None, motion.k, motion.drift)
     mass = reduced(here.mass, columns)
-    return ForceSlopes(forced, pushed, mass, accelerated, faster, motion.basis, motion.quality, left)
+    return EquationSlopes(forced, pushed, mass, accelerated, faster, motion.basis, motion.quality, left)
 
 
 def forward_dynamics_derivatives(

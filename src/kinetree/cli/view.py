@@ -17,7 +17,11 @@ def view(
     robot_name: RobotName,
     record: Annotated[
         Path | None,
-        typer.Argument(metavar="RECORD", help="What 'kinetree simulate -o' wrote.", show_default=False),
+        typer.Argument(
+            metavar="MOTION",
+            help="What 'kinetree simulate -o' wrote, or a table with columns t, q_elbow, ... or t, q1, q2, ...",
+            show_default=False,
+        ),
     ] = None,
     port: Annotated[int | None, typer.Option(help="Of the page; 0 for any that is free.", show_default="8080")] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in your browser.")] = True,
@@ -27,6 +31,9 @@ def view(
     video: Annotated[
         Path | None, typer.Option(help="Make a film (.mp4, .gif) instead of opening a window.", show_default=False)
     ] = None,
+    recording: Annotated[
+        Path | None, typer.Option(help="Write a page (.html) that opens without Python.", show_default=False)
+    ] = None,
     at: Annotated[
         float | None, typer.Option(help="Moment of the motion to draw, in seconds.", show_default="the beginning")
     ] = None,
@@ -35,7 +42,22 @@ def view(
     ] = None,
     panel: Annotated[bool, typer.Option("--panel", help="With the controls in the picture.")] = False,
     fps: Annotated[float, typer.Option(help="Pictures of the film per second.")] = 30.0,
-    speed: Annotated[float, typer.Option(help="Seconds of motion per second of film.")] = 1.0,
+    speed: Annotated[float, typer.Option(help="Seconds of motion per second.")] = 1.0,
+    ghost: Annotated[
+        str | None,
+        typer.Option(help="Another motion of the robot, or another robot, to show pale beside it.", show_default=False),
+    ] = None,
+    show: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Also frames, axes, com (center of mass), inertia, follow, joints, ground; no-ground hides it.",
+            show_default=False,
+        ),
+    ] = None,
+    trail: Annotated[
+        list[str] | None, typer.Option(help="Body or frame whose path is drawn.", show_default=False)
+    ] = None,
+    meshes: Annotated[bool, typer.Option(help="Draw the file's shapes, or joints and inertia.")] = True,
     geometry: Annotated[
         Path | None, typer.Option(help="URDF file to take the links' looks from.", show_default="the robot file")
     ] = None,
@@ -43,25 +65,33 @@ def view(
 ) -> None:
     """See a robot in the browser: play its motion, drag its joints, look at forces and energy.
 
-    Without a record a system of the gallery plays its own motion; any other robot stands still and can be moved by
-    sliders. Stop with Ctrl-C. Pictures and films need no window, but Chromium. Needs `pip install 'kinetree[view]'`.
+    Without a motion a system of the gallery plays its own; any other robot stands still and can be moved by
+    sliders. Stop with Ctrl-C. Pictures and films need no window, but Chromium; a recording needs neither. Needs
+    `pip install 'kinetree[view]'`.
 
     For example:
 
         kinetree view stewart-platform
-        kinetree view kuka-kr5 fall.npz
-        kinetree view quadruped --screenshot quadruped.png --at 0.5
+        kinetree view kuka-kr5 fall.npz --ghost reference.csv
+        kinetree view quadruped --screenshot quadruped.png --at 0.5 --show com --trail trunk
+        kinetree view quadruped --recording walk.html
     """
     from ..view import play
 
     options: dict[str, Any] = {} if port is None else {"port": port}
     written = play(
-        robot_name, record, screenshot=screenshot, video=video, time=at, size=read_size(size), panel=panel, fps=fps,
+        robot_name, record, screenshot=screenshot, video=video, recording=recording, ghost=ghost, trails=trail or (),
+        show=read_switches(show), meshes=meshes, time=at, size=read_size(size), panel=panel, fps=fps,
         speed=speed, open_browser=browser, say=lambda line: make_console().print(escape(line), soft_wrap=True),
         geometry=geometry, load_options={"floating_base": True} if floating_base else None, **options,
     )  # fmt: skip
     for path in written:
         make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)
+
+
+def read_switches(names: list[str] | None) -> dict[str, bool]:
+    """Read what to show, and with "no-" in front what not."""
+    return {name.removeprefix("no-"): not name.startswith("no-") for name in names or ()}
 
 
 def read_size(text: str | None) -> tuple[int, int] | None:

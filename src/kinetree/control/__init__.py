@@ -16,7 +16,10 @@ from .basic_controllers import (
 from .commands import Commanded
 from .computed_torque import ComputedTorque
 from .feedforward import Feedforward
+from .observers import LinearObserver, MomentumObserver, Observer, kalman, luenberger
 from .operational_space import OperationalSpace
+from .sampled import DiscreteLaw, Sampled
+from .state_feedback import StateFeedback, lqr
 from .tuning import Gains, gains_for
 
 __all__ = [
@@ -26,20 +29,29 @@ __all__ = [
     "Commanded",
     "ComputedTorque",
     "Controller",
+    "DiscreteLaw",
     "Feedforward",
     "FrictionCompensation",
     "Gains",
     "GravityCompensation",
     "Law",
+    "LinearObserver",
+    "MomentumObserver",
+    "Observer",
     "OperationalSpace",
     "PythonLaw",
+    "Sampled",
     "Saturated",
+    "StateFeedback",
     "Sum",
     "TorqueTable",
     "critical_damping",
     "from_function",
     "gains",
     "gains_for",
+    "kalman",
+    "lqr",
+    "luenberger",
 ]
 
 

@@ -8,7 +8,7 @@ So it runs on floats, on batches, and as machine code together with the robot.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self, TypeGuard
 
@@ -116,6 +116,11 @@ class Controller:
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces (nv of them) and the rates of the controller's own states ``z``."""
         raise NotImplementedError
+
+    def update(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars, period: float) -> Outcome:
+        """Return the joint forces at a sample instant and what the states are at the next one, by Euler's rule."""
+        tau, rates = self.law(tree, t, q, v, z)
+        return tau, [x + period * rate for x, rate in zip(z, rates, strict=True)]
 
     def initial_states(self, tree: Model) -> np.ndarray:
         """Return what the controller's own states are at the beginning; most have none."""
@@ -258,13 +263,20 @@ class Sum(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
+        return self._added(tree, z, lambda part, own: part.law(tree, t, q, v, own))
+
+    def update(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars, period: float) -> Outcome:
+        """Return the joint forces at a sample instant and the states of all parts at the next one."""
+        return self._added(tree, z, lambda part, own: part.update(tree, t, q, v, own, period))
+
+    def _added(self, tree: Model, z: Scalars, ask: Callable[[Controller, Scalars], Outcome]) -> Outcome:
         total: list[Scalar] = [0.0] * tree.nv
-        rates: list[Scalar] = []
+        others: list[Scalar] = []
         first = 0
         for part in self.parts:
             count = len(part.initial_states(tree))
-            tau, rate = part.law(tree, t, q, v, z[first : first + count])
+            tau, other = ask(part, z[first : first + count])
             total = [a + b for a, b in zip(total, tau, strict=True)]
-            rates += list(rate)
+            others += list(other)
             first += count
-        return total, rates
+        return total, others

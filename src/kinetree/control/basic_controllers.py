@@ -66,12 +66,24 @@ class PD(Controller):
 
 @dataclass(frozen=True, eq=False)
 class PID(Controller):
-    """tau = kp e + kd e' + ki (integral of e) (000 eq. 9.2)."""
+    """tau = kp e + kd e' + ki (integral of e) (000 eq. 9.2).
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        Desired motion of the driven joints, or of all joints.
+    kp, kd, ki : float or array_like
+        One number, one per driven degree of freedom, or a batch of those.
+    limit : float or array_like, optional
+        Largest force of each driven degree of freedom.  While a force is at its limit, an error that would drive it
+        beyond is not integrated: the integral does not wind up.
+    """
 
     trajectory: Trajectory
     kp: Gain
     kd: Gain
     ki: Gain
+    limit: ArrayLike | None = None
     GAINS = ("kp", "kd", "ki")
 
     def initial_states(self, tree: Model) -> np.ndarray:
@@ -84,7 +96,21 @@ class PID(Controller):
         push = servo(error.position, error.velocity, self.kp, self.kd)
         integral = [k * x for k, x in zip(gains(self.ki, len(z), "ki"), z, strict=True)]
         tau = [a + b for a, b in zip(push, integral, strict=True)]
-        return spread(tree, driven_joints(tree), tau), error.position
+        rates: list[Scalar] = error.position
+        if self.limit is not None:
+            bounds = as_gain(self.limit, len(tau), "limit")
+            if bounds.ndim != 1 or np.any(bounds <= 0.0):
+                raise OptionError(f"limit must be one number or {len(tau)}, positive")
+            rates = [_not_beyond(x, float(b), e) for x, b, e in zip(tau, bounds, rates, strict=True)]
+            tau = [limited(x, float(b)) for x, b in zip(tau, bounds, strict=True)]
+        return spread(tree, driven_joints(tree), tau), rates
+
+
+def _not_beyond(force: Scalar, bound: float, error: Scalar) -> Scalar:
+    """Return the rate of an error's integral: zero where the force is at its limit and the error drives it beyond."""
+    upwards = where(error > 0.0, 0.0 * error, error)
+    downwards = where(error < 0.0, 0.0 * error, error)
+    return where(force > bound, upwards, where(force < -bound, downwards, error))
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +265,15 @@ class Saturated(Controller):
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces, none above its limit."""
         tau, rates = self.controller.law(tree, t, q, v, z)
-        return [limited(x, float(bound)) for x, bound in zip(tau, self.limits(tree), strict=True)], rates
+        return self._limited(tree, tau), rates
+
+    def update(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars, period: float) -> Outcome:
+        """Return the joint forces at a sample instant and the other controller's states at the next one."""
+        tau, after = self.controller.update(tree, t, q, v, z, period)
+        return self._limited(tree, tau), after
+
+    def _limited(self, tree: Model, tau: Scalars) -> list[Scalar]:
+        return [limited(x, float(bound)) for x, bound in zip(tau, self.limits(tree), strict=True)]
 
 
 def limited(x: Scalar, bound: float) -> Scalar:

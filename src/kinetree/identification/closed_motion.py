@@ -137,7 +137,8 @@ def follow(robot: Robot, q_independent: Array, guess: Array | None, initial: Arr
     names = [robot.v_names[k] for k in robot.coordinates.independent]
 
     def close(near: Array, at: Array) -> Array:
-        return robot.close(near, fixed={name: at[..., k] for k, name in enumerate(names)})
+        held = {name: at[..., k] for k, name in enumerate(names)}
+        return robot.close(near, fixed=held, limits=False)  # measured: stops give way a little
 
     if guess is not None:
         return np.asarray(close(guess, q_independent))

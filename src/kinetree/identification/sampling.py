@@ -59,14 +59,14 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledPieces:
     """The pieces of some data, and what was done to get them."""
 
     pieces: tuple[Piece, ...]
     notes: tuple[str, ...]
 
 
-def sampled(data: Measured) -> Sampled:
+def sampled(data: Measured) -> SampledPieces:
     """Return data as pieces with evenly spaced samples.
 
     Parameters
@@ -93,7 +93,7 @@ def sampled(data: Measured) -> Sampled:
         raise IdentificationError(
             f"{data.name}: between its gaps there are never {LEAST_SAMPLES} rows in a row; nothing can be identified"
         )
-    return Sampled(tuple(pieces), tuple(notes))
+    return SampledPieces(tuple(pieces), tuple(notes))
 
 
 def _columns(data: Measured) -> dict[str, Array]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -83,3 +83,34 @@ class AssemblySearch:
             return f"tried were {tried}"
         name, left, unit = self.widest(self.nearest)
         return f"from {tried}, the nearest stays off by {left:.3g} {unit} at joint {name!r}"
+
+
+def contradicting(
+    problem: closing.ClosingProblem, names: Sequence[str], counts: Sequence[int], guesses: Array, tolerance: float
+) -> list[str]:
+    """Return the loops without which the others close: those that contradict one another.
+
+    Parameters
+    ----------
+    problem : closing.ClosingProblem
+        Of all loops.
+    names, counts : sequences
+        Of the loops, and how many constraints each has, in their order.
+    guesses : ndarray (N, nq)
+        To close from.
+    tolerance : float
+    """
+    rows, guilty = np.arange(problem.gaps(guesses[:1]).shape[-1]), []
+    for name, end, count in zip(names, np.cumsum(counts), counts, strict=True):
+        kept = (rows < end - count) | (rows >= end)
+
+        def gaps(q: Array, kept: Array = kept) -> Array:
+            return problem.gaps(q) * kept
+
+        def matrix(q: Array, kept: Array = kept) -> Array:
+            return problem.matrix(q) * kept[:, None]
+
+        without = replace(problem, gaps=gaps, matrix=matrix)
+        if is_closed(closing.close_wherever_it_can_be(without, guesses.copy(), tolerance, True)).any():
+            guilty.append(name)
+    return guilty

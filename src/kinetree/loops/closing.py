@@ -16,6 +16,7 @@ import numpy as np
 
 from . import long_chains, rank
 from .clusters import Clusters, Stack
+from .limits import PositionLimits
 
 Array = np.ndarray
 
@@ -68,6 +69,8 @@ class ClosingProblem:
     clusters : Clusters
     free : ndarray of bool, shape (nv,)
         Which velocities may move.
+    limits : PositionLimits, optional
+        Which joints must not leave; a joint at its limit that would move on is left out of a step.
     """
 
     gaps: Callable[[Array], Array]
@@ -75,6 +78,22 @@ class ClosingProblem:
     step: Callable[[Array, Array], Array]
     clusters: Clusters
     free: Array
+    limits: PositionLimits | None = None
+
+    def moved(self, q: Array, v: Array) -> Array:
+        """Take a step, as far as limits let it."""
+        there = self.step(q, v)
+        return there if self.limits is None else self.limits.clipped(there, self.free)
+
+    def movable(self, q: Array, left: Array) -> Array:
+        """Return K without what must not move: velocities that are held, and joints that push against a limit."""
+        k = self.matrix(q) * self.free
+        if self.limits is not None:
+            pull = np.zeros((len(q), len(self.free)))
+            for stack in self.clusters.stacks:
+                pull[:, stack.columns] = -np.einsum("...ij,...i->...j", stack.blocks(k), stack.gaps(left))
+            k = np.where(self.limits.blocked(q, pull)[:, None, :], 0.0, k)
+        return k
 
     def size(self, left: Array) -> Array:
         """Return the sum of the squares of all gaps, as lengths."""
@@ -161,7 +180,7 @@ def _nudge(problem: ClosingProblem, q: Array, left: Array, lanes: Array) -> None
     if lanes.any():
         move = np.random.default_rng(0).standard_normal(len(problem.free)) * problem.free
         move *= NUDGE / (np.linalg.norm(move) or 1.0)
-        q[lanes] = problem.step(q[lanes], np.tile(move, (int(lanes.sum()), 1)))
+        q[lanes] = problem.moved(q[lanes], np.tile(move, (int(lanes.sum()), 1)))
         left[lanes] = problem.gaps(q[lanes])
 
 
@@ -193,7 +212,7 @@ def _approach(
         active = np.flatnonzero(np.isfinite(size) & ~near & (idle < STALLED))
         if not len(active):
             break
-        trial = problem.step(q[active], _damped_step(problem, q[active], left[active], damping[active]))
+        trial = problem.moved(q[active], _damped_step(problem, q[active], left[active], damping[active]))
         trial_left = problem.gaps(trial)
         trial_size = problem.size(trial_left)
         better = trial_size < size[active]
@@ -212,7 +231,7 @@ WORTHWHILE = 0.998
 
 
 def _damped_step(problem: ClosingProblem, q: Array, left: Array, damping: Array) -> Array:
-    k = problem.matrix(q) * problem.free
+    k = problem.movable(q, left)
     moves = []
     for stack in problem.clusters.stacks:
         blocks, gaps = stack.blocks(k), stack.gaps(left)
@@ -245,7 +264,7 @@ def _polish(
         last[active] = off
         active, move = active[going], move[going]
         moved[active] += np.linalg.norm(move, axis=-1)
-        q[active] = problem.step(q[active], move)
+        q[active] = problem.moved(q[active], move)
         left[active] = problem.gaps(q[active])
         active = active[np.isfinite(left[active]).all(axis=-1)]
     return held, moved
@@ -253,7 +272,7 @@ def _polish(
 
 def _newton_step(problem: ClosingProblem, q: Array, left: Array, counting: Counting | None) -> tuple[Array, Array]:
     """Return the shortest step, and how far off the constraints that count are."""
-    k = problem.matrix(q) * problem.free
+    k = problem.movable(q, left)
     moves, off = [], np.zeros(len(q))
     for stack in problem.clusters.stacks:
         blocks, gaps = _finite(stack.blocks(k)), stack.gaps(left)

@@ -10,7 +10,6 @@ general; where fewer are, in a singular configuration, the directions that are n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ from ..spatial.arrays import batch_shape, pack, split
 from .rank import decompose, least_squares, motions, numerical_rank, solve, solve_along
 
 if TYPE_CHECKING:
-    from .subsystems.order import SolutionOrder
+    pass
 
 Array = np.ndarray
 
@@ -33,38 +32,6 @@ NOISE = 1e-12
 
 BAUMGARTE = (10.0, 10.0)
 """Default stabilisation: gaps decay as exp(-10 t), critically damped."""
-
-
-@dataclass(frozen=True)
-class ConstraintForces:
-    """Everything that acts inside a mechanism during a motion; the batch comes first.
-
-    Attributes
-    ----------
-    tau : ndarray (..., nv)
-        Actuator forces, zero at passive joints.
-    multipliers : ndarray (..., constraints)
-        Forces of the loop joints along their constraints, on the successor; the shortest ones where
-        constraints are redundant.
-    names : tuple of str
-        One per constraint.
-    loop_wrenches : ndarray (..., loops, 6)
-        Moment and force of each loop joint on its successor, in the joint's moving frame.
-    loop_wrenches_world : ndarray (..., loops, 6)
-        The same in world axes, at the joint.
-    joint_wrenches : ndarray (..., bodies, 6)
-        What each joint of the tree transmits to its body, in body axes at the body's origin.
-    order : SolutionOrder or None
-        Which systems of equations were solved one after the other, for ``method="subsystems"``; ``print`` it.
-    """
-
-    tau: Array
-    multipliers: Array
-    names: tuple[str, ...]
-    loop_wrenches: Array
-    loop_wrenches_world: Array
-    joint_wrenches: Array
-    order: SolutionOrder | None = None
 
 
 # ---------------------------------------------------------------- actuator forces

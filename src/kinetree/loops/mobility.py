@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from .coordinates import Decision, decide
 from .long_chains import singular_values
 
 Array = np.ndarray
+
+MOST_NAMED = 12
+"""Names in a line of text; the attributes have all."""
 
 
 @dataclass(frozen=True)
@@ -84,29 +88,40 @@ class Mobility:
 
     def __str__(self) -> str:
         lines = [
-            f"{counted(self.freedoms, 'degree', 'degrees')} of freedom: {', '.join(self.independent) or 'none'} "
+            f"{counted(self.freedoms, 'degree', 'degrees')} of freedom: {_some(self.independent, ', ') or 'none'} "
             f"(counting joints and constraints gives {self.gruebler})",
             f"{self.constraints} loop constraints, {self.rank} independent{self._decided_by()}",
         ]
         if self.velocity_constraints:
             lines.append(
                 f"{counted(self.position_freedoms, 'freedom', 'freedoms')} of position: "
-                f"{'; '.join(self.velocity_constraints)} hold velocities only"
+                f"{_some(self.velocity_constraints, '; ')} hold velocities only"
             )
         if self.redundant:
-            lines.append(f"redundant ({self.overconstrained}): " + "; ".join(self.redundant))
-        lines += [f"dropped as rounding of the file's numbers: {decision}" for decision in self.rounding]
+            lines.append(f"redundant ({self.overconstrained}): " + _some(self.redundant, "; "))
+        lines += [f"dropped as rounding of the file's numbers: {decision}" for decision in self.rounding[:MOST_NAMED]]
+        if len(self.rounding) > MOST_NAMED:
+            lines.append(f"... and {len(self.rounding) - MOST_NAMED} more clusters of loops: .rounding has all")
         if self.singular:
             lines.append(f"singular configuration: {len(self.opening)} more direction(s) open up")
         if self.locked:
-            lines.append("cannot move here: " + ", ".join(self.locked))
+            lines.append("cannot move here: " + _some(self.locked, ", "))
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
     def _decided_by(self) -> str:
         least, dropped = self.gap
         if self.rank == self.constraints or not self.decisions:
             return ""
         return f" (the weakest that counts is {least:.2g}, the strongest that does not {dropped:.1g})"
+
+
+def _some(names: tuple[str, ...], between: str) -> str:
+    """List names, as many as a line or two hold."""
+    rest = len(names) - MOST_NAMED
+    return between.join(names[:MOST_NAMED]) + (f"{between}... and {rest} more" if rest > 0 else "")
 
 
 def position_rank(clusters: Clusters, samples: Array, gaps: Array, rounding: float | None) -> int:

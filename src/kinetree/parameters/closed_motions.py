@@ -44,7 +44,7 @@ class Closable(Protocol):
     def moved(self, q: Array, v: Array) -> Array:
         """Move configurations along velocities."""
 
-    def close(self, q_guess: Any, *, must_close: bool = True) -> Array:
+    def close(self, q_guess: Any, *, must_close: bool = True, limits: bool = True) -> Array:
         """Find the nearest closed configuration."""
 
     def pose(self, q: Any, frame: str) -> Array:
@@ -91,7 +91,7 @@ def closed_motions(mechanism: Closable, start: Array, rank: int, considered: Con
             along = _along(_basis(k, rank), heading)
             size = np.abs(along / unit).max(axis=-1, keepdims=True)
             step = along * reach / np.maximum(size, 1e-9) / STEPS
-            moved = mechanism.close(mechanism.moved(q, step), must_close=False)
+            moved = mechanism.close(mechanism.moved(q, step), must_close=False, limits=False)
             there = mechanism.loop_jacobian(moved)
             with np.errstate(invalid="ignore"):
                 good = np.isfinite(moved).all(axis=-1) & (_quality(there, rank) > least)

@@ -19,7 +19,7 @@ from ..run.wrench_derivatives import world_stiffness
 from ..run.wrenches import Wrenches
 from ..spatial.arrays import as_array, batch_shape
 from .closed_dynamics import LEAST_QUALITY_OF_CLUSTERS, ClosedDynamics
-from .linear_model import FrictionSlopes, MotionSlopes
+from .linear_model import ForceSlopes, MotionSlopes
 from .robot import Array
 
 LARGEST_AT_ONCE = 1000
@@ -170,7 +170,7 @@ class ClosedDerivatives(ClosedDynamics):
             return by_q + moved[..., :count], by_v + moved[..., count : 2 * count], moved[..., 2 * count :]
 
     def _motion_slopes(
-        self, q: Array, v: Array, tau: Array, wrenches: Wrenches, rubbing: FrictionSlopes | None
+        self, q: Array, v: Array, tau: Array, wrenches: Wrenches, forces: ForceSlopes | None
     ) -> MotionSlopes:
         """Return how a state develops, along the motions that loops allow."""
         by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, wrenches)
@@ -179,7 +179,7 @@ class ClosedDerivatives(ClosedDynamics):
         bent = self._exact.evaluator.run("basis_slopes", {"pivots": known.pivots}, q=q)  # (..., coordinate, nv, column)
         swept = np.swapaxes((bent @ v[..., None, list(known.independent), None])[..., 0], -1, -2)
         found = MotionSlopes(known.independent, a, g, swept, by_q, by_v, by_tau)
-        return found if rubbing is None else found.rubbed(rubbing)
+        return found if forces is None else found.pushed(forces)
 
     def _vectors(self, q: ArrayLike, v: ArrayLike, **more: ArrayLike) -> dict[str, Array]:
         state = {"q": self.evaluator.states.configuration(q), "v": as_array(v, (self.nv,), "v", f"{self.nv} = nv")}

@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 from ..algorithms import constraints
 from ..errors import ClosureError, OptionError, RoundingWarning, ShapeError, StateError, callers_level
 from ..loops import closing, clusters, coordinates, dynamics, long_chains, rank
-from ..loops.assembly import WIDEST, AssemblySearch, is_closed
+from ..loops.assembly import WIDEST, AssemblySearch, contradicting, is_closed
 from ..loops.checks import Checks
 from ..loops.coordinates import Coordinates
+from ..loops.limits import PositionLimits
 from ..loops.long_chains import singular_values
 from ..loops.mobility import Mobility, position_rank, singular_directions
 from ..model.spanning import respan
@@ -44,7 +45,6 @@ ASIDE, STEPS_ASIDE = 0.03, 8
 
 BESIDE = 30.0
 """Redundant constraints may be off by so many times what they are off beside the configuration they were found at."""
-
 
 MOST_AT_ODDS, FEW_GUESSES = 12, 20
 """Loops that are left out one by one to find what contradicts, and random guesses for each."""
@@ -199,8 +199,12 @@ class ClosedKinematics(Robot):
         *,
         tolerance: float | None = None,
         must_close: bool = True,
+        limits: bool = True,
     ) -> Array:
         """Return the closed configuration nearest to a guess, on the branch the guess belongs to.
+
+        Where that is beyond limits of the joints, hinges are turned by whole turns, or another one within the limits is
+        searched from the guess.
 
         Where numbers in the file are rounded and redundant constraints contradict one another, what remains is least in
         the sense of least squares; a :class:`~kinetree.errors.RoundingWarning` says once how much.
@@ -215,6 +219,8 @@ class ClosedKinematics(Robot):
             Largest gap allowed. By default 1e-10, or what the file's rounded numbers leave.
         must_close : bool
             Raise :class:`ClosureError` where a loop cannot be closed (default), or return NaN there.
+        limits : bool
+            Whether the position limits of all joints hold (default), or are ignored.
 
         Examples
         --------
@@ -226,14 +232,38 @@ class ClosedKinematics(Robot):
         batch = q.shape[:-1]
         guesses = q.reshape(-1, self.nq)
         found, gaps, done = closed_from(self, guesses, free, tolerance)
+        if limits:
+            found, within = self._kept_within_limits(found, done, free, guesses, tolerance)
+            if must_close and (done & ~within).any():
+                held = f" with {', '.join(fixed)} held" if fixed else ""
+                how = f"the loops of {self.name!r} are closed{{where}}{held} only beyond limits"
+                raise ClosureError(self._position_limits.refusal(how, found, done & ~within, batch))
         bad = ~done & np.isfinite(guesses).all(axis=-1)
         if must_close and bad.any():
             raise ClosureError(self._checks.still_open(gaps, bad, batch, list(fixed or ())))
-        return np.where(done[:, None], found, np.nan).reshape(*batch, self.nq)
+        kept = done & within if limits else done
+        return np.where(kept[:, None], found, np.nan).reshape(*batch, self.nq)
 
-    def _problem(self, free: Array | None = None) -> closing.ClosingProblem:
+    @cached_property
+    def _position_limits(self) -> PositionLimits:
+        """Where the joints may be."""
+        return PositionLimits(self.model)
+
+    def _kept_within_limits(
+        self, found: Array, done: Array, free: Array, guesses: Array, tolerance: float | None = None
+    ) -> tuple[Array, Array]:
+        """Return configurations within limits, where there are any beside the guesses, and where that is."""
+
+        def again(q: Array, _: Array) -> tuple[Array, Array]:
+            return closed_from(self, q, free, tolerance, bounded=True)[::2]
+
+        return self._position_limits.kept(found, done, free, again, guesses)
+
+    def _problem(self, free: Array | None = None, bounded: bool = False) -> closing.ClosingProblem:
         everything = np.ones(self.nv, dtype=bool) if free is None else free
-        return closing.ClosingProblem(self.loop_gaps, self._position_jacobian, self.moved, self._clusters, everything)
+        within = self._position_limits if bounded else None
+        gaps, matrix = self.loop_gaps, self._position_jacobian
+        return closing.ClosingProblem(gaps, matrix, self.moved, self._clusters, everything, within)
 
     def _position_jacobian(self, q: ArrayLike) -> Array:
         """Return K without what holds velocities only: rolling is no obstacle on the way to a closed configuration."""
@@ -281,6 +311,8 @@ class ClosedKinematics(Robot):
     ) -> Any:
         """Return the nearest closed configuration; with ``v``, also the nearest velocity the loops allow (in energy).
 
+        Limits of joints are not looked at: a simulation may carry joints beyond them.
+
         Parameters
         ----------
         q, v : array_like
@@ -291,7 +323,7 @@ class ClosedKinematics(Robot):
         -------
         q, or (q, v)
         """
-        closed = self.close(q, fixed, tolerance=tolerance)
+        closed = self.close(q, fixed, tolerance=tolerance, limits=False)
         return closed if v is None else (closed, self.nearest_velocity(closed, v))
 
     def nearest_velocity(self, q: Array, v: ArrayLike, least: float = rank.RELATIVE_TOLERANCE) -> Array:
@@ -453,8 +485,8 @@ class ClosedKinematics(Robot):
         named = {f"configuration {name!r} of the file": self.configuration(name) for name in self.configuration_names}
         return named | {"the neutral configuration": self.neutral()}
 
-    def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200) -> Array:
-        """Return some closed configuration.
+    def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200, *, limits: bool = True) -> Array:
+        """Return some closed configuration within the limits of all joints.
 
         It is searched from the configurations that the file names (keyframes, the pose as drawn), from the neutral one,
         and then from random ones.
@@ -465,15 +497,44 @@ class ClosedKinematics(Robot):
             For the random ones.
         tries : int
             How many random ones are tried.
+        limits : bool
+            Whether limits hold (default), or are ignored.
         """
-        search = self._search(self._starts, np.random.default_rng(rng), tries)
-        for closed in search:
-            if len(closed):
-                return np.asarray(closed[0])
+        found, beyond, search = self._assembled(np.random.default_rng(rng), tries, limits)
+        if found is not None:
+            return found
+        if beyond is not None:
+            how = f"closed configurations of {self.name!r} were found, none of them within the limits of all joints"
+            what = self._position_limits.refusal(how, beyond[None], np.array([True]), ())
+            raise ClosureError(f"{what}; more tries= look further")
         raise ClosureError(
             f"no closed configuration of {self.name!r} was found: {search.how_far()}. {self._at_odds()}Give a guess "
             "that is nearer to close(), or look for a loop that cannot be closed at all"
         )
+
+    def _some_closed(self) -> Array:
+        """Return a closed configuration, within limits if one is found there: what is asked does not depend on them."""
+        found, beyond, _ = self._assembled(np.random.default_rng(0), 20, True)
+        nearest = beyond if found is None else found
+        return self.assembled(limits=False) if nearest is None else nearest
+
+    def _assembled(
+        self, generator: np.random.Generator, tries: int, limits: bool
+    ) -> tuple[Array | None, Array | None, AssemblySearch]:
+        """Return a closed configuration, else the one nearest to being within limits, and the search."""
+        search = self._search(self._starts, generator, tries)
+        free, beyond = np.ones(self.nv, dtype=bool), np.zeros((0, self.nq))
+        for closed in search:
+            if not len(closed):
+                continue
+            if not limits or not self._position_limits.any:
+                return closed[0], None, search
+            found, within = self._kept_within_limits(closed, np.ones(len(closed), dtype=bool), free, closed)
+            if within.any():
+                return found[within][0], None, search
+            beyond = np.concatenate([beyond, found])
+        nearest = beyond[np.argmin(self._position_limits.excess(beyond))] if len(beyond) else None
+        return None, nearest, search
 
     def _at_odds(self) -> str:
         """Say which loops would have to go for the others to close: those that contradict one another."""
@@ -482,24 +543,9 @@ class ClosedKinematics(Robot):
             return ""
         starts = np.stack(list(self._starts.values()))
         guesses = np.concatenate([starts, self.random_configuration(np.random.default_rng(0), FEW_GUESSES)])
-        rows, guilty = np.arange(self.n_constraints), []
-        for name, end, count in zip(names, np.cumsum(counts), counts, strict=True):
-            kept = (rows < end - count) | (rows >= end)
-
-            def gaps(q: Array, kept: Array = kept) -> Array:
-                return self.loop_gaps(q) * kept
-
-            def matrix(q: Array, kept: Array = kept) -> Array:
-                return self._position_jacobian(q) * kept[:, None]
-
-            everything = np.ones(self.nv, dtype=bool)
-            problem = closing.ClosingProblem(gaps, matrix, self.moved, self._clusters, everything)
-            if is_closed(closing.close_wherever_it_can_be(problem, guesses.copy(), CLOSED, True)).any():
-                guilty.append(repr(name))
-        if not guilty:
-            return ""
-        listed = " or without ".join(guilty)
-        return f"It closes without {listed}{': these contradict one another' if len(guilty) > 1 else ''}. "
+        guilty = [repr(name) for name in contradicting(self._problem(), names, counts, guesses, CLOSED)]
+        one = f"It closes without {' or without '.join(guilty)}" if guilty else ""
+        return one and f"{one}{': these contradict one another' if len(guilty) > 1 else ''}. "
 
     def _search(self, starts: dict[str, Array], generator: np.random.Generator, tries: int) -> AssemblySearch:
         guesses = self.random_configuration(generator, tries) if tries else np.zeros((0, self.nq))
@@ -529,10 +575,10 @@ class ClosedKinematics(Robot):
         if near is None:
             near = self._near
         if near is not None:
-            candidates = meant.close(as_array(near, (self.nq,), "near"))[None]
+            candidates = meant.close(as_array(near, (self.nq,), "near"), limits=False)[None]
         else:
             found = [q for part in meant._search(meant._starts, np.random.default_rng(0), 60) for q in part]
-            candidates = np.array(found[:20]) if found else meant.assembled()[None]
+            candidates = np.array(found[:20]) if found else meant.assembled(limits=False)[None]
         return assembled(meant, candidates, meant.coordinates.rank)
 
     def mobility(self, q: ArrayLike | None = None) -> Mobility:
@@ -543,7 +589,7 @@ class ClosedKinematics(Robot):
         q : array_like, shape (nq,), optional
             A closed configuration; one is searched for when left out.
         """
-        state = self.assembled() if q is None else self.check_closed(q)
+        state = self._some_closed() if q is None else self.check_closed(q)
         if state.ndim != 1:
             raise OptionError("mobility looks at one configuration at a time: give q of shape (nq,)")
         if not np.isfinite(state).all():
@@ -632,10 +678,13 @@ class ClosedKinematics(Robot):
 
 
 def closed_from(
-    mechanism: ClosedKinematics, guesses: Array, free: Array, tolerance: float | None = None
+    mechanism: ClosedKinematics, guesses: Array, free: Array, tolerance: float | None = None, bounded: bool = False
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Return configurations (N, nq) moved along ``free`` velocities, the gaps left, and which are closed."""
-    problem = mechanism._problem(free)
+    """Return configurations (N, nq) moved along ``free`` velocities, the gaps left, and which are closed.
+
+    Where ``bounded``, joints stay within their limits on the way.
+    """
+    problem = mechanism._problem(free, bounded)
     found = closing.close(problem, guesses, CLOSED if tolerance is None else tolerance)
     q, gaps, done = found.q, found.gaps, found.done
     unsure = np.flatnonzero(~done & (np.abs(gaps).max(axis=-1, initial=0.0) < closing.NUDGE))

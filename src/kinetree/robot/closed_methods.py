@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.algorithm import ALL
 from ..errors import OptionError, ShapeError, UnsupportedError
-from ..loops import coordinates, dynamics, rank
+from ..loops import coordinates, dynamics, following, rank
 from ..loops.coordinates import Coordinates
 from ..loops.varied_mechanism import MovedDesigns, VariedMechanism
 from ..run.given_joints import GivenAtJoints, read_given
@@ -20,11 +20,81 @@ from ..run.wrenches import Wrenches
 from ..spatial import Force
 from ..spatial.arrays import as_array, batch_shape
 from .closed_derivatives import ClosedDerivatives
+from .closed_kinematics import closed_from
 from .robot import Array
 
 
 class ClosedMethods(ClosedDerivatives):
     """Methods of any robot, for a :class:`kinetree.Mechanism`: its base class."""
+
+    # ---------------------------------------------------------------- paths
+
+    def follow(
+        self, path: Mapping[str, ArrayLike], q_guess: ArrayLike | None = None, *, limits: bool = True,
+        must_reach: bool = True,
+    ) -> Any:  # fmt: skip
+        """Return closed configurations along a path of some joints, without jumps by branches or whole turns.
+
+        Points may be far apart: between them it goes in steps as short as it takes to stay on one branch.
+
+        Parameters
+        ----------
+        path : mapping from joint name to positions, shape (T,)
+            Of the motors, or of other joints that the rest follows from; joints of several coordinates (T, n).
+        q_guess : array_like, shape (nq,), optional
+            From which the first point is closed: it decides about the branch.  :meth:`assembled` by default.
+        limits : bool
+            Whether the position limits of all joints hold (default), or are ignored.
+        must_reach : bool
+            Raise :class:`~kinetree.ClosureError` at the first point that the mechanism cannot come to (default);
+            otherwise the answer is a pair: configurations, NaN where there are none, and where there are some, (T,).
+
+        Returns
+        -------
+        ndarray, shape (T, nq)
+
+        Examples
+        --------
+        ``q = four_bar.follow({"crank_joint": np.linspace(0, 2 * np.pi, 200)})``
+        """
+        columns, places, rates = [], list[int](), list[int]()
+        for name, given in path.items():
+            joint = self.model.joint(name)
+            if joint.mimic or joint.nq != joint.nv:
+                why = f"mimics {joint.mimic.leader!r}" if joint.mimic else "has quaternions"
+                raise UnsupportedError(f"joint {name!r} {why} and cannot be led along a path: lead others")
+            what = f"the path of {name!r}"
+            column = as_array(given, (), what)
+            columns.append(as_array(column[:, None] if column.ndim == 1 else column, (joint.nq,), what))
+            places += range(joint.q_slice.start, joint.q_slice.stop)
+            rates += range(joint.v_slice.start, joint.v_slice.stop)
+        if not columns or any(x.ndim != 2 or len(x) != len(columns[0]) for x in columns):
+            raise ShapeError(
+                "path must name at least one joint, and give as many positions of each: "
+                + (", ".join(f"{n!r} {x.shape}" for n, x in zip(path, columns, strict=True)) or "nothing is given")
+            )
+        goals = np.concatenate(columns, axis=-1)
+        start = self.assembled() if q_guess is None else as_array(q_guess, (self.nq,), "q_guess")
+        free = np.ones(self.nv, dtype=bool)
+        free[rates] = False
+
+        def close(guesses: Array, wanted: Array) -> tuple[Array, Array]:
+            guesses = np.array(guesses)
+            guesses[:, places] = wanted
+            found, _, done = closed_from(self, guesses, free)
+            return found, done
+
+        def nearest(k: int, q: Array) -> Array:
+            return self.close(q, {name: x[k] for name, x in zip(path, columns, strict=True)}, limits=limits)
+
+        selected = np.eye(self.nv)[rates]
+        problem = following.PathProblem(
+            close, lambda q: (self._position_jacobian(q), selected), lambda a, b: b - a,
+            lambda a, b, share: a + share * (b - a), self.moved, self.difference,
+        )  # fmt: skip
+        within = self._position_limits if limits else None
+        q, reached = following.followed(problem, goals, start, nearest, within, must_reach, self.name)
+        return q if must_reach else (q, reached)
 
     # ---------------------------------------------------------------- dimensions that vary
 
@@ -81,7 +151,7 @@ class ClosedMethods(ClosedDerivatives):
             raise ShapeError(
                 f"samples of the independent freedoms are arrays (T, {n}) with the same T for all; got {shown}"
             )
-        start = self.close(self.assembled() if near is None else as_array(near, (self.nq,), "near"))
+        start = self.close(self.assembled() if near is None else as_array(near, (self.nq,), "near"), limits=False)
         if start.ndim != 1:
             raise ShapeError(f"near is one configuration, shape ({self.nq},), not {start.shape}")
         if given.places not in self._varied:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ..algorithms import newton_euler
 from ..algorithms.closed_derivatives import moving_along
 from ..algorithms.friction import friction_force
+from ..errors import OptionError, ShapeError, UnsupportedError
 from ..model.joints import JointKind
 from ..model.tree import Model
 from ..spatial.arrays import pack, split
@@ -63,28 +66,94 @@ class LinearModel:
         )  # fmt: skip
 
 
-class FrictionSlopes:
-    """Joint friction as it acts, smoothed as in simulations, and how it changes with velocities and positions."""
+Acts = Callable[[list[Any], list[Any]], Sequence[Any]]
+"""Positions and velocities to joint forces, over any scalar."""
 
-    def __init__(self, model: Model, q: Array, v: Array, speed: float) -> None:
+
+class ForceSlopes:
+    """Joint forces that follow from a state, and how they change with velocities and positions, by dual numbers.
+
+    Parameters
+    ----------
+    model : Model
+    q, v : ndarray
+    acts : callable
+        The forces.
+    moves : bool
+        Whether they change with positions.
+    """
+
+    def __init__(self, model: Model, q: Array, v: Array, acts: Acts, moves: bool = True) -> None:
         batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
         own, rates = split(q), split(v)
-        freedoms = range(model.nv)
         with np.errstate(all="ignore"):
-            self.force = pack(friction_force(model, rates, speed, own), batch)
+            self.force = pack(list(acts(own, rates)), batch)
             columns = []
-            for j in freedoms:
+            for j in range(model.nv):
                 moving = [Dual(x, 1.0 if k == j else 0.0) for k, x in enumerate(rates)]
-                columns.append([_rate(f) for f in friction_force(model, moving, speed, own)])
+                columns.append([_rate(f) for f in acts(own, moving)])
             self.by_v = np.swapaxes(pack(columns, batch), -1, -2)
             self.by_q = np.zeros_like(self.by_v)
-            if any(t.damping for t in model.tendons):
+            if moves:
                 still = [Dual(x) for x in rates]
-                columns = [
-                    [_rate(f) for f in friction_force(model, still, speed, moving_along(model, own, j))]
-                    for j in freedoms
-                ]
+                columns = [[_rate(f) for f in acts(moving_along(model, own, j), still)] for j in range(model.nv)]
                 self.by_q = np.swapaxes(pack(columns, batch), -1, -2)
+
+    def with_others(self, others: ForceSlopes) -> ForceSlopes:
+        """Return both together."""
+        both = copy(self)
+        both.force, both.by_v = self.force + others.force, self.by_v + others.by_v
+        both.by_q = self.by_q + others.by_q
+        return both
+
+
+def friction_slopes(model: Model, q: Array, v: Array, speed: float) -> ForceSlopes:
+    """Return joint friction as it acts, smoothed as in simulations."""
+    moves = any(t.damping for t in model.tendons)
+    return ForceSlopes(model, q, v, lambda own, rates: friction_force(model, rates, speed, own), moves)
+
+
+def element_slopes(model: Model, q: Array, v: Array, elements: Sequence[Any], time: float) -> ForceSlopes:
+    """Return what force elements and functions f(t, q, v) do at a time, as joint forces."""
+
+    def acts(own: list[Any], rates: list[Any]) -> list[Any]:
+        total: list[Any] = [0.0] * model.nv
+        for element in elements:
+            total = [a + b for a, b in zip(total, _joint_forces(model, element, time, own, rates), strict=True)]
+        return total
+
+    return ForceSlopes(model, q, v, acts)
+
+
+def _joint_forces(model: Model, element: Any, t: float, q: list[Any], v: list[Any]) -> list[Any]:
+    """Return the joint forces of one element; wrenches on bodies are what inverse dynamics at rest takes for them."""
+    if not hasattr(element, "loads"):
+        found = list(element(t, q, v))
+        if len(found) != model.nv:
+            raise ShapeError(f"the function of forces returned {len(found)} numbers, the robot has nv = {model.nv}")
+        return found
+    states = getattr(element, "initial_states", None)
+    if states is not None and len(states(model)):
+        raise UnsupportedError(
+            f"{type(element).__name__} has states of its own, which are not among those of a linear model"
+        )
+    on_bodies, on_joints, _ = element.loads(model, t, q, v, [])
+    forces = [0.0] * model.nv if on_joints is None else list(on_joints)
+    if on_bodies is not None and any(load is not None for load in on_bodies):
+        still, nowhere = [0.0] * model.nv, (0.0, 0.0, 0.0)
+        held, _ = newton_euler.inverse_dynamics(model, q, still, None, nowhere, on_bodies)
+        free, _ = newton_euler.inverse_dynamics(model, q, still, None, nowhere)
+        forces = [f - (a - b) for f, a, b in zip(forces, held, free, strict=True)]
+    return forces
+
+
+def checked_elements(forces: Any) -> tuple[Any, ...]:
+    """Return what pushes on a robot, as a tuple; refuse what has states of its own, or is no force."""
+    listed = tuple(forces) if isinstance(forces, (list, tuple)) else (forces,)
+    for element in listed:
+        if isinstance(element, type) or not (hasattr(element, "loads") or callable(element)):
+            raise OptionError(f"forces must be force elements or functions f(t, q, v), not {element!r}")
+    return listed
 
 
 @dataclass(frozen=True)
@@ -113,11 +182,11 @@ class MotionSlopes:
     by_v: Array
     by_tau: Array
 
-    def rubbed(self, friction: FrictionSlopes) -> MotionSlopes:
-        """Return the same with what friction changes."""
+    def pushed(self, forces: ForceSlopes) -> MotionSlopes:
+        """Return the same with what forces change that follow from the state."""
         with np.errstate(all="ignore"):
-            by_q = self.by_q + self.by_tau @ (friction.by_q @ self.basis + friction.by_v @ self.swept)
-            by_v = self.by_v + self.by_tau @ friction.by_v @ self.basis
+            by_q = self.by_q + self.by_tau @ (forces.by_q @ self.basis + forces.by_v @ self.swept)
+            by_v = self.by_v + self.by_tau @ forces.by_v @ self.basis
         return replace(self, by_q=by_q, by_v=by_v)
 
     def model(

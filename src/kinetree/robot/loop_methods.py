@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import NoLoopsError
+from ..loops.constraint_forces import ConstraintForces
 from ..loops.coordinates import Coordinates
-from ..loops.dynamics import ConstraintForces
 from ..loops.mobility import Mobility
 from ..model.tree import Model
 from ..run.wrenches import Wrenches
 
 if TYPE_CHECKING:
+    from ..loops.varied_mechanism import MovedDesigns
     from .platform import Platform
     from .robot import Robot
 
@@ -137,6 +138,7 @@ class LoopMethods:
         *,
         tolerance: float | None = None,
         must_close: bool = True,
+        limits: bool = True,
     ) -> Array:
         """Find the closed configuration nearest to a guess."""
         raise NotImplementedError
@@ -172,8 +174,32 @@ class LoopMethods:
         raise NotImplementedError
 
     @of_mechanisms
-    def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200) -> Array:
+    def assembled(
+        self, rng: np.random.Generator | int | None = 0, tries: int = 200, *, limits: bool = True
+    ) -> Array:  # fmt: skip
         """Find some closed configuration."""
+        raise NotImplementedError
+
+    @of_mechanisms
+    def follow(
+        self, path: Mapping[str, ArrayLike], q_guess: ArrayLike | None = None, *, limits: bool = True,
+        must_reach: bool = True,
+    ) -> Any:  # fmt: skip
+        """Find closed configurations along a path of some joints."""
+        raise NotImplementedError
+
+    @of_mechanisms
+    def driven_motion(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        parameters: Any,
+        *,
+        near: ArrayLike | None = None,
+        threads: int = 1,
+    ) -> MovedDesigns:
+        """Move many designs under the same drives, and return the forces it takes."""
         raise NotImplementedError
 
     @of_mechanisms

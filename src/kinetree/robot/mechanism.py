@@ -26,8 +26,8 @@ from ..errors import (
     callers_level,
 )
 from ..loops import dynamics, rank
+from ..loops.constraint_forces import ConstraintForces, ForceNames
 from ..loops.coordinates import Coordinates
-from ..loops.dynamics import ConstraintForces
 from ..model.describe import counted
 from ..model.tree import Model
 from ..run.wrenches import Wrenches, gather
@@ -362,7 +362,10 @@ class Mechanism(ClosedMethods):
         loops = dynamics.loop_wrenches(self.model, state, multipliers)
         reactions = self._tree_joint_wrenches(state, v, a, loops.on_bodies + self._body_loads(wrenches, state), False)
         return ConstraintForces(
-            tau, multipliers, self.constraint_names, loops.own, loops.world, reactions, order
+            tau, multipliers, self.constraint_names, loops.own, loops.world, reactions, order, ForceNames(
+                tuple(self.v_names), self.model.tau_units, self.constraint_units, tuple(self.loop_names),
+                tuple(joint.name for joint in self.model.joints), tuple(bool(on) for on in self._supplied),
+            ),
         )  # fmt: skip
 
     def _body_loads(self, wrenches: Wrenches, q: Array) -> Array:

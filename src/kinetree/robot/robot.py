@@ -39,7 +39,15 @@ from ..run.wrenches import Wrenches
 from ..spatial.arrays import as_array, batch_shape
 from ..spatial.numbers import real_number, shown
 from .base_parameters import BaseParameterMethods
-from .linear_model import FrictionSlopes, LinearModel, MotionSlopes, turning
+from .linear_model import (
+    ForceSlopes,
+    LinearModel,
+    MotionSlopes,
+    checked_elements,
+    element_slopes,
+    friction_slopes,
+    turning,
+)
 from .loop_methods import LoopMethods
 from .names_elsewhere import method_called
 
@@ -376,6 +384,8 @@ class Robot(BaseParameterMethods, LoopMethods):
         wrenches: Wrenches = None,
         friction: bool = True,
         friction_speed: float = 1e-2,
+        forces: Any = (),
+        time: float = 0.0,
     ) -> LinearModel:
         """Return the linear model of the robot beside a state: x' = A x + B u, or x[k+1] = A x[k] + B u[k].
 
@@ -396,6 +406,10 @@ class Robot(BaseParameterMethods, LoopMethods):
             Include the joints' damping and friction; springs always are.
         friction_speed : float
             Coulomb friction is smoothed as in :func:`kinetree.simulate`: at rest its slope is its size by this speed.
+        forces : force element, function or sequence of them
+            What else acts, as in :func:`kinetree.simulate`: springs, drag, ground, functions ``f(t, q, v)``.
+        time : float
+            At which forces act that change with time.
 
         Returns
         -------
@@ -418,23 +432,27 @@ class Robot(BaseParameterMethods, LoopMethods):
         state = exact.evaluator.states.configuration(q)
         rate, force = (as_array(x, (self.nv,), name, f"{self.nv} = nv") for name, x in (("v", v), ("tau", tau)))
         batch = batch_shape(q=(state, 1), v=(rate, 1), tau=(force, 1))
-        rubbing = FrictionSlopes(self.model, state, rate, friction_speed) if friction else None
-        acting = force if rubbing is None else force + rubbing.force
-        found = exact._motion_slopes(state, rate, acting, wrenches, rubbing)
+        elements = checked_elements(forces)
+        acting = friction_slopes(self.model, state, rate, friction_speed) if friction else None
+        if elements:
+            pushing = element_slopes(self.model, state, rate, elements, real_number(time, "time"))
+            acting = pushing if acting is None else acting.with_others(pushing)
+        whole = force if acting is None else force + acting.force
+        found = exact._motion_slopes(state, rate, whole, wrenches, acting)
         names = [self.v_names[j] for j in found.independent]
         inputs = tuple(self.v_names)
         model = found.model(batch, turning(self.model, state, rate), rate, (*names, *(f"{n}'" for n in names)), inputs)
         return model if step is None else model.discrete(step)
 
     def _motion_slopes(
-        self, q: Array, v: Array, tau: Array, wrenches: Wrenches, rubbing: FrictionSlopes | None
+        self, q: Array, v: Array, tau: Array, wrenches: Wrenches, forces: ForceSlopes | None
     ) -> MotionSlopes:
         """Return how a state develops; of a tree all freedoms are independent."""
         by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, wrenches)
         a = self.forward_dynamics(q, v, tau, wrenches)
         every = np.eye(self.nv)
         found = MotionSlopes(tuple(range(self.nv)), a, every, np.zeros((self.nv, self.nv)), by_q, by_v, by_tau)
-        return found if rubbing is None else found.rubbed(rubbing)
+        return found if forces is None else found.pushed(forces)
 
     # ---------------------------------------------------------------- running
 

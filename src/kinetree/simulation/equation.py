@@ -167,10 +167,12 @@ class Equation:
             return LawProgram(title, law, sizes, has_machine_code(self.robot), LONGEST_AROUND_LOOPS, self.robot.cpu)
         return LawProgram(title, law, sizes, self.compiled, cpu=self.robot.cpu)
 
-    def kept_program(self, name: str, law: Callable[..., list[Any]]) -> LawProgram:
+    def kept_program(
+        self, name: str, law: Callable[..., list[Any]], beside_loops: bool = False, **lengths: int
+    ) -> LawProgram:
         """Return the program of this name, made at the first call: a simulator runs many times."""
         if name not in self._programs:
-            self._programs[name] = self.program(name, law)
+            self._programs[name] = self.program(name, law, beside_loops, **lengths)
         return self._programs[name]
 
     # ------------------------------------------------------------------ rates
@@ -287,11 +289,12 @@ class Equation:
         """Return what a controller in plain Python says, by name; nothing if there is none."""
         return {} if self.function is None else {"tau": self.ask(t, q, v)}
 
-    def ask(self, t: float, q: Array, v: Array) -> Array:
+    def ask(self, t: float, q: Array, v: Array, function: Callable[..., Any] | None = None) -> Array:
         """Return what a controller in plain Python answers, checked."""
-        assert self.function is not None
+        asked = self.function if function is None else function
+        assert asked is not None
         with blaming("the controller", t):
-            answer = self.function(t, np.array(self.robot.normalize(q)), v.copy())  # whatever it does to them
+            answer = asked(t, np.array(self.robot.normalize(q)), v.copy())  # whatever it does to them
         try:
             if answer is None:
                 raise TypeError

@@ -45,7 +45,7 @@ def nearest_state(robot: Mechanism, q: Array, v: Array) -> tuple[Array, Array]:
     square of its size.  The one that the state has is known as well as the state is, and it breaks the constraint by
     its error times that size.
     """
-    closed = robot.close(q)
+    closed = robot.close(q, limits=False)
     return closed, robot.nearest_velocity(closed, v, SURE)
 
 

@@ -45,6 +45,7 @@ from .events import Occurrence
 from .records.record import COMPLETE, Record
 from .rigid_phase import DRIFT, RigidPhase
 from .run import INTERRUPTED, hang_on, interrupted, known_until, make_record, warning_once
+from .sampling import Sampling, sampling_of
 from .step_budget import StepBudget
 from .system import DynamicSystem
 
@@ -141,6 +142,7 @@ def simulate_rigid(
     run.budget = StepBudget(numbers.steps_at_most, begin, end)
     run.integrator = integrator
     run.ending = ending
+    run.sampling = sampling_of(run.equation, begin, (), None)
     return run(np.concatenate([q, v, system.initial_z()]), progress)
 
 
@@ -153,6 +155,8 @@ class RigidRun:
     wanted: Array | None = None
     budget: StepBudget
     integrator = "dop853"
+    sampling: Sampling | None = None
+    """What a sampled controller does, if it is one."""
     ending: Fault | None = None
     """What to say when the end is reached before it was to be, if so."""
 
@@ -196,7 +200,7 @@ class RigidRun:
     def _go(self, y: Array, progress: bool) -> None:
         self._next, self._t = 0, self.begin
         self._check_start(y)
-        y = self._decide(self.begin, y)
+        y = self._decide(self.begin, self._acted(self.begin, y))
         self._sample(self.begin, y)
         t, first, at_once = self.begin, None, 0
         with TimeBar(self.begin, self.end, progress) as bar:
@@ -208,6 +212,9 @@ class RigidRun:
                 t_event, y, first = self._phase(solver, bar)
                 at_once = at_once + 1 if t_event is not None and t_event <= t else 0
                 t = solver.t if t_event is None else t_event
+                if t_event is None and self.stop <= t < self.end:  # forces jump, so contacts may open or slip
+                    y = self._decide(t, self._acted(t, y))
+                    self._sample(t, y)
                 if t_event is None:
                     continue
                 if at_once > MOST_AT_ONCE or len(self.happened) > self.most_events:
@@ -217,6 +224,15 @@ class RigidRun:
                     self._keep(t, y)
                 y = self._decide(t, y)
                 self._sample(t, y)
+
+    def _acted(self, t: float, y: Array) -> Array:
+        """Return the state with the forces that a sampled controller lets act from now on."""
+        self.stop = self.end
+        if self.sampling is None:
+            return y
+        y = np.concatenate(self.sampling.act(t, self.phase.split(y)))
+        self.stop = self.sampling.stop_before(self.end)
+        return y
 
     def _check_start(self, y: Array) -> None:
         q, v, _ = self.phase.split(y)
@@ -229,7 +245,7 @@ class RigidRun:
 
     def _phase(self, solver: Any, bar: TimeBar) -> tuple[float | None, Array, float | None]:
         """Step until an event (its time and state), or until states must be set right (None, the state)."""
-        while solver.t < self.end:
+        while solver.t < self.stop:
             t0 = solver.t
             try:
                 message = solver.step()
@@ -251,7 +267,7 @@ class RigidRun:
             self.phase.remember_directions(solver.y)
             held = self.phase.set_right(solver.y)
             if np.any(np.abs(held - solver.y) > DRIFT + self.rounding) or self._changes_pace(solver):
-                return None, held, min(solver.h_abs, self.end - solver.t) or None
+                return None, held, min(solver.h_abs, self.stop - solver.t) or None
         return None, self.phase.set_right(solver.y), None
 
     def _make_solver(self, t: float, y: Array, first: float | None) -> Any:
@@ -263,7 +279,7 @@ class RigidRun:
             kind, slopes = "radau", {"jac": self.phase.friction_slopes}
         self.rounding = self.phase.rounding(t, y)
         tolerances = self.tolerances | {"atol": self.tolerances["atol"] + self.rounding}
-        return SOLVERS[kind](self.phase.rates, t, y, self.end, first_step=first, **tolerances, **slopes)
+        return SOLVERS[kind](self.phase.rates, t, y, self.stop, first_step=first, **tolerances, **slopes)
 
     def _changes_pace(self, solver: Any) -> bool:
         """Ask whether another integrator should go on: slow sliding makes equations stiff, or no longer does."""
@@ -377,4 +393,7 @@ class RigidRun:
             [forces.reshape(n, len(self.contacts.contacts), 3), record.contact_forces], axis=1
         )
         loop_forces = loops.reshape(n, record.constraint_forces.shape[-1] if n else 0)
-        return replace(record, a=a.reshape(n, nv), contact_forces=contact_forces, constraint_forces=loop_forces)
+        seen = None if self.sampling is None else self.sampling.samples
+        return replace(
+            record, a=a.reshape(n, nv), contact_forces=contact_forces, constraint_forces=loop_forces, sampled=seen
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from .integrators.fixed_step_methods import ADAPTIVE
 from .integrators.stepper import FixedStepper, Stepper, is_motion
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
+from .sampling import Sampling
 from .step_budget import StepBudget
 from .system import WORKS, State
 from .watched_events import ENDLESS_COUNT, ENDLESS_TIME, WatchedEvents
@@ -99,12 +101,13 @@ class Run:
     def __init__(
         self, equation: Equation, integrator: str, begin: float, end: float, numbers: Numbers,
         events: tuple[Event, ...], wanted: Array | None, span: tuple[float, float] = (-np.inf, np.inf),
+        sampling: Sampling | None = None,
     ) -> None:  # fmt: skip
         self.equation, self.robot = equation, equation.robot
         self.integrator, self.begin, self.end = integrator, begin, end
         self.numbers = numbers
         self.watched = WatchedEvents(events, equation, end - begin)
-        self.wanted, self.span = wanted, span
+        self.wanted, self.span, self.sampling = wanted, span, sampling
         self.times: list[float] = []
         self.states: list[State] = []
         self.happened: list[Occurrence] = []
@@ -162,6 +165,8 @@ class Run:
     def _go(self, state: State, reach: float, progress: bool) -> str | None:
         """Step until the end; the name of the event that stopped it, if one did."""
         self._next = 0
+        if self.sampling is not None:
+            state = self.sampling.act(self.begin, state)
         self._sample_start(state)
         if self.begin == reach:
             return None
@@ -169,7 +174,7 @@ class Run:
         self._check(*before, before)
         if self.equation.function is not None:
             self.equation.ask(self.begin, state[0], state[1])
-        stepper = self._stepper(state, reach)
+        stepper = self._stepper(state, self._stop(reach))
         budget = StepBudget(self.numbers.steps_at_most, self.begin, reach)
         self.watched.start(self.begin, state)
         with TimeBar(self.begin, self.end, progress) as bar:
@@ -183,10 +188,22 @@ class Run:
                 self._check(stepper.t, stepper.state, before)
                 if not self._pass_events(stepper):
                     return self.happened[-1].name if self.resting_from is None else None
-                self._sample(stepper, stepper.t, stepper.state)
+                stopped = stepper.end <= stepper.t < reach
+                after = self._acted(stepper.t, stepper.state) if stopped else stepper.state
+                self._sample(stepper, stepper.t, after)
+                if stopped:
+                    stepper.carry_on(after, self._stop(reach))
                 budget.spend(self.n_steps, stepper.t, self.integrator, self.equation)
                 bar.show_time(stepper.t)
         return None
+
+    def _stop(self, reach: float) -> float:
+        """Return where the integrator has to stop next."""
+        return reach if self.sampling is None else self.sampling.stop_before(reach)
+
+    def _acted(self, t: float, state: State) -> State:
+        """Return the state after what has to be done at a stop."""
+        return state if self.sampling is None else self.sampling.act(t, state)
 
     # ------------------------------------------------------------------ events
 
@@ -321,6 +338,8 @@ class Run:
         record = make_record(
             equation, np.array(self.times), q, v, z, tuple(self.happened), status, self.integrator, info
         )  # fmt: skip
+        if self.sampling is not None:
+            record = replace(record, sampled=self.sampling.samples)
         if self.resting_from is not None:  # held by what nobody knows
             record.a[self.resting_from :], record.constraint_forces[self.resting_from :] = 0.0, np.nan
         return record

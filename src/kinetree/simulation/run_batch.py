@@ -19,6 +19,7 @@ from .integrators.stepper import projection
 from .integrators.steps_on_arrays import ManySteps
 from .records.record import COMPLETE
 from .run import INTERRUPTED, interrupted
+from .sampling import Sampling
 from .system import State
 
 STEPS_PER_CALL = 2_000_000
@@ -27,7 +28,7 @@ STEPS_PER_CALL = 2_000_000
 
 def run_batch(
     equation: Equation, integrator: str, state: State, begin: float, end: float, step: float, times: Array,
-    progress: bool,
+    progress: bool, sampling: Sampling | None = None,
 ) -> tuple[tuple[Array, Array, Array, Array], str, Fault | SystemExit | None]:  # fmt: skip
     """Step a batch through time; samples (t, q, v, z) with time first, how it ended, and what ended it before."""
     grid = _StepTimes(begin, end, step)
@@ -40,11 +41,16 @@ def run_batch(
     advance = None
     try:
         advance = many_steps(equation, integrator)
+        stop = grid.steps if sampling is None else 0
         with TimeBar(begin, end, progress) as bar:
             for t in times.tolist():
                 whole, rest = grid.before(t)
-                while at < whole:
-                    n = min(largest, whole - at)
+                while at < whole or (sampling is not None and at == stop < grid.steps):
+                    if sampling is not None and at == stop:
+                        state = sampling.act(grid.time(at), state)
+                        stop = grid.nearest(sampling.next_stop)
+                        continue
+                    n = min(largest, whole - at, stop - at)
                     state = advance(grid.time(at), state, step, n)
                     at += n
                     bar.show_time(grid.time(at))
@@ -71,6 +77,10 @@ class _StepTimes:
 
     def __init__(self, begin: float, end: float, step: float) -> None:
         self.begin, self.step = begin, step
+        self.steps = int(np.ceil((end - begin) / step - 1e-9))
+
+    def nearest(self, t: float) -> int:
+        return round((t - self.begin) / self.step)
 
     def time(self, k: int) -> float:
         return self.begin + k * self.step

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -42,6 +43,7 @@ from .prescribed import Prescribed, as_prescribed
 from .records.record import FAILED, Record
 from .run import Run, hang_on, known_until, make_record
 from .run_batch import run_batch
+from .sampling import sampling_of
 from .system import DynamicSystem, State
 
 BATCH_SAMPLES = 101
@@ -361,8 +363,9 @@ class Simulator:
         if not batch:
             times = output_times(output, begin, end, self.numbers.steps_at_most)
             run = Run(
-                equation, self.integrator, begin, end, self.numbers, watched, times, self.constraints.within(self.span)
-            )
+                equation, self.integrator, begin, end, self.numbers, watched, times, self.constraints.within(self.span),
+                sampling_of(equation, begin, (), self.numbers.step),
+            )  # fmt: skip
             return run((np.array(q), np.array(v), z), progress)
         if watched:
             raise UnsupportedError("events are for one simulation at a time, not for a batch")
@@ -380,8 +383,9 @@ class Simulator:
         assert times is not None
         assert self.numbers.step is not None
         wanted = times[times <= reach]
+        sampling = sampling_of(equation, begin, state[0].shape[:-1], self.numbers.step)
         samples, status, fault = run_batch(
-            equation, self.integrator, state, begin, end, self.numbers.step, wanted, progress
+            equation, self.integrator, state, begin, end, self.numbers.step, wanted, progress, sampling
         )  # fmt: skip
         if isinstance(fault, SystemExit):
             record = make_record(equation, *samples, (), status, self.integrator, {})
@@ -389,6 +393,8 @@ class Simulator:
             raise fault
         fault = fault or ending
         record = make_record(equation, *samples, (), FAILED if fault else status, self.integrator, {})
+        if sampling is not None:
+            record = replace(record, sampled=sampling.samples)
         if fault:
             raise fault.error(fault.time, record) from fault.__cause__
         return record

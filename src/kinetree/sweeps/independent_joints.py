@@ -131,10 +131,10 @@ class Branch:
     def _close(self, goals: Array, fault: Fault) -> Array:
         guesses = np.repeat(self.q[None], len(goals), axis=0)
         guesses[:, self.places] = goals
-        closed = self.mechanism.close(guesses, fixed=self.names, must_close=False)
+        closed = self.mechanism.close(guesses, fixed=self.names, must_close=False, limits=False)
         for k in np.flatnonzero(~np.isfinite(closed).all(axis=-1)):
             try:
-                closed[k] = self.mechanism.close(guesses[k], fixed=self.names)
+                closed[k] = self.mechanism.close(guesses[k], fixed=self.names, limits=False)
             except ClosureError as problem:
                 raise fault(int(k), str(problem)) from None
         self.q = closed[-1]

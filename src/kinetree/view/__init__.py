@@ -1,6 +1,6 @@
 """See a robot move: ``kt.view("four-bar")`` opens it in the browser.
 
-The module can be called: ``kt.view(robot, record)`` is :func:`kinetree.view.view`, which shows a robot
+The module can be called: ``kt.view(robot, motion)`` is :func:`kinetree.view.view`, which shows a robot
 and returns; :func:`kinetree.view.play` shows it until the user has seen enough, or draws it to a file.
 """
 
@@ -9,58 +9,78 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import gallery
 from ..errors import OptionError, UnknownNameError
 from ..io.paths import as_path
+from ..motion.trajectory import Trajectory
 from ..robot.load import load
 from ..robot.robot import Robot
-from ..simulation.records.record import Record
+from .figures import Figure, make_figure
 from .geometry import format_of
 from .motion import Track
+from .playable import SAMPLES_PER_SECOND, as_track, of_trajectory
 from .viewer import FILM, PICTURE, PORT, Viewer
+from .wrench_arrows import with_wrenches
 
 __all__ = ["Track", "Viewer", "play", "view"]
 
-ROBOT_FILES = (".urdf", ".xml", ".mjcf", ".yaml", ".yml")
-SAMPLES_PER_SECOND = 60
+ROBOT_FILES = (".urdf", ".xml", ".mjcf", ".yaml", ".yml", ".sdf", ".xacro")
 
 
 def view(
     robot: Robot | str | os.PathLike[str],
-    record: Record | str | os.PathLike[str] | None = None,
+    motion: Any = None,
     *,
+    ghost: Any = None,
+    q: ArrayLike | None = None,
     geometry: str | os.PathLike[str] | None = None,
     meshes: bool = True,
     contacts: Any = None,
+    wrenches: Any = None,
     load_options: dict[str, Any] | None = None,
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
     **options: Any,
 ) -> Viewer:
-    """Show a robot in the browser; with a record, play its motion.
+    """Show a robot in the browser; with a motion, play it.
 
     Parameters
     ----------
     robot : Robot, str or path
-        A robot, the name of a system in the gallery (whose own motion is played if no record is
+        A robot, the name of a system in the gallery (whose own motion is played if no other is
         given), or a robot file.
-    record : Record or path, optional
-        What :func:`kinetree.simulate` returned, or a file it was saved to.
+    motion : optional
+        What to play: a record of :func:`kinetree.simulate`, arrays ``(t, q)``, ``(t, q, v)`` or ``(t, q, v, tau)``,
+        a trajectory, :class:`kinetree.Measured`, or a file: of a record, or a table with a column ``t`` or ``time``
+        and one for each joint (``q_elbow``, or ``q1``, ``q2``, ...).
+    ghost : optional
+        What to show pale beside it: another motion of the robot, such as the reference it should follow; a
+        configuration; another robot; or a robot and its motion, ``(robot, motion)``.
+    q : array_like, optional
+        Configuration to begin with, where there is no motion.
     geometry : path, optional
         URDF or MJCF file to take the links' looks from; by default the robot file, if ``robot`` is one.
     meshes : bool
-        Whether to draw the file's looks, or from joints and inertia even so: films of robots with
-        large meshes take long without a graphics card.
+        Whether to draw the file's looks, or from joints and inertia even so.
     contacts : optional
         Where the record's contact forces act: the ground, contacts or frames it was simulated with.
+    wrenches : mapping from frame to Wrench or array_like, optional
+        What else acts on the robot, to draw: forces (3,), or moments and forces (6,), along world axes, with an axis
+        for the samples in front where they change.
     load_options : dict, optional
         For :func:`kinetree.load`, where ``robot`` is a file: ``{"floating_base": True}``.
+    package_dirs : sequence of paths
+        Folders that hold ROS packages, for meshes.
     **options
-        ``q``, ``trails``, ``package_dirs``, ``view``, ``host`` and ``port``, see :class:`Viewer`.
+        ``trails``, ``view``, ``show``, ``host`` and ``port``, see :class:`Viewer`.
 
     Returns
     -------
@@ -75,23 +95,29 @@ def view(
     """
     shown, file, name = _robot(robot, load_options or {})
     track = None
-    if record is not None:
-        track = Track.of_record(shown, _record(record, shown), contacts)
-    elif name is not None and options.get("q") is None:
+    if motion is not None:
+        track = as_track(shown, motion, contacts)
+    elif name is not None and q is None:
         track = _gallery_motion(name, shown)
     if geometry is not None:
         file = as_path(geometry, "geometry")
         if not format_of(file):
             raise OptionError(f"geometry must be a URDF or MJCF file, which {str(file)!r} is not")
-    return Viewer(shown, track, file=file if meshes else None, **options)
+    looks: dict[str, Any] = {"file": file if meshes else None, "package_dirs": package_dirs}
+    main = make_figure(shown, track, q=q, **looks)
+    figures = [replace(main, track=with_wrenches(shown, main.track, wrenches))]
+    if ghost is not None:
+        figures.append(_ghost(ghost, figures[0], looks))
+    return Viewer(figures, **options)
 
 
 def play(
     robot: Robot | str | os.PathLike[str],
-    record: Record | str | os.PathLike[str] | None = None,
+    motion: Any = None,
     *,
     screenshot: str | os.PathLike[str] | None = None,
     video: str | os.PathLike[str] | None = None,
+    recording: str | os.PathLike[str] | None = None,
     time: float | None = None,
     size: tuple[int, int] | None = None,
     panel: bool = False,
@@ -106,12 +132,14 @@ def play(
 
     Parameters
     ----------
-    robot, record
+    robot, motion
         As for :func:`view`.
     screenshot : path, optional
         Write a picture here, instead of opening a window.
     video : path, optional
         Write a film of the motion here, instead of opening a window.
+    recording : path, optional
+        Write a page here that opens in any browser, without Python, instead of opening a window.
     time : float, optional
         The moment of the motion to draw; the beginning by default.
     size : (int, int), optional
@@ -134,13 +162,18 @@ def play(
     list of Path
         Files written.
     """
-    drawing = screenshot is not None or video is not None
+    drawing = screenshot is not None or video is not None or recording is not None
     if port is None:
         port = 0 if drawing else PORT
-    with view(robot, record, port=port, **options) as viewer:
+    with view(robot, motion, port=port, **options) as viewer:
         if time is not None:
             viewer.seek(time)
+        if viewer.player is not None:
+            viewer.player.speed = speed
         written = []
+        if recording is not None:
+            viewer.recording(recording)
+            written.append(Path(recording))
         if screenshot is not None:
             viewer.screenshot(screenshot, size=size or PICTURE, panel=panel)
             written.append(Path(screenshot))
@@ -149,7 +182,7 @@ def play(
             written.append(Path(video))
         if not drawing:
             say(f"{viewer.robot.name} is shown at {viewer.url} until you press Ctrl-C")
-            if open_browser and _has_screen():
+            if open_browser and has_screen():
                 webbrowser.open(viewer.url)
             if viewer.player is not None:
                 viewer.play()
@@ -157,7 +190,7 @@ def play(
         return written
 
 
-def _has_screen() -> bool:
+def has_screen() -> bool:
     """Tell whether there is a screen: without one, a text browser might open and take the terminal away."""
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
@@ -176,12 +209,33 @@ def _robot(robot: Any, load_options: dict[str, Any]) -> tuple[Robot, Path | None
     return load(path, **load_options), path, None
 
 
-def _record(record: Any, robot: Robot) -> Record:
-    if isinstance(record, Record):
-        return record
-    if isinstance(record, (str, os.PathLike)):
-        return Record.load(record, robot)
-    raise OptionError(f"a record is what simulate() returns, or a file it was saved to, not {record!r}")
+def _ghost(given: Any, main: Figure, looks: dict[str, Any]) -> Figure:
+    """Make a second robot, or a second motion of the first, ready to be shown beside it."""
+    pair = isinstance(given, tuple) and len(given) == 2 and _is_robot(given[0])
+    if pair or _is_robot(given):
+        robot, file, name = _robot(given[0] if pair else given, {})
+        track = as_track(robot, given[1]) if pair else _gallery_motion(name, robot) if name is not None else None
+        return make_figure(robot, track, file=file, ghost=True)
+    robot, time = main.robot, main.track.time
+    if isinstance(given, Trajectory):
+        track = of_trajectory(robot, given, float(time[0]), float(time[-1]))
+    elif (isinstance(given, np.ndarray) and given.ndim == 1) or _is_configuration(given):
+        return make_figure(robot, None, q=given, ghost=True, **looks)
+    else:
+        track = as_track(robot, given)
+    return make_figure(robot, track, ghost=True, **looks)
+
+
+def _is_robot(given: Any) -> bool:
+    if isinstance(given, Robot):
+        return True
+    if not isinstance(given, str | os.PathLike):
+        return False
+    return (isinstance(given, str) and given in gallery.names()) or Path(given).suffix.lower() in ROBOT_FILES
+
+
+def _is_configuration(given: Any) -> bool:
+    return isinstance(given, list | tuple) and bool(given) and all(isinstance(x, float | int) for x in given)
 
 
 def _gallery_motion(name: str, robot: Robot) -> Track:
@@ -199,11 +253,11 @@ class _Callable(ModuleType):
     def __call__(
         self,
         robot: Robot | str | os.PathLike[str],
-        record: Record | str | os.PathLike[str] | None = None,
+        motion: Any = None,
         **options: Any,
     ) -> Viewer:
         """See :func:`view`."""
-        return view(robot, record, **options)
+        return view(robot, motion, **options)
 
 
 sys.modules[__name__].__class__ = _Callable

@@ -124,6 +124,8 @@ class Browser:
         """Draw the whole page with its controls, as PNG."""
         metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False}
         self.call("Emulation.setDeviceMetricsOverride", **metrics)
+        self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.evaluate("window.kinetree && kinetree.settle()")
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
 
     def evaluate(self, script: str) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
+import json
 import os
 import subprocess
 import tempfile
@@ -17,12 +19,12 @@ from ..errors import OptionError, OutputError
 from ..io.atomic_files import beside
 from ..io.paths import as_path, is_folder
 from . import browser as chromium
-from .panel import LAST_FOLDER
 
 Array = np.ndarray
 
 PICTURES = (".png", ".jpg", ".jpeg")
 FILMS = (".mp4", ".webm", ".gif")
+PAGES = (".html", ".htm")
 LARGEST = 4096
 CODECS = {
     ".mp4": ("-c:v", "libx264", "-crf", "20", "-pix_fmt", "yuv420p", "-movflags", "+faststart"),
@@ -31,81 +33,67 @@ CODECS = {
 }
 """How ffmpeg makes each kind of film: colors that every player knows; for GIF, the best 256."""
 
-HIDE_NOTICES = """document.querySelectorAll('[class*="Notification-root"]').forEach(e => e.style.display = "none")"""
-
 
 class Camera:
-    """A headless browser that is connected to a viewer's server.
+    """A headless browser that shows a viewer's page.
 
     Parameters
     ----------
-    server : viser.ViserServer
     url : str
-        The server's page.
+        The page.
     """
 
-    def __init__(self, server: Any, url: str) -> None:
-        self.server = server
-        before = set(server.get_clients())
-        # left to itself the page draws fewer pixels while the machine is busy: pictures would differ in sharpness
-        self.browser = chromium.Browser(f"{url}/?fixedDpr=1", (640, 480))
+    def __init__(self, url: str) -> None:
+        self.browser = chromium.Browser(url, (1280, 900))
         try:
-            self.client = self._joined(before)
             self._settle()
         except BaseException:
             self.browser.close()
             raise
 
-    def _joined(self, before: set[int]) -> Any:
-        """Find the browser as the server knows it."""
+    def _settle(self) -> None:
+        """Wait until the page has drawn its first picture."""
         given_up = clock.monotonic() + chromium.PATIENCE
         while clock.monotonic() < given_up:
+            said = self.browser.evaluate("window.kinetree ? kinetree.problem || (kinetree.app ? 'ready' : '') : ''")
+            if said == "ready":
+                return
+            if said:
+                raise chromium.BrowserError(f"the page cannot be drawn: {said}")
             self.browser.check_alive()
-            new = [client for number, client in self.server.get_clients().items() if number not in before]
-            if new:
-                return new[0]
             clock.sleep(0.02)
         raise chromium.BrowserError(f"the browser did not show the page within {chromium.PATIENCE:g} s")
 
-    def _settle(self) -> None:
-        """Wait until the page has drawn everything.
+    def go(self, url: str) -> None:
+        """Show another page."""
+        self.browser.call("Page.navigate", url=url)
+        self.browser.evaluate("new Promise(done => setTimeout(done, 0))")
+        self._settle()
 
-        Messages arrive in the order they were sent: once the panel's last folder is there, so are all
-        meshes.  What is drawn is complete when pictures stay alike.
-        """
-        given_up, alike, last = clock.monotonic() + chromium.PATIENCE, 0, np.zeros(0)
-        while not self.browser.evaluate(f"document.body.innerText.includes({LAST_FOLDER!r})"):
-            if clock.monotonic() > given_up:
-                raise chromium.BrowserError(f"the page was not complete within {chromium.PATIENCE:g} s")
-            clock.sleep(0.05)
-        while alike < 2 and clock.monotonic() < given_up:
-            now = self.picture((160, 120))
-            alike, last = alike + 1 if np.array_equal(now, last) else 0, now
+    def tell(self, news: dict[str, Any]) -> None:
+        """Show on the page what is shown now."""
+        self.browser.evaluate(f"kinetree.app.told({json.dumps(news)})")
 
-    def picture(self, size: tuple[int, int], *, film: bool = False) -> Array:
-        """Draw what the camera sees, on white; (height, width, 3) bytes, not exact but sooner there if for a film."""
+    def picture(self, size: tuple[int, int], *, time: float | None = None, film: bool = False) -> Array:
+        """Draw what the camera sees; (height, width, 3) bytes, not exact but sooner there if for a film."""
+        kind = "image/jpeg" if film else "image/png"
         width, height = size
-        transport = "jpeg" if film else "png"
-        try:
-            image = self.client.get_render(height, width, transport_format=transport, timeout=chromium.PATIENCE)
-        except (RuntimeError, TimeoutError) as problem:
-            self.browser.check_alive()
-            raise chromium.BrowserError(f"the browser drew nothing ({problem})") from None
-        if film:
-            return np.asarray(image)
-        share = image[..., 3:].astype(float) / 255.0
-        return np.asarray(np.round(image[..., :3] * share + 255.0 * (1.0 - share)), dtype=np.uint8)
+        drawn = self.browser.evaluate(f"kinetree.picture({width}, {height}, {json.dumps(time)}, {kind!r})")
+        return _decoded(base64.b64decode(str(drawn).partition(",")[2]))
 
     def page(self, size: tuple[int, int]) -> Array:
         """Draw the whole page with its controls; (height, width, 3) bytes."""
-        import imageio.v3 as imageio
-
-        self.browser.evaluate(HIDE_NOTICES)
-        return np.asarray(imageio.imread(io.BytesIO(self.browser.page_picture(size))))[..., :3]
+        return _decoded(self.browser.page_picture(size))
 
     def close(self) -> None:
         """End the browser."""
         self.browser.close()
+
+
+def _decoded(picture: bytes) -> Array:
+    import imageio.v3 as imageio
+
+    return np.asarray(imageio.imread(io.BytesIO(picture)))[..., :3]
 
 
 def check_size(size: Any, even: bool = False) -> tuple[int, int]:
@@ -123,7 +111,7 @@ def check_size(size: Any, even: bool = False) -> tuple[int, int]:
 
 def check_path(path: str | os.PathLike[str], endings: tuple[str, ...], what: str) -> Path:
     """Check, before anything is drawn, that a path has one of the endings and is in a folder that exists."""
-    chosen = as_path(path, "a picture or film")
+    chosen = as_path(path, "a picture, film or page")
     if chosen.suffix.lower() not in endings:
         raise OptionError(f"{what} are written as {', '.join(endings)}, not as {chosen.name!r}")
     if not is_folder(chosen.parent):

@@ -34,7 +34,8 @@ class Poses:
     def of(cls, model: Model, q: Array) -> Poses:
         """Compute the poses of configurations, (..., nq)."""
         batch = q.shape[:-1]
-        posed = kinematics.poses(model, split(q))
+        with np.errstate(invalid="ignore"):  # infinity goes the way of NaN: it is not drawn
+            posed = kinematics.poses(model, split(q))
         if not posed:
             return cls(np.zeros((*batch, 0, 3)), np.zeros((*batch, 0, 4)))
         matrices = np.stack([pack(p.pose, batch) for p in posed], -3)
@@ -70,16 +71,17 @@ def rotate(wxyz: Array, v: Array) -> Array:
 
 @dataclass(frozen=True)
 class BodyPoint:
-    """A point of a body."""
+    """A point of a body, perhaps with a name."""
 
     body: int
     point: Array
+    name: str = ""
 
     @classmethod
     def of(cls, model: Model, frame: str, point: Sequence[float] = (0.0, 0.0, 0.0)) -> BodyPoint:
         """Make one from a frame's name and a point in that frame."""
         at = model.frame(frame)
-        return cls(at.body, at.pose.rotation @ np.array(point, dtype=float) + at.pose.position)
+        return cls(at.body, at.pose.rotation @ np.array(point, dtype=float) + at.pose.position, frame)
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,10 @@ class Track:
         With time first.
     energy : dict from str to ndarray (T,)
         Curves to plot.
-    forces : ndarray (T, points, 3)
-        Contact forces on the robot, along world axes.
+    v, tau : ndarray (T, nv) or None
+        Velocities and forces of the joints, to plot, where they are known.
+    forces, moments : ndarray (T, points, 3)
+        Contact forces and other wrenches on the robot, along world axes; without moments, these are zero.
     spots : tuple of BodyPoint
         Where they act; as many as there are points, or none if that is not known.
     """
@@ -106,15 +110,18 @@ class Track:
     energy: dict[str, Array] = field(default_factory=dict)
     forces: Array = field(default_factory=lambda: np.zeros((0, 0, 3)))
     spots: tuple[BodyPoint, ...] = ()
+    v: Array | None = None
+    tau: Array | None = None
+    moments: Array = field(default_factory=lambda: np.zeros((0, 0, 3)))
 
     @classmethod
-    def of_states(cls, robot: Robot, time: Array, q: Array, v: Array | None = None) -> Track:
+    def of_states(cls, robot: Robot, time: Array, q: Array, v: Array | None = None, tau: Array | None = None) -> Track:
         """Make one from samples of a motion; with velocities, energies are worked out."""
         energy = {}
         if v is not None and robot.mass > 0.0:
             kinetic, potential = robot.kinetic_energy(q, v), robot.potential_energy(q)
             energy = {"kinetic": kinetic, "potential": potential, "sum": kinetic + potential}
-        return cls(time, q, Poses.of(robot.model, q), energy)
+        return cls(time, q, Poses.of(robot.model, q), energy, v=v, tau=tau)
 
     @classmethod
     def of_record(cls, robot: Robot, record: Record, contacts: Any = None) -> Track:
@@ -135,10 +142,25 @@ class Track:
             if name not in energy and np.any(curve != 0.0):
                 energy[f"work of {name}"] = curve
         spots = contact_places(robot.model, contacts, record)
-        return cls(record.time, record.q, Poses.of(robot.model, record.q), energy, record.contact_forces, spots)
+        poses = Poses.of(robot.model, record.q)
+        return cls(record.time, record.q, poses, energy, record.contact_forces, spots, record.v, record.tau)
 
     def __len__(self) -> int:
         return len(self.time)
+
+    def __getitem__(self, where: Any) -> Track:
+        """Return some of the samples."""
+        return replace(
+            self,
+            time=self.time[where],
+            q=self.q[where],
+            poses=self.poses[where],
+            energy={name: curve[where] for name, curve in self.energy.items()},
+            forces=self.forces[where] if len(self.forces) else self.forces,
+            moments=self.moments[where] if len(self.moments) else self.moments,
+            v=None if self.v is None else self.v[where],
+            tau=None if self.tau is None else self.tau[where],
+        )
 
     def index(self, t: float) -> int:
         """Find the last sample that is not after ``t``."""

@@ -22,7 +22,7 @@ class Player:
     show : callable
         Called with every new time.
     changed : callable
-        Called with whether it plays, when that changes.
+        Called with whether it plays, when that, speed or repetition changes.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Player:
         self, begin: float, end: float, show: Callable[[float], None], changed: Callable[[bool], None] | None = None
     ) -> None:
         self.begin, self.end, self.show, self.changed = begin, end, show, changed
-        self.time, self.playing, self.repeat = begin, False, False
+        self.time, self.playing, self._repeat = begin, False, False
         self._speed = 1.0
         self._lock = threading.RLock()
         self._stopped = threading.Event()
@@ -53,6 +53,19 @@ class Player:
         if not abs(value) < float("inf"):
             raise OptionError(Message(Setting("speed"), f" must be a finite number, not {value!r}"))
         self._speed = float(value)
+        if self.changed is not None:
+            self.changed(self.playing)
+
+    @property
+    def repeat(self) -> bool:
+        """Return whether it begins again at the end."""
+        return self._repeat
+
+    @repeat.setter
+    def repeat(self, value: bool) -> None:
+        self._repeat = bool(value)
+        if self.changed is not None:
+            self.changed(self.playing)
 
     def play(self) -> None:
         """Go on from where it is; from the start if it is at the end."""
@@ -92,7 +105,7 @@ class Player:
         with self._lock:
             time = self.time + self._speed * seconds
             if not self.begin <= time <= self.end:
-                if self.repeat and self.end > self.begin:
+                if self._repeat and self.end > self.begin:
                     time = self.begin + (time - self.begin) % (self.end - self.begin)
                 else:
                     time = min(max(time, self.begin), self.end)

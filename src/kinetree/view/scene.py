@@ -1,32 +1,61 @@
-"""The three-dimensional scene: bodies, ground, trails, arrows, light and camera, as viser's nodes."""
+"""What is drawn of one robot, and from where it is seen: triangles, ground, camera and light, as plain numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ..errors import FileFormatError
+from ..errors import FileFormatError, OptionError
 from ..model.joints import JointKind
 from ..model.pose import Pose
 from ..model.tree import BASE, Model
 from . import skeleton
 from .geometry import Color, Look
-from .motion import BodyPoint, Poses, quaternions, rotate
+from .motion import BodyPoint, Poses, Track, rotate
 from .triangles import ColoredMesh, triangles
 
-if TYPE_CHECKING:
-    import viser
-
 Array = np.ndarray
-Bytes = tuple[int, int, int]
 
-FIELD_OF_VIEW = np.deg2rad(40.0)
-TRAIL_COLORS: tuple[Bytes, ...] = ((214, 60, 60), (50, 110, 200), (40, 150, 90), (150, 80, 180))
-FORCE_COLOR: Bytes = (200, 40, 90)
-LONGEST_ARROW = 0.35
-"""Length of the largest contact force, as a part of the robot's size."""
+FIELD_OF_VIEW = float(np.deg2rad(36.0))
+ROOM = 0.86
+"""How much of the picture the robot may fill."""
+
+WALKS = 0.5
+"""The camera follows a robot that goes farther than so many times its size, and can follow one that goes a bit."""
+
+SMOOTH = 0.35
+"""Seconds over which the path of the camera is smoothed, so that it does not nod with every step."""
+
+_DIAGONAL = np.array([0.62, -0.62, 0.48])
+
+
+@dataclass(frozen=True)
+class DrawnPart:
+    """Triangles on a body, in its coordinates, of one color and for one purpose."""
+
+    body: int
+    role: str
+    color: Color
+    vertices: Array
+    faces: Array
+    flat: bool
+
+
+@dataclass(frozen=True)
+class Sight:
+    """From where a robot is seen: the direction to the camera, and how far it must be away."""
+
+    target: Array
+    away: Array
+    vertical: float
+    """Distance at which the robot's height fits into the picture."""
+    horizontal: float
+    """The same for its width, in a picture as wide as high."""
+    radius: float
+    """Of a ball around everything drawn."""
 
 
 class Scene:
@@ -34,7 +63,6 @@ class Scene:
 
     Parameters
     ----------
-    server : viser.ViserServer
     model : Model
     looks : sequence of Look
         Shapes on the bodies.
@@ -43,99 +71,69 @@ class Scene:
 
     Attributes
     ----------
+    parts : list of DrawnPart
     problems : list of str
         A line for each shape that could not be drawn.
     """
 
-    def __init__(self, server: viser.ViserServer, model: Model, looks: Sequence[Look], size: float) -> None:
-        self.server, self.model, self.size = server, model, size
+    def __init__(self, model: Model, looks: Sequence[Look], size: float) -> None:
+        self.model, self.size = model, size
         self.up = skeleton.up_direction(model)
+        self.thickness = skeleton.thickness(model, size)
         self.problems: list[str] = []
         self.corners: list[tuple[int, Array]] = []
-        self.marks: dict[str, list[Any]] = {}
-        self._trails: dict[str, Any] = {}
-        self._light()
-        self.base = server.scene.add_frame("/robot/base", show_axes=False)
-        names = _node_names(model)
-        self.bodies = [server.scene.add_frame(f"/robot/{name}", show_axes=False) for name in names]
-        for k, look in enumerate(looks):
-            self._draw(look, f"/robot/{'base' if look.body == BASE else names[look.body]}/{look.role}{k}")
-        self._connectors = list(connectors(model))
-        radius = skeleton.thickness(model, size)
-        self._slides: Any = None
-        if self._connectors:
-            colors = np.array([[c, c] for _, _, c in self._connectors], dtype=np.uint8)
-            nowhere = np.zeros((len(self._connectors), 2, 3))
-            self._slides = server.scene.add_line_segments("/slides", nowhere, colors, thickness=0.8 * radius)
-        self._arrows = server.scene.add_arrows(
-            "/contact forces", np.zeros((1, 2, 3)), FORCE_COLOR, shaft_radius=0.5 * radius, head_radius=1.2 * radius,
-            head_length=2.4 * radius, visible=False,
-        )  # fmt: skip
-        self.show_forces = True
-        self.grid: Any = None
+        self.parts = _merged([part for look in looks for part in self._parts(look)])
+        self.connectors = list(connectors(model))
 
-    # ------------------------------------------------------------------ building
-
-    def _light(self) -> None:
-        # An environment map looks nice but takes software rendering from a tenth of a second to several per picture.
-        scene = self.server.scene
-        scene.configure_environment_map(hdri=None)
-        scene.configure_default_lights(enabled=True, cast_shadow=False)
-        scene.add_light_ambient("/light/everywhere", intensity=0.5)
-        scene.add_light_hemisphere("/light/sky", sky_color=(255, 255, 255), ground_color=(170, 170, 175), intensity=1.1)
-        scene.set_up_direction(tuple(float(x) for x in self.up))  # type: ignore[arg-type]
-
-    def _draw(self, look: Look, name: str) -> None:
+    def _parts(self, look: Look) -> Iterator[DrawnPart]:
         try:
-            parts = triangles(look.shape)
+            meshes = triangles(look.shape)
         except FileFormatError as problem:
             place = f"line {look.line}: " if look.line else ""
             self.problems.append(place + str(problem))
             return
-        pose = look.pose
-        for k, part in enumerate(parts):
-            color = part.color or look.color or skeleton.link_color(look.body)
-            handle = self.server.scene.add_mesh_simple(
-                f"{name}/{k}", part.vertices, part.faces, color=_bytes(color), flat_shading=part.flat,
-                opacity=None if color[3] >= 1.0 else color[3], side="double",
-                wxyz=quaternions(pose.rotation), position=pose.position,
-            )  # fmt: skip
-            self.marks.setdefault(look.role, []).append(handle)
-            self.corners.append((look.body, _corners(part, pose)))
+        for mesh in meshes:
+            color = mesh.color or look.color or skeleton.link_color(look.body)
+            self.corners.append((look.body, _corners(mesh, look.pose)))
+            vertices = mesh.vertices @ look.pose.rotation.T + look.pose.position
+            yield DrawnPart(look.body, look.role, color, vertices, mesh.faces, mesh.flat)
 
-    def add_grid(self, poses: Poses) -> None:
-        """Draw a ground plane that suits the motion; see :func:`ground_height`."""
-        center, radius = self.bounds(poses)
-        height, visible = ground_height(self.model, self.points(poses) @ self.up, self.size)
-        cell = _round_number(radius / 4.0)
-        across = 2.0 * cell * np.ceil(2.5 * radius / cell)
-        middle = center + (height - center @ self.up) * self.up
-        self.grid = self.server.scene.add_grid(
-            "/ground", width=float(across), height=float(across), cell_size=cell, section_size=5.0 * cell,
-            cell_color=(222, 224, 228), section_color=(190, 193, 198), wxyz=quaternions(skeleton.turn_z_to(self.up)),
-            position=middle, visible=visible,
-        )  # fmt: skip
+    def add_posts(self, height: float) -> None:
+        """Draw what holds the base above the ground."""
+        looks = list(skeleton.posts(self.model, self.size, height))
+        self.parts = [*self.parts, *_merged([part for look in looks for part in self._parts(look)])]
 
-    def aim(self, poses: Poses, view: Sequence[float] | None = None) -> None:
-        """Point the camera at the whole motion.
+    def points(self, poses: Poses) -> Array:
+        """Return points that span everything drawn, over all poses; (n, 3)."""
+        marks = [(body, local) for body, local in (*skeleton.landmarks(self.model), *self.corners)]
+        flat = [poses.point(body, p).reshape(-1, 3) for body, local in marks for p in local]
+        points = np.concatenate(flat) if flat else np.zeros((0, 3))
+        points = points[np.isfinite(points).all(axis=1)]
+        return points if len(points) else np.zeros((1, 3))
+
+    def sight(self, poses: Poses, points: Array, view: Any = None) -> Sight:
+        """Choose from where to look so that all points are seen.
 
         Parameters
         ----------
         poses : Poses
-            One or many.
+        points : ndarray (n, 3)
         view : three floats, optional
             Direction from the robot to the camera, in world axes.
         """
-        center, radius = self.bounds(poses)
-        away = np.array(view, dtype=float) if view is not None else self.best_side(poses)
-        distance = radius / np.sin(0.5 * FIELD_OF_VIEW)
-        camera = self.server.initial_camera
-        camera.up = self.up
-        camera.look_at = center
-        camera.position = center + distance * away / np.linalg.norm(away)
-        camera.fov = float(FIELD_OF_VIEW)
-        camera.near = 0.01 * distance
-        camera.far = 100.0 * distance
+        away = self.best_side(poses) if view is None else _direction(view)
+        center = 0.5 * (points.min(axis=0) + points.max(axis=0))
+        radius = max(float(np.linalg.norm(points - center, axis=1).max()), 0.25 * self.size)
+        right = np.cross(self.up, away)
+        right = right / np.linalg.norm(right) if np.linalg.norm(right) > 1e-6 else skeleton.turn_z_to(away)[:, 0]
+        above = np.cross(away, right)
+        seen = (points - center) @ np.column_stack([right, above, away])
+        slope = ROOM * np.tan(0.5 * FIELD_OF_VIEW)
+        depth = seen[:, 2]
+        least = 0.3 * radius / slope
+        vertical = max(float((depth + np.abs(seen[:, 1]) / slope).max()), least)
+        horizontal = max(float((depth + np.abs(seen[:, 0]) / slope).max()), least)
+        return Sight(center, away / np.linalg.norm(away), vertical, horizontal, radius)
 
     def best_side(self, poses: Poses) -> Array:
         """Choose a side: a planar mechanism is seen nearly from the front, everything else from a corner."""
@@ -146,92 +144,82 @@ class Scene:
             normal = -normal
         return 0.86 * normal + 0.36 * np.cross(self.up, normal) + 0.36 * self.up
 
-    def points(self, poses: Poses) -> Array:
-        """Return points that span everything drawn, over all poses; (n, 3)."""
-        marks = [(body, local) for body, local in (*skeleton.landmarks(self.model), *self.corners)]
-        flat = [poses.point(body, p).reshape(-1, 3) for body, local in marks for p in local]
-        points = np.concatenate(flat) if flat else np.zeros((0, 3))
-        points = points[np.isfinite(points).all(axis=1)]
-        return points if len(points) else np.zeros((1, 3))
-
-    def bounds(self, poses: Poses) -> tuple[Array, float]:
-        """Return center and radius of a ball around everything drawn."""
-        points = self.points(poses)
-        center = 0.5 * (points.min(axis=0) + points.max(axis=0))
-        return center, max(float(np.linalg.norm(points - center, axis=1).max()), 0.5 * self.size)
-
-    # ------------------------------------------------------------------ moving
-
-    def place(self, poses: Poses) -> None:
-        """Put the bodies where they are; a body whose place is not a number is not shown."""
-        for body, wxyz, position in zip(self.bodies, poses.wxyz, poses.position, strict=True):
-            known = bool(np.isfinite(wxyz).all() and np.isfinite(position).all())
-            if known:
-                body.wxyz, body.position = wxyz, position
-            if body.visible != known:
-                body.visible = known
-        if self._slides is not None:
-            ends = [(poses.point(a.body, a.point), poses.point(b.body, b.point)) for a, b, _ in self._connectors]
-            self._slides.points = np.nan_to_num(np.array(ends, dtype=np.float32))
-
-    def arrows(self, points: Array, forces: Array, largest: float) -> None:
-        """Draw contact forces at points, the longest arrow for the largest force of the whole motion."""
-        length = np.linalg.norm(forces, axis=-1)
-        shown = np.isfinite(points).all(axis=-1) & (length > 1e-3 * largest)
-        if self.show_forces and largest > 0.0 and shown.any():
-            scale = LONGEST_ARROW * self.size / largest
-            starts = points[shown]
-            self._arrows.points = np.stack([starts, starts + scale * forces[shown]], axis=1).astype(np.float32)
-            self._arrows.visible = True
-        elif self._arrows.visible:
-            self._arrows.visible = False
-
-    def trail(self, name: str, points: Array) -> None:
-        """Draw the path of a point so far, (n, 3)."""
-        segments = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
-        segments = segments[np.isfinite(segments).all(axis=(1, 2))]
-        if not len(segments):
-            if name in self._trails:
-                self._trails[name].visible = False
-            return
-        if name in self._trails:
-            self._trails[name].points = segments
-            self._trails[name].visible = True
-            return
-        color = TRAIL_COLORS[len(self._trails) % len(TRAIL_COLORS)]
-        thickness = 0.5 * skeleton.thickness(self.model, self.size)
-        node = f"/trails/{len(self._trails)}"
-        self._trails[name] = self.server.scene.add_line_segments(node, segments, color, thickness=thickness)
-
-    def clear_trails(self) -> None:
-        """Remove all paths."""
-        for handle in self._trails.values():
-            handle.remove()
-        self._trails.clear()
-
-    def show_marks(self, role: str, visible: bool) -> None:
-        """Show or hide all shapes of a role."""
-        for handle in self.marks.get(role, ()):
-            handle.visible = visible
+    def sun(self, away: Array) -> Array:
+        """Choose where light comes from: above, and over a shoulder of the one who looks."""
+        right = np.cross(self.up, away)
+        sun = 1.0 * self.up + 0.55 * right + 0.35 * away
+        return sun / np.linalg.norm(sun)
 
 
-_DIAGONAL = np.array([0.62, -0.62, 0.48])
+def followed_path(model: Model, track: Track, up: Array, size: float) -> tuple[Array | None, bool]:
+    """Find how a camera goes along with a robot that walks, and whether it should from the beginning.
+
+    Returns
+    -------
+    path : ndarray (T, 3) or None
+        How far it has gone at each sample, level and smoothed; None for a robot that stays where it is.
+    walks : bool
+    """
+    center = mass_center(model, track.poses)
+    can_go = any(_slides(model.joints[i].kind) for i in model.roots)
+    if not can_go or center is None or not np.isfinite(center).all():
+        return None, False
+    way = center - center[0]
+    if any(model.gravity):
+        way = way - (way @ up)[:, None] * up
+    gone = float(np.linalg.norm(way, axis=1).max())
+    if gone < 0.15 * size:
+        return None, False
+    return _smoothed(track.time, way), gone > WALKS * size
 
 
-def connectors(model: Model) -> Iterator[tuple[BodyPoint, BodyPoint, Bytes]]:
+def _smoothed(time: Array, path: Array) -> Array:
+    """Smooth by a Gauss filter on an even grid; at the ends, motion goes on as it was."""
+    if len(time) < 3 or time[-1] <= time[0]:
+        return path
+    grid = np.linspace(time[0], time[-1], min(4000, max(50, int((time[-1] - time[0]) / 0.02))))
+    step = grid[1] - grid[0]
+    even = np.column_stack([np.interp(grid, time, path[:, k]) for k in range(3)])
+    reach = int(np.ceil(3.0 * SMOOTH / step))
+    weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) * step / SMOOTH) ** 2)
+    weights /= weights.sum()
+    kept = min(reach, len(grid) - 1)
+    before = 2.0 * even[0] - even[kept:0:-1]
+    after = 2.0 * even[-1] - even[-2 : -kept - 2 : -1]
+    longer = np.concatenate(
+        [np.repeat(before[:1], reach - kept, 0), before, even, after, np.repeat(after[-1:], reach - kept, 0)]
+    )
+    smooth = np.column_stack([np.convolve(longer[:, k], weights, "valid") for k in range(3)])
+    return np.column_stack([np.interp(time, grid, smooth[:, k]) for k in range(3)])
+
+
+def mass_center(model: Model, poses: Poses) -> Array | None:
+    """Compute the center of mass, (..., 3); None for a robot without mass."""
+    total = sum(body.mass for body in model.bodies)
+    if not total > 0.0:
+        return None
+    places = [
+        body.mass * poses.point(i, np.array(body.mass_properties.com))
+        for i, body in enumerate(model.bodies)
+        if body.mass
+    ]
+    return np.sum(places, axis=0) / total
+
+
+def connectors(model: Model) -> Iterator[tuple[BodyPoint, BodyPoint, Color]]:
     """List lines that join bodies which slide along one another, and the two sides of every loop joint."""
     for i, joint in enumerate(model.joints):
         if _slides(joint.kind) and joint.kind.nv != 6 and not (joint.parent == BASE and _slides(joint.kind) >= 2):
             yield (
                 BodyPoint(joint.parent, joint.placement.position),
                 BodyPoint(i, np.zeros(3)),
-                _bytes(skeleton.JOINT_COLOR),
+                skeleton.JOINT_COLOR,
             )
     for loop in model.loops:
         yield (
             BodyPoint(loop.predecessor, loop.placement.position),
             BodyPoint(loop.successor, loop.seat.position),
-            _bytes(skeleton.LOOP_COLOR),
+            skeleton.LOOP_COLOR,
         )
 
 
@@ -275,9 +263,20 @@ def ground_height(model: Model, heights: Array, size: float) -> tuple[float, boo
     return 0.0, lowest <= size
 
 
-def _node_names(model: Model) -> list[str]:
-    """Make names for the scene tree, in which a slash would mean a level."""
-    return [f"{i} {body.name.replace('/', '_')}" for i, body in enumerate(model.bodies)]
+def round_number(x: float) -> float:
+    """Round down to 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** np.floor(np.log10(x))
+    return float(max(k for k in (1.0, 2.0, 5.0) if k * power <= x * (1 + 1e-12)) * power)
+
+
+def _direction(view: Any) -> Array:
+    try:
+        away = np.array(view, dtype=float)
+    except (TypeError, ValueError):
+        away = np.zeros(0)
+    if away.shape != (3,) or not np.isfinite(away).all() or not np.any(away):
+        raise OptionError(f"view is a direction from the robot to the camera, such as (1, -1, 0.5), not {view!r}")
+    return away / np.linalg.norm(away)
 
 
 def _corners(part: ColoredMesh, pose: Pose) -> Array:
@@ -287,12 +286,14 @@ def _corners(part: ColoredMesh, pose: Pose) -> Array:
     return box @ pose.rotation.T + pose.position
 
 
-def _bytes(color: Color) -> Bytes:
-    r, g, b = (round(255 * x) for x in color[:3])
-    return (r, g, b)
-
-
-def _round_number(x: float) -> float:
-    """Round down to 1, 2 or 5 times a power of ten."""
-    power = 10.0 ** np.floor(np.log10(x))
-    return float(max(k for k in (1.0, 2.0, 5.0) if k * power <= x * (1 + 1e-12)) * power)
+def _merged(parts: list[DrawnPart]) -> list[DrawnPart]:
+    """Merge what has one body, purpose and color: fewer things to draw."""
+    groups: dict[tuple[Any, ...], list[DrawnPart]] = {}
+    for part in parts:
+        groups.setdefault((part.body, part.role, part.color, part.flat), []).append(part)
+    merged = []
+    for (body, role, color, flat), same in groups.items():
+        starts = np.cumsum([0, *(len(p.vertices) for p in same)])
+        faces = np.concatenate([p.faces + start for p, start in zip(same, starts, strict=False)])
+        merged.append(DrawnPart(body, role, color, np.concatenate([p.vertices for p in same]), faces, flat))
+    return merged

@@ -1,8 +1,8 @@
 """A robot drawn from its numbers alone: where joints are, and how mass is spread.
 
 A body is drawn as capsules from its joint to the places where something is attached to it: further
-joints, loop joints, named frames.  A body with nothing attached, or with much, or that floats, is drawn
-as the box (or, if slender, the capsule) that has its mass and inertia.
+joints, loop joints, named frames.  A body with nothing attached away from its joint, or with much, or that
+floats, is drawn as the box (or, if slender, the capsule) that has its mass and inertia: whatever has mass is seen.
 """
 
 from __future__ import annotations
@@ -38,7 +38,13 @@ MANY = 3
 """A body to which so much is attached is a trunk or platform and gets the box of its inertia too."""
 
 PLAUSIBLE = 0.12
-"""How large a body may be drawn, as a part of the robot's size, at the end of a branch with its mass at its joint."""
+"""How large a body may be drawn, as a part of the robot's size, where only its inertia says how large it is."""
+
+PLAUSIBLE_TRUNK = 0.3
+"""The same for a body that carries several others, all of them at its own joint."""
+
+TELESCOPE = 0.75
+"""A body that slides in another is drawn thinner."""
 
 SLENDER = 4.0
 """Boxes longer than so many times their width are drawn as capsules."""
@@ -113,17 +119,24 @@ def turn_z_to(direction: Array) -> Array:
 
 def _body(i: int, model: Model, points: Array, radius: float, size: float) -> Iterator[Look]:
     apart = _distinct(points, 1e-3 * size)
+    if _is_slide(model.joints[i].kind):
+        radius *= TELESCOPE
     for point in apart:
         yield between(np.zeros(3), point, radius, i)
     if len(apart) == 2 and _apart_in_direction(*apart):
         yield between(apart[0], apart[1], radius, i)
     if len(apart) >= MANY or model.joints[i].kind.nv == 6:
         yield from _massive(i, model.bodies[i].mass_properties, radius, size, size, bool(apart))
-    elif not apart and not model.children[i]:
+    elif not apart and (not model.children[i] or model.bodies[i].mass > 0.0):
         # Many files have inertias far too large for their links; those must not bury the robot.
         mass = model.bodies[i].mass_properties
-        largest = max(PLAUSIBLE * size, 2.5 * float(np.linalg.norm(mass.com)))
+        plausible = PLAUSIBLE_TRUNK if len(model.children[i]) > 1 else PLAUSIBLE
+        largest = max(plausible * size, 2.5 * float(np.linalg.norm(mass.com)))
         yield from _massive(i, mass, radius, size, largest, False)
+
+
+def _is_slide(kind: JointKind) -> bool:
+    return kind.nv == 1 and not any(float(x) for column in kind.subspace(kind.neutral()) for x in column.angular)
 
 
 def _apart_in_direction(a: Array, b: Array) -> bool:
@@ -182,13 +195,29 @@ def equivalent_box(mass: MassProperties) -> tuple[Array, Array]:
     return np.sqrt(np.maximum(squares, 0.0)), axes
 
 
-def _base(model: Model, radius: float) -> Iterator[Look]:
-    """Make a foot under each joint that stands on the ground."""
-    up = up_direction(model)
+def stands(model: Model, radius: float) -> list[Array]:
+    """List where the robot is held by its base."""
     stand = [j.placement.position for j in model.joints if j.parent == BASE and j.kind.nv != 6]
     stand += [loop.placement.position for loop in model.loops if loop.predecessor == BASE]
     stand += [loop.seat.position for loop in model.loops if loop.successor == BASE]
-    for point in _distinct(stand, radius, origin=False):
+    return _distinct(stand, radius, origin=False)
+
+
+def posts(model: Model, size: float, height: float) -> Iterator[Look]:
+    """Make a post from the ground to each foot of the base that would float above it."""
+    up, radius = up_direction(model), thickness(model, size)
+    for point in stands(model, radius):
+        foot = point - 2.0 * radius * up
+        ground = foot - (foot @ up - height) * up
+        if foot @ up - height > 0.3 * radius:
+            pose = Pose.of((foot + ground) / 2, rotation=turn_z_to(up))
+            yield Look(BASE, Cylinder(0.9 * radius, float(foot @ up - height)), pose, BASE_COLOR, "base")
+
+
+def _base(model: Model, radius: float) -> Iterator[Look]:
+    """Make a foot under each joint that stands on the ground."""
+    up = up_direction(model)
+    for point in stands(model, radius):
         pose = Pose.of(point - 1.6 * radius * up, rotation=turn_z_to(up))
         yield Look(BASE, Cylinder(2.6 * radius, 1.2 * radius), pose, BASE_COLOR, "base")
 

@@ -1,10 +1,8 @@
-"""A slider for every coordinate of every joint; loops stay closed when one is moved."""
+"""What the sliders of joints say and do; loops stay closed when one is moved."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -51,11 +49,12 @@ def coordinates(robot: Robot, joint: Joint, size: float) -> list[Coordinate]:
 
 
 def to_sliders(joint: Joint, part: Array) -> Array:
-    """Compute slider values from a joint's configuration."""
+    """Compute slider values from a joint's configurations, (..., nq)."""
     where = joint.kind.quaternion
     if where is None:
         return part
-    return np.concatenate([part[: where.start], Rotation.from_quat(part[where]).as_rotvec(), part[where.stop :]])
+    turn = Rotation.from_quat(part[..., where]).as_rotvec()
+    return np.concatenate([part[..., : where.start], turn, part[..., where.stop :]], axis=-1)
 
 
 def from_sliders(joint: Joint, values: Array) -> Array:
@@ -68,68 +67,21 @@ def from_sliders(joint: Joint, values: Array) -> Array:
     return np.concatenate([values[: where.start], quaternion, values[end:]])
 
 
-class JointSliders:
-    """The sliders of all joints that have coordinates of their own.
-
-    Parameters
-    ----------
-    gui : viser.GuiApi
-    robot : Robot
-    q : ndarray (nq,)
-        Where they begin.
-    size : float
-        Of the robot.
-    moved : callable
-        Called with the joint and its new configuration when a slider is moved.
-
-    Attributes
-    ----------
-    handles : dict from joint name to list of viser sliders
-    """
-
-    def __init__(self, gui: Any, robot: Robot, q: Array, size: float, moved: Callable[[Joint, Array], None]) -> None:
-        self.robot, self.moved = robot, moved
-        self.handles: dict[str, list[Any]] = {}
-        self._following = False
-        for joint in robot.model.joints:
-            if joint.nq:
-                self.handles[joint.name] = self._sliders(gui, joint, q, size)
-
-    def _sliders(self, gui: Any, joint: Joint, q: Array, size: float) -> list[Any]:
-        handles = []
-        values = to_sliders(joint, q[joint.q_slice])
-        for coordinate, value in zip(coordinates(self.robot, joint, size), values, strict=True):
-            low, high = min(coordinate.low, float(value)), max(coordinate.high, float(value))
-            high = high if high > low else low + 1e-6
-            handle = gui.add_slider(
-                coordinate.label, min=low, max=high, step=(high - low) / 1000.0, initial_value=float(value)
-            )
-            handle.on_update(lambda _, joint=joint: self._moved(joint))
-            handles.append(handle)
-        return handles
-
-    def _moved(self, joint: Joint) -> None:
-        if not self._following:
-            values = np.array([handle.value for handle in self.handles[joint.name]], dtype=float)
-            self.moved(joint, from_sliders(joint, values))
-
-    def follow(self, q: Array) -> None:
-        """Show a configuration; one beyond a slider's range widens it."""
-        self._following = True
-        try:
-            for name, handles in self.handles.items():
-                joint = self.robot.joint(name)
-                part = q[joint.q_slice]
-                if not np.isfinite(part).all():
-                    continue
-                for handle, value in zip(handles, to_sliders(joint, part), strict=True):
-                    if value > handle.max:
-                        handle.max = float(value)
-                    if value < handle.min:
-                        handle.min = float(value)
-                    handle.value = float(value)
-        finally:
-            self._following = False
+def slider_values(robot: Robot, q: Array) -> Array:
+    """Compute the values of all sliders from configurations, (T, nq); NaN where a joint's is not a number."""
+    columns = [np.zeros((len(q), 0))]
+    for joint in robot.model.joints:
+        if not joint.nq:
+            continue
+        part = q[:, joint.q_slice]
+        if joint.kind.quaternion is None:
+            columns.append(part)
+            continue
+        known = np.isfinite(part).all(axis=1)
+        values = np.full((len(q), joint.nq - 1), np.nan)
+        values[known] = to_sliders(joint, part[known])
+        columns.append(values)
+    return np.concatenate(columns, axis=1)
 
 
 def moved_closed(robot: Mechanism, q: Array, joint: Joint, part: Array) -> tuple[Array, str]:
@@ -160,5 +112,5 @@ def moved_closed(robot: Mechanism, q: Array, joint: Joint, part: Array) -> tuple
 
 def _closed(robot: Mechanism, guess: Array, joint: Joint) -> Array:
     others = [j.name for j in robot.model.joints if j.actuated and j.nv and j.name != joint.name]
-    held = robot.close(guess, fixed=[joint.name, *others], must_close=False)
-    return held if np.isfinite(held).all() else robot.close(guess, fixed=[joint.name])
+    held = robot.close(guess, fixed=[joint.name, *others], must_close=False, limits=False)
+    return held if np.isfinite(held).all() else robot.close(guess, fixed=[joint.name], limits=False)

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import io
-import logging
+import html
 import os
-import socket
 import threading
-import warnings
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import Message, ModelWarning, OptionError, Setting, callers_level
+from ..errors import Message, OptionError, Setting, UnknownNameError
 from ..io.atomic_files import beside
 from ..io.progress import Bar
-from ..model.tree import BASE, Joint
+from ..model.tree import Joint
 from ..robot.mechanism import Mechanism
-from ..robot.robot import Robot
 from ..spatial.arrays import as_array
-from . import capture, geometry, skeleton
-from .mjcf_geometry import read_geoms
-from .motion import BodyPoint, Poses, Track
-from .panel import ControlPanel
+from . import capture
+from .figures import Figure
+from .motion import BodyPoint, Poses
+from .page import page
+from .page_data import pose_numbers, show_data
 from .player import Player
-from .scene import Scene
-from .sliders import moved_closed
-
-if TYPE_CHECKING:
-    import viser
+from .scene import followed_path, ground_height
+from .server import News, PageServer
+from .sliders import from_sliders, moved_closed, slider_values
 
 Array = np.ndarray
 Size = tuple[int, int]
@@ -41,7 +35,18 @@ PICTURE: Size = (1280, 800)
 FILM: Size = (960, 600)
 PORT = 8080
 
-TRAIL_POINTS = 400
+SWITCHES = {
+    "ground": "the ground",
+    "joints": "marks at the joints",
+    "follow": "the camera goes along with the robot",
+    "forces": "arrows of contact forces and pushes",
+    "frames": "axes of bodies and frames",
+    "axes": "axes of the joints",
+    "com": "the center of mass",
+    "inertia": "ellipsoids of the bodies' inertia",
+    "ghost": "the second robot",
+}
+"""What can be shown or not; those that a robot or motion does not have are missing in its viewer."""
 
 
 class Viewer:
@@ -51,21 +56,16 @@ class Viewer:
 
     Parameters
     ----------
-    robot : Robot
-    track : Track, optional
-        A motion to play.
-    file : path, optional
-        URDF or MJCF file to take the links' looks from.
-    q : array_like, optional
-        Configuration to begin with, where there is no motion.
+    figures : sequence of Figure
+        The robot, then its ghosts.
     trails : sequence of str
         Frames whose paths are drawn.
-    package_dirs : sequence of paths
-        Folders that hold ROS packages, for meshes.
     view : three floats, optional
         Direction from the robot to the camera.
+    show : mapping or sequence of str
+        What to show besides the robot, or not: ``["frames", "com"]``, ``{"ground": False}``; see ``shown``.
     host, port
-        Where the page is served; port 0 takes any that is free.
+        Where the page is served; port 0 takes any that is free, another that is taken the next free one.
 
     Attributes
     ----------
@@ -75,62 +75,79 @@ class Viewer:
         Plays the motion, if there is one.
     q : ndarray
         The configuration shown.
+    poses : Poses
+        Where its bodies are.
+    shown : dict from str to bool
+        What is shown: ground, joints, follow (the camera goes along), forces, frames, axes, com, inertia, ghost.
     """
 
     def __init__(
         self,
-        robot: Robot,
-        track: Track | None = None,
+        figures: Sequence[Figure],
         *,
-        file: str | os.PathLike[str] | None = None,
-        q: ArrayLike | None = None,
         trails: Sequence[str] = (),
-        package_dirs: Sequence[str | os.PathLike[str]] = (),
         view: Sequence[float] | None = None,
+        show: Any = (),
         host: str = "127.0.0.1",
         port: int = PORT,
     ) -> None:
-        self.robot, self.track = robot, track
-        if track is not None:
-            self.start = np.array(track.q[0])
-        else:
-            self.start = starting_configuration(robot) if q is None else as_array(q, (robot.nq,), "q").copy()
-        if self.start.ndim != 1:
-            raise OptionError(f"q must be one configuration of {robot.nq} numbers, not an array {self.start.shape}")
-        self._trails = {name: BodyPoint.of(robot.model, name) for name in trails}
+        self.figures = list(figures)
+        self.robot, self.scene, self.track = self.figures[0].robot, self.figures[0].scene, self.figures[0].track
+        self.trails = [self._known_frame(name) for name in trails]
         self._lock = threading.RLock()
+        self._speaker = threading.local()
         self._camera: capture.Camera | None = None
-        self._closed = threading.Event()
-        size = extent(robot, Poses.of(robot.model, self.start))
-        looks, problems = appearance(robot, size, file, package_dirs)
-        self.server = start_server(host, port, f"kinetree: {robot.name}")
-        try:
-            self.scene = Scene(self.server, robot.model, looks, size)
-            self._warn(problems + self.scene.problems, file)
-            self.marks_shown = all(look.line is None for look in looks)
-            self.scene.show_marks("joint", self.marks_shown)
-            if track is None and q is None and robot.model.has_quaternion_base and any(robot.model.gravity):
-                self.start = self._standing(self.start)
-            self.q = self.start
-            every = self._all_poses()
-            self.scene.add_grid(every)
-            self.scene.aim(every, view)
-            self.player = None
-            if track is not None:
-                self.player = Player(float(track.time[0]), float(track.time[-1]), self._show_time, self._playing)
-                self.player.repeat = True
-                self._largest_force = float(np.nanmax(np.linalg.norm(track.forces, axis=-1), initial=0.0))
-            self.panel = ControlPanel(self)
-            self.reset()
-        except BaseException:
-            self.server.stop()
-            raise
+        self._html = ""
+        self._away = False
+        self._frame_everything(view)
+        for name, visible in _switched(show).items():
+            self._check_switch(name)
+            self.shown[name] = visible
+        self.q = self.track.q[0]
+        self.poses = self.track.poses[0]
+        self.player: Player | None = None
+        if len(self.track) > 1 and self.track.time[-1] > self.track.time[0]:
+            begin, end = float(self.track.time[0]), float(self.track.time[-1])
+            self.player = Player(begin, end, self._show_time, self._playing)
+        self.server = PageServer(host, port, self._page, self.state, self._heard)
+        if self.player is not None:
+            self.player.repeat = True
+            self.player.seek(self.player.begin)
+
+    def _frame_everything(self, view: Sequence[float] | None) -> None:
+        """Choose ground and camera, and what is shown at first."""
+        model, scene = self.robot.model, self.scene
+        main = self.figures[0]
+        self.follow, walks = followed_path(model, self.track, scene.up, scene.size)
+        every = [figure.scene.points(figure.some_poses()) for figure in self.figures]
+        self.ground = ground_height(model, every[0] @ scene.up, scene.size)
+        if self.ground[1] and not main.own_shapes:
+            scene.add_posts(self.ground[0])
+            every[0] = scene.points(main.some_poses())
+        if self.follow is not None and walks:
+            # the camera goes along: what it must see is the robot, wherever it is
+            near = main.some_poses()
+            gone = self.follow[:: max(1, len(self.track) // 50)]
+            every[0] = (
+                scene.points(Poses(near.position - gone[:, None], near.wxyz)) if len(scene.model.bodies) else every[0]
+            )
+            every = every[:1]
+        self.sight = scene.sight(main.some_poses(), np.concatenate(every), view)
+        self.shown = {"ground": self.ground[1], "joints": not main.own_shapes}
+        if self.follow is not None:
+            self.shown["follow"] = walks
+        if len(self.track.spots):
+            self.shown["forces"] = True
+        self.shown |= {"frames": False, "axes": False}
+        if self.robot.mass > 0.0:
+            self.shown |= {"com": False, "inertia": False}
+        if len(self.figures) > 1:
+            self.shown["ghost"] = True
 
     @property
     def url(self) -> str:
         """Return the address of the page."""
-        host = self.server.get_host()
-        return f"http://{'localhost' if host == '0.0.0.0' else host}:{self.server.get_port()}"
+        return self.server.url
 
     def __enter__(self) -> Viewer:
         return self
@@ -141,31 +158,10 @@ class Viewer:
     def __repr__(self) -> str:
         return f"<Viewer of {self.robot.name!r} at {self.url}>"
 
-    def _all_poses(self) -> Poses:
-        """Return some fifty poses over the motion, for camera and ground."""
-        if self.track is None:
-            return Poses.of(self.robot.model, self.start[None])
-        return self.track.poses[:: max(1, len(self.track) // 50)]
-
-    def _standing(self, q: Array) -> Array:
-        """Lift the floating base of a configuration so high that the robot stands on the ground."""
-        lowest = float((self.scene.points(Poses.of(self.robot.model, q)) @ self.scene.up).min())
-        root = self.robot.model.joints[self.robot.model.roots[0]]
-        lifted = q.copy()
-        lifted[root.q_slice.stop - 3 : root.q_slice.stop] -= lowest * self.scene.up
-        return lifted
-
-    @staticmethod
-    def _warn(problems: list[str], file: Any) -> None:
-        if problems:
-            listed = "\n".join(f"  {p}" for p in problems[:10])
-            more = f"\n  and {len(problems) - 10} more" if len(problems) > 10 else ""
-            warnings.warn(
-                f"{file}: {len(problems)} things cannot be drawn as the file wants; bodies left bare are drawn from "
-                f"their joints and inertia:\n{listed}{more}",
-                ModelWarning,
-                stacklevel=callers_level(),
-            )
+    def _repr_html_(self) -> str:
+        """Show a recording in a notebook, which stays there when Python has ended."""
+        inside = html.escape(self._recorded(), quote=True)
+        return f'<iframe srcdoc="{inside}" style="width:100%;height:560px;border:1px solid #ccc"></iframe>'
 
     # ------------------------------------------------------------------ moving
 
@@ -181,18 +177,18 @@ class Viewer:
             raise OptionError(f"show one configuration at a time, not an array {configuration.shape}")
         self.pause()
         with self._lock:
-            self.q = configuration.copy()
-            self._refresh()
+            self._place(configuration.copy())
+        self._tell(self._placed())
 
     def reset(self) -> None:
         """Go back to the beginning."""
         if self.player is None:
-            self.show(self.start)
+            self.show(self.track.q[0])
         else:
             self.player.pause()
             self.player.seek(self.player.begin)
 
-    def move_joint(self, joint: Joint | str, position: ArrayLike) -> None:
+    def move_joint(self, joint: Joint | str, position: ArrayLike) -> str:
         """Move one joint; loops stay closed, and it goes only as far as they let it.
 
         Parameters
@@ -200,19 +196,25 @@ class Viewer:
         joint : Joint or str
         position : float or array_like
             Its coordinates.
+
+        Returns
+        -------
+        str
+            Why it could not go all the way; empty if it could.
         """
         chosen = self.robot.joint(joint) if isinstance(joint, str) else joint
         part = np.broadcast_to(np.asarray(position, dtype=float), (chosen.nq,))
         self.pause()
+        message = ""
         with self._lock:
-            message = ""
             if isinstance(self.robot, Mechanism):
-                self.q, message = moved_closed(self.robot, self.q, chosen, part)
+                q, message = moved_closed(self.robot, self.q, chosen, part)
             else:
-                self.q = self.q.copy()
-                self.q[chosen.q_slice] = part
-            self._refresh()
-            self.panel.say(message)
+                q = self.q.copy()
+                q[chosen.q_slice] = part
+            self._place(q)
+        self._tell(self._placed() | {"message": message})
+        return message
 
     def play(self) -> None:
         """Play the motion from where it is."""
@@ -229,58 +231,142 @@ class Viewer:
 
     def _need_player(self) -> Player:
         if self.player is None:
-            raise OptionError("there is no motion to play: give view() a record")
+            raise OptionError("there is no motion to play: give view() a record, or arrays (t, q)")
         return self.player
 
     def _playing(self, playing: bool) -> None:
-        self.panel.playing(playing)
+        player = self.player
+        if player is not None:
+            self._tell(self._clock(player) | {"playing": playing})
 
     def _show_time(self, time: float) -> None:
-        track = self.track
-        assert track is not None
-        with self._lock, self.server.atomic():
-            poses, k = track.at(time), track.index(time)
-            self.q = track.q[k]
-            self.scene.place(poses)
-            self._show_forces(poses, k)
-            for name, place in self._trails.items():
-                every = max(1, len(track) // TRAIL_POINTS)
-                past = track.poses[: k + 1 : every].point(place.body, place.point)
-                self.scene.trail(name, np.concatenate([past, poses.point(place.body, place.point)[None]]))
-            self.panel.follow(time, self.q)
+        player = self.player
+        with self._lock:
+            self.poses, self.q = self.track.at(time), self.track.q[self.track.index(time)]
+            self._away = False
+        if player is not None and not player.playing:  # while it plays, pages go by their own clocks
+            self._tell({"time": time})
 
-    def _show_forces(self, poses: Poses, k: int) -> None:
-        track = self.track
-        if track is not None and track.spots:
-            points = np.array([poses.point(spot.body, spot.point) for spot in track.spots])
-            self.scene.arrows(points, track.forces[k], self._largest_force)
-
-    def _refresh(self) -> None:
+    def _place(self, q: Array) -> None:
         """Show ``q``, away from the motion if there is one."""
-        with self.server.atomic():
-            self.scene.place(Poses.of(self.robot.model, self.q))
-            self.scene.arrows(np.zeros((0, 3)), np.zeros((0, 3)), 0.0)
-            self.panel.follow(None, self.q)
+        self.q, self.poses, self._away = q, Poses.of(self.robot.model, q), True
+
+    # ------------------------------------------------------------------ pages
+
+    def _page(self) -> str:
+        """Return the page, made when it is first asked for."""
+        if not self._html:
+            self._html = page(f"kinetree: {self.robot.name}", self._data(live=True))
+        return self._html
+
+    def _recorded(self) -> str:
+        return page(f"kinetree: {self.robot.name}", self._data(live=False))
+
+    def _data(self, live: bool) -> dict[str, Any]:
+        speed = 1.0 if self.player is None else self.player.speed
+        return show_data(
+            self.figures, self.sight, self.ground, self.follow, self.shown, self.trails, live=live, speed=speed
+        )
+
+    def _tell(self, news: News) -> None:
+        self.server.tell(news, but=getattr(self._speaker, "page", ""))
+
+    @staticmethod
+    def _clock(player: Player) -> News:
+        return {"time": player.time, "playing": player.playing, "speed": player.speed, "repeat": player.repeat}
+
+    def _placed(self) -> News:
+        """Say where the bodies are, and the sliders."""
+        values = slider_values(self.robot, self.q[None])[0]
+        return {"poses": _plain(pose_numbers(self.poses)), "values": _plain(values)}
+
+    def state(self) -> News:
+        """Return what a page that has just come must know."""
+        with self._lock:
+            news: News = {"shown": dict(self.shown), "trails": list(self.trails)}
+            if self.player is not None:
+                news = self._clock(self.player) | news
+            if self._away:
+                news |= self._placed()
+            return news
+
+    def _heard(self, news: News) -> News:
+        """Do what was done on a page, and tell the others."""
+        self._speaker.page = str(news.get("page", ""))
+        try:
+            answer: News = {}
+            if self.player is not None:
+                self._heard_clock(self.player, news)
+            for name, visible in dict(news.get("shown", {})).items():
+                self.switch(**{name: bool(visible)})
+            if "trails" in news:
+                self.trails = [self._known_frame(str(name)) for name in news["trails"]]
+                self._tell({"trails": self.trails})
+            if news.get("reset"):
+                self.reset()
+                answer = self.state()
+            if "move" in news:
+                joint = self.robot.joint(str(news["move"]["joint"]))
+                values = np.array(news["move"]["values"], dtype=float)
+                message = self.move_joint(joint, from_sliders(joint, values))
+                answer = self._placed() | {"message": message}
+            return answer
+        finally:
+            self._speaker.page = ""
+
+    @staticmethod
+    def _heard_clock(player: Player, news: News) -> None:
+        if "speed" in news:
+            player.speed = float(news["speed"])
+        if "repeat" in news:
+            player.repeat = bool(news["repeat"])
+        if news.get("playing") is False:
+            player.pause()
+        if "time" in news:
+            player.seek(float(np.clip(float(news["time"]), player.begin, player.end)))
+        if news.get("playing"):
+            player.play()
 
     # ------------------------------------------------------------------ what is shown
 
     def add_trail(self, frame: str) -> None:
         """Draw the path of a body or frame."""
-        self._trails[frame] = BodyPoint.of(self.robot.model, frame)
-        if self.player is not None:
-            self._show_time(self.player.time)
+        if self._known_frame(frame) not in self.trails:
+            self.trails.append(frame)
+        self._tell({"trails": self.trails})
 
     def clear_trails(self) -> None:
         """Remove all paths."""
-        with self._lock:
-            self._trails.clear()
-            self.scene.clear_trails()
+        self.trails = []
+        self._tell({"trails": []})
 
-    def show_forces(self, visible: bool) -> None:
-        """Show or hide contact forces."""
-        self.scene.show_forces = visible
-        if self.player is not None:
-            self._show_time(self.player.time)
+    def switch(self, **switches: bool) -> None:
+        """Show or hide what is drawn besides the robot.
+
+        Parameters
+        ----------
+        **switches : bool
+            ``ground``, ``joints``, ``follow``, ``forces``, ``frames``, ``axes``, ``com``, ``inertia``, ``ghost``:
+            those that are not given stay as they are.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> with kt.view("four-bar", port=0) as viewer:
+        ...     viewer.switch(frames=True, ground=False)
+        """
+        for name in switches:
+            self._check_switch(name)
+        self.shown |= {name: bool(visible) for name, visible in switches.items()}
+        self._tell({"shown": dict(self.shown)})
+
+    def _check_switch(self, name: str) -> None:
+        if name not in self.shown:
+            raise UnknownNameError("thing to show here", name, list(self.shown))
+
+    def _known_frame(self, name: str) -> str:
+        BodyPoint.of(self.robot.model, name)
+        return name
 
     # ------------------------------------------------------------------ pictures
 
@@ -296,7 +382,7 @@ class Viewer:
         size : (int, int)
             Width and height in pixels.
         panel : bool
-            Whether to draw the whole page, controls and energy plot included.
+            Whether to draw the whole page, controls and curves included.
 
         Returns
         -------
@@ -305,7 +391,9 @@ class Viewer:
         """
         pixels = capture.check_size(size)
         target = None if path is None else capture.check_path(path, capture.PICTURES, "pictures")
+        self.pause()
         camera = self.camera()
+        camera.tell(self.state())
         image = camera.page(pixels) if panel else camera.picture(pixels)
         if target is not None:
             capture.write_picture(target, image)
@@ -349,18 +437,38 @@ class Viewer:
         times = np.arange(player.begin, player.end + 1e-9 * (player.end - player.begin), speed / fps)
         player.pause()
         camera = self.camera()
+        camera.tell(self.state())
         bar = Bar(len(times), "drawing", wanted=progress)
         with beside(target) as written, capture.Film(written, fps, pixels) as film, bar:
             for k, time in enumerate(times):
                 bar.show(k)
-                player.seek(min(float(time), player.end))
-                film.add(camera.picture(pixels, film=True))
+                film.add(camera.picture(pixels, time=min(float(time), player.end), film=True))
         return len(times)
+
+    def recording(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Write all that is shown as one page that opens in any browser: without Python, without a network.
+
+        Parameters
+        ----------
+        path : path, optional
+            ``.html`` file to write, wholly or not at all.
+
+        Returns
+        -------
+        str
+            The page, as HTML.
+        """
+        target = None if path is None else capture.check_path(path, capture.PAGES, "recordings")
+        made = self._recorded()
+        if target is not None:
+            with beside(target) as written:
+                written.write_text(made, encoding="utf-8", newline="\n")
+        return made
 
     def camera(self) -> capture.Camera:
         """Return the headless browser, started when it is first needed."""
         if self._camera is None:
-            self._camera = capture.Camera(self.server, self.url)
+            self._camera = capture.Camera(self.url)
         return self._camera
 
     # ------------------------------------------------------------------ living and ending
@@ -368,88 +476,27 @@ class Viewer:
     def wait(self) -> None:
         """Stay until the user presses Ctrl-C, or the viewer is closed."""
         with contextlib.suppress(KeyboardInterrupt):
-            while not self._closed.wait(0.5):  # a wait without end could not be interrupted everywhere
+            while not self.server.closed.wait(0.5):  # a wait without end could not be interrupted everywhere
                 pass
 
     def close(self) -> None:
-        """Stop serving; browsers that show the page lose it."""
-        if self._closed.is_set():
-            return
-        self._closed.set()
+        """Stop serving; browsers that show the page keep it, but joints cannot be moved there any more."""
         if self.player is not None:
             self.player.close()
         if self._camera is not None:
             self._camera.close()
-        with contextlib.redirect_stdout(io.StringIO()):
-            self.server.stop()
+            self._camera = None
+        self.server.close()
 
 
-def start_server(host: str, port: int, label: str) -> viser.ViserServer:
-    """Start a viser server that keeps quiet."""
-    try:
-        import viser
-    except ImportError:
-        raise OptionError("the viewer needs the package viser: pip install 'kinetree[view]'") from None
-    if not (isinstance(port, int) and 0 <= port < 65536):
-        raise OptionError(Message(Setting("port"), f" must be a number from 0 to 65535, not {port!r}"))
-    _refuse_unbindable(host, port)
-    # browsers open connections in advance and drop them, which is nothing to report
-    logging.getLogger("websockets").addHandler(logging.NullHandler())
-    with contextlib.redirect_stdout(io.StringIO()):
-        server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
-    server.gui.configure_theme(control_width="large", show_share_button=False)
-    return server
+def _switched(show: Any) -> dict[str, bool]:
+    if isinstance(show, str):
+        return {show: True}
+    if isinstance(show, dict):
+        return {str(name): bool(visible) for name, visible in show.items()}
+    return dict.fromkeys(map(str, show), True)
 
 
-def _refuse_unbindable(host: str, port: int) -> None:
-    """Refuse a host that no server can listen at: viser would wait for itself for ever."""
-    if not isinstance(host, str):
-        raise OptionError(Message(Setting("host"), f" must be the name or address of this machine, not {host!r}"))
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host or None, 0, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, protocol) as probe:
-            probe.bind(address)  # whether the port is free as well is viser's to find out: it takes the next one
-    except (OSError, UnicodeError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or problem
-        advice = Message("give an address of this machine, ", Setting("host", "127.0.0.1"), ", or ")
-        every = Message(Setting("host", "0.0.0.0"), " for all of them")
-        raise OptionError(Message(f"the viewer cannot listen at {host!r} ({reason}): ", advice, every)) from None
-
-
-def starting_configuration(robot: Robot) -> Array:
-    """Find a configuration to begin with: closed, and within limits."""
-    if isinstance(robot, Mechanism):
-        return robot.assembled()
-    q = robot.neutral()
-    for joint in robot.model.joints:
-        if joint.nq == 1 and not joint.lower[0] <= q[joint.q_slice][0] <= joint.upper[0]:
-            bounds = [x for x in (joint.lower[0], joint.upper[0]) if np.isfinite(x)]
-            q[joint.q_slice] = np.mean(bounds)
-    return q
-
-
-def extent(robot: Robot, poses: Poses) -> float:
-    """Compute the diagonal of the box around joints and centers of mass; of the largest body if these are one point."""
-    points = [poses.point(body, p) for body, local in skeleton.landmarks(robot.model) for p in local]
-    finite = np.array([p for p in points if np.isfinite(p).all()]).reshape(-1, 3)
-    size = float(np.linalg.norm(np.ptp(finite, axis=0))) if len(finite) else 0.0
-    edges = [float(skeleton.equivalent_box(body.mass_properties)[0].max()) for body in robot.model.bodies]
-    return size or max(edges, default=0.0) or 1.0
-
-
-def appearance(
-    robot: Robot, size: float, file: str | os.PathLike[str] | None, package_dirs: Sequence[str | os.PathLike[str]]
-) -> tuple[list[geometry.Look], list[str]]:
-    """Take shapes from the file where it has any, and from joints and inertia where it has none."""
-    looks: list[geometry.Look] = []
-    problems: list[str] = []
-    kind = geometry.format_of(Path(file)) if file is not None else ""
-    if file is not None and kind == "urdf":
-        looks, problems = geometry.read_visuals(Path(file), robot.model, [Path(p) for p in package_dirs])
-    elif file is not None and kind == "mjcf":
-        looks, problems = read_geoms(Path(file), robot.model)
-    dressed = {look.body for look in looks}
-    bare = [i for i in range(len(robot.model.bodies)) if i not in dressed]
-    if not dressed:
-        bare.append(BASE)
-    return [*looks, *skeleton.links(robot.model, size, bare), *skeleton.joints(robot.model, size)], problems
+def _plain(numbers: Array) -> list[float | None]:
+    """Write numbers for JSON, which knows no NaN."""
+    return [float(x) if np.isfinite(x) else None for x in numbers]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ...loops.dynamics import ConstraintForces
+from ...loops.constraint_forces import ConstraintForces
 from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ..system import PrescribedMotion, States

@@ -242,7 +242,7 @@ class ClosedMotion:
             guess = guess.copy()
             guess[[k for j in joints for k in range(j.q_slice.start, j.q_slice.stop)]] = goal
             try:
-                guess = robot.close(guess, fixed=[j.name for j in joints])
+                guess = robot.close(guess, fixed=[j.name for j in joints], limits=False)
             except ClosureError as problem:
                 raise ClosureError(f"at t = {t:g} s of the motion: {problem}") from None
             rows.append(guess)

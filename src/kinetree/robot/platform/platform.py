@@ -7,30 +7,19 @@ that breaks down.  It works for any mechanism; the DeNOC matrices are for serial
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import (
-    ClosureError,
-    OptionError,
-    ShapeError,
-    SingularError,
-    StateError,
-    UnknownNameError,
-    UnsupportedError,
-)
-from ...loops import closing, rank
-from ...loops.clusters import single
-from ...model.joints import Revolute
-from ...model.tree import BASE
+from ...errors import OptionError, SingularError, StateError
+from ...loops import rank
+from ...run.wrenches import Wrenches
 from ...spatial.arrays import as_array
-from ..closed_kinematics import CLOSED, closed_from
-from ..mechanism import Mechanism
 from .parallel_denoc import ParallelDeNOC
 from .parallel_dynamics import ParallelDynamics
+from .positions import PlatformPositions
+from .requirements import ActuatorRequirements, FrameMotion, PlatformPath
 from .singularities import Counts, Maps, Singularity, analyse, classify, common, margins
 
 Array = np.ndarray
@@ -41,14 +30,11 @@ SINGULAR = 1e-7
 NEARBY = 1e-3
 """How far the neighbours are that a configuration is compared with, as a fraction of the platform's size."""
 
-SAME = 1e-6
-"""Two assemblies are the same if nothing that tells them apart (entries of poses, positions) differs by more."""
-
 UNREACHABLE = 1e-8
 """Velocities that the mechanism does not have are refused above this fraction of what was asked for."""
 
 
-class Platform:
+class Platform(PlatformPositions):
     """A mechanism seen as a parallel manipulator.
 
     Parameters
@@ -69,295 +55,6 @@ class Platform:
     --------
     ``Platform(hexapod, "top").inverse(pose, q_guess)`` gives a closed configuration with the frame there.
     """
-
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        frame: str,
-        actuated: Sequence[str] | None = None,
-        *,
-        orientation: bool = True,
-        length: float | None = None,
-    ) -> None:
-        if not isinstance(mechanism, Mechanism):
-            raise UnsupportedError(f"a platform needs a mechanism with closed loops, not {type(mechanism).__name__}")
-        self.mechanism = mechanism
-        self.frame = frame
-        self.orientation = bool(orientation)
-        place = mechanism.model.frame(frame)
-        if place.body == BASE:
-            raise UnsupportedError(f"frame {frame!r} is fixed to the ground: a platform must move")
-        named = [j.name for j in mechanism.model.joints if j.actuated and not j.mimic] if actuated is None else actuated
-        self._joints = [mechanism.model.joint(name) for name in named]
-        for joint in self._joints:
-            if joint.mimic:
-                raise OptionError(f"joint {joint.name!r} mimics {joint.mimic.leader!r} and cannot be actuated itself")
-        if not self._joints:
-            raise OptionError(f"{mechanism.name!r} has no actuated joint: name some with actuated=[...]")
-        if length is not None and not (np.isfinite(length) and length > 0.0):
-            raise OptionError(f"length must be positive, not {length!r}")
-        self.length = self._size() if length is None else float(length)
-        self._counts: Counts | None = None
-
-    @property
-    def actuated(self) -> list[str]:
-        """Names of the actuated joints; positions and rates are laid out in this order."""
-        return [j.name for j in self._joints]
-
-    @cached_property
-    def _dofs(self) -> list[int]:
-        return [k for j in self._joints for k in range(j.v_slice.start, j.v_slice.stop)]
-
-    @cached_property
-    def _coordinates(self) -> list[int]:
-        return [k for j in self._joints for k in range(j.q_slice.start, j.q_slice.stop)]
-
-    def _size(self) -> float:
-        """Return the mean distance of the platform's joints from the frame."""
-        model = self.mechanism.model
-        place = model.frame(self.frame)
-        points = [np.zeros(3)]
-        points += [j.placement.position for j in model.joints if j.parent == place.body]
-        points += [loop.placement.position for loop in model.loops if loop.predecessor == place.body]
-        points += [loop.seat.position for loop in model.loops if loop.successor == place.body]
-        mean = float(np.mean([np.linalg.norm(p - place.pose.position) for p in points]))
-        return mean or 1.0
-
-    # ---------------------------------------------------------------- positions
-
-    def positions(self, q: ArrayLike) -> Array:
-        """Return positions of the actuated joints out of a configuration."""
-        return np.asarray(as_array(q, (self.mechanism.nq,), "q")[..., self._coordinates])
-
-    def pose(self, q: ArrayLike) -> Array:
-        """Return the pose of the platform, (..., 4, 4)."""
-        return self.mechanism.pose(q, self.frame)
-
-    def forward(
-        self, positions: ArrayLike, q_guess: ArrayLike | None = None, *, guess: ArrayLike | None = None
-    ) -> Array:
-        """Return forward kinematics: the closed configuration with the actuators at given positions.
-
-        Parameters
-        ----------
-        positions : array_like, shape (..., actuated)
-        q_guess : array_like, shape (..., nq)
-            Decides which of the assemblies is found; :meth:`assemblies` finds all.
-        guess : array_like
-            Another name for ``q_guess``.
-
-        Returns
-        -------
-        ndarray, shape (..., nq)
-            A closed configuration; :meth:`pose` gives the platform's pose there.
-        """
-        given = self._given(positions)
-        q = self._guess(q_guess, guess)
-        fixed, used = {}, 0
-        for joint in self._joints:
-            part = given[..., used : used + joint.nq]
-            fixed[joint.name] = part if joint.nq > 1 else part[..., 0]
-            used += joint.nq
-        return self.mechanism.close(q, fixed)
-
-    def inverse(self, target: ArrayLike, q_guess: ArrayLike | None = None, *, guess: ArrayLike | None = None) -> Array:
-        """Return the inverse kinematics: the closed configuration with the platform at a given place.
-
-        Parameters
-        ----------
-        target : array_like, shape (..., 4, 4) or (..., 3)
-            Pose of the platform frame, or only its position (for platforms that cannot be turned at will).
-        q_guess : array_like, shape (..., nq)
-            Decides which branch of each leg is found.
-        guess : array_like
-            Another name for ``q_guess``.
-
-        Returns
-        -------
-        ndarray, shape (..., nq)
-            A closed configuration; :meth:`positions` gives those of the actuators.
-        """
-        goal, q, batch = self._start(target, self._guess(q_guess, guess))
-        found, gaps, done = self._reach(goal, q, np.ones(self.mechanism.nv, dtype=bool))
-        bad = ~done & np.isfinite(q).all(axis=-1) & np.isfinite(goal).reshape(len(goal), -1).all(axis=-1)
-        if bad.any():
-            raise ClosureError(self._unreached(gaps, bad, batch))
-        return np.where(done[:, None], found, np.nan).reshape(*batch, self.mechanism.nq)
-
-    def follow(self, targets: ArrayLike, q_guess: ArrayLike | None = None, *, guess: ArrayLike | None = None) -> Array:
-        """Return inverse kinematics along a path (T, 4, 4) or (T, 3): each configuration starts from the one before.
-
-        Parameters
-        ----------
-        targets : array_like, shape (T, 4, 4) or (T, 3)
-        q_guess : array_like, shape (nq,)
-            From which the first one is found.
-        guess : array_like
-            Another name for ``q_guess``.
-
-        Returns
-        -------
-        ndarray, shape (T, nq)
-        """
-        found, q = [], self._guess(q_guess, guess)
-        for k, target in enumerate(np.asarray(targets, dtype=float)):
-            try:
-                q = self.inverse(target, q)
-            except ClosureError as problem:
-                raise ClosureError(f"at point {k} of the path: {problem}") from None
-            found.append(q)
-        return np.array(found).reshape(-1, self.mechanism.nq)
-
-    def assemblies(
-        self,
-        positions: ArrayLike | None = None,
-        target: ArrayLike | None = None,
-        *,
-        distinct: str | None = None,
-        starts: int = 100,
-        rng: np.random.Generator | int | None = 0,
-    ) -> Array:
-        """Return all closed configurations that are found from random starts.
-
-        Give the actuators' ``positions`` for the branches of forward kinematics, the platform's
-        ``target`` for those of inverse kinematics, or both.  Joint limits are not looked at.
-
-        Parameters
-        ----------
-        positions : array_like, shape (actuated,), optional
-        target : array_like, shape (4, 4) or (3,), optional
-        distinct : {"platform", "actuators", "bodies"}, optional
-            What two assemblies must differ in: by default the platform's pose where positions are given, the
-            actuators where a target is given, any body where both are.
-        starts : int
-            Number of random configurations to start from.
-        rng : Generator, int or None
-            Source of randomness, or a seed.
-
-        Returns
-        -------
-        ndarray, shape (found, nq)
-            Distinct assemblies; hinge angles that were not given lie between -pi and pi.
-            Nothing proves that there are no more.
-        """
-        if positions is None and target is None:
-            raise OptionError("give positions of the actuators, a target of the platform, or both")
-        usual = "bodies" if not (positions is None or target is None) else "platform" if target is None else "actuators"
-        marks = self._marks(usual if distinct is None else distinct)
-        m = self.mechanism
-        q = m.random_configuration(rng, starts)
-        free = np.ones(m.nv, dtype=bool)
-        if positions is not None:
-            given = self._given(positions)
-            if given.ndim != 1:
-                raise ShapeError(f"assemblies are searched for one set of positions at a time, got {given.shape}")
-            q[:, self._coordinates] = given
-            free[self._dofs] = False
-        if target is None:
-            found, _, done = closed_from(m, q, free)
-        else:
-            goal, q, _ = self._start(target, q)
-            found, _, done = self._reach(goal, q, free)
-        return _distinct(self._wrapped(found[done], free), marks)
-
-    def _given(self, positions: ArrayLike) -> Array:
-        return as_array(
-            positions, (len(self._coordinates),), "positions", f"one per actuator: {', '.join(self.actuated)}"
-        )
-
-    def _guess(self, q_guess: ArrayLike | None, guess: ArrayLike | None) -> Array:
-        """Return the guess, under the name that closing and inverse kinematics use or the short one."""
-        given = [x for x in (q_guess, guess) if x is not None]
-        if len(given) != 1:
-            why = (
-                "it decides which branch is found" if not given else "guess is another name for it, so give one of them"
-            )
-            raise OptionError(f"q_guess, a configuration (..., {self.mechanism.nq}), is needed once: {why}")
-        return as_array(given[0], (self.mechanism.nq,), "q_guess")
-
-    def _start(self, target: ArrayLike, q: Array) -> tuple[Array, Array, tuple[int, ...]]:
-        """Return goals and guesses, one per lane."""
-        goal = np.asarray(target, dtype=float)
-        last = 2 if goal.shape[-2:] == (4, 4) else 1
-        if last == 1 and goal.shape[-1:] != (3,):
-            raise ShapeError(f"target must have shape (..., 4, 4) or (..., 3), got {goal.shape}")
-        nq = self.mechanism.nq
-        try:
-            batch = np.broadcast_shapes(goal.shape[:-last], q.shape[:-1])
-        except ValueError:
-            raise ShapeError(f"target {goal.shape} and q_guess {q.shape} do not fit together") from None
-        goal = np.broadcast_to(goal, (*batch, *goal.shape[-last:])).reshape(-1, *goal.shape[-last:])
-        return goal, np.array(np.broadcast_to(q, (*batch, nq)).reshape(-1, nq)), batch
-
-    def _reach(self, goal: Array, q: Array, free: Array) -> tuple[Array, Array, Array]:
-        """Close the loops with the platform at its goal, as if one more joint welded it there."""
-        m, nq = self.mechanism, self.mechanism.nq
-        shape, rows = goal.shape[1:], slice(0, 6) if goal.ndim == 3 else slice(3, 6)
-
-        def gaps(state: Array) -> Array:
-            off = _off(self.pose(state[:, :nq]), state[:, nq:].reshape(-1, *shape))
-            return np.concatenate([m.loop_gaps(state[:, :nq]), off], axis=-1)
-
-        def matrix(state: Array) -> Array:
-            jacobian = m.jacobian(state[:, :nq], self.frame, "aligned")[..., rows, :]
-            return np.concatenate([m.loop_jacobian(state[:, :nq]), jacobian], axis=-2)
-
-        def moved(state: Array, v: Array) -> Array:
-            return np.concatenate([m.moved(state[:, :nq], v), state[:, nq:]], axis=-1)
-
-        # each lane carries its goal along
-        state = np.concatenate([q, goal.reshape(len(goal), -1)], axis=-1)
-        count = m.n_constraints + rows.stop - rows.start
-        problem = closing.ClosingProblem(gaps, matrix, moved, single(count, m.nv), free)
-        counting = closing.Counting((min(count, m.nv),), rank.RELATIVE_TOLERANCE)
-        found = closing.close(problem, state, CLOSED, counting)
-        return found.q[:, :nq], found.gaps, found.done
-
-    def _unreached(self, gaps: Array, bad: Array, batch: tuple[int, ...]) -> str:
-        lane = int(np.flatnonzero(bad)[0])
-        left = np.abs(gaps[lane])
-        nc = self.mechanism.n_constraints
-        where = f" in state {tuple(int(i) for i in np.unravel_index(lane, batch))}" if batch else ""
-        open_loops, off = left[:nc].max(initial=0.0), left[nc:]
-        parts = [f"{np.linalg.norm(off[-3:]):.3g} m"]
-        if len(off) == 6:
-            parts.append(f"{np.linalg.norm(off[:3]):.3g} rad")
-        return (
-            f"the platform {self.frame!r} of {self.mechanism.name!r} does not reach its target{where}: it stays "
-            f"{' and '.join(parts)} off, with loops open by {open_loops:.3g} m or rad. The target may be out of reach, "
-            "ask for an orientation the platform cannot take (give a position only), or need a nearer guess"
-        )
-
-    def _wrapped(self, q: Array, free: Array) -> Array:
-        """Return hinge angles that were not given, between -pi and pi."""
-        q = q.copy()
-        for joint in self.mechanism.model.joints:
-            if isinstance(joint.kind, Revolute) and free[joint.v_slice].any():
-                angle = q[:, joint.q_slice]
-                q[:, joint.q_slice] = angle - 2 * np.pi * np.round(angle / (2 * np.pi))
-        return q
-
-    def _marks(self, what: str) -> Callable[[Array], Array]:
-        """Return numbers that tell assemblies apart."""
-        m = self.mechanism
-        hinges = [
-            k for j in self._joints if isinstance(j.kind, Revolute) for k in range(j.q_slice.start, j.q_slice.stop)
-        ]
-        others = [k for k in self._coordinates if k not in hinges]
-
-        def bodies(q: Array) -> Array:
-            return np.concatenate([m.pose(q, name)[:, :3].reshape(len(q), -1) for name in m.body_names], axis=1)
-
-        def platform(q: Array) -> Array:
-            return self.pose(q)[:, :3].reshape(len(q), -1) if self.orientation else self.pose(q)[:, :3, 3]
-
-        def actuators(q: Array) -> Array:
-            return np.concatenate([np.cos(q[:, hinges]), np.sin(q[:, hinges]), q[:, others]], axis=1)
-
-        known = {"bodies": bodies, "platform": platform, "actuators": actuators}
-        if what not in known:
-            raise UnknownNameError("way to tell assemblies apart (distinct)", what, known)
-        return known[what]
 
     # ---------------------------------------------------------------- velocities
 
@@ -417,15 +114,19 @@ class Platform:
         driven = n[..., self._dofs, :]
         usual = self._usual(q)
         if usual.held > usual.idle:
+            count = len(self._dofs)
             raise SingularError(
-                f"{self.mechanism.name!r} has {usual.freedoms} freedoms and its {len(self._dofs)} actuated ones "
+                f"{self.mechanism.name!r} has {usual.freedoms} freedoms and its {count} actuated ones "
                 f"({', '.join(self.actuated)}) do not determine the platform's motion; actuate more joints"
             )
         short = rank.numerical_rank(driven, 1.0) < usual.freedoms - usual.held
         self._refuse_singular(
             q, short & np.isfinite(driven).all(axis=(-1, -2)), "its actuators do not hold the platform"
         )
-        eye = np.broadcast_to(np.eye(len(self._dofs)), (*driven.shape[:-2], len(self._dofs), len(self._dofs)))
+        eye = np.broadcast_to(
+            np.eye(len(self._dofs)),
+            (*driven.shape[:-2], len(self._dofs), len(self._dofs)),
+        )
         return np.asarray(n @ rank.least_squares(driven, eye))
 
     def _closed(self, q: ArrayLike) -> Array:
@@ -453,6 +154,96 @@ class Platform:
             lane = np.unravel_index(int(np.argmax(bad)), bad.shape)
             where = f" in state {tuple(int(i) for i in lane)}" if bad.ndim else ""
             raise StateError(f"{message}{where}: {np.linalg.norm(off[lane]):.3g} of it remain")
+
+    def accelerations_for(self, q: ArrayLike, v: ArrayLike, rate: ArrayLike) -> Array:
+        """Return accelerations of all joints, (..., nv), from the rate of the platform's twist.
+
+        Angular acceleration, then acceleration of the origin, along world axes; only the latter where
+        orientation does not matter.  The smallest ones where that leaves a choice.
+
+        Parameters
+        ----------
+        q, v : array_like
+            A closed state, see :meth:`velocities_for`.
+        rate : array_like, shape (..., 6), or (..., 3) where orientation does not matter
+        """
+        state, m = self._closed(q), self.mechanism
+        meaning = "angular acceleration, then acceleration of the origin" if self.orientation else "acceleration"
+        wanted = as_array(rate, (6 if self.orientation else 3,), "rate", meaning)
+        known = m.coordinates_at(state)
+        n, jacobian = self._allowed(state), self._frame_jacobian(state)
+        k, drift = m.loop_jacobian(state), m.loop_drift(state, v)
+        along = rank.least_squares(k, -drift[..., None], known.rank, m._size, known.least)[..., 0]
+        moving = m.acceleration(state, v, along, self.frame, "aligned", classical=True)
+        left = wanted - moving[..., 0 if self.orientation else 3 :]
+        a = along + (n @ rank.least_squares(jacobian @ n, left[..., None]))[..., 0]
+        self._refuse((jacobian @ (a - along)[..., None])[..., 0] - left, left, "the platform cannot be accelerated so")
+        return np.asarray(a)
+
+    def requirements(
+        self,
+        path: PlatformPath,
+        t: ArrayLike,
+        q_guess: ArrayLike,
+        *,
+        wrenches: Wrenches = None,
+        friction: bool = False,
+        limits: bool = True,
+    ) -> ActuatorRequirements:
+        """Return what a path of the platform asks of its actuators: from the path to the legs' forces in one call.
+
+        Parameters
+        ----------
+        path : trajectory or array_like
+            A trajectory (or any function of times that returns positions, rates and second rates) of ``(x, y, z)`` or
+            of ``(roll, pitch, yaw, x, y, z)``; or samples at the times ``t``: poses (T, 4, 4) or positions (T, 3),
+            whose velocities and accelerations are those of cubic splines.  Where positions are given only, a
+            platform whose orientation matters keeps that of ``q_guess``.
+        t : array_like, shape (T,)
+            Times, increasing.
+        q_guess : array_like, shape (nq,)
+            From which the first point is found: it decides about the branch.
+        wrenches, friction
+            Loads, as in :meth:`kinetree.Mechanism.inverse_dynamics`.
+        limits : bool
+            Whether position limits hold (default), or are ignored.
+
+        Returns
+        -------
+        ActuatorRequirements
+            ``print`` it: range, largest rate and force, effective force and power of each actuator.
+
+        Examples
+        --------
+        ``need = top.requirements(kt.trajectories.Cycloid(a, b, 2.0), np.linspace(0, 2, 201), home)``
+        """
+        m, times = self.mechanism, as_array(t, (), "t")
+        if times.ndim != 1 or not len(times) or not (np.diff(times) > 0.0).all():
+            raise OptionError("t must be increasing times, shape (T,)")
+        self._driven_by_these()
+        start = self.pose(self._guess(q_guess, None))
+        wanted = FrameMotion.read(path, times, start[:3, :3])
+        turns = slice(0 if self.orientation else 3, 6)
+        q = self.follow(wanted.pose if self.orientation else wanted.pose[:, :3, 3], q_guess, limits=limits)
+        v = self.velocities_for(q, wanted.twist[:, turns])
+        a = self.accelerations_for(q, v, wanted.rate[:, turns])
+        tau = m.inverse_dynamics(q, v, a, wrenches, friction=friction)
+        dofs = self._dofs
+        return ActuatorRequirements(
+            times, tuple(m.v_names[k] for k in dofs), tuple(m.v_units[k] for k in dofs), self.positions(q), v[:, dofs],
+            a[:, dofs], tau[:, dofs], q, v, a, m.velocity_limits[dofs], m.effort_limits[dofs],
+        )  # fmt: skip
+
+    def _driven_by_these(self) -> None:
+        """Refuse actuators that the model does not know as such: its forces would be elsewhere."""
+        driven = {m for m, on in zip(self.mechanism.v_names, self.mechanism.driven, strict=True) if on}
+        here = {self.mechanism.v_names[k] for k in self._dofs}
+        if driven != here:
+            raise OptionError(
+                f"the actuators of this platform ({', '.join(sorted(here))}) are not those of the model "
+                f"({', '.join(sorted(driven))}), so their forces are not known: build it with actuated=True at these "
+                "joints, and actuated=False at the others"
+            )
 
     # ---------------------------------------------------------------- singularities
 
@@ -533,7 +324,7 @@ class Platform:
             move = allowed @ generator.standard_normal(allowed.shape[1])
             move *= NEARBY * self.length / (np.linalg.norm(move) or 1.0) / self._scale
             for sign in (1.0, -1.0):
-                near = self.mechanism.close(self.mechanism.moved(q, sign * move), must_close=False)
+                near = self.mechanism.close(self.mechanism.moved(q, sign * move), must_close=False, limits=False)
                 if np.isfinite(near).all():
                     found.append(near)
         return found
@@ -584,33 +375,3 @@ class Platform:
             raise OptionError("the equations are made for one state: give rates of shape (n,)")
         v = self.velocities(state, given[[here.dofs.index(k) for k in self._dofs]])
         return ParallelDynamics(here, v.tolist(), given)
-
-
-def _distinct(q: Array, marks: Callable[[Array], Array]) -> Array:
-    """Return one configuration of each sort, in a fixed order."""
-    values = marks(q)
-    kept: list[int] = []
-    for k in np.lexsort(np.round(values, 5).T[::-1]) if len(q) else ():
-        if all(np.abs(values[k] - values[other]).max() > SAME for other in kept):
-            kept.append(int(k))
-    return np.asarray(q[kept])
-
-
-def _off(pose: Array, goal: Array) -> Array:
-    """Return how far poses are from their goals: rotation vector and displacement, along world axes."""
-    if goal.shape[-1] == 3:
-        return np.asarray(pose[..., :3, 3] - goal)
-    r = pose[..., :3, :3] @ np.swapaxes(goal[..., :3, :3], -1, -2)
-    twice_sine = np.stack(
-        [r[..., 2, 1] - r[..., 1, 2], r[..., 0, 2] - r[..., 2, 0], r[..., 1, 0] - r[..., 0, 1]], axis=-1
-    )
-    turn = twice_sine * _angle_by_twice_sine(twice_sine, np.trace(r, axis1=-2, axis2=-1))[..., None]
-    return np.concatenate([turn, pose[..., :3, 3] - goal[..., :3, 3]], axis=-1)
-
-
-def _angle_by_twice_sine(twice_sine: Array, trace: Array) -> Array:
-    """Return infinity half a turn off, where there is no telling which way, so that nobody takes it for none."""
-    sine, cosine = 0.5 * np.linalg.norm(twice_sine, axis=-1), 0.5 * (trace - 1.0)
-    small = sine < 1e-8
-    factor = 0.5 * np.arctan2(sine, cosine) / np.where(small, 1.0, sine)
-    return np.where(small, np.where(cosine < 0.0, np.inf, 0.5), factor)

@@ -133,7 +133,7 @@ class DrivenRobot:
         for k, (place, _) in enumerate(now.joints):
             q[..., place] = now.positions[k]
         if isinstance(robot, Mechanism) and not now.rows:
-            q = robot.close(q, fixed=list(self.given))
+            q = robot.close(q, fixed=list(self.given), limits=False)
         return self.nearest(moments, q, np.zeros((*batch, robot.nv)))
 
     def nearest(self, t: ArrayLike, q: Array, v: Array) -> tuple[Array, Array]:

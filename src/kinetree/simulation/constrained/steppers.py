@@ -37,6 +37,10 @@ class HoldingScipyStepper(ScipyStepper):
         """Go on from another state."""
         super().restart(t, self._held(t, state))
 
+    def carry_on(self, state: State, end: float) -> None:
+        """Go on to another end."""
+        Stepper.carry_on(self, state, end)
+
     def _held(self, t: float, state: State) -> State:
         try:
             return self.equation.held(t, state)

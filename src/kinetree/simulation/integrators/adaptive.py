@@ -54,6 +54,8 @@ class ScipyStepper(Stepper):
         self.explicit = name in ("rk45", "dop853")
         if name in ("radau", "bdf"):
             self.options["jac"] = self._jacobian
+        self.longest = 0.0
+        """The step that an explicit formula would have taken last."""
         self.stiffness = _Stiffness(6.1 if name == "dop853" else 3.25)
         self.restart(t, state)
 
@@ -69,6 +71,20 @@ class ScipyStepper(Stepper):
             )
         self.solver = self.make(self._rate, t, y, self.end, **self.options)
         self.dense: Any = None
+
+    def carry_on(self, state: State, end: float) -> None:
+        """Go on to another end; an explicit formula remembers nothing but the length of its steps."""
+        if not self.explicit:
+            super().carry_on(state, end)
+            return
+        solver, y = self.solver, np.concatenate(state)
+        rate = self._rate(self.t, y)
+        if not np.isfinite(rate).all():
+            super().carry_on(state, end)
+            return
+        self.end, self.state, self.t_old, self.dense = end, state, self.t, None
+        solver.y, solver.f, solver.t_bound, solver.status = y, rate, end, "running"
+        solver.h_abs = max(solver.h_abs, self.longest)  # a step that was cut off at the end says little
 
     def _rate(self, t: float, y: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -101,6 +117,7 @@ class ScipyStepper(Stepper):
         """Go one step on."""
         solver = self.solver
         self.t_old = solver.t
+        self.longest = getattr(solver, "h_abs", 0.0)
         complaint = self._stepped(solver)
         self.n_steps += 1
         if complaint is not None or solver.status == "failed":

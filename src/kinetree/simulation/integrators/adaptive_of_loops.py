@@ -56,6 +56,15 @@ class LoopStepper(ScipyStepper):
     def restart(self, t: float, state: State) -> None:
         """Go on from another state."""
         super().restart(t, state)
+        self._forget(t, state)
+
+    def carry_on(self, state: State, end: float) -> None:
+        """Go on to another end; what was before it says nothing about forces that have jumped."""
+        super().carry_on(state, end)
+        self._forget(self.t, state)
+
+    def _forget(self, t: float, state: State) -> None:
+        """Remember the motion from here on only."""
         self.usual_step = 0.0
         self.past: list[tuple[float, Array]] = [(t, np.concatenate(state))]
         self.tried, self.tried_clear = np.inf, False

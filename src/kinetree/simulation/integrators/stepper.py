@@ -36,6 +36,7 @@ class Stepper:
 
     t: float
     t_old: float
+    end: float
     state: State
     n_steps: int = 0
     interior: int = 0
@@ -60,6 +61,11 @@ class Stepper:
     def restart(self, t: float, state: State) -> None:
         """Go on from another state."""
         raise NotImplementedError
+
+    def carry_on(self, state: State, end: float) -> None:
+        """Go on from the end that was reached to another one, with forces that may have jumped."""
+        self.end = end
+        self.restart(self.t, state)
 
 
 class FixedStepper(Stepper):
@@ -93,8 +99,10 @@ class FixedStepper(Stepper):
         self.state = self._from(self.t_old, self.old, self.end - self.t_old if short else self.h)
 
     def leap(self, until: float) -> None:
-        """Go on to the last whole step before a time, in machine code if there is any."""
-        whole = min(int((min(until, self.end) - self.start) / self.h - 1e-9) - self.count, LONGEST_LEAP)
+        """Go on to the last whole step before a time, or to an end that is one, in machine code."""
+        to_end = self.end <= until
+        steps = (min(until, self.end) - self.start) / self.h
+        whole = min(int(steps + (1e-9 if to_end else -1e-9)) - self.count, LONGEST_LEAP)
         if whole < 2 or self.careful or not self.equation.traceable:
             self.step()
             return
@@ -110,7 +118,10 @@ class FixedStepper(Stepper):
         self.state = self.old = state
         self.count += whole
         self.n_steps += whole
-        self.t = self.t_old = self.start + self.count * self.h
+        self.t = self.start + self.count * self.h
+        if to_end and self.t > self.end - 1e-9 * self.h:
+            self.t = self.end
+        self.t_old = self.t
 
     def _unsolved(self, t: float, h: float) -> Fault:
         names, v = self.equation.robot.v_names, np.abs(self.state[1])

@@ -20,6 +20,7 @@ from ...io.tables.writing import csv_text, write_parquet
 from ..events import Occurrence
 from . import checks
 from .energy import LATER, NAMES, Energies
+from .samples import Samples
 
 if TYPE_CHECKING:
     from .record import Record
@@ -28,6 +29,9 @@ Array = np.ndarray
 
 FIELDS = ("q", "v", "a", "tau", "friction", "contact_forces", "constraint_forces", "z")
 """Arrays of a record beside time and energies."""
+
+SAMPLED = "sampled:"
+"""Before the names of what a sampled controller saw."""
 
 VERSION = 1
 
@@ -82,12 +86,15 @@ def load(path: Path, make: Callable[[Mapping[str, Any]], Record]) -> Record:
 # ------------------------------------------------------------------ what a record consists of
 
 
-def _about(record: Record) -> str:
+def _about(record: Record, in_words: bool = True) -> str:
+    """Return what is no table, as JSON; ``in_words`` also what a sampled controller saw, at instants of its own."""
     events = [
         {"time": e.time, "name": e.name, "index": e.index, "q": e.q.tolist(), "v": e.v.tolist()} for e in record.events
     ]
     shapes = {name: list(getattr(record, name).shape[1:]) for name in FIELDS}
     about = {"version": VERSION, "status": record.status, "info": record.info, "events": events, "shapes": shapes}
+    if in_words:
+        about |= {"sampled": {name: x.tolist() for name, x in _sampled(record).items()}} if record.sampled else {}
     try:
         return json.dumps(about)
     except (TypeError, ValueError, RecursionError) as problem:
@@ -109,7 +116,21 @@ def _fields(text: str, arrays: dict[str, Array]) -> dict[str, Any]:
     checks.require_shapes(own, works)
     checks.require_info(about["info"], about["status"], own)
     events = tuple(_event(e, own) for e in about["events"])
-    return own | {"energy": Energies(**works), "events": events, "status": about["status"], "info": about["info"]}
+    found = {"energy": Energies(**works), "events": events, "status": about["status"], "info": about["info"]}
+    return own | found | {"sampled": _samples(about.get("sampled"), arrays, own)}
+
+
+def _sampled(record: Record) -> dict[str, Array]:
+    """Return what a sampled controller saw, by name; nothing if there was none."""
+    return {} if record.sampled is None else record.sampled.as_dict()
+
+
+def _samples(words: Any, arrays: Mapping[str, Array], own: Mapping[str, Array]) -> Samples | None:
+    """Return what a sampled controller saw, from numbers in words or from arrays; None if there was none."""
+    given = {name[len(SAMPLED) :]: x for name, x in arrays.items() if name.startswith(SAMPLED)} or words
+    if not given:
+        return None
+    return Samples.checked({name: checks.numbers(f"{SAMPLED}{name}", x) for name, x in given.items()}, own)
 
 
 def _event(about: Any, arrays: dict[str, Array]) -> Occurrence:
@@ -123,8 +144,9 @@ def _event(about: Any, arrays: dict[str, Array]) -> Occurrence:
 
 def _to_npz(record: Record, path: Path) -> None:
     arrays = {name: getattr(record, name) for name in ("time", *FIELDS)} | _energies(record)
+    arrays |= {f"{SAMPLED}{name}": x for name, x in _sampled(record).items()}
     with path.open("wb") as stream:
-        np.savez_compressed(stream, about=np.array(_about(record)), **arrays)
+        np.savez_compressed(stream, about=np.array(_about(record, in_words=False)), **arrays)
 
 
 def _from_npz(path: Path) -> tuple[str, dict[str, Array]]:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import OptionError, UnknownNameError, UnsupportedError, printable
-from ...io.atomic_files import beside
-from ...io.paths import as_path
-from ...io.plot_style import RC, height_beside, legend_beside, line
+from ...errors import UnknownNameError, UnsupportedError, printable
+from ...io.pictures import drawing
+from ...io.plot_style import height_beside, legend_beside, line
 from ...model.units import FORCE_OF
 
 if TYPE_CHECKING:
@@ -40,11 +38,6 @@ def plot(
     """See :meth:`kinetree.Record.plot`."""
     if record.batch:
         raise UnsupportedError("one simulation is drawn at a time: record.lane(index).plot()")
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise OptionError("pictures need the package matplotlib: pip install 'kinetree[plot]'") from None
     available = panels(record, _chosen(record, joints))
     chosen = (what,) if isinstance(what, str) else tuple(what) or tuple(available)
     for name in chosen:
@@ -52,8 +45,7 @@ def plot(
             raise UnknownNameError("part of a plot", name, PANELS)
     drawn = [(label, curves) for name in chosen for label, curves in available.get(name, []) if curves]
     heights = [height_beside(len(curves), HEIGHT) for _, curves in drawn] or [HEIGHT]
-    with matplotlib.rc_context(RC):
-        figure = Figure(figsize=(WIDTH, sum(heights) + 0.6), layout="constrained")
+    with drawing((WIDTH, sum(heights) + 0.6), path) as figure:
         axes: Any = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
         for axis, (label, curves) in zip(axes, drawn, strict=False):
             for k, (name, values) in enumerate(curves):
@@ -65,8 +57,6 @@ def plot(
         axes[-1].set_xlabel("time [s]")
         figure.align_ylabels()
         figure.suptitle(_label(str(record.info.get("robot", ""))))
-        if path is not None:
-            _write(figure, as_path(path, "a picture"))
     return figure
 
 
@@ -85,16 +75,6 @@ def _chosen(record: Record, joints: str | Sequence[str] | None) -> set[str] | No
 def joint_of(name: str) -> str:
     """Return the joint that a coordinate belongs to: ``"hip"`` of ``"hip[1]"`` and of ``"hip.qw"``."""
     return ENTRY.sub("", name)
-
-
-def _write(figure: Figure, path: Path) -> None:
-    """Write a picture, wholly or not at all."""
-    known = figure.canvas.get_supported_filetypes()
-    if path.suffix.lower().lstrip(".") not in known:
-        endings = ", ".join(f".{ending}" for ending in known)
-        raise OptionError(f"pictures are written as {endings}, not {path.suffix or 'without ending'!r}: {path}")
-    with beside(path) as place:
-        figure.savefig(place)
 
 
 def _label(name: str) -> str:

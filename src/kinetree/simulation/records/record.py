@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from ...algorithms import kinematics
 from ...errors import Message, OptionError, Setting
 from ...io.paths import as_path
+from ...io.tables.text import TextTable
 from ...model.describe import counted
 from ...robot.robot import Robot
 from ...spatial.arrays import pack, split
@@ -23,6 +24,7 @@ from .energy import Energies
 from .files import FIELDS
 from .plot import joint_of
 from .plot import plot as draw
+from .samples import Samples
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,6 +65,8 @@ class Record:
         ``"complete"``, ``"stopped by <event>"``, ``"interrupted"`` or ``"failed"``.
     info : dict
         Names, integrator, numbers of steps and of evaluations.
+    sampled : Samples or None
+        What a sampled controller saw and commanded, at its own instants: see :class:`kinetree.control.Sampled`.
 
     Examples
     --------
@@ -87,6 +91,7 @@ class Record:
     robot: Robot | None = field(default=None, compare=False)
     status: str = COMPLETE
     info: dict[str, Any] = field(default_factory=dict)
+    sampled: Samples | None = None
 
     def __len__(self) -> int:
         return len(self.time)
@@ -103,6 +108,32 @@ class Record:
             f"<Record of {self.info.get('robot', '?')!r}: {span}, {counted(len(self), 'sample', 'samples')}{batch}, "
             f"{counted(len(self.events), 'event', 'events')}, {self.status}{doubt}>"
         )
+
+    @property
+    def table(self) -> TextTable:
+        """One row per freedom: first, last, least and largest position, largest speed and force."""
+        names, of_q = self.v_names, self.q_names
+        units = list(self.info.get("v_units") or [""] * len(names))
+        rows: list[tuple[object, ...]] = []
+        for k, name in enumerate(names):
+            at = of_q.index(name) if name in of_q else None
+            place: tuple[object, ...] = ("", "", "", "")
+            if at is not None and len(self):
+                q = self.q[..., at]
+                one = not self.batch
+                place = (float(q[0]) if one else "", float(q[-1]) if one else "", *_extremes(q))
+            most = [max(map(abs, _extremes(x[..., k])), default=0.0) if len(self) else "" for x in (self.v, self.tau)]
+            rows.append((name, units[k], *place, *most))
+        columns = ("joint", "unit", "first", "last", "least", "largest", "max speed", "max force")
+        return TextTable(
+            columns, rows, repr(self).strip("<>"), "record.q, v, tau have all; record.save(path) writes them"
+        )
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+    def _repr_html_(self) -> str:
+        return self.table.html()
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -124,14 +155,18 @@ class Record:
         arrays = {name: getattr(self, name)[where] for name in FIELDS}
         time = self.time[where]
         kept = tuple(e for e in self.events if len(time) and time[0] <= e.time <= time[-1])
-        return replace(self, time=time, energy=self.energy[where], events=kept, **arrays)
+        seen = self.sampled
+        if seen is not None:
+            seen = seen[(seen.time >= time[0]) & (seen.time <= time[-1]) if len(time) else slice(0)]
+        return replace(self, time=time, energy=self.energy[where], events=kept, sampled=seen, **arrays)
 
     def lane(self, index: int | tuple[int, ...]) -> Record:
         """Return one simulation out of a batch."""
         if not self.batch:
             raise OptionError("this record has no batch to choose from")
         at = (slice(None), *(index if isinstance(index, tuple) else (index,)))
-        return replace(self, energy=self.energy[at], **{name: getattr(self, name)[at] for name in FIELDS})
+        seen = None if self.sampled is None else self.sampled.lane(at)
+        return replace(self, energy=self.energy[at], sampled=seen, **{name: getattr(self, name)[at] for name in FIELDS})
 
     def at(self, t: ArrayLike) -> Record:
         """Return the record at other times, between its samples.
@@ -249,6 +284,11 @@ class Record:
             return record
 
         return files.load(as_path(path, "the file of a record"), make)
+
+
+def _extremes(values: Array) -> tuple[float, float]:
+    known = values[np.isfinite(values)]
+    return (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
 
 
 def _cubic(s: Array, x0: Array, x1: Array, r0: Array, r1: Array) -> Array:

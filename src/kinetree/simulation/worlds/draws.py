@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from ...errors import OptionError
 
@@ -45,6 +44,18 @@ def uniform(seed: int, lanes: Array, episodes: Array, stream: int, count: int) -
             key = _mixed(key ^ (np.asarray(part).astype(np.uint64) + _ODD))
         bits = _mixed(key[:, None] + _ODD * np.arange(1, count + 1, dtype=np.uint64))
     return (np.asarray(bits >> np.uint64(12), dtype=float) + 0.5) * 2.0**-52
+
+
+def gaussian(seed: int, lanes: Array, episodes: Array, stream: int, count: int) -> Array:
+    """Return normal numbers of mean zero and deviation one, (lanes, count); arguments as of :func:`uniform`."""
+    return _quantile(uniform(seed, lanes, episodes, stream, count))
+
+
+def _quantile(u: Array) -> Array:
+    """Return the normal numbers that shares ``u`` of all are below."""
+    from scipy.special import ndtri  # slow to import, and most simulations draw nothing
+
+    return np.asarray(ndtri(u))
 
 
 def _number(value: Any, name: str) -> Array:
@@ -131,7 +142,7 @@ class Normal:
     def of(self, u: Array) -> Array:
         """Return draws from numbers between 0 and 1."""
         low = 0.5 * math.erfc(self.within / math.sqrt(2.0))
-        return np.asarray(self.mean, dtype=float) + np.asarray(self.deviation, dtype=float) * ndtri(
+        return np.asarray(self.mean, dtype=float) + np.asarray(self.deviation, dtype=float) * _quantile(
             low + (1.0 - 2.0 * low) * u
         )
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ...control.base import Controller, Sum
 from ...control.commands import Commanded
+from ...control.sampled import find_sampled
 from ...errors import (
     KinetreeError,
     OptionError,
@@ -211,6 +212,11 @@ class World:
             made, function = law_and_function(controller, self.robot)
             if function is not None or made is None:
                 raise OptionError("a controller of a World must be one of kinetree.control: plain functions go in step")
+            if find_sampled(made) is not None:
+                raise OptionError(
+                    "a World is sampled already, at every step(action): give the controller as it is, or compute the "
+                    "actions from world.q and world.v"
+                )
             law = Sum((self._command, made))
         grounds = force_elements(ground)
         self._grounds = range(1, 1 + len(grounds))  # their numbers among the parts, behind the controller

@@ -1,0 +1,346 @@
+"""Observers: what a sampled controller believes of the robot's state, from what it measures and what it commanded.
+
+They are laws over any scalar with a memory, compiled together with the controller behind them.  Between two looks they
+go on with what they know of the robot; at a look they correct that by what they see.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms import joint_momenta, kinematics, newton_euler
+from ..algorithms.friction import friction_force
+from ..errors import OptionError, ShapeError, UnsupportedError
+from ..model.tree import Model
+from ..robot.linear_model import LinearModel, checked_elements, element_slopes
+from ..spatial import Scalar
+from ..spatial.numbers import real_number
+from .driven_joints import Scalars
+
+Array = np.ndarray
+
+SAME_PERIOD = 1e-9
+"""Part of a period by which that of an observer's model may differ from the controller's."""
+
+
+class StateEstimate(NamedTuple):
+    """What an observer believes after a look at the robot."""
+
+    q: Sequence[Scalar]
+    v: Sequence[Scalar]
+    load: Sequence[Scalar]
+    """Joint forces from outside, nv of them; empty if the observer does not tell."""
+    memory: Sequence[Scalar]
+
+
+class Observer:
+    """What a sampled controller asks of an observer."""
+
+    def check(self, tree: Model, period: float) -> None:
+        """Refuse a robot or a period that it was not made for."""
+
+    def memory_size(self, tree: Model) -> int:
+        """Return how many numbers it remembers."""
+        raise NotImplementedError
+
+    def first_memory(self, tree: Model, period: float, q: Scalars, v: Scalars) -> list[Scalar]:
+        """Return what it remembers before the first look, at which a state is measured."""
+        raise NotImplementedError
+
+    def update(
+        self, tree: Model, period: float, q: Scalars, v: Scalars, tau: Scalars, memory: Scalars
+    ) -> StateEstimate:
+        """Return what it believes after a look; ``tau`` are the forces that acted since the last one, on average."""
+        raise NotImplementedError
+
+
+# ---------------------------------------------------------------- linear ones
+
+
+@dataclass(frozen=True, eq=False)
+class LinearObserver(Observer):
+    """Follow the linear model beside a state: x = A x + B u, then x + L (y - C x) with what is measured, y = C x.
+
+    Made by :func:`luenberger` and :func:`kalman`.
+
+    Parameters
+    ----------
+    model : LinearModel
+        In discrete time, with the controller's period.
+    gain : array_like, shape (2 nv, m)
+        L, of the m = nv positions, or of positions and velocities.
+    q, v, tau : array_like
+        The state that the model is beside of, and the joint forces there.
+    """
+
+    model: LinearModel
+    gain: Array
+    q: Array
+    v: Array
+    tau: Array
+
+    @property
+    def sees_velocities(self) -> bool:
+        """Whether it corrects itself by measured velocities, too."""
+        return self.gain.shape[1] > len(self.v)
+
+    def check(self, tree: Model, period: float) -> None:
+        """Refuse a robot or a period that it was not made for."""
+        if len(self.v) != tree.nv or len(self.q) != tree.nq:
+            raise ShapeError(f"the observer was made for {len(self.v)} freedoms, robot {tree.name!r} has {tree.nv}")
+        step = self.model.step
+        if step is None or abs(step - period) > SAME_PERIOD * period:
+            raise OptionError(f"the observer was made for a period of {step} s, the controller has one of {period:g} s")
+
+    def memory_size(self, tree: Model) -> int:
+        """Return the length of x."""
+        return 2 * tree.nv
+
+    def first_memory(self, tree: Model, period: float, q: Scalars, v: Scalars) -> list[Scalar]:
+        """Return the deviation that is measured, from which the model is gone back by a step.
+
+        So that the first look finds what it expects.
+        """
+        x = np.array(np.broadcast_arrays(*self._deviation(tree, q, v)), dtype=float)
+        still = np.asarray(self.model.rate, dtype=float) - np.asarray(self.model.B) @ self.tau
+        back = np.linalg.solve(self.model.A, np.moveaxis(x, 0, -1)[..., None] - still[:, None])[..., 0]
+        return list(np.moveaxis(back, -1, 0))
+
+    def update(
+        self, tree: Model, period: float, q: Scalars, v: Scalars, tau: Scalars, memory: Scalars
+    ) -> StateEstimate:
+        """Return what it believes after a look."""
+        n, u = tree.nv, [a - b for a, b in zip(tau, self.tau.tolist(), strict=True)]
+        ahead = _product(self.model.A, memory, _product(self.model.B, u, self.model.rate.tolist()))
+        seen = self._deviation(tree, q, v)[: self.gain.shape[1]]
+        missed = [a - b for a, b in zip(seen, ahead, strict=False)]
+        x = _product(self.gain, missed, ahead)
+        estimated = kinematics.integrate(tree, self.q.tolist(), x[:n])
+        return StateEstimate(estimated, [a + b for a, b in zip(x[n:], self.v.tolist(), strict=True)], [], x)
+
+    def _deviation(self, tree: Model, q: Scalars, v: Scalars) -> list[Scalar]:
+        away = kinematics.difference(tree, self.q.tolist(), q)
+        return [*away, *(a - b for a, b in zip(v, self.v.tolist(), strict=True))]
+
+
+def _product(matrix: Array, x: Scalars, beside: Scalars) -> list[Scalar]:
+    """Return ``matrix x + beside``, leaving out what is multiplied by zero."""
+    found = []
+    for row, total in zip(np.asarray(matrix).tolist(), beside, strict=True):
+        for factor, value in zip(row, x, strict=True):
+            if factor != 0.0:
+                total = total + factor * value
+        found.append(total)
+    return found
+
+
+def linear_model(
+    robot: Any, q: ArrayLike, v: ArrayLike | None, tau: ArrayLike | None, period: float, forces: Any = ()
+) -> tuple[LinearModel, Array, Array, Array]:
+    """Return a robot's discrete model beside a state, and that state with its forces.
+
+    Without forces those that hold it there, in so far as it has motors.
+    """
+    real_number(period, "period", positive=True, unit="seconds")
+    place = np.asarray(robot.evaluator.states.configuration(q), dtype=float)
+    rate = np.zeros(robot.nv) if v is None else np.asarray(v, dtype=float)
+    elements = checked_elements(forces)
+    if tau is not None:
+        force = np.asarray(tau, dtype=float)
+    elif robot.model.is_constrained and elements:
+        raise OptionError(f"say which forces tau hold {robot.name!r} there: it has closed loops, and forces act on it")
+    else:
+        force = np.asarray(robot.inverse_dynamics(place, rate, np.zeros(robot.nv)))
+        if elements:
+            force = force - element_slopes(robot.model, place, rate, elements, 0.0).force
+    if place.ndim != 1 or rate.shape != (robot.nv,) or force.shape != (robot.nv,):
+        raise ShapeError(f"one state is needed here: q ({robot.nq},), v and tau ({robot.nv},)")
+    return robot.linearize(place, rate, force, period, forces=forces), place, rate, force
+
+
+def _tree_only(robot: Any, what: str) -> None:
+    if robot.model.is_constrained:
+        raise UnsupportedError(
+            f"{what} estimates all joints of a tree; robot {robot.name!r} has closed loops, whose joints follow others"
+        )
+
+
+def luenberger(
+    robot: Any, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, period: float,
+    bandwidth: float, forces: Any = (),
+) -> LinearObserver:  # fmt: skip
+    """Return an observer of velocities from positions, whose errors die out with a bandwidth.
+
+    Parameters
+    ----------
+    robot : Robot
+        A tree.
+    q, v, tau : array_like
+        The state beside which the robot is, at rest by default, and the joint forces there; by default those that hold
+        it there.
+    period : float
+        Of the controller, in seconds.
+    bandwidth : float
+        Hertz: errors shrink by exp(-2 pi bandwidth t), about.
+    forces : force elements
+        That act on the robot, as in :func:`kinetree.simulate`.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+    >>> observer = kt.control.luenberger(robot, [0.0], period=1e-3, bandwidth=50.0)
+    """
+    from scipy.signal import place_poles  # slow to import, and few need it
+
+    _tree_only(robot, "a Luenberger observer")
+    real_number(bandwidth, "bandwidth", positive=True, unit="hertz")
+    model, place, rate, force = linear_model(robot, q, v, tau, period, forces)
+    n = robot.nv
+    # eigenvalues of (1 - L C) A: two apart for each freedom, as no two may be more than C has rows
+    each = np.exp(-2.0 * math.pi * bandwidth * period * np.linspace(0.9, 1.1, 2 * n))
+    gain = place_poles(model.A.T, model.A[:n].T, each).gain_matrix.T
+    return LinearObserver(model, gain, place, rate, force)
+
+
+def kalman(
+    robot: Any, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, period: float,
+    force_noise: ArrayLike, position_noise: ArrayLike, velocity_noise: ArrayLike | None = None, forces: Any = (),
+) -> LinearObserver:  # fmt: skip
+    """Return the steady Kalman filter of a robot beside a state: the estimate of least variance.
+
+    Parameters
+    ----------
+    robot : Robot
+        A tree.
+    q, v, tau : array_like
+        As of :func:`luenberger`.
+    period : float
+        Of the controller, in seconds.
+    force_noise : float or array_like
+        Standard deviation of joint forces that nobody knows of, constant within a period: one or nv.
+    position_noise, velocity_noise : float or array_like
+        Of what is measured; without the second, positions alone are looked at.
+    forces : force elements
+        That act on the robot.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+    >>> best = kt.control.kalman(robot, [0.0], period=1e-3, force_noise=0.1, position_noise=1e-3)
+    """
+    from scipy.linalg import solve_discrete_are  # slow to import, and few need it
+
+    _tree_only(robot, "a Kalman filter")
+    model, place, rate, force = linear_model(robot, q, v, tau, period, forces)
+    n = robot.nv
+    spread = _deviations(force_noise, n, "force_noise")
+    seen = [_deviations(position_noise, n, "position_noise")]
+    if velocity_noise is not None:
+        seen.append(_deviations(velocity_noise, n, "velocity_noise"))
+    c = np.eye(2 * n)[: n * len(seen)]
+    known = np.diag(np.concatenate(seen) ** 2)
+    drift = model.B @ np.diag(spread**2) @ model.B.T
+    try:
+        before = solve_discrete_are(model.A.T, c.T, drift, known)
+    except (np.linalg.LinAlgError, ValueError) as problem:
+        raise OptionError(f"there is no steady Kalman filter for these numbers: {problem}") from None
+    gain = np.linalg.solve(c @ before @ c.T + known, c @ before).T
+    return LinearObserver(model, gain, place, rate, force)
+
+
+def _deviations(given: ArrayLike, count: int, name: str) -> Array:
+    """Return positive deviations, one per freedom."""
+    try:
+        numbers = np.broadcast_to(np.asarray(given, dtype=float), (count,))
+    except (TypeError, ValueError):
+        raise ShapeError(f"{name} must be one number or {count}, got {given!r}") from None
+    if not (np.isfinite(numbers).all() and np.all(numbers > 0.0)):
+        raise OptionError(f"{name} must be positive, not {given!r}")
+    return numbers
+
+
+# ---------------------------------------------------------------- forces from outside
+
+
+@dataclass(frozen=True, eq=False)
+class MomentumObserver(Observer):
+    """Tell what forces from outside act at the joints, from the momentum that motors and gravity do not explain.
+
+    With p = M v, p' = tau + C^T v - g + friction + load.  The residual r = k (p - p_0 - integral of what is known + r)
+    follows the load as a low-pass filter of bandwidth k does.  No acceleration is needed, and no matrix is inverted.
+
+    Parameters
+    ----------
+    gain : float
+        k, in 1/s: after 3 / k seconds 95 % of a sudden load are seen.  Below one over the period.
+    compensate : bool
+        Whether the controller's forces take the load off again.
+    friction : bool
+        Whether the joints' friction is known.
+    friction_speed : float
+        As in :func:`kinetree.simulate`.
+    """
+
+    gain: float
+    compensate: bool = False
+    friction: bool = True
+    friction_speed: float = 1e-2
+
+    def __post_init__(self) -> None:
+        real_number(self.gain, "the gain of a MomentumObserver", positive=True, unit="1/s")
+        real_number(self.friction_speed, "friction_speed", positive=True)
+
+    def check(self, tree: Model, period: float) -> None:
+        """Refuse robots whose momentum is not that of a tree, and gains that are too fast for the period."""
+        if tree.is_constrained or tree.has_followers:
+            raise UnsupportedError(
+                f"a MomentumObserver is for trees: joints of robot {tree.name!r} are coupled or close loops"
+            )
+        if any(joint.kind.nv > 1 for joint in tree.joints):
+            raise UnsupportedError("a MomentumObserver is for joints of one freedom each")
+        if self.gain * period >= 1.0:
+            raise OptionError(
+                f"a MomentumObserver with gain {self.gain:g} 1/s is too fast for a period of {period:g} s: keep it "
+                f"below {1.0 / period:g}"
+            )
+
+    def memory_size(self, tree: Model) -> int:
+        """Return how many numbers it remembers: what is explained, the residual, and the last known rate."""
+        return 3 * tree.nv
+
+    def first_memory(self, tree: Model, period: float, q: Scalars, v: Scalars) -> list[Scalar]:
+        """Return the momentum a period before the beginning, no residual, and the rate there without motors."""
+        p, rate = self._known(tree, q, v)
+        return [*(a - period * b for a, b in zip(p, rate, strict=True)), *[0.0] * tree.nv, *rate]
+
+    def update(
+        self, tree: Model, period: float, q: Scalars, v: Scalars, tau: Scalars, memory: Scalars
+    ) -> StateEstimate:
+        """Return the state as it is measured, and the load."""
+        n = tree.nv
+        explained, residual, before = memory[:n], memory[n : 2 * n], memory[2 * n :]
+        p, rate = self._known(tree, q, v)
+        # the trapezoidal rule for what is known, and r implicit in it: r = k (p - explained - period r / 2)
+        now, load = [], []
+        for k in range(n):
+            total = explained[k] + period * (tau[k] + 0.5 * (rate[k] + before[k]) + 0.5 * residual[k])
+            found = (p[k] - total) * (self.gain / (1.0 + 0.5 * self.gain * period))
+            load.append(found)
+            now.append(total + 0.5 * period * found)
+        return StateEstimate(q, v, load, [*now, *load, *rate])
+
+    def _known(self, tree: Model, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+        """Return momenta, and their rate by all that is known but motors."""
+        both = joint_momenta.momenta(tree, q, v)
+        weight, _ = newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity)
+        rubbing = friction_force(tree, v, self.friction_speed, q) if self.friction else [0.0] * tree.nv
+        rate = [slope - g + f for (_, slope), g, f in zip(both, weight, rubbing, strict=True)]
+        return [p for p, _ in both], rate

@@ -1,0 +1,67 @@
+"""Small tables to be read by people: on a terminal, and in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from numbers import Real
+
+MOST_ROWS = 24
+"""Rows that a screen holds beside a title; the rest is counted."""
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """Rows of words and numbers under names.
+
+    Parameters
+    ----------
+    columns : sequence of str
+    rows : sequence of sequences
+        Numbers are written with four digits and stand to the right.
+    title : str
+        A line above.
+    more : str
+        What to do to see rows that are left out: ``"forces.multipliers has all"``.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    title: str = ""
+    more: str = ""
+
+    def __str__(self) -> str:
+        cells = [[str(name) for name in self.columns], *([_written(x) for x in row] for row in self.rows[:MOST_ROWS])]
+        widths = [max(len(row[k]) for row in cells) for k in range(len(self.columns))]
+        right = [self._is_number(k) for k in range(len(self.columns))]
+        lines = [
+            "  ".join(x.rjust(w) if r else x.ljust(w) for x, w, r in zip(row, widths, right, strict=True)).rstrip()
+            for row in cells
+        ]
+        return "\n".join([*([self.title] if self.title else []), *lines, *self._left_out()])
+
+    def html(self) -> str:
+        """Return the same for a notebook."""
+        head = "".join(f"<th>{escape(str(name))}</th>" for name in self.columns)
+        styles = [' style="text-align: right"' if self._is_number(k) else "" for k in range(len(self.columns))]
+        body = "".join(
+            "<tr>" + "".join(f"<td{s}>{escape(_written(x))}</td>" for x, s in zip(row, styles, strict=True)) + "</tr>"
+            for row in self.rows[:MOST_ROWS]
+        )
+        title = f"<caption>{escape(self.title)}</caption>" if self.title else ""
+        rest = "".join(f"<p>{escape(line)}</p>" for line in self._left_out())
+        return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+    def _left_out(self) -> list[str]:
+        rest = len(self.rows) - MOST_ROWS
+        return [f"... and {rest} more{': ' + self.more if self.more else ''}"] if rest > 0 else []
+
+    def _is_number(self, k: int) -> bool:
+        return bool(self.rows) and all(row[k] == "" or isinstance(row[k], Real) for row in self.rows)
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return str(value)
+    return str(value) if isinstance(value, int) else f"{float(value) + 0.0:.4g}"

@@ -1,0 +1,153 @@
+"""Everything that acts inside a mechanism during a motion, by name."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import OptionError, UnsupportedError
+from ..io.atomic_files import beside
+from ..io.paths import as_path
+from ..io.tables.text import TextTable
+from ..io.tables.writing import csv_text
+from ..model.units import FORCE_OF
+
+if TYPE_CHECKING:
+    from .subsystems.order import SolutionOrder
+
+Array = np.ndarray
+
+WRENCH = (("mx", "N m"), ("my", "N m"), ("mz", "N m"), ("fx", "N"), ("fy", "N"), ("fz", "N"))
+"""Components of a wrench: moment first."""
+
+
+@dataclass(frozen=True)
+class ForceNames:
+    """What the numbers of :class:`ConstraintForces` belong to: names of freedoms, joints and loops, and units."""
+
+    freedoms: tuple[str, ...] = ()
+    freedom_units: tuple[str, ...] = ()
+    constraint_units: tuple[str, ...] = ()
+    loops: tuple[str, ...] = ()
+    joints: tuple[str, ...] = ()
+    driven: tuple[bool, ...] = ()
+
+
+@dataclass(frozen=True)
+class ConstraintForces:
+    """Everything that acts inside a mechanism during a motion; the batch comes first.  ``print`` it for a table.
+
+    Attributes
+    ----------
+    tau : ndarray (..., nv)
+        Actuator forces, zero at passive joints.
+    multipliers : ndarray (..., constraints)
+        Forces of the loop joints along their constraints, on the successor; the shortest ones where
+        constraints are redundant.
+    names : tuple of str
+        One per constraint.
+    loop_wrenches : ndarray (..., loops, 6)
+        Moment and force of each loop joint on its successor, in the joint's moving frame.
+    loop_wrenches_world : ndarray (..., loops, 6)
+        The same in world axes, at the joint.
+    joint_wrenches : ndarray (..., bodies, 6)
+        What each joint of the tree transmits to its body, in body axes at the body's origin.
+    order : SolutionOrder or None
+        Which systems of equations were solved one after the other, for ``method="subsystems"``; ``print`` it.
+    of : ForceNames
+        What the numbers belong to.
+    """
+
+    tau: Array
+    multipliers: Array
+    names: tuple[str, ...]
+    loop_wrenches: Array
+    loop_wrenches_world: Array
+    joint_wrenches: Array
+    order: SolutionOrder | None = None
+    of: ForceNames = field(default_factory=ForceNames, repr=False)
+
+    @property
+    def table(self) -> TextTable:
+        """Forces of motors, of loops along their constraints, and what joints carry; of a batch the extremes."""
+        rows: list[tuple[object, ...]] = []
+        motors = [k for k, on in enumerate(self.of.driven) if on]
+        for k in motors:
+            rows.append(("motor", self.of.freedoms[k], *self._shown(self.tau[..., k]), self.of.freedom_units[k]))
+        for k, name in enumerate(self.names):
+            unit = FORCE_OF[self.of.constraint_units[k]] if self.of.constraint_units else ""
+            rows.append(("constraint", name, *self._shown(self.multipliers[..., k]), unit))
+        carried = zip(self.of.joints, np.moveaxis(self.joint_wrenches, -2, 0), strict=False)
+        closed = zip(self.of.loops, np.moveaxis(self.loop_wrenches, -2, 0), strict=False)
+        for name, wrench in (*carried, *closed):
+            for what, part, unit in (("force at", wrench[..., 3:], "N"), ("moment at", wrench[..., :3], "N m")):
+                rows.append((what, name, *self._shown(np.linalg.norm(part, axis=-1)), unit))
+        count = int(np.prod(self.tau.shape[:-1], dtype=int))
+        values = ("least", "largest") if self._is_batch else ("value",)
+        title = f"forces in {count} states" if self._is_batch else "forces"
+        return TextTable(
+            ("what", "where", *values, "unit"), rows, title, "columns() has all by name, save(path) writes them"
+        )
+
+    @property
+    def _is_batch(self) -> bool:
+        return self.tau.ndim > 1
+
+    def _shown(self, values: Array) -> tuple[object, ...]:
+        if not self._is_batch:
+            return (float(values),)
+        known = values[np.isfinite(values)]
+        return (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+    def _repr_html_(self) -> str:
+        return self.table.html()
+
+    def columns(self) -> dict[str, Array]:
+        """Return all numbers by name, (T,) each: ``tau_...``, constraints, ``joint.fx`` and others of every joint.
+
+        Those of joints in the tree are in body axes at the body's origin, those of loops in the joint's moving frame.
+        """
+        if self.tau.ndim > 2:
+            raise UnsupportedError(
+                f"a table has one row per state: these forces have a batch of shape {self.tau.shape[:-1]}, take a part"
+            )
+        tau, multipliers = np.atleast_2d(self.tau), np.atleast_2d(self.multipliers)
+        found = {
+            f"tau_{name} [{u}]": x for name, u, x in zip(self.of.freedoms, self.of.freedom_units, tau.T, strict=True)
+        }
+        for k, name in enumerate(self.names):
+            found[f"{name} [{FORCE_OF[self.of.constraint_units[k]]}]"] = multipliers[:, k]
+        for names, wrenches in ((self.of.joints, self.joint_wrenches), (self.of.loops, self.loop_wrenches)):
+            rows = wrenches.reshape(len(tau), -1, 6)
+            for k, name in enumerate(names):
+                found |= {f"{name}.{part} [{unit}]": rows[:, k, i] for i, (part, unit) in enumerate(WRENCH)}
+        return found
+
+    def save(self, path: str | os.PathLike[str], time: Array | None = None) -> None:
+        """Write :meth:`columns` to a ``.csv`` file, with the time in front where it is given.
+
+        Parameters
+        ----------
+        path : path
+        time : array_like, shape (T,), optional
+        """
+        place = as_path(path, "a table")
+        if place.suffix.lower() != ".csv":
+            raise OptionError(f"forces are saved as .csv, not {place.suffix or 'without ending'!r}: {place}")
+        columns = self.columns()
+        if time is not None:
+            times = np.atleast_1d(np.asarray(time, dtype=float))
+            count = len(next(iter(columns.values())))
+            if times.shape != (count,):
+                raise OptionError(
+                    f"time must have one entry for each of the {count} states, not the shape {times.shape}"
+                )
+            columns = {"time [s]": times, **columns}
+        with beside(place) as other:
+            other.write_text(csv_text(columns), encoding="utf-8", newline="\n")

@@ -1,0 +1,165 @@
+"""Where the joints of a mechanism may be, as closing its loops sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..model.configurations import within_limits
+from ..model.joints import Revolute
+from ..model.limits import bounded_by_followers
+from ..model.tree import Joint, Model
+
+Array = np.ndarray
+
+SLACK = 1e-9
+"""A joint that is this far beyond its limit, in radians or metres, is at it: loops are not closed to more digits."""
+
+TURN = 2.0 * np.pi
+
+
+@dataclass(frozen=True)
+class PositionLimits:
+    """Limits of all coordinates of a mechanism.
+
+    Leaders have those that their followers leave them; joints with quaternions are looked at when all is done.
+    """
+
+    model: Model
+
+    @cached_property
+    def _bounds(self) -> tuple[Array, Array, Array, Array]:
+        """Of each coordinate with limits: its place in q, in v, and the limits."""
+        found = [
+            (joint.q_slice.start + k, joint.v_slice.start + k, joint.lower[k], joint.upper[k])
+            for joint in bounded_by_followers(self.model, ()).joints
+            if not joint.mimic and joint.nq == joint.nv
+            for k in range(joint.nq)
+            if np.isfinite(joint.lower[k]) or np.isfinite(joint.upper[k])
+        ]
+        places, rates, low, high = zip(*found, strict=True) if found else ((), (), (), ())
+        return np.array(places, dtype=int), np.array(rates, dtype=int), np.array(low), np.array(high)
+
+    @cached_property
+    def _hinges(self) -> list[Joint]:
+        """Hinges with limits in which a whole turn changes nothing but the number."""
+        led = {joint.mimic.leader for joint in self.model.joints if joint.mimic}
+        led |= {name for coupling in self.model.couplings for name in (*coupling.joints, *coupling.follows)}
+        led |= {name for tendon in self.model.tendons for name in tendon.joints}
+        return [
+            joint
+            for joint in self.model.joints
+            if isinstance(joint.kind, Revolute)
+            and not (joint.mimic or joint.name in led or any(joint.stiffness))
+            and np.isfinite([*joint.lower, *joint.upper]).any()
+        ]
+
+    @cached_property
+    def any(self) -> bool:
+        """Whether there are limits at all."""
+        return any(np.isfinite([*joint.lower, *joint.upper]).any() for joint in self.model.joints)
+
+    def hold(self, q: Array) -> Array:
+        """Say of each configuration whether all joints are within their limits."""
+        return within_limits(self.model, q, SLACK)
+
+    def turned(self, q: Array, free: Array) -> Array:
+        """Return the same configurations with hinges turned by whole turns where that brings them within limits."""
+        q = q.copy()
+        for joint in self._hinges:
+            if free[joint.v_slice].all():
+                angle, (low,), (high,) = q[..., joint.q_slice], joint.lower, joint.upper
+                up, down = np.ceil((low - SLACK - angle) / TURN), np.ceil((angle - high - SLACK) / TURN)
+                other = angle + TURN * np.where(up > 0.0, up, np.where(down > 0.0, -down, 0.0))
+                fits = (other >= low - SLACK) & (other <= high + SLACK)
+                q[..., joint.q_slice] = np.where(fits, other, angle)
+        return q
+
+    def clipped(self, q: Array, free: Array) -> Array:
+        """Return configurations whose free coordinates are moved to the nearest limit."""
+        places, rates, low, high = self._bounds
+        own = free[rates]
+        q = q.copy()
+        q[..., places[own]] = np.clip(q[..., places[own]], low[own], high[own])
+        return q
+
+    def blocked(self, q: Array, pull: Array) -> Array:
+        """Say which velocities (N, nv) are at a limit and pulled further out."""
+        places, rates, low, high = self._bounds
+        found = np.zeros(pull.shape, dtype=bool)
+        at, along = q[..., places], pull[..., rates]
+        found[..., rates] = ((at <= low) & (along < 0.0)) | ((at >= high) & (along > 0.0))
+        return found
+
+    def kept(
+        self,
+        found: Array,
+        done: Array,
+        free: Array,
+        again: Callable[[Array, Array], tuple[Array, Array]],
+        *starts: Array,
+    ) -> tuple[Array, Array]:
+        """Return closed configurations within limits where there are some, and where that is.
+
+        Parameters
+        ----------
+        found : ndarray (N, nq)
+            Closed ones, wherever they are.
+        done : ndarray (N,) of bool
+            Which of them are closed.
+        free : ndarray (nv,) of bool
+            Which velocities may move.
+        again : callable
+            Closes configurations (n, nq) of some lanes (n,) without leaving the limits, and says which are closed.
+        *starts : ndarray (N, nq) or (nq,)
+            Where it begins anew for lanes that are beyond limits.
+        """
+        if not self.any:
+            return found, np.ones(len(found), dtype=bool)
+        found = np.where(done[:, None], self.turned(found, free), found)
+        within = self.hold(found)
+        for start in starts:
+            lanes = np.flatnonzero(done & ~within)
+            if not len(lanes):
+                break
+            other, closed = again(self.clipped(np.broadcast_to(start, found.shape)[lanes], free), lanes)
+            other = self.turned(other, free)
+            fits = closed & self.hold(other)
+            found[lanes[fits]], within[lanes[fits]] = other[fits], True
+        return found, within
+
+    def refusal(self, how: str, q: Array, bad: Array, batch: tuple[int, ...]) -> str:
+        """Say which joint is beyond its limits, of the ``bad`` state that is nearest to being within."""
+        lanes = np.flatnonzero(bad)
+        lane = int(lanes[np.argmin(self.excess(q[lanes]))])
+        where = f" in state {tuple(int(i) for i in np.unravel_index(lane, batch))}" if batch else ""
+        return f"{how.format(where=where)}: {self.in_words(q[lane])}. limits=False ignores limits"
+
+    def excess(self, q: Array) -> Array:
+        """Return how far the joint that is farthest out is beyond its limit, of each configuration."""
+        return np.asarray(np.max([np.zeros(q.shape[:-1]), *(out.max(axis=-1) for _, out in self._out(q))], axis=0))
+
+    def in_words(self, q: Array) -> str:
+        """Say of one configuration which joint is farthest out, where it is, and what its limits are."""
+        k, out = max(self._out(q), key=lambda found: float(found[1].max(initial=0.0)))
+        joint, i = self.model.joints[k], int(out.argmax())
+        link = self.model.links[k]
+        value = q[link.q_slice][i] * link.ratio + link.offset if link.follows else q[link.q_slice][i]
+        which = f"[{i}]" if len(joint.lower) > 1 else ""
+        unit = joint.kind.q_units[i]
+        return (
+            f"joint '{joint.name}{which}' would be at {value:.6g} {unit}, "
+            f"its limits are {joint.lower[i]:g} to {joint.upper[i]:g}"
+        )
+
+    def _out(self, q: Array) -> list[tuple[int, Array]]:
+        """Return, of each joint, how far its coordinates are beyond their limits."""
+        found = []
+        for k, (joint, link) in enumerate(zip(self.model.joints, self.model.links, strict=True)):
+            own = q[..., link.q_slice] * link.ratio + link.offset if link.follows else q[..., link.q_slice]
+            if own.shape[-1]:
+                found.append((k, np.maximum(np.array(joint.lower) - own, own - np.array(joint.upper))))
+        return found

@@ -1,0 +1,450 @@
+"""Maps of a workspace: where a frame gets to, how far from singular, with which force and stiffness there.
+
+A platform is led from point to neighboring point, a whole front of points at a time, so that it stays on the branch it
+began on; an arm is brought to all points at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import OptionError, ShapeError, UnknownNameError
+from ..io.atomic_files import beside
+from ..io.paths import as_path
+from ..io.pictures import drawing
+from ..io.tables.text import TextTable
+from ..io.tables.writing import csv_text
+from ..robot.mechanism import Mechanism
+from ..robot.platform import Platform
+from ..robot.robot import Robot, require_robot
+from ..spatial.arrays import as_array
+from .inverse_kinematics import inverse_kinematics
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = np.ndarray
+
+UNITS = {"reach": "", "margin": "", "force": "N", "stiffness": "N/m"}
+"""Maps that there are, and their units."""
+
+MEANINGS = {
+    "reach": "1 where the frame gets to",
+    "margin": "distance from singularities, 0 to 1",
+    "force": "force in any direction, with the motors' limits and the own weight [N]",
+    "stiffness": "least stiffness against a force, of the motors [N/m]",
+}
+
+TRIES = 2
+"""From how many fronts a point is tried that was not reached."""
+
+STARTS = 10
+"""Starts for each point of an arm."""
+
+MOST_SLICES = 6
+"""Pictures of one map, at most."""
+
+SINGULAR = 1e-6
+"""A margin below this is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Workspace:
+    """What is known about the points of a grid; ``print`` it for a summary, ``plot`` a map.
+
+    Attributes
+    ----------
+    x, y, z : ndarray (nx,), (ny,), (nz,)
+        Coordinates of the points, in metres.
+    reached : ndarray (nx, ny, nz) of bool
+    q : ndarray (nx, ny, nz, nq)
+        A configuration there; NaN where there is none.
+    maps : dict of ndarray (nx, ny, nz)
+        ``"margin"``, and ``"force"`` and ``"stiffness"`` where the numbers for them are known; NaN outside.
+    """
+
+    name: str
+    frame: str
+    x: Array
+    y: Array
+    z: Array
+    reached: Array
+    q: Array
+    maps: dict[str, Array]
+    q_names: tuple[str, ...] = field(repr=False)
+
+    @property
+    def share(self) -> float:
+        """The part of the grid that is reached."""
+        return float(self.reached.mean())
+
+    @property
+    def size(self) -> float:
+        """Length, area or volume that is reached, in m, m^2 or m^3 by how many axes vary; each point counts alike."""
+        steps = [(axis[-1] - axis[0]) / (len(axis) - 1) for axis in (self.x, self.y, self.z) if len(axis) > 1]
+        return float(self.reached.sum() * np.prod(steps))
+
+    @property
+    def table(self) -> TextTable:
+        """One row per map: the least, the middle and the largest value where the frame gets to."""
+        rows = []
+        for what, values in self.maps.items():
+            inside = values[self.reached]
+            numbers = [f(inside) for f in (np.min, np.median, np.max)] if len(inside) else ["", "", ""]
+            rows.append((what, *numbers, MEANINGS[what]))
+        free = [axis for axis in (self.x, self.y, self.z) if len(axis) > 1]
+        unit = {0: "", 1: " m", 2: " m^2", 3: " m^3"}[len(free)]
+        size = f", {self.size:.4g}{unit}" if free else ""
+        title = f"{self.frame!r} of {self.name!r} reaches {self.reached.sum()} of {self.reached.size} points{size}"
+        return TextTable(("map", "least", "median", "largest", "what it is"), rows, title)
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+    def _repr_html_(self) -> str:
+        return self.table.html()
+
+    def columns(self) -> dict[str, Array]:
+        """Return a row per point: coordinates, whether it is reached, the maps, the configuration."""
+        grid = np.meshgrid(self.x, self.y, self.z, indexing="ij")
+        found = {key: values.ravel() for key, values in zip("xyz", grid, strict=True)}
+        found["reached"] = self.reached.ravel().astype(int)
+        found |= {what: values.ravel() for what, values in self.maps.items()}
+        return found | {f"q_{name}": self.q[..., k].ravel() for k, name in enumerate(self.q_names)}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write :meth:`columns` to a ``.csv`` file, wholly or not at all."""
+        place = as_path(path, "a table")
+        if place.suffix.lower() != ".csv":
+            raise OptionError(f"a workspace is saved as .csv, not {place.suffix or 'without ending'!r}: {place}")
+        with beside(place) as other:
+            other.write_text(csv_text(self.columns()), encoding="utf-8", newline="\n")
+
+    def plot(self, what: str = "margin", path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw a map: a curve along one axis, a picture over two, slices through three.
+
+        Parameters
+        ----------
+        what : {"reach", "margin", "force", "stiffness"}
+        path : path, optional
+            Where to save the picture.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        known = {"reach": self.reached.astype(float), **self.maps}
+        if what not in known:
+            if what in UNITS:
+                missing = {"force": "limits of the motors' forces: efforts=", "stiffness": "stiffness="}[what]
+                raise OptionError(f"there is no map of the {what}: give workspace() {missing}")
+            raise UnknownNameError("map of a workspace", what, known)
+        slices = list(self._slices(np.where(self.reached, known[what], np.nan)))
+        inside = known[what][self.reached]
+        low, high = (float(inside.min()), float(inside.max())) if len(inside) else (0.0, 1.0)
+        rows, columns = -(-len(slices) // 3), min(3, len(slices))
+        with drawing((1.0 + 4.0 * columns, 0.6 + 3.6 * rows), path) as figure:
+            drawn, axes = None, [figure.add_subplot(rows, columns, k + 1) for k in range(len(slices))]
+            for panel, (title, names, places, values) in zip(axes, slices, strict=True):
+                panel.set_title(title)
+                panel.set_xlabel(f"{names[0]} [m]")
+                if len(names) == 1:
+                    panel.plot(places[0], values, marker=".")
+                    panel.set_ylabel(MEANINGS[what])
+                    continue
+                panel.set_ylabel(f"{names[1]} [m]")
+                panel.set_aspect("equal")
+                panel.set_facecolor("0.93")
+                panel.grid(False)
+                drawn = panel.pcolormesh(*places, values.T, shading="nearest", vmin=low, vmax=high)
+            if drawn is not None:
+                figure.colorbar(drawn, ax=axes, label=MEANINGS[what])
+            figure.suptitle(f"{self.frame} of {self.name}")
+        return figure
+
+    def _slices(self, values: Array) -> Iterator[tuple[str, list[str], list[Array], Array]]:
+        """Yield title, names and places of the axes, and values of each picture."""
+        axes = dict(zip("xyz", (self.x, self.y, self.z), strict=True))
+        free = [name for name, axis in axes.items() if len(axis) > 1]
+        held = ", ".join(f"{name} = {axis[0]:.4g} m" for name, axis in axes.items() if len(axis) == 1)
+        if len(free) < 3:
+            names = free or ["x"]
+            yield held, names, [axes[name] for name in names], values.reshape([len(axes[name]) for name in names])
+            return
+        for k in np.unique(np.linspace(0, len(self.z) - 1, min(MOST_SLICES, len(self.z))).round().astype(int)):
+            yield f"z = {self.z[k]:.4g} m", ["x", "y"], [self.x, self.y], values[:, :, k]
+
+
+def workspace(
+    robot: Robot | Platform,
+    frame: str | None = None,
+    *,
+    x: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    z: ArrayLike | None = None,
+    rotation: ArrayLike | None = None,
+    q_guess: ArrayLike | None = None,
+    efforts: ArrayLike | None = None,
+    stiffness: ArrayLike | None = None,
+    limits: bool = True,
+    threads: int = 1,
+) -> Workspace:
+    """Return which points of a grid a frame gets to, and what it can do there.
+
+    Parameters
+    ----------
+    robot : Robot, Mechanism or Platform
+        Of a mechanism with loops a platform says whether the orientation of its frame matters; of a mechanism itself,
+        it does not.
+    frame : str, optional
+        A body or frame; a platform has its own.
+    x, y, z : float or array_like, shape (n,), optional
+        Coordinates of the grid in the world, in metres; where left out, that of the frame at ``q_guess``.
+    rotation : array_like, shape (3, 3), optional
+        The orientation that the frame keeps.  By default that at ``q_guess`` for platforms whose orientation matters;
+        for arms any will do.
+    q_guess : array_like, shape (nq,), optional
+        Where to begin; of a mechanism it decides about the branch.  ``assembled()`` or the neutral configuration by
+        default.
+    efforts : float or array_like, optional
+        Largest force or torque of each motor, for the map of the force; those of the model by default.
+    stiffness : float or array_like, optional
+        Of each motor in its control, N/m or N m/rad, for the map of the stiffness; links count as rigid.
+    limits : bool
+        Whether position limits of the joints hold (default), or are ignored; those of arms hold always.
+    threads : int
+        That share the points of an arm.
+
+    Returns
+    -------
+    Workspace
+        ``margin`` is the least of a platform's margins (see :meth:`Platform.margins`), and for arms the smallest
+        singular value of the Jacobian, among those that do not vanish everywhere, as part of the largest.  ``force``
+        is the largest force that the frame can exert in every direction, beside carrying the robot's own weight:
+        negative where it cannot.  ``stiffness`` is the least over all directions.
+
+    Examples
+    --------
+    >>> import kinetree as kt, numpy as np
+    >>> robot = kt.Builder("two links").body("upper", "base", kt.Revolute("z"), mass=1.0)
+    >>> robot = robot.body("lower", "upper", kt.Revolute("z"), position=(1, 0, 0), mass=1.0)
+    >>> arm = robot.frame("tip", "lower", (0.5, 0, 0)).build()
+    >>> found = kt.workspace(arm, "tip", x=[0.2, 0.6, 1.0, 1.4, 1.8], y=0.0, q_guess=[0.3, 0.3])
+    >>> found.reached[:, 0, 0].tolist()
+    [False, True, True, True, False]
+    """
+    subject = _subject(robot, frame)
+    start = subject.start(q_guess)
+    pose = subject.pose(start)
+    axes = [_axis(given, name, pose[k, 3]) for k, (given, name) in enumerate(((x, "x"), (y, "y"), (z, "z")))]
+    turned = None if rotation is None else as_array(rotation, (3, 3), "rotation")
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    q, reached = subject.reach(points, start, turned, limits, threads)
+    maps: dict[str, Array] = {}
+    lanes = q[reached]
+    motors = len(subject.dofs)
+    for what, values in subject.maps(lanes, turned is not None, _per_motor(efforts, motors, "efforts"),
+                                     _per_motor(stiffness, motors, "stiffness")).items():  # fmt: skip
+        maps[what] = np.full(reached.shape, np.nan)
+        maps[what][reached] = values
+    names = tuple(subject.robot.q_names)
+    return Workspace(subject.robot.name, subject.frame, axes[0], axes[1], axes[2], reached, q, maps, names)
+
+
+def _axis(given: ArrayLike | None, name: str, default: float) -> Array:
+    axis = np.atleast_1d(np.asarray(default if given is None else given, dtype=float))
+    if axis.ndim != 1 or not len(axis) or not np.isfinite(axis).all() or not (np.diff(axis) > 0.0).all():
+        raise ShapeError(
+            f"{name} must be a number, or increasing finite numbers, shape (n,), such as np.linspace(0, 1, 21)"
+        )
+    return axis
+
+
+def _per_motor(given: ArrayLike | None, count: int, name: str) -> Array | None:
+    if given is None:
+        return None
+    values = np.asarray(given, dtype=float)
+    if values.shape not in ((), (count,)) or not (values > 0.0).all():
+        raise OptionError(f"{name} must be positive: one number, or one for each of the {count} motors")
+    return np.broadcast_to(values, (count,))
+
+
+def _subject(robot: Robot | Platform, frame: str | None) -> _PlatformMap | _ArmMap:
+    if isinstance(robot, Platform):
+        if frame not in (None, robot.frame):
+            raise OptionError(f"this platform moves the frame {robot.frame!r}, not {frame!r}: leave frame out")
+        return _PlatformMap(robot)
+    require_robot(robot)
+    if frame is None:
+        raise OptionError(f"frame, the body or frame of {robot.name!r} that is to get there, is needed")
+    if isinstance(robot, Mechanism):
+        return _PlatformMap(robot.platform(frame, orientation=False))
+    robot.frame(frame)
+    return _ArmMap(robot, frame)
+
+
+def _force_and_stiffness(
+    jacobian: Array, weight: Array, efforts: Array, stiffness: Array | None
+) -> dict[str, Array]:  # fmt: skip
+    """Return what motors can do through a Jacobian (N, 3, n) that carry a weight (N, n).
+
+    |w_i + J_i^T F| <= effort_i bounds the forces F by planes; the largest ball between them has the radius
+    min_i (effort_i - |w_i|) / |J_i|.  The compliance is J diag(1/k) J^T.
+    """
+    found = {}
+    if np.isfinite(efforts).any():
+        lever = np.linalg.norm(jacobian, axis=-2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spare = (efforts - np.abs(weight)) / lever
+        found["force"] = np.where(lever > 0.0, spare, np.inf).min(axis=-1, initial=np.inf)
+    if stiffness is not None:
+        compliance = (jacobian / stiffness) @ np.swapaxes(jacobian, -1, -2)
+        softest = np.linalg.eigvalsh(compliance)[..., -1] if len(jacobian) else np.zeros(0)
+        with np.errstate(divide="ignore"):
+            found["stiffness"] = 1.0 / softest
+    return found
+
+
+@dataclass(frozen=True)
+class _ArmMap:
+    """An arm and a frame on it."""
+
+    robot: Robot
+    frame: str
+
+    @property
+    def dofs(self) -> list[int]:
+        return [
+            k
+            for j in self.robot.model.joints
+            if j.actuated and not j.mimic
+            for k in range(j.v_slice.start, j.v_slice.stop)
+        ]
+
+    def start(self, q_guess: ArrayLike | None) -> Array:
+        if q_guess is not None:
+            return as_array(q_guess, (self.robot.nq,), "q_guess")
+        low, high, q = self.robot.lower_limits, self.robot.upper_limits, self.robot.neutral()
+        bounded = np.isfinite(low) & np.isfinite(high)
+        middle = 0.5 * (np.where(bounded, low, 0.0) + np.where(bounded, high, 0.0))
+        return np.where(bounded & ((q < low) | (q > high)), middle, q)
+
+    def pose(self, q: Array) -> Array:
+        return self.robot.pose(q, self.frame)
+
+    def reach(
+        self, points: Array, start: Array, rotation: Array | None, limits: bool, threads: int
+    ) -> tuple[Array, Array]:
+        goal, what = points, "position"
+        if rotation is not None:
+            goal, what = np.zeros((*points.shape[:-1], 4, 4)), "pose"
+            goal[..., :3, :3], goal[..., :3, 3], goal[..., 3, 3] = rotation, points, 1.0
+        found = inverse_kinematics(
+            self.robot, self.frame, goal, start, what=what, attempts=STARTS, must_reach=False, threads=threads
+        )
+        return np.where(found.reached[..., None], found.q, np.nan), found.reached
+
+    def maps(self, q: Array, turned: bool, efforts: Array | None, stiffness: Array | None) -> dict[str, Array]:
+        jacobian = self.robot.jacobian(q, self.frame, "aligned")[..., self.dofs]
+        size = float(np.linalg.norm(jacobian[:, 3:], axis=-2).max(initial=0.0)) or 1.0
+        whole = jacobian * np.repeat([size, 1.0], 3)[:, None] if turned else jacobian[:, 3:]
+        values = np.linalg.svd(whole, compute_uv=False) if len(q) else np.zeros((0, 1))
+        largest = np.maximum(values[:, :1], 1e-300)
+        count = int((values > SINGULAR * largest).sum(axis=-1).max(initial=1))  # a planar arm never leaves its plane
+        found = {"margin": values[:, count - 1] / largest[:, 0]}
+        limits = self.robot.effort_limits[self.dofs] if efforts is None else efforts
+        weight = self.robot.gravity_force(q)[..., self.dofs]
+        return found | _force_and_stiffness(jacobian[:, 3:], weight, limits, stiffness)
+
+
+@dataclass(frozen=True)
+class _PlatformMap:
+    """A platform."""
+
+    platform: Platform
+
+    @property
+    def robot(self) -> Mechanism:
+        return self.platform.mechanism
+
+    @property
+    def frame(self) -> str:
+        return self.platform.frame
+
+    @property
+    def dofs(self) -> list[int]:
+        return self.platform.actuated_freedoms
+
+    def start(self, q_guess: ArrayLike | None) -> Array:
+        guess = self.robot.assembled() if q_guess is None else as_array(q_guess, (self.robot.nq,), "q_guess")
+        if guess.ndim != 1:
+            raise ShapeError(f"q_guess must be one configuration, shape ({self.robot.nq},), not {guess.shape}")
+        return guess
+
+    def pose(self, q: Array) -> Array:
+        return self.platform.pose(q)
+
+    def reach(
+        self, points: Array, start: Array, rotation: Array | None, limits: bool, threads: int
+    ) -> tuple[Array, Array]:
+        """Lead the platform from point to point, front after front; points beyond a gap are tried from the start."""
+        kept = rotation if rotation is not None else self.pose(start)[:3, :3] if self.platform.orientation else None
+        shape, flat = points.shape[:-1], points.reshape(-1, 3)
+        q = np.full((len(flat), self.robot.nq), np.nan)
+        near = np.linalg.norm(flat - self.pose(start)[:3, 3], axis=-1)
+        first = np.argsort(near)[:1]
+        q[first] = self._at(flat[first], start[None], kept, limits, 3)
+        if not np.isfinite(q[first]).all():  # the start is elsewhere
+            q[:] = self._at(flat, np.broadcast_to(start, q.shape), kept, limits, 0)
+        tried = np.zeros(len(flat), dtype=int)
+        while True:
+            guesses = _from_neighbors(q.reshape(*shape, -1)).reshape(q.shape)
+            front = np.flatnonzero(~np.isfinite(q[:, 0]) & np.isfinite(guesses[:, 0]) & (tried < TRIES))
+            if not len(front):
+                break
+            tried[front] += 1
+            q[front] = self._at(flat[front], guesses[front], kept, limits, 0)
+        return q.reshape(*shape, -1), np.isfinite(q[:, 0]).reshape(shape)
+
+    def _at(self, points: Array, guesses: Array, rotation: Array | None, limits: bool, attempts: int) -> Array:
+        goal = points
+        if rotation is not None:
+            goal = np.zeros((len(points), 4, 4))
+            goal[:, :3, :3], goal[:, :3, 3], goal[:, 3, 3] = rotation, points, 1.0
+        return self.platform.inverse(goal, guesses, limits=limits, attempts=attempts, must_reach=False).q
+
+    def maps(self, q: Array, turned: bool, efforts: Array | None, stiffness: Array | None) -> dict[str, Array]:
+        if not len(q):
+            return {"margin": np.zeros(0)}
+        margins = self.platform.margins(q)
+        found = {"margin": np.minimum.reduce(list(margins.values()))}
+        own = self.robot.effort_limits[self.dofs] if efforts is None else efforts
+        if stiffness is None and not np.isfinite(own).any():
+            return found
+        held = (margins["forward"] > SINGULAR) & (margins["constraint"] > SINGULAR)
+        jacobian = self.platform.jacobian(q[held])[..., -3:, :]
+        still = np.zeros((int(held.sum()), self.robot.nv))
+        weight = self.robot.inverse_dynamics(q[held], still, still)[..., self.dofs]
+        for what, values in _force_and_stiffness(jacobian, weight, own, stiffness).items():
+            found[what] = np.zeros(len(q))  # what nothing holds carries nothing
+            found[what][held] = values
+        return found
+
+
+def _from_neighbors(q: Array) -> Array:
+    """Return, of each point of a grid (nx, ny, nz, nq), the configuration of a neighbor that has one."""
+    found = np.full_like(q, np.nan)
+    for axis in range(3):
+        for step in (1, -1):
+            other = np.full_like(q, np.nan)
+            to, off = [slice(None)] * 3, [slice(None)] * 3
+            to[axis], off[axis] = (slice(1, None), slice(None, -1)) if step > 0 else (slice(None, -1), slice(1, None))
+            other[tuple(to)] = q[tuple(off)]
+            found = np.where(np.isfinite(found[..., :1]), found, other)
+    return found

@@ -1,0 +1,75 @@
+"""What a sampled controller saw and commanded, at its own instants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """What a sampled controller saw and commanded, one row per sample; then the batch if there is one.
+
+    Attributes
+    ----------
+    time : ndarray, shape (K,)
+        The sample instants.
+    q, v : ndarray, shapes (K, ..., nq), (K, ..., nv)
+        What was measured: with noise, counts of encoders, filters.
+    estimated_q, estimated_v : ndarray
+        What the law was asked with: the same, or what an observer makes of it.
+    load : ndarray, shape (K, ..., nv or 0)
+        Forces from outside that a :class:`kinetree.control.MomentumObserver` tells of.
+    tau : ndarray, shape (K, ..., nv)
+        What was commanded, limited and rounded by the converter.
+    arrival : ndarray, shape (K,)
+        When that began to act.
+    """
+
+    time: Array
+    q: Array
+    v: Array
+    estimated_q: Array
+    estimated_v: Array
+    load: Array
+    tau: Array
+    arrival: Array
+
+    def as_dict(self) -> dict[str, Array]:
+        """By name."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    @staticmethod
+    def checked(given: Mapping[str, Array], record: Mapping[str, Array]) -> Samples:
+        """Return samples read from a file; refuse those that do not fit one another, or the record around them."""
+        names = [f.name for f in fields(Samples)]
+        if sorted(given) != sorted(names):
+            raise ValueError(f"samples are {', '.join(names)}, not {', '.join(map(str, given))}")
+        count, q, v = len(given["time"]), record["q"].shape[1:], record["v"].shape[1:]
+        wanted = {"q": q, "v": v, "estimated_q": q, "estimated_v": v, "tau": v, "time": (), "arrival": ()}
+        load = given["load"]
+        if load.size == 0:
+            given = {**given, "load": load.reshape(count, *v[:-1], 0)}
+        elif load.shape != (count, *v):
+            raise ValueError(f"load of the samples has shape {load.shape}")
+        for name, shape in wanted.items():
+            if given[name].shape != (count, *shape):
+                raise ValueError(f"{name} of the samples has shape {given[name].shape}, not {(count, *shape)}")
+        return Samples(**given)
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __getitem__(self, where: Any) -> Samples:
+        """Return some of the rows."""
+        return Samples(*(getattr(self, f.name)[where] for f in fields(self)))
+
+    def lane(self, at: tuple[Any, ...]) -> Samples:
+        """Return those of one simulation of a batch."""
+        whole = self.as_dict()
+        return Samples(**{name: x if name in ("time", "arrival") else x[at] for name, x in whole.items()})

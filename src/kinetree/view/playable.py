@@ -1,0 +1,191 @@
+"""Whatever can be played: records, arrays, trajectories, measurements, and files of them."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileFormatError, ModelWarning, OptionError, ShapeError, callers_level
+from ..identification.measured import Measured
+from ..io.paths import as_path
+from ..io.tables.reading import open_table
+from ..model.describe import counted
+from ..motion.trajectory import Trajectory
+from ..robot.robot import Robot
+from ..simulation.records.record import Record
+from .motion import MOST_SAMPLES, Track
+from .wrench_arrows import with_wrenches
+
+Array = np.ndarray
+
+SAMPLES_PER_SECOND = 60
+MOST_NUMBERS = 6_000_000
+"""A motion of many bodies is thinned to so many numbers: what a page of some megabytes can hold."""
+
+NAMES = ("t", "q", "v", "tau")
+UNIT_LENGTH = 1e-3
+"""How far the length of a quaternion may be from one."""
+
+ACCEPTED = "a motion is a record, arrays (t, q), (t, q, v) or (t, q, v, tau), a trajectory, or a file of one"
+
+
+def as_track(robot: Robot, motion: Any, contacts: Any = None) -> Track:
+    """Make any motion ready to be shown.
+
+    Parameters
+    ----------
+    robot : Robot
+        Whose motion it is.
+    motion : Track, Record, tuple of arrays, Trajectory, Measured or path
+        Arrays are times (n,), positions (n, nq), perhaps velocities and joint forces (n, nv).  Files are what a
+        record was saved to, or a table with a column ``t`` or ``time`` and one for each joint (``q_elbow``, or
+        ``q1``, ``q2``, ...): ``.csv``, ``.npz`` or ``.parquet``.
+    contacts : optional
+        Where a record's contact forces act.
+    """
+    if isinstance(motion, str | os.PathLike):
+        motion = read_motion(as_path(motion, "the file of a motion"), robot)
+    if isinstance(motion, Track):
+        track = motion
+    elif isinstance(motion, Record):
+        track = Track.of_record(robot, motion, contacts)
+    elif isinstance(motion, Trajectory):
+        track = of_trajectory(robot, motion)
+    elif isinstance(motion, Measured):
+        track = of_arrays(robot, motion.t, motion.q, motion.v, motion.tau)
+        track = with_wrenches(robot, track, motion.wrenches)
+    elif isinstance(motion, Sequence) and not isinstance(motion, bytes) and 2 <= len(motion) <= len(NAMES):
+        track = of_arrays(robot, *motion)
+    else:
+        raise OptionError(f"{ACCEPTED}; not {_shown(motion)}")
+    _refuse_nothing(robot, track)
+    return _thinned(track)
+
+
+def read_motion(path: Path, robot: Robot) -> Record | tuple[Array, ...]:
+    """Read a file: of a record if it is one, else a table with columns of times and positions."""
+    try:
+        return Record.load(path, robot)
+    except FileFormatError:
+        pass  # then it is a table of something else, whose reader says what it lacks
+    names = {"q": list(robot.q_names)}
+    others = {"v": list(robot.v_names), "tau": list(robot.v_names)}
+    units = {
+        "q": dict(zip(robot.q_names, robot.q_units, strict=True)),
+        "v": dict(zip(robot.v_names, (f"{unit}/s" for unit in robot.v_units), strict=True)),
+        "tau": dict(zip(robot.v_names, robot.tau_units, strict=True)),
+    }
+    table = open_table(path, names, None, units, others)
+    if not table.has_time:
+        raise FileFormatError("there is no column of times; name it 't' or 'time'", str(path))
+    rows = [part.read() for part in table.parts()]
+    if not rows:
+        raise FileFormatError("there are no rows", str(path))
+    arrays = {key: np.concatenate([part.arrays[k] for part in rows]) for k, key in enumerate(table.quantities)}
+    times = np.concatenate([part.time for part in rows if part.time is not None])
+    return (times, arrays["q"], arrays.get("v"), arrays.get("tau"))  # type: ignore[return-value]
+
+
+def of_trajectory(robot: Robot, motion: Trajectory, begin: float | None = None, end: float | None = None) -> Track:
+    """Sample a trajectory over its own span, or over one that is given."""
+    start = motion.start if begin is None else max(begin, motion.start)
+    stop = motion.end if end is None else min(end, motion.end)
+    if not np.isfinite(stop):
+        raise OptionError("this trajectory never ends: give the samples to show, (t, *trajectory(t))")
+    if motion.nq != robot.nq:
+        raise ShapeError(f"the trajectory has {motion.nq} coordinates, and {robot.name!r} has {robot.nq}")
+    t = np.linspace(start, stop, max(2, int(np.ceil((stop - start) * SAMPLES_PER_SECOND)) + 1))
+    q, v, _ = motion(t)
+    return of_arrays(robot, t, q, v)
+
+
+def of_arrays(robot: Robot, t: Any, q: Any, v: Any = None, tau: Any = None) -> Track:
+    """Check samples of a motion and make them ready."""
+    time = _numbers(t, "t")
+    if time.ndim != 1 or not len(time):
+        raise ShapeError(f"t holds one time for each sample, (n,), not an array {time.shape}")
+    if not np.isfinite(time).all():
+        raise OptionError(f"t is not a number at sample {int(np.argmin(np.isfinite(time)))}")
+    if np.any(np.diff(time) < 0.0):
+        raise OptionError(f"time goes back after sample {int(np.argmax(np.diff(time) < 0.0))}: sort the samples")
+    widths = {"q": (robot.nq, robot.q_names), "v": (robot.nv, robot.v_names), "tau": (robot.nv, robot.v_names)}
+    found: dict[str, Array | None] = {}
+    for name, given in (("q", q), ("v", v), ("tau", tau)):
+        found[name] = None if given is None else _samples(robot, name, given, len(time), *widths[name])
+    positions = found["q"]
+    if positions is None:
+        raise OptionError(f"there are no positions: {ACCEPTED}")
+    _refuse_long_quaternions(robot, positions)
+    return Track.of_states(robot, time, positions, found["v"], found["tau"])
+
+
+def _samples(robot: Robot, name: str, given: Any, count: int, width: int, names: Sequence[str]) -> Array:
+    array = _numbers(given, name)
+    if array.ndim == 1 and width == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[0] != count:
+        raise ShapeError(f"{name} must be an array ({count}, {width}), a row for each of t, not {array.shape}")
+    if array.shape[1] != width:
+        few = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        columns = counted(array.shape[1], "column", "columns")
+        raise ShapeError(f"{name} has {columns}, and {robot.name!r} needs {width}: {few}")
+    return array
+
+
+def _numbers(given: Any, name: str) -> Array:
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind not in "fiu":
+            raise TypeError
+        return np.array(array, dtype=float)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name} must hold numbers, not {_shown(given)}: {ACCEPTED}") from None
+
+
+def _refuse_long_quaternions(robot: Robot, q: Array) -> None:
+    for joint in robot.model.joints:
+        if joint.kind.quaternion is None:
+            continue
+        first = joint.q_slice.start + joint.kind.quaternion.start
+        length = np.linalg.norm(q[:, first : first + 4], axis=1)
+        off = np.abs(length - 1.0) > UNIT_LENGTH  # NaN is not
+        if off.any():
+            k = int(np.argmax(off))
+            raise OptionError(
+                f"the quaternion of joint {joint.name!r} has length {length[k]:.4g} at sample {k}, not 1: quaternions "
+                "are x, y, z, w; robot.normalize(q) makes them so"
+            )
+
+
+def _refuse_nothing(robot: Robot, track: Track) -> None:
+    """Refuse a motion of which nothing can be drawn, and say where a part of it cannot."""
+    known = np.isfinite(track.q).all(axis=1)
+    if not known.any():
+        raise OptionError("no sample of the motion can be drawn: all of them hold NaN or infinity")
+    if not known.all():
+        k = int(np.argmin(known))
+        name = robot.q_names[int(np.argmin(np.isfinite(track.q[k])))]
+        warnings.warn(
+            f"{int((~known).sum())} of {len(track)} samples of the motion are not numbers, the first at t = "
+            f"{track.time[k]:g} s (sample {k}, {name!r}): what they move is not drawn then",
+            ModelWarning,
+            stacklevel=callers_level(),
+        )
+
+
+def _thinned(track: Track) -> Track:
+    """Leave out samples of a motion that is too large for a page."""
+    most = int(np.clip(MOST_NUMBERS // (7 * max(1, track.poses.position.shape[-2])), 2, MOST_SAMPLES))
+    if len(track) <= most:
+        return track
+    return track[np.linspace(0, len(track) - 1, most).round().astype(int)]
+
+
+def _shown(given: Any) -> str:
+    text = repr(given)
+    return text if len(text) <= 60 else f"a {type(given).__name__}"

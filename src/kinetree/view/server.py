@@ -1,0 +1,221 @@
+"""Serves one page to browsers, hears what is done there, and tells them what is done elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from ..errors import KinetreeError, Message, OptionError, Setting
+
+News = dict[str, Any]
+
+NEXT_PORTS = 100
+"""How many ports are tried after one that is taken."""
+
+HEARTBEAT = 5.0
+"""Seconds after which a browser that hears nothing is told so, to find out whether it is still there."""
+
+LARGEST_MESSAGE = 1_000_000
+
+
+class PageServer:
+    """A small web server with one page.
+
+    Parameters
+    ----------
+    host, port
+        Where to listen; port 0 takes any that is free, another that is taken the next free one.
+    page : callable
+        Returns the page as HTML.
+    state : callable
+        Returns what a browser that has just come must know.
+    heard : callable
+        Called with what a browser says; returns what to answer it.
+    """
+
+    def __init__(
+        self, host: str, port: int, page: Callable[[], str], state: Callable[[], News], heard: Callable[[News], News]
+    ) -> None:
+        self.page, self.state, self.heard = page, state, heard
+        self.closed = threading.Event()
+        self._listeners: dict[str, queue.Queue[News | None]] = {}
+        self._lock = threading.Lock()
+        self.http = _listening(host, port, self)
+        self.host = host
+        self.port = int(self.http.server_address[1])
+        self._thread = threading.Thread(target=self.http.serve_forever, args=(0.05,), name="kinetree page", daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """Return the address of the page."""
+        host = "localhost" if self.host in ("", "0.0.0.0", "::") else self.host
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    def tell(self, news: News, but: str = "") -> None:
+        """Tell all pages something, but for the one it came from."""
+        with self._lock:
+            for page, waiting in self._listeners.items():
+                if page != but:
+                    waiting.put(news)
+
+    def join(self, page: str) -> queue.Queue[News | None]:
+        """Note a page that wants to be told."""
+        waiting: queue.Queue[News | None] = queue.Queue()
+        with self._lock:
+            self._listeners[page] = waiting
+        waiting.put(self.state())  # without the lock: whoever tells something may be asked for this at the same time
+        return waiting
+
+    def leave(self, page: str) -> None:
+        """Forget a page."""
+        with self._lock:
+            self._listeners.pop(page, None)
+
+    def close(self) -> None:
+        """Stop serving."""
+        if self.closed.is_set():
+            return
+        self.closed.set()
+        with self._lock:
+            for waiting in self._listeners.values():
+                waiting.put(None)
+        self.http.shutdown()
+        self.http.server_close()
+        self._thread.join(timeout=5.0)
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = sys.platform != "win32"  # there it would share a port that is taken
+    owner: PageServer
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Keep quiet about browsers that open connections in advance and drop them."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Http
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Keep quiet."""
+
+    def do_GET(self) -> None:
+        path, query = urlsplit(self.path).path, parse_qs(urlsplit(self.path).query)
+        if path == "/":
+            self._send(HTTPStatus.OK, self.server.owner.page().encode(), "text/html; charset=utf-8")
+        elif path == "/events":
+            self._events(query.get("page", [""])[0])
+        else:
+            self._send(HTTPStatus.NOT_FOUND, b"There is nothing here.", "text/plain; charset=utf-8")
+
+    def do_POST(self) -> None:
+        length = self.headers.get("Content-Length", "")
+        kind = self.headers.get("Content-Type", "").partition(";")[0].strip()
+        # pages of other sites may not send JSON without asking first, and nobody would answer them
+        if self.path != "/do" or kind != "application/json":
+            self.close_connection = True
+            self._answer(HTTPStatus.BAD_REQUEST, {"message": "only the viewer's own page is answered"})
+        elif not length.isdigit() or int(length) > LARGEST_MESSAGE:
+            self.close_connection = True
+            self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"message": "the message is too long"})
+        else:
+            self._hear(self.rfile.read(int(length)))
+
+    def _hear(self, said: bytes) -> None:
+        try:
+            news = json.loads(said)
+            if not isinstance(news, dict):
+                raise ValueError("it is no object")
+        except (ValueError, RecursionError) as problem:
+            self._answer(HTTPStatus.BAD_REQUEST, {"message": f"the message cannot be read: {problem}"})
+            return
+        try:
+            self._answer(HTTPStatus.OK, self.server.owner.heard(news))
+        except (KinetreeError, ValueError, TypeError, KeyError) as problem:
+            self._answer(HTTPStatus.OK, {"message": str(problem)})
+
+    def _events(self, page: str) -> None:
+        owner = self.server.owner
+        waiting = owner.join(page)
+        self.close_connection = True
+        self.send_response(HTTPStatus.OK)
+        for name, value in (
+            ("Content-Type", "text/event-stream"),
+            ("Cache-Control", "no-store"),
+            ("Connection", "close"),
+        ):
+            self.send_header(name, value)
+        self.end_headers()
+        try:
+            while not owner.closed.is_set():
+                try:
+                    news = waiting.get(timeout=HEARTBEAT)
+                except queue.Empty:
+                    self.wfile.write(b": still here\n\n")
+                    continue
+                if news is None:
+                    return
+                self.wfile.write(f"data: {json.dumps(news)}\n\n".encode())
+        except OSError:
+            pass  # the browser has gone
+        finally:
+            owner.leave(page)
+
+    def _answer(self, status: HTTPStatus, news: News) -> None:
+        self._send(status, json.dumps(news).encode(), "application/json")
+
+    def _send(self, status: HTTPStatus, body: bytes, kind: str) -> None:
+        with contextlib.suppress(OSError):
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            self.wfile.write(body)
+
+
+def _listening(host: str, port: int, owner: PageServer) -> _Http:
+    if not (isinstance(port, int) and 0 <= port < 65536):
+        raise OptionError(Message(Setting("port"), f" must be a number from 0 to 65535, not {port!r}"))
+    family, address = _address(host)
+
+    class Server(_Http):
+        address_family = family
+
+    for tried in range(port, min(port + NEXT_PORTS, 65536)) if port else [0]:
+        try:
+            server = Server((address, tried), _Handler)
+        except (OSError, OverflowError):
+            continue
+        server.owner = owner
+        return server
+    raise OptionError(
+        Message(f"no port from {port} to {min(port + NEXT_PORTS, 65536) - 1} is free: take ", Setting("port", 0))
+    )
+
+
+def _address(host: str) -> tuple[socket.AddressFamily, str]:
+    """Find the address of a host; refuse one at which no server can listen."""
+    if not isinstance(host, str):
+        raise OptionError(Message(Setting("host"), f" must be the name or address of this machine, not {host!r}"))
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host or None, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.bind(address)
+    except (OSError, UnicodeError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        advice = Message("give an address of this machine, ", Setting("host", "127.0.0.1"), ", or ")
+        every = Message(Setting("host", "0.0.0.0"), " for all of them")
+        raise OptionError(Message(f"the viewer cannot listen at {host!r} ({reason}): ", advice, every)) from None
+    return family, str(address[0])

@@ -1,0 +1,190 @@
+"""The site: it renders offline, generated pages say what they are made from, notebooks run."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import kinetree as kt
+from kinetree.robot import names_elsewhere
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS))
+import charts  # noqa: E402
+import hooks  # noqa: E402
+import names_table  # noqa: E402
+import notebooks  # noqa: E402
+import roles  # noqa: E402
+import site_checks  # noqa: E402
+
+PAGES = sorted(DOCS.glob("**/*.md"))
+FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<!\\)\$(?!\s)([^$\n]+?)(?<!\s)\$", re.DOTALL)
+
+
+# ------------------------------------------------------------------ offline
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.html", '<script src="https://cdn.example.org/x.js"></script>', "asks https://cdn.example.org"),
+        ("a.html", '<link rel="stylesheet" href="//fonts.example.org/css">', "asks //fonts.example.org"),
+        ("a.html", "<img alt=x src=http://example.org/x.png>", "asks http://example.org"),
+        ("a.html", '<source srcset="https://example.org/x.webp">', "asks https://example.org"),
+        ("a.html", '<pre class="mermaid">', "mermaid"),
+        ("a.html", "<p>see :meth:<code>close</code></p>", "role :meth:"),
+        ("a.html", "<p>{{ chart speed }}</p>", "left"),
+        ("a.css", '@import "https://example.org/x.css";', "asks https://example.org"),
+        ("a.css", "body { background: url(//example.org/x.png) }", "asks //example.org"),
+        ("a.js", 'fetch("https://example.org/x.json")', "asks https://example.org"),
+    ],
+)
+def test_what_the_build_refuses(name, text, said):
+    assert said in " ".join(site_checks.problems(Path(name), text))
+
+
+def test_what_the_build_lets_pass():
+    fine = '<a href="https://example.org">x</a><link rel="canonical" href="https://example.org/"><img src="../x.png">'
+    assert list(site_checks.problems(Path("a.html"), fine)) == []
+    assert list(site_checks.problems(Path("a.css"), "b { background: url(data:image/png;base64,x) }")) == []
+
+
+def test_a_site_with_a_mistake_ends_the_build(tmp_path):
+    (tmp_path / "page").mkdir()
+    (tmp_path / "page" / "index.html").write_text('<img src="https://example.org/x.png">')
+    with pytest.raises(ValueError, match=r"page.index\.html asks https://example\.org"):
+        site_checks.check(tmp_path)
+
+
+def test_formulas_are_typeset_by_what_is_here():
+    """Every command of every formula is known to the KaTeX in docs/katex, whose fonts are there, too."""
+    known = (DOCS / "katex" / "katex.min.js").read_text(encoding="utf-8")
+    style = (DOCS / "katex" / "katex.min.css").read_text(encoding="utf-8")
+    fonts = set(re.findall(r"url\(([^)]+)\)", style))
+    assert fonts
+    assert {font for font in fonts if not (DOCS / "katex" / font).is_file()} == set()
+    assert "MIT" in (DOCS / "katex" / "LICENSE").read_text(encoding="utf-8")
+    count = 0
+    for page in PAGES:
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for found in FORMULA.finditer(text):
+            count += 1
+            formula = found[1] or found[2]
+            for command in set(re.findall(r"\\([A-Za-z]+)", formula)) - {"begin", "end"}:
+                assert f"\\\\{command}" in known, (page.name, command)
+            for name in re.findall(r"\\begin\{(\w+)\}", formula):
+                assert f'"{name}"' in known, (page.name, name)
+    assert count > 150
+
+
+def test_the_film_is_small():
+    film = (DOCS / "images" / "walking.webp").read_bytes()
+    assert film[:4] == b"RIFF"
+    assert b"ANIM" in film[:64]
+    assert len(film) < 1_000_000
+
+
+# ------------------------------------------------------------------ generated pages
+
+
+def test_every_name_from_elsewhere_is_in_the_index():
+    table = names_table.table()
+    lists = (names_elsewhere.METHODS, names_elsewhere.FUNCTIONS, names_elsewhere.INTEGRATORS)
+    assert len(table.splitlines()) == 2 + len({key for names in lists for key in names})
+    for key, call in names_elsewhere.METHODS.items():
+        name = call.partition("(")[0].removeprefix("kinetree.")
+        assert f">robot.{name}" in table or f">kt.{name}" in table, key
+
+
+def test_the_index_names_what_exists():
+    for owner, name in set(re.findall(r'identifier="kinetree\.(\w+)\.(\w+)"', names_table.table())):
+        assert hasattr(getattr(kt, owner), name), (owner, name)
+
+
+def test_charts_show_what_was_measured():
+    for name, chart in charts.CHARTS.items():
+        drawn = charts.svg(name)
+        rows = charts.numbers(chart)
+        assert len(rows) == 4
+        assert drawn.count('class="value"') == sum(len(values) for _, values in rows)
+        for robot, values in rows:
+            assert f">{robot}</text>" in drawn
+            assert all(f">{value:,.3g}" in drawn for value in values)
+        slow = max(values[-1] for _, values in rows)
+        widths = [float(w) for w in re.findall(r'class="bar-\w+" x="150" y="\d+" width="([\d.]+)" height="13"', drawn)]
+        assert max(widths) == widths[[v for _, values in rows for v in values].index(slow)]
+
+
+def test_numbers_of_the_home_page_are_those_of_the_benchmark():
+    page = hooks.on_page_markdown((DOCS / "index.md").read_text(encoding="utf-8"))
+    assert "{{" not in page
+    table = json.loads(charts.FILE.read_text(encoding="utf-8"))["parts"]["batch"][0]
+    ours, theirs = (float(x.replace(",", "")) for x in table["rows"][0][1:3])
+    assert f"**{ours:.2g} ns**" in page
+    assert f"{theirs / ours:.2g} times as fast" in page
+
+
+def test_a_chart_that_is_not_there_ends_the_build():
+    with pytest.raises(LookupError, match="no chart 'nothing'"):
+        hooks.on_page_markdown("{{ chart nothing }}")
+
+
+def test_roles_become_links():
+    import griffe
+
+    text = "See :meth:`pose`, :class:`~kinetree.Robot` and :data:`nowhere`."
+    with griffe.temporary_visited_package(
+        "kinetree", {"__init__.py": "class Robot:\n    def pose(self): ..."}
+    ) as package:
+        robot = package["Robot"]
+        linked = roles.linked(text, robot["pose"])
+    assert '<autoref identifier="kinetree.Robot.pose" optional><code>pose</code></autoref>' in linked
+    assert '<autoref identifier="kinetree.Robot" optional><code>Robot</code></autoref>' in linked
+    assert "<code>nowhere</code>" in linked
+    assert ":`" not in linked
+
+
+def test_the_reference_describes_every_public_name():
+    """Each name of ``kinetree.__all__`` is on one of the pages, by itself or with the module it belongs to."""
+    described = set()
+    for page in (DOCS / "api").glob("*.md"):
+        described |= set(re.findall(r"^::: kinetree\.([\w.]+)$", page.read_text(encoding="utf-8"), re.MULTILINE))
+    last = {name.rpartition(".")[2] for name in described}
+    modules = {"errors", "codegen", "cost", "published", "stops", "symbolic", "legs", "version"}
+    scalars = {"arctan2", "cos", "sin", "sqrt", "where"}
+    errors = {name for name in kt.__all__ if name.endswith(("Error", "Warning"))}
+    elsewhere = {"euler_angle_joints", "simulation", "spatial"}
+    assert set(kt.__all__) - last - modules - scalars - errors - elsewhere == set()
+
+
+# ------------------------------------------------------------------ notebooks
+
+
+def test_there_are_notebooks_with_their_outputs():
+    assert len(notebooks.files()) == 5
+    for file in notebooks.files():
+        assert file.stat().st_size < notebooks.LARGEST, file.name
+        cells = [cell for cell in notebooks.read(file)["cells"] if cell["cell_type"] == "code"]
+        assert all(cell["execution_count"] == k + 1 for k, cell in enumerate(cells)), file.name
+        assert any(cell["outputs"] for cell in cells), file.name
+        page = notebooks.page(file)
+        assert page.startswith("# ")
+        assert "%matplotlib" not in page
+        assert f"]({file.name})" in page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", notebooks.files(), ids=lambda file: file.stem)
+def test_notebook_runs(file, monkeypatch, tmp_path):
+    """Each checks itself; what it says in words is what its file says."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KINETREE_BACKEND", "compiled")
+    notebook = notebooks.read(file)
+    before = json.dumps(notebook)
+    notebooks.run(notebook, file.stem)
+    written = [json.loads(before)["cells"], notebook["cells"]]
+    kinds = [[[o["output_type"] for o in c["outputs"]] for c in cells if "outputs" in c] for cells in written]
+    assert kinds[0] == kinds[1]

@@ -1,0 +1,69 @@
+"""What is printed and saved of forces in loops and of mobility: names, units, at most a screen."""
+
+import csv
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.loops.mobility import Mobility
+
+SCREEN = 30
+
+
+@pytest.fixture(scope="module")
+def forces():
+    four_bar = kt.load("four-bar")
+    q = four_bar.follow({"crank_joint": np.linspace(0, 1, 3)})
+    v = four_bar.velocities(q, np.ones((3, 1)))
+    return four_bar.constraint_forces(q, v, four_bar.accelerations(q, v, np.zeros((3, 1))))
+
+
+def test_forces_are_printed_by_name(forces):
+    lines = str(forces).splitlines()
+    assert len(lines) <= SCREEN
+    assert lines[0] == "forces in 3 states"
+    (motor,) = [line for line in lines if line.startswith("motor")]
+    assert motor.split()[1] == "crank_joint"
+    assert float(motor.split()[2]) == pytest.approx(forces.tau[:, 0].min(), rel=1e-3)
+    along = next(line for line in lines if "force along x" in line)
+    assert float(along.split()[-2]) == pytest.approx(forces.multipliers[:, 2].max(), rel=1e-3)
+    assert "<table>" in forces._repr_html_()
+
+
+def test_forces_are_saved_by_name(forces, tmp_path):
+    forces.save(tmp_path / "forces.csv", time=[0.0, 0.1, 0.2])
+    with (tmp_path / "forces.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [float(row["time [s]"]) for row in rows] == [0.0, 0.1, 0.2]
+    assert [float(row["tau_crank_joint [N m]"]) for row in rows] == forces.tau[:, 0].tolist()
+    assert [float(row["crank_pin: force along x [N]"]) for row in rows] == forces.multipliers[:, 2].tolist()
+    assert [float(row["rocker_joint.fy [N]"]) for row in rows] == forces.joint_wrenches[:, 1, 4].tolist()
+    with pytest.raises(kt.OptionError, match=r"saved as \.csv"):
+        forces.save(tmp_path / "forces.xlsx")
+    with pytest.raises(kt.OptionError, match="one entry for each of the 3 states"):
+        forces.save(tmp_path / "forces.csv", time=[0.0])
+
+
+def test_a_long_account_of_mobility_fits_a_screen():
+    many = tuple(f"pin_{k}: moment about x" for k in range(300))
+    found = Mobility(300, 0, 300, 0, many, many, False, np.zeros((0, 1)), many)
+    assert len(str(found)) < SCREEN * 80
+    assert str(found).count("... and 288 more") == 3
+    assert found._repr_html_().startswith("<pre>")
+
+
+def test_a_record_is_printed_by_joint():
+    pendulum = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+    record = kt.simulate(pendulum, [0.5], time=0.5, output=6)
+    title, columns, row = str(record).splitlines()
+    assert "6 samples" in title
+    assert columns.split()[:2] == ["joint", "unit"]
+    assert row.split()[:2] == ["bob_joint", "rad"]
+    assert [float(x) for x in row.split()[2:6]] == pytest.approx(
+        [record.q[0, 0], record.q[-1, 0], record.q.min(), record.q.max()], rel=1e-3
+    )
+    assert float(row.split()[6]) == pytest.approx(np.abs(record.v).max(), rel=1e-3)
+    both = kt.simulate(pendulum, [[0.5], [0.6]], time=0.5, output=3, integrator="rk4", step=0.05)
+    assert "0.6" in str(both)
+    assert "<table>" in both._repr_html_()

@@ -1,0 +1,84 @@
+"""Maps of workspaces, judged by geometry: rings, circles, the polygon of forces."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from helpers.loop_models import FIVE_BAR_START, five_bar
+
+L1, L2 = 0.6, 0.4
+
+
+@pytest.fixture(scope="module")
+def arm():
+    b = kt.Builder("two links", gravity=(0, -9.81, 0))
+    b.body("upper", "base", kt.Revolute("z"), mass=2.0, com=(0.3, 0, 0), effort_limit=30.0)
+    b.body("lower", "upper", kt.Revolute("z"), position=(L1, 0, 0), mass=1.0, com=(0.2, 0, 0), effort_limit=15.0)
+    return b.frame("tip", "lower", (L2, 0, 0)).build()
+
+
+def test_an_arm_reaches_a_ring(arm):
+    x, y = np.linspace(-1.1, 1.1, 24), np.linspace(-1.1, 1.1, 24)
+    found = kt.workspace(arm, "tip", x=x, y=y, q_guess=[0.3, 0.5], stiffness=[4e3, 1e3])
+    r = np.hypot(*np.meshgrid(x, y, indexing="ij"))[..., None]
+    assert np.array_equal(found.reached, (r < L1 + L2) & (r > L1 - L2))
+    assert found.size == pytest.approx(np.pi * ((L1 + L2) ** 2 - (L1 - L2) ** 2), rel=0.05)
+    q = found.q[found.reached]
+    jacobian = arm.jacobian(q, "tip", "aligned")[:, 3:5]
+    values = np.linalg.svd(jacobian, compute_uv=False)
+    plane = np.linalg.inv(jacobian @ np.diag([1 / 4e3, 1 / 1e3]) @ np.swapaxes(jacobian, 1, 2))
+    assert np.allclose(found.maps["stiffness"][found.reached], np.linalg.eigvalsh(plane)[:, 0])
+    assert np.allclose(found.maps["margin"][found.reached], values[:, 1] / values[:, 0])  # in its plane
+    # forces in many directions: what the worst of them allows
+    angles = np.linspace(0, 2 * np.pi, 721)
+    pushes = np.stack([np.cos(angles), np.sin(angles)])
+    weight, limit = arm.gravity_force(q), np.array([30.0, 15.0])
+    with np.errstate(divide="ignore"):
+        per_newton = np.swapaxes(jacobian, 1, 2) @ pushes
+        most = np.where(per_newton > 0, limit[:, None] - weight[..., None], limit[:, None] + weight[..., None])
+        worst = (most / np.abs(per_newton)).min(axis=(1, 2))
+    assert np.allclose(found.maps["force"][found.reached], worst, rtol=1e-4)
+
+
+def test_a_five_bar_reaches_where_both_of_its_legs_do():
+    mechanism = five_bar()
+    home = mechanism.close(FIVE_BAR_START)
+    tip = mechanism.platform("tip", orientation=False)
+    x, y = np.linspace(-0.8, 1.8, 14), np.linspace(0.2, 2.0, 10)
+    found = kt.workspace(tip, x=x, y=y, z=0.0, q_guess=home, efforts=10.0)
+    grid = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1)
+    a, b = np.linalg.norm(grid, axis=-1), np.linalg.norm(grid - [1, 0], axis=-1)
+    within = (a > 0.5) & (a < 1.7) & (b > 0.5) & (b < 1.9)
+    assert np.array_equal(found.reached[..., 0], within)
+    assert np.allclose(tip.pose(found.q[found.reached])[:, :2, 3], grid[within], atol=1e-9)
+    margins = tip.margins(found.q[found.reached])
+    assert np.allclose(found.maps["margin"][found.reached], np.minimum.reduce(list(margins.values())))
+    assert np.isnan(found.maps["force"][~found.reached]).all()
+
+
+def test_maps_are_printed_drawn_and_saved(arm, tmp_path):
+    found = kt.workspace(arm, "tip", x=[0.5, 0.9, 1.3], y=[0.0, 0.1], q_guess=[0.3, 0.5])
+    text = str(found)
+    assert "reaches 4 of 6 points" in text
+    assert "force" in text
+    assert "<table>" in found._repr_html_()
+    found.plot("force", tmp_path / "force.png")
+    kt.workspace(arm, "tip", x=[0.5, 0.9], y=[0.0, 0.1], z=[-0.1, 0.0], q_guess=[0.3, 0.5]).plot("reach")
+    found.save(tmp_path / "map.csv")
+    rows = np.genfromtxt(tmp_path / "map.csv", delimiter=",", names=True)
+    assert rows.dtype.names[:4] == ("x", "y", "z", "reached")
+    assert rows["reached"].sum() == 4
+    assert (tmp_path / "force.png").stat().st_size > 5000
+    with pytest.raises(kt.OptionError, match="no map of the stiffness: give workspace"):
+        found.plot("stiffness")
+    with pytest.raises(kt.UnknownNameError, match="margin"):
+        found.plot("margins")
+
+
+def test_what_a_map_cannot_be_made_of_is_said(arm):
+    with pytest.raises(kt.OptionError, match="frame, the body or frame of 'two links'"):
+        kt.workspace(arm, x=[0.0, 1.0])
+    with pytest.raises(kt.ShapeError, match="x must be a number, or increasing"):
+        kt.workspace(arm, "tip", x=[1.0, 0.0])
+    with pytest.raises(kt.OptionError, match="efforts must be positive: one number, or one for each of the 2 motors"):
+        kt.workspace(arm, "tip", x=[0.5], efforts=[1.0, 2.0, 3.0])
