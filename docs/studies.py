@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kinetree.gallery import Fact, Result, Study
 
 DOCS = Path(__file__).resolve().parent
-PAGES, PICTURES = DOCS / "studies", DOCS / "images" / "studies"
+PAGES, PICTURES, THUMBNAILS = DOCS / "studies", DOCS / "images" / "studies", DOCS / "images" / "thumbnails"
 LARGEST = 100_000
 """Bytes of a picture."""
 
@@ -150,7 +150,7 @@ def card(study: Study) -> str:
 def thumbnail(name: str) -> str:
     """The system as the viewer shows it (docs/thumbnails.py), or the study's first picture."""
     kinds = ("system", "mechanism", "squat", "energy", "operations", "torques")
-    found = [f"../images/thumbnails/{name}.webp", *(f"../images/studies/{name}-{kind}.png" for kind in kinds)]
+    found = [f"../images/{THUMBNAILS.name}/{name}.webp", *(f"../images/studies/{name}-{kind}.png" for kind in kinds)]
     return next((picture for picture in found if (PAGES / picture).is_file()), "")
 
 
