@@ -130,7 +130,7 @@ def contents(studies: list[Study]) -> str:
     lines = ["---", "hide: [toc]", "---", "", "# Studies", ""]
     lines += ["Every system of the sources, and some more, runs by name: `kinetree run NAME`, or"]
     lines += ["`kt.gallery.study(NAME).run()`. A study computes what its source computes and puts what the source"]
-    lines += ["states beside what came out. These pages are written by `make pictures`.", ""]
+    lines += ["states beside what came out; where the two differ, the page says why.", ""]
     for group, members in grouped(studies):
         lines += [f"## {group}", "", '<div class="grid cards studies" markdown>', ""]
         lines += [card(study) for study in members]
