@@ -8,7 +8,6 @@ want pictures to move.  It needs the extras ``view`` and ``plot`` (Pillow), and 
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,11 @@ IMAGES = Path(__file__).resolve().parent / "images"
 SIZE = (800, 400)
 FRAMES_PER_SECOND = 20
 SMOOTHER = 2
-"""Pictures are drawn so many times larger, and made smaller: the edges of the viewer's own are rough."""
+"""Pictures are drawn so many times larger, and made smaller, which makes edges smooth."""
 LARGEST = 1_000_000
 """Bytes of the film."""
-CAMERA = np.array([1.2, 1.85, 0.85])
-"""From the point it looks at to the camera, in meters: in front, to the left, above."""
-BELOW = 0.27
-"""How far below the trunk that point is, so that the feet are well within the picture."""
+CAMERA = (1.2, 1.85, 0.85)
+"""Direction from the machine to the camera: in front, to the left, above."""
 BEGIN, CYCLE = 1.8, 2.0
 """Seconds: when the film begins, and how long it takes all legs to have stepped, after which it repeats."""
 
@@ -58,23 +55,13 @@ def film(record: Any) -> list[np.ndarray]:
     """The pictures, in time with the motion."""
     import kinetree as kt
 
-    robot = kt.load("quadruped")
-    trunk = robot.body_names[0]
     moments = BEGIN + np.arange(0.0, CYCLE, 1.0 / FRAMES_PER_SECOND)
-    shown = record.at(moments)
     pictures = []
-    with kt.view(robot, record, port=0) as viewer:
-        camera = viewer.camera()
-        # the first one is drawn before the camera has arrived at its place, and left out
-        for moment, q in zip([moments[0], *moments], [shown.q[0], *shown.q], strict=True):
-            place = robot.pose(q, trunk)[:3, 3]
-            target = np.array([place[0], 0.0, robot.pose(shown.q[0], trunk)[2, 3] - BELOW])
-            camera.client.camera.position = target + CAMERA
-            camera.client.camera.look_at = target
+    with kt.view("quadruped", record, port=0, view=CAMERA, show=["follow"]) as viewer:
+        for moment in moments:
             viewer.seek(float(moment))
-            time.sleep(0.3)  # the camera's place goes to the browser by another way than the request for a picture
             pictures.append(viewer.screenshot(size=(SMOOTHER * SIZE[0], SMOOTHER * SIZE[1])))
-    return pictures[1:]
+    return pictures
 
 
 if __name__ == "__main__":
