@@ -10,9 +10,9 @@ import pytest
 
 import kinetree as kt
 from helpers.cli import invoke
-from kinetree.cli.dynamics import convert, first_fault
 from kinetree.errors import StateError
 from kinetree.io.tables import reading, writing
+from kinetree.io.tables.converting import convert, first_fault
 
 pyarrow = pytest.importorskip("pyarrow")
 import pyarrow.csv as arrow_csv  # noqa: E402

@@ -21,6 +21,7 @@ from ..control.driven_joints import Desired, desired_motion, driven_joints, spre
 from ..errors import Message, OptionError, Setting, ShapeError, StateError, UnsupportedError
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
+from ..motion.walking.gaits import Walk
 from ..robot.robot import Robot
 from ..run.law_kernels import count_operations
 from ..spatial import Force, Scalar
@@ -94,6 +95,10 @@ class Prescribed:
                 f"no joint of {robot.name!r} has a motor, so none can follow a motion: name some, Prescribed(..., "
                 "joints=[...])"
             )
+        if isinstance(self.trajectory, Walk):
+            names = [joint.name for joint in self.moved(tree)]
+            if len(names) == self.trajectory.n:
+                self.trajectory.check(robot, names, lengths=False)
         begin = self.trajectory.start
         desired_motion(tree, self.trajectory, begin if np.isfinite(begin) else 0.0, self.moved(tree))  # or says why not
 
