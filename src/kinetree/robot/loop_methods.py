@@ -24,6 +24,7 @@ from ..model.tree import Model
 from ..run.wrenches import Wrenches
 
 if TYPE_CHECKING:
+    from ..loops.varied_mechanism import MovedDesigns
     from .platform import Platform
     from .robot import Robot
 
@@ -185,6 +186,20 @@ class LoopMethods:
         must_reach: bool = True,
     ) -> Any:  # fmt: skip
         """Find closed configurations along a path of some joints."""
+        raise NotImplementedError
+
+    @of_mechanisms
+    def driven_motion(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        parameters: Any,
+        *,
+        near: ArrayLike | None = None,
+        threads: int = 1,
+    ) -> MovedDesigns:
+        """Move many designs under the same drives, and return the forces it takes."""
         raise NotImplementedError
 
     @of_mechanisms

@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 from ...errors import ClosureError, OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ...loops import closing, following, rank
 from ...loops.clusters import single
+from ...loops.limits import PositionLimits
 from ...model.joints import Revolute
 from ...model.tree import BASE
 from ...spatial.arrays import as_array
@@ -89,6 +90,11 @@ class PlatformPositions:
     @cached_property
     def _coordinates(self) -> list[int]:
         return [k for j in self._joints for k in range(j.q_slice.start, j.q_slice.stop)]
+
+    @cached_property
+    def _limits(self) -> PositionLimits:
+        """Where the joints may be."""
+        return PositionLimits(self.mechanism.model)
 
     def _size(self) -> float:
         """Return the mean distance of the platform's joints from the frame."""
@@ -198,7 +204,7 @@ class PlatformPositions:
         found, gaps, done = self._reach(goal, q, free)
         within = np.ones(len(done), dtype=bool)
         if limits:
-            found, within = m._position_limits.kept(
+            found, within = self._limits.kept(
                 found,
                 done,
                 free,
@@ -211,7 +217,7 @@ class PlatformPositions:
             raise ClosureError(self._unreached(gaps, ~done & given, batch))
         if must_reach and (done & ~within).any():
             how = f"the platform {self.frame!r} of {m.name!r} reaches its target{{where}} only beyond limits"
-            raise ClosureError(m._position_limits.refusal(how, found, done & ~within, batch))
+            raise ClosureError(self._limits.refusal(how, found, done & ~within, batch))
         return _answer(np.where((done & within)[:, None], found, np.nan).reshape(*batch, m.nq), must_reach)
 
     def _elsewhere(self, attempts: int) -> list[Array]:
@@ -281,7 +287,7 @@ class PlatformPositions:
         def nearest(k: int, near: Array) -> Array:
             return self.inverse(goals[k], near, limits=limits)
 
-        within = m._position_limits if limits else None
+        within = self._limits if limits else None
         found, _ = following.followed(path, flat, q, nearest, within, must_reach, m.name)
         return _answer(found, must_reach)
 
@@ -340,16 +346,16 @@ class PlatformPositions:
             found, _, done = self._reach(goal, q, free)
         found = self._wrapped(found[done], free)
         if limits:
-            found = m._position_limits.turned(found, free)
-            found = found[m._position_limits.hold(found)]
+            found = self._limits.turned(found, free)
+            found = found[self._limits.hold(found)]
             inside = self._found_within(q, free, target)  # what lies beyond limits draws starts away from the others
-            found = np.concatenate([found, m._position_limits.turned(self._wrapped(inside, free), free)])
-            found = found[m._position_limits.hold(found)]
+            found = np.concatenate([found, self._limits.turned(self._wrapped(inside, free), free)])
+            found = found[self._limits.hold(found)]
         return _distinct(found, marks)
 
     def _found_within(self, q: Array, free: Array, target: ArrayLike | None) -> Array:
         """Return closed configurations that are found without leaving the limits; none where there are no limits."""
-        if not self.mechanism._position_limits.any:
+        if not self._limits.any:
             return q[:0]
         if target is None:
             found, _, done = closed_from(self.mechanism, q, free, bounded=True)
@@ -407,7 +413,7 @@ class PlatformPositions:
         # each lane carries its goal along
         state = np.concatenate([q, goal.reshape(len(goal), -1)], axis=-1)
         count = m.n_constraints + rows.stop - rows.start
-        limits = m._position_limits if bounded else None
+        limits = self._limits if bounded else None
         problem = closing.ClosingProblem(gaps, matrix, moved, single(count, m.nv), free, limits)
         counting = closing.Counting((min(count, m.nv),), rank.RELATIVE_TOLERANCE)
         found = closing.close(
