@@ -15,12 +15,14 @@ import numpy as np
 import typer
 from rich.markup import escape
 
-from ..errors import KinetreeError, OptionError
+from ..errors import FileFormatError, KinetreeError, OptionError
 from ..io.progress import Bar
-from ..io.tables.reading import Part, open_table
+from ..io.tables.columns import Wanted
+from ..io.tables.reading import OpenTable, Part, open_table
 from ..io.tables.writing import Sink, new_table
 from ..model.units import FORCE_OF
 from ..robot.mechanism import Mechanism
+from .differentiated_table import differentiated_table, has_positions_only
 from .independent_joints import Law, fewer_columns, followed, following
 from .shared import (
     FloatingBase,
@@ -54,6 +56,17 @@ Initial = Annotated[
         show_default="as drawn",
     ),
 ]
+Differentiate = Annotated[
+    bool,
+    typer.Option(
+        "--differentiate",
+        help="The table has times and positions only: filter these without a phase, and differentiate them.",
+    ),
+]
+Cutoff = Annotated[
+    float | None,
+    typer.Option(help="Of the filter of --differentiate, in Hz.", show_default="by the spectrum of the motion"),
+]
 Friction = Annotated[bool, typer.Option("--friction", help="With the joints' own damping and friction.")]
 Threads = Annotated[int, typer.Option(help="How many at once; 0 for one per processor.")]
 
@@ -63,6 +76,8 @@ def inverse(
     motion: Motion,
     output: Output,
     initial: Initial = None,
+    differentiate: Differentiate = False,
+    cutoff: Cutoff = None,
     friction: Friction = False,
     threads: Threads = 0,
     floating_base: FloatingBase = False,
@@ -80,15 +95,45 @@ def inverse(
     mechanism with loops give all joints, moving as its loops allow; or only the independent ones (its motors, as a
     rule; `kinetree info` names them), and the others follow, on the branch that `--initial` is on.
 
+    A table with `time` and positions only is differentiated with `--differentiate`: noise is filtered off without a
+    phase, above the frequencies of the motion or above `--cutoff`; times may be uneven.
+
     For example:
 
         kinetree inverse kuka-kr5 motion.csv -o tau.csv
         kinetree inverse four-bar kinetree-results/four-bar/inverse-motion.csv -o tau.parquet
         kinetree inverse four-bar crank.csv -o tau.csv --initial crank_joint=0.5
+        kinetree inverse kuka-kr5 positions.csv -o tau.csv --differentiate
     """
     robot = load_robot(robot_name, floating_base, mimic, strict)
     wanted = {"q": robot.q_names, "v": robot.v_names, "a": robot.v_names}
-    _run(robot, robot_name, "inverse_dynamics", wanted, "tau", motion, output, initial, friction, threads, as_json)
+    if cutoff is not None and not differentiate:
+        raise OptionError("--cutoff is of the filter of --differentiate: give both")
+
+    def source(fewer: Wanted | None) -> OpenTable:
+        if differentiate:
+            return differentiated_table(motion, robot, fewer, _units(robot), cutoff)
+        try:
+            return open_table(motion, wanted, fewer, _units(robot))
+        except FileFormatError as problem:
+            if not has_positions_only(motion, robot, fewer, _units(robot)):
+                raise
+            raise OptionError(f"{problem}; --differentiate finds velocities and accelerations from positions") from None
+
+    _run(
+        robot,
+        robot_name,
+        "inverse_dynamics",
+        wanted,
+        "tau",
+        motion,
+        output,
+        initial,
+        friction,
+        threads,
+        as_json,
+        source,
+    )
 
 
 def forward(
@@ -120,13 +165,14 @@ def forward(
 def _run(
     robot: Robot, robot_name: str, method: str, wanted: dict[str, list[str]], key: str, motion: Path, output: Path,
     initial: str | None, friction: bool, threads: int, as_json: bool,
+    opened: Callable[[Wanted | None], OpenTable] | None = None,
 ) -> None:  # fmt: skip
     if threads < 0:
         raise OptionError(f"--threads must be a number of threads, or 0 for one per processor, not {threads}")
     begin = time.perf_counter()
     third = list(wanted)[-1]
     fewer = fewer_columns(robot, third) if isinstance(robot, Mechanism) else None
-    source = open_table(motion, wanted, fewer, _units(robot))
+    source = open_table(motion, wanted, fewer, _units(robot)) if opened is None else opened(fewer)
     if initial is not None and not source.fewer:
         raise OptionError("--initial is for mechanisms of which only the independent joints are given: here all are")
     if output.exists() and output.samefile(motion):
