@@ -11,7 +11,19 @@ from pathlib import Path
 from kinetree.io.atomic_files import beside
 from kinetree.version import VERSION
 
-from . import chain, derivatives, inverse_kinematics, long_tables, loops, others, parts, regressors, simulation, worlds
+from . import (
+    chain,
+    derivatives,
+    inverse_kinematics,
+    long_tables,
+    loops,
+    others,
+    parts,
+    regressors,
+    simulation,
+    sweeps,
+    worlds,
+)
 from .asked import made_for
 
 
@@ -27,6 +39,7 @@ def main() -> None:
             "loops",
             "simulation",
             "worlds",
+            "sweeps",
             "inverse_kinematics",
             "regressors",
             "long_tables",
@@ -44,6 +57,7 @@ def main() -> None:
         "loops": loops.loops,
         "simulation": simulation.simulation,
         "worlds": worlds.worlds,
+        "sweeps": sweeps.sweeps,
         "inverse_kinematics": inverse_kinematics.inverse_kinematics,
         "regressors": regressors.regressors,
         "long_tables": long_tables.long_tables,

@@ -148,9 +148,9 @@ def card(study: Study) -> str:
 
 
 def thumbnail(name: str) -> str:
-    """The study's first picture: the system itself where there is one."""
+    """The system as the viewer shows it (docs/thumbnails.py), or the study's first picture."""
     kinds = ("system", "mechanism", "squat", "energy", "operations", "torques")
-    found = (f"../images/studies/{name}-{kind}.png" for kind in kinds)
+    found = [f"../images/thumbnails/{name}.webp", *(f"../images/studies/{name}-{kind}.png" for kind in kinds)]
     return next((picture for picture in found if (PAGES / picture).is_file()), "")
 
 

@@ -71,7 +71,7 @@ from .spatial import arctan2, cos, sin, sqrt, where
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import contact, control, errors, forces, gallery, identification, simulation, spatial
+    from . import contact, control, errors, forces, gallery, identification, simulation, spatial, sweeps
     from .contact import ground, impact, stops
     from .export import c_code as codegen
     from .export import published, symbolic
@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from .simulation.worlds.draws import LogUniform, Normal, Uniform
     from .simulation.worlds.random_pushes import RandomPushes
     from .simulation.worlds.world import World
+    from .sweeps.running import sweep
     from .view import view
 
 __version__ = VERSION
@@ -207,6 +208,8 @@ __all__ = [
     "spatial",
     "sqrt",
     "stops",
+    "sweep",
+    "sweeps",
     "symbolic",
     "trajectories",
     "view",
@@ -254,6 +257,8 @@ _LATER = {
     "simulate_rigid": ".simulation.rigid_run:simulate_rigid",
     "simulation": ".simulation",
     "stops": ".contact.stops",
+    "sweep": ".sweeps.running:sweep",
+    "sweeps": ".sweeps",
     "symbolic": ".export.symbolic",
     "trajectories": ".motion.trajectories",
     "view": ".view",

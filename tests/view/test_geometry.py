@@ -353,6 +353,15 @@ def test_loop_joints_are_shown_on_both_their_bodies():
     assert all(look.color == skeleton.LOOP_COLOR for look in shown)
 
 
+@pytest.mark.parametrize("name", ["rolling-ball", "rolling-coin"])
+def test_loop_joints_without_axes_are_balls(name):
+    """What rolls has no coordinates and no axes in its own frame."""
+    model = kt.gallery.load(name).model
+    shown = [look for look in skeleton.joints(model, 1.0) if look.role == "loop"]
+    assert len(shown) == 2
+    assert all(isinstance(look.shape, Sphere) for look in shown)
+
+
 def test_hinges_are_pins_along_their_axis_and_slides_are_blocks():
     b = kt.Builder("both").body("turns", "base", kt.Revolute((0, 3, 4)), mass=1, com=(0.1, 0, 0))
     b.body("slides", "turns", kt.Prismatic("x"), position=(1, 0, 0), mass=1, com=(0.1, 0, 0))

@@ -15,7 +15,22 @@ from typer.core import TyperGroup
 
 from ..errors import KinetreeError, OutputError
 from ..version import VERSION
-from . import bench, codegen, cost, doctor, dynamics, identify, import_redysim, info, listing, new, run, simulate, view
+from . import (
+    bench,
+    codegen,
+    cost,
+    doctor,
+    dynamics,
+    identify,
+    import_redysim,
+    info,
+    listing,
+    new,
+    run,
+    simulate,
+    sweep,
+    view,
+)
 from .error_wording import as_options, worded
 from .shared import ERROR, complain, flush_answer, prepare_streams, warnings_as_lines
 
@@ -92,6 +107,7 @@ for panel, name, command in (
     (COMPUTE, "forward", dynamics.forward),
     (COMPUTE, "simulate", simulate.simulate),
     (COMPUTE, "identify", identify.identify),
+    (COMPUTE, "sweep", sweep.sweep),
     (HERE, "bench", bench.bench),
     (HERE, "doctor", doctor.doctor),
     (EXPORT, "cost", cost.cost),

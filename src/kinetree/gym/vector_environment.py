@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import OptionError, ShapeError, UnknownNameError
 from ..simulation.worlds.world import World
+from ..spatial.arrays import aligned_zeros
 from ..spatial.numbers import real_number
 from .rendering import Painter
 
@@ -153,7 +154,7 @@ class VectorEnvironment(VectorEnv):
         stepped = self.world.step(self._commands(actions))
         assert stepped.observation is not None
         assert stepped.reward is not None
-        observations = stepped.observation.astype(self._dtype)
+        observations = self._aligned(stepped.observation)
         rewards, terminations, lost = stepped.reward.astype(float), stepped.ended, stepped.lost
         truncations = (self.world.time > self._limit - 0.5 * self.world.period) & ~terminations
         if self._mode is AutoresetMode.NEXT_STEP and self._over.any():
@@ -188,9 +189,15 @@ class VectorEnvironment(VectorEnv):
         observations[lanes] = self.world.observe(lanes)
 
     def _observed(self) -> Array:
-        observations: Array = self.world.observe().astype(self._dtype)
+        observations = self._aligned(self.world.observe())
         observations[~np.isfinite(observations).all(axis=-1)] = 0.0
         return observations
+
+    def _aligned(self, observations: Array) -> Array:
+        """Return a compact copy that begins where JAX wants it."""
+        found = aligned_zeros(observations.shape, self._dtype)
+        found[:] = observations
+        return found
 
     # ------------------------------------------------------------------ to look at
 

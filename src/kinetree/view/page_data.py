@@ -26,7 +26,7 @@ def robot_data(figure: Figure) -> dict[str, Any]:
     model, scene, track = figure.robot.model, figure.scene, figure.track
     parts = [
         {
-            "body": part.body, "role": part.role, "color": list(part.color), "flat": part.flat,
+            "body": part.body, "role": part.role, "color": list(part.color), "flat": part.flat, "closed": part.closed,
             "vertices": _singles(part.vertices), "faces": np.asarray(part.faces, dtype=np.uint32).ravel(),
         }
         for part in scene.parts

@@ -3,6 +3,7 @@
 ``kinetree new`` writes :func:`starter`, ``kinetree run`` runs it; every fault is reported with its line.
 """
 
-from .reader import NAME, SIMULATION_KEYS, UserStudy, read, starter
+from .plan import StudyPlan
+from .reader import MARK, NAME, SIMULATION_KEYS, StudyReader, UserStudy, read, starter
 
-__all__ = ["NAME", "SIMULATION_KEYS", "UserStudy", "read", "starter"]
+__all__ = ["MARK", "NAME", "SIMULATION_KEYS", "StudyPlan", "StudyReader", "UserStudy", "read", "starter"]

@@ -41,12 +41,12 @@ MARK = "kinetree-study"
 
 TOP_KEYS = (
     MARK, "name", "title", "robot", "start", "motion", "controller", "ground", "stops", "forces", "simulation",
-    "outputs", "expect",
+    "outputs", "expect", "sweep",
 )  # fmt: skip
 
 ROBOT_KEYS = ("name", "file", "floating_base", "mimic", "gravity", "loops")
 
-CONTROLLER_KEYS = ("kind", "kp", "kd", "ki", "limited")
+CONTROLLER_KEYS = ("kind", "kp", "kd", "ki", "limited", "sample_time", *simulation_setup.SAMPLING)
 
 GROUND_KEYS = (
     "spots", "kind", "stiffness", "dissipation", "exponent", "factor", "damping", "depth", "dust", "friction",
@@ -83,7 +83,7 @@ def read(path: str | os.PathLike[str]) -> UserStudy:
     """
     place = as_path(path, "a study file")
     data = whole_content(place, "study file", hint=lambda: "; 'kinetree new' writes one")
-    return _StudyReader(Source(place, data)).study()
+    return StudyReader(Source(place, data)).study()
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class UserStudy(Study):
         return None if self.robot is None else yaml.write(self.robot.model)
 
 
-class _StudyReader(MotionReader):
+class StudyReader(MotionReader):
     """Goes through the nodes of a file, in the order in which one part needs the other."""
 
     def __init__(self, source: Source) -> None:
@@ -209,9 +209,16 @@ class _StudyReader(MotionReader):
         kind = self.text(fields["kind"], "kind of controller")
         with self.at(fields["kind"]):
             followed = simulation_setup.stay(self.robot, self.q) if desired is None else desired
-            return simulation_setup.controller(
+            made = simulation_setup.controller(
                 kind, self.robot, followed, senses=elements, begin=(self.q, self.v), limited=limited, **gains
             )  # fmt: skip
+        numbers: dict[str, Any] = {
+            key: self.number(fields[key], key) for key in ("sample_time", *simulation_setup.SAMPLING) if key in fields
+        }
+        if "seed" in numbers and numbers["seed"] == int(numbers["seed"]):
+            numbers["seed"] = int(numbers["seed"])
+        with self.at(node):
+            return simulation_setup.sampled(made, numbers.pop("sample_time", None), **numbers)
 
     def read_elements(self) -> list[Any]:
         """Make ground and stops."""

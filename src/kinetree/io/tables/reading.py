@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...errors import FileFormatError, KinetreeError, MissingFileError
+from ...errors import FileFormatError, KinetreeError, MissingFileError, OptionError
 from ..paths import is_file, is_folder
 from .columns import Layout, Units, Wanted, layout, with_optional
 from .formats import RECORD_MARK, format_of, need_pyarrow, pyarrow
@@ -58,6 +58,14 @@ class OpenTable:
     """Whether it holds the fewer columns that do as well."""
     quantities: tuple[str, ...] = ()
     """What the arrays of its rows are, in order."""
+    groups: Callable[[Sequence[int]], Iterator[Part]] | None = None
+    """Of a Parquet file the parts of some of its groups of rows."""
+
+    def parts_of(self, groups: Sequence[int]) -> Iterator[Part]:
+        """Return the parts of some groups of rows of a Parquet file."""
+        if self.groups is None:
+            raise OptionError("only Parquet files without joints that follow others can be read from the middle")
+        return self.groups(groups)
 
 
 def open_table(
@@ -325,16 +333,19 @@ class ParquetTable:
             self.layout.remark,
             self.layout.fewer,
             tuple(self.layout.quantities),
+            self.parts,
         )
 
-    def parts(self) -> Iterator[Part]:
-        """Yield batches of rows."""
+    def parts(self, groups: Sequence[int] | None = None) -> Iterator[Part]:
+        """Yield batches of rows, of some groups or of all."""
         names = [self.schema.names[k] for k in self.layout.used]
         arrow, first = need_pyarrow(), 0
         try:
             with arrow.parquet.ParquetFile(self.path) as file:
                 total = max(1, file.metadata.num_rows)
-                for batch in file.iter_batches(ROWS, columns=names):
+                if groups is not None:
+                    first = sum(file.metadata.row_group(k).num_rows for k in range(groups[0]))
+                for batch in file.iter_batches(ROWS, row_groups=groups, columns=names):
                     yield self._part(batch, first, batch.num_rows / total)
                     first += batch.num_rows
         except (arrow.ArrowException, OSError) as problem:  # damage behind the head

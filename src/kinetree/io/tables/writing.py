@@ -128,7 +128,8 @@ class ParquetSink(Sink):
         """Say what the columns are."""
         arrow = need_pyarrow()
         self.schema = arrow.schema([(name, arrow.float64()) for name in self.names])
-        self.writer = arrow.parquet.ParquetWriter(self.beside, self.schema)
+        # numbers that hardly repeat: a dictionary of them would only cost time
+        self.writer = arrow.parquet.ParquetWriter(self.beside, self.schema, use_dictionary=False)
 
     def encode(self, time: Array | None, values: Array) -> Any:
         """Make a table of Arrow."""

@@ -37,6 +37,7 @@ from ..system import DynamicSystem
 from .actions import Actions
 from .advance import Advance
 from .goals import Goals
+from .live_view import LiveView
 from .moment import Moment
 from .random_pushes import PushForces, RandomPushes, checked_pushes
 from .random_start import RandomStart
@@ -527,9 +528,7 @@ class World:
         return {name: found[:, k] for k, name in enumerate(self.sensor_names)}
 
     def _part(self, first: int, last: int) -> Array:
-        part = self._state[:, first:last]
-        part.flags.writeable = False
-        return part
+        return LiveView.of(self._state[:, first:last])
 
     @property
     def q(self) -> Array:

@@ -5,7 +5,7 @@ const FORCE_COLOR = [0.8, 0.12, 0.35, 1];
 const MOMENT_COLOR = [0.45, 0.2, 0.75, 1];
 const AXIS_COLORS = [[0.85, 0.2, 0.2, 1], [0.2, 0.65, 0.25, 1], [0.2, 0.35, 0.9, 1]];
 const JOINT_AXIS = [0.95, 0.55, 0.1, 1];
-const GHOST = 0.28;
+const GHOST = [0.36, 0.44, 0.54, 0.42];
 const LONGEST_ARROW = 0.35;
 const MOST_TRAIL = 600;
 
@@ -115,13 +115,13 @@ class Scene {
       if (part.role === "joint" && !shown.joints) return;
       if (robot.ghost && (part.role === "joint" || !shown.ghost)) return;
       if (!robot.known(part.body)) return;
-      const thin = robot.ghost ? GHOST : shown.inertia && part.role !== "joint" ? 0.35 : 1;
-      const color = robot.ghost ? [0.45, 0.5, 0.56, GHOST] : [...part.color.slice(0, 3), part.color[3] * thin];
-      list.push({ mesh: robot.meshes[k], matrix: poseMatrix(robot.pose(part.body)), color, flat: part.flat });
+      const thin = shown.inertia && part.role === "link" ? 0.35 : 1;
+      const color = robot.ghost ? GHOST : [...part.color.slice(0, 3), part.color[3] * thin];
+      list.push({ mesh: robot.meshes[k], matrix: poseMatrix(robot.pose(part.body)), color, flat: part.flat, closed: part.closed });
     });
     for (const { from, to, color } of robot.ghost && !shown.ghost ? [] : robot.connectors) {
       if (!robot.known(from.body) || !robot.known(to.body)) continue;
-      const rod = this.rod(robot.point(from), robot.point(to), 0.5 * robot.thickness, robot.ghost ? [0.45, 0.5, 0.56, GHOST] : color);
+      const rod = this.rod(robot.point(from), robot.point(to), 0.5 * robot.thickness, robot.ghost ? GHOST : color);
       if (rod) list.push(rod);
     }
     return list;
@@ -227,9 +227,12 @@ class Scene {
     if (this.held) this.main.now.set(this.held);
     const sight = orbit.sight(width / height, this.followed());
     Object.assign(sight, { up: show.up, radius: show.shadowRadius, sky: palette.sky, sun: show.sun });
-    const solid = [], through = [];
-    for (const robot of this.robots) for (const thing of this.things(robot)) (thing.color[3] < 1 ? through : solid).push(thing);
-    renderer.begin(width, height, sight, solid, ratio);
+    const solid = [], through = [], casting = [];
+    for (const robot of this.robots) for (const thing of this.things(robot)) {
+      (thing.color[3] < 1 ? through : solid).push(thing);
+      if (!robot.ghost) casting.push(thing);
+    }
+    renderer.begin(width, height, sight, casting, ratio);
     for (const thing of solid) renderer.draw(thing);
     if (show.shown.ground) {
       const [x, y, z] = axesAlong(show.up);
@@ -242,6 +245,6 @@ class Scene {
     show.trails.forEach((name, k) => renderer.line(this.trail(name), TRAIL_COLORS[k % TRAIL_COLORS.length], 2.2));
     if (through.length) renderer.drawThrough(through);
     const marks = this.robots.flatMap((robot) => (robot.ghost ? [] : [...this.marks(robot), ...this.wrenches(robot)]));
-    if (marks.length) { renderer.overlay(); marks.forEach((thing) => renderer.draw(thing)); }
+    if (marks.length) renderer.overlay(marks);
   }
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import FileFormatError, OptionError
+from ..identification.differentiated import differentiated
 from ..io.tables.columns import Wanted
 from ..io.tables.reading import OpenTable, Part, Rows, open_table
 
@@ -47,8 +48,6 @@ def differentiated_table(
     cutoff : float, optional
         Of the filter, in Hz.
     """
-    from ..identification.differentiated import differentiated  # only who differentiates needs filters
-
     source = _positions(path, robot, fewer, units)
     if not source.has_time:
         raise OptionError(

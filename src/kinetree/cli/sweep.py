@@ -1,0 +1,102 @@
+"""``kinetree sweep``: a study for every row of a design, on this machine or on a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from ..errors import OptionError
+from .shared import Json, make_console, note, print_json
+
+if TYPE_CHECKING:
+    from ..sweeps import SweepResult
+
+File = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="A study with a part 'sweep'; 'kinetree new' shows one.", show_default=False),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="DIR", help="Where the results go.", show_default="kinetree-sweeps/<name of the file>"
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option(help="Processes on this machine; 0 for this one alone.", show_default="one per processor")
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(help="Address of a Dask scheduler to compute at, such as tcp://host:8786.", show_default=False),
+]
+Best = Annotated[
+    str | None, typer.Option(help="Show the rows in which this column is least.", show_default=False, metavar="COLUMN")
+]
+Largest = Annotated[bool, typer.Option("--largest", help="Largest instead, with --best.")]
+Rows = Annotated[int, typer.Option(help="How many, with --best.")]
+
+
+def sweep(
+    file: File,
+    output: Output = None,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    best: Best = None,
+    largest: Largest = False,
+    rows: Rows = 5,
+    as_json: Json = False,
+) -> None:
+    """Compute a study for every row of a design; go on with what is there.
+
+    The part `sweep` of the file says what varies (`parameters`, with values or distributions, or a `table` of rows),
+    how (`design`: grid, random, latin-hypercube, sobol; `samples`, `seed`) and what is kept (`outputs`). Results are
+    Parquet files in a folder, written as they are finished: a sweep that was killed goes on where it was when it is
+    called again, and a finished one is only shown. Rows that fail are recorded with the reason.
+
+    For example:
+
+        kinetree sweep my-study.yaml
+        kinetree sweep my-study.yaml -o results --workers 8 --best peak_force
+        kinetree sweep my-study.yaml --cluster tcp://head:8786
+    """
+    from ..sweeps import read_sweep, run
+
+    if rows < 1:
+        raise OptionError(f"--rows must be a whole number from 1, not {rows}")
+    plan = read_sweep(file)
+    place = output or Path("kinetree-sweeps") / file.stem
+    found = run(plan.study, plan.design, place, workers, cluster, plan.rows_per_part)
+    chosen = found.best(best, rows, largest=largest) if best is not None else None
+    summary = found.summary()
+    if as_json:
+        listed = None if chosen is None else {name: x.tolist() for name, x in chosen.items()}
+        print_json({**summary, "seconds": found.seconds, "folder": str(place), "best": listed})
+        return
+    _show(found, summary, chosen, best)
+
+
+def _show(found: SweepResult, summary: dict, chosen: dict | None, best: str | None) -> None:
+    console = make_console()
+    table = Table(title=f"{summary['rows']:,} rows", title_justify="left")
+    table.add_column("output", no_wrap=True)
+    for heading in ("mean", "deviation", "least", "median", "largest"):
+        table.add_column(heading, justify="right")
+    for name, of in summary["outputs"].items():
+        table.add_row(escape(name), *(f"{of[key]:.6g}" for key in ("mean", "deviation", "least", "median", "largest")))
+    console.print(table)
+    if chosen is not None:
+        names = [name for name in chosen if name != "failure"]
+        rows = Table(title=f"best by {escape(str(best))}", title_justify="left")
+        for name in names:
+            rows.add_column(escape(name), justify="right")
+        for k in range(len(chosen["row"])):
+            rows.add_row(*(f"{chosen[name][k]:.6g}" for name in names))
+        console.print(rows)
+    if summary["failures"]:
+        first = found.failures()["failure"][0]
+        note(f"{summary['failures']:,} rows failed, the first one: {first}")
+    rate = f", {summary['rows'] / found.seconds:,.0f} rows a second" if found.seconds > 0.5 else ""
+    console.print(f"{found.seconds:.2f} s{rate}; in {escape(str(found.path))}", soft_wrap=True)

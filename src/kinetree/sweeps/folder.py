@@ -1,0 +1,140 @@
+"""The folder of a sweep: what it is of, and one Parquet file for each part that is finished.
+
+``sweep.json`` says which design and which study it is of; ``part-000012.parquet`` holds the rows of one part: their
+number, parameters, outputs, and in words what went wrong.  A part is written beside and renamed when it is whole and on
+the disk, so what has its name is finished, whatever happened to whoever wrote it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileFormatError, MissingFileError, OptionError, OutputError
+from ..io.atomic_files import beside
+from ..io.tables.formats import need_pyarrow
+
+Array = np.ndarray
+
+MANIFEST, VERSION = "sweep.json", 1
+PART = re.compile(r"part-(\d{6,})\.parquet")
+ROW, FAILURE = "row", "failure"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a folder is of.
+
+    Attributes
+    ----------
+    design, study : str
+        Fingerprints.
+    title, label : str
+        Both in words.
+    rows, part_rows : int
+        Of all, and of a part.
+    names : list of str
+        The parameters.
+    version : int
+    """
+
+    design: str
+    study: str
+    title: str
+    label: str
+    rows: int
+    part_rows: int
+    names: list[str]
+    version: int = VERSION
+
+    @property
+    def parts(self) -> int:
+        """How many parts there are."""
+        return -(-self.rows // self.part_rows)
+
+
+class SweepFolder:
+    """A folder of parts.
+
+    Parameters
+    ----------
+    path : Path
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def begin(self, manifest: Manifest, resume: bool) -> Manifest:
+        """Say what the folder is of, or find that it is of the same; return what holds there."""
+        place = self.path / MANIFEST
+        if not place.exists():
+            if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+                raise OutputError(f"{self.path} is there and holds no sweep: give an empty or a new folder")
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+            except OSError as problem:
+                raise OutputError(f"{self.path} cannot be made: {problem.strerror or problem}") from None
+            with beside(place) as new:
+                new.write_text(json.dumps(asdict(manifest), indent=1) + "\n", encoding="utf-8")
+            return manifest
+        known = self.manifest()
+        if not resume:
+            raise OptionError(f"{self.path} holds a sweep already: give another folder, or resume it")
+        if known.design != manifest.design:
+            raise OptionError(
+                f"{self.path} holds a sweep with another design ({known.title}; asked for now: {manifest.title}): give "
+                "another folder, or remove this one"
+            )
+        if known.study != manifest.study:
+            raise OptionError(
+                f"{self.path} holds a sweep of another study: {known.label!r} was another one, or has been changed "
+                "since; give another folder, or remove this one"
+            )
+        for left in self.path.glob(".*.parquet"):  # of a process that was killed while writing
+            left.unlink(missing_ok=True)
+        return known
+
+    def manifest(self) -> Manifest:
+        """Read what the folder is of."""
+        place = self.path / MANIFEST
+        if not place.is_file():
+            raise MissingFileError(f"there is no sweep in {str(self.path)!r}: it would hold a file {MANIFEST}")
+        try:
+            known = Manifest(**json.loads(place.read_text(encoding="utf-8")))
+        except (TypeError, ValueError, OSError) as problem:
+            raise FileFormatError(f"this does not say which sweep it is of ({problem})", str(place)) from None
+        if known.version != VERSION:
+            raise FileFormatError(f"only version {VERSION} of the format is understood", str(place))
+        return known
+
+    def finished(self) -> dict[int, Path]:
+        """Return the parts that are whole, in order."""
+        found = {int(m[1]): path for path in self.path.iterdir() if (m := PART.fullmatch(path.name))}
+        return dict(sorted(found.items()))
+
+    def write(self, number: int, first: int, parameters: Mapping[str, Array], outputs: Mapping[str, Any]) -> None:
+        """Write a part, wholly or not at all."""
+        arrow = need_pyarrow()
+        count = len(next(iter(parameters.values())))
+        columns = {ROW: np.arange(first, first + count), **parameters}
+        table: dict[str, Any] = {name: arrow.array(x) for name, x in columns.items()}
+        failures = None
+        for name, values in outputs.items():
+            if name == FAILURE:
+                failures = [None if x is None else str(x) for x in values]
+                continue
+            array = np.asarray(values)
+            if array.ndim == 1:
+                table[name] = arrow.array(array)
+            else:
+                table |= {f"{name}[{k}]": arrow.array(np.ascontiguousarray(x)) for k, x in enumerate(array.T)}
+        table[FAILURE] = arrow.array(failures or [None] * count, type=arrow.string())
+        with beside(self.path / f"part-{number:06d}.parquet") as place, place.open("wb") as stream:
+            # names of outputs that failed everywhere in a part come from the others: see SweepResult
+            arrow.parquet.write_table(arrow.table(table), stream, use_dictionary=[FAILURE], compression="zstd")

@@ -1,0 +1,355 @@
+"""``kt.sweep``: every row of a design computed once, wherever there is somebody to do it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+import time as clock
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import KinetreeError, OptionError, OutputError, SpeedWarning, callers_level
+from ..io.cluster import PATIENCE, checked_workers, client_of, has_dask, need_dask
+from ..io.paths import as_path
+from ..io.progress import Bar
+from ..io.tables.formats import need_pyarrow
+from .designs import Design, DesignRows, as_design, parts, relative_names
+from .folder import FAILURE, ROW, Manifest, SweepFolder
+from .result import SweepResult
+from .studies import LOST, NOT_CLOSED, SweepStudy, as_study
+from .study_file import study_of_name
+
+Array = np.ndarray
+
+SHORT = 5.0
+"""Seconds of work that are not worth starting processes for."""
+
+PARTS_PER_WORKER = 8
+"""Parts of the whole for each process at least, so that all end at about the same time."""
+
+AHEAD = 3
+"""Parts that wait at a cluster for each of its threads."""
+
+TRIES = 5
+"""Rows that are tried before a study is said not to work at all."""
+
+FEWEST = 64
+"""Rows of a part at least, but for the last."""
+
+Task = tuple[int, DesignRows]
+Done = tuple[int, DesignRows, dict[str, Any]]
+
+
+def sweep(
+    study: Any,
+    parameters: Any,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    design: str | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    cluster: Any = None,
+    rows_per_part: int | None = None,
+    resume: bool = True,
+    progress: bool = True,
+    timeout: float = PATIENCE,
+    **options: Any,
+) -> SweepResult:
+    """Compute a study for every row of a design; results go to Parquet files as they are finished.
+
+    Parameters
+    ----------
+    study : callable, study, robot, or name or path of one
+        A function of a mapping from names to arrays (n,) that returns a mapping from names to arrays (n,) or (n, k);
+        :class:`kinetree.sweeps.Forces`; :class:`kinetree.sweeps.Simulations`, or a robot with the options of
+        one (``time``, ``step``, ``outputs``, ...); a name of the gallery, for the forces that its motion takes; the
+        file of a study (``.yaml``).
+    parameters : mapping, table, path or Design
+        For each parameter values (every combination is computed) or a distribution (:class:`kinetree.Uniform`,
+        :class:`kinetree.LogUniform`, :class:`kinetree.Normal`); or a data frame, or a ``.parquet`` or ``.csv`` file,
+        with a row for each; see :mod:`kinetree.sweeps.parameter_names` for the names of a robot's.
+    output : path, optional
+        A folder for the results.  If there is a part of the same sweep in it, only the rest is computed.  Without it
+        results are kept as long as the object that is returned.
+    design : {"grid", "random", "latin-hypercube", "sobol", "table"}, optional
+        By default a grid of values, or random where there is a distribution.
+    samples, seed : int
+        How many rows are drawn, and which.
+    workers : int, optional
+        Processes on this machine; 0 does all in this one.  By default one per processor, if there is Dask and work for
+        more than some seconds.
+    cluster : str or dask.distributed.Client, optional
+        Somebody else's processes: the address of a Dask scheduler, ``"tcp://host:8786"``.
+    rows_per_part : int, optional
+        Rows that are computed and written together; by default as suits the kernels.
+    resume : bool
+        Whether a sweep that is there may be gone on with.
+    progress : bool
+        Show a bar on the terminal.
+    timeout : float
+        Seconds in which a cluster must answer.
+    **options
+        Those of :class:`kinetree.sweeps.Simulations`, where the study is a robot.
+
+    Returns
+    -------
+    SweepResult
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kinetree as kt
+    >>> def area(p):
+    ...     return {"area": p["width"] * p["height"]}
+    >>> found = kt.sweep(area, {"width": [1.0, 2.0], "height": [3.0, 4.0, 5.0]})
+    >>> found.best("area", 1, largest=True)["height"]
+    array([5.])
+    """
+    made = study_of_name(study, options) if isinstance(study, (str, os.PathLike)) else as_study(study, **options)
+    rows = as_design(parameters, design, samples, seed)
+    return run(made, rows, output, workers, cluster, rows_per_part, resume, progress, timeout)
+
+
+def run(
+    study: SweepStudy, design: Design, output: Any = None, workers: int | None = None, cluster: Any = None,
+    rows_per_part: int | None = None, resume: bool = True, progress: bool = True, timeout: float = PATIENCE,
+) -> SweepResult:  # fmt: skip
+    """Compute what is not there yet; see :func:`sweep`."""
+    need_pyarrow()
+    checked_workers(workers, 0)
+    study.check(design.names)
+    for name in (ROW, FAILURE):
+        if name in design.names:
+            raise OptionError(f"no parameter can be called {name!r}: a column of the results is")
+    factors = {name: study.own(name) for name in relative_names(design)}
+    size = _part_size(study, design, workers, rows_per_part)
+    own_folder = tempfile.TemporaryDirectory(prefix="kinetree-sweep-") if output is None else None
+    path = Path(own_folder.name) if own_folder else as_path(output, "the folder of a sweep")  # type: ignore[arg-type]
+    asked = Manifest(
+        design.fingerprint, study.fingerprint, design.title, study.label, design.rows, size, list(design.names)
+    )
+    folder = SweepFolder(path)
+    manifest = folder.begin(asked, resume)
+    there = folder.finished()
+    todo = [(n, first, count) for n, first, count in parts(design, manifest.part_rows) if n not in there]
+    tasks = (
+        (n, _multiplied(DesignRows(first, design.columns(first, count)), factors)) for n, first, count in todo
+    )  # fmt: skip
+    if todo:
+        _try_a_few(study, _multiplied(DesignRows(0, design.columns(*todo[0][1:])), factors))
+    done, begin = sum(manifest.part_rows for n in there), clock.perf_counter()
+    finished = len(there)
+    try:
+        with Bar(design.rows, f"sweep of {study.label}", counted=True, wanted=progress and bool(todo)) as bar:
+            bar.show(min(done, design.rows))
+            for number, given, outputs in _computed(study, tasks, len(todo), workers, cluster, timeout):
+                folder.write(number, given.first, given.columns, outputs)
+                finished += 1
+                done += len(given)
+                bar.show(min(done, design.rows))
+    except OutputError as problem:
+        raise OutputError(
+            f"{problem}; {finished} of {manifest.parts} parts are finished and stay: make room and call again"
+        ) from None
+    return SweepResult(path, seconds=clock.perf_counter() - begin, keep=own_folder)
+
+
+def _part_size(study: SweepStudy, design: Design, workers: int | None, wanted: int | None) -> int:
+    """Return how many rows are computed together."""
+    if wanted is not None:
+        if isinstance(wanted, bool) or not isinstance(wanted, (int, np.integer)) or wanted < 1:
+            raise OptionError(f"rows_per_part must be a whole number from 1, not {wanted!r}")
+        return int(wanted)
+    everybody = (workers or os.cpu_count() or 1) * PARTS_PER_WORKER
+    return max(1, min(study.rows_at_once, max(FEWEST, -(-design.rows // everybody))))
+
+
+def _multiplied(rows: DesignRows, factors: dict[str, float]) -> DesignRows:
+    """Turn multiples of what the model has into numbers."""
+    return DesignRows(rows.first, {name: x * factors.get(name, 1.0) for name, x in rows.columns.items()})
+
+
+def _try_a_few(study: SweepStudy, rows: DesignRows) -> None:
+    """Compute a row before all others, and refuse a study in which nothing works.
+
+    It leaves machine code on the disk for all processes.  Where it fails, a few others are tried.
+    """
+    words: list[str] = []
+    for k in np.unique(np.linspace(0, len(rows) - 1, TRIES).astype(int)).tolist():
+        found = compute_rows(study, rows.some(k, k + 1))
+        why = found[FAILURE][0]
+        if why is None or why in (LOST, NOT_CLOSED):
+            return
+        words.append(why)
+    if len(set(words)) == 1:
+        raise KinetreeError(
+            f"nothing was computed, since the first {len(words)} rows that were tried all fail: {words[0]}"
+        )
+
+
+# ------------------------------------------------------------------ who computes
+
+
+def _computed(
+    study: SweepStudy, tasks: Iterator[Task], count: int, workers: int | None, cluster: Any, timeout: float
+) -> Iterator[Done]:  # fmt: skip
+    """Yield parts as they are finished, in any order."""
+    if cluster is None and workers is None:
+        # the first part shows how long the others take, and leaves machine code on the disk for all processes
+        begin = clock.perf_counter()
+        for number, rows in tasks:
+            yield number, rows, compute_rows(study, rows)
+            count -= 1
+            begin, took = clock.perf_counter(), clock.perf_counter() - begin
+            if took * count > SHORT and has_dask() and (os.cpu_count() or 1) > 1:
+                break
+    if not count:
+        return
+    if cluster is None and workers == 0:
+        yield from ((number, rows, compute_rows(study, rows)) for number, rows in tasks)
+        return
+    blob = pickled(study)
+    if blob is None:
+        yield from ((number, rows, compute_rows(study, rows)) for number, rows in tasks)
+        return
+    with client_of(cluster, workers, "give workers=0", timeout) as client:
+        yield from _on_cluster(client, blob, tasks, timeout)
+
+
+def pickled(study: SweepStudy) -> bytes | None:
+    """Return a study as bytes that another process understands; None, with a warning, where that cannot be."""
+    try:
+        import cloudpickle
+
+        return bytes(cloudpickle.dumps(study))
+    except Exception as problem:
+        warnings.warn(
+            f"the study cannot be sent to other processes ({problem}): all is done in this one",
+            SpeedWarning,
+            stacklevel=callers_level(),
+        )
+        return None
+
+
+def _on_cluster(client: Any, blob: bytes, tasks: Iterator[Task], timeout: float) -> Iterator[Done]:
+    """Let a cluster compute, a few parts per thread at a time, so that neither side runs out of memory."""
+    distributed = need_dask("give workers=0")
+    client.wait_for_workers(1, timeout=max(60.0, timeout))
+    waiting: dict[Any, Task] = {}
+    running = distributed.as_completed()
+
+    def submit() -> bool:
+        task = next(tasks, None)
+        if task is not None:
+            future = client.submit(remote_part, blob, task[1], pure=False)
+            waiting[future] = task
+            running.add(future)
+        return task is not None
+
+    for _ in range(AHEAD * max(1, sum(client.nthreads().values()))):
+        if not submit():
+            break
+    for future in running:
+        number, rows = waiting.pop(future)
+        try:
+            outputs = future.result()
+        except Exception as problem:  # the same rows ended several processes, one after the other
+            outputs = _all_failed(len(rows), f"no process could compute it: {problem}")
+        future.release()
+        submit()
+        yield number, rows, outputs
+
+
+def remote_part(blob: bytes, rows: DesignRows) -> dict[str, Any]:
+    """Compute a part in a process of a cluster."""
+    return compute_rows(_study_of(blob), rows)
+
+
+@lru_cache(maxsize=4)
+def _study_of(blob: bytes) -> SweepStudy:
+    found: SweepStudy = pickle.loads(blob)
+    return found
+
+
+# ------------------------------------------------------------------ rows, and what goes wrong in them
+
+
+def compute_rows(study: SweepStudy, rows: DesignRows) -> dict[str, Any]:
+    """Compute some rows; those that fail are found by halving, and say why."""
+    count = len(rows)
+    finite = np.all([np.isfinite(x) for x in rows.columns.values()], axis=0)
+    if not finite.all():
+        return _beside_the_unknown(study, rows, finite)
+    try:
+        return _checked(study.compute(rows.columns), count)
+    except Exception as problem:
+        if count == 1:
+            return _all_failed(1, _worded(problem))
+    half = count // 2
+    return _joined(
+        [compute_rows(study, rows.some(0, half)), compute_rows(study, rows.some(half, count))], (half, count - half)
+    )
+
+
+def _worded(problem: Exception) -> str:
+    return str(problem) if isinstance(problem, KinetreeError) else f"{type(problem).__name__}: {problem}"
+
+
+def _beside_the_unknown(study: SweepStudy, rows: DesignRows, finite: Array) -> dict[str, Any]:
+    """Compute the rows whose parameters are numbers; the others fail."""
+    count = len(rows)
+    why = np.full(count, None, dtype=object)
+    for name, x in rows.columns.items():
+        why[~np.isfinite(x)] = f"parameter {name!r} is not a finite number"
+    found = _all_failed(count, "")
+    if finite.any():
+        some = compute_rows(study, DesignRows(rows.first, {name: x[finite] for name, x in rows.columns.items()}))
+        for name, values in some.items():
+            if name == FAILURE:
+                why[finite] = values
+            else:
+                whole = np.full((count, *np.shape(values)[1:]), np.nan)
+                whole[finite] = values
+                found[name] = whole
+    return found | {FAILURE: why}
+
+
+def _checked(outputs: dict[str, Any], count: int) -> dict[str, Any]:
+    """Return outputs as arrays of numbers, and what failed in words."""
+    found: dict[str, Any] = {}
+    failure = outputs.get(FAILURE)
+    for name, values in outputs.items():
+        if name == FAILURE:
+            continue
+        array = np.asarray(values)
+        if array.dtype.kind not in "fiub" or array.shape[:1] != (count,) or array.ndim > 2:
+            raise OptionError(
+                f"output {name!r} must be {count} numbers, one per row (or rows of numbers); got {array.dtype} of "
+                f"shape {array.shape}"
+            )
+        found[name] = array
+    words = [None] * count if failure is None else list(np.asarray(failure, dtype=object))
+    return found | {FAILURE: np.array([None if not w else str(w) for w in words], dtype=object)}
+
+
+def _all_failed(count: int, why: str) -> dict[str, Any]:
+    return {FAILURE: np.array([why] * count, dtype=object)}
+
+
+def _joined(some: Sequence[dict[str, Any]], counts: Sequence[int]) -> dict[str, Any]:
+    """Put parts together; an output that one of them lacks, since all failed there, is NaN."""
+    names = dict.fromkeys(name for part in some for name in part)
+    found = {}
+    for name in names:
+        shape = next(np.shape(part[name])[1:] for part in some if name in part)
+        found[name] = np.concatenate(
+            [part[name] if name in part else np.full((n, *shape), np.nan) for part, n in zip(some, counts, strict=True)]
+        )
+    return found

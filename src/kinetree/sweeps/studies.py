@@ -1,0 +1,415 @@
+"""What is computed for each row of a sweep, many rows at once: a function, the forces of a motion, or simulations."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from ..errors import KinetreeError, OptionError, ShapeError, UnsupportedError
+from ..motion.trajectory import Trajectory
+from ..robot.load import as_robot
+from ..robot.mechanism import Mechanism
+from ..simulation.arguments import force_elements
+from ..simulation.integrators.fixed_step_methods import ADAPTIVE
+from ..simulation.prescribed import Prescribed
+from ..simulation.records.files import FIELDS
+from ..simulation.records.record import Record
+from ..simulation.simulate import simulate
+from .outputs import Measure, MovedBatch, chosen, take
+from .parameter_names import OF_START, NamedNumber, SweptRobot, checked_names
+
+Array = np.ndarray
+Columns = Mapping[str, Array]
+
+FAILURE = "failure"
+"""The column that says in words what went wrong in a row."""
+
+LOST = "the motion became NaN or infinite on the way: a smaller step may help"
+NOT_CLOSED = "the loops cannot be closed all along the motion"
+AT_ONCE = 4096
+"""Rows that are computed together: enough for the vectors and threads of any processor."""
+
+NUMBERS_AT_ONCE = 8_000_000
+"""Numbers of a motion that are kept at once."""
+
+SAMPLES = 101
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+class SweepStudy:
+    """What is computed for each row."""
+
+    label = "study"
+
+    def check(self, names: tuple[str, ...]) -> None:
+        """Refuse parameters that it does not have."""
+
+    def own(self, name: str) -> float:
+        """Return what a parameter is if nothing else is said, for designs that multiply it."""
+        raise OptionError(
+            f"parameter {name!r} is drawn relative to what the model has, and a function has no model: give its numbers"
+        )
+
+    def compute(self, columns: Columns) -> dict[str, Any]:
+        """Return an array for each output; one named ``failure`` says in words what went wrong."""
+        raise NotImplementedError
+
+    @property
+    def rows_at_once(self) -> int:
+        """How many rows are computed together, as far as memory and kernels are concerned."""
+        return AT_ONCE
+
+    def content(self) -> str:
+        """Return a text that changes when the answers may."""
+        raise NotImplementedError
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this study from any other."""
+        return hashlib.sha256(self.content().encode()).hexdigest()
+
+
+class FunctionStudy(SweepStudy):
+    """A function of one's own: of a mapping from names to arrays (n,), it returns a mapping from names to arrays."""
+
+    def __init__(self, function: Callable[[dict[str, Array]], Mapping[str, Any]]) -> None:
+        self.function = function
+        self.label = getattr(function, "__name__", type(function).__name__)
+
+    def compute(self, columns: Columns) -> dict[str, Any]:
+        """Call it."""
+        found = self.function(dict(columns))
+        if not isinstance(found, Mapping) or not found:
+            raise OptionError(
+                f"the function of a sweep returns a mapping of names to arrays, such as {{'cost': ...}}, not {found!r}"
+            )
+        return dict(found)
+
+    def content(self) -> str:
+        """Return its source text."""
+        return content_of(self.function)
+
+
+class _OfRobot(SweepStudy):
+    """A study of a robot with all around it."""
+
+    swept: SweptRobot
+    outputs: dict[str, Measure]
+
+    @cached_property
+    def numbers(self) -> dict[str, NamedNumber]:
+        """All that can vary, by name."""
+        return self.swept.numbers()
+
+    def check(self, names: tuple[str, ...]) -> None:
+        """Refuse names that nothing has, and numbers that are meant twice."""
+        checked_names(names, self.numbers)
+        places: dict[Any, str] = {}
+        for name in names:
+            number = self.numbers[name]
+            for entry in number.entries:
+                other = places.setdefault((number.kind, number.where, entry), name)
+                if other != name:
+                    raise OptionError(f"parameters {other!r} and {name!r} are of the same number: leave one out")
+
+    def own(self, name: str) -> float:
+        """Return what the robot has."""
+        return self.numbers[name].own
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "numbers"}
+
+
+class Forces(_OfRobot):
+    """The forces that a motion takes: inverse dynamics along it, for each row.
+
+    Parameters
+    ----------
+    robot : Robot, or name or path of one
+        Of mechanisms with closed loops all dimensions may vary, too.
+    motion : Trajectory, motion of the gallery, or tuple of arrays (time, q, v, a)
+        Of all joints of a tree; of the independent freedoms of a mechanism.
+    span : pair of floats, optional
+        From when until when; what the motion knows by default.
+    samples : int
+        Of the motion.
+    near : array_like, optional
+        A closed configuration on the branch that is meant, of a mechanism.
+    outputs
+        What is kept, see :func:`kinetree.sweeps.measures`: ``"peak_force"``, ``"rms_force"``, ``"peak_power"``,
+        ``"work"``, or functions of a :class:`kinetree.sweeps.MovedBatch`.
+    friction : bool
+        With the joints' own damping and friction; of trees.
+    """
+
+    def __init__(
+        self, robot: Any, motion: Any, *, span: tuple[float, float] | None = None, samples: int = SAMPLES,
+        near: Any = None, outputs: Any = "peak_force", friction: bool = False,
+    ) -> None:  # fmt: skip
+        self.robot = as_robot(robot)
+        self.label = self.robot.name
+        self.swept = SweptRobot(self.robot)
+        self.outputs, self._wanted = chosen(outputs, self.robot, False), outputs
+        self.friction, self.near = friction, None if near is None else np.asarray(near, dtype=float)
+        self.time, self.states = self._sampled(motion, span, samples)
+        if friction and isinstance(self.robot, Mechanism):
+            raise UnsupportedError("friction of mechanisms is not counted in a sweep of forces: leave it out")
+
+    def _sampled(self, motion: Any, span: Any, samples: int) -> tuple[Array, tuple[Array, ...]]:
+        closed = isinstance(self.robot, Mechanism)
+        width = len(self.robot.coordinates.independent) if isinstance(self.robot, Mechanism) else self.robot.nv
+        if isinstance(motion, tuple) and len(motion) == 4:
+            time, *states = (np.asarray(x, dtype=float) for x in motion)
+        else:
+            if span is None:
+                span = (
+                    motion.span if hasattr(motion, "span") else (getattr(motion, "start", 0), getattr(motion, "end", 0))
+                )
+            time = np.linspace(float(span[0]), float(span[1]), samples)
+            if not isinstance(motion, Trajectory) and not closed and hasattr(motion, "states"):
+                states = list(motion.states(time))
+            else:
+                states = [np.asarray(x) for x in motion(time)]
+        if len(time) < 2 or not all(len(x) == len(time) for x in states):
+            raise ShapeError("a motion needs two samples at least, and as many of q, v and a as of the time")
+        if states[1].shape[-1] != width:
+            what = "the independent freedoms" if closed else "all joints"
+            raise ShapeError(f"the motion is of {states[1].shape[-1]} freedoms, and {what} are {width}")
+        return time, tuple(states)
+
+    def check(self, names: tuple[str, ...]) -> None:
+        """Refuse names that nothing has; a motion that is given has no start."""
+        super().check(names)
+        for name in names:
+            if self.numbers[name].kind == OF_START:
+                raise OptionError(f"{name!r} is where a simulation starts; here the whole motion is given")
+
+    @property
+    def rows_at_once(self) -> int:
+        """How many rows are computed together."""
+        return max(64, min(AT_ONCE, NUMBERS_AT_ONCE // (len(self.time) * 4 * self.robot.nv)))
+
+    def compute(self, columns: Columns) -> dict[str, Any]:
+        """Compute a batch of rows."""
+        rows = len(next(iter(columns.values())))
+        parameters = self.swept.model_parameters(columns, self.numbers)
+        failure = None
+        if isinstance(self.robot, Mechanism):
+            drive = self.states
+            found = self.robot.driven_motion(drive[0], drive[1], drive[2], parameters, near=self.near)
+            q, v, tau = found.q, found.v, found.tau
+            failure = said(~found.closed, NOT_CLOSED)
+        else:
+            q, v = (np.broadcast_to(x, (rows, *x.shape)) for x in self.states[:2])
+            beside = _over_time(parameters)
+            tau = self.robot.inverse_dynamics(*self.states, parameters=beside, friction=self.friction)
+            tau = np.broadcast_to(tau, (rows, *tau.shape[-2:]))
+        q, v, tau = (np.swapaxes(x, 0, 1) for x in (q, v, tau))
+        moved = MovedBatch(self.robot, self.time, q, v, tau)
+        return take(self.outputs, moved, rows) | ({} if failure is None else {FAILURE: failure})
+
+    def content(self) -> str:
+        """Return all that decides the answers."""
+        return content_of(("forces", self.robot.model, self.time, self.states, self.near, self.friction, self._wanted))
+
+
+def _over_time(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Put an axis for time behind the batch of all numbers."""
+    found: dict[str, Any] = {}
+    for name, value in parameters.items():
+        if isinstance(value, Mapping):
+            found[name] = {
+                owner: {key: _stretched(key, x) for key, x in properties.items()} for owner, properties in value.items()
+            }
+        else:
+            found[name] = _stretched(name, value)
+    return found
+
+
+def _stretched(_: str, array: Array) -> Array:
+    return np.asarray(array[:, None] if array.ndim == 1 else array[:, None, :])
+
+
+class Simulations(_OfRobot):
+    """A robot that is let go, for each row.
+
+    Parameters
+    ----------
+    robot : Robot, or name or path of one
+    q0, v0 : array_like, optional
+        Where it starts, one state; of a mechanism loops are closed again where the start varies.
+    outputs
+        What is kept, see :func:`kinetree.sweeps.measures`: ``"peak_force"``, ``"final.q.elbow"``, ``"forward"``,
+        ``"tilt"``, ``"energy_error"``, ..., or functions of the record, ``{"height": lambda record: ...}``.
+    controller, ground, forces, prescribed, time, step, integrator, ...
+        As of :func:`kinetree.simulate`.  With a fixed step (``integrator="rk4", step=1e-3``) thousands of rows are one
+        batch in machine code; an adaptive one simulates row after row.
+    """
+
+    def __init__(
+        self, robot: Any, q0: Any = None, v0: Any = None, *, outputs: Any = "peak_force", controller: Any = None,
+        ground: Any = (), forces: Any = (), prescribed: Any = None, **options: Any,
+    ) -> None:  # fmt: skip
+        self.robot = as_robot(robot)
+        self.label = self.robot.name
+        if "parameters" in options:
+            raise OptionError("parameters are what a sweep varies: give them to sweep(...)")
+        if "events" in options:
+            raise UnsupportedError("events are for one simulation at a time, not for a sweep")
+        starts = [None if x is None else np.asarray(x, dtype=float) for x in (q0, v0)]
+        for name, start, width in (("q0", starts[0], self.robot.nq), ("v0", starts[1], self.robot.nv)):
+            if start is not None and start.shape != (width,):
+                raise ShapeError(f"{name} is one start, shape ({width},), not {start.shape}; a sweep varies it")
+        elements = force_elements(ground), force_elements(forces, "forces")
+        self.swept = SweptRobot(self.robot, starts[0], starts[1], controller, *elements)
+        self.prescribed = Prescribed(prescribed) if isinstance(prescribed, Trajectory) else prescribed
+        if "time" not in options:
+            raise OptionError("a simulation needs time=: until when")
+        self.options = {"progress": False, **options}
+        self.outputs, self._wanted = chosen(outputs, self.robot, True), outputs
+        if "energy_error" in (outputs if not isinstance(outputs, Mapping) else outputs.values()):
+            self.options.setdefault("works", True)
+
+    @property
+    def by_batches(self) -> bool:
+        """Whether rows are simulated together."""
+        return self.options.get("integrator", "dop853") not in ADAPTIVE
+
+    @property
+    def rows_at_once(self) -> int:
+        """How many rows are simulated together."""
+        if not self.by_batches:
+            return 64
+        output = self.options.get("output")
+        samples = SAMPLES if output is None else output if isinstance(output, int) else len(np.atleast_1d(output))
+        spots = sum(len(getattr(x, "spots", ())) for x in self.swept.ground)
+        width = self.robot.nq + 5 * self.robot.nv + 3 * spots + self.robot.model.n_constraints
+        return max(64, min(AT_ONCE, NUMBERS_AT_ONCE // (samples * width)))
+
+    def compute(self, columns: Columns) -> dict[str, Any]:
+        """Simulate a batch of rows."""
+        rows = len(next(iter(columns.values())))
+        if self.by_batches:
+            record = self._simulated(columns)
+            moved = MovedBatch(self.robot, record.time, record.q, record.v, record.tau, record)
+            return take(self.outputs, moved, rows) | {FAILURE: said(record.lost, LOST)}
+        return _one_by_one([{name: x[k : k + 1] for name, x in columns.items()} for k in range(rows)], self._alone)
+
+    def _alone(self, columns: Columns) -> dict[str, Array]:
+        """Simulate one row by an adaptive integrator."""
+        record = self._simulated(columns, alone=True)
+        q, v, tau = (x[:, None] for x in (record.q, record.v, record.tau))
+        return take(self.outputs, MovedBatch(self.robot, record.time, q, v, tau, one_of_batch(record)), 1)
+
+    def _simulated(self, columns: Columns, alone: bool = False) -> Record:
+        swept = self.swept.varied(columns, self.numbers, alone)
+        parameters = self.swept.model_parameters(columns, self.numbers, alone)
+        q0, v0 = self._start(swept, columns, () if alone else (len(next(iter(columns.values()))),))
+        return simulate(
+            self.robot, q0, v0, controller=swept.controller, ground=swept.ground, forces=swept.forces,
+            prescribed=self.prescribed, parameters=parameters or None, **self.options,
+        )  # fmt: skip
+
+    def _start(self, swept: SweptRobot, columns: Columns, batch: tuple[int, ...]) -> tuple[Array, Array | None]:
+        robot = self.robot
+        q0 = np.array(np.broadcast_to(robot.neutral() if swept.q0 is None else swept.q0, (*batch, robot.nq)))
+        v0 = None if swept.v0 is None else np.array(np.broadcast_to(swept.v0, (*batch, robot.nv)))
+        varied = [name for name in columns if self.numbers[name].kind == OF_START]
+        if varied and isinstance(robot, Mechanism):
+            placed = {self.numbers[name].entries[0] for name in varied if self.numbers[name].where == "q0"}
+            held = [j.name for j in robot.model.joints if placed & set(range(j.q_slice.start, j.q_slice.stop))]
+            q0, v0 = robot.project(q0, np.zeros((*batch, robot.nv)) if v0 is None else v0, fixed=held)
+        return q0, v0
+
+    def content(self) -> str:
+        """Return all that decides the answers."""
+        swept = self.swept
+        return content_of(
+            ("simulations", self.robot.model, swept.q0, swept.v0, swept.controller, swept.ground, swept.forces,
+             self.prescribed, self.options, self._wanted)
+        )  # fmt: skip
+
+
+def _one_by_one(rows: Sequence[Columns], compute: Callable[[Columns], dict[str, Array]]) -> dict[str, Any]:
+    """Compute rows one after the other; a row that fails says so and is NaN."""
+    found: list[dict[str, Array] | None] = []
+    failures: list[str | None] = []
+    for columns in rows:
+        try:
+            found.append(compute(columns))
+            failures.append(None)
+        except KinetreeError as problem:
+            found.append(None)
+            failures.append(str(problem))
+    good = next((x for x in found if x is not None), None)
+    if good is None:
+        return {FAILURE: np.array(failures, dtype=object)}
+    nothing = {name: np.full_like(x, np.nan) for name, x in good.items()}
+    whole = {name: np.concatenate([(x or nothing)[name] for x in found]) for name in good}
+    return whole | {FAILURE: np.array(failures, dtype=object)}
+
+
+def said(where: Array, words: str) -> Array:
+    """Return the words where something went wrong, and None elsewhere."""
+    found = np.full(np.shape(where), None, dtype=object)
+    found[where] = words
+    return found
+
+
+def one_of_batch(record: Record) -> Record:
+    """Return the record of one simulation as that of a batch of one, so that outputs see the same axes."""
+    arrays = {name: getattr(record, name)[:, None] for name in FIELDS}
+    energy = type(record.energy)(**{name: x[:, None] for name, x in record.energy.as_dict().items()})
+    return replace(record, energy=energy, **arrays)
+
+
+def as_study(given: Any, **options: Any) -> SweepStudy:
+    """Make a study of what a user gives: a study, a function, or a robot with options of a simulation."""
+    if isinstance(given, SweepStudy):
+        if options:
+            raise OptionError(f"the study is made already: leave out {', '.join(options)}")
+        return given
+    if callable(given):
+        if options:
+            raise OptionError(f"a function has no options: leave out {', '.join(options)}, or bind them beforehand")
+        return FunctionStudy(given)
+    return Simulations(given, **options)
+
+
+# ------------------------------------------------------------------ what tells studies apart
+
+
+def content_of(thing: Any) -> str:
+    """Return a text of all that a thing is made of; addresses in memory are left out."""
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+        return ADDRESS.sub("", _text(thing))
+
+
+def _text(thing: Any) -> str:
+    if isinstance(thing, (tuple, list)):
+        return f"({', '.join(map(_text, thing))})"
+    if isinstance(thing, Mapping):
+        return f"{{{', '.join(f'{key!r}: {_text(x)}' for key, x in thing.items())}}}"
+    if isinstance(thing, partial):
+        return f"partial{_text((thing.func, thing.args, thing.keywords))}"
+    if inspect.isfunction(thing) or inspect.ismethod(thing):
+        return _of_function(thing)
+    return repr(thing)
+
+
+def _of_function(function: Any) -> str:
+    try:
+        text = inspect.getsource(function)
+    except (OSError, TypeError):  # typed in by hand
+        code = function.__code__
+        text = f"{function.__qualname__} {code.co_code.hex()} {code.co_consts} {code.co_names}"
+    bound = [cell.cell_contents for cell in function.__closure__ or () if not callable(cell.cell_contents)]
+    return f"{text} {ADDRESS.sub('', repr(bound))}"

@@ -1,0 +1,332 @@
+"""Inverse and forward dynamics of tables that may be larger than the memory, row by row.
+
+Into a file: it appears when it is whole.  Into a folder: a Parquet file for each part of the source, each of which
+appears when it is whole, so that a conversion that was killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time as clock
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import FileFormatError, Message, MissingFileError, OptionError, OutputError, Setting, UnknownNameError
+from ..io.atomic_files import beside
+from ..io.paths import as_path, is_folder
+from ..io.progress import Bar
+from ..io.tables.columns import Wanted
+from ..io.tables.converting import Law, convert
+from ..io.tables.formats import FORMATS, need_pyarrow
+from ..io.tables.reading import OpenTable, open_table
+from ..io.tables.writing import new_table
+from ..model.units import FORCE_OF
+from ..robot.load import as_robot
+from ..robot.mechanism import Mechanism
+from ..robot.robot import Robot
+from ..run.checks import check_threads
+from .differentiated_table import differentiated_table, has_positions_only
+from .independent_joints import fewer_columns, followed, following
+
+Array = np.ndarray
+
+METHODS = {"inverse_dynamics": ("a", "tau"), "forward_dynamics": ("tau", "a")}
+"""What is read beside positions and velocities, and what is written."""
+
+PART_ROWS = 1_000_000
+"""Rows of a part of a folder at least, but for the last of a file."""
+
+MANIFEST = "table.json"
+PART = re.compile(r"part-\d{6,}\.parquet")
+
+
+class LateStart(Protocol):
+    """A configuration that is found when it is needed."""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the user said anything."""
+
+    def __call__(self) -> Array:
+        """Return it."""
+
+
+@dataclass(frozen=True)
+class TableDone:
+    """What was converted.
+
+    Attributes
+    ----------
+    rows : int
+        That were computed now.
+    seconds : float
+    output : Path
+    skipped : int
+        Rows that were there already.
+    """
+
+    rows: int
+    seconds: float
+    output: Path
+    skipped: int = 0
+
+
+def over_table(
+    robot: Robot | str | os.PathLike[str],
+    method: str,
+    source: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    friction: bool = False,
+    initial: ArrayLike | LateStart | None = None,
+    differentiate: bool = False,
+    cutoff: float | None = None,
+    threads: int | None = None,
+    progress: bool = True,
+    tell: Callable[[str], None] | None = None,
+) -> TableDone:
+    """Compute inverse or forward dynamics of every row of a table into another one, in bounded memory.
+
+    Parameters
+    ----------
+    robot : Robot, or name or path of one
+    method : {"inverse_dynamics", "forward_dynamics"}
+    source : path
+        A ``.parquet``, ``.csv`` or ``.npz`` file with the columns ``q_elbow``, ``v_elbow``, and ``a_elbow`` or
+        ``tau_elbow``; or a folder of Parquet files.
+    output : path
+        A ``.parquet``, ``.csv`` or ``.npz`` file, which appears when it is whole; or a folder, into which Parquet files
+        go as they are finished, and where those that are there are not computed again.
+    friction : bool
+        With the joints' own damping and friction.
+    initial : array_like, optional
+        Of a mechanism of which the table has the independent joints only: a configuration on the branch that is meant.
+    differentiate : bool
+        For inverse dynamics of a table with times and positions only: these are filtered without a phase and
+        differentiated, see :func:`kinetree.identification.differentiated`.
+    cutoff : float, optional
+        Of that filter, in Hz; by the spectrum of the motion by default.
+    threads : int, optional
+        How many at once; one per processor by default.
+    progress : bool
+        Show a bar on the terminal.
+    tell : callable, optional
+        Called with remarks about the table: columns that are not used.
+
+    Returns
+    -------
+    TableDone
+
+    Examples
+    --------
+    ``kt.sweeps.over_table("panda.urdf", "inverse_dynamics", "motion.parquet", "torques/")``
+    """
+    robot = as_robot(robot)
+    if method not in METHODS:
+        raise UnknownNameError("method of a table", method, METHODS)
+    count = os.cpu_count() or 1 if threads is None else threads
+    check_threads(count)
+    place, target = as_path(source, "the table"), as_path(output, "the table to write")
+    if differentiate and (method != "inverse_dynamics" or target.suffix.lower() not in FORMATS):
+        raise OptionError(
+            Message(Setting("differentiate", True), f" is for inverse dynamics into a file: {', '.join(FORMATS)}")
+        )
+    if cutoff is not None and not differentiate:
+        raise OptionError(
+            Message(Setting("cutoff"), " is of the filter of ", Setting("differentiate", True), ": give both")
+        )
+    made = _Conversion(robot, method, friction, initial, count, tell, differentiate, cutoff)
+    begin = clock.perf_counter()
+    if target.suffix.lower() in FORMATS:
+        if target.exists() and place.exists() and target.samefile(place):
+            raise OptionError(f"{target} is the motion itself: give another file to write")
+        rows, skipped = made.into_file(place, target, progress), 0
+    elif target.suffix:
+        raise OptionError(f"tables are {', '.join(FORMATS)} files, or a folder without an ending, not {str(target)!r}")
+    else:
+        rows, skipped = made.into_folder(place, target, progress)
+    return TableDone(rows, clock.perf_counter() - begin, target, skipped)
+
+
+@dataclass(frozen=True)
+class _SourcePiece:
+    """Rows of a source that become one file."""
+
+    path: Path
+    groups: list[int]
+    rows: int
+
+
+@dataclass(frozen=True)
+class _Conversion:
+    robot: Robot
+    method: str
+    friction: bool
+    initial: Any
+    threads: int
+    tell: Callable[[str], None] | None
+    differentiate: bool = False
+    cutoff: float | None = None
+
+    def law(self, *state: Array) -> Array:
+        return np.asarray(getattr(self.robot, self.method)(*state, **({"friction": True} if self.friction else {})))
+
+    def opened(self, path: Path) -> tuple[OpenTable, Law]:
+        """Look at the head of a table; return it, with what is computed of a row."""
+        robot, (third, _) = self.robot, METHODS[self.method]
+        wanted = {"q": robot.q_names, "v": robot.v_names, third: robot.v_names}
+        fewer = fewer_columns(robot, third) if isinstance(robot, Mechanism) else None
+        table = self._table(path, wanted, fewer)
+        if not table.fewer and getattr(self.initial, "is_given", self.initial is not None):
+            words = " is for mechanisms of which only the independent joints are given: here all are"
+            raise OptionError(Message(Setting("initial"), words))
+        if table.remark and self.tell is not None:
+            self.tell(table.remark)
+        if not table.fewer:
+            return table, self.law
+        assert isinstance(robot, Mechanism)
+        given = self.initial() if callable(self.initial) else self.initial
+        start = robot.assembled() if given is None else robot.close(np.asarray(given, dtype=float), limits=False)
+        return followed(table, robot, start), following(self.law, robot, third)
+
+    def _table(self, path: Path, wanted: Wanted, fewer: Wanted | None) -> OpenTable:
+        if self.differentiate:
+            return differentiated_table(path, self.robot, fewer, units(self.robot), self.cutoff)
+        try:
+            return open_table(path, wanted, fewer, units(self.robot))
+        except FileFormatError as problem:
+            inverse = self.method == "inverse_dynamics"
+            if not (inverse and has_positions_only(path, self.robot, fewer, units(self.robot))):
+                raise
+            words = f"{problem}; for velocities and accelerations by differences give "
+            raise OptionError(Message(words, Setting("differentiate", True))) from None
+
+    def into_file(self, source: Path, target: Path, progress: bool) -> int:
+        """Write one file."""
+        paths = _files(source) if is_folder(source) else [source]
+        table, law = self.opened(paths[0])
+        key = METHODS[self.method][1]
+        rows = 0
+        with new_table(target, key, self.robot.v_names, table.has_time) as sink, _bar(source, progress) as bar:
+            for k, path in enumerate(paths):
+                if k:
+                    table, law = self.opened(path)
+                rows += convert(table.parts(), law, sink, self.threads, bar, 1.0 / len(paths))
+            if not rows:
+                raise OptionError(f"{source} has no rows, so there is nothing to compute")
+        return rows
+
+    def into_folder(self, source: Path, target: Path, progress: bool) -> tuple[int, int]:
+        """Write a file for each part that is not there yet; return how many rows were computed, and were there."""
+        pieces = list(_pieces(_files(source) if is_folder(source) else [source]))
+        if not sum(piece.rows for piece in pieces):
+            raise OptionError(f"{source} has no rows, so there is nothing to compute")
+        self._begin(target, pieces)
+        rows, skipped, total = 0, 0, sum(piece.rows for piece in pieces)
+        opened: dict[Path, tuple[OpenTable, Law]] = {}
+        try:
+            with _bar(source, progress) as bar:
+                for number, piece in enumerate(pieces):
+                    place = target / f"part-{number:06d}.parquet"
+                    if place.exists():
+                        skipped += piece.rows
+                        bar.show((rows + skipped) / total)
+                        continue
+                    if piece.path not in opened:
+                        opened = {piece.path: self.opened(piece.path)}
+                    table, law = opened[piece.path]
+                    with new_table(place, METHODS[self.method][1], self.robot.v_names, table.has_time) as sink:
+                        rows += convert(table.parts_of(piece.groups), law, sink, self.threads)
+                    bar.show((rows + skipped) / total)
+        except OutputError as problem:
+            done = rows + skipped
+            raise OutputError(
+                f"{problem}; {done:,} of {total:,} rows are finished and stay: make room and call again"
+            ) from None
+        return rows, skipped
+
+    def _begin(self, target: Path, pieces: list[_SourcePiece]) -> None:
+        """Say what the folder is of, or find that it is of the same."""
+        text = json.dumps(
+            [
+                self.method, self.friction, repr(self.robot.model),
+                [(piece.path.name, piece.path.stat().st_size, piece.groups, piece.rows) for piece in pieces],
+            ]
+        )  # fmt: skip
+        own = {"kinetree-table": 1, "of": hashlib.sha256(text.encode()).hexdigest(), "method": self.method}
+        place = target / MANIFEST
+        if place.is_file():
+            try:
+                known: Any = json.loads(place.read_text(encoding="utf-8"))
+            except ValueError:
+                known = None
+            if not isinstance(known, Mapping) or known.get("of") != own["of"]:
+                raise OptionError(
+                    f"{target} holds what was computed from another table, robot or method: give another folder, or "
+                    "remove this one"
+                )
+            for left in target.glob(".*.parquet"):  # of a process that was killed while writing
+                left.unlink(missing_ok=True)
+            return
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise OutputError(f"{target} is there and holds something else: give an empty or a new folder")
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise OutputError(f"{target} cannot be made: {problem.strerror or problem}") from None
+        with beside(place) as new:
+            new.write_text(json.dumps(own, indent=1) + "\n", encoding="utf-8")
+
+
+def _bar(source: Path, progress: bool) -> Bar:
+    return Bar(1.0, source.name, wanted=progress)
+
+
+def _files(folder: Path) -> list[Path]:
+    found = sorted(path for path in folder.glob("*.parquet") if not path.name.startswith("."))
+    if not found:
+        raise MissingFileError(f"there is no .parquet file in the folder {str(folder)!r}")
+    return found
+
+
+def _pieces(paths: list[Path]) -> Iterator[_SourcePiece]:
+    """Yield groups of rows of Parquet files that are converted together."""
+    arrow = need_pyarrow()
+    for path in paths:
+        if path.suffix.lower() != ".parquet":
+            raise OptionError(f"into a folder goes what is in Parquet files; give a file to write for {path.name}")
+        if not path.is_file():
+            raise MissingFileError(f"there is no file {str(path)!r}")
+        try:
+            head = arrow.parquet.read_metadata(path)
+        except (arrow.ArrowException, OSError) as problem:
+            raise OptionError(f"{path} is no Parquet file ({problem})") from None
+        groups: list[int] = []
+        rows = 0
+        for k in range(head.num_row_groups):
+            groups.append(k)
+            rows += head.row_group(k).num_rows
+            if rows >= PART_ROWS:
+                yield _SourcePiece(path, groups, rows)
+                groups, rows = [], 0
+        if groups:
+            yield _SourcePiece(path, groups, rows)
+
+
+def units(robot: Robot) -> dict[str, dict[str, str]]:
+    """Return what every column of a table is measured in, by what stands behind its quantity."""
+    of_v = dict(zip(robot.v_names, robot.v_units, strict=True))
+    return {
+        "q": dict(zip(robot.q_names, robot.q_units, strict=True)),
+        "v": {name: f"{unit}/s" for name, unit in of_v.items()},
+        "a": {name: f"{unit}/s^2" for name, unit in of_v.items()},
+        "tau": {name: FORCE_OF[unit] for name, unit in of_v.items()},
+    }

@@ -1,0 +1,295 @@
+"""Sweeps: every row computed once, failures beside the others, and the same bits however it was interrupted."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.sweeps import SweepResult
+from kinetree.sweeps.folder import SweepFolder
+
+pytest.importorskip("pyarrow")
+
+
+def wave(p):
+    return {"sine": np.sin(p["x"]), "pair": np.stack([p["x"], -p["x"]], axis=-1)}
+
+
+def refuses_large(p):
+    if (p["x"] > 0.9).any():
+        raise ValueError("too large")
+    return {"sine": np.sin(p["x"])}
+
+
+@pytest.fixture(scope="module")
+def pendulum():
+    b = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1), damping=0.1)
+    return b.build()
+
+
+# ------------------------------------------------------------------ rows
+
+
+def test_grid_has_every_combination_in_order():
+    found = kt.sweep(lambda p: {"sum": p["a"] + p["b"]}, {"a": [1.0, 2.0], "b": [10.0, 20.0, 30.0]})
+    assert found["sum"].tolist() == [11, 21, 31, 12, 22, 32]
+    assert found.names == ["row", "a", "b", "sum", "failure"]
+    assert found.complete
+
+
+def test_rows_do_not_depend_on_how_they_are_divided():
+    given = {"x": kt.Uniform(0.0, 3.0), "y": kt.Normal(0.0, 1.0), "z": [1.0, 2.0, 5.0]}
+    for design in ("random", "latin-hypercube"):
+        some = [
+            kt.sweep(lambda p: {"s": p["x"] * p["y"] + p["z"]}, given, design=design, samples=300, seed=3, workers=0,
+                     rows_per_part=size).arrays()
+            for size in (300, 77)
+        ]  # fmt: skip
+        for other in some[1:]:
+            assert all(np.array_equal(some[0][name], other[name]) for name in ("row", "x", "y", "z", "s"))
+
+
+def test_latin_hypercube_meets_every_interval_once():
+    found = kt.sweep(wave, {"x": kt.Uniform(2.0, 4.0)}, design="latin-hypercube", samples=50)["x"]
+    assert sorted(((found - 2.0) / 2.0 * 50).astype(int)) == list(range(50))
+
+
+def test_table_of_rows_and_what_is_no_number_in_it():
+    found = kt.sweep(wave, {"x": [0.1, np.nan, 0.3, np.inf]}, design="table")
+    assert np.array_equal(found["sine"], np.sin([0.1, np.nan, 0.3, np.nan]), equal_nan=True)
+    assert found.failures()["row"].tolist() == [1, 3]
+    assert "not a finite number" in found.failures()["failure"][0]
+
+
+# ------------------------------------------------------------------ what goes wrong
+
+
+def test_rows_that_fail_say_why_and_the_others_are_there():
+    found = kt.sweep(refuses_large, {"x": kt.Uniform(0.0, 1.0)}, samples=500, workers=0, rows_per_part=100)
+    x, sine, lost = found["x"], found["sine"], found.failures()
+    assert np.array_equal(np.isnan(sine), x > 0.9)
+    assert np.array_equal(sine[x <= 0.9], np.sin(x[x <= 0.9]))
+    assert np.array_equal(lost["x"], x[x > 0.9])
+    assert set(lost["failure"]) == {"ValueError: too large"}
+
+
+def test_study_in_which_nothing_works_is_refused_at_once(tmp_path):
+    with pytest.raises(kt.KinetreeError, match="all fail: KeyError: 'y'"):
+        kt.sweep(lambda p: {"z": p["y"]}, {"x": [1.0, 2.0]}, tmp_path / "s")
+    with pytest.raises(kt.KinetreeError, match="one per row"):
+        kt.sweep(lambda p: {"z": 1.0}, {"x": [1.0, 2.0]})
+
+
+def test_bad_input(tmp_path, pendulum):
+    for given, words in (({}, "no parameter"), ({"x": []}, "no values"), ({"x": [np.nan]}, "not finite")):
+        with pytest.raises(kt.OptionError, match=words):
+            kt.sweep(wave, given)
+    with pytest.raises(kt.OptionError, match="no rows"):
+        kt.sweep(wave, {"x": []}, design="table")
+    with pytest.raises(kt.OptionError, match="needs samples"):
+        kt.sweep(wave, {"x": kt.Uniform(0, 1)})
+    with pytest.raises(kt.UnknownNameError, match=r"did you mean 'bob_joint\.damping'"):
+        kt.sweep(pendulum, {"bob_joint.dampin": [1.0]}, time=1.0)
+    with pytest.raises(kt.UnknownNameError, match="did you mean 'peak_force'"):
+        kt.sweep(pendulum, {"bob_joint.damping": [1.0]}, time=1.0, outputs="peak_froce")
+    with pytest.raises(kt.KinetreeError, match="given twice"):
+        kt.sweep(pendulum, {"bob_joint.damping": [1.0], "joints.bob_joint.damping": [1.0]}, time=1.0)
+    controller = kt.control.PD(kt.trajectories.Constant([0.3], 1.0), kp=5.0, kd=0.5)
+    twice = {"controller.kp": [1.0], "controller.kp.bob_joint": [1.0]}
+    with pytest.raises(kt.OptionError, match="of the same number"):
+        kt.sweep(pendulum, twice, time=1.0, controller=controller)
+    (tmp_path / "other").write_text("no sweep")
+    with pytest.raises(kt.OutputError, match="holds no sweep"):
+        kt.sweep(wave, {"x": [1.0]}, tmp_path)
+
+
+def test_cluster_that_is_not_there():
+    pytest.importorskip("distributed")
+    with pytest.raises(kt.KinetreeError, match=r"cannot be reached within 0\.3 s"):
+        kt.sweep(wave, {"x": [1.0, 2.0]}, cluster="tcp://127.0.0.1:1", timeout=0.3)
+
+
+# ------------------------------------------------------------------ going on
+
+
+def test_finished_parts_are_not_done_again(tmp_path):
+    done = []
+
+    def counted(p):
+        done.append(len(p["x"]))
+        return wave(p)
+
+    where = tmp_path / "s"
+    options = {"samples": 100, "workers": 0, "rows_per_part": 10}
+    whole = kt.sweep(counted, {"x": kt.Uniform(0, 1)}, where, **options).arrays()
+    for path in list(SweepFolder(where).finished().values())[3:7]:
+        path.unlink()
+    (where / ".half-written.parquet").write_bytes(b"PAR1")
+    done.clear()
+    again = kt.sweep(counted, {"x": kt.Uniform(0, 1)}, where, **options)
+    assert done == [1, *[10] * 4]  # one row is tried first
+    assert all(np.array_equal(whole[name], again[name]) for name in ("row", "x", "sine", "pair[1]"))
+    assert not (where / ".half-written.parquet").exists()
+
+
+def test_other_design_or_study_is_refused(tmp_path):
+    kt.sweep(wave, {"x": [1.0, 2.0]}, tmp_path / "s")
+    with pytest.raises(kt.OptionError, match="another design"):
+        kt.sweep(wave, {"x": [1.0, 3.0]}, tmp_path / "s")
+    with pytest.raises(kt.OptionError, match="another study"):
+        kt.sweep(refuses_large, {"x": [1.0, 2.0]}, tmp_path / "s")
+    with pytest.raises(kt.OptionError, match="holds a sweep already"):
+        kt.sweep(wave, {"x": [1.0, 2.0]}, tmp_path / "s", resume=False)
+
+
+def test_full_disk_keeps_what_is_finished(tmp_path):
+    """A limit on the size of files stands for the disk: the last part is too large for it."""
+    resource = pytest.importorskip("resource")
+    sizes = {"now": 0}
+
+    def grows(p):
+        sizes["now"] += 1
+        return {"y": np.random.default_rng(0).standard_normal((len(p["x"]), 1 if sizes["now"] < 5 else 5000))}
+
+    options = {"samples": 100, "workers": 0, "rows_per_part": 20}
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
+    try:
+        with pytest.raises(kt.OutputError, match="3 of 5 parts are finished and stay"):
+            kt.sweep(grows, {"x": kt.Uniform(0, 1)}, tmp_path / "s", **options)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert sorted(path.name for path in (tmp_path / "s").iterdir()) == [
+        "part-000000.parquet", "part-000001.parquet", "part-000002.parquet", "sweep.json",
+    ]  # fmt: skip
+    assert SweepResult(tmp_path / "s").rows == 60
+
+
+SCRIPT = """
+import os, signal, sys, time
+import numpy as np
+import kinetree as kt
+
+where, flag, here = sys.argv[1], sys.argv[2], os.getpid()
+
+def slow(p):
+    if os.getpid() != here and p["x"][0] > 0.5 and not os.path.exists(flag):
+        open(flag, "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)  # a worker is lost
+    time.sleep(0.02)
+    return {"y": np.sin(p["x"])}
+
+kt.sweep(slow, {"x": kt.Uniform(0, 1)}, where, samples=400, rows_per_part=10, workers=int(sys.argv[3]))
+"""
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_and_a_worker_lost(tmp_path):
+    """The whole program is killed, goes on with two processes, loses one: the same rows as undisturbed."""
+    pytest.importorskip("distributed")
+    script, where, flag = tmp_path / "s.py", tmp_path / "s", tmp_path / "flag"
+    script.write_text(SCRIPT)
+    command = [sys.executable, str(script), str(where), str(flag)]
+    with subprocess.Popen([*command, "0"]) as first:
+        while first.poll() is None and len(list(where.glob("part-*.parquet"))) < 5:
+            time.sleep(0.02)
+        first.kill()
+    flag.unlink(missing_ok=True)
+    before = {path: path.stat().st_mtime_ns for path in where.glob("part-*.parquet")}
+    assert 5 <= len(before) < 40
+    subprocess.run([*command, "2"], check=True)
+    assert flag.exists()
+    assert all(path.stat().st_mtime_ns == then for path, then in before.items())
+    alone = kt.sweep(lambda p: {"y": np.sin(p["x"])}, {"x": kt.Uniform(0, 1)}, samples=400, workers=0).arrays()
+    found = SweepResult(where).arrays()
+    assert all(np.array_equal(found[name], alone[name]) for name in ("row", "x", "y"))
+    assert os.listdir(where).count("sweep.json") == 1
+
+
+# ------------------------------------------------------------------ of robots
+
+
+def test_simulations_are_those_of_simulate(pendulum):
+    """With a fixed step in one batch, with an adaptive one row by row: both are what simulate says."""
+    hold = kt.trajectories.Constant([0.3], 10.0)
+    controller = kt.control.PD(hold, kp=5.0, kd=0.5)
+    spring = kt.forces.JointSpring("bob_joint", 2.0)
+    given = {
+        "bob_joint.damping": [0.0, 0.2], "controller.kp": [1.0, 10.0], "q0.bob_joint": [0.1, 0.5],
+        "gravity.z": [-9.81], "bodies.bob.mass": [2.0], "forces[0].stiffness": [0.5, 3.0],
+    }  # fmt: skip
+    options = {"time": 0.3, "controller": controller, "forces": [spring], "workers": 0}
+    outputs = {"end": "final.q.bob_joint", "highest": lambda record: record.q[..., 0].max(axis=0)}
+    fixed = kt.sweep(pendulum, given, integrator="rk4", step=0.01, outputs=outputs, **options).arrays()
+    k = 11
+    row = {name: fixed[name][k] for name in given}
+    alone = kt.simulate(
+        pendulum, [row["q0.bob_joint"]], time=0.3, integrator="rk4", step=0.01, output=101,
+        controller=kt.control.PD(hold, kp=row["controller.kp"], kd=0.5),
+        forces=[kt.forces.JointSpring("bob_joint", row["forces[0].stiffness"])],
+        parameters={"bob_joint.damping": row["bob_joint.damping"], "gravity": [0, 0, row["gravity.z"]],
+                    "bodies": {"bob": {"mass": 2.0}}},
+    )  # fmt: skip
+    assert fixed["end"][k] == pytest.approx(alone.q[-1, 0], abs=1e-12)
+    assert fixed["highest"][k] == pytest.approx(alone.q.max(), abs=1e-12)
+    rows = {name: fixed[name][[3, k]] for name in given}
+    adaptive = kt.sweep(pendulum, rows, design="table", outputs=outputs, **options)
+    assert np.allclose(adaptive["end"], fixed["end"][[3, k]], atol=1e-6)
+
+
+def test_forces_of_the_gallery_are_those_of_inverse_dynamics():
+    robot, motion = kt.load("kuka-kr5"), kt.gallery.motion("kuka-kr5")
+    found = kt.sweep("kuka-kr5", {"bodies.link_2.mass": kt.Uniform(0.8, 1.2, relative=True)}, samples=5, workers=0)
+    states = motion.states(motion.grid(101))
+    for mass, peak in zip(found["bodies.link_2.mass"], found["peak_force"], strict=True):
+        tau = robot.inverse_dynamics(*states, parameters={"bodies": {"link_2": {"mass": mass}}})
+        assert peak == pytest.approx(np.abs(tau).max(), rel=1e-12)
+
+
+def test_dimensions_of_a_mechanism_vary_and_what_cannot_turn_says_so():
+    study = kt.sweeps.gallery_forces("four-bar", samples=13, outputs=["peak_force", "work"])
+    found = kt.sweep(study, {"loops.crank_pin.position.x": [0.038, 0.5]})
+    motion = kt.gallery.motion("four-bar")
+    tau = kt.load("four-bar").inverse_dynamics(*motion.states(motion.grid(13)))
+    assert found["peak_force"][0] == pytest.approx(np.abs(tau).max(), rel=1e-9)
+    assert found.failures()["row"].tolist() == [1]
+    assert np.isnan(found["peak_force"][1])
+
+
+# ------------------------------------------------------------------ what is said of all rows
+
+
+def test_reductions_are_those_of_all_rows_at_once():
+    found = kt.sweep(
+        lambda p: {"y": np.where(p["x"] > 0.99, np.nan, np.round(p["x"] ** 3, 3))}, {"x": kt.Uniform(0, 1)},
+        samples=3000, workers=0, rows_per_part=256,
+    )  # fmt: skip
+    y = found["y"]
+    good = y[~np.isnan(y)]
+    assert found.count("y") == len(good)
+    assert found.mean("y") == pytest.approx(good.mean(), rel=1e-13)
+    assert found.deviation("y") == pytest.approx(good.std(ddof=1), rel=1e-13)
+    shares = [0.0, 0.001, 0.25, 0.5, 0.731, 1.0]
+    assert found.quantile("y", shares).tolist() == pytest.approx(np.quantile(good, shares), rel=1e-14)
+    counts, edges = found.histogram("y", 20)
+    assert np.array_equal(counts, np.histogram(good, edges)[0])
+    best = found.best("y", 4, largest=True)
+    assert best["y"].tolist() == sorted(good)[::-1][:4]
+    assert np.array_equal(found["x"][best["row"]], best["x"])
+    assert found.reduce(0, lambda n, part: n + len(part["x"]), ["x"]) == 3000
+
+
+def test_quantiles_by_passes_when_many_share_an_interval(monkeypatch):
+    monkeypatch.setattr("kinetree.sweeps.result.FEW", 10)
+    monkeypatch.setattr("kinetree.sweeps.result.BINS", 4)
+    x = np.concatenate([np.full(60, 0.25), np.random.default_rng(0).lognormal(0, 3, 200), [-1e300, 1e300]])
+    found = kt.sweep(lambda p: {"y": p["x"]}, {"x": x}, design="table", workers=0, rows_per_part=50)
+    shares = np.linspace(0, 1, 9)
+    assert np.array_equal(found.quantile("y", shares), np.quantile(x, shares))
