@@ -316,7 +316,7 @@ class Simulator:
         self.elements, self.n_forces = force_elements(ground) + others, len(others)
         self.span = known_span(controller if self.prescribed is None else self.prescribed, others)
         self.friction, self.friction_speed = friction, self.numbers.friction_speed
-        self.varied = varied_parameters(robot, parameters)
+        self.varied = varied_parameters(robot, parameters, integrator)
         self.constraints = chosen_constraints(
             robot, integrator, prescribed if by_name else None, drift, spectral_radius
         )
@@ -374,7 +374,7 @@ class Simulator:
             times = output_times(output, begin, end, self.numbers.steps_at_most)
             run = Run(
                 equation, self.integrator, begin, end, self.numbers, watched, times, self.constraints.within(self.span),
-                sampling_of(equation, begin, (), self.numbers.step),
+                sampling_of(equation, begin, (), self.numbers.step), getattr(self.law, "kinks", None),
             )  # fmt: skip
             return run((np.array(q), np.array(v), z), progress)
         if watched:
