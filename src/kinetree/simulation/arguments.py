@@ -105,11 +105,18 @@ def refuse_endless(numbers: Numbers, begin: float, end: float) -> None:
         )  # fmt: skip
 
 
-def varied_parameters(robot: Robot, given: Any) -> GivenParameters:
+BY_LOOPS_ALONE = ("implicit_euler", "variational")
+"""Integrators that move large trees by loops over bodies, which know no other parameters."""
+
+
+def varied_parameters(robot: Robot, given: Any, integrator: str) -> GivenParameters:
     """Return what takes the place of the robot's own numbers; refuse what no robot has."""
     found = robot.evaluator.read_parameters(given)
-    if found.places and not unrolls(robot):
-        raise UnsupportedError("parameters of very large trees cannot be varied in a simulation")
+    if found.places and integrator in BY_LOOPS_ALONE and not (unrolls(robot) or robot.model.is_constrained):
+        raise UnsupportedError(
+            f"{integrator!r} does not vary parameters of a tree with {len(robot.model.bodies)} bodies: take an "
+            "integrator such as 'rk4', or a robot for each"
+        )
     if found.of_geometry and robot.model.is_constrained:
         raise UnsupportedError(
             f"{found.of_geometry[0]} decides which configurations are closed, so it cannot be varied in a simulation "

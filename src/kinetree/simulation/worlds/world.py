@@ -235,7 +235,7 @@ class World:
         late = random.pop(DELAY, None)
         self._drawn_of_robot, room = robot_numbers(self.robot, random)
         given = _merged(dict(parameters or {}), room)
-        varied = varied_parameters(self.robot, given or None)
+        varied = varied_parameters(self.robot, given or None, self.integrator)
         if varied.numbers is not None and varied.numbers.ndim > 1 and varied.numbers.shape[:-1] != (self.batch,):
             raise ShapeError(f"parameters have a batch of {varied.numbers.shape[:-1]}, the world has ({self.batch},)")
         self._random_of_parts = {MOTOR_STRENGTH: motors, DELAY: late, GROUND: of_ground}
