@@ -125,6 +125,14 @@ def test_numbers_of_the_home_page_are_those_of_the_benchmark():
     ours, theirs = (float(x.replace(",", "")) for x in table["rows"][0][1:3])
     assert f"**{ours:.2g} ns**" in page
     assert f"{theirs / ours:.2g} times as fast" in page
+    facts = re.findall(
+        r"^\|.* \| 00[0-4][^|]* \|[^|]*\|[^|]*\| (?:holds|\*\*does not hold\*\*) \|$", all_studies(), re.M
+    )
+    assert f"**{len(facts)} statements**" in page
+
+
+def all_studies():
+    return "\n".join(page.read_text(encoding="utf-8") for page in (DOCS / "studies").glob("*.md"))
 
 
 def test_a_chart_that_is_not_there_ends_the_build():
