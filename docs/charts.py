@@ -22,8 +22,8 @@ PLACE = re.compile(r"^\{\{ chart (?P<name>[\w ]+) \}\}$", re.MULTILINE)
 NUMBER = re.compile(r"\{\{ (?P<kind>time|their time|ratio) (?P<chart>[\w ]+?) of (?P<robot>[^}]+) \}\}")
 ABOUT, STATEMENTS = "{{ benchmarks about }}", "{{ statements }}"
 
-WIDTH, NAMES, BAR, GAP = 680, 150, 16, 14
-"""Pixels: of the whole, of the names at the left, of a bar, between robots."""
+WIDTH, NAMES, NUMBERS, BAR, GAP = 480, 122, 78, 16, 14
+"""Pixels, few enough for a phone: of the whole, of names at the left, of numbers at the right, of a bar, between."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Chart:
 
 
 BATCH = (("kinetree", "kinetree"), ("Pinocchio", "Pinocchio"))
-WRITTEN = (("writing", "merely writing the result"), *BATCH)
+WRITTEN = (("writing", "mere writing"), *BATCH)
 
 CHARTS = {
     "batch inverse dynamics": Chart("batch", "inverse dynamics", "Inverse dynamics", "ns per state", BATCH),
@@ -123,32 +123,37 @@ def svg(name: str) -> str:
     rows = numbers(chart)
     values = [value for _, each in rows for value in each]
     first, last = math.floor(math.log10(min(values))), math.log10(max(values))
-    scale = (WIDTH - NAMES - 110) / (last - first)
+    scale = (WIDTH - NAMES - NUMBERS) / (last - first)
     top, group = 46, BAR * len(chart.series) + GAP
     height = top + group * len(rows)
-    lines = [
-        f'<figure class="chart"><svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{html.escape(chart.title)}">'
-    ]
-    lines.append(f'<text class="title" x="0" y="14">{html.escape(chart.title)}, {chart.unit}</text>')
+    title = html.escape(chart.title)
+    lines = [f'<figure class="chart"><svg viewBox="0 0 {WIDTH} {height + 12}" role="img" aria-label="{title}">']
+    lines.append(f'<text class="title" x="0" y="14">{title}, {chart.unit}</text>')
     lines += [_key(chart)]
     for decade in range(first, math.floor(last) + 1):
         x = NAMES + scale * (decade - first)
+        lines.append(f'<text class="key" x="{x:.1f}" y="{height + 8}" text-anchor="middle">{10.0**decade:,g}</text>')
         lines.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{top - 6}" y2="{height - GAP + 4}"/>')
     for k, (robot, each) in enumerate(rows):
         y = top + k * group
         lines.append(f'<text x="{NAMES - 8}" y="{y + group / 2 - 2:.1f}" text-anchor="end">{html.escape(robot)}</text>')
         for j, value in enumerate(each):
             length = max(2.0, scale * (math.log10(value) - first))
-            ratio = f"  {value / each[-2]:.0f}×" if j == len(each) - 1 else ""
+            ratio = f" ({value / each[-2]:.0f}×)" if j == len(each) - 1 else ""
             place = y + j * BAR
             lines.append(
                 f'<rect class="bar-{_kind(chart, j)}" x="{NAMES}" y="{place}" width="{length:.1f}" height="{BAR - 3}"/>'
             )
             lines.append(
-                f'<text class="value" x="{NAMES + length + 5:.1f}" y="{place + BAR - 5}">{value:,.3g}{ratio}</text>'
+                f'<text class="value" x="{NAMES + length + 5:.1f}" y="{place + BAR - 5}">{shown(value)}{ratio}</text>'
             )
     lines.append("</svg></figure>")
     return "\n".join(lines)
+
+
+def shown(value: float) -> str:
+    """A time to three digits, large ones without powers of ten."""
+    return f"{float(f'{value:.3g}'):,g}" if value < 1e3 else f"{round(float(f'{value:.3g}')):,}"
 
 
 def _kind(chart: Chart, j: int) -> str:

@@ -1,12 +1,15 @@
 """What ``make demo`` shows: load a robot, look at it, compute, check; then let a machine walk."""
 
+import webbrowser
 from pathlib import Path
 
 import numpy as np
 
 import kinetree as kt
+from kinetree.view import has_screen
 
 HERE = Path(__file__).parent
+OUTPUT = Path("demo-output")
 
 
 def heading(text: str) -> None:
@@ -52,23 +55,45 @@ def main() -> None:
     if worst > 1e-9 or not np.allclose(rate[3:], (10, 0, 0)):
         raise SystemExit("the checks do not agree")
     walk()
-    print("\nAll agree.")
+    print("\nAll numbers agree.")
 
 
 def walk() -> None:
     """The quadruped of 000 takes a step under computed-torque control, on compliant ground."""
     heading("The quadruped of 000, chapter 9, walks")
-    study = kt.gallery.study("quadruped")
-    result = study.run(["computed-torque"], quick=True)
+    result = kt.gallery.study("quadruped").run(["computed-torque"], quick=True)
     for fact in result.facts:
         print(fact)
-    folder = result.write(Path("demo-output") / "quadruped")
+    folder = result.write(OUTPUT / "quadruped")
     pictures = sorted(folder.glob("*.png"))
-    print("\nIts pictures, data and summary:", folder.resolve())
-    for picture in pictures:
-        print("  ", picture.name)
+    print("\nIts plots, data and summary:", folder.resolve())
     if result.faults or not pictures:
         raise SystemExit("the walk is not what the source says")
+    show(result.outcomes["computed-torque"].records["record"])
+
+
+def show(record: kt.Record) -> None:
+    """Write the walk as a page that opens in any browser, and as a picture where Chromium is there to draw it."""
+    heading("To see it")
+    page, picture = OUTPUT / "walk.html", OUTPUT / "walk.png"
+    with kt.view(
+        "quadruped", record, port=0, trails=["front_right_tip", "rear_left_tip"], view=(0.75, -1.0, 0.45)
+    ) as viewer:
+        viewer.recording(page)
+        try:
+            viewer.seek(0.75)
+            viewer.screenshot(picture, size=(1280, 800))
+        except kt.OptionError as problem:  # no Chromium
+            print(f"(no picture: {problem})")
+    strides = np.linalg.norm(record.contact_forces, axis=-1) > 1.0
+    for foot, (frame, _) in enumerate(record.info["contact_spots"]):
+        steps = "".join("█" if down else "·" for down in strides[:: max(1, len(record) // 60), foot])
+        print(f"{frame:>18} {steps}  on the ground {100 * strides[:, foot].mean():.0f} % of the time")
+    print(f"\nOpen {page.resolve()} in any browser: the walk with its forces, energy and curves of every joint.")
+    if picture.exists():
+        print(f"A picture of it: {picture.resolve()}")
+    if has_screen():
+        webbrowser.open(page.resolve().as_uri())
 
 
 if __name__ == "__main__":

@@ -77,6 +77,27 @@ def test_gains_are_used(pendulum):
     assert told["final"]["q"]["hinge"] == pytest.approx(0.8, abs=1e-6)
 
 
+def test_a_sampled_controller_is_that_of_python(pendulum, tmp_path):
+    told = simulated(
+        pendulum, "--controller", "pd", "--kp", 40, "--kd", 8, "--target", 0.8, "--time", 0.5, "--sample-time", 0.02,
+        "--delay", 0.01, "--encoder", 1000, "--noise", 1e-3, "--seed", 4,
+    )  # fmt: skip
+    servo = kt.control.PD(kt.trajectories.Constant([0.8]), 40.0, 8.0)
+    law = kt.control.Sampled(servo, 0.02, delay=0.01, encoder=1000, velocity="differences", position_noise=1e-3, seed=4)
+    ours = kt.simulate(kt.load(pendulum), time=0.5, controller=law)
+    assert told["final"]["q"]["hinge"] == ours.q[-1, 0]
+    said = invoke("simulate", pendulum, "--controller", "pd", "--delay", 0.1, code=1).stderr
+    assert "--delay needs --sample-time" in said
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        f"kinetree-study: 1\nname: sampled\nrobot: {pendulum}\ncontroller: {{kind: pd, kp: 40, kd: 8, noise: 0.1}}\n"
+        "simulation: {time: 0.1}\n"
+    )
+    assert "give its sample time" in invoke("run", study, code=1).stderr
+    study.write_text(study.read_text().replace("noise: 0.1", "sample_time: 0.02, delay: 0.01, noise: 0.1, seed: 3"))
+    invoke("run", study, "--output", tmp_path / "out")
+
+
 def test_gravity_compensation_holds(pendulum):
     told = simulated(pendulum, "--controller", "gravity", "--initial", 0.7, "--time", 1)
     assert told["final"]["q"]["hinge"] == pytest.approx(0.7, abs=1e-9)
@@ -135,6 +156,25 @@ def test_systems_start_where_they_are_drawn():
     told = simulated("gripper", "--initial", "free-fall", "--time", 0.05, "--samples", 2)
     ours = kt.simulate(kt.gallery.load("gripper"), kt.gallery.start("gripper", "free-fall"), time=0.05, output=2)
     assert list(told["final"]["q"].values()) == ours.q[-1].tolist()
+
+
+def test_a_configuration_of_the_file_and_how_loops_are_held(tmp_path):
+    robot = kt.gallery.load("five-bar")
+    path = tmp_path / "bars.yaml"
+    robot.save(path)
+    q = [round(float(x), 4) for x in robot.close(kt.gallery.start("five-bar") + 0.05)]
+    listed = ", ".join(f"{name}: {x}" for name, x in zip(robot.q_names, q, strict=True))
+    path.write_text(path.read_text() + f"configurations:\n  ready: {{{listed}}}\n")
+    common = ("--time", "0.01", "--integrator", "rk4", "--step", "1e-3", "-o", str(tmp_path / "r.npz"))
+    for how in ("projection", "none"):
+        simulated(str(path), "--initial", "ready", "--drift", how, *common)
+        record = kt.Record.load(tmp_path / "r.npz")
+        assert np.abs(record.q[0] - q).max() < 1e-3  # closed from four digits
+        assert record.info.get("drift", "projection") == how
+    told = invoke("simulate", str(path), "--initial", "steady", code=1).stderr
+    assert "its file names 'ready'" in " ".join(told.split())
+    told = invoke("simulate", str(path), "--drift", "glue", code=1).stderr
+    assert "no way to hold drift named 'glue'" in " ".join(told.split())
 
 
 def test_joints_in_loops_follow():

@@ -171,6 +171,37 @@ def test_gains_turn_currents_into_forces():
         kt.identify(GUESS, currents, gains=[1.0, 0.0])
 
 
+def three_links(scale=1.0):
+    arm = kt.Builder("three links")
+    arm.body("a", "base", kt.Revolute("y"), mass=3.0 * scale, com=(0.2, 0, 0), inertia=(0.05,) * 3)
+    arm.body("b", "a", kt.Revolute("y"), position=(0.5, 0, 0), mass=2.0, com=(0.2, 0, 0.02), inertia=(0.03,) * 3)
+    arm.body("c", "b", kt.Revolute("z"), position=(0.4, 0, 0), mass=1.0, com=(0.15, 0, 0), inertia=(0.01,) * 3)
+    return arm.build()
+
+
+def test_a_sensor_with_another_scale_is_noticed_and_corrected():
+    d = data(0.02, robot=three_links(), duration=30.0)
+    wrong = kt.Measured(d.t, d.q, d.tau * [1.0, 1.1, 1.0], d.v)
+    with pytest.warns(kt.IdentificationWarning, match=r"that of b_joint [\d.]+ % too much"):
+        plain = kt.identify(three_links(1.3), wrong, friction="none", springs=False)
+    found = kt.identify(three_links(1.3), wrong, friction="none", springs=False, gains="auto")
+    assert found.gains == pytest.approx([1.0, 1.0 / 1.1, 1.0], rel=5e-3)
+    assert any("b_joint is taken 0.909" in note for note in found.notes)
+    assert np.all(found.errors(wrong)[:2] < 0.2 * plain.errors(wrong)[:2])
+    same_forces(found.robot, three_links(), tolerance=1e-2)
+
+
+def test_scales_that_agree_stay():
+    found = kt.identify(three_links(1.3), data(0.02, robot=three_links()), friction="none", springs=False, gains="auto")
+    assert found.gains is None
+    assert "the forces of all joints agree" in found.notes
+    alone = kt.Builder("one link").body("a", "base", kt.Revolute("y"), mass=1.0, com=(0.2, 0, 0)).build()
+    with pytest.raises(kt.OptionError, match="several joints"):
+        kt.identify(alone, data(robot=alone), gains="auto")
+    with pytest.raises(kt.OptionError, match="gains"):
+        kt.identify(three_links(), data(robot=three_links()), gains="automatic")
+
+
 @pytest.mark.filterwarnings("ignore::kinetree.IdentificationWarning")
 def test_forces_of_the_wrong_sign_or_unit_are_noticed():
     d = data(0.01)

@@ -12,6 +12,99 @@ import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import random_mass
 
+# ------------------------------------------------------------------ as other programs write it
+
+OWN = [
+    {"alpha": 0.3, "a": 0.1, "d": 0.4, "theta": 0.2, "mass": 2.0, "com": (0.1, 0.2, 0.3),
+     "inertia": (0.4, 0.5, 0.6, 0.01, 0.02, 0.03), "lower": -1.0, "upper": 2.0, "rotor_inertia": 1e-4,
+     "gear_ratio": -50.0, "damping": 2e-3 * 2500, "friction": 50 * 0.3, "friction_offset": 50 * 0.1},
+    {"alpha": -0.5, "a": 0.2, "d": 0.3, "theta": 0.1, "mass": 1.0, "joint": "prismatic", "parent": 1},
+]  # fmt: skip
+
+
+def test_names_of_the_robotics_toolbox():
+    rows = [
+        {"alpha": 0.3, "a": 0.1, "d": 0.4, "offset": 0.2, "sigma": 0, "m": 2.0, "r": [0.1, 0.2, 0.3],
+         "I": [0.4, 0.5, 0.6, 0.01, 0.03, 0.02], "qlim": [-1.0, 2.0], "Jm": 1e-4, "G": -50.0, "B": 2e-3,
+         "Tc": [0.4, -0.2]},
+        {"alpha": -0.5, "a": 0.2, "theta": 0.1, "d": 0.1, "offset": 0.2, "sigma": 1, "m": 1.0},
+    ]  # fmt: skip
+    for convention in ("standard", "modified"):
+        own, theirs = (kt.from_dh(table, convention) for table in (OWN, rows))
+        q, v, a = np.random.default_rng(0).standard_normal((3, 5, 2))
+        assert_close(theirs.inverse_dynamics(q, v, a), own.inverse_dynamics(q, v, a), 1e-12)
+        assert_close(theirs.friction_force(v), own.friction_force(v), 1e-12)
+        assert theirs.lower_limits.tolist() == own.lower_limits.tolist()
+        assert_close(theirs.pose(q, "link2"), own.pose(q, "link2"), 1e-12)
+
+
+def test_names_of_redysim_and_of_matlab():
+    kept = ("alpha", "a", "d", "theta", "mass", "com", "inertia", "joint")
+    plain = [{key: row[key] for key in row if key in kept} for row in OWN]
+    redysim = [
+        {"alp": 0.3, "a": 0.1, "b": 0.4, "th": 0.2, "bt": 0, "r": 1, "m": 2.0, "dx": 0.1, "dy": 0.2, "dz": 0.3,
+         "Icxx": 0.4, "Icyy": 0.5, "Iczz": 0.6, "Icxy": 0.01, "Iczx": 0.02, "Icyz": 0.03},
+        {"alp": -0.5, "a": 0.2, "b": 0.3, "th": 0.1, "bt": 1, "r": 0, "m": 1.0},
+    ]  # fmt: skip
+    c = np.array(OWN[0]["com"])
+    matrix = np.array([[0.4, 0.01, 0.02], [0.01, 0.5, 0.03], [0.02, 0.03, 0.6]])
+    matrix += 2.0 * (c @ c * np.eye(3) - np.outer(c, c))
+    six = [matrix[0, 0], matrix[1, 1], matrix[2, 2], matrix[1, 2], matrix[0, 2], matrix[0, 1]]
+    matlab = [
+        {"alpha": 0.3, "a": 0.1, "d": 0.4, "theta": 0.2, "JointType": "revolute", "Mass": 2.0, "CenterOfMass": c,
+         "Inertia": six},
+        {"alpha": -0.5, "a": 0.2, "d": 0.3, "theta": 0.1, "type": "P", "m": 1.0},
+    ]  # fmt: skip
+    q, v, a = np.random.default_rng(0).standard_normal((3, 5, 2))
+    expected = kt.from_dh(plain, "modified").inverse_dynamics(q, v, a)
+    for table in (redysim, matlab):
+        assert_close(kt.from_dh(table, "modified").inverse_dynamics(q, v, a), expected, 1e-12)
+
+
+def test_tables_of_numbers():
+    q = np.array([0.3, 0.1])
+    rows = [{key: row[key] for key in ("alpha", "a", "d", "theta")} for row in OWN]
+    kinds = ("revolute", "prismatic")
+    for convention, pose in (("standard", standard), ("modified", modified)):
+        expected = pose(rows[0], q[0], kinds[0]) @ pose(rows[1], q[1], kinds[1])
+        rtb = np.array([[r["theta"], r["d"], r["a"], r["alpha"], k] for k, r in enumerate(rows)])
+        assert_close(kt.from_dh(rtb, convention, columns="rtb").pose(q, "link2"), expected, 1e-12)
+        hinges = pose(rows[0], q[0], kinds[0]) @ pose(rows[1], q[1], kinds[0])
+        matlab = [[r["a"], r["alpha"], r["d"], r["theta"]] for r in rows]
+        assert_close(kt.from_dh(matlab, convention, columns="matlab").pose(q, "link2"), hinges, 1e-12)
+        book = [[r["alpha"], r["a"], r["d"], r["theta"]] for r in rows]
+        for columns in ("redysim", ("alp", "a", "b", "th")):
+            assert_close(kt.from_dh(book, convention, columns=columns).pose(q, "link2"), hinges, 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "said"),
+    [
+        ([[0, 0, 1, 0]], {"convention": "standard"}, r"what its 4 columns are: columns='rtb' is theta, d, a, alpha"),
+        ([[0, 0, 1, 0]], {"columns": "rtb"}, r"say which convention .*'standard'.* or 'modified'"),
+        ([{"alp": 1.0}], {}, r"say which convention"),
+        ([[0, 0, 1, 0], [0, 0, None, 0]], {"columns": "rtb", "convention": "standard"}, r"row 2, column 3 \(a\): None"),
+        (
+            [[0, 0, 1]],
+            {"columns": "rtb", "convention": "standard"},
+            r"row 1 has 3 numbers; the columns are theta, d, a",
+        ),
+        ([[0, 0, 1, 0]], {"columns": ("tetha",), "convention": "standard"}, r"no column 'tetha'; did you mean 'theta'"),
+        ([{"a": 1.0}], {"columns": "rtb"}, r"has rows with names"),
+        ([{"theta": 0, "th": 1}], {"convention": "modified"}, r"row 1: 'th' and 'theta' are two names"),
+        ([{"sigma": 2}], {"convention": "modified"}, r"row 1: sigma must be 0 \(revolute\) or 1"),
+        ([{"r": 0.3}], {"convention": "modified"}, r"row 1: r is 1 .* ReDySim, or the center of mass"),
+        ([{"qlim": 3.0}], {"convention": "standard"}, r"row 1: qlim must be two finite numbers, not 3.0"),
+        ([{"mdh": 0}], {"convention": "modified"}, r"row 1: its mdh says that the table is standard"),
+        ([{"Alpha": 0.1}], {}, r"row 1: no entry 'Alpha' .* did you mean 'alpha'"),
+        ([{"CenterofMass": 0.1}], {}, r"did you mean 'CenterOfMass'"),
+    ],
+)
+def test_what_other_programs_mean_is_asked_for(table, options, said):
+    with pytest.raises(kt.ModelError, match=said):
+        kt.from_dh(table, **options)
+
+
 # ------------------------------------------------------------------ an independent judge: 4x4 matrices
 
 

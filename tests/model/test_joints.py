@@ -541,3 +541,18 @@ def test_a_custom_joint_whose_function_raises_says_so(problem):
 def test_units_of_a_custom_joint_that_are_none_are_refused(kinds):
     with pytest.raises(kt.ModelError, match="coordinate_kinds needs 'rad' or 'm'"):
         kt.Custom(1, lambda x: (((1, 0, 0), (0, 1, 0), (0, 0, 1)), (x, 0, 0)), coordinate_kinds=kinds)
+
+
+def test_entries_of_planar_joints_are_named_for_their_axes():
+    """What q[1] of Planar("y") is, z or x, is seen in the name, and the pose agrees with it."""
+    for normal, axes in (("z", "xy"), ("x", "yz"), ("y", "zx"), ("-z", None)):
+        robot = kt.Builder("slab").body("slab", "base", kt.Planar(normal), mass=1.0).build()
+        labels = [name.removeprefix("slab_joint") for name in robot.q_names]
+        if axes is not None:
+            assert labels == [".angle", *(f".{axis}" for axis in axes)]
+        assert robot.v_names == robot.q_names
+        for k in (1, 2):
+            place = robot.pose(np.eye(3)[k], "slab")[:3, 3]
+            axis = labels[k].removeprefix(".")
+            assert place["xyz".index(axis[-1])] == (-1.0 if axis.startswith("-") else 1.0)
+            assert robot.entry_index(f"slab_joint[{k}]", "q") == k  # numbers are still understood

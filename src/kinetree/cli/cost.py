@@ -10,7 +10,18 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..robot.mechanism import Mechanism
-from .shared import FloatingBase, Json, Mimic, RobotName, Strict, load_robot, make_console, messages, print_json
+from .shared import (
+    FloatingBase,
+    Json,
+    Mimic,
+    MissingMeshes,
+    RobotName,
+    Strict,
+    load_robot,
+    make_console,
+    messages,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from ..robot.chain_costs import Compared, Costed, Fitted
@@ -22,6 +33,7 @@ def cost(
     floating_base: FloatingBase = False,
     mimic: Mimic = "follow",
     strict: Strict = False,
+    missing_meshes: MissingMeshes = "refuse",
     formulas: Annotated[
         bool, typer.Option(help="Also find formulas in n, by counting general chains; takes a few seconds.")
     ] = True,
@@ -39,7 +51,7 @@ def cost(
     from ..gallery.sources import cited
     from ..robot import chain_costs as costs
 
-    robot = load_robot(robot_name, floating_base, mimic, strict)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
     counted, compared = costs.all_costs(robot), costs.published(robot)
     fits = _fits() if formulas else []
     if as_json:

@@ -35,6 +35,8 @@ PURPOSES = {
     "identification": "physically consistent identification",
     "sundials": "the integrator 'sundials'",
     "cluster": "many files at once, on Dask",
+    "gym": "environments of Gymnasium",
+    "learn": "the examples that learn",
 }
 """What an extra is for, in the order in which they are shown; those for developers are not."""
 

@@ -9,7 +9,18 @@ import typer
 from rich.markup import escape
 
 from ..errors import OptionError
-from .shared import FloatingBase, Json, Mimic, RobotName, Strict, load_robot, make_console, note, print_json
+from .shared import (
+    FloatingBase,
+    Json,
+    Mimic,
+    MissingMeshes,
+    RobotName,
+    Strict,
+    load_robot,
+    make_console,
+    note,
+    print_json,
+)
 
 Motions = Annotated[
     list[Path],
@@ -43,6 +54,13 @@ Fixed = Annotated[
 HeldOut = Annotated[
     float, typer.Option("--held-out", help="Share of the rows, from the end, kept out of the fit to judge it.")
 ]
+Gains = Annotated[
+    str | None,
+    typer.Option(
+        help="What measured forces are multiplied with: a number per joint, with commas between; 'auto' finds sensors "
+        "and drives whose scale disagrees with the others'."
+    ),
+]
 Cutoff = Annotated[float | None, typer.Option(help="Of the filter of the motion in Hz; chosen from the spectrum.")]
 BothSides = Annotated[float | None, typer.Option(help="Of the filter of both sides in Hz; chosen from the spectrum.")]
 
@@ -61,11 +79,13 @@ def identify(
     pull: Pull = "log_det",
     pull_weight: PullWeight = 1.0,
     fixed: Fixed = None,
+    gains: Gains = None,
     cutoff: Cutoff = None,
     both_sides: BothSides = None,
     floating_base: FloatingBase = False,
     mimic: Mimic = "follow",
     strict: Strict = False,
+    missing_meshes: MissingMeshes = "refuse",
     as_json: Json = False,
 ) -> None:
     """Identify masses, inertias and friction from measured motions.
@@ -80,7 +100,7 @@ def identify(
     from ..identification import Measured
     from ..identification import identify as run
 
-    robot = load_robot(robot_name, floating_base, mimic, strict)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
     if not 0.0 <= held_out < 1.0:
         raise OptionError(f"--held-out must be a share from 0 up to 1, not {held_out:g}")
     data = [Measured.read(path, robot) for path in motions]
@@ -100,7 +120,7 @@ def identify(
     found = run(
         robot, training, estimator=estimator, friction=friction, rotor_inertia=rotors, springs=wanted, pull=pull,
         pull_weight=pull_weight, consistent=None if consistent == "none" else consistent, fixed=fixed or (),
-        cutoff=cutoff, both_sides=both_sides,
+        gains=_gains(gains), cutoff=cutoff, both_sides=both_sides,
     )  # fmt: skip
     errors = found.errors(rest) if rest else None
     if output is not None:
@@ -138,3 +158,13 @@ def identify(
     if errors is not None:
         listed = ", ".join(f"{name} {100 * e:.3g} %" for name, e in zip(found.row_names, errors, strict=True))
         console.print(escape(f"\nerrors on what was held out: {listed}"), soft_wrap=True)
+
+
+def _gains(text: str | None) -> str | list[float] | None:
+    """Read what forces are multiplied with."""
+    if text is None or text == "auto":
+        return text
+    try:
+        return [float(word) for word in text.split(",")]
+    except ValueError:
+        raise OptionError(f"--gains must be numbers with commas between, or 'auto', not {text!r}") from None

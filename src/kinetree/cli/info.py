@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from ..errors import KinetreeError
 from ..robot.mechanism import Mechanism
-from .shared import FloatingBase, Json, Mimic, RobotName, Strict, load_robot, make_console, print_json
+from .shared import FloatingBase, Json, Mimic, MissingMeshes, RobotName, Strict, load_robot, make_console, print_json
 
 if TYPE_CHECKING:
     from ..loops.mobility import Mobility
@@ -21,6 +21,7 @@ def info(
     floating_base: FloatingBase = False,
     mimic: Mimic = "follow",
     strict: Strict = False,
+    missing_meshes: MissingMeshes = "refuse",
     as_json: Json = False,
 ) -> None:
     """Show a robot: its tree, joints, masses, limits, frames; of a mechanism also its loops and what they leave.
@@ -33,7 +34,7 @@ def info(
         kinetree info kuka-kr5
         kinetree info four-bar --json
     """
-    robot = load_robot(robot_name, floating_base, mimic, strict)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
     mobility = _mobility(robot)
     if as_json:
         print_json(_describe(robot) | _describe_loops(robot, mobility))

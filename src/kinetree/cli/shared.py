@@ -131,7 +131,10 @@ def print_json(data: Any) -> None:
 # ------------------------------------------------------------------ robots
 
 
-def load_robot(robot: str | Path, floating_base: bool = False, mimic: str = "follow", strict: bool = False) -> Robot:
+def load_robot(
+    robot: str | Path, floating_base: bool = False, mimic: str = "follow", strict: bool = False,
+    missing_meshes: str = "refuse",
+) -> Robot:  # fmt: skip
     """Load a system of the gallery by its name, or a robot file."""
     from .. import gallery
 
@@ -141,7 +144,7 @@ def load_robot(robot: str | Path, floating_base: bool = False, mimic: str = "fol
     path = Path(robot)
     if path.suffix.lower() not in ROBOT_FILES and len(path.parts) < 2 and not path.exists():
         raise UnknownNameError("robot file or system of the gallery", str(robot), gallery.names())
-    return load(path, **options)
+    return load(path, **options, missing_meshes=missing_meshes)
 
 
 # ------------------------------------------------------------------ completion
@@ -194,4 +197,11 @@ Mimic = Annotated[
     str, typer.Option(help="Joints that mimic others: 'follow' their leader, 'couple' to it, or 'independent'.")
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Treat oddities, such as impossible inertias, as errors.")]
+MissingMeshes = Annotated[
+    str,
+    typer.Option(
+        help="Bodies of an MJCF file whose inertia is to be computed from meshes that are missing: 'refuse', or "
+        "'massless'."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]

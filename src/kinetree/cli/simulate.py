@@ -17,6 +17,7 @@ from .shared import (
     FloatingBase,
     Json,
     Mimic,
+    MissingMeshes,
     RobotName,
     Strict,
     complain,
@@ -38,9 +39,10 @@ def _words(kind: str) -> Any:
 
     def complete(incomplete: str) -> list[str]:
         from ..gallery.simulation_setup import CONTROLLERS
+        from ..simulation.constrained.drift import CHOICES as DRIFTS
         from ..simulation.integrators.fixed_step_methods import INTEGRATORS
 
-        known = CONTROLLERS if kind == "controller" else tuple(INTEGRATORS)
+        known = {"controller": CONTROLLERS, "drift": tuple(DRIFTS), "integrator": tuple(INTEGRATORS)}[kind]
         return [word for word in known if word.startswith(incomplete)]
 
     return complete
@@ -52,8 +54,8 @@ def simulate(
         Text,
         typer.Option(
             help="Where it starts: all coordinates, '0.1,0,-0.5'; some joints, 'elbow=0.3, wrist=1', with colons where "
-            "one has several numbers, 'ball=0:0:0:1', or one of these, 'base.z=0.4'; or a start of the gallery, "
-            "'free-fall'.",
+            "one has several numbers, 'ball=0:0:0:1', or one of these, 'base.z=0.4'; a configuration that the file "
+            "names (a keyframe), 'home'; or a start of the gallery, 'free-fall'.",
             show_default="as drawn",
         ),
     ] = None,
@@ -71,6 +73,29 @@ def simulate(
     ] = None,
     kd: Annotated[Text, typer.Option(help="Damping likewise.", show_default="critical")] = None,
     ki: Annotated[float, typer.Option(help="Integral gain of pid.")] = 0.0,
+    sample_time: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds from one sample of a controller in discrete time to the next; its forces are held between.",
+            show_default="continuous",
+        ),
+    ] = None,
+    delay: Annotated[
+        float | None, typer.Option(help="Seconds from a sample to its forces.", show_default="none")
+    ] = None,
+    encoder: Annotated[
+        float | None,
+        typer.Option(
+            help="Counts per turn (per metre) that a sampled controller sees of positions; velocities are differences "
+            "of them then.",
+            show_default="exact",
+        ),
+    ] = None,
+    noise: Annotated[
+        float | None,
+        typer.Option(help="Standard deviation of positions that it sees, in rad and m.", show_default="none"),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the noise.", show_default="0")] = None,
     target: Annotated[
         Text,
         typer.Option(
@@ -112,7 +137,7 @@ def simulate(
         str,
         typer.Option(
             help="dop853, rk45, radau, bdf, sundials (adaptive); euler, semi_implicit_euler, implicit_euler, rk4, "
-            "dopri5, variational (fixed step).",
+            "dopri5, variational, generalized_alpha (fixed step).",
             autocompletion=_words("integrator"),
         ),
     ] = "dop853",
@@ -128,6 +153,14 @@ def simulate(
         int | None,
         typer.Option(help="Steps after which a run is given up, or refused before it begins.", show_default="5000000"),
     ] = None,
+    drift: Annotated[
+        Text,
+        typer.Option(
+            help="How closed loops are held: projection, partitioned, baumgarte or none.",
+            show_default="projection",
+            autocompletion=_words("drift"),
+        ),
+    ] = None,
     samples: Annotated[int | None, typer.Option(help="Samples in the record.", show_default="every step")] = None,
     output: Annotated[
         Path | None,
@@ -137,6 +170,7 @@ def simulate(
     floating_base: FloatingBase = False,
     mimic: Mimic = "follow",
     strict: Strict = False,
+    missing_meshes: MissingMeshes = "refuse",
     as_json: Json = False,
 ) -> None:
     """Let a robot move and keep a record of it.
@@ -151,6 +185,9 @@ def simulate(
 
         kinetree simulate kuka-kr5 --initial joint_2=0.5 --time 2 -o fall.npz
         kinetree simulate kuka-kr5 --controller computed-torque --target joint_1=1 --duration 1 --plot move.png
+        kinetree simulate cassie.xml --initial home --integrator implicit_euler --step 1e-3 --drift projection
+        kinetree simulate kuka-kr5 --controller pd+gravity --target joint_1=1 --sample-time 0.002 --delay 0.001 \
+--encoder 65536
         kinetree simulate five-bar --initial free-fall --time 0.3 --samples 101 -o swing.csv
         kinetree simulate dog.urdf --floating-base --initial floating_base.z=0.4 --ground left_toe,right_toe
         kinetree simulate dog.urdf --floating-base --initial floating_base.z=0.4 --follow trot.csv --ground left_toe,\
@@ -175,6 +212,11 @@ right_toe --ground-kind firm --integrator bdf
             raise OutputError(f"{place} cannot be written: there is no directory {str(place.parent)!r}")
     _refuse_idle(controller, kp=kp, kd=kd, ki=ki, target=target, duration=duration)
     of_ground = {"ground_kind": ground_kind, "stiffness": stiffness, "friction_coefficient": friction_coefficient}
+    _refuse_without(
+        "a controller", controller != "none", sample_time=sample_time, delay=delay, encoder=encoder, noise=noise
+    )
+    _refuse_without("--sample-time", sample_time is not None, delay=delay, encoder=encoder, noise=noise, seed=seed)
+    _refuse_without("--noise", noise is not None, seed=seed)
     _refuse_without("--ground", ground is not None, **of_ground)
     if follow is not None and controller != "none":
         raise OptionError("--follow finds the forces itself: leave --controller out")
@@ -184,7 +226,7 @@ right_toe --ground-kind firm --integrator bdf
         raise OptionError(f"--samples must be at least 2 and at most {STEPS_AT_MOST}, not {samples}")
     if not (np.isfinite(time) and time >= 0.0):
         raise OptionError(f"--time must be seconds, zero or more, not {time:g}")
-    robot = load_robot(robot_name, floating_base, mimic, strict)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
     system = robot_name if robot_name in gallery.names() else None
     q = simulation_setup.configuration(robot, read_values(initial, "--initial"), system, "--initial")
     v = simulation_setup.velocity(robot, q, read_values(velocity, "--velocity"), "--velocity")
@@ -203,6 +245,7 @@ right_toe --ground-kind firm --integrator bdf
         controller, robot, desired, kp=_gain(robot, kp, "--kp"), kd=_gain(robot, kd, "--kd"), ki=ki,
         senses=elements, begin=(q, v),
     )  # fmt: skip
+    law = simulation_setup.sampled(law, sample_time, delay=delay, encoder=encoder, noise=noise, seed=seed)
     motion = None
     if follow is not None:
         motion, q, v = _followed(robot, follow, q, v, initial, velocity)
@@ -211,7 +254,8 @@ right_toe --ground-kind firm --integrator bdf
             robot, q, v, time=time, prescribed=motion, controller=law, ground=elements,
             forces=[] if forces is None else load_forces(forces), integrator=integrator, step=step,
             rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf),
-            output=samples, friction=joint_friction, steps_at_most=_or(steps_at_most, STEPS_AT_MOST),
+            drift=_or(drift, "projection"), output=samples, friction=joint_friction,
+            steps_at_most=_or(steps_at_most, STEPS_AT_MOST),
         )  # fmt: skip
     except SimulationError as problem:
         if output is not None and problem.record is not None and len(problem.record):  # type: ignore[arg-type]

@@ -48,7 +48,8 @@ def configuration(
     robot : Robot
     given : sequence, mapping or str, optional
         All ``nq`` coordinates; or those of some joints by name (``base``), or single ones (``base.z``), the others
-        staying where they are otherwise; or the name of a start of the gallery, such as ``free-fall``.
+        staying where they are otherwise; or the name of a start of the gallery, such as ``free-fall``, or of a
+        configuration that the robot's file names, such as a keyframe.
     system : str, optional
         Name in the gallery, if the robot is from there.
     what : str
@@ -80,10 +81,15 @@ def _drawn(robot: Robot, system: str | None) -> Array:
 
 
 def _named_start(robot: Robot, name: str, system: str | None, what: str) -> Array:
+    if name in robot.configuration_names:
+        q = robot.configuration(name)
+        return robot.close(q) if isinstance(robot, Mechanism) else q
     if system is None:
+        named = ", ".join(repr(n) for n in robot.configuration_names)
+        known = f"its file names {named}" if named else "its file names no configuration"
         raise OptionError(
             f"{what}: give {robot.nq} numbers, or some joints by name, such as {robot.joint_names[0]!r}; {name!r} is "
-            "neither, and starts with names are for systems of the gallery"
+            f"neither, {known}; other starts with names are for systems of the gallery"
         )
     return start(system, name)
 
@@ -241,6 +247,37 @@ def controller(
     if kind == "gravity" and not driven_joints(robot.model):
         raise OptionError(f"controller {kind!r}: no joint of {robot.name!r} has a motor")
     return control.Saturated(made) if limited and made is not None else made
+
+
+SAMPLING = ("delay", "encoder", "noise", "seed")
+"""What a controller in discrete time is told beside the time between two samples."""
+
+
+def sampled(law: Any, sample_time: float | None, **told: Any) -> Any:
+    """Return a controller in discrete time; as it is where no time between two samples is given.
+
+    Parameters
+    ----------
+    law : controller or None
+    sample_time : float or None
+        Seconds from one sample to the next.
+    **told
+        ``delay`` in seconds, ``encoder`` in counts per turn or metre (velocities are differences of counted positions
+        then), ``noise`` of positions in radians and metres, ``seed`` of the noise.
+    """
+    given = {name: value for name, value in told.items() if value is not None}
+    if sample_time is None:
+        if given:
+            raise OptionError(f"{next(iter(given))} is for a controller in discrete time: give its sample time, too")
+        return law
+    if law is None:
+        raise OptionError("a sample time is of no use without a controller")
+    if "seed" in given and "noise" not in given:
+        raise OptionError("seed is for noise: give its size, too")
+    if "noise" in given:
+        given["position_noise"] = given.pop("noise")
+    velocity = "differences" if "encoder" in given else "measured"
+    return control.Sampled(law, sample_time, velocity=velocity, **given)
 
 
 def _gains(kind: str, robot: Robot, q: Array, kp: Any, kd: Any) -> tuple[Any, Any]:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import OptionError, ShapeError, UnknownNameError
 from ..simulation.worlds.world import World
+from ..spatial.arrays import aligned_zeros
 from ..spatial.numbers import real_number
 from .rendering import Painter
 
@@ -150,10 +151,10 @@ class VectorEnvironment(VectorEnv):
         if self._mode is AutoresetMode.DISABLED and self._over.any():
             ended = np.flatnonzero(self._over)[:5].tolist()
             raise OptionError(f"worlds {ended} have ended: reset(options={{'reset_mask': terminations | truncations}})")
-        stepped = self.world.step(self._commands(actions))
+        stepped = self.world.step(self.command(actions))
         assert stepped.observation is not None
         assert stepped.reward is not None
-        observations = stepped.observation.astype(self._dtype)
+        observations = self._aligned(stepped.observation)
         rewards, terminations, lost = stepped.reward.astype(float), stepped.ended, stepped.lost
         truncations = (self.world.time > self._limit - 0.5 * self.world.period) & ~terminations
         if self._mode is AutoresetMode.NEXT_STEP and self._over.any():
@@ -174,7 +175,8 @@ class VectorEnvironment(VectorEnv):
             self._over = np.zeros_like(self._over)
         return observations, rewards, terminations, truncations, infos
 
-    def _commands(self, actions: Any) -> Array:
+    def command(self, actions: Any) -> Array:
+        """Return what motors get for actions: the world's own units."""
         given = np.asarray(actions)
         if given.shape != self.action_space.shape or given.dtype.kind not in "fiu":
             raise ShapeError(
@@ -188,9 +190,15 @@ class VectorEnvironment(VectorEnv):
         observations[lanes] = self.world.observe(lanes)
 
     def _observed(self) -> Array:
-        observations: Array = self.world.observe().astype(self._dtype)
+        observations = self._aligned(self.world.observe())
         observations[~np.isfinite(observations).all(axis=-1)] = 0.0
         return observations
+
+    def _aligned(self, observations: Array) -> Array:
+        """Return a compact copy that begins where JAX wants it."""
+        found = aligned_zeros(observations.shape, self._dtype)
+        found[:] = observations
+        return found
 
     # ------------------------------------------------------------------ to look at
 

@@ -20,6 +20,7 @@ from .equations import MeasuredEquations, Prepared, row_names
 from .estimators.consistency import WAYS
 from .estimators.instrumental_variables import explained
 from .estimators.least_squares import METHODS, UNTOLD, Estimate, estimate
+from .force_gains import agreeing_gains, disagreeing, words_about
 from .identifiable import ParameterGroups
 from .identified import Identified
 from .measured import Data, as_measured
@@ -51,7 +52,7 @@ def identify(
     pull: str = "log_det",
     pull_weight: float = 1.0,
     fixed: Sequence[str] = (),
-    gains: ArrayLike | Mapping[str, float] | None = None,
+    gains: ArrayLike | Mapping[str, float] | str | None = None,
     cutoff: float | None = None,
     both_sides: float | None = None,
     contacts: Sequence[str] = (),
@@ -88,8 +89,9 @@ def identify(
         How strongly.
     fixed : sequence of str
         Parameters that are known: names of ``robot.parameters()``, with ``*`` for any letters, such as ``"link_1.*"``.
-    gains : array_like (nv,) or mapping from joint to float, optional
+    gains : array_like (nv,), mapping from joint to float, or "auto", optional
         What measured columns of ``tau`` are multiplied with: drive gains that turn currents into joint forces.
+        ``"auto"`` finds those of sensors and drives whose scale clearly disagrees with that of all others.
     cutoff, both_sides : float, optional
         Frequencies in Hz of the filter of the motion and of that of both sides of the equation; chosen from the
         spectrum when left out.
@@ -126,15 +128,24 @@ def identify(
     _check_options(estimator, consistent)
     if estimator == "didim":
         friction = _simple_friction(friction)
-    factors = gains_of(robot, gains)
+    factors = None if isinstance(gains, str) and gains == "auto" else gains_of(robot, gains)
     start = None if initial is None else np.asarray(initial, dtype=float)
     data = as_measured(data, robot)
     odd_units = [word for one in data for word in of_units(one, robot)]
     _warn(odd_units)
-    motions, band, notes = motions_of(robot, data, None, factors, cutoff, both_sides, start)
-    prepared = Prepared(robot, motions, band, contacts)
-    asked = unknowns_of(prepared, friction, springs, fixed)
-    model = choose_model(prepared, asked, rotor_inertia)
+
+    def model_with(factors: Array | None) -> ChosenModel:
+        motions, band, notes = motions_of(robot, data, None, factors, cutoff, both_sides, start)
+        prepared = Prepared(robot, motions, band, contacts)
+        chosen = choose_model(prepared, unknowns_of(prepared, friction, springs, fixed), rotor_inertia)
+        return replace(chosen, notes=(*notes, *chosen.notes))
+
+    if isinstance(gains, str):
+        factors = agreeing_gains(robot, model_with)
+    model = model_with(factors)
+    if not isinstance(gains, str):
+        _warn(words_about(robot, disagreeing(model)))
+    asked, motions = unknowns_of(model.columns.prepared, friction, springs, fixed), model.columns.prepared.motions
     said_by = None if instruments is None else _instruments(model.columns, instruments, factors)
     prior = values_before(model.groups, model.columns.equations().names, asked.file_values)
 
@@ -148,7 +159,7 @@ def identify(
             solution = nearest_to_file(model.groups, equations.names, fit.values, asked.file_values)
         else:
             solution = consistent_solution(model, fit, asked.file_values, consistent, pull, pull_weight, said_by)
-        return _result(model, equations, fit, solution, (*notes, *model.notes), factors)
+        return _result(model, equations, fit, solution, (*_of_gains(robot, gains, factors), *model.notes), factors)
 
     result = fitted(model)
     if estimator == "didim":
@@ -235,6 +246,16 @@ def _result(
         contacts=prepared.contacts,
         gains=gains,
     )
+
+
+def _of_gains(robot: Robot, asked: object, found: Array | None) -> list[str]:
+    """Tell which forces were corrected to agree with the others."""
+    if not isinstance(asked, str):
+        return []
+    if found is None:
+        return ["the forces of all joints agree"]
+    return [f"the force of {robot.v_names[k]} is taken {found[k]:.4g} times, as all others say"
+            for k in np.flatnonzero(found != 1.0)]  # fmt: skip
 
 
 def _warn(words: Iterable[str]) -> None:

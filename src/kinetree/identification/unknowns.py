@@ -107,6 +107,8 @@ def gains_of(robot: Robot, given: Any) -> Array | None:
         found = np.ones(robot.nv)
         for name, value in given.items():
             found[robot.entry_index(name)] = float(value)
+    elif isinstance(given, str):
+        raise OptionError(f"gains must be numbers, or 'auto', not {given!r}")
     else:
         found = np.asarray(given, dtype=float)
     if found.shape != (robot.nv,) or not np.isfinite(found).all() or np.any(found == 0.0):

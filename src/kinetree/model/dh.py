@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError
+from . import dh_names
 from .builder import ModelBuilder
 from .joint_data import PerFreedom
 from .joints import Fixed, JointKind, Prismatic, Revolute
@@ -43,7 +44,7 @@ CONVENTIONS = ("modified", "standard", "khalil")
 
 _JOINT_DATA = (
     "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia", "gear_ratio",
-    "stiffness", "spring_rest",
+    "stiffness", "spring_rest", "friction_offset",
 )  # fmt: skip
 
 
@@ -59,7 +60,8 @@ class _Row:
         See :meth:`kinetree.MassProperties.of`, in the row's own frame.
     mass_properties : MassProperties, optional
         Instead of the four above.
-    lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio, stiffness, spring_rest
+    lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio
+    stiffness, spring_rest, friction_offset
         See :class:`kinetree.model.tree.Joint`; angles in radians.
     """
 
@@ -80,6 +82,7 @@ class _Row:
     gear_ratio: PerFreedom = None
     stiffness: PerFreedom = None
     spring_rest: PerFreedom = None
+    friction_offset: PerFreedom = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,8 +146,8 @@ Row = DHRow | KhalilRow
 
 
 def build(
-    table: Sequence[Row | Mapping[str, Any]],
-    convention: str = "modified",
+    table: Any,
+    convention: str | None = None,
     *,
     name: str = "robot",
     base: str = "base",
@@ -152,13 +155,28 @@ def build(
     degrees: bool = False,
     strict: bool = True,
     links: int | None = None,
+    columns: str | Sequence[str] | None = None,
 ) -> ModelBuilder:
     """Read a table into a builder; see :func:`kinetree.from_dh` for the parameters."""
     builder = ModelBuilder(
         _text(name, "name"), base=_text(base, "base"), gravity=gravity, strict=_yes_or_no(strict, "strict")
     )
-    fill(builder, table, convention, base=base, degrees=degrees, links=links)
+    rows = dh_names.numbered(table, columns)
+    if convention is None:
+        _ask_for_convention(table, rows is not None)
+        convention = "modified"
+    fill(builder, table if rows is None else rows, convention, base=base, degrees=degrees, links=links)
     return builder
+
+
+def _ask_for_convention(table: Any, numbers: bool) -> None:
+    """Refuse tables in the manner of other programs that do not say what they mean: the same numbers are two robots."""
+    if numbers or (isinstance(table, Sequence) and any(dh_names.is_foreign(row) for row in table)):
+        raise ModelError(
+            "say which convention the table has: convention='standard' (Rz(theta) Tz(d) Tx(a) Rx(alpha): RevoluteDH, "
+            "Link(...), setFixedTransform(..., 'dh')) or 'modified' (Rx(alpha) Tx(a) Rz(theta) Tz(d): ReDySim, Craig, "
+            "RevoluteMDH, 'mdh'); the same numbers are two different robots"
+        )
 
 
 def fill(
@@ -283,7 +301,7 @@ def _as_row(given: Row | Mapping[str, Any], convention: str, number: int) -> Row
             f"row {number}: a row of the {convention} convention is a {wanted.__name__} or a mapping of its fields, "
             f"not {type(given).__name__}"
         )
-    entries = dict(given)
+    entries = dh_names.renamed(given, number, convention) if wanted is DHRow else dict(given)
     if wanted is DHRow and "b" in entries:
         if "d" in entries:
             raise ModelError(f"row {number}: 'b' and 'd' are two names of the same offset; give one")
@@ -293,7 +311,9 @@ def _as_row(given: Row | Mapping[str, Any], convention: str, number: int) -> Row
     known = [f.name for f in fields(wanted)]
     for key in entries:
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1)
+            near = difflib.get_close_matches(str(key), known, n=1) or [x for x in known if x == str(key).lower()]
+            others = (*dh_names.RENAMED, *dh_names.CONVERTED) if wanted is DHRow else ()
+            near = near or difflib.get_close_matches(str(key), others, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
             raise ModelError(f"row {number}: no entry {key!r} in a row of the {convention} convention; {hint}")
     missing = [f.name for f in fields(wanted) if f.default is MISSING and f.name not in entries]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from ..model import dh
 from ..model.dh import DHRow, KhalilRow
 from .make import make
@@ -14,8 +16,8 @@ __all__ = ["DHRow", "KhalilRow", "from_dh"]
 
 
 def from_dh(
-    table: Sequence[DHRow | KhalilRow | Mapping[str, Any]],
-    convention: str = "modified",
+    table: Sequence[DHRow | KhalilRow | Mapping[str, Any]] | ArrayLike,
+    convention: str | None = None,
     *,
     name: str = "robot",
     base: str = "base",
@@ -24,6 +26,7 @@ def from_dh(
     floating_base: bool = False,
     strict: bool = True,
     links: int | None = None,
+    columns: str | Sequence[str] | None = None,
 ) -> Robot:
     """Make a robot from a Denavit-Hartenberg table.
 
@@ -32,12 +35,16 @@ def from_dh(
     table : sequence of DHRow, KhalilRow or mappings
         One row per frame, parents before children.  Rows are numbered from 1 and named
         ``link1``, ``link2``, ... (joints ``joint1``, ...) unless they say otherwise.
-        Fixed rows are welded to their parent; their frames keep their names.
+        Fixed rows are welded to their parent; their frames keep their names.  Mappings may use the names of ReDySim
+        (``alp``, ``th``, ``b``, ``bt``, ``m``, ...), of the Robotics Toolbox (``sigma``, ``offset``, ``qlim``, ``m``,
+        ``r``, ``I``, ``Jm``, ``G``, ``B``, ``Tc``) or of MATLAB (``Mass``, ``CenterOfMass``, ``Inertia``); or the table
+        is numbers, see ``columns``.
     convention : {"modified", "standard", "khalil"}
         Pose of a row's frame in its parent's:
         ``Rx(alpha) Tx(a) Rz(theta) Tz(d)`` for modified,
         ``Rz(theta) Tz(d) Tx(a) Rx(alpha)`` for standard (the frame sits at the far end of the link), and
         ``Rz(gamma) Tz(b) Rx(alpha) Tx(d) Rz(theta) Tz(r)`` for Khalil's parameters.
+        Modified where it is left out, but for numbers and names of other programs: there it is never guessed.
     name, base : str
         Of the robot, and of what it stands on.
     gravity : sequence of 3 floats
@@ -54,6 +61,10 @@ def from_dh(
         Of Khalil's tables of mechanisms with closed loops: how many rows are links.  The others are frames of cut
         joints, first frame k of each, which the cut joint moves on the link a(k), then frame k + B of each, fixed on
         a(k + B); both meet where the loop is closed (004 section 10.3.1).
+    columns : {"rtb", "matlab", "redysim"} or sequence of str, optional
+        What the columns of a table of numbers are: ``theta, d, a, alpha`` and perhaps ``sigma, offset`` for the
+        Robotics Toolbox, ``a, alpha, d, theta`` for MATLAB's ``setFixedTransform``, ``alpha, a, d, theta`` for ReDySim
+        and the book, or others by name.  A number in the column of the joint's own variable is its offset.
 
     Returns
     -------
@@ -70,5 +81,5 @@ def from_dh(
     ['joint1', 'joint2']
     """
     builder = dh.build(table, convention, name=name, base=base, gravity=gravity, degrees=degrees, strict=strict,
-                       links=links)  # fmt: skip
+                       links=links, columns=columns)  # fmt: skip
     return make(builder.model(floating_base=floating_base))

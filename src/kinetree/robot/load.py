@@ -30,6 +30,7 @@ def load(
     loops: str | os.PathLike[str] | None = None,
     cuts: Sequence[str] | None = None,
     rule: str | None = None,
+    missing_meshes: str = "refuse",
 ) -> Robot:
     """Read a robot from a URDF, SDF, MJCF or kinetree YAML file, or take one of the gallery by its name.
 
@@ -58,6 +59,9 @@ def load(
     rule : {"minimum_dof", "shortest"}, optional
         Choose the cuts anew: every body within the fewest degrees of freedom from the base, or
         within the fewest joints.
+    missing_meshes : {"refuse", "massless"}
+        An MJCF file may leave it to MuJoCo to compute a body's inertia from its meshes.  Where their files are missing
+        it is refused, or such bodies have no mass, with a warning each.
 
     Returns
     -------
@@ -82,13 +86,14 @@ def load(
         with resources.as_file(gallery_file(str(path))) as file:
             return load(
                 file, floating_base=floating_base, mimic=mimic, gravity=gravity, strict=strict, loops=loops, cuts=cuts,
-                rule=rule,
+                rule=rule, missing_meshes=missing_meshes,
             )  # fmt: skip
     from ..model import formats  # readers for all formats: what is built in code needs none
 
     options = formats.Options(
-        floating_base=floating_base, mimic=mimic, gravity=gravity, strict=strict, cuts=cuts, rule=rule
-    )
+        floating_base=floating_base, mimic=mimic, gravity=gravity, strict=strict, cuts=cuts, rule=rule,
+        missing_meshes=missing_meshes,
+    )  # fmt: skip
     try:
         return make(formats.read(path, options, loops))
     except RobotFileNotFoundError as problem:

@@ -51,7 +51,7 @@ class StepBudget:
             advice += [", ", Setting("integrator", "radau"), " if the problem is stiff"]
         if integrator in ADAPTIVE and equation.function is not None:
             advice += [
-                ", a controller that depends on t, q and v alone (one that is random, or remembers, needs a fixed "
+                ", a controller that depends on t, q and v alone (one that is random, or remembers, is sampled: "
+                "control.Sampled(controller, period=...))"
             ]
-            advice += [Setting("step", ...), ")"]
         return Message(said, ": take ", *advice, ", or let it take more with ", Setting("steps_at_most", ...))

@@ -5,6 +5,7 @@ Leading axes are the batch; a scalar of a batch is an array over those axes.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -144,3 +145,15 @@ def quaternions_of(matrices: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):  # NaN and infinity go their way
         found = np.stack(quaternion_of(entries), axis=-1)
         return np.asarray(found / np.linalg.norm(found, axis=-1, keepdims=True))
+
+
+LINE = 64
+"""Bytes of a cache line, at whose beginnings JAX wants arrays that it does not copy."""
+
+
+def aligned_zeros(shape: Shape, dtype: Any) -> np.ndarray:
+    """Return an array of zeros that begins at a cache line."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + LINE, dtype=np.uint8)
+    first = -memory.__array_interface__["data"][0] % LINE
+    return memory[first : first + size].view(dtype).reshape(shape)

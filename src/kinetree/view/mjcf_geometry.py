@@ -29,7 +29,7 @@ def read_geoms(path: Path, model: Model) -> tuple[list[Look], list[str]]:
         Read from this file; it says where on which body each of MuJoCo's bodies is.
     """
     mujoco = import_mujoco(str(path))
-    seen, missing = compiled(mujoco, Source(path, path.read_bytes()))
+    seen, missing, _ = compiled(mujoco, Source(path, path.read_bytes()))
     problems = [f"there is no file {name}" for name in missing]
     return list(_looks(mujoco, seen, model, problems)), problems
 

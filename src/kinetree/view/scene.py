@@ -42,6 +42,8 @@ class DrawnPart:
     vertices: Array
     faces: Array
     flat: bool
+    closed: bool
+    """Whether it is seen from outside only: a file's meshes may have holes."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class Scene:
             color = mesh.color or look.color or skeleton.link_color(look.body)
             self.corners.append((look.body, _corners(mesh, look.pose)))
             vertices = mesh.vertices @ look.pose.rotation.T + look.pose.position
-            yield DrawnPart(look.body, look.role, color, vertices, mesh.faces, mesh.flat)
+            yield DrawnPart(look.body, look.role, color, vertices, mesh.faces, mesh.flat, look.line is None)
 
     def add_posts(self, height: float) -> None:
         """Draw what holds the base above the ground."""
@@ -207,7 +209,10 @@ def mass_center(model: Model, poses: Poses) -> Array | None:
 
 
 def connectors(model: Model) -> Iterator[tuple[BodyPoint, BodyPoint, Color]]:
-    """List lines that join bodies which slide along one another, and the two sides of every loop joint."""
+    """List lines that join bodies which slide along one another, and the two sides of every loop joint.
+
+    Where something rolls, or a point is guided along a line or a plane, the sides are nowhere near one another.
+    """
     for i, joint in enumerate(model.joints):
         if _slides(joint.kind) and joint.kind.nv != 6 and not (joint.parent == BASE and _slides(joint.kind) >= 2):
             yield (
@@ -216,6 +221,8 @@ def connectors(model: Model) -> Iterator[tuple[BodyPoint, BodyPoint, Color]]:
                 skeleton.JOINT_COLOR,
             )
     for loop in model.loops:
+        if loop.kind.only_closes and loop.kind.name != "distance":
+            continue
         yield (
             BodyPoint(loop.predecessor, loop.placement.position),
             BodyPoint(loop.successor, loop.seat.position),
@@ -290,10 +297,10 @@ def _merged(parts: list[DrawnPart]) -> list[DrawnPart]:
     """Merge what has one body, purpose and color: fewer things to draw."""
     groups: dict[tuple[Any, ...], list[DrawnPart]] = {}
     for part in parts:
-        groups.setdefault((part.body, part.role, part.color, part.flat), []).append(part)
+        groups.setdefault((part.body, part.role, part.color, part.flat, part.closed), []).append(part)
     merged = []
-    for (body, role, color, flat), same in groups.items():
+    for (body, role, color, flat, closed), same in groups.items():
         starts = np.cumsum([0, *(len(p.vertices) for p in same)])
         faces = np.concatenate([p.faces + start for p, start in zip(same, starts, strict=False)])
-        merged.append(DrawnPart(body, role, color, np.concatenate([p.vertices for p in same]), faces, flat))
+        merged.append(DrawnPart(body, role, color, np.concatenate([p.vertices for p in same]), faces, flat, closed))
     return merged

@@ -231,7 +231,7 @@ def up_direction(model: Model) -> Array:
 
 def _mark(body: int, pose: Pose, kind: JointKind, radius: float, color: Color, role: str) -> Look:
     """Draw a hinge as a pin along its axis, a slide as a block along it, everything else as a ball."""
-    columns = kind.subspace(kind.neutral())
+    columns = () if kind.only_closes else kind.subspace(kind.neutral())  # rods and rolling have no axes of their own
     turning = [np.array([float(x) for x in c.angular]) for c in columns]
     sliding = [np.array([float(x) for x in c.linear]) for c in columns]
     if any(np.linalg.norm(w) > 0.0 for w in turning):

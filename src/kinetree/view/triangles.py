@@ -58,12 +58,12 @@ def triangles(shape: Shape) -> list[ColoredMesh]:
     elif isinstance(shape, Cylinder):
         mesh = creation.cylinder(radius=shape.radius, height=shape.length, sections=ROUND)
     elif isinstance(shape, Capsule):
-        mesh = creation.capsule(radius=shape.radius, height=shape.length, count=(ROUND, ROUND))
+        mesh = creation.capsule(radius=shape.radius, height=shape.length, count=(ROUND, ROUND // 2))
         mesh.apply_translation((0.0, 0.0, -mesh.bounds.mean(axis=0)[2]))
     elif isinstance(shape, Sphere):
-        mesh = creation.icosphere(subdivisions=3, radius=shape.radius)
+        mesh = creation.icosphere(subdivisions=2, radius=shape.radius)
     elif isinstance(shape, Ellipsoid):
-        mesh = creation.icosphere(subdivisions=3)
+        mesh = creation.icosphere(subdivisions=2)
         mesh.apply_scale(shape.radii)
     elif isinstance(shape, Facets):
         mesh = trimesh.Trimesh(shape.vertices, shape.faces, process=False)

@@ -320,6 +320,29 @@ def test_meshes_may_be_missing_where_inertias_are_given():
         kt.load(write(shaped), strict=True)
 
 
+def test_bodies_whose_mass_was_to_be_computed_from_missing_meshes():
+    """Refused, or massless with a warning each; of a body that cannot move it does not matter."""
+    inertial = '<inertial pos="0 0 0.1" mass="2" diaginertia="0.1 0.1 0.05"/>'
+    mesh = '<geom type="mesh" mesh="m"/>'
+    text = f"""<mujoco model="m"><asset><mesh name="m" file="gone.stl"/></asset><worldbody><body name="mount">{mesh}
+      <body name="arm"><joint name="j" axis="0 1 0"/>{inertial}<body name="pad">{mesh}</body></body></body>
+      </worldbody></mujoco>"""
+    with pytest.raises(kt.FileFormatError, match=r"of bodies 'pad' \(gone\.stl\) is .*missing_meshes='massless'"):
+        kt.load(write(text))
+    with pytest.warns(kt.ModelWarning, match=r"body 'pad' has no mass: .*'gone\.stl', which is missing"):
+        robot = kt.load(write(text), missing_meshes="massless")
+    assert robot.parameters()["arm.M"] == 2.0
+    with pytest.warns(kt.ModelWarning, match="files are missing that, as inertias"):
+        held = kt.load(write(text.replace(f'<body name="pad">{mesh}</body>', "")))
+    assert held.mass_matrix([0.0]) == robot.mass_matrix([0.0])
+    with pytest.raises(
+        kt.FileFormatError, match=r"inertia of bodies .*'arm' \("
+    ):  # MuJoCo has no moving ones without mass
+        kt.load(write(text.replace(inertial, mesh)), missing_meshes="massless")
+    with pytest.raises(kt.UnknownNameError, match="way to treat missing meshes"):
+        kt.load(write(text), missing_meshes="ignore")
+
+
 def test_without_mujoco_the_error_says_what_to_install(monkeypatch):
     real = builtins.__import__
 

@@ -105,3 +105,30 @@ def test_center_of_pressure_of_two_forces():
     assert np.isnan(center_of_pressure(points, np.zeros((2, 3)))).all()
     with pytest.raises(kt.ShapeError, match="shape"):
         center_of_pressure([0.0, 0.0], forces)
+
+
+# ------------------------------------------------------------------ whether a robot's feet go where the walk means
+
+
+def two_legs(hip, knee, ankle, thigh=0.5):
+    b = kt.Builder("two legs").body("trunk", "base", kt.Planar("y"), mass=5, inertia=(0.1, 0.1, 0.1), actuated=False)
+    for side in "lr":
+        b.body(f"{side}_thigh", "trunk", kt.Revolute(hip), mass=1)
+        b.body(f"{side}_shank", f"{side}_thigh", kt.Revolute(knee), position=(0, 0, -thigh), mass=1)
+        b.body(f"{side}_foot", f"{side}_shank", kt.Revolute(ankle), position=(0, 0, -0.5), mass=0.3)
+    return b.build()
+
+
+def test_a_walk_that_goes_backwards_is_refused_with_the_signs_that_fit():
+    walk = kt.walking.biped(kt.legs.PLANAR_BIPED, 0.5, 0.5)
+    walk.check(two_legs("-y", "y", "-y"))
+    with pytest.raises(kt.OptionError, match=r"leg 0 .* coordinates=\('-hip', 'knee', '-ankle'\) fits"):
+        walk.check(two_legs("y", "y", "y"))
+    fitted = kt.walking.biped(kt.legs.PLANAR_BIPED, 0.5, 0.5, coordinates=("-hip", "knee", "-ankle"))
+    fitted.check(two_legs("y", "y", "y"))
+    with pytest.raises(kt.OptionError, match=r"would walk backwards or fall"):
+        kt.simulate_prescribed(two_legs("y", "y", "y"), walk, time=0.1)
+    with pytest.raises(kt.OptionError, match=r"thigh and shank 0.5 and 0.5 m long"):
+        walk.check(two_legs("-y", "y", "-y", thigh=0.3))
+    with pytest.raises(kt.OptionError, match="the walk moves 6 hinges"):
+        walk.check(kt.load("kuka-kr5"), ["joint_1"])

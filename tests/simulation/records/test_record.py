@@ -478,3 +478,24 @@ def test_between_samples_that_are_not_in_order(record):
         record[np.array([0, 5, 3, 9])].at(record.time[3])
     with pytest.raises(kt.OptionError, match=r"robot must be a kinetree\.Robot, not str"):
         kt.Record.load("r.npz", robot="pendulum")
+
+
+def test_a_mechanism_is_closed_between_samples():
+    """Which interpolation alone leaves open by 1e-5; samples stay as they are, and so do loops that were let go."""
+    robot = kt.gallery.load("four-bar")
+    start = np.stack([kt.gallery.start("four-bar"), np.full(robot.nq, np.nan)])
+    setup = {"time": 0.1, "integrator": "rk4", "step": 1e-3, "output": 6}
+    record = kt.simulate(robot, start, **setup)
+    times = np.array([0.02, 0.031, 0.057, 0.1])
+    found = record.at(times)
+    assert np.abs(found.q[[0, 3], 0] - record.q[[1, 5], 0]).max() < 1e-15
+    assert robot.closure_error(found.q[:, 0]).max() < 1e-14
+    assert np.abs(robot.loop_jacobian(found.q[:, 0]) @ found.v[:, 0, :, None]).max() < 1e-14
+    assert np.isnan(found.q[:, 1]).all()
+    adrift = replace(record, info=record.info | {"drift": "none"}).at(times)
+    assert robot.closure_error(adrift.q[:, 0]).max() > 1e-7
+    assert np.abs(adrift.q[:, 0] - found.q[:, 0]).max() < 1e-3
+    law = {"crank_joint": lambda t: start[0, 0] + 4.0 * t}
+    driven = kt.simulate(robot, start[0], prescribed=law, **setup).at(times)
+    assert robot.closure_error(driven.q).max() < 1e-14
+    assert np.allclose(driven.q[:, 0], start[0, 0] + 4.0 * times, atol=1e-14)

@@ -223,6 +223,31 @@ def test_random_starts_are_near_the_start_and_each_worlds_own():
     assert np.array_equal(world.state[7], [0.1, 0.2, 0.0, 0.3])
 
 
+def test_views_show_every_step_and_are_not_written_to(four_bar):
+    world = kt.World(pendulum(), batch=4, start=([0.4, 0.1], [0.0, 0.0]))
+    q, before = world.q, world.q.copy()
+    world.step([0.3, 0.0])
+    assert np.array_equal(q, world.q)
+    assert not np.array_equal(q, before)
+    with pytest.raises(ValueError, match="read-only"):
+        world.q[0] = 0.0
+    assert type(q + 1.0) is np.ndarray
+    assert isinstance(float(q.sum()), float)
+    closed = kt.World(four_bar, start=(four_bar.close([0.0, 1.0, 4.3], fixed=["crank_joint"]), np.zeros(3)))
+    assert closed.state.flags.c_contiguous
+
+
+@pytest.mark.parametrize("library", ["jax.numpy", "torch"])
+def test_other_libraries_read_the_same_memory(library):
+    numpy_like = pytest.importorskip(library)
+    world = kt.World(pendulum(), batch=4, precision="single", start=([0.4, 0.1], [0.0, 0.0]))
+    theirs = numpy_like.from_dlpack(world.state)
+    for _ in range(3):
+        world.step([0.3, 0.0])
+    assert np.array_equal(np.asarray(theirs), world.state)
+    assert np.from_dlpack(theirs).__array_interface__["data"][0] == world.state.__array_interface__["data"][0]
+
+
 def test_an_episode_ends_for_any_of_several_reasons():
     world = kt.World(pendulum(), batch=3, ended=lambda m: [abs(m.q[0]) > 1.0, m.q[1] - 0.5])
     world.reset(q=[[0.0, 0.0], [-1.1, 0.0], [0.0, 0.6]])
@@ -317,6 +342,8 @@ def test_a_world_whose_constraints_are_chosen_badly_leaves_the_others_their_bits
         ({"random": {"v": kt.Uniform([0.0] * 3, [1.0] * 3)}}, "one per freedom"),
         ({"random": {"q": {"leg": kt.Uniform(0.0, 1.0)}}}, "leg"),
         ({"goal": {"target": kt.Uniform(0.9, 1.1, relative=True)}}, "relative to nothing"),
+        ({"goal": {"target": [1.0]}, "reward": lambda m: m.goal["goal"][0]}, "no goal named 'goal'"),
+        ({"ended": lambda m: (m.q[0] > 1.0) | (m.q[1] > 1.0)}, "a list of conditions"),
         ({"goal": {"target": "far"}}, "a distribution or numbers"),
         ({"goal": {"target": [np.nan]}}, "finite"),
         ({"random": 5}, "must map names"),

@@ -46,7 +46,7 @@ TOP_KEYS = (
 
 ROBOT_KEYS = ("name", "file", "floating_base", "mimic", "gravity", "loops")
 
-CONTROLLER_KEYS = ("kind", "kp", "kd", "ki", "limited")
+CONTROLLER_KEYS = ("kind", "kp", "kd", "ki", "limited", "sample_time", *simulation_setup.SAMPLING)
 
 GROUND_KEYS = (
     "spots", "kind", "stiffness", "dissipation", "exponent", "factor", "damping", "depth", "dust", "friction",
@@ -209,9 +209,16 @@ class StudyReader(MotionReader):
         kind = self.text(fields["kind"], "kind of controller")
         with self.at(fields["kind"]):
             followed = simulation_setup.stay(self.robot, self.q) if desired is None else desired
-            return simulation_setup.controller(
+            made = simulation_setup.controller(
                 kind, self.robot, followed, senses=elements, begin=(self.q, self.v), limited=limited, **gains
             )  # fmt: skip
+        numbers: dict[str, Any] = {
+            key: self.number(fields[key], key) for key in ("sample_time", *simulation_setup.SAMPLING) if key in fields
+        }
+        if "seed" in numbers and numbers["seed"] == int(numbers["seed"]):
+            numbers["seed"] = int(numbers["seed"])
+        with self.at(node):
+            return simulation_setup.sampled(made, numbers.pop("sample_time", None), **numbers)
 
     def read_elements(self) -> list[Any]:
         """Make ground and stops."""

@@ -20,8 +20,8 @@ TIME = re.compile(r"t|time", re.IGNORECASE)
 SUGGESTIONS = 4
 """Missing columns for which one with almost the same name is looked for."""
 
-WORD = re.compile(r"\.([qwv]?[xyz]|qw)$")
-"""What distinguishes the entries of joints with quaternions: ``base.qw``, ``base.z``, ``base.wx``."""
+WORD = re.compile(r"\.([qwv]?[xyz]|-[xyz]|qw|angle)$")
+"""What distinguishes the entries of joints with several: ``base.qw``, ``base.z``, ``base.wx``, ``trunk.angle``."""
 
 WORDS = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "actuator"}
 """What studies call the quantities in their tables."""

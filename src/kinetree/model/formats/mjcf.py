@@ -24,7 +24,7 @@ from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import Mimic, Model
 from . import xml
-from .mjcf_compile import import_mujoco
+from .mjcf_compile import import_mujoco, refusal
 from .mjcf_drives import Drives
 from .mjcf_process import compiled, start
 from .source import FileBuilder, Options, Source
@@ -44,7 +44,10 @@ class _MjcfReader:
     def __init__(self, source: Source, options: Options) -> None:
         start()
         self.mujoco = import_mujoco(source.file)
-        self.compiled, missing = compiled(self.mujoco, source)
+        self.compiled, missing, weightless = compiled(self.mujoco, source)
+        massless = [body for body in weightless if options.floating_base or not body[2]]
+        if massless and options.missing_meshes == "refuse":
+            raise refusal(massless, source.file)
         m = self.compiled
         self.skipped: list[tuple[str, int | None]] = []
         off = m.opt.disableflags & int(self.mujoco.mjtDisableBit.mjDSBL_GRAVITY)
@@ -52,10 +55,13 @@ class _MjcfReader:
         document = xml.parse(source.data, source.file)
         name = document.attributes.get("model") or source.path.stem
         self.builder = FileBuilder(source, name, options, gravity=gravity)
-        if missing:
+        others = [file for file in missing if file not in {mesh for _, mesh, _ in massless}]
+        if others:
             self.builder.oddity(
-                "files are missing that, as inertias are given, only pictures and contact need: " + _listed(missing)
+                "files are missing that, as inertias are given, only pictures and contact need: " + _listed(others)
             )
+        for body, mesh, _ in massless:
+            self.builder.oddity(f"body {body!r} has no mass: that was to be computed from {mesh!r}, which is missing")
         self.equality_lines = self._equality_lines(document)
         self.taken_bodies: set[str] = set()
         self.taken_joints: set[str] = set()

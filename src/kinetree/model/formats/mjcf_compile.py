@@ -1,8 +1,8 @@
 """Compiling an MJCF file with MuJoCo, also where its mesh files are not at hand.
 
 Dynamics needs masses and inertias.  A file that gives them needs its meshes for pictures and contact only, and robots
-are often passed on without; so shapes whose files are missing are taken out before MuJoCo compiles, as long as no
-body's inertia was to be computed from them.
+are often passed on without; so shapes whose files are missing are taken out before MuJoCo compiles.  Bodies whose
+inertia was to be computed from them have none then, and are listed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...errors import FileFormatError, UnsupportedError
+from ...errors import FileFormatError, Message, Setting, UnsupportedError
 from .source import Source
 
 
@@ -20,6 +20,22 @@ class Compiled(NamedTuple):
 
     model: Any
     missing: list[str]
+    weightless: list[tuple[str, str, bool]]
+    """Bodies whose inertia was to be computed from missing files: name, file, whether it is welded to the world."""
+
+
+def refusal(weightless: list[tuple[str, str, bool]], file: str) -> FileFormatError:
+    """Return the error about bodies that have no inertia without files that are missing."""
+    listed = ", ".join(dict.fromkeys(f"{name!r} ({mesh})" for name, mesh, _ in weightless[:4]))
+    return FileFormatError(
+        Message(
+            f"mesh files are missing, and the inertia of bodies {listed}{', ...' if len(weightless) > 4 else ''} is to "
+            "be computed from them: put the files where the model looks for them, give the bodies <inertial> elements, "
+            "or have them without any mass, ",
+            Setting("missing_meshes", "massless"),
+        ),
+        file,
+    )
 
 
 def import_mujoco(file: str) -> Any:
@@ -34,7 +50,7 @@ def import_mujoco(file: str) -> Any:
 def compiled(mujoco: Any, source: Source) -> Compiled:
     """Compile a file; without those of its shapes whose files are missing."""
     try:
-        return Compiled(mujoco.MjModel.from_xml_path(str(source.path)), [])
+        return Compiled(mujoco.MjModel.from_xml_path(str(source.path)), [], [])
     except ValueError as problem:
         if "opening file" not in str(problem) or not hasattr(mujoco, "MjSpec"):
             raise _refusal(problem, source) from None
@@ -59,13 +75,7 @@ def _without_missing_files(mujoco: Any, source: Source) -> Compiled:
     lost = {name: mesh.file for name, mesh in meshes.items() if not there(mesh.file, spec.meshdir)}
     gone = [geom for geom in spec.geoms if geom.meshname in lost]
     needed = [geom for geom in gone if _gives_inertia(mujoco, spec, geom)]
-    if needed:
-        listed = ", ".join(dict.fromkeys(f"{geom.parent.name!r} ({lost[geom.meshname]})" for geom in needed[:4]))
-        raise FileFormatError(
-            f"mesh files are missing, and the inertia of bodies {listed}{', ...' if len(needed) > 4 else ''} is to be "
-            "computed from them: put the files where the model looks for them, or give the bodies <inertial> elements",
-            source.file,
-        )
+    weightless = [(geom.parent.name, lost[geom.meshname], _is_welded(geom.parent)) for geom in needed]
     missing = list(lost.values())
     names = {geom.name for geom in gone if geom.name}
     for pair in list(spec.pairs):
@@ -80,7 +90,21 @@ def _without_missing_files(mujoco: Any, source: Source) -> Compiled:
             missing.append(texture.file)
             # one pixel, so that materials still find it
             texture.file, texture.builtin, texture.width, texture.height = "", mujoco.mjtBuiltin.mjBUILTIN_FLAT, 1, 1
-    return Compiled(spec.compile(), missing)
+    try:
+        return Compiled(spec.compile(), missing, list(dict.fromkeys(weightless)))
+    except ValueError:  # MuJoCo has no moving bodies without mass
+        if weightless:
+            raise refusal(weightless, source.file) from None
+        raise
+
+
+def _is_welded(body: Any) -> bool:
+    """Return whether no joint is between a body and the world, so that its inertia does not matter."""
+    while body.name != "world":
+        if len(body.joints):
+            return False
+        body = body.parent
+    return True
 
 
 def _finder(spec: Any, directory: Path) -> Any:

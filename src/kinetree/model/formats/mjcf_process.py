@@ -68,7 +68,11 @@ def compiled(mujoco: Any, source: Source) -> Compiled:
     about, model = answer
     if "error" in about:
         raise FileFormatError(about["error"], source.file, about["line"])
-    return Compiled(mujoco.MjModel.from_binary_path("model.mjb", {"model.mjb": model}), about["missing"])
+    return Compiled(
+        mujoco.MjModel.from_binary_path("model.mjb", {"model.mjb": model}),
+        about["missing"],
+        [(name, mesh, welded) for name, mesh, welded in about["weightless"]],
+    )
 
 
 # ------------------------------------------------------------------ on this side
@@ -198,7 +202,7 @@ def _answer(answers: IO[bytes], mujoco: Any, source: Source) -> None:
         buffer = np.zeros(mujoco.mj_sizeModel(found.model), np.uint8)
         mujoco.mj_saveModel(found.model, None, buffer)
         model = buffer.tobytes()
-        about = {"missing": found.missing}
+        about = {"missing": found.missing, "weightless": found.weightless}
     except FileFormatError as problem:
         place = source.file if problem.line is None else f"{source.file}, line {problem.line}"
         about = {"error": str(problem).removeprefix(f"{place}: "), "line": problem.line}

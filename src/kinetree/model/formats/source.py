@@ -18,6 +18,7 @@ from ..pose import Pose
 from ..tree import Mimic, Model
 
 MIMIC_CHOICES = ("follow", "couple", "independent")
+MESH_CHOICES = ("refuse", "massless")
 
 MOST_SUGGESTIONS = 10
 """Unknown names of one file for which the nearest known one is looked for."""
@@ -33,12 +34,15 @@ class Options:
     strict: bool = False
     cuts: Sequence[str] | None = None
     rule: str | None = None
+    missing_meshes: str = "refuse"
     side_file: Callable[[FileBuilder], None] | None = None
     """Adds the loops of another file."""
 
     def __post_init__(self) -> None:
         if self.mimic not in MIMIC_CHOICES:
             raise UnknownNameError("way to treat mimic joints", self.mimic, MIMIC_CHOICES)
+        if self.missing_meshes not in MESH_CHOICES:
+            raise UnknownNameError("way to treat missing meshes", self.missing_meshes, MESH_CHOICES)
 
 
 @dataclass(frozen=True)

@@ -31,11 +31,14 @@ def in_plane_axes(normal: tuple[float, float, float]) -> tuple[tuple[float, floa
 
 @dataclass(frozen=True)
 class Planar(Compound):
-    """q = (angle, x, y) in the plane with the given ``normal``; v are their rates.
+    """q = (angle, first, second displacement) in the plane with the given ``normal``; v are their rates.
 
-    The displacements are measured in the fixed frame.  002 section 8.2.2 pairs this transform
-    with a constant subspace, which does not belong to it; the columns here are those
-    that differentiating the transform gives.
+    The displacements are measured in the fixed frame, along the axes that complete the normal to a right-handed frame:
+    ``Planar("z")`` is (angle, x, y), ``Planar("x")`` (angle, y, z), and ``Planar("y")`` (angle, z, x), in this order.
+    The names of the entries say so: ``trunk.angle``, ``trunk.z``, ``trunk.x`` in :attr:`kinetree.Robot.q_names`.
+
+    002 section 8.2.2 pairs this transform with a constant subspace, which does not belong to it; the columns here are
+    those that differentiating the transform gives.
     """
 
     normal: Any = "z"
@@ -49,9 +52,27 @@ class Planar(Compound):
         first, second = in_plane_axes(self.normal)
         return (Step(False, first, 1), Step(False, second, 2), Step(True, self.normal, 0))
 
+    @property
+    def q_labels(self) -> tuple[str, ...]:
+        """The angle, then the axes of the displacements where these are those of the frame, else numbers."""
+        slides = [_axis_in_words(axis) for axis in in_plane_axes(self.normal)]
+        return (".angle", *(f".{axis}" for axis in slides)) if all(slides) else super().q_labels
+
+    @property
+    def v_labels(self) -> tuple[str, ...]:
+        """As those of q: v are its rates."""
+        return self.q_labels
+
     def constraints(self, x: Transform) -> list[Constraint]:
         """Return the plane and the direction of its normal."""
         return [*hold_axis(vec(self.normal), x), *hold_plane(vec(self.normal), x)]
+
+
+def _axis_in_words(axis: tuple[float, float, float]) -> str:
+    """Return ``"x"`` or ``"-x"`` of an axis of the frame, nothing of another one."""
+    words = {own: name for name, own in AXES.items()}
+    words |= {(-x, -y, -z): f"-{name}" for (x, y, z), name in words.items()}
+    return words.get(axis, "")
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +21,12 @@ from ...spatial.taylor import Jet, as_jet
 from ..piecewise import since
 from ..trajectory import Motion, Trajectory
 from .legs import Gait, LegAngles, leg_angles
+
+if TYPE_CHECKING:
+    from ...robot.robot import Robot
+
+MISPLACED = 0.05
+"""A foot farther from where it is meant than this part of the leg's length is no matter of a slight difference."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,75 @@ class Walk(Trajectory):
         """Number of degrees of freedom."""
         return sum(len(leg.coordinates) for leg in self.legs)
 
+    def check(self, robot: Robot, joints: Sequence[str] | None = None, *, lengths: bool = True) -> None:
+        """Refuse a robot whose feet would go elsewhere than this walk means, backwards for instance.
+
+        From the hip to the ankle of each leg, the robot's own kinematics are held against the walk's over two steps.
+
+        Parameters
+        ----------
+        robot : Robot
+            Drawn with x forward and z up.
+        joints : sequence of str, optional
+            That follow the walk, in its order; those with motors by default.
+        lengths : bool
+            Whether legs of other lengths or shapes are refused, too (default), or only axes that turn the other way.
+        """
+        names = (
+            [j.name for j in robot.model.joints if j.actuated and not j.mimic and j.nv] if joints is None else joints
+        )
+        if len(names) != self.n or any(robot.joint(name).nv != 1 for name in names):
+            raise OptionError(f"the walk moves {self.n} hinges, and these are {len(names)}: {', '.join(names)}")
+        times, first = np.linspace(0.0, 2.0 * self.gait.period, 17), 0
+        for k, leg in enumerate(self.legs):
+            own = names[first : first + len(leg.coordinates)]
+            first += len(own)
+            plain = [name.lstrip("-") for name in leg.coordinates]
+            if "hip" in plain and "ankle" in plain:
+                self._check_leg(robot, k, own, own[plain.index("hip")], own[plain.index("ankle")], times, lengths)
+
+    def _check_leg(
+        self, robot: Robot, k: int, joints: Sequence[str], hip: str, ankle: str, times: np.ndarray, lengths: bool
+    ) -> None:
+        leg = self.legs[k]
+        up = np.stack(
+            np.broadcast_arrays(*(as_jet(c).value for c in self._ankle_to_hip(Jet(times, 1.0), leg))), axis=-1
+        )
+        places = [robot.joint(name).q_slice.start for name in joints]
+
+        def off(coordinates: Sequence[str]) -> float:
+            """Return how far the ankle strays from where it is meant, or the toe of a foot that should be level."""
+            angles = replace(leg, coordinates=coordinates).pick(
+                leg_angles(up[:, 0], up[:, 1], up[:, 2], leg.thigh, leg.shank)
+            )
+            q = np.tile(robot.neutral(), (len(times), 1))
+            q[:, places] = np.stack(angles, axis=-1)
+            foot, drawn = robot.pose(q, ankle), robot.pose(robot.neutral(), ankle)
+            way = foot[:, :3, 3] - robot.pose(q, hip)[:, :3, 3]
+            rise = (foot[:, :3, :3] @ drawn[:3, :3].T)[:, 2, 0] * (leg.thigh + leg.shank)
+            return float(max(np.linalg.norm(way + up, axis=-1).max(), np.abs(rise).max()))
+
+        allowed = MISPLACED * (leg.thigh + leg.shank)
+        astray = off(leg.coordinates)
+        if astray <= allowed:
+            return
+        signs = list(product(("", "-"), repeat=len(joints)))
+        turned = [tuple(s + name.lstrip("-") for s, name in zip(some, leg.coordinates, strict=True)) for some in signs]
+        best = min(turned, key=off)
+        where = (
+            f"leg {k} of {robot.name!r} ({', '.join(joints)}) would put its foot {astray:.3g} m from where it is meant"
+        )
+        if off(best) <= allowed:
+            raise OptionError(
+                f"{where}: its axes turn the other way, so that it would walk backwards or fall. "
+                f"coordinates={best!r} fits"
+            )
+        if lengths:
+            raise OptionError(
+                f"{where}: x must be forward and z up, thigh and shank {leg.thigh:g} and {leg.shank:g} m long and "
+                "straight down where all joints are at zero"
+            )
+
     def position(self, t: Scalar) -> list[Scalar]:
         """Return the joint angles over any scalar."""
         angles: list[Scalar] = []
@@ -177,7 +253,22 @@ class TrunkPath(Trajectory):
 
 
 def biped(gait: Gait, thigh: float, shank: float, **options: Any) -> Walk:
-    """Left leg, then right leg; the left one supports first."""
+    """Return a walk of two legs: left hip, knee, ankle, then those of the right leg; the left one supports first.
+
+    x is forward, z is up.  Signs are those of 000 fig. B.5: a positive ``hip`` swings the thigh forward, a positive
+    ``knee`` bends it so that the shank swings back, a positive ``ankle`` lifts the toe.  So hips and ankles turn about
+    **-y** and knees about **+y**.  For a robot whose hinges all turn about +y, give
+    ``coordinates=("-hip", "knee", "-ankle")``; :meth:`Walk.check` says whether a robot would put its feet where they
+    are meant, and which signs it needs otherwise.
+
+    Parameters
+    ----------
+    gait : Gait
+    thigh, shank : float
+        Lengths, in metres.
+    **options
+        ``hip_width``, the distance of the hips; ``coordinates`` as for :class:`Leg`.
+    """
     width = options.pop("hip_width", 0.0)
     return Walk(gait, [Leg(thigh, shank, k, (0.0, 0.5 * width * (1 - 2 * k)), **options) for k in range(2)])
 

@@ -25,7 +25,7 @@ Curves = list[tuple[str, Array]]
 WIDTH, HEIGHT = 9.0, 2.3
 """Of a drawing, in inches; one with many names beside it is higher."""
 
-ENTRY = re.compile(r"\[\d+\]$|\.(q?[xyzw]|[wv][xyz])$")
+ENTRY = re.compile(r"\[\d+\]$|\.(q?[xyzw]|[wv][xyz]|-[xyz]|angle)$")
 """What is behind a joint's name where it has several coordinates: ``root[3]``, ``root.qw``, ``root.z``."""
 
 

@@ -15,6 +15,7 @@ from ...errors import Message, OptionError, Setting
 from ...io.paths import as_path
 from ...io.tables.text import TextTable
 from ...model.describe import counted
+from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...spatial.arrays import pack, split
 from ..events import Occurrence
@@ -172,7 +173,8 @@ class Record:
         """Return the record at other times, between its samples.
 
         Positions and velocities follow cubic polynomials that match the samples' rates (on the
-        manifold for quaternion joints); everything else is interpolated linearly.
+        manifold for quaternion joints); everything else is interpolated linearly.  Of a mechanism they are then brought
+        to where its loops are closed, unless these were let drift or a loop was driven by time.
 
         Parameters
         ----------
@@ -212,7 +214,21 @@ class Record:
         end_rate = pack(dexp_inverse(tree, split(whole), split(h * v1)), batch)
         u = _cubic(s, np.zeros_like(whole), whole, h * v0, end_rate)
         q = pack(kinematics.integrate(tree, split(q0), split(u)), batch)
-        return q, _cubic(s, v0, v1, h * self.a[k], h * self.a[k + 1])
+        v = _cubic(s, v0, v1, h * self.a[k], h * self.a[k + 1])
+        return self._closed(q, v, (s[..., 0] > 0.0) & (s[..., 0] < 1.0))
+
+    def _closed(self, q: Array, v: Array, between: Array) -> tuple[Array, Array]:
+        """Return interpolated states with closed loops; samples are left as they are."""
+        robot, driven = self.robot, set(self.info.get("prescribed", ()))
+        held = self.info.get("drift", "projection") not in ("none", "baumgarte")
+        if not isinstance(robot, Mechanism) or not held or driven & set(robot.constraint_names):
+            return q, v
+        off = np.broadcast_to(between, q.shape[:-1]) & np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
+        if off.any():
+            fixed = [j.name for j in robot.model.joints if driven & set(robot.v_names[j.v_slice])]
+            q[off] = robot.close(q[off], fixed)
+            v[off] = robot.nearest_velocity(q[off], v[off])
+        return q, v
 
     # ------------------------------------------------------------------ names
 

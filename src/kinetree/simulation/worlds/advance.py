@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import ClosureError, SingularError, UnsupportedError
 from ...run.failure import Fault
+from ...spatial.arrays import aligned_zeros
 from ..equation import Equation
 from ..run_batch import many_steps
 
@@ -49,8 +50,8 @@ class Advance:
         tree, steps = equation.tree, equation.steps
         count = tree.nq + tree.nv + equation.system.nz
         watched = 0 if equation.loops is None else 1  # how well the choice of constraints served
-        self._whole = np.zeros((batch, count + watched), dtype=dtype)
-        self.state = self._whole[:, :count]
+        self.state = aligned_zeros((batch, count), dtype)
+        self._whole = np.zeros((batch, count + watched), dtype) if watched else self.state
         self.time = np.zeros(batch)
         self._periods = np.zeros(batch)
         self._clock = np.zeros((batch, 1), dtype=dtype)
@@ -87,15 +88,15 @@ class Advance:
         if self._run is None:
             self._step_parts(slice(None))
         elif self._equation.loops is None:
-            np.copyto(self._whole, self._run(self._new))
+            np.copyto(self.state, self._run(self._new))
         else:
-            self._whole[:, -1] = np.inf
+            self._whole[:, :-1], self._whole[:, -1] = self.state, np.inf
             new = self._run(self._new)
             poor = new[:, -1] < 1.0
             if poor.any():  # the choice of constraints does not serve there: another way, for those alone
                 self._step_parts(poor)
-                new[poor] = self._whole[poor]
-            np.copyto(self._whole, new)
+                new[poor, :-1] = self.state[poor]
+            np.copyto(self.state, new[:, :-1])
         self._periods += 1.0
         np.multiply(self._periods, self.period, out=self.time)  # not summed up
         self._clock[:, 0] = self.time

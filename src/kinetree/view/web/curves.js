@@ -20,7 +20,7 @@ class Plot {
     this.groups = groups;
     this.times = times;
     this.group = groups[0];
-    this.chosen = new Map(groups.map((g) => [g, new Set(g.names.slice(0, FIRST_SHOWN).keys())]));
+    this.chosen = new Map(groups.map((g) => [g, this.moving(g)]));
     this.canvas = element("canvas", { className: "plot" });
     this.canvas.setAttribute("role", "img");
     this.chips = element("div", { className: "chips" });
@@ -39,6 +39,18 @@ class Plot {
     this.now = times[0];
     this.makeChips();
     this.node = element("div", {}, groups.length > 1 ? this.select : null, this.canvas, this.chips);
+  }
+
+  // Choose some curves to begin with: those in which something happens.
+  moving(group) {
+    const count = this.times.length;
+    const spans = group.names.map((_, k) => {
+      const known = group.data.subarray(k * count, (k + 1) * count).filter(Number.isFinite);
+      return known.reduce((a, b) => Math.max(a, b), -Infinity) - known.reduce((a, b) => Math.min(a, b), Infinity);
+    });
+    const least = 1e-6 * Math.max(...spans, 0);
+    const chosen = [...spans.keys()].filter((k) => spans[k] > least);
+    return new Set((chosen.length ? chosen : [...spans.keys()]).slice(0, FIRST_SHOWN));
   }
 
   color(k) { return CURVE_COLORS[k % CURVE_COLORS.length]; }
@@ -128,7 +140,7 @@ class Plot {
     const at = this.times.findLastIndex((t) => t <= now + 1e-12);
     this.group.names.forEach((name, k) => {
       const value = chosen.includes(k) && at >= 0 ? this.curve(k)[at] : NaN;
-      const text = Number.isFinite(value) ? `${name} ${Number(value.toPrecision(3))}` : name;
+      const text = Number.isFinite(value) ? `${name} ${Math.abs(value) < 1e-9 ? 0 : Number(value.toPrecision(3))}` : name;
       const label = this.chips.children[k].lastChild;
       if (label.textContent !== text) label.textContent = text;
     });

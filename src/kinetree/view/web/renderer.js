@@ -4,6 +4,7 @@ const MESH_VERTEX = `#version 300 es
 layout(location=0) in vec3 position; layout(location=1) in vec3 normal;
 uniform mat4 model, camera, light; uniform float lift;
 out vec3 where, facing; out vec4 lit;
+invariant gl_Position;  // what is drawn twice must come to lie on itself
 void main() {
   vec4 world = model * vec4(position, 1.0);
   where = world.xyz; facing = mat3(model) * normal;
@@ -16,9 +17,10 @@ uniform mediump sampler2DShadow shadow; uniform float shade;
 float sunlight(vec4 lit) {
   vec3 at = 0.5 * lit.xyz + 0.5;
   if (shade == 0.0 || any(lessThan(at, vec3(0.0))) || any(greaterThan(at, vec3(1.0)))) return 1.0;
-  float sum = 0.0, step = 1.1 / float(textureSize(shadow, 0).x);
-  for (int i = -1; i <= 1; i++) for (int j = -1; j <= 1; j++) sum += texture(shadow, vec3(at.xy + step * vec2(i, j), at.z - 0.0006));
-  return sum / 9.0;
+  float step = 0.9 / float(textureSize(shadow, 0).x);
+  vec3 near = vec3(at.xy, at.z - 0.0006);
+  return 0.25 * (texture(shadow, near + vec3(step, step, 0)) + texture(shadow, near + vec3(-step, step, 0))
+    + texture(shadow, near + vec3(step, -step, 0)) + texture(shadow, near - vec3(step, step, 0)));
 }`;
 
 const MESH_FRAGMENT = `#version 300 es
@@ -42,7 +44,8 @@ void main() {
 
 const DEPTH_VERTEX = `#version 300 es
 layout(location=0) in vec3 position; uniform mat4 model, camera;
-void main() { gl_Position = camera * model * vec4(position, 1.0); }`;
+invariant gl_Position;
+void main() { vec4 world = model * vec4(position, 1.0); gl_Position = camera * world; }`;
 const DEPTH_FRAGMENT = `#version 300 es
 precision mediump float; void main() {}`;
 
@@ -93,7 +96,7 @@ const SKY_FRAGMENT = `#version 300 es
 precision mediump float; in float height; uniform vec3 high, low; out vec4 drawn;
 void main() { drawn = vec4(mix(low, high, height), 1.0); }`;
 
-const SHADOW_SIZE = 1536;
+const SHADOW_SIZE = { graphics: 2048, software: 1024 };
 
 class Renderer {
   constructor(canvas) {
@@ -101,6 +104,9 @@ class Renderer {
     const gl = canvas.getContext("webgl2", { antialias: true, alpha: false });
     if (!gl) throw new Error("This browser draws no WebGL 2, which the robot needs. Try another, or switch hardware acceleration on.");
     this.gl = gl;
+    const about = gl.getExtension("WEBGL_debug_renderer_info");
+    const maker = about ? gl.getParameter(about.UNMASKED_RENDERER_WEBGL) : "";
+    this.shadowSize = SHADOW_SIZE[/swiftshader|llvmpipe|software/i.test(maker) ? "software" : "graphics"];
     this.programs = {
       mesh: this.program(MESH_VERTEX, MESH_FRAGMENT), depth: this.program(DEPTH_VERTEX, DEPTH_FRAGMENT),
       ground: this.program(GROUND_VERTEX, GROUND_FRAGMENT), line: this.program(LINE_VERTEX, LINE_FRAGMENT),
@@ -148,7 +154,7 @@ class Renderer {
     const gl = this.gl;
     this.shadow = gl.createTexture();
     gl.bindTexture(gl.TEXTURE_2D, this.shadow);
-    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.DEPTH_COMPONENT24, SHADOW_SIZE, SHADOW_SIZE);
+    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.DEPTH_COMPONENT24, this.shadowSize, this.shadowSize);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_COMPARE_MODE, gl.COMPARE_REF_TO_TEXTURE);
     for (const side of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, side, gl.LINEAR);
     for (const side of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, side, gl.CLAMP_TO_EDGE);
@@ -212,7 +218,7 @@ class Renderer {
     const view = lookAt(from, sight.center, Math.abs(dot(sight.sun, sight.up)) > 0.99 ? [1, 0, 0] : sight.up);
     sight.light = multiply(orthographic(sight.radius, 0, 4 * sight.radius), view);
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.shadowFrame);
-    gl.viewport(0, 0, SHADOW_SIZE, SHADOW_SIZE);
+    gl.viewport(0, 0, this.shadowSize, this.shadowSize);
     gl.clear(gl.DEPTH_BUFFER_BIT);
     gl.disable(gl.BLEND);
     gl.enable(gl.POLYGON_OFFSET_FILL);
@@ -232,6 +238,7 @@ class Renderer {
 
   sky([high, low]) {
     const gl = this.gl;
+    this.outside(false);
     const { program, at } = this.programs.sky;
     gl.useProgram(program);
     gl.uniform3fv(at.high, high);
@@ -256,15 +263,22 @@ class Renderer {
     gl.uniform1f(at.plain, plain);
   }
 
-  depth({ mesh, matrix }) {
+  // Closed shapes are seen from outside only.
+  outside(closed) {
+    if (closed) this.gl.enable(this.gl.CULL_FACE); else this.gl.disable(this.gl.CULL_FACE);
+  }
+
+  depth({ mesh, matrix, closed }) {
     const gl = this.gl;
+    this.outside(closed);
     gl.uniformMatrix4fv(this.programs.depth.at.model, false, matrix);
     gl.bindVertexArray(mesh.array);
     gl.drawElements(gl.TRIANGLES, mesh.count, gl.UNSIGNED_INT, 0);
   }
 
-  draw({ mesh, matrix, color, flat }) {
+  draw({ mesh, matrix, color, flat, closed }) {
     const gl = this.gl;
+    this.outside(closed);
     const { at } = this.programs.mesh;
     gl.uniformMatrix4fv(at.model, false, matrix);
     gl.uniform4fv(at.color, color);
@@ -274,7 +288,7 @@ class Renderer {
   }
 
   // Draw see-through things so that only their outer surface is seen: their depth first, then their color.
-  drawThrough(things) {
+  drawThrough(things, plain = 0) {
     const gl = this.gl;
     gl.colorMask(false, false, false, false);
     gl.useProgram(this.programs.depth.program);
@@ -282,7 +296,7 @@ class Renderer {
     for (const thing of things) this.depth(thing);
     gl.colorMask(true, true, true, true);
     gl.depthFunc(gl.LEQUAL);
-    this.startMeshes();
+    this.startMeshes(plain);
     for (const thing of things) this.draw(thing);
     gl.depthFunc(gl.LESS);
   }
@@ -302,6 +316,7 @@ class Renderer {
     gl.uniform2fv(at.shift, shift);
     gl.uniform3fv(at.line, line);
     gl.uniform3fv(at.floor_, floor);
+    this.outside(false);
     gl.depthMask(false);
     gl.bindVertexArray(this.square);
     gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
@@ -312,6 +327,7 @@ class Renderer {
   line(segments, color, width) {
     if (!segments.length) return;
     const gl = this.gl;
+    this.outside(false);
     const { program, at } = this.programs.line;
     gl.useProgram(program);
     gl.uniformMatrix4fv(at.camera, false, this.sight.matrix);
@@ -324,9 +340,11 @@ class Renderer {
     gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, segments.length / 6);
   }
 
-  // What follows is drawn over everything before it.
-  overlay() {
+  // Draw things over everything before them.
+  overlay(things) {
     this.gl.clear(this.gl.DEPTH_BUFFER_BIT);
     this.startMeshes(0.8);
+    for (const thing of things) if (thing.color[3] >= 1) this.draw(thing);
+    this.drawThrough(things.filter((thing) => thing.color[3] < 1), 0.5);
   }
 }

@@ -5,8 +5,7 @@ const FORCE_COLOR = [0.8, 0.12, 0.35, 1];
 const MOMENT_COLOR = [0.45, 0.2, 0.75, 1];
 const AXIS_COLORS = [[0.85, 0.2, 0.2, 1], [0.2, 0.65, 0.25, 1], [0.2, 0.35, 0.9, 1]];
 const JOINT_AXIS = [0.95, 0.55, 0.1, 1];
-const GHOST = 0.28;
-const LONGEST_ARROW = 0.35;
+const GHOST = [0.36, 0.44, 0.54, 0.42];
 const MOST_TRAIL = 600;
 
 function ball(rings = 16) {
@@ -115,13 +114,13 @@ class Scene {
       if (part.role === "joint" && !shown.joints) return;
       if (robot.ghost && (part.role === "joint" || !shown.ghost)) return;
       if (!robot.known(part.body)) return;
-      const thin = robot.ghost ? GHOST : shown.inertia && part.role !== "joint" ? 0.35 : 1;
-      const color = robot.ghost ? [0.45, 0.5, 0.56, GHOST] : [...part.color.slice(0, 3), part.color[3] * thin];
-      list.push({ mesh: robot.meshes[k], matrix: poseMatrix(robot.pose(part.body)), color, flat: part.flat });
+      const thin = shown.inertia && part.role === "link" ? 0.35 : 1;
+      const color = robot.ghost ? GHOST : [...part.color.slice(0, 3), part.color[3] * thin];
+      list.push({ mesh: robot.meshes[k], matrix: poseMatrix(robot.pose(part.body)), color, flat: part.flat, closed: part.closed });
     });
     for (const { from, to, color } of robot.ghost && !shown.ghost ? [] : robot.connectors) {
       if (!robot.known(from.body) || !robot.known(to.body)) continue;
-      const rod = this.rod(robot.point(from), robot.point(to), 0.5 * robot.thickness, robot.ghost ? [0.45, 0.5, 0.56, GHOST] : color);
+      const rod = this.rod(robot.point(from), robot.point(to), 0.5 * robot.thickness, robot.ghost ? GHOST : color);
       if (rod) list.push(rod);
     }
     return list;
@@ -143,19 +142,19 @@ class Scene {
     return [this.rod(from, neck, radius, color), this.rod(neck, to, Math.min(2.4 * radius, 0.5 * head), color, "cone")].filter(Boolean);
   }
 
-  // Arrows of forces, and with two heads those of moments, each to scale with its like over the whole motion.
+  // Arrows of forces, and with two heads those of moments, each to scale with its like, but for short peaks.
   wrenches(robot) {
     if (!this.show.shown.forces || this.held) return [];
     const list = [];
     for (const [kind, color, heads] of [["forces", FORCE_COLOR, 1], ["moments", MOMENT_COLOR, 2]]) {
-      const { vectors, largest } = robot[kind];
-      if (!(largest > 0)) continue;
+      const { vectors, scale, least, longest } = robot[kind];
+      if (!(scale > 0)) continue;
       robot.spots.forEach((spot, k) => {
         const at = 3 * (robot.sample * robot.spots.length + k);
         const vector = [...vectors.subarray(at, at + 3)];
         const start = robot.point(spot);
-        if (!Number.isFinite(norm(vector) + norm(start)) || norm(vector) < 1e-3 * largest) return;
-        const way = scaled(vector, (LONGEST_ARROW * this.show.size) / largest);
+        if (!Number.isFinite(norm(vector) + norm(start)) || norm(vector) < least) return;
+        const way = scaled(vector, Math.min(scale, longest / norm(vector)));
         list.push(...this.arrow(start, add(start, way), 0.6 * this.radius, color));
         if (heads > 1) list.push(...this.arrow(start, add(start, scaled(way, 0.82)), 0.6 * this.radius, color));
       });
@@ -227,9 +226,12 @@ class Scene {
     if (this.held) this.main.now.set(this.held);
     const sight = orbit.sight(width / height, this.followed());
     Object.assign(sight, { up: show.up, radius: show.shadowRadius, sky: palette.sky, sun: show.sun });
-    const solid = [], through = [];
-    for (const robot of this.robots) for (const thing of this.things(robot)) (thing.color[3] < 1 ? through : solid).push(thing);
-    renderer.begin(width, height, sight, solid, ratio);
+    const solid = [], through = [], casting = [];
+    for (const robot of this.robots) for (const thing of this.things(robot)) {
+      (thing.color[3] < 1 ? through : solid).push(thing);
+      if (!robot.ghost) casting.push(thing);
+    }
+    renderer.begin(width, height, sight, casting, ratio);
     for (const thing of solid) renderer.draw(thing);
     if (show.shown.ground) {
       const [x, y, z] = axesAlong(show.up);
@@ -242,6 +244,6 @@ class Scene {
     show.trails.forEach((name, k) => renderer.line(this.trail(name), TRAIL_COLORS[k % TRAIL_COLORS.length], 2.2));
     if (through.length) renderer.drawThrough(through);
     const marks = this.robots.flatMap((robot) => (robot.ghost ? [] : [...this.marks(robot), ...this.wrenches(robot)]));
-    if (marks.length) { renderer.overlay(); marks.forEach((thing) => renderer.draw(thing)); }
+    if (marks.length) renderer.overlay(marks);
   }
 }

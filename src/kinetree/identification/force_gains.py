@@ -1,0 +1,114 @@
+"""Forces that disagree: sensors and drives whose scale is off by some percent.
+
+Every joint that carries a body feels its mass.  A joint whose force shows more or less of what its bodies need than the
+forces of all others say has another scale: a sensor that was calibrated badly, or the wrong torque constant of a motor.
+Forces that are all wrong by the same factor cannot be told from other masses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import OptionError
+from .measured import motors
+from .model_choice import CLEAR, SURE, ChosenModel, Folds, fitted
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
+
+Array = np.ndarray
+
+LEAST = 0.01
+"""Share by which a force must differ to be believed."""
+
+TURNS, SETTLED = 4, 1e-3
+"""What bodies need is found anew with corrected forces, so many times at most, until so little changes."""
+
+
+def agreeing_gains(robot: Robot, model_with: Callable[[Array | None], ChosenModel]) -> Array | None:
+    """Return what the measured forces are to be multiplied with to agree with one another; None if they do.
+
+    Parameters
+    ----------
+    robot : Robot
+    model_with : callable
+        Makes the equations for given gains.
+    """
+    if robot.closes_loops or len(motors(robot)) < 2:
+        raise OptionError("gains='auto' compares the forces of several joints of a robot without loops: give numbers")
+    wrong = disagreeing(model_with(None))
+    if not wrong:
+        return None
+    gains = np.ones(robot.nv)
+    more = np.array(list(wrong.values()))
+    for _ in range(TURNS):
+        gains[list(wrong)] /= 1.0 + more
+        more = _shown_too_much(model_with(gains), list(wrong))
+        if np.abs(more).max() < SETTLED:
+            break
+    return gains
+
+
+def disagreeing(model: ChosenModel) -> dict[int, float]:
+    """Return the motors whose forces show too much, and which share: as few of them as explain the data.
+
+    One after the other, that first with which all rows together are predicted best; each must lower their errors
+    clearly, and be different from what it was beyond doubt.
+    """
+    prepared = model.columns.prepared
+    driven = motors(prepared.robot)
+    if any(r is not None for r in prepared.reductions) or len(driven) < 2:
+        return {}
+    folds, count = _with_loads(model, driven)
+    chosen, errors = list(range(count)), folds.with_columns(range(count)).errors()
+    left = {joint: count + k for k, joint in enumerate(driven)}
+    while len(left) > 1:
+        judged = {}
+        for joint, column in left.items():
+            tried = folds.with_columns([*chosen, column])
+            change = float(np.sum(np.log(tried.errors() / errors)))
+            if change < len(errors) * np.log(1.0 - CLEAR) and abs(tried.last_over_deviation()) > SURE:
+                judged[joint] = change
+        if not judged:
+            break
+        chosen.append(left.pop(min(judged, key=judged.__getitem__)))
+        errors = folds.with_columns(chosen).errors()
+    found = {driven[column - count]: k for k, column in enumerate(chosen[count:])}
+    values = fitted(*_whole(folds.with_columns(chosen)))[0][count:]
+    return {joint: float(values[k]) for joint, k in found.items() if LEAST < abs(values[k]) < 1.0}
+
+
+def words_about(robot: Robot, wrong: dict[int, float]) -> list[str]:
+    """Return a warning for forces that disagree."""
+    if not wrong:
+        return []
+    listed = ", ".join(f"that of {robot.v_names[k]} {100 * abs(x):.2g} % too {'much' if x > 0.0 else 'little'}"
+                       for k, x in wrong.items())  # fmt: skip
+    return [
+        f"the measured forces disagree about what the bodies weigh: beside the others, {listed}, about. Look at the "
+        "scale of its sensor or drive; gains='auto' corrects the force"
+    ]
+
+
+def _with_loads(model: ChosenModel, joints: Sequence[int]) -> tuple[Folds, int]:
+    """Return the data with a column more per joint, what its bodies need by the best fit; and how many it had."""
+    equations, groups = model.columns.equations(), len(model.groups.independent)
+    x, _ = fitted(*_whole(Folds.of(equations)))
+    load = equations.y[..., :groups] @ x[:groups]
+    columns = np.zeros((*load.shape, len(joints)))
+    for k, joint in enumerate(joints):
+        columns[:, joint, k] = load[:, joint]
+    return Folds.of(equations.with_columns([f"gain {j}" for j in joints], columns)), len(x)
+
+
+def _shown_too_much(model: ChosenModel, joints: Sequence[int]) -> Array:
+    """Return which share of what bodies need these joints show too much."""
+    folds, count = _with_loads(model, joints)
+    return fitted(*_whole(folds))[0][count:]
+
+
+def _whole(folds: Folds) -> tuple[Array, Array]:
+    return np.sum(folds.parts, axis=0), folds.counts
