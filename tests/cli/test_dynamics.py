@@ -660,3 +660,28 @@ def test_the_motion_is_not_written_over(table):
     before = table.read_bytes()
     assert "is the motion itself" in invoke("id", "kuka-kr5", table, "-o", table, code=1).stderr
     assert table.read_bytes() == before
+
+
+def test_positions_alone_are_differentiated(tmp_path, arm):
+    """Against the forces of the motion itself, of which the table has only positions."""
+    t = np.linspace(0.0, 4.0, 801)
+    w = np.linspace(1.0, 3.0, arm.nv)
+    q, v, a = (
+        np.sin(np.multiply.outer(t, w)),
+        w * np.cos(np.multiply.outer(t, w)),
+        -w * w * np.sin(np.multiply.outer(t, w)),
+    )
+    path = tmp_path / "positions.csv"
+    write_csv(path, named(arm, time=t, q=q))
+    refused = invoke("inverse", "kuka-kr5", path, "-o", tmp_path / "tau.csv", code=1)
+    assert "give --differentiate" in refused.stderr
+    done = invoke("inverse", "kuka-kr5", path, "-o", tmp_path / "tau.csv", "--differentiate")
+    assert "Hz and differentiated" in done.stderr
+    tau, exact = read_csv(tmp_path / "tau.csv")[1][:, 1:], arm.inverse_dynamics(q, v, a)
+    assert np.abs(tau - exact)[80:-80].max() < 0.01 * np.abs(exact).max()
+    invoke("inverse", "kuka-kr5", path, "-o", tmp_path / "tau.csv", "--cutoff", 5, code=1)
+    write_csv(tmp_path / "no_time.csv", named(arm, q=q))
+    lost = invoke(
+        "inverse", "kuka-kr5", tmp_path / "no_time.csv", "-o", tmp_path / "tau.csv", "--differentiate", code=1
+    )
+    assert "no column of times" in lost.stderr

@@ -48,6 +48,17 @@ Initial = Annotated[
         show_default="as drawn",
     ),
 ]
+Differentiate = Annotated[
+    bool,
+    typer.Option(
+        "--differentiate",
+        help="The table has times and positions only: filter these without a phase, and differentiate them.",
+    ),
+]
+Cutoff = Annotated[
+    float | None,
+    typer.Option(help="Of the filter of --differentiate, in Hz.", show_default="by the spectrum of the motion"),
+]
 Friction = Annotated[bool, typer.Option("--friction", help="With the joints' own damping and friction.")]
 Threads = Annotated[int, typer.Option(help="How many at once; 0 for one per processor.")]
 
@@ -57,6 +68,8 @@ def inverse(
     motion: Motion,
     output: Output,
     initial: Initial = None,
+    differentiate: Differentiate = False,
+    cutoff: Cutoff = None,
     friction: Friction = False,
     threads: Threads = 0,
     floating_base: FloatingBase = False,
@@ -75,6 +88,9 @@ def inverse(
     mechanism with loops give all joints, moving as its loops allow; or only the independent ones (its motors, as a
     rule; `kinetree info` names them), and the others follow, on the branch that `--initial` is on.
 
+    A table with `time` and positions only is differentiated with `--differentiate`: noise is filtered off without a
+    phase, above the frequencies of the motion or above `--cutoff`; times may be uneven.
+
     The motion may be a folder of Parquet files. The output may be a folder, without an ending: then every million rows
     become a Parquet file of their own, and a run that was killed goes on where it was.
 
@@ -84,9 +100,13 @@ def inverse(
         kinetree inverse four-bar kinetree-results/four-bar/inverse-motion.csv -o tau.parquet
         kinetree inverse four-bar crank.csv -o tau.csv --initial crank_joint=0.5
         kinetree inverse panda.urdf motion.parquet -o torques
+        kinetree inverse kuka-kr5 positions.csv -o tau.csv --differentiate
     """
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
-    _run(robot, robot_name, "inverse_dynamics", motion, output, initial, friction, threads, as_json)
+    _run(
+        robot, robot_name, "inverse_dynamics", motion, output, initial, friction, threads, as_json, differentiate,
+        cutoff,
+    )  # fmt: skip
 
 
 def forward(
@@ -117,7 +137,7 @@ def forward(
 
 def _run(
     robot: Robot, robot_name: str, method: str, motion: Path, output: Path, initial: str | None, friction: bool,
-    threads: int, as_json: bool,
+    threads: int, as_json: bool, differentiate: bool = False, cutoff: float | None = None,
 ) -> None:  # fmt: skip
     if threads < 0:
         raise OptionError(f"--threads must be a number of threads, or 0 for one per processor, not {threads}")
@@ -125,7 +145,7 @@ def _run(
 
     done = over_table(
         robot, method, motion, output, friction=friction, threads=threads or None, tell=note,
-        initial=_Start(robot, robot_name, initial),
+        initial=_Start(robot, robot_name, initial), differentiate=differentiate, cutoff=cutoff,
     )  # fmt: skip
     if as_json:
         print_json({"robot": robot.name, "rows": done.rows, "seconds": done.seconds, "output": str(output)})

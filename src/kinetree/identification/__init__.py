@@ -1,6 +1,7 @@
 """Identification: from measured motions to the parameters of a robot, and how sure they are."""
 
 from .accumulation import Accumulator, accumulate_files
+from .differentiated import DifferentiatedMotion, differentiated
 from .excitation import Excitation, exciting_motion, random_motion
 from .identified import Identified
 from .identify import identify
@@ -10,12 +11,14 @@ from .simulated.output_error import Refined, refine_by_output_error
 
 __all__ = [
     "Accumulator",
+    "DifferentiatedMotion",
     "Excitation",
     "Identified",
     "Measured",
     "Payload",
     "Refined",
     "accumulate_files",
+    "differentiated",
     "drive_gains",
     "exciting_motion",
     "identify",

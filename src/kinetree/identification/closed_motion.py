@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ClosureError, IdentificationError
-from .filtering import Band, FilteredMotion, choose_band, filtered
+from .filtering import Band, FilteredMotion, SingleCoordinates, choose_band, filtered
 from .measured import Data, as_measured
 from .sampling import Piece, sampled
 
@@ -83,7 +83,7 @@ def _closed_motions(
     """Filter the independent joints as if they were a robot of their own; the others follow."""
     independent = list(robot.coordinates.independent)
     reduced = [replace(p, **_picked(robot, p, independent)) for p in pieces]
-    single = _Independent(len(independent))
+    single = SingleCoordinates(len(independent))
     if band is None:
         band = choose_band(reduced, single, cutoff, both_sides)  # type: ignore[arg-type]
     found = []
@@ -111,15 +111,6 @@ def _picked(robot: Robot, piece: Piece, independent: Sequence[int]) -> dict[str,
         "v": some(piece.v, independent, robot.nv),
         "a": some(piece.a, independent, robot.nv),
     }
-
-
-class _Independent:
-    """Joints with a coordinate each, of which the filters need no more than the number."""
-
-    def __init__(self, count: int) -> None:
-        self.nq = self.nv = count
-        self.model = self
-        self.joints: tuple[object, ...] = ()
 
 
 def follow(robot: Robot, q_independent: Array, guess: Array | None, initial: Array | None = None) -> Array:

@@ -187,6 +187,15 @@ def filtered(piece: Piece, band: Band, robot: Robot) -> FilteredMotion:
     return FilteredMotion(piece.t, q, v, a, piece.tau, piece.wrenches, noise)
 
 
+class SingleCoordinates:
+    """Some joints with a coordinate each, of which the filters need no more than the number."""
+
+    def __init__(self, count: int) -> None:
+        self.nq = self.nv = count
+        self.model = self
+        self.joints: tuple[object, ...] = ()
+
+
 def _derivative(x: Array, step: float) -> Array:
     """Differentiate samples by a spline of the fifth degree."""
     times = step * np.arange(len(x))

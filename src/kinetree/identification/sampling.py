@@ -83,7 +83,7 @@ def sampled(data: Measured) -> SampledPieces:
     step = float(np.median(np.diff(t)))
     ends = [0, *(np.flatnonzero((np.diff(t) > GAP * step) | (np.diff(bad_before) > LOST)) + 1), len(t)]
     pieces = [
-        _even(t[i:k], {key: x[i:k] for key, x in columns.items()}, step)
+        evenly_sampled(t[i:k], {key: x[i:k] for key, x in columns.items()}, step)
         for i, k in pairwise(ends)
         if k - i >= LEAST_SAMPLES
     ]
@@ -168,7 +168,7 @@ def _rounded(period: float) -> float:
     return 1.0 / round(frequency) if frequency > 10.0 and abs(frequency / round(frequency) - 1.0) < 5e-3 else period
 
 
-def _even(t: Array, columns: dict[str, Array], step: float) -> Piece:
+def evenly_sampled(t: Array, columns: dict[str, Array], step: float) -> Piece:
     """Interpolate between samples, unless they are evenly spaced already."""
     steps = np.diff(t)
     if np.ptp(steps) > 1e-6 * step:

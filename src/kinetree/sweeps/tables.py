@@ -19,10 +19,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import Message, MissingFileError, OptionError, OutputError, Setting, UnknownNameError
+from ..errors import FileFormatError, Message, MissingFileError, OptionError, OutputError, Setting, UnknownNameError
 from ..io.atomic_files import beside
 from ..io.paths import as_path, is_folder
 from ..io.progress import Bar
+from ..io.tables.columns import Wanted
 from ..io.tables.converting import Law, convert
 from ..io.tables.formats import FORMATS, need_pyarrow
 from ..io.tables.reading import OpenTable, open_table
@@ -32,6 +33,7 @@ from ..robot.load import as_robot
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
 from ..run.checks import check_threads
+from .differentiated_table import differentiated_table, has_positions_only
 from .independent_joints import fewer_columns, followed, following
 
 Array = np.ndarray
@@ -85,6 +87,8 @@ def over_table(
     *,
     friction: bool = False,
     initial: ArrayLike | LateStart | None = None,
+    differentiate: bool = False,
+    cutoff: float | None = None,
     threads: int | None = None,
     progress: bool = True,
     tell: Callable[[str], None] | None = None,
@@ -105,6 +109,11 @@ def over_table(
         With the joints' own damping and friction.
     initial : array_like, optional
         Of a mechanism of which the table has the independent joints only: a configuration on the branch that is meant.
+    differentiate : bool
+        For inverse dynamics of a table with times and positions only: these are filtered without a phase and
+        differentiated, see :func:`kinetree.identification.differentiated`.
+    cutoff : float, optional
+        Of that filter, in Hz; by the spectrum of the motion by default.
     threads : int, optional
         How many at once; one per processor by default.
     progress : bool
@@ -126,7 +135,15 @@ def over_table(
     count = os.cpu_count() or 1 if threads is None else threads
     check_threads(count)
     place, target = as_path(source, "the table"), as_path(output, "the table to write")
-    made = _Conversion(robot, method, friction, initial, count, tell)
+    if differentiate and (method != "inverse_dynamics" or target.suffix.lower() not in FORMATS):
+        raise OptionError(
+            Message(Setting("differentiate", True), f" is for inverse dynamics into a file: {', '.join(FORMATS)}")
+        )
+    if cutoff is not None and not differentiate:
+        raise OptionError(
+            Message(Setting("cutoff"), " is of the filter of ", Setting("differentiate", True), ": give both")
+        )
+    made = _Conversion(robot, method, friction, initial, count, tell, differentiate, cutoff)
     begin = clock.perf_counter()
     if target.suffix.lower() in FORMATS:
         if target.exists() and place.exists() and target.samefile(place):
@@ -156,6 +173,8 @@ class _Conversion:
     initial: Any
     threads: int
     tell: Callable[[str], None] | None
+    differentiate: bool = False
+    cutoff: float | None = None
 
     def law(self, *state: Array) -> Array:
         return np.asarray(getattr(self.robot, self.method)(*state, **({"friction": True} if self.friction else {})))
@@ -165,7 +184,7 @@ class _Conversion:
         robot, (third, _) = self.robot, METHODS[self.method]
         wanted = {"q": robot.q_names, "v": robot.v_names, third: robot.v_names}
         fewer = fewer_columns(robot, third) if isinstance(robot, Mechanism) else None
-        table = open_table(path, wanted, fewer, units(robot))
+        table = self._table(path, wanted, fewer)
         if not table.fewer and getattr(self.initial, "is_given", self.initial is not None):
             words = " is for mechanisms of which only the independent joints are given: here all are"
             raise OptionError(Message(Setting("initial"), words))
@@ -175,8 +194,20 @@ class _Conversion:
             return table, self.law
         assert isinstance(robot, Mechanism)
         given = self.initial() if callable(self.initial) else self.initial
-        start = robot.assembled() if given is None else robot.close(np.asarray(given, dtype=float))
+        start = robot.assembled() if given is None else robot.close(np.asarray(given, dtype=float), limits=False)
         return followed(table, robot, start), following(self.law, robot, third)
+
+    def _table(self, path: Path, wanted: Wanted, fewer: Wanted | None) -> OpenTable:
+        if self.differentiate:
+            return differentiated_table(path, self.robot, fewer, units(self.robot), self.cutoff)
+        try:
+            return open_table(path, wanted, fewer, units(self.robot))
+        except FileFormatError as problem:
+            inverse = self.method == "inverse_dynamics"
+            if not (inverse and has_positions_only(path, self.robot, fewer, units(self.robot))):
+                raise
+            words = f"{problem}; for velocities and accelerations by differences give "
+            raise OptionError(Message(words, Setting("differentiate", True))) from None
 
     def into_file(self, source: Path, target: Path, progress: bool) -> int:
         """Write one file."""

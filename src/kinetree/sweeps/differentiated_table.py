@@ -1,0 +1,87 @@
+"""Tables with times and positions only, made into tables of motions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import FileFormatError, OptionError
+from ..identification.differentiated import differentiated
+from ..io.tables.columns import Wanted
+from ..io.tables.reading import OpenTable, Part, Rows, open_table
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
+
+Array = np.ndarray
+Units = Mapping[str, Mapping[str, str]]
+
+
+def _positions(path: Path, robot: Robot, fewer: Wanted | None, units: Units) -> OpenTable:
+    return open_table(path, {"q": robot.q_names}, None if fewer is None else {"q": fewer["q"]}, units)
+
+
+def has_positions_only(path: Path, robot: Robot, fewer: Wanted | None, units: Units) -> bool:
+    """Say whether a table has times and positions, and could be differentiated."""
+    try:
+        return _positions(path, robot, fewer, units).has_time
+    except FileFormatError:
+        return False
+
+
+def differentiated_table(
+    path: Path, robot: Robot, fewer: Wanted | None, units: Units, cutoff: float | None
+) -> OpenTable:
+    """Read times and positions, all at once, and add velocities and accelerations.
+
+    Parameters
+    ----------
+    path : Path
+    robot : Robot
+    fewer : mapping, optional
+        The names of fewer positions that do as well, of a mechanism.
+    units : mapping
+        Of the columns.
+    cutoff : float, optional
+        Of the filter, in Hz.
+    """
+    source = _positions(path, robot, fewer, units)
+    if not source.has_time:
+        raise OptionError(
+            f"{path} has no column of times, and without these nothing can be differentiated: name one `time`"
+        )
+    parts = list(source.parts())
+    rows = [part.read() for part in parts]
+    if not any(map(len, rows)):
+        raise OptionError(f"{path} has no rows, so there is nothing to compute")
+    times = np.concatenate([part.time for part in rows if part.time is not None])
+    q = np.concatenate([part.arrays[0] for part in rows])
+    steps = np.diff(times)
+    if not (steps > 0.0).all():
+        bad = int(np.argmin(steps > 0.0)) + 1
+        what = f"time does not increase: {times[bad]:.10g} s after {times[bad - 1]:.10g} s"
+        raise _fault(parts, rows, bad, what)
+    joints = list(fewer["q"]) if source.fewer and fewer is not None else None
+    found = differentiated(robot, times, q, cutoff=cutoff, joints=joints)
+    spacing = "" if found.is_even else " (samples were interpolated on even times)"
+    chosen = "" if cutoff is not None else f"; the motion ends at {found.band.motion:.3g} Hz"
+    remark = f"positions filtered at {found.band.cutoff:.3g} Hz and differentiated{spacing}{chosen}"
+    whole = Rows(found.t, (found.q, found.v, found.a))
+
+    def read() -> Iterator[Part]:
+        yield Part(lambda: whole, lambda row, message: _fault(parts, rows, row, message), 1.0)
+
+    remarks = ". ".join(text for text in (source.remark, remark) if text)
+    return OpenTable(read, True, remarks, source.fewer, ("q", "v", "a"))
+
+
+def _fault(parts: list[Part], rows: list[Rows], row: int, message: str) -> FileFormatError:
+    """Name the line of the file that a row is from."""
+    for part, some in zip(parts, rows, strict=True):
+        if row < len(some):
+            return part.fault(row, message)
+        row -= len(some)
+    return parts[-1].fault(len(rows[-1]) - 1, message)

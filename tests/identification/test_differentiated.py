@@ -1,0 +1,69 @@
+"""Velocities and accelerations from noisy positions, held against the motion that they were made from."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+
+RNG = np.random.default_rng(3)
+
+
+@pytest.fixture(scope="module")
+def arm():
+    b = kt.Builder("arm").body("upper", "base", kt.Revolute("y"), mass=2, com=(0.3, 0, 0), inertia=(0.01, 0.1, 0.1))
+    b.body(
+        "lower", "upper", kt.Revolute("y"), position=(0.6, 0, 0), mass=1, com=(0.2, 0, 0), inertia=(0.01, 0.05, 0.05)
+    )
+    return b.build()
+
+
+def motion(t):
+    """Positions, velocities and accelerations of two sines."""
+    w = np.array([4.0, 7.0])
+    phase = np.multiply.outer(t, w)
+    return np.sin(phase), w * np.cos(phase), -w * w * np.sin(phase)
+
+
+def assert_found(found, q, v, a, inside=slice(150, -150)):
+    for got, wanted, share in ((found.q, q, 2e-3), (found.v, v, 2e-3), (found.a, a, 2e-2)):
+        assert np.abs(got - wanted)[inside].max() < share * np.abs(wanted).max()
+
+
+def test_noise_is_filtered_off_without_delay(arm):
+    t = np.linspace(0.0, 4.0, 1001)
+    q, v, a = motion(t)
+    found = kt.identification.differentiated(arm, t, q + 1e-5 * RNG.standard_normal(q.shape))
+    assert found.is_even
+    assert 7.0 / (2 * np.pi) < found.band.motion < found.band.cutoff < 30.0
+    assert_found(found, q, v, a)
+    plain = np.gradient(np.gradient(q + 1e-5 * RNG.standard_normal(q.shape), t, axis=0), t, axis=0)
+    assert np.abs(plain - a)[150:-150].max() > 2 * np.abs(found.a - a)[150:-150].max()  # what it is for
+
+
+def test_uneven_times_and_rows_without_numbers(arm):
+    t = np.sort(np.linspace(0.0, 4.0, 1001) + RNG.uniform(-1e-3, 1e-3, 1001))
+    q, v, a = motion(t)
+    given = q + 1e-5 * RNG.standard_normal(q.shape)
+    given[500] = np.nan
+    found = kt.identification.differentiated(arm, t, given, cutoff=6.0)
+    assert not found.is_even
+    assert np.isnan(found.v[500]).all()
+    assert np.isfinite(np.delete(found.v, 500, axis=0)).all()
+    kept = np.arange(1001) != 500
+    for got in (found.q, found.v, found.a):
+        got[500] = 0.0
+    assert_found(found, *(x * kept[:, None] for x in (q, v, a)))
+
+
+def test_what_cannot_be_differentiated_is_said(arm):
+    t = np.linspace(0.0, 1.0, 101)
+    q = motion(t)[0]
+    for times, positions, said in (
+        (t[:5], q[:5], "5 samples are too few"),
+        (t[::-1], q, "times must increase"),
+        (np.where(t > 0.5, t + 3.0, t), q, "a pause of 3.01 s after t = 0.5 s"),
+        (t, 0.0 * q, "no joint moves"),
+        (t[:-1], q, "do not fit together"),
+    ):
+        with pytest.raises(kt.OptionError, match=said):
+            kt.identification.differentiated(arm, times, positions)
