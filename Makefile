@@ -65,9 +65,10 @@ pictures: $(TESTS)
 	$(RUN) docs/studies.py
 	$(RUN) docs/notebooks.py
 
-# the moving picture of the home page and the thumbnails of the gallery: need Chromium, some minutes
+# the moving picture of the home page, pictures of the viewer and thumbnails of the gallery: need Chromium, some minutes
 film: $(STAMP)
 	$(RUN) docs/moving_picture.py
+	$(RUN) docs/viewer_pictures.py
 	$(RUN) docs/thumbnails.py
 
 # make bench CPU=x86-64-v3 PARTS="batch matrix": code for another processor, some parts only

@@ -99,7 +99,7 @@ def page(file: Path) -> str:
         parts += [_shown(output) for output in cell["outputs"]]
     text = "\n\n".join(parts)
     first, _, rest = text.partition("\n")
-    return f"{first}\n\n[:material-download: {file.name}]({file.name}){{ .md-button }}\n\n{rest}\n"
+    return f"{first}\n\n[Download {file.name}]({file.name}){{ .md-button }}\n\n{rest}\n"
 
 
 def _shown(output: dict[str, Any]) -> str:

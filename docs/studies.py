@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kinetree.gallery import Fact, Result, Study
 
 DOCS = Path(__file__).resolve().parent
-PAGES, PICTURES = DOCS / "studies", DOCS / "images" / "studies"
+PAGES, PICTURES, THUMBNAILS = DOCS / "studies", DOCS / "images" / "studies", DOCS / "images" / "thumbnails"
 LARGEST = 100_000
 """Bytes of a picture."""
 
@@ -130,7 +130,7 @@ def contents(studies: list[Study]) -> str:
     lines = ["---", "hide: [toc]", "---", "", "# Studies", ""]
     lines += ["Every system of the sources, and some more, runs by name: `kinetree run NAME`, or"]
     lines += ["`kt.gallery.study(NAME).run()`. A study computes what its source computes and puts what the source"]
-    lines += ["states beside what came out. These pages are written by `make pictures`.", ""]
+    lines += ["states beside what came out; where the two differ, the page says why.", ""]
     for group, members in grouped(studies):
         lines += [f"## {group}", "", '<div class="grid cards studies" markdown>', ""]
         lines += [card(study) for study in members]
@@ -150,7 +150,7 @@ def card(study: Study) -> str:
 def thumbnail(name: str) -> str:
     """The system as the viewer shows it (docs/thumbnails.py), or the study's first picture."""
     kinds = ("system", "mechanism", "squat", "energy", "operations", "torques")
-    found = [f"../images/thumbnails/{name}.webp", *(f"../images/studies/{name}-{kind}.png" for kind in kinds)]
+    found = [f"../images/{THUMBNAILS.name}/{name}.webp", *(f"../images/studies/{name}-{kind}.png" for kind in kinds)]
     return next((picture for picture in found if (PAGES / picture).is_file()), "")
 
 

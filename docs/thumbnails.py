@@ -21,6 +21,8 @@ MARGIN = 1.25
 """Size of the picture by that of the robot on it."""
 LARGEST = 20_000
 """Bytes of a thumbnail."""
+TOO_SIMPLE = ("rolling-ball", "rolling-coin")
+"""Single bodies, of which a plot says more than a picture."""
 MOMENT = 0.3
 """Of the motion, from its beginning (0) to its end (1)."""
 
@@ -32,7 +34,7 @@ def main(names: list[str]) -> None:
     FOLDER.mkdir(exist_ok=True)
     for name in names or kt.gallery.studies():
         system = kt.gallery.study(name).system
-        if system is None:
+        if system is None or name in TOO_SIMPLE:
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -76,10 +76,12 @@ def show(record: kt.Record) -> None:
     """Write the walk as a page that opens in any browser, and as a picture where Chromium is there to draw it."""
     heading("To see it")
     page, picture = OUTPUT / "walk.html", OUTPUT / "walk.png"
-    with kt.view("quadruped", record, port=0, trails=["trunk"], view=(0.75, -1.0, 0.45)) as viewer:
+    with kt.view(
+        "quadruped", record, port=0, trails=["front_right_tip", "rear_left_tip"], view=(0.75, -1.0, 0.45)
+    ) as viewer:
         viewer.recording(page)
         try:
-            viewer.seek(0.6)
+            viewer.seek(0.75)
             viewer.screenshot(picture, size=(1280, 800))
         except kt.OptionError as problem:  # no Chromium
             print(f"(no picture: {problem})")

@@ -54,6 +54,18 @@ def test_pictures_are_there_and_small(name):
         assert file.stat().st_size < studies.LARGEST, picture
 
 
+def test_thumbnails_are_of_studies_and_small():
+    thumbnails = list(studies.THUMBNAILS.iterdir())
+    assert {file.stem for file in thumbnails} <= set(NAMES)
+    assert len(thumbnails) > 20
+    for file in thumbnails:
+        assert file.read_bytes()[8:12] == b"WEBP", file.name
+        assert file.stat().st_size < 20_000, file.name
+    shown = set(re.findall(r"\(\.\./(images/[\w./-]+)\)", text_of("index")))
+    assert len(shown) == len(NAMES)  # one for every study, and each is there
+    assert all((studies.DOCS / picture).is_file() for picture in shown)
+
+
 def test_no_picture_is_left_over():
     used = {picture for name in NAMES for picture in re.findall(r"images/studies/([\w.-]+)\)", text_of(name))}
     assert {file.name for file in studies.PICTURES.iterdir()} == used

@@ -174,7 +174,7 @@ def test_there_are_notebooks_with_their_outputs():
         page = notebooks.page(file)
         assert page.startswith("# ")
         assert "%matplotlib" not in page
-        assert f"]({file.name})" in page
+        assert f"[Download {file.name}]({file.name})" in page
 
 
 @pytest.mark.slow

@@ -122,16 +122,52 @@ def test_massless_bodies_may_get_their_mass_as_a_parameter(state):
     assert np.allclose(robot.inverse_dynamics(q, v, found, parameters=given), a, rtol=1e-10, atol=1e-10)
 
 
-def test_large_trees_do_not_leave_parameters_out(state, monkeypatch):
-    """Loops over bodies know no other parameters, so the text itself runs."""
-    monkeypatch.setattr("kinetree.run.compiler.LARGEST_UNROLLED", 0)
+@pytest.fixture
+def every_tree_is_large(monkeypatch):
+    for room in ("compiler", "law_kernels"):
+        monkeypatch.setattr(f"kinetree.run.{room}.LARGEST_UNROLLED", 0)
+
+
+def test_large_trees_do_not_leave_parameters_out(state, every_tree_is_large):
+    """Loops over bodies know no other parameters, so that these are straight-line code."""
     q, v, a = state
-    robot, given = arm(), {"lower.M": np.array([1.0, 2.0, 3.0, 4.0])}
+    robot, given = arm().with_backend("compiled"), {"lower.M": np.array([1.0, 2.0, 3.0, 4.0])}
     found = robot.inverse_dynamics(q, v, a, parameters=given)
     assert np.allclose(found, robot.with_backend("reference").inverse_dynamics(q, v, a, parameters=given), rtol=1e-13)
     assert np.abs(found - robot.inverse_dynamics(q, v, a)).max() > 1e-3
     by = robot.inverse_dynamics_by_parameters(q, v, a, {"lower.M": 2.0})
     assert np.allclose(by, robot.regressor(q, v, a, parameters=["lower.M"]), rtol=1e-10, atol=1e-12)
+    compiler = robot.evaluator.compiler
+    assert compiler.handles("regressor", {})
+    assert any(key[0] == "inverse_dynamics" and key[3] for key in compiler._kernels)
+
+
+def test_too_many_operations_are_said_once(state, monkeypatch):
+    monkeypatch.setattr("kinetree.run.compiler.LONGEST_CODE", 20)
+    q, v, a = state
+    robot, reference = (arm(mass=2.0317).with_backend(name) for name in ("compiled", "reference"))  # in no cache
+    given = {"lower.M": 3.0}
+    with pytest.warns(kt.KinetreeWarning, match="with other parameters would be more than 20 operations"):
+        found = robot.inverse_dynamics(q, v, a, parameters=given)
+    assert np.array_equal(found, reference.inverse_dynamics(q, v, a, parameters=given))
+    robot.inverse_dynamics(q, v, a, parameters={"lower.M": 2.0})  # nothing more is said
+    with pytest.warns(kt.KinetreeWarning, match="regressor of 'arm' would be"):
+        found = robot.regressor(q, v, a)
+    assert np.array_equal(found, reference.regressor(q, v, a))
+
+
+def test_large_trees_are_simulated_with_other_parameters(every_tree_is_large):
+    given = {"lower.M": np.array([2.5, 3.0]), "elbow.rotor_inertia": np.array([0.2, 0.1])}
+    large = arm().with_backend("compiled")
+    both = kt.simulate(large, [0.5, 1.0], time=0.1, step=1e-2, integrator="rk4", parameters=given)
+    for k in range(2):
+        alone = arm().with_parameters({name: float(x[k]) for name, x in given.items()})
+        one = kt.simulate(alone, [0.5, 1.0], time=0.1, step=1e-2, integrator="rk4")
+        assert np.allclose(both.q[-1, k], one.q[-1], rtol=0, atol=1e-12)
+        assert both.energy.kinetic[-1, k] == pytest.approx(one.energy.kinetic[-1], rel=1e-9)
+    for integrator in ("implicit_euler", "variational"):
+        with pytest.raises(kt.UnsupportedError, match="'rk4'"):
+            kt.simulate(large, [0.5, 1.0], time=0.1, step=1e-2, integrator=integrator, parameters=given)
 
 
 # ------------------------------------------------------------------ derivatives

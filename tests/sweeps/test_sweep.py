@@ -1,5 +1,6 @@
 """Sweeps: every row computed once, failures beside the others, and the same bits however it was interrupted."""
 
+import importlib
 import os
 import signal
 import subprocess
@@ -11,7 +12,10 @@ import pytest
 
 import kinetree as kt
 from kinetree.sweeps import SweepResult
+from kinetree.sweeps.designs import DesignRows
 from kinetree.sweeps.folder import SweepFolder
+from kinetree.sweeps.running import pickled, remote_part
+from kinetree.sweeps.studies import FunctionStudy
 
 pytest.importorskip("pyarrow")
 
@@ -188,6 +192,18 @@ def slow(p):
 
 kt.sweep(slow, {"x": kt.Uniform(0, 1)}, where, samples=400, rows_per_part=10, workers=int(sys.argv[3]))
 """
+
+
+def test_function_of_a_module_that_only_this_process_finds_is_sent_along(tmp_path, monkeypatch):
+    """Whoever unpickles it has neither the module nor its folder."""
+    pytest.importorskip("cloudpickle")
+    (tmp_path / "only_here_of_sweeps.py").write_text("FACTOR = 3.0\ndef f(p):\n    return {'y': FACTOR * p['x']}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    function = importlib.import_module("only_here_of_sweeps").f
+    blob = pickled(FunctionStudy(function))
+    monkeypatch.delitem(sys.modules, "only_here_of_sweeps")
+    sys.path.remove(str(tmp_path))
+    assert remote_part(blob, DesignRows(0, {"x": np.array([1.0, 2.0])}))["y"].tolist() == [3.0, 6.0]
 
 
 @pytest.mark.slow

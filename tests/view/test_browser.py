@@ -43,7 +43,7 @@ def shared(camera, monkeypatch):
     """Let viewers use the one browser."""
 
     def started(url):
-        camera.go(url)
+        camera.go(url.removesuffix("?still"))  # these pages are alive, too
         return camera
 
     monkeypatch.setattr(capture, "Camera", started)

@@ -14,6 +14,7 @@ from kinetree.view.figures import appearance, extent
 from kinetree.view.geometry import Box, Capsule, Cylinder, Ellipsoid, Facets, MeshFile, Sphere, read_visuals
 from kinetree.view.mjcf_geometry import read_geoms
 from kinetree.view.motion import Poses, rotate
+from kinetree.view.scene import connectors
 from kinetree.view.triangles import triangles
 
 URDF = """<robot name="shapes">
@@ -351,6 +352,7 @@ def test_loop_joints_are_shown_on_both_their_bodies():
     np.testing.assert_allclose(shown[0].pose.position, loop.placement.position)
     np.testing.assert_allclose(shown[1].pose.position, loop.seat.position)
     assert all(look.color == skeleton.LOOP_COLOR for look in shown)
+    assert [color for _, _, color in connectors(model)] == [skeleton.LOOP_COLOR]
 
 
 @pytest.mark.parametrize("name", ["rolling-ball", "rolling-coin"])
@@ -360,6 +362,7 @@ def test_loop_joints_without_axes_are_balls(name):
     shown = [look for look in skeleton.joints(model, 1.0) if look.role == "loop"]
     assert len(shown) == 2
     assert all(isinstance(look.shape, Sphere) for look in shown)
+    assert not [color for _, _, color in connectors(model) if color == skeleton.LOOP_COLOR]
 
 
 def test_hinges_are_pins_along_their_axis_and_slides_are_blocks():

@@ -524,32 +524,32 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "regressor", _QVA, _regressor, _per_v_and_parameter,
             "The matrix Y that maps the parameters to the joint forces of a motion.",
-            (PARAMETERS, FRICTION), tree_only=True, direct=True,
+            (PARAMETERS, FRICTION), tree_only=True, direct=True, large=STRAIGHT,
         ),
         Algorithm(
             "joint_momentum_regressor", _QV, regressor.joint_momentum_regressor, _per_v_and_parameter,
             "The matrix that maps the parameters to the momenta of the joints, M v.",
-            (PARAMETERS,), direct=True,
+            (PARAMETERS,), direct=True, large=STRAIGHT,
         ),
         Algorithm(
             "momentum_regressor", _QV, regressor.momentum_regressor, _per_parameter(6),
             "The matrix that maps the parameters to the momentum about the world's origin, in world axes.",
-            (PARAMETERS,), direct=True,
+            (PARAMETERS,), direct=True, large=STRAIGHT,
         ),
         Algorithm(
             "kinetic_energy_regressor", _QV, regressor.kinetic_energy_regressor, _per_parameter(),
             "The row that maps the parameters to the kinetic energy.",
-            (PARAMETERS,), direct=True,
+            (PARAMETERS,), direct=True, large=STRAIGHT,
         ),
         Algorithm(
             "potential_energy_regressor", _Q, _potential_energy_regressor, _per_parameter(),
             "The row that maps the parameters to the potential energy.",
-            (PARAMETERS,), direct=True,
+            (PARAMETERS,), direct=True, large=STRAIGHT,
         ),
         Algorithm(
             "power_regressor", _QVA, _power_regressor, _per_parameter(),
             "The row that maps the parameters to the power of the joint forces of a motion.",
-            (PARAMETERS, FRICTION), direct=True,
+            (PARAMETERS, FRICTION), direct=True, large=STRAIGHT,
         ),
         Algorithm(
             "operational_space_inertia", _Q, _operational_space_inertia, _frames_square,

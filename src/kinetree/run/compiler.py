@@ -100,6 +100,16 @@ def supported() -> bool:
     return False
 
 
+def warn_of_reference(what: str) -> None:
+    """Say that something is computed as it is written, since its code would be too long."""
+    warnings.warn(
+        f"{what} would be more than {LONGEST_CODE:,} operations, too many to compile: the slower reference is used "
+        "instead. Batches make up for much of that; with_backend('reference') does the same without this warning",
+        KinetreeWarning,
+        stacklevel=callers_level(),
+    )
+
+
 @lru_cache(maxsize=1)
 def fingerprint() -> str:
     """Return changes whenever the algorithms do, so that stale code is never used."""
@@ -175,7 +185,7 @@ class Compiler:
     ) -> Kernel:  # fmt: skip
         lengths = self._lengths(algorithm, attachments, places)
         shape = algorithm.shape(self.tree, options) + ((lengths[-1],) if derivatives else ())
-        if self.loops(algorithm.name, options):
+        if self.loops(algorithm.name, options) and not places:
             if attachments not in ((), each_body(self.tree)):
                 raise TooLong  # another thread gave the straight-line code up since our loads were gathered
             return self._make_rolled(algorithm, options, lengths, shape, bool(attachments))
@@ -330,14 +340,7 @@ class Compiler:
             self._too_long.add(form)
             self._kernels = {key: k for key, k in self._kernels.items() if (key[0], _method(dict(key[1]))) != form}
         if not self.handles(name, options):
-            by = "" if method == USUAL_METHOD else f" by {method!r}"
-            warnings.warn(
-                f"{name} of {self.tree.name!r}{by} would be more than {LONGEST_CODE:,} operations, too many to "
-                "compile: the slower reference is used instead. Batches make up for much of that; "
-                "with_backend('reference') does the same without this warning",
-                KinetreeWarning,
-                stacklevel=callers_level(),
-            )
+            warn_of_reference(f"{name} of {self.tree.name!r}" + ("" if method == USUAL_METHOD else f" by {method!r}"))
 
     def trace(
         self,
@@ -432,11 +435,22 @@ class Compiler:
         self, name: str, options: Mapping[str, Any] | None, arrays: Sequence[np.ndarray], given: Given,
         parameters: GivenParameters, out: np.ndarray | None = None, threads: int = 1, derivatives: bool = False,
     ) -> np.ndarray:  # fmt: skip
-        """Evaluate with other parameters, or differentiate by them; raises :class:`TooLong` if the code would be."""
+        """Evaluate with other parameters, or differentiate by them; raises :class:`TooLong` if the code would be.
+
+        That is straight-line code however large the tree: loops over bodies know no other parameters.
+        """
         assert parameters.numbers is not None
+        form = (f"{'derivatives by parameters' if derivatives else 'parameters'} of {name}", _method(options))
+        if form in self._too_long:
+            raise TooLong
         kernel = self.kernel(name, options, given.attachments, parameters.places, derivatives)
         vectors = [*arrays, *([] if given.numbers is None else [given.numbers]), parameters.numbers]
-        return _run(kernel, *vectors, out=out, threads=threads)
+        try:
+            return _run(kernel, *vectors, out=out, threads=threads)
+        except TooLong:
+            self._too_long.add(form)
+            warn_of_reference(f"{name} of {self.tree.name!r} with other parameters")
+            raise
 
     def __call__(
         self, name: str, options: Mapping[str, Any] | None, arrays: Sequence[np.ndarray], given: Given,

@@ -136,8 +136,7 @@ class Evaluator:
             check_out(out, shape)
             real = not any(np.iscomplexobj(a) for a, _ in shapes.values())
             vectors = list(arrays.values())
-            if parameters.places and real and self._unrolls(name, options):
-                assert self.compiler is not None
+            if parameters.places and real and self.compiler is not None:
                 with suppress(TooLong):
                     return self.compiler.with_parameters(name, options, vectors, given, parameters, out, threads)
             elif not parameters.places and real and self.compiler is not None and self.compiler.handles(name, options):
@@ -181,8 +180,7 @@ class Evaluator:
             shapes["wrenches"] = (given.numbers, 1)
         batch = batch_shape(**shapes)
         with np.errstate(all="ignore"):
-            if self._unrolls(name, options):
-                assert self.compiler is not None
+            if self.compiler is not None:
                 with suppress(TooLong):
                     return self.compiler.with_parameters(
                         name, options, vectors, given, parameters, None, threads, derivatives=True
@@ -212,10 +210,6 @@ class Evaluator:
             own = GivenParameters(parameters.places, moved)
             result[..., k] = self.run_checked(name, options, given, None, 1, state, own).imag / step
         return result
-
-    def _unrolls(self, name: str, options: dict[str, Any]) -> bool:
-        """Return whether there is straight-line code of an algorithm: loops over bodies know no other parameters."""
-        return self.compiler is not None and not self.compiler.loops(name, options)
 
     def _with(self, parameters: GivenParameters) -> Model:
         """Return the model with arrays in the place of its own numbers."""

@@ -105,11 +105,18 @@ def refuse_endless(numbers: Numbers, begin: float, end: float) -> None:
         )  # fmt: skip
 
 
-def varied_parameters(robot: Robot, given: Any) -> GivenParameters:
+BY_LOOPS_ALONE = ("implicit_euler", "variational")
+"""Integrators that move large trees by loops over bodies, which know no other parameters."""
+
+
+def varied_parameters(robot: Robot, given: Any, integrator: str) -> GivenParameters:
     """Return what takes the place of the robot's own numbers; refuse what no robot has."""
     found = robot.evaluator.read_parameters(given)
-    if found.places and not unrolls(robot):
-        raise UnsupportedError("parameters of very large trees cannot be varied in a simulation")
+    if found.places and integrator in BY_LOOPS_ALONE and not (unrolls(robot) or robot.model.is_constrained):
+        raise UnsupportedError(
+            f"{integrator!r} does not vary parameters of a tree with {len(robot.model.bodies)} bodies: take an "
+            "integrator such as 'rk4', or a robot for each"
+        )
     if found.of_geometry and robot.model.is_constrained:
         raise UnsupportedError(
             f"{found.of_geometry[0]} decides which configurations are closed, so it cannot be varied in a simulation "
@@ -251,9 +258,10 @@ def _check_closed_as_drawn(robot: Any, q: Array, called: str) -> None:
     """Ask for a start where the neutral configuration is none."""
     gap = float(np.max(np.abs(robot.loop_gaps(q)), initial=0.0))
     if gap > CLOSED:
+        given = f"{called}=robot.assembled()" if called.isidentifier() else "robot.assembled()"
         raise StateError(
             f"{called} is needed: the neutral configuration of {robot.name!r} leaves its loops open by {gap:.3g} (m, "
-            f"rad). Start from {called}=robot.assembled(), or, of a system of the gallery, from "
+            f"rad). Start from {given}, or, of a system of the gallery, from "
             "kinetree.gallery.start(name)"
         )
 

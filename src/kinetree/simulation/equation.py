@@ -443,7 +443,8 @@ class Equation:
         return Observed(a, tau_seen, friction, rest[..., 2:], constraint, rest[..., 0], rest[..., 1], stored)
 
     def _energies_by_robot(self, q: Array, v: Array) -> tuple[Array, Array]:
-        return self.robot.kinetic_energy(q, v), self.robot.potential_energy(q)
+        own = self.varied
+        return self.robot.kinetic_energy(q, v, parameters=own), self.robot.potential_energy(q, parameters=own)
 
     def _ask_again(self, t: float, q: Array, v: Array, forgiving: bool) -> Array:
         try:
@@ -467,7 +468,9 @@ class Equation:
             return robot.forward_dynamics(
                 q, v, tau, loads, tolerance=np.inf, threads=self.threads, parameters=self.varied
             )
-        return robot.forward_dynamics(q, v, tau, loads, method=self.system.method, threads=self.threads)
+        return robot.forward_dynamics(
+            q, v, tau, loads, method=self.system.method, threads=self.threads, parameters=self.varied
+        )
 
     @property
     def n_works(self) -> int:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import pickle
+import sysconfig
 import tempfile
 import time as clock
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -228,7 +231,8 @@ def pickled(study: SweepStudy) -> bytes | None:
     try:
         import cloudpickle
 
-        return bytes(cloudpickle.dumps(study))
+        with _by_value(cloudpickle, study):
+            return bytes(cloudpickle.dumps(study))
     except Exception as problem:
         warnings.warn(
             f"the study cannot be sent to other processes ({problem}): all is done in this one",
@@ -236,6 +240,28 @@ def pickled(study: SweepStudy) -> bytes | None:
             stacklevel=callers_level(),
         )
         return None
+
+
+@contextmanager
+def _by_value(cloudpickle: Any, study: SweepStudy) -> Iterator[None]:
+    """Send the module of a user's own function along: other processes may not find it, and other machines have none."""
+    module = inspect.getmodule(getattr(study, "function", None))
+    own = module is not None and module.__name__ != "__main__" and not _is_installed(module)
+    if own:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        if own:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def _is_installed(module: Any) -> bool:
+    """Return whether a module belongs to Python, to a package that was installed, or to kinetree."""
+    if module.__name__.partition(".")[0] == __name__.partition(".")[0] or not getattr(module, "__file__", None):
+        return True
+    places = {sysconfig.get_path(key) for key in ("stdlib", "purelib", "platlib")}
+    return any(Path(module.__file__).is_relative_to(place) for place in places)
 
 
 def _on_cluster(client: Any, blob: bytes, tasks: Iterator[Task], timeout: float) -> Iterator[Done]:
@@ -260,8 +286,13 @@ def _on_cluster(client: Any, blob: bytes, tasks: Iterator[Task], timeout: float)
         number, rows = waiting.pop(future)
         try:
             outputs = future.result()
-        except Exception as problem:  # the same rows ended several processes, one after the other
+        except distributed.KilledWorker as problem:  # the same rows ended several processes, one after the other
             outputs = _all_failed(len(rows), f"no process could compute it: {problem}")
+        except Exception as problem:  # what goes wrong in rows comes back in words, so it is something else
+            raise KinetreeError(
+                f"the processes of the cluster cannot run this study ({type(problem).__name__}: {problem}): they need "
+                "kinetree and whatever else it imports, in the same versions"
+            ) from problem
         future.release()
         submit()
         yield number, rows, outputs

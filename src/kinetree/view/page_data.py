@@ -17,6 +17,9 @@ from .sliders import coordinates, slider_values
 
 Array = np.ndarray
 
+USUAL_ARROW, LONGEST_ARROW = 0.25, 0.6
+"""Length of the arrow of a usual force, and of any, as parts of the robot's size."""
+
 SHADOW = 1.35
 """Shadows are cast within so many times the radius of what is drawn."""
 
@@ -58,8 +61,8 @@ def robot_data(figure: Figure) -> dict[str, Any]:
             if body.mass > 0.0
         ],
         "spots": [_place(spot.body, spot.point) for spot in track.spots],
-        "forces": _arrows(track.forces, len(track.spots)),
-        "moments": _arrows(track.moments, len(track.spots)),
+        "forces": _arrows(track.forces, len(track.spots), scene.size),
+        "moments": _arrows(track.moments, len(track.spots), scene.size),
     }
 
 
@@ -158,12 +161,18 @@ def pose_numbers(poses: Poses) -> Array:
     return _singles(np.concatenate([poses.position, poses.wxyz], axis=-1))
 
 
-def _arrows(vectors: Array, count: int) -> dict[str, Any]:
-    """Describe vectors at the spots; the largest of the whole motion says how long arrows are."""
-    if not count or not len(vectors):
-        return {"vectors": _singles(np.zeros(0)), "largest": 0.0}
-    lengths = np.linalg.norm(vectors, axis=-1)
-    return {"vectors": _singles(vectors), "largest": float(np.max(lengths[np.isfinite(lengths)], initial=0.0))}
+def _arrows(vectors: Array, count: int, size: float) -> dict[str, Any]:
+    """Describe vectors at the spots, and how many metres of arrow there are to a unit.
+
+    What is usual gets a good length; arrows of short peaks, such as impacts, end at a few times that.
+    """
+    lengths = np.linalg.norm(vectors, axis=-1) if count and len(vectors) else np.zeros(0)
+    acting = lengths[np.isfinite(lengths) & (lengths > 0.0)]
+    if not len(acting):
+        return {"vectors": _singles(np.zeros(0)), "scale": 0.0, "least": 0.0, "longest": 0.0}
+    least = 1e-3 * float(acting.max())
+    scale = USUAL_ARROW * size / float(np.quantile(acting[acting > least], 0.8))
+    return {"vectors": _singles(vectors), "scale": scale, "least": least, "longest": LONGEST_ARROW * size}
 
 
 def _group(title: str, unit: str, names: list[str], data: Array) -> dict[str, Any]:

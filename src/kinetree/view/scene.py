@@ -209,7 +209,10 @@ def mass_center(model: Model, poses: Poses) -> Array | None:
 
 
 def connectors(model: Model) -> Iterator[tuple[BodyPoint, BodyPoint, Color]]:
-    """List lines that join bodies which slide along one another, and the two sides of every loop joint."""
+    """List lines that join bodies which slide along one another, and the two sides of every loop joint.
+
+    Where something rolls, or a point is guided along a line or a plane, the sides are nowhere near one another.
+    """
     for i, joint in enumerate(model.joints):
         if _slides(joint.kind) and joint.kind.nv != 6 and not (joint.parent == BASE and _slides(joint.kind) >= 2):
             yield (
@@ -218,6 +221,8 @@ def connectors(model: Model) -> Iterator[tuple[BodyPoint, BodyPoint, Color]]:
                 skeleton.JOINT_COLOR,
             )
     for loop in model.loops:
+        if loop.kind.only_closes and loop.kind.name != "distance":
+            continue
         yield (
             BodyPoint(loop.predecessor, loop.placement.position),
             BodyPoint(loop.successor, loop.seat.position),

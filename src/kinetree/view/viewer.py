@@ -468,7 +468,7 @@ class Viewer:
     def camera(self) -> capture.Camera:
         """Return the headless browser, started when it is first needed."""
         if self._camera is None:
-            self._camera = capture.Camera(self.url)
+            self._camera = capture.Camera(f"{self.url}/?still")
         return self._camera
 
     # ------------------------------------------------------------------ living and ending

@@ -48,6 +48,13 @@ Array = np.ndarray
 Scalars = Sequence[Scalar]
 Law = Callable[[Moment], Any]
 
+RETURNED = {
+    "observe": "it returns a list of numbers",
+    "reward": "it returns one number",
+    "ended": "it returns a condition, or a list of conditions any of which ends the episode",
+}
+"""What functions of a moment return."""
+
 
 class Stepped(NamedTuple):
     """What a step of a world gives; what no function was given for is None."""
@@ -228,7 +235,7 @@ class World:
         late = random.pop(DELAY, None)
         self._drawn_of_robot, room = robot_numbers(self.robot, random)
         given = _merged(dict(parameters or {}), room)
-        varied = varied_parameters(self.robot, given or None)
+        varied = varied_parameters(self.robot, given or None, self.integrator)
         if varied.numbers is not None and varied.numbers.ndim > 1 and varied.numbers.shape[:-1] != (self.batch,):
             raise ShapeError(f"parameters have a batch of {varied.numbers.shape[:-1]}, the world has ({self.batch},)")
         self._random_of_parts = {MOTOR_STRENGTH: motors, DELAY: late, GROUND: of_ground}
@@ -331,8 +338,8 @@ class World:
                 except Exception as problem:
                     raise OptionError(
                         f"{name} of the World cannot be traced into machine code ({problem!r}); "
-                        "write it with arithmetic and kinetree.where, without if, or compute it from world.q and "
-                        "world.v in Python"
+                        f"{RETURNED[name]}, written with arithmetic, < and >, kinetree.where, sin, cos, sqrt and "
+                        "arctan2, without if; or compute it from world.q and world.v in Python"
                     ) from problem
                 if name == "observe":
                     self._observed = len(found)

@@ -53,6 +53,7 @@ class Link {
 class App {
   constructor(show) {
     this.show = show;
+    this.still = new URLSearchParams(location.search).has("still");  // draws only when asked, for pictures and films
     const canvas = document.getElementById("scene");
     this.clock = new Clock(show.begin, show.end);
     this.clock.speed = show.speed;
@@ -79,13 +80,13 @@ class App {
   }
 
   redraw() {
-    if (this.asked) return;
+    if (this.asked || this.still) return;
     this.asked = true;
     requestAnimationFrame((now) => { this.asked = false; this.frame(now); });
   }
 
   frame(now) {
-    if (this.clock.playing) {
+    if (this.clock.playing && !this.still) {
       if (this.before !== undefined) this.clock.advance(Math.min((now - this.before) / 1000, 0.5));
       this.before = now;
       this.redraw();
@@ -157,7 +158,7 @@ const kinetree = {
 window.kinetree = kinetree;
 
 unpacked(document.getElementById("data").textContent.trim())
-  .then((show) => { kinetree.app = new App(show); kinetree.app.frame(performance.now()); })
+  .then((show) => { kinetree.app = new App(show); kinetree.app.redraw(); })
   .catch((problem) => {
     kinetree.problem = String(problem.message || problem);
     document.getElementById("notice").textContent = kinetree.problem;

@@ -6,7 +6,6 @@ const MOMENT_COLOR = [0.45, 0.2, 0.75, 1];
 const AXIS_COLORS = [[0.85, 0.2, 0.2, 1], [0.2, 0.65, 0.25, 1], [0.2, 0.35, 0.9, 1]];
 const JOINT_AXIS = [0.95, 0.55, 0.1, 1];
 const GHOST = [0.36, 0.44, 0.54, 0.42];
-const LONGEST_ARROW = 0.35;
 const MOST_TRAIL = 600;
 
 function ball(rings = 16) {
@@ -143,19 +142,19 @@ class Scene {
     return [this.rod(from, neck, radius, color), this.rod(neck, to, Math.min(2.4 * radius, 0.5 * head), color, "cone")].filter(Boolean);
   }
 
-  // Arrows of forces, and with two heads those of moments, each to scale with its like over the whole motion.
+  // Arrows of forces, and with two heads those of moments, each to scale with its like, but for short peaks.
   wrenches(robot) {
     if (!this.show.shown.forces || this.held) return [];
     const list = [];
     for (const [kind, color, heads] of [["forces", FORCE_COLOR, 1], ["moments", MOMENT_COLOR, 2]]) {
-      const { vectors, largest } = robot[kind];
-      if (!(largest > 0)) continue;
+      const { vectors, scale, least, longest } = robot[kind];
+      if (!(scale > 0)) continue;
       robot.spots.forEach((spot, k) => {
         const at = 3 * (robot.sample * robot.spots.length + k);
         const vector = [...vectors.subarray(at, at + 3)];
         const start = robot.point(spot);
-        if (!Number.isFinite(norm(vector) + norm(start)) || norm(vector) < 1e-3 * largest) return;
-        const way = scaled(vector, (LONGEST_ARROW * this.show.size) / largest);
+        if (!Number.isFinite(norm(vector) + norm(start)) || norm(vector) < least) return;
+        const way = scaled(vector, Math.min(scale, longest / norm(vector)));
         list.push(...this.arrow(start, add(start, way), 0.6 * this.radius, color));
         if (heads > 1) list.push(...this.arrow(start, add(start, scaled(way, 0.82)), 0.6 * this.radius, color));
       });

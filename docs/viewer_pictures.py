@@ -1,0 +1,48 @@
+"""Write the pictures of docs/viewer.md: ``python docs/viewer_pictures.py``, needs Chromium."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+import kinetree as kt
+from kinetree.view.viewer import Viewer
+
+IMAGES = Path(__file__).parent / "images"
+
+
+def keep(image: np.ndarray, name: str) -> None:
+    """Write a picture."""
+    Image.fromarray(image).save(IMAGES / name, quality=82, method=6)
+    print(name, (IMAGES / name).stat().st_size)
+
+
+def page(viewer: Viewer, time: float, name: str, size: tuple[int, int]) -> None:
+    """Draw a page at a time."""
+    viewer.seek(time)
+    keep(viewer.screenshot(size=size, panel=True), name)
+
+
+def main() -> None:
+    """Draw them all."""
+    result = kt.gallery.study("quadruped").run(["computed-torque"], quick=True)
+    record = result.outcomes["computed-torque"].records["record"]
+    with kt.view("quadruped", record, port=0, trails=["front_right_tip"], view=(0.75, -1.0, 0.45)) as viewer:
+        page(viewer, 0.75, "viewer.webp", (1280, 800))
+        page(viewer, 0.75, "viewer-phone.webp", (390, 844))
+    with kt.view("stewart-platform", port=0, show=["axes", "com"]) as viewer:
+        viewer.seek(0.6)
+        keep(viewer.screenshot(size=(640, 420)), "viewer-marks.webp")
+    robot = kt.gallery.load("kuka-kr5")
+    t = np.linspace(0.0, 2.0, 121)
+    q = 0.9 * np.sin(np.outer(t, [1.0, 1.4, 1.1, 2.0, 1.7, 1.3])) + [0.0, 0.6, 0.3, 0.0, 0.0, 0.0]
+    push = {robot.body_names[-1]: kt.Wrench(force=(10, 0, -30), moment=(0, 5, 0), axes="world")}
+    with kt.view(robot, (t, q), ghost=(t, q + [0.35, 0.2, -0.2, 0.0, 0.0, 0.0]), wrenches=push, port=0, trails=[robot.body_names[-1]]) as viewer:
+        viewer.seek(0.5)
+        keep(viewer.screenshot(size=(640, 420)), "viewer-ghost.webp")
+
+
+if __name__ == "__main__":
+    main()
