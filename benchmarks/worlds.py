@@ -164,7 +164,27 @@ def worlds(rounds: int) -> Iterator[Table]:
             "1" if narrow else "1.5", millions["single"], millions["MuJoCo"], f"{rate['step'] / rate['MuJoCo']:.0f}x",
         )  # fmt: skip
     yield table
+    yield _environments(rounds)
     yield _call(rounds)
+
+
+def _environments(rounds: int) -> Table:
+    """Tasks of kt.gym, resets of those that end included, beside their worlds alone."""
+    table = Table(
+        f"kt.gym.make_vec(..., num_envs={BATCH}), one thread, what calls of step make in a second, and their share of "
+        "World.step's speed",
+        ("task", "thousand environment steps", "million physics steps", "share"),
+    )
+    for name in kt.gym.names():
+        environments = kt.gym.make_vec(name, num_envs=BATCH)
+        world = kt.gym.make_vec(name, num_envs=BATCH).world
+        environments.reset(seed=0)
+        actions = np.zeros(environments.action_space.shape, dtype=np.float32)
+        commands = np.broadcast_to(environments.command(actions), actions.shape).copy()
+        best = alternate({"ours": lambda: environments.step(actions), "alone": lambda: world.step(commands)}, rounds)
+        rate = BATCH / best["ours"]
+        table.add(name, rate * 1e-3, rate * world.substeps * 1e-6, f"{best['alone'] / best['ours']:.0%}")
+    return table
 
 
 def _call(rounds: int) -> Table:

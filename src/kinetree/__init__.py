@@ -67,7 +67,21 @@ from .robot.load import load
 from .robot.mechanism import Mechanism
 from .robot.robot import Robot
 from .run.wrenches import Wrench
-from .spatial import arctan2, cos, sin, sqrt, where
+from .spatial import (
+    arctan2,
+    cos,
+    exp,
+    log,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    sin,
+    sqrt,
+    tanh,
+    where,
+)
 from .version import VERSION
 
 if TYPE_CHECKING:
@@ -187,6 +201,7 @@ __all__ = [
     "errors",
     "euler_angle_joints",
     "exciting_motion",
+    "exp",
     "forces",
     "from_dh",
     "gallery",
@@ -198,6 +213,12 @@ __all__ = [
     "inverse_kinematics",
     "legs",
     "load",
+    "log",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "maximum",
+    "minimum",
     "published",
     "sensors",
     "simulate",
@@ -211,6 +232,7 @@ __all__ = [
     "sweep",
     "sweeps",
     "symbolic",
+    "tanh",
     "trajectories",
     "view",
     "walking",

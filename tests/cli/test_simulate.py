@@ -83,9 +83,7 @@ def test_a_sampled_controller_is_that_of_python(pendulum, tmp_path):
         "--delay", 0.01, "--encoder", 1000, "--noise", 1e-3, "--seed", 4,
     )  # fmt: skip
     servo = kt.control.PD(kt.trajectories.Constant([0.8]), 40.0, 8.0)
-    law = kt.control.Sampled(
-        servo, 0.02, delay=0.01, encoder=1000, velocity="differences", position_noise=1e-3, seed=4
-    )
+    law = kt.control.Sampled(servo, 0.02, delay=0.01, encoder=1000, velocity="differences", position_noise=1e-3, seed=4)
     ours = kt.simulate(kt.load(pendulum), time=0.5, controller=law)
     assert told["final"]["q"]["hinge"] == ours.q[-1, 0]
     said = invoke("simulate", pendulum, "--controller", "pd", "--delay", 0.1, code=1).stderr

@@ -128,6 +128,7 @@ def test_pictures_show_the_robot():
     ("act", "error", "said"),
     [
         (lambda e: kt.gym.make("cartpole"), kt.UnknownNameError, "no task named 'cartpole'; did you mean 'cart-pole'"),
+        (lambda e: kt.gym.make("arm", time_limits=3), kt.UnknownNameError, "did you mean 'time_limit'"),
         (lambda e: e.step(np.zeros(2)), kt.ShapeError, r"shape \(2, 1\)"),
         (lambda e: e.step([["a"], ["b"]]), kt.ShapeError, "must be numbers"),
         (lambda e: e.reset(options={"place": 1}), kt.UnknownNameError, "no option of reset named 'place'"),

@@ -50,6 +50,17 @@ def test_weak_constraints_keep_their_strength(chain):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
 
 
+def test_freedoms_that_follow_are_those_of_the_dense_matrix():
+    """Solved by sparse factors; what is singular, or not a number, is left to others."""
+    n = 240
+    square = np.eye(n) + 0.4 * np.eye(n, k=1) - 0.3 * np.eye(n, k=-2)
+    order = np.random.default_rng(2).permutation(n)
+    square, rhs = square[order], np.random.default_rng(3).standard_normal((n, 2))
+    np.testing.assert_allclose(long_chains.square_solution(square, rhs), np.linalg.solve(square, rhs), atol=1e-12)
+    assert long_chains.square_solution(square * 0.0, rhs) is None
+    assert long_chains.square_solution(square, rhs * np.nan) is None
+
+
 def test_the_step_is_the_shortest(chain):
     gaps = np.random.default_rng(1).standard_normal(chain.shape[1])
     move, off = long_chains.newton_step(chain[0], gaps, 1e-9, None)

@@ -180,8 +180,10 @@ def test_bad_input(given, words):
 
 
 def test_what_cannot_be_prescribed():
-    with pytest.raises(kt.UnsupportedError, match="closed loops"):
+    with pytest.raises(kt.ShapeError, match=r"moves 2 degrees of freedom; robot .* has 1 driven ones"):
         kt.simulate_prescribed(kt.gallery.load("four-bar"), SWING, time=1.0)
+    with pytest.raises(kt.UnsupportedError, match="closed loops, so where its other joints are follows"):
+        kt.simulate_prescribed(kt.gallery.load("four-bar"), kt.trajectories.Constant([0.1]), [0.1, 0.2], time=1.0)
     with pytest.raises(kt.ShapeError, match=r"base must have shape \(..., 7\) .*base_joint"):
         kt.simulate_prescribed(probe(), SWING, [0.0], time=1.0)
     with pytest.raises(kt.OptionError, match="mimics another"):

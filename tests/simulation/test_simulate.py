@@ -540,3 +540,20 @@ def test_what_is_set_up_cannot_be_changed():
         simulator.controller = laws.Law(lambda t, q, v: [1.0])
     with pytest.raises(AttributeError, match="make another one"):
         simulator.law = None
+
+
+def test_kinks_of_a_torque_table_cost_no_digits():
+    """A mass under forces that are straight between rows, beside the sums of its cubic pieces."""
+    made = kt.Builder("cart", gravity=(0, 0, 0)).body("m", "base", kt.Prismatic("x"), mass=2.0).build()
+    times = np.linspace(0.0, 1.0, 21)
+    force = np.random.default_rng(0).uniform(-5.0, 5.0, 21)
+    q = v = 0.0
+    for h, a, b in zip(np.diff(times), force[:-1] / 2.0, force[1:] / 2.0, strict=True):
+        q, v = q + h * v + h * h * (2.0 * a + b) / 6.0, v + 0.5 * h * (a + b)
+    table = laws.TorqueTable(times, force[:, None])
+    record = kt.simulate(made, time=1.0, controller=laws.Saturated(table + table, 20.0), output=2)
+    assert abs(record.q[-1, 0] - 2.0 * q) < 1e-14
+    assert abs(record.v[-1, 0] - 2.0 * v) < 1e-14
+    assert record.info["steps"] < 30
+    dense = np.linspace(0.0, 1.0, 2001)  # a curve, whose rows are nothing to stop at
+    assert len(laws.TorqueTable(dense, np.sin(6.0 * dense)[:, None]).kinks) == 2

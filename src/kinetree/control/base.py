@@ -133,6 +133,11 @@ class Controller:
         known = [x for x in found if isinstance(x, Trajectory) and not x.hold]
         return max([-math.inf, *(x.start for x in known)]), min([math.inf, *(x.end for x in known)])
 
+    @property
+    def kinks(self) -> np.ndarray:
+        """Times at which forces change their slope suddenly, where an integrator that chooses its steps should stop."""
+        return np.zeros(0)
+
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
         """Return the gains, each (..., n), that may vary over a batch."""
         return {name: as_gain(getattr(self, name), self._width(tree, name), name) for name in self.GAINS}
@@ -228,6 +233,11 @@ class Sum(Controller):
     def span(self) -> tuple[float, float]:
         """The time that all of them know."""
         return max(p.span[0] for p in self.parts), min(p.span[1] for p in self.parts)
+
+    @property
+    def kinks(self) -> np.ndarray:
+        """Those of all parts."""
+        return np.unique(np.concatenate([p.kinks for p in self.parts]))
 
     def relies_on_loops(self) -> bool:
         """Return whether one of them does."""

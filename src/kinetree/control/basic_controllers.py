@@ -28,6 +28,7 @@ from ..model.tree import Model
 from ..motion.piecewise import check_table, check_times, hermite
 from ..motion.splines import Piecewise
 from ..motion.trajectory import SLACK, Trajectory
+from ..run.failure import asked_with_lists
 from ..spatial import Scalar, where
 from ..spatial.arrays import pack, split
 from .base import Controller, Gain, Outcome, as_gain, gains, require_compilable, servo
@@ -163,6 +164,10 @@ class FrictionCompensation(Controller):
         return spread(tree, driven, gathered(driven, against)), []
 
 
+BENT = 1e-3
+"""Change of a table's slope from row to row, times their distance, as part of its largest force, that is a kink."""
+
+
 @dataclass(frozen=True, eq=False)
 class TorqueTable(Controller):
     """Forces out of a table, replayed.
@@ -191,6 +196,19 @@ class TorqueTable(Controller):
             raise UnknownNameError("kind of table", self.kind, ("linear", "step"))
         made = hermite(knots, [rows]) if self.kind == "linear" else np.stack([rows[:-1], 0.0 * rows[:-1]], axis=1)
         object.__setattr__(self, "table", Piecewise(knots, made, hold=self.hold))
+
+    @property
+    def kinks(self) -> np.ndarray:
+        """Times of the rows at which a table that is straight between them bends; dense rows of a curve do not."""
+        times, tau = np.asarray(self.times, dtype=float), np.asarray(self.tau, dtype=float)
+        if self.kind != "linear" or len(times) < 3:
+            return times if self.kind == "linear" else np.zeros(0)
+        steps = np.diff(times)
+        bend = (
+            np.abs(np.diff(np.diff(tau, axis=0) / steps[:, None], axis=0)) * np.minimum(steps[1:], steps[:-1])[:, None]
+        )
+        sharp = np.any(bend > BENT * np.max(np.abs(tau), axis=0, initial=0.0), axis=1)
+        return times[np.concatenate([[True], sharp, [True]])]
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
@@ -232,6 +250,11 @@ class Saturated(Controller):
     def span(self) -> tuple[float, float]:
         """That of the other controller."""
         return self.controller.span
+
+    @property
+    def kinks(self) -> np.ndarray:
+        """Those of the other controller."""
+        return self.controller.kinks
 
     def relies_on_loops(self) -> bool:
         """Return whether the other controller does."""
@@ -305,7 +328,7 @@ class Law(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
-        tau = list(self.function(t, list(q), list(v)))
+        tau = list(asked_with_lists(self.function, t, list(q), list(v)))
         if len(tau) != tree.nv:
             raise ShapeError(f"the law returned {len(tau)} forces, robot {tree.name!r} has nv = {tree.nv}")
         return tau, []

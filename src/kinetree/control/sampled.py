@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import Message, OptionError, Setting, ShapeError, UnknownNameError, UnsupportedError
 from ..model.tree import Model
+from ..run.failure import asked_with_lists
 from ..spatial import Scalar
 from ..spatial.numbers import real_number, whole_number
 from .base import Controller, Outcome, Sum, as_gain
@@ -316,7 +317,7 @@ class DiscreteLaw(Controller):
 
     def update(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars, period: float) -> Outcome:
         """Return forces and the next memory."""
-        answer = self.function(t, list(q), list(v), list(z))
+        answer = asked_with_lists(self.function, t, list(q), list(v), list(z))
         try:
             tau, after = (list(x) for x in answer)
         except (TypeError, ValueError):

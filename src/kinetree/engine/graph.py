@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from . import exponentials
+
 CONST, INPUT = "const", "input"
 ADD, SUB, MUL, DIV, NEG, FMA = "add", "sub", "mul", "div", "neg", "fma"
 SQRT, SIN, COS, ATAN2, ABS = "sqrt", "sin", "cos", "atan2", "abs"
@@ -341,44 +343,77 @@ class Node:
     def index_of(self, other: Any) -> int:
         """Return the index of a node, or of a number that becomes one."""
         if type(other) is Node:
-            return other.index
+            return other.number
         if isinstance(other, (int, float)):
             return self.graph.const(other)
         return self.graph.const(float(other))
 
+    @property
+    def number(self) -> int:
+        """The index of a node that is a number; a comparison is none."""
+        if self.graph.kinds[self.index] == LESS:
+            raise TypeError(
+                "a comparison is no number: choose with kinetree's where(condition, 1.0, 0.0), and join conditions "
+                "with &, | and ~"
+            )
+        return self.index
+
+    @property
+    def condition(self) -> int:
+        """The index of a node that is a comparison; a number is none."""
+        if self.graph.kinds[self.index] not in (LESS, CONST):
+            raise TypeError("where() chooses by a comparison, such as x > 0.0, not by a number")
+        return self.index
+
+    def __and__(self, other: Any) -> Node:
+        """Return whether both conditions hold."""
+        return self.scalar_functions.where(self, _chosen(other, 1.0, 0.0), 0.0) > 0.5
+
+    __rand__ = __and__
+
+    def __or__(self, other: Any) -> Node:
+        """Return whether one of two conditions holds."""
+        return self.scalar_functions.where(self, 1.0, _chosen(other, 1.0, 0.0)) > 0.5
+
+    __ror__ = __or__
+
+    def __invert__(self) -> Node:
+        """Return whether a condition does not hold."""
+        return self.scalar_functions.where(self, 0.0, 1.0) > 0.5
+
     def __add__(self, other: Any) -> Node:
-        return Node(self.graph, self.graph.add(self.index, self.index_of(other)))
+        return Node(self.graph, self.graph.add(self.number, self.index_of(other)))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Node:
-        return Node(self.graph, self.graph.sub(self.index, self.index_of(other)))
+        return Node(self.graph, self.graph.sub(self.number, self.index_of(other)))
 
     def __rsub__(self, other: Any) -> Node:
-        return Node(self.graph, self.graph.sub(self.index_of(other), self.index))
+        return Node(self.graph, self.graph.sub(self.index_of(other), self.number))
 
     def __mul__(self, other: Any) -> Node:
-        return Node(self.graph, self.graph.mul(self.index, self.index_of(other)))
+        return Node(self.graph, self.graph.mul(self.number, self.index_of(other)))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Node:
-        return Node(self.graph, self.graph.div(self.index, self.index_of(other)))
+        return Node(self.graph, self.graph.div(self.number, self.index_of(other)))
 
     def __rtruediv__(self, other: Any) -> Node:
-        return Node(self.graph, self.graph.div(self.index_of(other), self.index))
+        return Node(self.graph, self.graph.div(self.index_of(other), self.number))
 
     def __neg__(self) -> Node:
-        return Node(self.graph, self.graph.neg(self.index))
+        return Node(self.graph, self.graph.neg(self.number))
 
     def __abs__(self) -> Node:
-        return Node(self.graph, self.graph.abs(self.index))
+        return Node(self.graph, self.graph.abs(self.number))
 
     def __lt__(self, other: Any) -> Node:
-        return Node(self.graph, self.graph.less(self.index, self.index_of(other)))
+        return Node(self.graph, self.graph.less(self.number, self.index_of(other)))
 
     def __gt__(self, other: Any) -> Node:
-        return Node(self.graph, self.graph.less(self.index_of(other), self.index))
+        return Node(self.graph, self.graph.less(self.index_of(other), self.number))
 
     def __pow__(self, exponent: Any) -> Node:
         """Make whole powers by multiplying, halves by the square root."""
@@ -397,7 +432,7 @@ class Node:
 
     def __float__(self) -> float:
         raise TypeError(
-            "a traced value is not known yet: use kinetree's sin(), cos(), sqrt(), arctan2() instead of math's"
+            "a traced value is not known yet: use kinetree's sin(), cos(), exp() and the like instead of math's"
         )
 
     def __repr__(self) -> str:
@@ -439,12 +474,32 @@ class Node:
         def where(condition: Node, yes: Any, no: Any) -> Node:
             """Choose one of two values."""
             g = condition.graph
-            return Node(g, g.select(condition.index, condition.index_of(yes), condition.index_of(no)))
+            return Node(g, g.select(condition.condition, condition.index_of(yes), condition.index_of(no)))
+
+        @staticmethod
+        def exp(x: Node) -> Node:
+            """Return the exponential."""
+            return exponentials.exp(x)  # type: ignore[no-any-return]
+
+        @staticmethod
+        def log(x: Node) -> Node:
+            """Return the natural logarithm."""
+            return exponentials.log(x)  # type: ignore[no-any-return]
+
+        @staticmethod
+        def tanh(x: Node) -> Node:
+            """Return the hyperbolic tangent."""
+            return exponentials.tanh(x)  # type: ignore[no-any-return]
 
         @staticmethod
         def gather(table: np.ndarray, column: int, row: Node) -> Node:
             """Return a number of a table."""
             return Node(row.graph, row.graph.gather(table, column, row.index))
+
+
+def _chosen(condition: Any, yes: float, no: float) -> Any:
+    """Return one of two numbers by a condition that is traced, or known."""
+    return Node.scalar_functions.where(condition, yes, no) if isinstance(condition, Node) else yes if condition else no
 
 
 _UFUNCS: dict[Any, Any] = {
@@ -456,6 +511,9 @@ _UFUNCS: dict[Any, Any] = {
     np.absolute: operator.abs,
     np.less: operator.lt,
     np.greater: operator.gt,
+    np.exp: Node.scalar_functions.exp,
+    np.log: Node.scalar_functions.log,
+    np.tanh: Node.scalar_functions.tanh,
     np.sin: Node.scalar_functions.sin,
     np.cos: Node.scalar_functions.cos,
     np.sqrt: Node.scalar_functions.sqrt,

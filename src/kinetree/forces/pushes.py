@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..errors import OptionError, ShapeError, UnknownNameError
+from ..run.failure import asked_with_lists
 from ..spatial import Scalar, Vec3
 from ..spatial.numbers import shown
 from .element import ForceElement, Point, Surroundings, at_time, check_given, frame_and_point
@@ -107,7 +108,7 @@ class OwnForce(ForceElement):
 
     def act(self, on: Surroundings) -> None:
         """Ask the function."""
-        forces = _listed(self.function(on.t, list(on.q), list(on.v)), self.label)
+        forces = _listed(asked_with_lists(self.function, on.t, list(on.q), list(on.v)), self.label)
         if len(forces) != on.tree.nv:
             raise ShapeError(
                 f"{self.label} returned {len(forces)} forces; robot {on.tree.name!r} has nv = {on.tree.nv} freedoms"

@@ -12,6 +12,7 @@ Examples
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from ..errors import OptionError
@@ -32,7 +33,10 @@ _PLACES = {
     "names": ".making",
     "register_environments": ".registration",
 }
-"""Gymnasium itself asks this package for its environments while it is being imported, so all else comes later."""
+"""Where the names are: imported when first asked for, which is when the lack of Gymnasium is told."""
+
+if find_spec("gymnasium") is not None:
+    import_module(".registration", __name__).register_environments()
 
 
 def __getattr__(name: str) -> object:

@@ -6,7 +6,6 @@ from typing import Any
 
 from ..errors import UnknownNameError
 from .environment import Environment
-from .registration import register_environments
 from .tasks import arm, biped, cart_pole, closed_loop_leg, quadruped
 from .tasks.task import Task
 from .vector_environment import VectorEnvironment
@@ -23,7 +22,7 @@ TASKS: dict[str, Task] = {
 OF_WORLDS = ("precision", "threads", "first", "random", "pushes")
 """Options that go to the world; the others go to the environment."""
 
-register_environments()
+OF_ENVIRONMENTS = ("scale", "center", "time_limit", "autoreset_mode", "dtype", "render_mode")
 
 
 def names() -> list[str]:
@@ -71,6 +70,10 @@ def _sorted_options(name: str, options: dict[str, Any]) -> tuple[Task, dict[str,
     """Return the task, options of its world, and those of the environment."""
     if name not in TASKS:
         raise UnknownNameError("task", name, TASKS)
+    known = [*OF_WORLDS, *OF_ENVIRONMENTS]
+    for key in options:
+        if key not in known:
+            raise UnknownNameError("option of an environment", key, known)
     task = TASKS[name]
     of_world = {key: value for key, value in options.items() if key in OF_WORLDS}
     usual = {"scale": task.scale, "center": task.center, "time_limit": task.time_limit}

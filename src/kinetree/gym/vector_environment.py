@@ -151,7 +151,7 @@ class VectorEnvironment(VectorEnv):
         if self._mode is AutoresetMode.DISABLED and self._over.any():
             ended = np.flatnonzero(self._over)[:5].tolist()
             raise OptionError(f"worlds {ended} have ended: reset(options={{'reset_mask': terminations | truncations}})")
-        stepped = self.world.step(self._commands(actions))
+        stepped = self.world.step(self.command(actions))
         assert stepped.observation is not None
         assert stepped.reward is not None
         observations = self._aligned(stepped.observation)
@@ -175,7 +175,8 @@ class VectorEnvironment(VectorEnv):
             self._over = np.zeros_like(self._over)
         return observations, rewards, terminations, truncations, infos
 
-    def _commands(self, actions: Any) -> Array:
+    def command(self, actions: Any) -> Array:
+        """Return what motors get for actions: the world's own units."""
         given = np.asarray(actions)
         if given.shape != self.action_space.shape or given.dtype.kind not in "fiu":
             raise ShapeError(

@@ -19,7 +19,7 @@ from ..errors import SingularError
 from ..model.tree import Model
 from . import rank
 from .clusters import Cluster, Clusters
-from .long_chains import singular_values
+from .long_chains import LARGE, singular_values, square_solution
 
 Array = np.ndarray
 
@@ -313,4 +313,17 @@ def follow(k: Array, rhs: Array, chosen: Coordinates, names: Sequence[str], scal
             f"singular configuration: the mechanism's motion does not follow from {listed} here; "
             "see mobility(q), or choose others with with_independent([...])"
         )
-    return rank.least_squares(columns, rhs, chosen.rank)
+    return _solved(columns, rhs, chosen)
+
+
+def _solved(columns: Array, rhs: Array, chosen: Coordinates) -> Array:
+    """Solve for dependent freedoms: of long chains of loops by sparse factors, else by singular values."""
+    batch = np.broadcast_shapes(columns.shape[:-2], rhs.shape[:-2])
+    if min(columns.shape[-2:]) < LARGE or not np.prod(batch):
+        return rank.least_squares(columns, rhs, chosen.rank)
+    lanes = [np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(-1, *x.shape[-2:]) for x in (columns, rhs)]
+    found = []
+    for k, side in zip(*lanes, strict=True):
+        solution = square_solution(k[list(chosen.rows)], side[list(chosen.rows)])
+        found.append(rank.least_squares(k, side, chosen.rank) if solution is None else solution)
+    return np.reshape(found, (*batch, columns.shape[-1], rhs.shape[-1]))

@@ -137,6 +137,26 @@ def newton_step(matrix: Array, gaps: Array, least: float, most: int | None) -> t
     return move, float(np.linalg.norm(k @ move))
 
 
+def square_solution(matrix: Array, rhs: Array) -> Array | None:
+    """Return x with ``matrix x = rhs``, (n, n) by (n, k), by sparse factors; None where these do not serve."""
+    if not (np.isfinite(matrix).all() and np.isfinite(rhs).all()):
+        return None
+    from scipy.sparse import csc_array  # as above
+    from scipy.sparse.linalg import splu
+
+    k: Any = csc_array(matrix)
+    try:
+        solution = np.asarray(splu(k).solve(rhs))
+    except RuntimeError:  # exactly singular
+        return None
+    size = np.abs(matrix).max() * np.abs(solution).max(initial=0.0) + np.abs(rhs).max(initial=0.0)
+    return solution if np.abs(k @ solution - rhs).max(initial=0.0) <= SOLVED * size else None
+
+
+SOLVED = 1e-13
+"""What may be left of equations that sparse factors solve, beside their largest terms."""
+
+
 def null_space(matrix: Array, rank: int) -> Array | None:
     """Return orthonormal columns that a matrix (m, n) of a rank maps to zero; None as in :func:`newton_step`.
 

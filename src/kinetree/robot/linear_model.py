@@ -15,6 +15,7 @@ from ..algorithms.friction import friction_force
 from ..errors import OptionError, ShapeError, UnsupportedError
 from ..model.joints import JointKind
 from ..model.tree import Model
+from ..run.failure import asked_with_lists
 from ..spatial.arrays import pack, split
 from ..spatial.dual import Dual
 
@@ -128,7 +129,7 @@ def element_slopes(model: Model, q: Array, v: Array, elements: Sequence[Any], ti
 def _joint_forces(model: Model, element: Any, t: float, q: list[Any], v: list[Any]) -> list[Any]:
     """Return the joint forces of one element; wrenches on bodies are what inverse dynamics at rest takes for them."""
     if not hasattr(element, "loads"):
-        found = list(element(t, q, v))
+        found = list(asked_with_lists(element, t, q, v))
         if len(found) != model.nv:
             raise ShapeError(f"the function of forces returned {len(found)} numbers, the robot has nv = {model.nv}")
         return found

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import KinetreeError, SimulationError, message_of
+from ..errors import KinetreeError, OptionError, SimulationError, message_of
 
 
 class Fault(Exception):
@@ -28,6 +28,20 @@ class Fault(Exception):
     def error(self, reached: float, record: object) -> SimulationError:
         """Return what the user gets to see; to be raised from the fault's cause."""
         return SimulationError(message_of(self), reached if math.isnan(self.time) else self.time, self.joint, record)
+
+
+def asked_with_lists(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a user's function of lists of scalars answers; say so where it takes these for arrays."""
+    try:
+        return function(*arguments)
+    except TypeError as problem:
+        said = str(problem)
+        if "sequence" in said or "'list'" in said or "list (not" in said:
+            raise OptionError(
+                f"q and v are lists of numbers here, one per freedom, and no arrays ({said}): write "
+                "[-0.1 * x for x in v] rather than -0.1 * v, or take numpy.array(v)"
+            ) from problem
+        raise
 
 
 @contextmanager

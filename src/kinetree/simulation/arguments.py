@@ -258,9 +258,10 @@ def _check_closed_as_drawn(robot: Any, q: Array, called: str) -> None:
     """Ask for a start where the neutral configuration is none."""
     gap = float(np.max(np.abs(robot.loop_gaps(q)), initial=0.0))
     if gap > CLOSED:
+        given = f"{called}=robot.assembled()" if called.isidentifier() else "robot.assembled()"
         raise StateError(
             f"{called} is needed: the neutral configuration of {robot.name!r} leaves its loops open by {gap:.3g} (m, "
-            f"rad). Start from {called}=robot.assembled(), or, of a system of the gallery, from "
+            f"rad). Start from {given}, or, of a system of the gallery, from "
             "kinetree.gallery.start(name)"
         )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,9 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import hybrid
 from ..control.driven_joints import Desired, desired_motion, driven_joints, spread
-from ..errors import Message, OptionError, Setting, ShapeError, StateError, UnsupportedError
+from ..errors import Message, OptionError, Setting, ShapeError, StateError
 from ..model.tree import Joint, Model
+from ..motion.combine import Picked
 from ..motion.trajectory import Trajectory
 from ..motion.walking.gaits import Walk
 from ..robot.robot import Robot
@@ -80,11 +82,6 @@ class Prescribed:
     def check(self, robot: Robot) -> None:
         """Refuse a motion that this robot cannot be held to."""
         tree = robot.model
-        if tree.loops:
-            raise UnsupportedError(
-                f"robot {robot.name!r} has closed loops: this prescribed motion is for trees; of mechanisms "
-                "name the joints, prescribed={'joint': trajectory}, or use control.ComputedTorque along the motion"
-            )
         for name in self.joints or ():
             if robot.joint(name).mimic:
                 raise OptionError(f"joint {name!r} mimics another: prescribe the motion of the one that it follows")
@@ -101,6 +98,16 @@ class Prescribed:
                 self.trajectory.check(robot, names, lengths=False)
         begin = self.trajectory.start
         desired_motion(tree, self.trajectory, begin if np.isfinite(begin) else 0.0, self.moved(tree))  # or says why not
+
+    def by_joint(self, tree: Model) -> dict[str, Trajectory]:
+        """Return the motion of each joint, as constraints that time drives have it: those of mechanisms."""
+        moved, n = self.moved(tree), self.trajectory.n
+        if n == sum(j.nv for j in moved):
+            ends = list(accumulate(j.nv for j in moved))
+            places = [range(end - j.nv, end) for j, end in zip(moved, ends, strict=True)]
+        else:
+            places = [range(j.v_slice.start, j.v_slice.stop) for j in moved]
+        return {j.name: Picked(self.trajectory, own) for j, own in zip(moved, places, strict=True)}
 
     def wanted(self, tree: Model, t: Scalar) -> Desired:
         """Return where the prescribed joints are at a time, how fast, and how they accelerate."""

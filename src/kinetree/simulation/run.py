@@ -37,7 +37,7 @@ from .integrators.stepper import FixedStepper, Stepper, is_motion
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
 from .sampling import Sampling
-from .step_budget import StepBudget
+from .step_budget import EXPLICIT, StepBudget
 from .system import WORKS, State
 from .watched_events import ENDLESS_COUNT, ENDLESS_TIME, WatchedEvents
 
@@ -101,13 +101,14 @@ class Run:
     def __init__(
         self, equation: Equation, integrator: str, begin: float, end: float, numbers: Numbers,
         events: tuple[Event, ...], wanted: Array | None, span: tuple[float, float] = (-np.inf, np.inf),
-        sampling: Sampling | None = None,
+        sampling: Sampling | None = None, kinks: Array | None = None,
     ) -> None:  # fmt: skip
         self.equation, self.robot = equation, equation.robot
         self.integrator, self.begin, self.end = integrator, begin, end
         self.numbers = numbers
         self.watched = WatchedEvents(events, equation, end - begin)
         self.wanted, self.span, self.sampling = wanted, span, sampling
+        self.kinks = self._worth_stopping(np.zeros(0) if kinks is None else kinks)
         self.times: list[float] = []
         self.states: list[State] = []
         self.happened: list[Occurrence] = []
@@ -174,7 +175,7 @@ class Run:
         self._check(*before, before)
         if self.equation.function is not None:
             self.equation.ask(self.begin, state[0], state[1])
-        stepper = self._stepper(state, self._stop(reach))
+        stepper = self._stepper(state, self._stop(self.begin, reach))
         budget = StepBudget(self.numbers.steps_at_most, self.begin, reach)
         self.watched.start(self.begin, state)
         with TimeBar(self.begin, self.end, progress) as bar:
@@ -192,18 +193,26 @@ class Run:
                 after = self._acted(stepper.t, stepper.state) if stopped else stepper.state
                 self._sample(stepper, stepper.t, after)
                 if stopped:
-                    stepper.carry_on(after, self._stop(reach))
+                    stepper.carry_on(after, self._stop(stepper.t, reach))
                 budget.spend(self.n_steps, stepper.t, self.integrator, self.equation)
                 bar.show_time(stepper.t)
         return None
 
-    def _stop(self, reach: float) -> float:
+    def _worth_stopping(self, kinks: Array) -> Array:
+        """Return the kinks of forces on the way, if the integrator can stop there without beginning anew."""
+        within = kinks[(kinks > self.begin) & (kinks < self.end)]
+        return within if self.integrator in EXPLICIT else within[:0]
+
+    def _stop(self, t: float, reach: float) -> float:
         """Return where the integrator has to stop next."""
-        return reach if self.sampling is None else self.sampling.stop_before(reach)
+        stop = reach if self.sampling is None else self.sampling.stop_before(reach)
+        later = int(np.searchsorted(self.kinks, t, side="right"))
+        return min(stop, float(self.kinks[later])) if later < len(self.kinks) else stop
 
     def _acted(self, t: float, state: State) -> State:
         """Return the state after what has to be done at a stop."""
-        return state if self.sampling is None else self.sampling.act(t, state)
+        is_due = self.sampling is not None and self.sampling.is_due(t)
+        return self.sampling.act(t, state) if is_due else state  # type: ignore[union-attr]
 
     # ------------------------------------------------------------------ events
 

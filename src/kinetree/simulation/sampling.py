@@ -95,6 +95,10 @@ class Sampling:
         stop = self.next_stop
         return stop if stop < end - SAME * self.part.period else end
 
+    def is_due(self, t: float) -> bool:
+        """Return whether there is something to do at a time."""
+        return self.next_stop <= t + SAME * self.part.period
+
     def act(self, t: float, state: State) -> State:
         """Do what is due at a time; return the state with the forces that act from then on."""
         soon = t + SAME * self.part.period

@@ -210,7 +210,8 @@ def simulate_prescribed(
     Parameters
     ----------
     robot : Robot, or name or path of one
-        A tree; on a fixed base this is inverse dynamics along the motion.
+        On a fixed base this is inverse dynamics along the motion.  A mechanism starts in a configuration that is found;
+        ``simulate(..., prescribed=...)`` takes one beside which it is meant to be.
     trajectory : Trajectory
         Of all joints with motors, or of ``joints``; or of all joints of the robot.
     base, base_velocity : array_like, shapes (..., n) and (..., m), optional
@@ -243,6 +244,13 @@ def simulate_prescribed(
     robot = as_robot(robot)
     made = as_prescribed(Prescribed(trajectory, joints), robot)
     begin, _ = time_span(time)
+    if robot.model.is_constrained:
+        if base is not None or base_velocity is not None:
+            raise UnsupportedError(
+                f"robot {robot.name!r} has closed loops, so where its other joints are follows from the motion: leave "
+                "base and base_velocity out, or give kinetree.simulate(..., prescribed=...) a whole state"
+            )
+        return simulate(robot, time=time, prescribed=made, **options)
     q0, v0 = made.whole_start(robot, begin, base, base_velocity)
     return simulate(robot, q0, v0, time=time, prescribed=made, **options)
 
@@ -296,6 +304,8 @@ class Simulator:
         self.tolerance, self.method = tolerance, method
         check_method(robot, method, prescribed)
         by_name = isinstance(prescribed, (Mapping, DrivenRobot))
+        if robot.model.is_constrained and prescribed is not None and not by_name:
+            prescribed, by_name = as_prescribed(prescribed, robot).by_joint(robot.model), True
         self.prescribed = None if prescribed is None or by_name else as_prescribed(prescribed, robot)
         if self.prescribed is not None:
             refuse_beside_prescribed(integrator, controller)
@@ -366,7 +376,7 @@ class Simulator:
             times = output_times(output, begin, end, self.numbers.steps_at_most)
             run = Run(
                 equation, self.integrator, begin, end, self.numbers, watched, times, self.constraints.within(self.span),
-                sampling_of(equation, begin, (), self.numbers.step),
+                sampling_of(equation, begin, (), self.numbers.step), getattr(self.law, "kinks", None),
             )  # fmt: skip
             return run((np.array(q), np.array(v), z), progress)
         if watched:

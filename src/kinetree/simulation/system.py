@@ -24,10 +24,11 @@ from ..algorithms import energy
 from ..algorithms.friction import friction_force
 from ..algorithms.table import find
 from ..control.driven_joints import motorless, refuse_motorless
-from ..errors import ShapeError
+from ..errors import OptionError, ShapeError
 from ..model.tree import Model
 from ..robot.robot import Robot
 from ..run.failure import blaming
+from ..run.law_kernels import is_condition
 from ..run.parameters import NO_PARAMETERS, GivenParameters, put_in
 from ..spatial import Force, Scalar
 from .friction_memory import FrictionMemory
@@ -240,6 +241,7 @@ class DynamicSystem:
                 if len(forces) != tree.nv:
                     names = ", ".join(self.robot.v_names[:6]) + (", ..." if tree.nv > 6 else "")
                     raise ShapeError(f"the controller returned {len(forces)} forces instead of {tree.nv} ({names})")
+                _refuse_conditions(forces, "the controller")
                 refuse_motorless(self.motorless, forces, t)
         if tau is not None:
             forces = list(tau)
@@ -258,6 +260,7 @@ class DynamicSystem:
                 if on_bodies is not None:
                     loads = [_sum(a, b) for a, b in zip(loads, on_bodies, strict=True)]
                 if on_joints is not None:
+                    _refuse_conditions(on_joints, f"force element {type(element).__name__}")
                     pushed = [a + b for a, b in zip(pushed, on_joints, strict=True)]
             shares.append((pushed, loads))
         friction = [0.0] * tree.nv
@@ -361,6 +364,12 @@ class DynamicSystem:
 def _states(part: Any, tree: Model) -> np.ndarray:
     begin: Callable[[Model], Any] | None = getattr(part, "initial_states", None)
     return np.zeros(0) if begin is None else np.atleast_1d(np.asarray(begin(tree), float))
+
+
+def _refuse_conditions(forces: Scalars, whose: str) -> None:
+    """Refuse comparisons in the place of numbers."""
+    if any(is_condition(x) for x in forces):
+        raise OptionError(f"{whose} returned a comparison, which is no number: use kinetree.where(condition, 1.0, 0.0)")
 
 
 def _sum(a: Force | None, b: Force | None) -> Force | None:

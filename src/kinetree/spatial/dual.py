@@ -96,6 +96,23 @@ class Dual:
             return Dual(root, x.rate / (root + root))
 
         @staticmethod
+        def exp(x: Dual) -> Dual:
+            """Return the exponential."""
+            value = scalar.exp(x.value)
+            return Dual(value, value * x.rate)
+
+        @staticmethod
+        def log(x: Dual) -> Dual:
+            """Return the natural logarithm."""
+            return Dual(scalar.log(x.value), x.rate / x.value)
+
+        @staticmethod
+        def tanh(x: Dual) -> Dual:
+            """Return the hyperbolic tangent."""
+            value = scalar.tanh(x.value)
+            return Dual(value, (1.0 - value * value) * x.rate)
+
+        @staticmethod
         def arctan2(y: Any, x: Any) -> Dual:
             """Return the angle of the point (x, y)."""
             (yv, yr), (xv, xr) = Dual._parts(y), Dual._parts(x)
@@ -115,6 +132,9 @@ _UFUNCS: dict[Any, Any] = {
     np.multiply: operator.mul,
     np.true_divide: operator.truediv,
     np.negative: operator.neg,
+    np.exp: Dual.scalar_functions.exp,
+    np.log: Dual.scalar_functions.log,
+    np.tanh: Dual.scalar_functions.tanh,
     np.sin: Dual.scalar_functions.sin,
     np.cos: Dual.scalar_functions.cos,
     np.sqrt: Dual.scalar_functions.sqrt,

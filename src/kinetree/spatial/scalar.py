@@ -26,6 +26,7 @@ class _SympyFunctions:
     def __init__(self) -> None:
         sympy = importlib.import_module("sympy")
         self.sin, self.cos, self.sqrt = sympy.sin, sympy.cos, sympy.sqrt
+        self.exp, self.log, self.tanh = sympy.exp, sympy.log, sympy.tanh
         self.arctan2 = sympy.atan2
         self._piecewise = sympy.Piecewise
 
@@ -39,6 +40,7 @@ class _CasadiFunctions:
     def __init__(self) -> None:
         casadi = importlib.import_module("casadi")
         self.sin, self.cos, self.sqrt = casadi.sin, casadi.cos, casadi.sqrt
+        self.exp, self.log, self.tanh = casadi.exp, casadi.log, casadi.tanh
         self.arctan2, self.where = casadi.atan2, casadi.if_else
 
 
@@ -48,6 +50,7 @@ class _MpmathFunctions:
     def __init__(self) -> None:
         mpmath = importlib.import_module("mpmath")
         self.sin, self.cos, self.sqrt, self.arctan2 = mpmath.sin, mpmath.cos, mpmath.sqrt, mpmath.atan2
+        self.exp, self.log, self.tanh = mpmath.exp, mpmath.log, mpmath.tanh
 
 
 _BY_PACKAGE: dict[str, Callable[[], Any]] = {
@@ -87,6 +90,52 @@ def cos(x: Scalar) -> Scalar:
 def sqrt(x: Scalar) -> Scalar:
     """Return the square root."""
     return _library(x).sqrt(x)
+
+
+def exp(x: Scalar) -> Scalar:
+    """Return the exponential."""
+    return _library(x).exp(x)
+
+
+def log(x: Scalar) -> Scalar:
+    """Return the natural logarithm."""
+    return _library(x).log(x)
+
+
+def tanh(x: Scalar) -> Scalar:
+    """Return the hyperbolic tangent: a smooth sign."""
+    return _library(x).tanh(x)
+
+
+def minimum(a: Scalar, b: Scalar) -> Scalar:
+    """Return the smaller of two numbers; NaN if the first one is."""
+    return where(b < a, b, a)
+
+
+def maximum(a: Scalar, b: Scalar) -> Scalar:
+    """Return the larger of two numbers; NaN if the first one is."""
+    return where(b > a, b, a)
+
+
+def logical_and(*conditions: Any) -> Any:
+    """Return whether all of some conditions hold, lane by lane."""
+    found: Any = True
+    for condition in conditions:
+        found = condition & found
+    return found
+
+
+def logical_or(*conditions: Any) -> Any:
+    """Return whether one of some conditions holds, lane by lane."""
+    found: Any = False
+    for condition in conditions:
+        found = condition | found
+    return found
+
+
+def logical_not(condition: Any) -> Any:
+    """Return whether a condition does not hold, lane by lane."""
+    return not condition if isinstance(condition, bool) else ~condition
 
 
 def arctan2(y: Scalar, x: Scalar) -> Scalar:

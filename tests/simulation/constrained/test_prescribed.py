@@ -73,6 +73,23 @@ def test_the_crank_of_a_four_bar_turns_as_it_is_told():
     assert record.energy.relative_error < 1e-7
 
 
+def test_a_trajectory_of_the_motors_drives_a_mechanism_as_it_does_a_tree():
+    """By name, as one trajectory, or named in one: the same; and so do couplings, which no tree knows of."""
+    robot, start = four_bar()
+    turn = kt.trajectories.Sine([start[0]], [0.2], [0.5])
+    setup = {"time": 0.1, "integrator": "rk4", "step": 0.01, "output": 3}
+    named = kt.simulate(robot, start, prescribed={"crank_joint": turn}, **setup)
+    for given in (turn, kt.Prescribed(turn, ["crank_joint"])):
+        assert_close(kt.simulate(robot, start, prescribed=given, **setup).q, named.q, 1e-13)
+    assert_close(named.q[:, 0], turn(named.time)[0][:, 0], 1e-12)
+    wheels = kt.Builder("wheels").body("left", "base", kt.Revolute("z"), mass=1, inertia=(1, 1, 1))
+    wheels.body("right", "base", kt.Revolute("z"), mass=1, inertia=(1, 1, 2), actuated=False)
+    geared = wheels.gear("mesh", "left_joint", "right_joint", [2, 1]).build()
+    record = kt.simulate_prescribed(geared, kt.trajectories.Sine([0.0], [0.2], [0.5]), **setup)
+    assert_close(record.q[:, 1], -2.0 * record.q[:, 0], 1e-12)
+    assert_close(record.tau[:, 0], 9.0 * record.a[:, 0], 1e-10)  # 1 + 2^2 times 2
+
+
 def hanging_mass() -> kt.Mechanism:
     b = kt.Builder("winch")
     b.body("load", "base", kt.Translation(), mass=2.0, actuated=False)

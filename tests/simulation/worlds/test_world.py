@@ -342,6 +342,8 @@ def test_a_world_whose_constraints_are_chosen_badly_leaves_the_others_their_bits
         ({"random": {"v": kt.Uniform([0.0] * 3, [1.0] * 3)}}, "one per freedom"),
         ({"random": {"q": {"leg": kt.Uniform(0.0, 1.0)}}}, "leg"),
         ({"goal": {"target": kt.Uniform(0.9, 1.1, relative=True)}}, "relative to nothing"),
+        ({"goal": {"target": [1.0]}, "reward": lambda m: m.goal["goal"][0]}, "no goal named 'goal'"),
+        ({"ended": lambda m: (m.q[0] > 1.0) | (m.q[1] > 1.0)}, "a list of conditions"),
         ({"goal": {"target": "far"}}, "a distribution or numbers"),
         ({"goal": {"target": [np.nan]}}, "finite"),
         ({"random": 5}, "must map names"),

@@ -18,6 +18,13 @@ GOAL_STREAM = 30_000
 """Random numbers of goals are apart from all others."""
 
 
+class _Named(dict[str, Any]):
+    """Numbers by name, where another name is an error that helps."""
+
+    def __missing__(self, name: str) -> Any:
+        raise UnknownNameError("goal", name, self)
+
+
 class Goals:
     """Numbers by name, drawn at resets or given.
 
@@ -86,7 +93,7 @@ class Goals:
 
     def named(self, numbers: Sequence[Any]) -> dict[str, Sequence[Any]]:
         """Return scalars by name."""
-        return {name: numbers[where] for name, where in self._slices.items()}
+        return _Named((name, numbers[where]) for name, where in self._slices.items())
 
     def __iter__(self) -> Iterator[tuple[str, Array]]:
         """Go through names and numbers (batch, n)."""

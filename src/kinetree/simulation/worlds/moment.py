@@ -34,7 +34,7 @@ class Moment:
     ) -> None:  # fmt: skip
         self.system, self.tree = system, system.tree
         self.time, self.q, self.v, self.z, self.action = time, q, v, z, action
-        self.goal = goal or {}
+        self.goal = {} if goal is None else goal
         self._choice = choice
 
     # ------------------------------------------------------------------ joints

@@ -49,6 +49,13 @@ Array = np.ndarray
 Scalars = Sequence[Scalar]
 Law = Callable[[Moment], Any]
 
+RETURNED = {
+    "observe": "it returns a list of numbers",
+    "reward": "it returns one number",
+    "ended": "it returns a condition, or a list of conditions any of which ends the episode",
+}
+"""What functions of a moment return."""
+
 
 class Stepped(NamedTuple):
     """What a step of a world gives; what no function was given for is None."""
@@ -332,8 +339,8 @@ class World:
                 except Exception as problem:
                     raise OptionError(
                         f"{name} of the World cannot be traced into machine code ({problem!r}); "
-                        "write it with arithmetic and kinetree.where, without if, or compute it from world.q and "
-                        "world.v in Python"
+                        f"{RETURNED[name]}, written with arithmetic, < and >, kinetree.where, sin, cos, sqrt and "
+                        "arctan2, without if; or compute it from world.q and world.v in Python"
                     ) from problem
                 if name == "observe":
                     self._observed = len(found)
