@@ -42,6 +42,12 @@ class Painter:
         self._lines = [(names[p], name) for p, name in zip(tree.parents, names, strict=True) if p >= 0]
         self._lines += [(names[f.body], f.name) for f in tree.frames if f.body >= 0]
         self._roots = [name for p, name in zip(tree.parents, names, strict=True) if p < 0]
+        self._pins = [  # where loops are closed, on both of their bodies
+            (names[body], np.array(pose.position, dtype=float))
+            for loop in tree.loops
+            for body, pose in ((loop.predecessor, loop.placement), (loop.successor, loop.seat))
+            if body >= 0
+        ]
         self._first = names[0]
         points = np.array(list(self._points(q).values()))
         self._reach = max(float(np.linalg.norm(points - points[0], axis=-1).max(initial=0.0)), 0.1)
@@ -67,6 +73,10 @@ class Painter:
         _stroke(picture, np.array([0.0, floor]), np.array([SIZE - 1.0, floor]), 1.0, FLOOR)
         for start, end in self._lines:
             _stroke(picture, place[start], place[end], 2.0, LINE)
+        for body, pin in self._pins:
+            pose = self._robot.pose(q, body)
+            end = SIZE / 2 + self._half * (self._flat(pose[:3, :3] @ pin + pose[:3, 3]) - shift) * [1, -1]
+            _stroke(picture, place[body], end, 2.0, LINE)
         for name in place:
             _stroke(picture, place[name], place[name], 3.0, DOT)
         return np.rint(picture).astype(np.uint8)
