@@ -40,6 +40,19 @@ def test_noise_is_filtered_off_without_delay(arm):
     assert np.abs(plain - a)[150:-150].max() > 2 * np.abs(found.a - a)[150:-150].max()  # what it is for
 
 
+@pytest.mark.parametrize("noise", [0.0, 1e-4, 1e-2])
+def test_valleys_between_the_lines_of_sums_of_sines_are_no_end_of_the_motion(arm, noise):
+    """An excitation of sines: its spectrum falls and rises between them, and all of them are motion."""
+    t = np.arange(0.0, 10.0, 0.005)
+    slow, fast = 2 * np.pi * np.array([0.5, 0.5]), 2 * np.pi * np.array([0.9, 1.3])
+    first, second = np.multiply.outer(t, slow) + np.array([0.0, 1.0]), np.multiply.outer(t, fast)
+    q = 0.8 * np.sin(first) + 0.4 * np.sin(second)
+    a = -0.8 * slow**2 * np.sin(first) - 0.4 * fast**2 * np.sin(second)
+    found = kt.identification.differentiated(arm, t, q + noise * RNG.standard_normal(q.shape))
+    assert 1.3 < found.band.motion < 8.0
+    assert np.std((found.a - a)[200:-200]) < (0.01 + 20.0 * noise) * np.std(a)
+
+
 def test_uneven_times_and_rows_without_numbers(arm):
     t = np.sort(np.linspace(0.0, 4.0, 1001) + RNG.uniform(-1e-3, 1e-3, 1001))
     q, v, a = motion(t)

@@ -27,6 +27,12 @@ Array = np.ndarray
 RISES_AGAIN = 3.0
 """By how much the spectrum of the accelerations must rise behind its valley for what follows to be noise."""
 
+STANDS_OUT = 0.01
+"""Share of the largest power density of the velocities, in a part of an octave, which noise does not reach."""
+
+SAMPLED_WELL = 0.4
+"""Share of half the sampling frequency up to which a line of the spectrum is believed to be a motion."""
+
 OF_POWER = 1e-5
 """Share of the power of the velocities that is given up at most."""
 
@@ -86,7 +92,8 @@ class Spectrum:
         """Return the highest frequency at which joints move, 0 where none does.
 
         Upwards from where they move most, the spectrum of the accelerations falls until the noise takes over, whose
-        derivative makes it rise: the valley between is the end of the motion.
+        derivative makes it rise: the valley between is the end of the motion.  Motions of several frequencies, such as
+        sums of sines, have valleys between their lines, too: the search begins at the last line that stands out.
         """
         totals = np.sum(self.power, axis=0)
         moving = totals > LEAST_MOTION**2 * np.max(totals)
@@ -103,10 +110,23 @@ class Spectrum:
         counts = np.bincount(octaves)
         level = np.bincount(octaves, accelerations)[counts > 0] / counts[counts > 0]
         middle = np.bincount(octaves, self.frequency[peak:])[counts > 0] / counts[counts > 0]
-        lowest = np.minimum.accumulate(level)
-        risen = np.flatnonzero(level > RISES_AGAIN * lowest)
+        start = _last_line(middle, level / middle**2, level)
+        middle, level = middle[start:], level[start:]
+        risen = np.flatnonzero(level > RISES_AGAIN * np.minimum.accumulate(level))
         valley = middle[int(np.argmin(level[: risen[0]])) if len(risen) else -1]
         return float(min(valley, most))
+
+
+def _last_line(frequency: Array, speeds: Array, accelerations: Array) -> int:
+    """Return the last part of a spectrum that is motion beyond doubt: much power, and less within an octave behind it.
+
+    Strong noise has much power as well, but over many octaves; what ends it at half the sampling frequency is left out.
+    """
+    padded = np.pad(accelerations, (0, PER_OCTAVE), mode="edge")
+    behind = np.lib.stride_tricks.sliding_window_view(padded, PER_OCTAVE + 1).min(axis=-1)
+    lines = (speeds >= STANDS_OUT * np.max(speeds)) & (accelerations > RISES_AGAIN * behind)
+    lines &= frequency < SAMPLED_WELL * frequency[-1]
+    return int(np.flatnonzero(lines)[-1]) if lines.any() else 0
 
 
 def spectrum(pieces: Sequence[Piece], robot: Robot) -> Spectrum:
