@@ -90,6 +90,7 @@ def test_tables_of_numbers():
             r"row 1 has 3 numbers; the columns are theta, d, a",
         ),
         ([[0, 0, 1, 0]], {"columns": ("tetha",), "convention": "standard"}, r"no column 'tetha'; did you mean 'theta'"),
+        ([[0, 0, 1, 0]], {"columns": ("a", "d", "d", "th"), "convention": "standard"}, r"two columns are named 'd'"),
         ([{"a": 1.0}], {"columns": "rtb"}, r"has rows with names"),
         ([{"theta": 0, "th": 1}], {"convention": "modified"}, r"row 1: 'th' and 'theta' are two names"),
         ([{"sigma": 2}], {"convention": "modified"}, r"row 1: sigma must be 0 \(revolute\) or 1"),
@@ -103,6 +104,11 @@ def test_tables_of_numbers():
 def test_what_other_programs_mean_is_asked_for(table, options, said):
     with pytest.raises(kt.ModelError, match=said):
         kt.from_dh(table, **options)
+
+
+def test_degrees_that_are_taken_for_radians_are_noticed():
+    with pytest.warns(kt.ModelWarning, match=r"row 2: alpha = -90 rad is more than two turns; .* degrees=True"):
+        kt.from_dh([[0, 0.3, 0, 0], [0, 0, 0.4, -90]], "standard", columns="rtb")
 
 
 # ------------------------------------------------------------------ an independent judge: 4x4 matrices

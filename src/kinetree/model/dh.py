@@ -24,6 +24,7 @@ from __future__ import annotations
 import difflib
 import math
 import reprlib
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from types import NoneType
@@ -32,7 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError
+from ..errors import ModelError, ModelWarning
 from . import dh_names
 from .builder import ModelBuilder
 from .joint_data import PerFreedom
@@ -202,9 +203,24 @@ def fill(
         body = row.name or f"link{number}"
         _add(builder, row, convention, number, body, bodies, degrees)
         bodies.append(body)
+    if not degrees:
+        _notice_degrees(rows)
     cuts = (len(rows) - moving) // 2
     for number in range(moving + 1, moving + cuts + 1):
         _close(builder, rows[number - 1], rows[number + cuts - 1], number, number + cuts, bodies, degrees)
+
+
+def _notice_degrees(rows: Sequence[Row]) -> None:
+    """Warn of angles between axes that nobody would write in radians."""
+    for number, row in enumerate(rows, start=1):
+        if isinstance(row.alpha, (int, float)) and abs(row.alpha) > 4.0 * math.pi:
+            warnings.warn(
+                f"row {number}: alpha = {row.alpha:g} rad is more than two turns; if the table is in degrees, give "
+                "degrees=True",
+                ModelWarning,
+                stacklevel=5,
+            )
+            return
 
 
 def _count_of_links(links: int | None, rows: int, convention: str) -> int:

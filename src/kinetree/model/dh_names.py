@@ -109,6 +109,9 @@ def _names(columns: str | Sequence[str]) -> tuple[str, ...]:
             raise ModelError(
                 f"no column {name!r}; {f'did you mean {near[0]!r}?' if near else 'known: ' + ', '.join(known)}"
             )
+    for name in columns:
+        if list(columns).count(name) > 1:
+            raise ModelError(f"two columns are named {name!r}: each column of a table says something else")
     return tuple(columns)
 
 
