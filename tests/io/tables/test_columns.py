@@ -38,6 +38,12 @@ def test_one_misspelt_name_is_told():
         found("q_elbow", "q_slide [left]", "v_Elbow", "v_slide [left]")
 
 
+def test_forces_are_not_taken_for_misspelt_positions():
+    with pytest.raises(kt.FileFormatError, match=r"1 column is missing: q_elbow") as said:
+        found("tau_elbow", "a:elbow", "q_slide [left]", "v_elbow", "v_slide [left]")
+    assert "may be" not in str(said.value)
+
+
 @pytest.mark.parametrize("name", ["[", "]", "()", "[]", "q [", "(deg)", "[" * 1000 + "]" * 1000, " " * 100_000 + "]"])
 def test_odd_names_are_no_danger(name):
     own = found("q_elbow", "q_slide [left]", "v_elbow", "v_slide [left]", name)

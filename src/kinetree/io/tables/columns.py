@@ -26,6 +26,9 @@ WORD = re.compile(r"\.([qwv]?[xyz]|-[xyz]|qw|angle)$")
 WORDS = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "actuator"}
 """What studies call the quantities in their tables."""
 
+OF_A_KIND = re.compile(rf"({'|'.join(WORDS)})[_:]")
+"""How names begin that say which quantity they are."""
+
 
 def column_name(name: str) -> str:
     """Write a name so that it stands on one line: what does not print, such as line ends, as Python writes it."""
@@ -207,7 +210,7 @@ class _Header:
             return
         used = {k for own in found.values() for k in own}
         left = [name for k, name in enumerate(self.names) if k not in used]
-        meant = {name: nearest(name, left, 1) for name in missing[:SUGGESTIONS]}
+        meant = {name: nearest(name, _of_this_kind(name, left), 1) for name in missing[:SUGGESTIONS]}
         hints = [f"{near[0]!r} may be {name!r}" for name, near in meant.items() if near]
         what = "1 column is" if len(missing) == 1 else f"{len(missing)} columns are"
         there = f"there are {_some(self.names)}"
@@ -216,6 +219,12 @@ class _Header:
         if all(k is None for own in found.values() for k in own):
             there += "; without a line of names columns are taken in their order"
         raise FileFormatError(f"{what} missing: {_some(missing)}; {there}{_or_fewer(fewer)}", self.file, 1)
+
+
+def _of_this_kind(missing: str, names: Sequence[str]) -> list[str]:
+    """Return the columns that may be a misspelt one: the force of a joint is not its position."""
+    kind = missing.partition("_")[0]
+    return [name for name in names if not (other := OF_A_KIND.match(name)) or other[1] == kind]
 
 
 def _without_unit(name: str) -> tuple[str, str | None]:
