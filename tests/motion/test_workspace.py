@@ -59,7 +59,7 @@ def test_a_five_bar_reaches_where_both_of_its_legs_do():
 def test_maps_are_printed_drawn_and_saved(arm, tmp_path):
     found = kt.workspace(arm, "tip", x=[0.5, 0.9, 1.3], y=[0.0, 0.1], q_guess=[0.3, 0.5])
     text = str(found)
-    assert "reaches 4 of 6 points" in text
+    assert "reaches 4 of 6 points, 0.16 m^2 at z = 0 m\n" in text
     assert "force" in text
     assert "<table>" in found._repr_html_()
     found.plot("force", tmp_path / "force.png")

@@ -98,11 +98,16 @@ class Workspace:
             inside = values[self.reached]
             numbers = [f(inside) for f in (np.min, np.median, np.max)] if len(inside) else ["", "", ""]
             rows.append((what, *numbers, MEANINGS[what]))
-        free = [axis for axis in (self.x, self.y, self.z) if len(axis) > 1]
+        free = [axis for axis in self._axes().values() if len(axis) > 1]
         unit = {0: "", 1: " m", 2: " m^2", 3: " m^3"}[len(free)]
         size = f", {self.size:.4g}{unit}" if free else ""
-        title = f"{self.frame!r} of {self.name!r} reaches {self.reached.sum()} of {self.reached.size} points{size}"
+        held = "".join(f", {name} = {axis[0]:.4g} m" for name, axis in self._axes().items() if len(axis) == 1)
+        count = f"{self.reached.sum()} of {self.reached.size} points{size}"
+        title = f"{self.frame!r} of {self.name!r} reaches {count}{f' at{held[1:]}' if held and free else ''}"
         return TextTable(("map", "least", "median", "largest", "what it is"), rows, title)
+
+    def _axes(self) -> dict[str, Array]:
+        return {"x": self.x, "y": self.y, "z": self.z}
 
     def __str__(self) -> str:
         return str(self.table)
@@ -170,7 +175,7 @@ class Workspace:
 
     def _slices(self, values: Array) -> Iterator[tuple[str, list[str], list[Array], Array]]:
         """Yield title, names and places of the axes, and values of each picture."""
-        axes = dict(zip("xyz", (self.x, self.y, self.z), strict=True))
+        axes = self._axes()
         free = [name for name, axis in axes.items() if len(axis) > 1]
         held = ", ".join(f"{name} = {axis[0]:.4g} m" for name, axis in axes.items() if len(axis) == 1)
         if len(free) < 3:
