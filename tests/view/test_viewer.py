@@ -238,8 +238,10 @@ def test_what_is_shown_can_be_chosen():
             viewer.switch(inertai=True)
     with view("four-bar", port=0, show={"ground": False}) as viewer:
         assert not viewer.shown["ground"]
-    with pytest.raises(kt.UnknownNameError, match="follow"):
-        view("four-bar", port=0, show=["follow"])  # it stands still
+    with pytest.raises(kt.OptionError, match="'follow' cannot be shown here: the robot stays where it is"):
+        view("four-bar", port=0, show=["follow"])
+    with pytest.raises(kt.OptionError, match="'forces' cannot be shown here: the motion has no contact forces"):
+        view("four-bar", port=0, show=["forces"])
 
 
 # ------------------------------------------------------------------ ghosts

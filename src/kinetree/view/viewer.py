@@ -48,6 +48,15 @@ SWITCHES = {
 }
 """What can be shown or not; those that a robot or motion does not have are missing in its viewer."""
 
+NOT_HERE = {
+    "follow": "the robot stays where it is",
+    "forces": "the motion has no contact forces; give contacts= or wrenches= to say what acts, and where",
+    "com": "the robot has no mass",
+    "inertia": "the robot has no mass",
+    "ghost": "give a second robot or motion as ghost",
+}
+"""Why a switch is missing."""
+
 
 class Viewer:
     """A robot shown in the browser, with controls to move it and to play a motion.
@@ -361,6 +370,8 @@ class Viewer:
         self._tell({"shown": dict(self.shown)})
 
     def _check_switch(self, name: str) -> None:
+        if name in NOT_HERE and name not in self.shown:
+            raise OptionError(f"{name!r} cannot be shown here: {NOT_HERE[name]}")
         if name not in self.shown:
             raise UnknownNameError("thing to show here", name, list(self.shown))
 
