@@ -158,14 +158,15 @@ def test_systems_start_where_they_are_drawn():
     assert list(told["final"]["q"].values()) == ours.q[-1].tolist()
 
 
-def test_a_configuration_of_the_file_and_how_loops_are_held(tmp_path):
+def test_a_configuration_of_the_file_and_how_loops_are_held(tmp_path, monkeypatch):
+    monkeypatch.setenv("KINETREE_BACKEND", "reference")
     robot = kt.gallery.load("five-bar")
     path = tmp_path / "bars.yaml"
     robot.save(path)
     q = [round(float(x), 4) for x in robot.close(kt.gallery.start("five-bar") + 0.05)]
     listed = ", ".join(f"{name}: {x}" for name, x in zip(robot.q_names, q, strict=True))
     path.write_text(path.read_text() + f"configurations:\n  ready: {{{listed}}}\n")
-    common = ("--time", "0.01", "--integrator", "rk4", "--step", "1e-3", "-o", str(tmp_path / "r.npz"))
+    common = ("--time", "0.002", "--integrator", "rk4", "--step", "1e-3", "-o", str(tmp_path / "r.npz"))
     for how in ("projection", "none"):
         simulated(str(path), "--initial", "ready", "--drift", how, *common)
         record = kt.Record.load(tmp_path / "r.npz")

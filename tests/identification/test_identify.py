@@ -85,7 +85,8 @@ def test_friction_models():
     same_forces(found.robot, bare, 5e-3)
 
 
-def test_friction_that_builds_up_is_recognized():
+@pytest.mark.filterwarnings("ignore:not written, because URDF", "ignore:springs, of joint")
+def test_friction_that_builds_up_is_recognized_and_kept(tmp_path):
     from kinetree.identification.friction_models import presliding
 
     rng = np.random.default_rng(0)
@@ -100,6 +101,12 @@ def test_friction_that_builds_up_is_recognized():
         assert found.friction[joint].model.name == "presliding"
         assert found.friction[joint].shape == pytest.approx(0.03, rel=0.15)
         assert found.robot.parameters()[f"{joint}.friction"] == pytest.approx(0.5, rel=0.05)
+    found.save(tmp_path / "found.yaml")
+    again = kt.load(tmp_path / "found.yaml")
+    for joint, own in found.friction.items():
+        assert again.model.joint(joint).friction_travel == (own.shape,)
+    with pytest.warns(kt.IdentificationWarning, match=r"presliding is kept in \.yaml"):
+        found.save(tmp_path / "found.urdf")
 
 
 def test_rotors_that_are_felt_are_found():
@@ -261,7 +268,7 @@ def test_words_that_are_not_known_are_refused():
             kt.identify(GUESS, data(), **options)
 
 
-@pytest.mark.filterwarnings("ignore:not written, because URDF")
+@pytest.mark.filterwarnings("ignore:not written, because URDF", "ignore:springs, of joint")
 def test_the_found_robot_is_saved_loaded_and_simulated(tmp_path):
     found = kt.identify(GUESS, data(0.01), friction="coulomb")
     for name in ("found.urdf", "found.yaml"):

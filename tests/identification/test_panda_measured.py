@@ -52,7 +52,8 @@ def test_bodies_that_can_be_predict_as_well(panda, parts):
 
 @pytest.mark.filterwarnings("ignore:not written, because URDF", "ignore:springs, of joint")
 def test_the_found_robot_is_possible_saved_loaded_and_simulated(panda, parts, tmp_path):
-    found = kt.identify(panda, parts[0])
+    with pytest.warns(kt.IdentificationWarning, match="that of joint6 9.* % too much"):
+        found = kt.identify(panda, parts[0])
     assert found.physical
     with pytest.warns(kt.IdentificationWarning, match="presliding"):
         found.save(tmp_path / "found.urdf")
@@ -60,5 +61,8 @@ def test_the_found_robot_is_possible_saved_loaded_and_simulated(panda, parts, tm
     q, v = parts[1].q[::500], parts[1].v[::500]
     a = np.zeros_like(v)
     assert np.allclose(robot.inverse_dynamics(q, v, a), found.robot.inverse_dynamics(q, v, a), atol=1e-4)
+    found.save(tmp_path / "found.yaml")
+    robot = kt.load(tmp_path / "found.yaml")
+    assert robot.model.joint("joint7").friction_travel == (found.friction["joint7"].shape,)
     record = kt.simulate(robot, parts[1].q[0], time=0.01)
     assert np.isfinite(record.q).all()

@@ -44,7 +44,7 @@ def test_a_five_bar_reaches_where_both_of_its_legs_do():
     mechanism = five_bar()
     home = mechanism.close(FIVE_BAR_START)
     tip = mechanism.platform("tip", orientation=False)
-    x, y = np.linspace(-0.8, 1.8, 14), np.linspace(0.2, 2.0, 10)
+    x, y = np.linspace(-0.8, 1.8, 9), np.linspace(0.2, 2.0, 7)
     found = kt.workspace(tip, x=x, y=y, z=0.0, q_guess=home, efforts=10.0)
     grid = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1)
     a, b = np.linalg.norm(grid, axis=-1), np.linalg.norm(grid - [1, 0], axis=-1)

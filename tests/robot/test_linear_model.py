@@ -7,6 +7,7 @@ import pytest
 
 import kinetree as kt
 from helpers.loop_models import five_bar
+from kinetree.errors import OptionError
 from kinetree.robot.closed_kinematics import closed_from
 
 
@@ -137,3 +138,57 @@ def test_tendons_and_bad_input():
     np.testing.assert_allclose(found[2:, 2:], (ahead - behind).T / (2 * h), atol=1e-8)
     with pytest.raises(kt.OptionError, match="step"):
         robot.linearize(q, v, tau, step=-0.1)
+
+
+def test_forces_are_part_of_the_model():
+    """By differences of the accelerations of a simulation, and of forward dynamics with the forces added."""
+    b = kt.Builder("arm")
+    for name, parent in (("upper", "base"), ("lower", "upper")):
+        b.body(
+            name, parent, kt.Revolute("y"), position=(0, 0, -0.5), mass=1.0, com=(0, 0, -0.3), inertia=(0.1, 0.1, 0.1)
+        )
+    arm = b.build()
+    spring = kt.forces.JointSpring("lower_joint", stiffness=4.0, damping=0.3, rest=0.1)
+    rope = kt.forces.PointSpring(
+        ("base", (1.0, 0, 0)), ("lower", (0, 0, -0.6)), stiffness=30.0, damping=2.0, length=0.4
+    )
+    forces = [spring, rope, kt.forces.Drag("lower", quadratic=0.5), lambda t, q, v: [t - 0.1 * v[0] ** 3, -q[1] * q[0]]]
+    q, v, tau = np.array([0.3, -0.4]), np.array([0.5, 0.2]), np.array([1.0, 2.0])
+
+    simulator = kt.Simulator(arm, forces=forces, controller=lambda t, a, b: tau, integrator="euler", step=1.0)
+
+    def accelerations(q, v):
+        return simulator.run(q, v, time=0.0).a[0]
+
+    model, h = arm.linearize(q, v, tau, forces=forces), 1e-5
+    assert np.allclose(model.rate[2:], accelerations(q, v), atol=1e-10)
+    for k in range(2):
+        aside = h * np.eye(2)[k]
+        by_q = (accelerations(q + aside, v) - accelerations(q - aside, v)) / (2.0 * h)
+        by_v = (accelerations(q, v + aside) - accelerations(q, v - aside)) / (2.0 * h)
+        assert np.allclose(model.A[2:, [k, 2 + k]], np.stack([by_q, by_v], axis=1), atol=1e-6)
+    later = arm.linearize(q, v, tau, forces=forces, time=2.0)
+    assert np.allclose(later.rate[2:] - model.rate[2:], model.B[2:, 0] * 2.0)
+    with pytest.raises(OptionError, match="forces must be force elements"):
+        arm.linearize(q, v, tau, forces=[3.0])
+
+
+def test_forces_are_part_of_the_model_of_a_mechanism():
+    robot, rng = five_bar(), np.random.default_rng(2)
+    q = robot.close([2.0, -1.0, 1.0, 1.0], fixed=["a1_joint", "b1_joint"])
+    v = robot.velocities(q, rng.uniform(-1.0, 1.0, len(robot.coordinates.independent)))
+    tau, k = rng.uniform(-1.0, 1.0, robot.nv), rng.uniform(-5.0, 5.0, (robot.nv, robot.nv))
+
+    def force(t, q, v):
+        return [sum(k[i, j] * q[j] * v[j] + k[j, i] * q[j] for j in range(robot.nv)) for i in range(robot.nv)]
+
+    model = robot.linearize(q, v, tau, forces=force)
+    n, ind, h = len(model.states), list(robot.coordinates.independent), 1e-6
+
+    def rates(x):
+        there, going = (y[0] for y in moved(robot, q, v, x[None]))
+        return robot.forward_dynamics(there, going, tau + np.array(force(0.0, there, going)))[ind]
+
+    for j in range(n):
+        x = h * np.eye(n)[j]
+        assert np.allclose(model.A[n // 2 :, j], (rates(x) - rates(-x)) / (2.0 * h), rtol=1e-5, atol=1e-4)

@@ -58,6 +58,20 @@ def test_rows_do_not_depend_on_how_they_are_divided():
             assert all(np.array_equal(some[0][name], other[name]) for name in ("row", "x", "y", "z", "s"))
 
 
+def test_large_parts_are_computed_a_few_rows_at_a_time(monkeypatch):
+    monkeypatch.setattr("kinetree.sweeps.studies.AT_ONCE", 64)
+    sizes = []
+
+    def counted(p):
+        sizes.append(len(p["x"]))
+        return wave(p)
+
+    found = kt.sweep(counted, {"x": kt.Uniform(0, 1)}, samples=150, workers=0, rows_per_part=150)
+    assert sizes == [1, 64, 64, 22]
+    assert len(found.files) == 1
+    assert np.array_equal(found["sine"], np.sin(found["x"]))
+
+
 def test_latin_hypercube_meets_every_interval_once():
     found = kt.sweep(wave, {"x": kt.Uniform(2.0, 4.0)}, design="latin-hypercube", samples=50)["x"]
     assert sorted(((found - 2.0) / 2.0 * 50).astype(int)) == list(range(50))

@@ -135,6 +135,13 @@ def test_the_panel_stands_beside_the_robot_on_a_screen_and_on_a_phone(shared):
                     apart = right <= other[0] or other[2] <= left or bottom <= other[1] or other[3] <= top
                     assert apart, (size, boxes)
             assert (boxes[0][2] - boxes[0][0]) * (boxes[0][3] - boxes[0][1]) > 0.4 * size[0] * size[1]
+            page.evaluate("document.querySelector('#bar button[aria-label=Panel]').click()")
+            alone = page.evaluate(
+                "(b => [b.width, b.height])(document.getElementById('stage').getBoundingClientRect())"
+            )
+            assert alone[0] == size[0]
+            assert alone[1] > 0.85 * size[1]
+            page.evaluate("document.querySelector('#bar button[aria-label=Panel]').click()")
 
 
 def test_a_film_a_picture_and_a_recording_of_a_record_with_its_contact_forces(shared, tmp_path):

@@ -545,6 +545,12 @@ def test_the_server_is_gone_after_closing():
         urllib.request.urlopen(url, timeout=2)
 
 
+def test_a_port_that_is_taken_gives_the_next_free_one():
+    with view(pendulum(), port=0) as first, view(pendulum(), port=first.server.port) as second:
+        assert second.server.port > first.server.port
+        assert page_of(urllib.request.urlopen(second.url, timeout=10).read().decode())["title"] == "pendulum"
+
+
 @pytest.mark.parametrize("host", ["203.0.113.7", "no.such.host.invalid", "a\0b", "x" * 300, None, 5, "\ud800"])
 def test_a_host_that_no_server_can_listen_at_is_refused(host):
     """The viewer's server would wait for itself for ever."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..model.tree import Joint, Link, Model
@@ -41,21 +41,45 @@ def _of_joint(link: Link, joint: Joint) -> list[list[Scalar]]:
     return [[x if f == 1.0 or not present(x) else x * f for x in own] for own, f in zip(given, factors, strict=True)]
 
 
-def friction_force(tree: Model, v: Sequence[Scalar], speed: float, q: Sequence[Scalar] | None = None) -> list[Scalar]:
+def friction_force(
+    tree: Model, v: Sequence[Scalar], speed: float, q: Sequence[Scalar] | None = None,
+    built_up: Mapping[int, Scalar] | None = None,
+) -> list[Scalar]:  # fmt: skip
     """Return joint friction as it acts on the robot, smooth enough to integrate.
 
     Viscous as in the model; Coulomb friction is ``friction v / sqrt(v^2 + speed^2)``, which
     has all derivatives, 71 % of its full size at ``speed`` and 99.5 % at ten times that; an offset is constant.
-    With ``q`` dampers along tendons are part of it.
+    With ``q`` dampers along tendons are part of it.  ``built_up`` says of some freedoms which share of their Coulomb
+    friction has built up, from -1 to 1; see :func:`building_up`.
     """
     force: list[Scalar] = []
-    for d, c, o, rate in zip(*coefficients(tree), v, strict=True):
+    shares = built_up or {}
+    for k, (d, c, o, rate) in enumerate(zip(*coefficients(tree), v, strict=True)):
         f: Scalar = -o if present(o) else 0.0
         if present(d):
             f = f - d * rate
         if present(c):
-            f = f - c * rate / sqrt(rate * rate + speed * speed)
+            f = f - c * (shares[k] if k in shares else rate / sqrt(rate * rate + speed * speed))
         force.append(f)
     if q is None or not any(t.damping for t in tree.tendons):
         return force
     return [f + d for f, d in zip(force, damping_force(tree, q, v), strict=True)]
+
+
+def travels(tree: Model) -> dict[int, float]:
+    """Return the freedoms whose Coulomb friction needs some way to build up, and which."""
+    return {
+        joint.v_slice.start + k: travel
+        for joint in tree.joints
+        if not joint.mimic
+        for k, travel in enumerate(joint.friction_travel)
+        if travel
+    }
+
+
+def building_up(share: Scalar, rate: Scalar, travel: float) -> Scalar:
+    """Return how fast the share of Coulomb friction grows that has built up (Dahl, 1968).
+
+    Over the way s it tends to the sign of the velocity as ``exp(-s / travel)``.
+    """
+    return (rate - abs(rate) * share) / travel

@@ -155,7 +155,8 @@ class Identified:
         Warns
         -----
         IdentificationWarning
-            Where friction was identified that robots do not have (presliding, Stribeck): its Coulomb part is written.
+            Where friction was identified that the file does not hold: Stribeck's, of which no file has more than the
+        Coulomb part, and how presliding builds up, which is in ``.yaml`` files alone.
         """
         if not self.physical:
             raise UnsupportedError(
@@ -164,12 +165,14 @@ class Identified:
                 "report, and in found.solution"
             )
         self.robot.save(path, original)
-        lost = [f"{name} ({own.model.name})" for name, own in self.friction.items() if own.model.shape]
+        held = ("presliding",) if Path(path).suffix.lower() in (".yaml", ".yml") else ()
+        lost = [f"{name} ({own.model.name})" for name, own in self.friction.items()
+                if own.model.shape and own.model.name not in held]  # fmt: skip
         if lost:
             warnings.warn(
-                f"{path}: robots have viscous and Coulomb friction and an offset; what else was found for "
+                f"{path}: such a file has viscous and Coulomb friction and an offset at most; what else was found for "
                 f"{', '.join(lost)} is in the report alone, so that the file's robot errs more than errors() says. "
-                "friction='coulomb' fits what a file can hold",
+                "friction='coulomb' fits what every file can hold; presliding is kept in .yaml",
                 IdentificationWarning,
                 stacklevel=callers_level(),
             )

@@ -221,6 +221,8 @@ def _result(
     sprung = robot.with_springs(dict.fromkeys(rests, 1.0), rests)  # their stiffness is a parameter like others
     own = sprung.parameters()
     found = sprung.with_parameters({n: value for n, value in solution.items() if n in own}, physical=physical)
+    built_up = {robot.v_names[k]: f.shape for k, f in columns.friction.items() if f.model.name == "presliding"}
+    found = found.with_friction_travel(built_up)
     total = prepared.equations.tau
     predicted = columns.equations().y @ values + total - equations.tau
     return Identified(

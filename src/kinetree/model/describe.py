@@ -116,6 +116,7 @@ def _joint(joint: Joint) -> str:
     for label, values in (
         ("|v| <=", joint.velocity_limit), ("|tau| <=", joint.effort_limit),
         ("damping", joint.damping), ("friction", joint.friction), ("offset", joint.friction_offset),
+        ("builds up within", joint.friction_travel),
         ("armature", joint.armature),
         ("stiffness", joint.stiffness),
     ):  # fmt: skip

@@ -44,7 +44,7 @@ CONVENTIONS = ("modified", "standard", "khalil")
 
 _JOINT_DATA = (
     "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia", "gear_ratio",
-    "stiffness", "spring_rest", "friction_offset",
+    "stiffness", "spring_rest", "friction_offset", "friction_travel",
 )  # fmt: skip
 
 
@@ -61,7 +61,7 @@ class _Row:
     mass_properties : MassProperties, optional
         Instead of the four above.
     lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio
-    stiffness, spring_rest, friction_offset
+    stiffness, spring_rest, friction_offset, friction_travel
         See :class:`kinetree.model.tree.Joint`; angles in radians.
     """
 
@@ -83,6 +83,7 @@ class _Row:
     stiffness: PerFreedom = None
     spring_rest: PerFreedom = None
     friction_offset: PerFreedom = None
+    friction_travel: PerFreedom = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -60,6 +60,14 @@ def spring_data(kind: JointKind, stiffness: PerFreedom, rest: PerFreedom, where:
     return {"stiffness": stiff, "spring_rest": resting}
 
 
+def travel_data(kind: JointKind, travel: PerFreedom, mimic: Mimic | None, where: str) -> dict[str, Any]:
+    """Return the way in which a joint's Coulomb friction builds up, empty where that happens at once."""
+    found = _if_any(per_freedom(travel, kind.nv, 0.0, where + "friction_travel", True, True))
+    if mimic is not None and found:
+        raise ModelError(f"{where}friction of a follower builds up at once: give friction_travel to its leader")
+    return {"friction_travel": found}
+
+
 def _if_any(numbers: tuple[float, ...]) -> tuple[float, ...]:
     """Return nothing where all are zero."""
     return numbers if any(numbers) else ()
@@ -78,6 +86,7 @@ def joint_data(
     rotor_inertia: PerFreedom = None,
     gear_ratio: PerFreedom = None,
     friction_offset: PerFreedom = None,
+    friction_travel: PerFreedom = None,
     actuated: bool | None = None,
     mimic: Mimic | None = None,
     stiffness: PerFreedom = None,
@@ -99,6 +108,7 @@ def joint_data(
         "actuated": kind.usually_driven if actuated is None else bool(actuated),
         "mimic": mimic,
     } | spring_data(kind, stiffness, spring_rest, where)
+    data |= travel_data(kind, friction_travel, mimic, where)
     if inf in data["lower"] or -inf in data["upper"]:
         raise ModelError(f"{where}no position is within limits {data['lower']} and {data['upper']}")
     if any(lo > up for lo, up in zip(data["lower"], data["upper"], strict=True)):

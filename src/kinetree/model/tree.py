@@ -81,6 +81,9 @@ class Joint:
         Viscous (N m s/rad or N s/m) and Coulomb (N m or N) friction.
     friction_offset : tuple of floats
         A constant force (N m or N) that comes on top of friction: of a drive whose zero is off; empty for none.
+    friction_travel : tuple of floats
+        Way (rad or m) in which Coulomb friction builds up behind a reversal (Dahl's model), 63 % of it; empty for at
+        once.  Simulations know it; friction at a velocity alone is that of long ways.
     stiffness : tuple of floats
         Of the joint's spring (N m/rad or N/m), one per degree of freedom; empty for none.  A spring belongs to the
         mechanism as gravity does: it is part of its dynamics and of its potential energy.
@@ -113,6 +116,7 @@ class Joint:
     friction_offset: Floats = ()
     stiffness: Floats = ()
     spring_rest: Floats = ()
+    friction_travel: Floats = ()
     q_slice: slice = field(default_factory=lambda: slice(0, 0), compare=False)
     v_slice: slice = field(default_factory=lambda: slice(0, 0), compare=False)
 

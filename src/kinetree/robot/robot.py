@@ -28,7 +28,7 @@ from ..model import describe as description
 from ..model import parameters as parameter_tables
 from ..model.changes import single_joints
 from ..model.changes.locking import lock
-from ..model.joint_data import PerFreedom, spring_data
+from ..model.joint_data import PerFreedom, spring_data, travel_data
 from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
 from ..model.tree import BASE, Body, Frame, Model, check_gravity
@@ -195,7 +195,7 @@ class Robot(BaseParameterMethods, LoopMethods):
         --------
         >>> import kinetree as kt
         >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
-        >>> robot.with_springs({"bob": 20.0}, {"bob": 0.1}).parameters()["bob.stiffness"]
+        >>> robot.with_springs({"bob_joint": 20.0}, {"bob_joint": 0.1}).parameters()["bob_joint.stiffness"]
         20.0
         """
         rests = {} if rest is None else rest
@@ -207,6 +207,28 @@ class Robot(BaseParameterMethods, LoopMethods):
             replace(j, **spring_data(j.kind, chosen[j.name], rests.get(j.name), f"joint {j.name!r}: "))
             if j.name in chosen
             else j
+            for j in self.model.joints
+        ]
+        return self._with(replace(self.model, joints=tuple(joints)))
+
+    def with_friction_travel(self, travel: Mapping[str, PerFreedom]) -> Robot:
+        """Return the same robot with Coulomb friction that builds up over some way behind a reversal (Dahl's model).
+
+        Parameters
+        ----------
+        travel : mapping from joint to number, or to one per freedom
+            In rad or m; zero lets friction build up at once.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, friction=0.2).build()
+        >>> robot.with_friction_travel({"bob_joint": 2e-3}).model.joint("bob_joint").friction_travel
+        (0.002,)
+        """
+        chosen = {self.model.joint(name).name: value for name, value in travel.items()}
+        joints = [
+            replace(j, **travel_data(j.kind, chosen[j.name], j.mimic, f"joint {j.name!r}: ")) if j.name in chosen else j
             for j in self.model.joints
         ]
         return self._with(replace(self.model, joints=tuple(joints)))

@@ -38,6 +38,7 @@ from .constrained.choice import chosen_constraints
 from .constrained.driven_robot import DrivenRobot
 from .equation import Equation
 from .events import as_events
+from .friction_memory import memory_of
 from .integrators.fixed_step_methods import ADAPTIVE, FIXED, INTEGRATORS
 from .prescribed import Prescribed, as_prescribed
 from .records.record import FAILED, Record
@@ -313,7 +314,8 @@ class Simulator:
             # an integrator tries states in which loops are open, which only users are to be told of
             self.law, self.function = None, partial(self.law, robot, tolerance=np.inf)
         others = force_elements(forces, "forces")
-        self.elements, self.n_forces = force_elements(ground) + others, len(others)
+        self.elements = force_elements(ground) + memory_of(robot.model, friction) + others
+        self.n_forces = len(others)
         self.span = known_span(controller if self.prescribed is None else self.prescribed, others)
         self.friction, self.friction_speed = friction, self.numbers.friction_speed
         self.varied = varied_parameters(robot, parameters, integrator)

@@ -31,6 +31,7 @@ from ..run.failure import blaming
 from ..run.law_kernels import is_condition
 from ..run.parameters import NO_PARAMETERS, GivenParameters, put_in
 from ..spatial import Force, Scalar
+from .friction_memory import FrictionMemory
 from .loop_choice import LoopChoice
 from .prescribed import LookedUp, Prescribed
 from .yielding import Impedance
@@ -245,11 +246,14 @@ class DynamicSystem:
         if tau is not None:
             forces = list(tau)
         shares: list[tuple[list[Scalar], Loads]] = []
+        built_up: dict[int, Scalar] = {}
         of_ground = len(parts) - self.n_forces
         for some in (parts[:of_ground], parts[of_ground:])[: 2 if self.n_forces else 1]:
             loads: Loads = [None] * len(tree.bodies)
             pushed: list[Scalar] = [0.0] * tree.nv
             for element, where in some:
+                if isinstance(element, FrictionMemory):
+                    built_up |= element.shares(tree, z[where])
                 with blaming(f"force element {type(element).__name__}", t, even_ours=False):
                     on_bodies, on_joints, rate = element.loads(tree, t, q, v, z[where])
                 z_rate += list(rate)
@@ -259,7 +263,9 @@ class DynamicSystem:
                     _refuse_conditions(on_joints, f"force element {type(element).__name__}")
                     pushed = [a + b for a, b in zip(pushed, on_joints, strict=True)]
             shares.append((pushed, loads))
-        friction = friction_force(tree, v, self.friction_speed, q) if self.friction else [0.0] * tree.nv
+        friction = [0.0] * tree.nv
+        if self.friction:
+            friction = friction_force(tree, v, self.friction_speed, q, built_up)
         pushed, loads = shares[0]
         for more, others in shares[1:]:
             pushed = [a + b for a, b in zip(pushed, more, strict=True)]

@@ -208,7 +208,7 @@ def _computed(
         # the first part shows how long the others take, and leaves machine code on the disk for all processes
         begin = clock.perf_counter()
         for number, rows in tasks:
-            yield number, rows, compute_rows(study, rows)
+            yield number, rows, compute_part(study, rows)
             count -= 1
             begin, took = clock.perf_counter(), clock.perf_counter() - begin
             if took * count > SHORT and has_dask() and (os.cpu_count() or 1) > 1:
@@ -216,11 +216,11 @@ def _computed(
     if not count:
         return
     if cluster is None and workers == 0:
-        yield from ((number, rows, compute_rows(study, rows)) for number, rows in tasks)
+        yield from ((number, rows, compute_part(study, rows)) for number, rows in tasks)
         return
     blob = pickled(study)
     if blob is None:
-        yield from ((number, rows, compute_rows(study, rows)) for number, rows in tasks)
+        yield from ((number, rows, compute_part(study, rows)) for number, rows in tasks)
         return
     with client_of(cluster, workers, "give workers=0", timeout) as client:
         yield from _on_cluster(client, blob, tasks, timeout)
@@ -300,7 +300,7 @@ def _on_cluster(client: Any, blob: bytes, tasks: Iterator[Task], timeout: float)
 
 def remote_part(blob: bytes, rows: DesignRows) -> dict[str, Any]:
     """Compute a part in a process of a cluster."""
-    return compute_rows(_study_of(blob), rows)
+    return compute_part(_study_of(blob), rows)
 
 
 @lru_cache(maxsize=4)
@@ -310,6 +310,13 @@ def _study_of(blob: bytes) -> SweepStudy:
 
 
 # ------------------------------------------------------------------ rows, and what goes wrong in them
+
+
+def compute_part(study: SweepStudy, rows: DesignRows) -> dict[str, Any]:
+    """Compute a part of any size, as many rows at a time as suit the study."""
+    size = study.rows_at_once
+    ends = [(k, min(k + size, len(rows))) for k in range(0, len(rows), size)]
+    return _joined([compute_rows(study, rows.some(*some)) for some in ends], [end - begin for begin, end in ends])
 
 
 def compute_rows(study: SweepStudy, rows: DesignRows) -> dict[str, Any]:

@@ -86,6 +86,7 @@ def _single(joint: Joint, step: Step, parent: int, placement: Pose) -> Joint:
             "rotor_inertia",
             "gear_ratio",
             "friction_offset",
+            "friction_travel",
             "stiffness",
             "spring_rest",
         )

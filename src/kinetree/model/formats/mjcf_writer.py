@@ -241,6 +241,8 @@ class _MjcfWriter:
             words.append(f'springref="{joint.spring_rest[0]!r}"')
         if any(joint.friction_offset):
             self.lost.append(f"friction offset of joint {joint.name!r}")
+        if any(joint.friction_travel):
+            self.lost.append(f"way in which friction of joint {joint.name!r} builds up")
         return words
 
     def _inertial(self, i: int, mass: MassProperties, depth: int) -> None:

@@ -148,6 +148,8 @@ def _edit_joints(model: Model, before: Model, joints: Mapping[str, Element], doc
                 document.documentElement.setAttribute("xmlns:kinetree", urdf.NAMESPACE)
         if joint.friction_offset:
             lost.append(f"friction offset of joint {joint.name!r}")
+        if joint.friction_travel:
+            lost.append(f"way in which friction of joint {joint.name!r} builds up")
     if lost:
         message = "not written, because URDF has no word for it: " + "; ".join(lost)
         warnings.warn(message, ModelWarning, stacklevel=callers_level())

@@ -150,6 +150,8 @@ class _UrdfWriter:
             self.lost.append(f"gear ratio of joint {joint.name!r}")
         if joint.friction_offset:
             self.lost.append(f"friction offset of joint {joint.name!r}")
+        if joint.friction_travel:
+            self.lost.append(f"way in which friction of joint {joint.name!r} builds up")
 
     def _limit(self, joint: Joint, kind_name: str) -> None:
         bounds = any(math.isfinite(x) for x in (*joint.lower, *joint.upper))

@@ -31,6 +31,7 @@ from ...spatial import Scalar, where
 from ...spatial.numbers import real_number, whole_number
 from ..arguments import check_integrator, force_elements, initial_state, law_and_function, varied_parameters
 from ..equation import Equation
+from ..friction_memory import memory_of
 from ..integrators.fixed_step_methods import FIXED
 from ..loop_choice import LoopChoice
 from ..system import DynamicSystem
@@ -228,7 +229,7 @@ class World:
             law = Sum((self._command, made))
         grounds = force_elements(ground)
         self._grounds = range(1, 1 + len(grounds))  # their numbers among the parts, behind the controller
-        elements = [*grounds, *force_elements(forces, "forces")]
+        elements = [*grounds, *memory_of(self.robot.model, friction), *force_elements(forces, "forces")]
         if self._pushes is not None:
             elements.append(Push(self._pushes.at))
         motors, of_ground = (random.pop(name, None) for name in (MOTOR_STRENGTH, GROUND))

@@ -76,7 +76,7 @@ class App {
     const style = getComputedStyle(document.body);
     const color = (name) => [1, 3, 5].map((k) => parseInt(style.getPropertyValue(name).trim().slice(k, k + 2), 16) / 255);
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    return { sky: [color("--sky-high"), color("--sky-low")], line: dark ? [0.42, 0.48, 0.55] : [0.62, 0.67, 0.73], floor: dark ? [0.2, 0.235, 0.28] : [0.955, 0.963, 0.975] };
+    return { sky: [color("--sky-high"), color("--sky-low")], line: dark ? [0.42, 0.48, 0.55] : [0.62, 0.67, 0.73], floor: dark ? [0.2, 0.235, 0.28] : [0.955, 0.963, 0.975], shadow: dark ? 0.55 : 0.3 };
   }
 
   redraw() {

@@ -55,7 +55,7 @@ out vec2 at; out vec4 lit;
 void main() { at = half_ * corner; vec4 world = model * vec4(at, 0.0, 1.0); lit = light * world; gl_Position = camera * world; }`;
 const GROUND_FRAGMENT = `#version 300 es
 precision highp float;
-in vec2 at; in vec4 lit; uniform float cell, half_; uniform vec2 middle, shift; uniform vec3 line, floor_;
+in vec2 at; in vec4 lit; uniform float cell, half_; uniform vec2 middle, shift; uniform vec3 line, floor_; uniform float depth_;
 ${SHADOW_TEXT}
 out vec4 drawn;
 float grid(vec2 p, float width) {
@@ -67,8 +67,8 @@ void main() {
   vec2 p = at + shift;
   float fade = 1.0 - smoothstep(0.25, 1.0, length(at - middle) / half_);
   float fine = max(0.30 * grid(p / cell, 1.1), 0.65 * grid(p / (5.0 * cell), 1.3));
-  float dark = 0.30 * (1.0 - sunlight(lit));
-  vec3 c = mix(mix(floor_, line, fine), vec3(0.16, 0.2, 0.27), dark);
+  float dark = depth_ * (1.0 - sunlight(lit));
+  vec3 c = mix(mix(floor_, line, fine), floor_ * vec3(0.17, 0.2, 0.27), dark);
   float a = max(fade * 0.9, dark);
   drawn = vec4(c * a, a);
 }`;
@@ -302,7 +302,7 @@ class Renderer {
   }
 
   // Draw the ground: a plane with a grid that fades away from what is looked at.
-  ground({ matrix, half, cell, middle, shift, line, floor }) {
+  ground({ matrix, half, cell, middle, shift, line, floor, dark }) {
     const gl = this.gl;
     const { program, at } = this.programs.ground;
     gl.useProgram(program);
@@ -316,6 +316,7 @@ class Renderer {
     gl.uniform2fv(at.shift, shift);
     gl.uniform3fv(at.line, line);
     gl.uniform3fv(at.floor_, floor);
+    gl.uniform1f(at.depth_, dark);
     this.outside(false);
     gl.depthMask(false);
     gl.bindVertexArray(this.square);

@@ -238,7 +238,7 @@ class Scene {
       const middle = add(sight.center, scaled(show.up, show.ground.height - dot(sight.center, show.up)));
       renderer.ground({
         matrix: frameMatrix(x, y, z, middle), half: show.ground.half, cell: show.ground.cell, middle: [0, 0],
-        shift: [dot(middle, x), dot(middle, y)], line: palette.line, floor: palette.floor,
+        shift: [dot(middle, x), dot(middle, y)], line: palette.line, floor: palette.floor, dark: palette.shadow,
       });
     }
     show.trails.forEach((name, k) => renderer.line(this.trail(name), TRAIL_COLORS[k % TRAIL_COLORS.length], 2.2));

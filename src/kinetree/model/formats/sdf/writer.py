@@ -197,6 +197,8 @@ class _SdfWriter:
             self.lost.append(f"gear ratio of joint {joint.name!r}")
         if joint.friction_offset:
             self.lost.append(f"friction offset of joint {joint.name!r}")
+        if joint.friction_travel:
+            self.lost.append(f"way in which friction of joint {joint.name!r} builds up")
         if isinstance(kind, Spherical) and any(map(math.isfinite, (*joint.lower, *joint.upper))):
             self.lost.append(f"limits of joint {joint.name!r}")
         passive = not joint.actuated and joint.kind.usually_driven

@@ -1,0 +1,64 @@
+"""Coulomb friction that builds up over some way: against Dahl's model in closed form."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+
+MASS, COULOMB, TRAVEL = 2.0, 3.0, 0.01
+
+
+def sledge(travel=TRAVEL):
+    made = kt.Builder("sledge", gravity=(0, 0, 0))
+    return made.body("a", "base", kt.Prismatic("x"), mass=MASS, friction=COULOMB, friction_travel=travel).build()
+
+
+def taken(x, start=0.0):
+    """Return the work against friction on a way without reversals, of which a share had built up."""
+    return COULOMB * (x - (1.0 - start) * TRAVEL * (1.0 - np.exp(-x / TRAVEL)))
+
+
+def test_friction_builds_up_with_the_way():
+    force = 5.0
+    record = kt.simulate(sledge(), [0.0], [0.0], time=0.2, controller=lambda t, q, v: [force], rtol=1e-10, atol=1e-12)
+    x, v = record.q[:, 0], record.v[:, 0]
+    assert x[-1] > 2.0 * TRAVEL
+    np.testing.assert_allclose(0.5 * MASS * v**2, force * x - taken(x), atol=1e-9)
+    np.testing.assert_allclose(record.friction[:, 0], -COULOMB * (1.0 - np.exp(-x / TRAVEL)), atol=1e-7)
+    assert record.energy.relative_error < 1e-9
+
+
+@pytest.mark.parametrize(("integrator", "tolerance"), [("rk4", 1e-9), ("semi_implicit_euler", 2e-3)])
+def test_batches_with_other_friction(integrator, tolerance):
+    both = kt.simulate(
+        sledge(), [0.0], [1.0], time=0.1, step=2e-4, integrator=integrator,
+        parameters={"a_joint.friction": np.array([COULOMB, 0.0])},
+    )  # fmt: skip
+    x, v = both.q[:, 0, 0], both.v[:, 0, 0]
+    np.testing.assert_allclose(0.5 * MASS * v**2, 0.5 * MASS - taken(x), atol=tolerance)
+    np.testing.assert_allclose(both.v[:, 1], 1.0, atol=1e-12)
+
+
+def test_below_coulomb_friction_it_is_a_spring():
+    """A force below friction moves it by a part of the travel, and back: as stiff as friction over travel."""
+    force = 0.01
+    record = kt.simulate(sledge(), [0.0], [0.0], time=0.5, controller=lambda t, q, v: [force], rtol=1e-9, atol=1e-12)
+    swing = force * TRAVEL / COULOMB * (1.0 - np.cos(np.sqrt(COULOMB / TRAVEL / MASS) * record.time))
+    np.testing.assert_allclose(record.q[:, 0], swing, atol=0.02 * swing.max())
+    free = kt.simulate(sledge(), [0.0], [0.0], time=0.1, friction=False, controller=lambda t, q, v: [1.0])
+    assert free.q[-1, 0] == pytest.approx(0.5 * 1.0 / MASS * 0.1**2, rel=1e-6)
+
+
+def test_files_keep_it(tmp_path):
+    robot = sledge()
+    robot.save(tmp_path / "sledge.yaml")
+    again = kt.load(tmp_path / "sledge.yaml")
+    assert again.model.joint("a_joint").friction_travel == (TRAVEL,)
+    assert again.with_friction_travel({"a_joint": 0.0}).model.joint("a_joint").friction_travel == ()
+    with pytest.warns(kt.KinetreeWarning, match="friction of joint 'a_joint' builds up"):
+        robot.save(tmp_path / "sledge.sdf")
+    with pytest.raises(kt.ModelError, match="friction_travel must not be negative"):
+        sledge(-1.0)
+    follower = kt.Builder("two").body("a", "base", kt.Revolute("x"), mass=1.0)
+    with pytest.raises(kt.ModelError, match="give friction_travel to its leader"):
+        follower.body("b", "a", kt.Revolute("x"), mass=1.0, mimic=kt.Mimic("a_joint"), friction_travel=0.1).build()
