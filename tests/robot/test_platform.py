@@ -680,6 +680,9 @@ def test_requirements_are_a_table_with_names(tmp_path):
         platform.requirements(kt.trajectories.Cycloid([0.0], [1.0], 1.0), [0.0, 0.5], q)
     with pytest.raises(kt.OptionError, match="increasing times"):
         platform.requirements([here, here], [1.0, 0.5], q)
+    with pytest.raises(kt.OptionError, match=r"point 2 of the path, at t = 0.2 s, is not finite"):
+        platform.requirements([here, here, here * np.nan, here], [0.0, 0.1, 0.2, 0.3], q)
+    assert repr(platform).endswith(f"moved by {', '.join(platform.actuated)}>")
     with pytest.raises(kt.OptionError, match=r"are not those of the model .* actuated=True"):
         kt.Mechanism.platform(platform.mechanism, "center", actuated=platform.actuated[:2]).requirements(
             [here], [0.0], q

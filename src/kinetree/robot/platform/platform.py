@@ -56,6 +56,9 @@ class Platform(PlatformPositions):
     ``Platform(hexapod, "top").inverse(pose, q_guess)`` gives a closed configuration with the frame there.
     """
 
+    def __repr__(self) -> str:
+        return f"<Platform {self.frame!r} of {self.mechanism.name!r}, moved by {', '.join(self.actuated)}>"
+
     # ---------------------------------------------------------------- velocities
 
     def jacobian(self, q: ArrayLike) -> Array:

@@ -56,6 +56,12 @@ def _of_samples(given: Array, t: Array, rotation: Array) -> FrameMotion:
     """Velocities and accelerations are those of cubic splines through the samples."""
     if len(t) < FEWEST:
         raise OptionError(f"velocities and accelerations come from splines, which need {FEWEST} samples, not {len(t)}")
+    broken = np.flatnonzero(~np.isfinite(given.reshape(len(t), -1)).all(axis=1))
+    if len(broken):
+        raise OptionError(
+            f"point {broken[0]} of the path, at t = {t[broken[0]]:g} s, is not finite: a spline goes "
+            "through all of them, so leave such points out, with their times"
+        )
     pose = np.tile(np.eye(4), (len(t), 1, 1))
     pose[:, :3, :3] = rotation if given.ndim == 2 else given[:, :3, :3]
     pose[:, :3, 3] = given if given.ndim == 2 else given[:, :3, 3]
