@@ -249,9 +249,11 @@ def test_other_libraries_read_the_same_memory(library):
 
 
 def test_an_episode_ends_for_any_of_several_reasons():
-    world = kt.World(pendulum(), batch=3, ended=lambda m: [abs(m.q[0]) > 1.0, m.q[1] - 0.5])
-    world.reset(q=[[0.0, 0.0], [-1.1, 0.0], [0.0, 0.6]])
-    assert world.step([0.0, 0.0]).ended.tolist() == [False, True, True]
+    listed, joined = lambda m: [abs(m.q[0]) > 1.0, m.q[1] - 0.5], lambda m: (abs(m.q[0]) > 1.0) | (m.q[1] > 0.5)
+    for law in (listed, joined):
+        world = kt.World(pendulum(), batch=3, ended=law)
+        world.reset(q=[[0.0, 0.0], [-1.1, 0.0], [0.0, 0.6]])
+        assert world.step([0.0, 0.0]).ended.tolist() == [False, True, True]
 
 
 def test_goals_are_drawn_for_an_episode_and_seen_by_functions():
@@ -350,6 +352,7 @@ def test_a_world_whose_constraints_are_chosen_badly_leaves_the_others_their_bits
         ({"ended": lambda m: m.q[0] == 0.0}, "equal cannot be a condition"),
         ({"ended": lambda m: (m.q[1] > 1.0) | (m.q[0] == 0.0)}, "equal cannot be a condition"),
         ({"observe": lambda m: [m.q[0], m.q[0] > 1.0]}, "a comparison is no number"),
+        ({"ended": lambda m: max(m.q[0], 1.0)}, "a list of conditions"),
         ({"goal": {"target": "far"}}, "a distribution or numbers"),
         ({"goal": {"target": [np.nan]}}, "finite"),
         ({"random": 5}, "must map names"),

@@ -344,8 +344,8 @@ class World:
                 except Exception as problem:
                     raise OptionError(
                         f"{name} of the World cannot be traced into machine code ({problem!r}); "
-                        f"{RETURNED[name]}, written with arithmetic, < and >, kinetree.where, sin, exp, maximum and "
-                        "the like, without if; or compute it from world.q and world.v in Python"
+                        f"{RETURNED[name]}, written with arithmetic, < and >, kinetree.where, sin, cos, exp, ..., "
+                        "without if; or compute it from world.q and world.v in Python"
                     ) from problem
                 if name == "observe":
                     self._observed = len(found)
