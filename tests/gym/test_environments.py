@@ -135,6 +135,7 @@ def test_pictures_show_the_robot():
         (lambda e: e.reset(seed=[1, 2]), kt.OptionError, "one seed"),
         (lambda e: kt.gym.VectorEnvironment(5), kt.OptionError, "made of a kinetree.World"),
         (lambda e: kt.gym.VectorEnvironment(e.world, scale=0.0), kt.OptionError, "must not be zero"),
+        (lambda e: kt.gym.VectorEnvironment(e.world, scale=np.nan), kt.OptionError, "must be finite"),
         (lambda e: kt.gym.VectorEnvironment(e.world, scale=[1.0, 2.0]), kt.ShapeError, "one per motor: track"),
         (lambda e: kt.gym.VectorEnvironment(e.world, autoreset_mode="never"), kt.UnknownNameError, "autoreset mode"),
         (lambda e: kt.gym.VectorEnvironment(e.world, dtype=int), kt.OptionError, "float32 or float64"),

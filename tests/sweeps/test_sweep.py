@@ -157,12 +157,41 @@ def test_finished_parts_are_not_done_again(tmp_path):
 
 def test_other_design_or_study_is_refused(tmp_path):
     kt.sweep(wave, {"x": [1.0, 2.0]}, tmp_path / "s")
-    with pytest.raises(kt.OptionError, match="another design"):
+    with pytest.raises(kt.OptionError, match=r"another design .* with other values"):
         kt.sweep(wave, {"x": [1.0, 3.0]}, tmp_path / "s")
     with pytest.raises(kt.OptionError, match="another study"):
         kt.sweep(refuses_large, {"x": [1.0, 2.0]}, tmp_path / "s")
     with pytest.raises(kt.OptionError, match="holds a sweep already"):
         kt.sweep(wave, {"x": [1.0, 2.0]}, tmp_path / "s", resume=False)
+
+
+def test_a_study_that_does_not_work_leaves_the_folder_free(tmp_path):
+    def of_nothing(p):
+        return {"y": p["z"]}
+
+    with pytest.raises(kt.KinetreeError, match="all fail: KeyError"):
+        kt.sweep(of_nothing, {"x": [1.0, 2.0]}, tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+    mended = kt.sweep(wave, {"x": [1.0, 2.0]}, tmp_path / "s")
+    assert (mended.rows, mended.computed) == (2, 2)
+    assert kt.sweep(wave, {"x": [1.0, 2.0]}, tmp_path / "s").computed == 0
+
+
+@pytest.mark.parametrize(
+    ("study", "words"),
+    [
+        (lambda p: {"x": p["x"] ** 2}, "no output can be called 'x'.*a parameter"),
+        (lambda p: {"row": p["x"] ** 2}, "no output can be called 'row'"),
+        (lambda p: {"y": p["x"], "failure": p["x"]}, "says in words"),
+        (lambda p: p["x"] ** 2, "a mapping of names to arrays.*not ndarray"),
+        (lambda p: {}, "not an empty one"),
+        (lambda p: {"y": 1.0}, r"one per row.*shape \(\)"),
+    ],
+)
+def test_answers_that_are_no_columns_are_refused(study, words):
+    """What took the place of a parameter in the results was not seen, nor a study that returned no mapping."""
+    with pytest.raises(kt.KinetreeError, match=words):
+        kt.sweep(study, {"x": [1.0, 2.0, 3.0]})
 
 
 def test_full_disk_keeps_what_is_finished(tmp_path):

@@ -98,5 +98,7 @@ def _show(found: SweepResult, summary: dict, chosen: dict | None, best: str | No
     if summary["failures"]:
         first = found.failures()["failure"][0]
         note(f"{summary['failures']:,} rows failed, the first one: {first}")
-    rate = f", {summary['rows'] / found.seconds:,.0f} rows a second" if found.seconds > 0.5 else ""
+    rate = f", {found.computed / found.seconds:,.0f} rows a second" if found.seconds > 0.5 and found.computed else ""
+    if found.computed < summary["rows"]:
+        rate += f"; {summary['rows'] - found.computed:,} rows were there already"
     console.print(f"{found.seconds:.2f} s{rate}; in {escape(str(found.path))}", soft_wrap=True)

@@ -332,6 +332,38 @@ class Graph:
         return [i for i in range(len(self)) if needed[i]]
 
 
+class Undecided:
+    """What ``==`` and ``!=`` say of a traced value: as an ``if`` the answer is a guess, as a condition it is refused.
+
+    Recursions ask ``if ratio == 1.0`` to leave work out, of numbers that may be traced: these are then taken to differ.
+    A law that chooses by equality would get that guess for every state, without a word.
+    """
+
+    __slots__ = ("guess",)
+
+    def __init__(self, guess: bool) -> None:
+        self.guess = guess
+
+    def __bool__(self) -> bool:
+        return self.guess
+
+    def _refused(self, *_: Any) -> Any:
+        raise TypeError(
+            "whether traced values are equal cannot be a condition: compare with < and >, such as abs(a - b) < 1e-9"
+        )
+
+    __and__ = __rand__ = __or__ = __ror__ = __invert__ = __float__ = __lt__ = __gt__ = _refused
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = _refused
+
+    class scalar_functions:
+        """Found by whoever dispatches on the scalar's type."""
+
+        @staticmethod
+        def where(condition: Undecided, yes: Any, no: Any) -> Any:
+            """Refuse to choose."""
+            return condition._refused(yes, no)
+
+
 class Node:
     """A handle on a graph's node that behaves like a number."""
 
@@ -408,6 +440,14 @@ class Node:
 
     def __abs__(self) -> Node:
         return Node(self.graph, self.graph.abs(self.number))
+
+    def __eq__(self, other: object) -> Any:
+        return True if other is self else Undecided(False)
+
+    def __ne__(self, other: object) -> Any:
+        return False if other is self else Undecided(True)
+
+    __hash__ = object.__hash__
 
     def __lt__(self, other: Any) -> Node:
         return Node(self.graph, self.graph.less(self.number, self.index_of(other)))
@@ -499,6 +539,8 @@ class Node:
 
 def _chosen(condition: Any, yes: float, no: float) -> Any:
     """Return one of two numbers by a condition that is traced, or known."""
+    if isinstance(condition, Undecided):
+        return condition.scalar_functions.where(condition, yes, no)
     return Node.scalar_functions.where(condition, yes, no) if isinstance(condition, Node) else yes if condition else no
 
 

@@ -74,6 +74,8 @@ class VectorEnvironment(VectorEnv):
         self._scale, self._center = (self._per_motor(x, n) for x, n in ((scale, "scale"), (center, "center")))
         if np.any(self._scale == 0.0):
             raise OptionError("scale of actions must not be zero: the action would do nothing")
+        if not np.isfinite([self._scale, self._center]).all():
+            raise OptionError("scale and center of actions must be finite: every world would be lost at once")
         self._limit = np.inf if time_limit is None else real_number(time_limit, "time_limit", positive=True)
         self._mode = _autoreset_mode(autoreset_mode)
         if render_mode is not None and render_mode not in RENDER_MODES:
@@ -150,7 +152,9 @@ class VectorEnvironment(VectorEnv):
         """
         if self._mode is AutoresetMode.DISABLED and self._over.any():
             ended = np.flatnonzero(self._over)[:5].tolist()
-            raise OptionError(f"worlds {ended} have ended: reset(options={{'reset_mask': terminations | truncations}})")
+            how = "" if self.num_envs == 1 else "options={'reset_mask': terminations | truncations}"
+            what = "the episode has" if self.num_envs == 1 else f"worlds {ended} have"
+            raise OptionError(f"{what} ended: reset({how})")
         stepped = self.world.step(self.command(actions))
         assert stepped.observation is not None
         assert stepped.reward is not None

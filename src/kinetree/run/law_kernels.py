@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..engine import cache
-from ..engine.graph import LESS, Graph, Node, inputs
+from ..engine.graph import LESS, Graph, Node, Undecided, inputs
 from ..engine.kernels.kernel import Kernel, PreparedCall
 from ..engine.kernels.loop_kernel import RolledKernel
 from ..engine.kernels.step_kernel import StepKernel, trace_stages
@@ -92,7 +92,7 @@ def is_condition(x: Any) -> bool:
     """Return whether a scalar is the answer to a comparison rather than a number."""
     if isinstance(x, Node):
         return x.graph.kinds[x.index] == LESS
-    return isinstance(x, (bool, np.bool_)) or (isinstance(x, np.ndarray) and x.dtype == bool)
+    return isinstance(x, (bool, np.bool_, Undecided)) or (isinstance(x, np.ndarray) and x.dtype == bool)
 
 
 def constant(x: Any) -> Any:

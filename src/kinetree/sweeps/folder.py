@@ -70,35 +70,43 @@ class SweepFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def begin(self, manifest: Manifest, resume: bool) -> Manifest:
-        """Say what the folder is of, or find that it is of the same; return what holds there."""
-        place = self.path / MANIFEST
-        if not place.exists():
+    def compare(self, manifest: Manifest, resume: bool) -> Manifest:
+        """Find that the folder is new, or of the same sweep; return what holds there.  Nothing is written."""
+        if not (self.path / MANIFEST).exists():
             if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
                 raise OutputError(f"{self.path} is there and holds no sweep: give an empty or a new folder")
-            try:
-                self.path.mkdir(parents=True, exist_ok=True)
-            except OSError as problem:
-                raise OutputError(f"{self.path} cannot be made: {problem.strerror or problem}") from None
-            with beside(place) as new:
-                new.write_text(json.dumps(asdict(manifest), indent=1) + "\n", encoding="utf-8")
             return manifest
         known = self.manifest()
         if not resume:
             raise OptionError(f"{self.path} holds a sweep already: give another folder, or resume it")
         if known.design != manifest.design:
+            change = (
+                f"{known.title}; asked for now: {manifest.title}"
+                if known.title != manifest.title
+                else f"{known.title} as now, with other values or distributions"
+            )
             raise OptionError(
-                f"{self.path} holds a sweep with another design ({known.title}; asked for now: {manifest.title}): give "
-                "another folder, or remove this one"
+                f"{self.path} holds a sweep with another design ({change}): give another folder, or remove this one"
             )
         if known.study != manifest.study:
             raise OptionError(
                 f"{self.path} holds a sweep of another study: {known.label!r} was another one, or has been changed "
                 "since; give another folder, or remove this one"
             )
+        return known
+
+    def begin(self, manifest: Manifest) -> None:
+        """Say what the folder is of, if it does not yet, and clear away what was half-written."""
+        place = self.path / MANIFEST
+        if not place.exists():
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+            except OSError as problem:
+                raise OutputError(f"{self.path} cannot be made: {problem.strerror or problem}") from None
+            with beside(place) as new:
+                new.write_text(json.dumps(asdict(manifest), indent=1) + "\n", encoding="utf-8")
         for left in self.path.glob(".*.parquet"):  # of a process that was killed while writing
             left.unlink(missing_ok=True)
-        return known
 
     def manifest(self) -> Manifest:
         """Read what the folder is of."""
@@ -115,6 +123,8 @@ class SweepFolder:
 
     def finished(self) -> dict[int, Path]:
         """Return the parts that are whole, in order."""
+        if not self.path.is_dir():
+            return {}
         found = {int(m[1]): path for path in self.path.iterdir() if (m := PART.fullmatch(path.name))}
         return dict(sorted(found.items()))
 

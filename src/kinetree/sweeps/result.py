@@ -35,11 +35,14 @@ class SweepResult:
         The folder.
     seconds : float
         How long it took to compute what was not there yet.
+    computed : int
+        How many rows that were.
 
     Attributes
     ----------
     path : Path
     seconds : float
+    computed : int
 
     Examples
     --------
@@ -49,11 +52,13 @@ class SweepResult:
     (4.666666666666667, 4.0)
     """
 
-    def __init__(self, path: str | os.PathLike[str], seconds: float = 0.0, keep: Any = None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], seconds: float = 0.0, keep: Any = None, computed: int = 0
+    ) -> None:  # fmt: skip
         self.path = as_path(path, "the folder of a sweep")
         self._folder = SweepFolder(self.path)
         self.manifest = self._folder.manifest()
-        self.seconds, self._keep = seconds, keep
+        self.seconds, self.computed, self._keep = seconds, computed, keep
 
     def __repr__(self) -> str:
         what = f"{self.rows:,} rows" if self.complete else f"{self.rows:,} of {self.manifest.rows:,} rows"

@@ -139,7 +139,7 @@ def run(
         design.fingerprint, study.fingerprint, design.title, study.label, design.rows, size, list(design.names)
     )
     folder = SweepFolder(path)
-    manifest = folder.begin(asked, resume)
+    manifest = folder.compare(asked, resume)
     there = folder.finished()
     todo = [(n, first, count) for n, first, count in parts(design, manifest.part_rows) if n not in there]
     tasks = (
@@ -147,6 +147,7 @@ def run(
     )  # fmt: skip
     if todo:
         _try_a_few(study, _multiplied(DesignRows(0, design.columns(*todo[0][1:])), factors))
+    folder.begin(manifest)  # not before: a study that does not work must not claim the folder
     done, begin = sum(manifest.part_rows for n in there), clock.perf_counter()
     finished = len(there)
     try:
@@ -161,7 +162,8 @@ def run(
         raise OutputError(
             f"{problem}; {finished} of {manifest.parts} parts are finished and stay: make room and call again"
         ) from None
-    return SweepResult(path, seconds=clock.perf_counter() - begin, keep=own_folder)
+    computed = sum(count for _, _, count in todo)
+    return SweepResult(path, seconds=clock.perf_counter() - begin, keep=own_folder, computed=computed)
 
 
 def _part_size(study: SweepStudy, design: Design, workers: int | None, wanted: int | None) -> int:
@@ -326,7 +328,7 @@ def compute_rows(study: SweepStudy, rows: DesignRows) -> dict[str, Any]:
     if not finite.all():
         return _beside_the_unknown(study, rows, finite)
     try:
-        return _checked(study.compute(rows.columns), count)
+        return _checked(study.compute(rows.columns), count, taken=(ROW, *rows.columns))
     except Exception as problem:
         if count == 1:
             return _all_failed(1, _worded(problem))
@@ -359,21 +361,26 @@ def _beside_the_unknown(study: SweepStudy, rows: DesignRows, finite: Array) -> d
     return found | {FAILURE: why}
 
 
-def _checked(outputs: dict[str, Any], count: int) -> dict[str, Any]:
-    """Return outputs as arrays of numbers, and what failed in words."""
+def _checked(outputs: dict[str, Any], count: int, taken: Sequence[str]) -> dict[str, Any]:
+    """Return outputs as arrays of numbers, and what failed in words; refuse names that other columns have."""
     found: dict[str, Any] = {}
     failure = outputs.get(FAILURE)
     for name, values in outputs.items():
         if name == FAILURE:
             continue
+        if name in taken:
+            what = "the number of the row" if name == ROW else "a parameter"
+            raise OptionError(f"no output can be called {name!r}: the column of that name holds {what}; rename it")
         array = np.asarray(values)
         if array.dtype.kind not in "fiub" or array.shape[:1] != (count,) or array.ndim > 2:
             raise OptionError(
-                f"output {name!r} must be {count} numbers, one per row (or rows of numbers); got {array.dtype} of "
-                f"shape {array.shape}"
+                f"output {name!r} must be numbers, one per row (or k per row), shape ({count},) or ({count}, k) "
+                f"for the {count} given; got {array.dtype} of shape {array.shape}"
             )
         found[name] = array
     words = [None] * count if failure is None else list(np.asarray(failure, dtype=object))
+    if len(words) != count or not all(word is None or isinstance(word, str) for word in words):
+        raise OptionError(f"{FAILURE!r} says in words why a row failed: give a text or None for each of {count} rows")
     return found | {FAILURE: np.array([None if not w else str(w) for w in words], dtype=object)}
 
 

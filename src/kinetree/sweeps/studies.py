@@ -88,8 +88,10 @@ class FunctionStudy(SweepStudy):
         """Call it."""
         found = self.function(dict(columns))
         if not isinstance(found, Mapping) or not found:
+            # the type alone: words that are the same for all rows tell that no row can work
+            what = "an empty one" if isinstance(found, Mapping) else type(found).__name__
             raise OptionError(
-                f"the function of a sweep returns a mapping of names to arrays, such as {{'cost': ...}}, not {found!r}"
+                f"the function of a sweep returns a mapping of names to arrays, such as {{'cost': ...}}, not {what}"
             )
         return dict(found)
 

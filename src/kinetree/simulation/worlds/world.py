@@ -50,11 +50,14 @@ Scalars = Sequence[Scalar]
 Law = Callable[[Moment], Any]
 
 RETURNED = {
-    "observe": "it returns a list of numbers",
+    "observe": "it returns a list of numbers, such as [*m.q, *m.v]",
     "reward": "it returns one number",
     "ended": "it returns a condition, or a list of conditions any of which ends the episode",
 }
 """What functions of a moment return."""
+
+NO_NUMBER = "a comparison is no number: choose with kinetree.where(m.q[0] > 1.0, 1.0, 0.0)"
+"""What is said of a condition where a number is wanted."""
 
 
 class Stepped(NamedTuple):
@@ -175,7 +178,7 @@ class World:
         self.threads, self.integrator, self.precision = threads, integrator, precision
         self.seed = whole_number(seed, "seed", least=0)
         self.first = whole_number(first, "first", least=0)
-        self._command = Commanded(action) if isinstance(action, str) else action
+        self._command = _without_gains(action) if isinstance(action, str) else action
         if not isinstance(self._command, Commanded):
             raise OptionError(f"action must be a kind of command or a kinetree.control.Commanded, not {action!r}")
         self.action_names = [f"{j.name}" if j.nv == 1 else f"{j.name}[{k}]" for j in self._command.motors(robot.model)
@@ -333,6 +336,8 @@ class World:
                     numbers = read[name](answer)
                     if any(x is None or isinstance(x, str) for x in numbers):
                         raise TypeError(f"it returned {answer!r}")
+                    if any(map(is_condition, numbers)):
+                        raise TypeError(NO_NUMBER)
                     found += [x + 0.0 * state[0] if isinstance(x, (int, float)) else x for x in numbers]
                 except KinetreeError:
                     raise
@@ -611,6 +616,14 @@ class World:
             f"<World of {self.batch} {self.robot.name!r}: {self.substeps} steps of {self.step_size:g} s by "
             f"{self.integrator}, {self.action_size} motors>"
         )
+
+
+def _without_gains(action: str) -> Commanded:
+    """Return commands of a kind that needs no gains."""
+    if action in ("position", "velocity"):
+        gain = "kp=40.0, kd=1.0" if action == "position" else "kd=1.0"
+        raise OptionError(f"a servo needs gains: action=kinetree.control.Commanded({action!r}, {gain}), not {action!r}")
+    return Commanded(action)
 
 
 def _one(answer: Any) -> list[Any]:
