@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -25,7 +25,7 @@ from ..errors import (
 from ..io.progress import TimeBar
 from ..robot.mechanism import Mechanism
 from ..run.failure import Fault, blaming
-from .arguments import Numbers, initial_state
+from .arguments import Numbers, initial_state, whose
 from .constrained.equation import ConstrainedEquation
 from .constrained.steppers import stepper_of
 from .equation import Array, Equation, Observed
@@ -37,7 +37,7 @@ from .integrators.stepper import FixedStepper, Stepper, is_motion
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
 from .sampling import Sampling
-from .step_budget import EXPLICIT, StepBudget
+from .step_budget import StepBudget
 from .system import WORKS, State
 from .watched_events import ENDLESS_COUNT, ENDLESS_TIME, WatchedEvents
 
@@ -45,23 +45,24 @@ SAME_INSTANT = 1e-9
 """Part of a step within which an event that was found is not found again."""
 
 
-def known_until(span: tuple[float, float], begin: float, end: float) -> tuple[float, Fault | None]:
-    """Return how far the controller knows what to do, and what to say there if that is too early."""
+def known_until(
+    span: tuple[float, float], begin: float, end: float, forces: Sequence[Any] = ()
+) -> tuple[float, Fault | None]:
+    """Return how far controller and forces know what to do, and what to say there if that is too early."""
     start, stop = span
+    trajectory = whose(forces, span, begin)
     slack = 1e-9 * max(1.0, abs(end))
     if start > begin + slack:
         raise OptionError(
-            f"the controller's trajectory starts at {start:g} s, after the simulation at {begin:g} s: let it hold "
+            f"{trajectory} starts at {start:g} s, after the simulation at {begin:g} s: let it hold "
             "its first position before that, trajectory.held()"
         )
     if stop >= end - slack:
         return end, None
     if stop <= begin:
-        raise OptionError(
-            f"the controller's trajectory ends at {stop:g} s, before the simulation begins at {begin:g} s"
-        )
+        raise OptionError(f"{trajectory} ends at {stop:g} s, before the simulation begins at {begin:g} s")
     message = (
-        f"the controller's trajectory ends here, but the simulation was to go on until {end:g} s: simulate no longer, "
+        f"{trajectory} ends here, but the simulation was to go on until {end:g} s: simulate no longer, "
         "or let it hold its last position, trajectory.held() (of a TorqueTable: hold=True)"
     )
     return stop, Fault(message, stop)
@@ -108,7 +109,7 @@ class Run:
         self.numbers = numbers
         self.watched = WatchedEvents(events, equation, end - begin)
         self.wanted, self.span, self.sampling = wanted, span, sampling
-        self.kinks = self._worth_stopping(np.zeros(0) if kinks is None else kinks)
+        self.kinks = np.zeros(0) if kinks is None or integrator not in ADAPTIVE else kinks
         self.times: list[float] = []
         self.states: list[State] = []
         self.happened: list[Occurrence] = []
@@ -119,7 +120,7 @@ class Run:
 
     def __call__(self, state: State, progress: bool) -> Record:
         """Run to the end, or as far as it goes."""
-        reach, ending = known_until(self.span, self.begin, self.end)
+        reach, ending = known_until(self.span, self.begin, self.end, self.equation.system.elements)
         try:
             status = self._through(state, reach, ending, progress)
         except Fault as fault:
@@ -197,11 +198,6 @@ class Run:
                 budget.spend(self.n_steps, stepper.t, self.integrator, self.equation)
                 bar.show_time(stepper.t)
         return None
-
-    def _worth_stopping(self, kinks: Array) -> Array:
-        """Return the kinks of forces on the way, if the integrator can stop there without beginning anew."""
-        within = kinks[(kinks > self.begin) & (kinks < self.end)]
-        return within if self.integrator in EXPLICIT else within[:0]
 
     def _stop(self, t: float, reach: float) -> float:
         """Return where the integrator has to stop next."""
