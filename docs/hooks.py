@@ -31,12 +31,21 @@ PLACE = re.compile(r"^\{\{ source (?P<name>[\w.]+)(?P<bare> without docstring)? 
 
 
 def on_files(files: Files, config: MkDocsConfig, **_: object) -> Files:
-    """Called by mkdocs when it has found all files: adds a page for every notebook."""
+    """Called by mkdocs when it has found all files: adds a page for every notebook and every recording."""
     from mkdocs.structure.files import File
 
     for file in notebooks.files():
         files.append(File.generated(config, f"notebooks/{file.stem}.md", content=notebooks.page(file)))
+    for file in sorted((ROOT / "docs" / "recordings").glob("*.txt")):
+        files.append(File.generated(config, f"recordings/{file.stem}.html", content=recording(file)))
     return files
+
+
+def recording(file: Path) -> str:
+    """What was recorded, in the viewer's page as it is now."""
+    from kinetree.view.page import page, unpacked
+
+    return page(f"kinetree: {file.stem}", unpacked(file.read_text(encoding="utf-8")))
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:

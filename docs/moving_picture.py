@@ -2,7 +2,8 @@
 
 ``python docs/moving_picture.py`` simulates the walk as the study does and films it with kinetree's own viewer, the
 camera going along.  It writes ``images/walking.webp``, a still of it for readers who do not want pictures to move,
-``images/walking.png``, and the walk as a page of its own that can be turned and played, ``recordings/quadruped.html``.
+``images/walking.png``, and the walk as data of a recording, ``recordings/quadruped.txt``, of which building
+the site makes a page that can be turned and played.
 It needs the extras ``view`` and ``plot`` (Pillow), and Chromium; it takes a minute or two.
 """
 
@@ -34,10 +35,10 @@ def main(docs: Path = DOCS) -> None:
     from PIL import Image
 
     record = walk()
-    page = recording(record)
+    shown = recording(record)
     (docs / "recordings").mkdir(exist_ok=True)
-    (docs / "recordings" / "quadruped.html").write_text(page, encoding="utf-8")
-    print(len(page), "bytes of recording")
+    (docs / "recordings" / "quadruped.txt").write_text(shown + "\n", encoding="utf-8")
+    print(len(shown), "bytes of recording")
     folder = docs / "images"
     frames = [Image.fromarray(frame).resize(SIZE, Image.Resampling.LANCZOS) for frame in film(record)]
     frames[len(frames) // 3].quantize(128).save(folder / "walking.png", optimize=True)
@@ -70,13 +71,13 @@ def film(record: Any) -> list[np.ndarray]:
 
 
 def recording(record: Any) -> str:
-    """The walk as one HTML file."""
+    """What the page of the walk shows, packed."""
     import kinetree as kt
 
     coarse = record[:: max(1, len(record) // RECORDED)]
     with kt.view(kt.load("quadruped"), coarse, view=DIRECTION, port=0) as viewer:
         page: str = viewer.recording()
-    return page
+    return page.split('id="data">')[1].split("</script>")[0]
 
 
 def frame(viewer: Any, moment: float) -> np.ndarray:

@@ -35,6 +35,7 @@ PURPOSES = {
     "identification": "physically consistent identification",
     "sundials": "the integrator 'sundials'",
     "cluster": "many files at once, on Dask",
+    "sweep": "sweeps on many processes or machines",
     "gym": "environments of Gymnasium",
     "learn": "the examples that learn",
 }

@@ -40,7 +40,7 @@ def new(
         raise OutputError(f"{file} cannot be written: there is no directory {str(file.parent)!r}")
     text = starter(walker)
     if NAME.fullmatch(file.stem):
-        text = text.replace("name: my-study  ", f"name: {file.stem}  ").replace("run my-study.yaml", f"run {file.name}")
+        text = text.replace("name: my-study  ", f"name: {file.stem}  ").replace("my-study.yaml", file.name)
     with beside(file) as place:
         place.write_text(text, encoding="utf-8")
     make_console().print(
