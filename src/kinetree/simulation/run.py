@@ -37,12 +37,16 @@ from .integrators.stepper import FixedStepper, Stepper, is_motion
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
 from .sampling import Sampling
-from .step_budget import StepBudget
+from .step_budget import EXPLICIT, StepBudget
 from .system import WORKS, State
 from .watched_events import ENDLESS_COUNT, ENDLESS_TIME, WatchedEvents
 
 SAME_INSTANT = 1e-9
 """Part of a step within which an event that was found is not found again."""
+
+
+MOST_STOPS = 100
+"""At how many kinks of forces an implicit integrator stops."""
 
 
 def known_until(
@@ -109,7 +113,7 @@ class Run:
         self.numbers = numbers
         self.watched = WatchedEvents(events, equation, end - begin)
         self.wanted, self.span, self.sampling = wanted, span, sampling
-        self.kinks = np.zeros(0) if kinks is None or integrator not in ADAPTIVE else kinks
+        self.kinks = self._worth_stopping(np.zeros(0) if kinks is None else kinks)
         self.times: list[float] = []
         self.states: list[State] = []
         self.happened: list[Occurrence] = []
@@ -198,6 +202,19 @@ class Run:
                 budget.spend(self.n_steps, stepper.t, self.integrator, self.equation)
                 bar.show_time(stepper.t)
         return None
+
+    def _worth_stopping(self, kinks: Array) -> Array:
+        """Return the kinks of forces at which to stop: all for explicit formulas, to which a stop costs nothing.
+
+        Others pay tens of steps for each, so of many they stop at those after the longest waits, which they might not
+        see at all; rows of noise they see anyway.
+        """
+        if self.integrator not in ADAPTIVE:
+            return kinks[:0]
+        if self.integrator in EXPLICIT or len(kinks) <= MOST_STOPS:
+            return kinks
+        waits = np.diff(kinks, prepend=self.begin)
+        return kinks[np.sort(np.argsort(-waits, kind="stable")[:MOST_STOPS])]
 
     def _stop(self, t: float, reach: float) -> float:
         """Return where the integrator has to stop next."""
