@@ -95,12 +95,54 @@ def test_pushes_over_time_out_of_a_long_table_along_turning_axes_and_in_function
     forces = [F.JointPush("rail", table), F.Push("cart", force=lambda t: [2.0 * kt.cos(t), 0.0, 0.0])]
     r = closed_to(kt.simulate(slider(), time=1.0, forces=forces, output=5, **SHARP))
     np.testing.assert_allclose(r.q[:, 0], 0.5 * r.time**3 + 1.0 - np.cos(r.time), atol=1e-9)
-    with pytest.raises(kt.SimulationError, match="trajectory ends"):
+    with pytest.raises(kt.SimulationError, match="the trajectory of JointPush ends here"):
         kt.simulate(slider(), time=2.0, forces=forces)
 
     crank = kt.Builder("crank").body("arm", "base", kt.Revolute("z"), mass=1.0, inertia=np.diag([1, 1, 0.5])).build()
     r = closed_to(kt.simulate(crank, time=1.0, forces=F.Push(("arm", (0.3, 0, 0)), (0, 2.0, 0), axes="body"), **SHARP))
     np.testing.assert_allclose(r.v[-1], [0.3 * 2.0 / 0.5], rtol=1e-9)
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "rk45", "radau", "bdf", "sundials"])
+def test_a_short_push_is_not_stepped_over(integrator, tmp_path):
+    """An impulse of 1 N s within 2 ms of a long rest: straight rows of a file, jumps, and curves again and again."""
+    cart, sharp = slider(mass=1.0), {"integrator": integrator, "progress": False}
+    path = tmp_path / "forces.yaml"
+    rows = "times: [0, 1, 1.001, 1.002], values: [0, 0, 1000, 0], hold: true"
+    path.write_text(f"forces:\n  - {{kind: joint-push, joint: rail, force: {{{rows}}}}}\n")
+    r = kt.simulate(cart, time=3.0, forces=F.load(path), **sharp)
+    np.testing.assert_allclose([r.v[-1, 0], r.q[-1, 0]], [1.0, 1.999], rtol=1e-6)
+    assert r.energy.relative_error < 1e-6
+    table = kt.control.TorqueTable([0, 1, 1.001, 1.002], [[0], [0], [1000.0], [0]], kind="step", hold=True)
+    r = kt.simulate(cart, time=3.0, controller=table, **sharp)
+    assert r.v[-1, 0] == pytest.approx(1.0, rel=1e-6)
+    bump = kt.trajectories.sampled(
+        [0.0, 0.9, 0.901, 0.902, 1.1], [[0.0], [0.0], [1000.0], [0.0], [0.0]], np.zeros((5, 1))
+    )
+    r = kt.simulate(cart, time=3.0, forces=F.JointPush("rail", kt.trajectories.Repeated(bump)), **sharp)
+    assert r.v[-1, 0] == pytest.approx(2.0, rel=1e-6)  # at 0.9 and 2.0; the third is later
+
+
+def test_kinks_of_trajectories_put_together():
+    tent = kt.trajectories.Piecewise([0.0, 1.0, 2.0], [[[0.0], [1.0]], [[1.0], [-1.0]]])
+    np.testing.assert_allclose(tent.kinks(-1.0, 9.0), [0.0, 1.0, 2.0])
+    np.testing.assert_allclose(kt.trajectories.Repeated(tent).kinks(2.5, 5.5), [3.0, 4.0, 5.0])
+    rest = kt.trajectories.Constant([0.0], 0.5)
+    np.testing.assert_allclose(rest.then(tent).kinks(0.2, 9.0), [0.5, 1.5, 2.5])
+    np.testing.assert_allclose(kt.trajectories.Stacked([tent, tent]).kinks(0.5, 9.0), [1.0, 2.0])
+    dense = np.linspace(0.0, 1.0, 1001)
+    assert len(kt.trajectories.sampled(dense, np.sin(6.0 * dense)[:, None]).kinks(-1.0, 2.0)) == 2
+
+
+def test_a_rope_never_pushes():
+    """Taut and shortening fast, its damping would push: it is slack; so are its slopes for implicit steps."""
+    cart = slider(mass=1.0, backend="reference")
+    rope = F.PointSpring("base", "cart", stiffness=10.0, damping=5.0, length=1.0, pulls_only=True)
+    for x, v, want in ((1.5, 0.0, -5.0), (1.5, 2.0, -15.0), (1.5, -0.5, -2.5), (1.5, -3.0, 0.0), (0.5, 3.0, 0.0)):
+        loads, _, _ = rope.loads(cart.model, 0.0, [x], [v])
+        assert float(loads[0].force.x) == pytest.approx(want, abs=1e-12)
+        stiffness, damping = rope.impedance(cart.model, 0.0, [x], [v])
+        assert (float(stiffness[0]), float(damping[0])) == ((10.0, 5.0) if want else (0.0, 0.0))
 
 
 def test_a_motor_runs_up_along_its_line_and_its_curve():
@@ -113,6 +155,10 @@ def test_a_motor_runs_up_along_its_line_and_its_curve():
     curve = F.Characteristic([0.0, 100.0, 300.0], [0.1, 0.1, 0.0])
     rubbing = {"ratio": 20.0, "efficiency": 0.8, "rubbing": 0.3, "damping": 0.02}
     motor = F.Motor(joint, signal=lambda t, q, v: 3.0 - q, curve=curve, **rubbing)
+    speeds = np.array([200.0, 300.0])
+    many = F.Motor(joint, signal=0.5, stall_torque=0.1, no_load_speed=speeds, ratio=20.0)
+    ends = kt.simulate(wheel, time=3.0, forces=many, integrator="rk4", step=5e-3, output=2).v[-1, :, 0]
+    np.testing.assert_allclose(ends, 0.5 * speeds / 20.0 * (1.0 - np.exp(-600.0 / speeds)), rtol=1e-6)
     (tau,) = motor.loads(wheel.model, 0.0, [1.0], [10.0])[1]  # 200 rad/s: half the torque, signal at its limit
     assert tau == pytest.approx(0.8 * 20.0 * 0.05 - 0.3 - 0.2, rel=1e-5)
     (tau,) = motor.loads(wheel.model, 0.0, [2.5], [-10.0])[1]  # braked with all of it, and by the teeth
@@ -253,6 +299,14 @@ def test_springs_dampers_and_servos_against_mujoco(tmp_path):
         (lambda: F.Push("cart", force=(1.0, 2.0)), "force must be 3 numbers"),
         (lambda: F.Push("cart", axes="moon"), "no kind of axes named 'moon'"),
         (lambda: F.Motor("rail", 1.0), "needs its stall_torque and no_load_speed"),
+        (lambda: F.Motor("rail", 1.0, no_load_speed=9.0), "needs its stall_torque and no_load_speed"),
+        (lambda: F.Motor("rail", 12.0, 1.0, 9.0), "signal is a part of the full voltage, between -1 and 1, not 12"),
+        (lambda: F.Motor("rail", 1.0, 1.0, 9.0, efficiency=85), "between 0 and 1, not 85.0: 0.85 for 85 %"),
+        (lambda: F.Motor("rail", 1.0, 1.0, 9.0, ratio=0), "ratio is how often"),
+        (lambda: F.Motor("rail", 1.0, 1.0, 9.0, friction_speed=0), "friction_speed must be above 0"),
+        (lambda: F.Motor("rail", 1.0, 1.0, curve=F.Characteristic([0, 1], [1, 0])), "give one of them"),
+        (lambda: F.GravityField.central(1.0, (0.0, 0.0)), "three numbers"),
+        (lambda: F.GravityField.central("heavy"), "mu is a finite number"),
         (lambda: F.Characteristic([0.0, 0.0], [1.0, 2.0]), "must rise"),
         (lambda: kt.simulate(slider(), time=1.0, forces=["spring"]), "forces must be force elements, such as a PointS"),
         (lambda: kt.simulate(slider(), time=1.0, forces=F.JointSpring("rial")), "no joint named 'rial'"),

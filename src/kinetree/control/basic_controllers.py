@@ -164,10 +164,6 @@ class FrictionCompensation(Controller):
         return spread(tree, driven, gathered(driven, against)), []
 
 
-BENT = 1e-3
-"""Change of a table's slope from row to row, times their distance, as part of its largest force, that is a kink."""
-
-
 @dataclass(frozen=True, eq=False)
 class TorqueTable(Controller):
     """Forces out of a table, replayed.
@@ -199,16 +195,8 @@ class TorqueTable(Controller):
 
     @property
     def kinks(self) -> np.ndarray:
-        """Times of the rows at which a table that is straight between them bends; dense rows of a curve do not."""
-        times, tau = np.asarray(self.times, dtype=float), np.asarray(self.tau, dtype=float)
-        if self.kind != "linear" or len(times) < 3:
-            return times if self.kind == "linear" else np.zeros(0)
-        steps = np.diff(times)
-        bend = (
-            np.abs(np.diff(np.diff(tau, axis=0) / steps[:, None], axis=0)) * np.minimum(steps[1:], steps[:-1])[:, None]
-        )
-        sharp = np.any(bend > BENT * np.max(np.abs(tau), axis=0, initial=0.0), axis=1)
-        return times[np.concatenate([[True], sharp, [True]])]
+        """Times of the rows at which the table bends or jumps; dense rows of a curve do not."""
+        return self.table.kinks(-math.inf, math.inf)
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""

@@ -8,7 +8,7 @@ It is written over any scalar, so it runs on numbers, on batches and as machine 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
@@ -227,6 +227,11 @@ class ForceElement:
         known = [x for f in fields(self) if isinstance(x := getattr(self, f.name), Trajectory) and not x.hold]
         return max([-math.inf, *(x.start for x in known)]), min([math.inf, *(x.end for x in known)])
 
+    def kinks(self, begin: float, end: float) -> np.ndarray:
+        """Return the times between two others at which what it does over time bends or jumps."""
+        given = [x for f in fields(self) if isinstance(x := getattr(self, f.name), Trajectory)]
+        return np.unique(np.concatenate([np.zeros(0), *(x.kinks(begin, end) for x in given)]))
+
     def power(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
         """Return the power of its forces on the robot: negative while it takes energy."""
         on = Surroundings(tree, t, q, v)
@@ -328,14 +333,22 @@ def at_time(given: Any, t: Scalar, count: int, what: str) -> list[Scalar]:
         found: Sequence[Scalar] = given.at(t)[0]
     elif callable(given):
         answer = given(t)
-        found = list(answer) if isinstance(answer, (list, tuple, Vec3)) else [answer]
+        several = isinstance(answer, (list, tuple, Vec3)) or (count > 1 and np.ndim(answer) > 0)
+        found = list(answer) if several else [answer]
     elif isinstance(given, np.ndarray):
-        found = split(given) if given.ndim else [float(given)]
+        found = split(given) if count > 1 else [given]  # a single number has no axis of its own behind a batch
     else:
         found = given if isinstance(given, list) else [given]
     if len(found) != count:
         raise ShapeError(f"{what} must be {count} number{'s' if count > 1 else ''} at each time, got {len(found)}")
     return list(found)
+
+
+def listed(answer: Any, label: str) -> list[Scalar]:
+    """Return what a function of the user's says as a list; refuse a single number, or nothing."""
+    if isinstance(answer, (str, bytes)) or not isinstance(answer, Iterable):
+        raise OptionError(f"the function of {label} must return a list of forces, not {shown(answer)}")
+    return list(answer)
 
 
 def check_given(element: ForceElement, name: str, width: int) -> None:

@@ -6,9 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..errors import OptionError, ShapeError
 from ..spatial import Scalar, Vec3, sqrt
-from .element import ForceElement, MovingPoint, Point, Surroundings, at_time, check_given, frame_and_point
+from ..spatial.numbers import shown
+from .element import (
+    ForceElement,
+    MovingPoint,
+    Point,
+    Surroundings,
+    at_time,
+    check_given,
+    frame_and_point,
+    listed,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +86,12 @@ class GravityField(ForceElement):
     @classmethod
     def central(cls, mu: float, center: Sequence[float] = (0.0, 0.0, 0.0), **options: Any) -> GravityField:
         """Return the field of a ball or a point: mu / r^2 towards its center (mu is G times its mass)."""
-        middle = Vec3.of([float(c) for c in center])
+        if np.shape(center) != (3,):
+            raise ShapeError(f"center is a place in the world, three numbers, not {shown(center)}")
+        _, place = frame_and_point(("base", center))
+        if not isinstance(mu, (int, float, np.number)) or not np.isfinite(mu):
+            raise OptionError(f"mu is a finite number in m^3/s^2, G times the mass of what pulls, not {shown(mu)}")
+        middle = Vec3.of(place)
 
         def away(x: Sequence[Scalar]) -> tuple[Vec3, Scalar]:
             r = Vec3.of(x) - middle
@@ -101,7 +118,7 @@ class GravityField(ForceElement):
     def act(self, on: Surroundings) -> None:
         """Pull on every body."""
         for mass, at in self._masses(on):
-            pull = list(self.field(list(at.position)))
+            pull = listed(self.field(list(at.position)), self.label)
             if len(pull) != 3:
                 raise ShapeError(f"{self.label}: a field returns three accelerations along world axes, got {len(pull)}")
             on.push(at, Vec3.of(pull) * mass)

@@ -6,10 +6,13 @@ import inspect
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..algorithms.tendons import Taut, clamped
 from ..errors import OptionError
 from ..motion.trajectory import Trajectory
 from ..spatial import Scalar, sqrt, where
+from ..spatial.numbers import shown
 from .characteristics import Characteristic
 from .element import ForceElement, Surroundings, at_time, check_given, is_number
 
@@ -67,14 +70,35 @@ class Motor(ForceElement):
 
     def __post_init__(self) -> None:
         check_given(self, "signal", 0)
-        for name in ("stall_torque", "no_load_speed", "rubbing", "damping", "efficiency"):
+        if is_number(self.signal) and np.any(np.abs(self.signal) > 1.0):
+            raise OptionError(
+                f"Motor: signal is a part of the full voltage, between -1 and 1, not {shown(self.signal)}"
+            )
+        for name in ("stall_torque", "no_load_speed", "rubbing", "damping", "efficiency", "friction_speed"):
             self.check_number(name, least=0.0)
         self.check_number("ratio")
-        line = is_number(self.no_load_speed) and not self.no_load_speed
-        if self.curve is None and line:
+        self._check_gear()
+        line = self.stall_torque, self.no_load_speed
+        if self.curve is None and (_has_zero(self.no_load_speed) or not _has_any(self.stall_torque)):
             raise OptionError("a motor needs its stall_torque and no_load_speed, or a curve of torques over speed")
         if self.curve is not None and not callable(self.curve):
             raise OptionError(f"a motor's curve is a kinetree.forces.Characteristic, not {self.curve!r}")
+        if self.curve is not None and any(is_number(x) and _has_any(x) for x in line):
+            raise OptionError(
+                "a motor follows its curve or the line of stall_torque and no_load_speed: give one of them"
+            )
+
+    def _check_gear(self) -> None:
+        """Refuse gears that give more than they get, that turn nothing, or whose friction jumps."""
+        if is_number(self.efficiency) and np.any(np.greater(self.efficiency, 1.0)):
+            raise OptionError(
+                f"Motor: efficiency is a part of the torque, between 0 and 1, not {shown(self.efficiency)}: "
+                "0.85 for 85 %"
+            )
+        if _has_zero(self.ratio):
+            raise OptionError("Motor: ratio is how often the motor turns per turn of the joint; it cannot be 0")
+        if _has_zero(self.friction_speed):
+            raise OptionError("Motor: friction_speed must be above 0: Coulomb friction is smooth here")
 
     def _signal(self, on: Surroundings, along: Taut, rate: Scalar) -> Scalar:
         own = callable(self.signal) and not isinstance(self.signal, Trajectory)
@@ -110,6 +134,14 @@ class Motor(ForceElement):
         rubbing = self.rubbing * self.friction_speed * self.friction_speed / (square * sqrt(square))
         line = 0.0 if self.curve is not None else self.stall_torque / self.no_load_speed * self.ratio * self.ratio
         return [(along, 0.0, self.damping + rubbing + line)]
+
+
+def _has_zero(value: Any) -> bool:
+    return is_number(value) and not np.all(value)
+
+
+def _has_any(value: Any) -> bool:
+    return not is_number(value) or bool(np.any(value))
 
 
 def takes_three(function: Any) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..errors import OptionError, ShapeError, UnknownNameError
 from ..run.failure import asked_with_lists
 from ..spatial import Scalar, Vec3
-from ..spatial.numbers import shown
-from .element import ForceElement, Point, Surroundings, at_time, check_given, frame_and_point
+from .element import ForceElement, Point, Surroundings, at_time, check_given, frame_and_point, listed
 
 AXES = ("world", "body")
 
@@ -108,7 +107,7 @@ class OwnForce(ForceElement):
 
     def act(self, on: Surroundings) -> None:
         """Ask the function."""
-        forces = _listed(asked_with_lists(self.function, on.t, list(on.q), list(on.v)), self.label)
+        forces = listed(asked_with_lists(self.function, on.t, list(on.q), list(on.v)), self.label)
         if len(forces) != on.tree.nv:
             raise ShapeError(
                 f"{self.label} returned {len(forces)} forces; robot {on.tree.name!r} has nv = {on.tree.nv} freedoms"
@@ -146,7 +145,7 @@ class PointForce(ForceElement):
     def act(self, on: Surroundings) -> None:
         """Ask the function."""
         at = on.point(self.at)
-        force = _listed(self.function(on.t, list(at.position), list(at.velocity)), self.label)
+        force = listed(self.function(on.t, list(at.position), list(at.velocity)), self.label)
         if len(force) != 3:
             raise ShapeError(f"{self.label} must return three numbers along world axes, got {len(force)}")
         on.push(at, Vec3.of(force))
@@ -154,10 +153,3 @@ class PointForce(ForceElement):
     def stored(self, on: Surroundings) -> Scalar:
         """Return the potential."""
         return 0.0 if self.potential is None else self.potential(list(on.point(self.at).position))
-
-
-def _listed(answer: Any, label: str) -> list[Scalar]:
-    """Return what a function of the user's says as a list; refuse a single number, or nothing."""
-    if isinstance(answer, (str, bytes)) or not isinstance(answer, Iterable):
-        raise OptionError(f"the function of {label} must return a list of forces, not {shown(answer)}")
-    return list(answer)

@@ -86,7 +86,7 @@ class PointSpring(ForceElement):
     length : float
         At which the spring is at rest.
     pulls_only : bool
-        A rope: slack where it is shorter than ``length``.
+        A rope: slack where it is shorter than ``length``, and where its damping would have it push.
 
     Examples
     --------
@@ -108,29 +108,37 @@ class PointSpring(ForceElement):
         check_characteristic(self, "damping")
         self.check_number("length", least=0.0)
 
-    def _cut(self, stretch: Scalar, value: Scalar) -> Scalar:
+    def _taut(self, stretch: Scalar, value: Scalar) -> Scalar:
         return where(stretch < 0.0, 0.0, value) if self.pulls_only else value
+
+    def _pulling(self, tension: Scalar, value: Scalar) -> Scalar:
+        return where(tension < 0.0, 0.0, value) if self.pulls_only else value
+
+    def _tension(self, stretch: Scalar, rate: Scalar) -> Scalar:
+        """Return the force along the line before a rope goes slack by its damping."""
+        return self._taut(stretch, follow(self.stiffness, stretch) + follow(self.damping, rate))
 
     def act(self, on: Surroundings) -> None:
         """Pull the points together, or push them apart."""
         a, b = on.point(self.a), on.point(self.b)
         length, rate, direction = on.distance(a, b)
-        stretch = length - self.length
-        tension = self._cut(stretch, follow(self.stiffness, stretch) + follow(self.damping, rate))
+        tension = self._tension(length - self.length, rate)
+        tension = self._pulling(tension, tension)
         on.push(a, direction * tension)
         on.push(b, direction * -tension)
 
     def stored(self, on: Surroundings) -> Scalar:
         """Return the energy of the spring."""
         stretch = on.distance(on.point(self.a), on.point(self.b))[0] - self.length
-        return self._cut(stretch, energy_of(self.stiffness, stretch))
+        return self._taut(stretch, energy_of(self.stiffness, stretch))
 
     def yields(self, on: Surroundings) -> list[tuple[Taut, Scalar, Scalar]]:
         """Return how it gives way along the line."""
         along = on.line(on.point(self.a), on.point(self.b))
-        stretch = along.length - self.length
-        slopes = slope_of(self.stiffness, stretch), slope_of(self.damping, along.rate(on.v))
-        return [(along, *(self._cut(stretch, s) for s in slopes))]  # type: ignore[list-item]
+        stretch, rate = along.length - self.length, along.rate(on.v)
+        tension = self._tension(stretch, rate)
+        slopes = slope_of(self.stiffness, stretch), slope_of(self.damping, rate)
+        return [(along, *(self._pulling(tension, self._taut(stretch, s)) for s in slopes))]  # type: ignore[list-item]
 
 
 @dataclass(frozen=True, eq=False)

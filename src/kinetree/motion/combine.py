@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+import numpy as np
+
 from ..errors import OptionError
 from ..spatial.taylor import Jet
 from .piecewise import since
-from .trajectory import Motion, Trajectory, clipped, same_place
+from .trajectory import Motion, Trajectory, clipped, same_place, within
 
 
 def _known(part: Trajectory) -> tuple[float, float]:
@@ -64,6 +66,14 @@ class Repeated(Trajectory):
         """Return whether its numbers have a batch in front."""
         return self.part.is_batched()
 
+    def kinks(self, begin: float, end: float) -> np.ndarray:
+        """Return those of every round between two times."""
+        start, length = self.part.start, self.part.end - self.part.start
+        first = max(0, math.floor((begin - start) / length))
+        rounds = np.arange(first, max(first, math.ceil((end - start) / length)))
+        once = np.append(self.part.kinks(start, self.part.end), start)
+        return within(np.add.outer(rounds * length, once).ravel(), begin, end)
+
     def motion(self, t: Jet) -> Motion:
         """Return positions, velocities and accelerations over any scalar."""
         begin = self.part.start
@@ -108,6 +118,10 @@ class Stacked(Trajectory):
     def is_batched(self) -> bool:
         """Return whether its numbers have a batch in front."""
         return any(part.is_batched() for part in self.parts)
+
+    def kinks(self, begin: float, end: float) -> np.ndarray:
+        """Return those of all parts."""
+        return within(np.concatenate([part.kinks(begin, end) for part in self.parts]), begin, end)
 
     def motion(self, t: Jet) -> Motion:
         """Return positions, velocities and accelerations over any scalar."""
@@ -157,6 +171,10 @@ class Picked(Trajectory):
     def is_batched(self) -> bool:
         """Return whether its numbers have a batch in front."""
         return self.whole.is_batched()
+
+    def kinks(self, begin: float, end: float) -> np.ndarray:
+        """Return those of the whole."""
+        return self.whole.kinks(begin, end)
 
     def motion(self, t: Jet) -> Motion:
         """Return positions, velocities and accelerations over any scalar."""

@@ -13,7 +13,10 @@ from numpy.typing import ArrayLike
 from ..errors import OptionError, ShapeError, UnknownNameError
 from ..spatial.scalar import Scalar
 from .piecewise import IntervalTable, check_table, check_times, hermite, polynomial_rows, polynomials
-from .trajectory import Trajectory
+from .trajectory import Trajectory, within
+
+BENT = 1e-3
+"""By how much, as part of the largest value, a polynomial that goes on misses the next one where there is a kink."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +63,30 @@ class Piecewise(Trajectory):
         """Return positions over any scalar."""
         return polynomials(self._rows, self.n, t)
 
+    def kinks(self, begin: float, end: float) -> np.ndarray:
+        """Return the knots at which it bends or jumps, first and last included; dense rows of a curve do not."""
+        return within(self._bends, begin, end)
+
+    @cached_property
+    def _bends(self) -> np.ndarray:
+        knots, table = np.asarray(self.knots), np.asarray(self.coefficients)
+        steps = np.diff(knots)
+        ahead = np.minimum(steps[1:], steps[:-1])
+        going_on = _values(table[:-1], steps[:-1] + ahead)
+        off = np.abs(going_on - _values(table[1:], ahead))
+        largest = np.max(np.abs(_values(table, 0.5 * steps)), axis=0, initial=0.0)
+        largest = np.maximum(largest, np.max(np.abs(table[:, 0]), axis=0, initial=0.0))
+        return knots[np.concatenate([[True], np.any(off > BENT * largest, axis=1), [True]])]
+
     @cached_property
     def _rows(self) -> IntervalTable:
         return polynomial_rows(np.asarray(self.knots), np.asarray(self.coefficients))
+
+
+def _values(coefficients: np.ndarray, since: np.ndarray) -> np.ndarray:
+    """Return polynomials (K, degree + 1, n) at a time each."""
+    powers = since[:, None] ** np.arange(coefficients.shape[1])
+    return np.einsum("kd,kdn->kn", powers, coefficients)
 
 
 ENDS = ("rest", "natural", "not-a-knot", "periodic")

@@ -99,6 +99,13 @@ class Trajectory:
         found = [getattr(self, f.name) for f in fields(self)]
         return any(isinstance(x, np.ndarray) and x.ndim > 1 for x in found)
 
+    def kinks(self, begin: float, end: float) -> np.ndarray:
+        """Return the times between two others at which it bends or jumps: its ends, if nothing more is known.
+
+        Where it is a force, an integrator that chooses its steps has to stop there, or it may not see a pulse at all.
+        """
+        return within([self.start, self.end], begin, end)
+
     def _moment(self, t: Scalar) -> Jet:
         """Return the time as a jet, kept within the span or refused outside it."""
         jet = Jet(t, 1.0)
@@ -192,6 +199,14 @@ class Joined(Trajectory):
         """Return whether its numbers have a batch in front."""
         return any(part.is_batched() for part in self.parts)
 
+    def kinks(self, begin: float, end: float) -> np.ndarray:
+        """Return those of all parts, whose ends are among them."""
+        found = [np.array(self._edges)]
+        for part, edge in zip(self.parts, self._edges, strict=False):
+            late = edge - _begin(part)
+            found.append(part.kinks(begin - late, end - late) + late)
+        return within(np.concatenate(found), begin, end)
+
     def motion(self, t: Jet) -> Motion:
         """Return positions, velocities and accelerations over any scalar."""
         chosen: list[list[Scalar]] = []
@@ -227,6 +242,12 @@ def _kept(t: Jet, start: float, end: float) -> Jet:
     """Return a time that runs on, with its value kept within a span: for parts that will not be chosen."""
     late = where(t.value < start, start, t.value)
     return Jet(where(late > end, end, late) if math.isfinite(end) else late, t.first, t.second)
+
+
+def within(times: ArrayLike, begin: float, end: float) -> np.ndarray:
+    """Return the times between two others, each once and in order."""
+    found = np.unique(np.asarray(times, dtype=float))
+    return found[(found > begin) & (found < end)]
 
 
 def same_place(a: Sequence[Scalar], b: Sequence[Scalar]) -> bool:

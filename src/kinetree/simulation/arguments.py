@@ -190,6 +190,23 @@ def known_span(controller: Any, forces: Sequence[Any]) -> tuple[float, float]:
     return max(begin for begin, _ in spans), min(end for _, end in spans)
 
 
+def whose(forces: Sequence[Any], span: tuple[float, float], begin: float) -> str:
+    """Return whose trajectory starts too late or ends first: that of a force by its name, or the controller's."""
+    for force in forces:
+        first, last = getattr(force, "span", (-np.inf, np.inf))
+        if (first == span[0] and first > begin) or (last == span[1] < np.inf and span[0] <= begin):
+            return f"the trajectory of {getattr(force, 'label', type(force).__name__)}"
+    return "the controller's trajectory"
+
+
+def known_kinks(law: Any, forces: Sequence[Any], begin: float, end: float) -> Array:
+    """Return the times between two others at which controller or forces bend or jump over time."""
+    of_law = np.asarray(getattr(law, "kinks", ()), dtype=float)
+    found = [part.kinks(begin, end) for part in forces if hasattr(part, "kinks")]
+    times = np.unique(np.concatenate([of_law, *found]))
+    return times[(times > begin) & (times < end)]
+
+
 def force_elements(given: Any, name: str = "ground") -> tuple[Any, ...]:
     """Return what pushes on the robot, as a tuple; among forces a plain function is one of the user's own."""
     listed = tuple(given) if isinstance(given, (list, tuple)) else (given,)

@@ -34,6 +34,7 @@ from .arguments import (
     common_batch,
     force_elements,
     initial_state,
+    known_kinks,
     known_span,
     law_and_function,
     output_times,
@@ -134,7 +135,7 @@ def simulate_rigid(
     system = DynamicSystem(robot, law, elements, friction, numbers.friction_speed, True, n_forces=len(others))
     if common_batch(system, q, v):
         raise OptionError("rigid contact is simulated one robot at a time; batches need compliant ground")
-    reach, ending = known_until(known_span(controller, others), begin, end)
+    reach, ending = known_until(known_span(controller, others), begin, end, others)
     rigid = contacts if isinstance(contacts, RigidContacts) else RigidContacts(robot, contacts)
     run = RigidRun(Equation(system, function), rigid, begin, reach, rule, rest_speed, most_events)
     run.tolerances = {"rtol": max(numbers.rtol, 1e-13), "atol": numbers.atol, "max_step": numbers.largest_step}
@@ -143,6 +144,7 @@ def simulate_rigid(
     run.integrator = integrator
     run.ending = ending
     run.sampling = sampling_of(run.equation, begin, (), None)
+    run.kinks = known_kinks(law, elements, begin, reach)
     return run(np.concatenate([q, v, system.initial_z()]), progress)
 
 
@@ -157,6 +159,8 @@ class RigidRun:
     integrator = "dop853"
     sampling: Sampling | None = None
     """What a sampled controller does, if it is one."""
+    kinks: Array
+    """Times at which forces bend or jump."""
     ending: Fault | None = None
     """What to say when the end is reached before it was to be, if so."""
 
@@ -227,11 +231,12 @@ class RigidRun:
 
     def _acted(self, t: float, y: Array) -> Array:
         """Return the state with the forces that a sampled controller lets act from now on."""
-        self.stop = self.end
-        if self.sampling is None:
-            return y
-        y = np.concatenate(self.sampling.act(t, self.phase.split(y)))
-        self.stop = self.sampling.stop_before(self.end)
+        if self.sampling is not None and self.sampling.is_due(t):
+            y = np.concatenate(self.sampling.act(t, self.phase.split(y)))
+        self.stop = self.end if self.sampling is None else self.sampling.stop_before(self.end)
+        later = int(np.searchsorted(self.kinks, t, side="right"))
+        if later < len(self.kinks):
+            self.stop = min(self.stop, float(self.kinks[later]))
         return y
 
     def _check_start(self, y: Array) -> None:

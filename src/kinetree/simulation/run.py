@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -25,7 +25,7 @@ from ..errors import (
 from ..io.progress import TimeBar
 from ..robot.mechanism import Mechanism
 from ..run.failure import Fault, blaming
-from .arguments import Numbers, initial_state
+from .arguments import Numbers, initial_state, whose
 from .constrained.equation import ConstrainedEquation
 from .constrained.steppers import stepper_of
 from .equation import Array, Equation, Observed
@@ -45,23 +45,28 @@ SAME_INSTANT = 1e-9
 """Part of a step within which an event that was found is not found again."""
 
 
-def known_until(span: tuple[float, float], begin: float, end: float) -> tuple[float, Fault | None]:
-    """Return how far the controller knows what to do, and what to say there if that is too early."""
+MOST_STOPS = 100
+"""At how many kinks of forces an implicit integrator stops."""
+
+
+def known_until(
+    span: tuple[float, float], begin: float, end: float, forces: Sequence[Any] = ()
+) -> tuple[float, Fault | None]:
+    """Return how far controller and forces know what to do, and what to say there if that is too early."""
     start, stop = span
+    trajectory = whose(forces, span, begin)
     slack = 1e-9 * max(1.0, abs(end))
     if start > begin + slack:
         raise OptionError(
-            f"the controller's trajectory starts at {start:g} s, after the simulation at {begin:g} s: let it hold "
+            f"{trajectory} starts at {start:g} s, after the simulation at {begin:g} s: let it hold "
             "its first position before that, trajectory.held()"
         )
     if stop >= end - slack:
         return end, None
     if stop <= begin:
-        raise OptionError(
-            f"the controller's trajectory ends at {stop:g} s, before the simulation begins at {begin:g} s"
-        )
+        raise OptionError(f"{trajectory} ends at {stop:g} s, before the simulation begins at {begin:g} s")
     message = (
-        f"the controller's trajectory ends here, but the simulation was to go on until {end:g} s: simulate no longer, "
+        f"{trajectory} ends here, but the simulation was to go on until {end:g} s: simulate no longer, "
         "or let it hold its last position, trajectory.held() (of a TorqueTable: hold=True)"
     )
     return stop, Fault(message, stop)
@@ -119,7 +124,7 @@ class Run:
 
     def __call__(self, state: State, progress: bool) -> Record:
         """Run to the end, or as far as it goes."""
-        reach, ending = known_until(self.span, self.begin, self.end)
+        reach, ending = known_until(self.span, self.begin, self.end, self.equation.system.elements)
         try:
             status = self._through(state, reach, ending, progress)
         except Fault as fault:
@@ -199,9 +204,17 @@ class Run:
         return None
 
     def _worth_stopping(self, kinks: Array) -> Array:
-        """Return the kinks of forces on the way, if the integrator can stop there without beginning anew."""
-        within = kinks[(kinks > self.begin) & (kinks < self.end)]
-        return within if self.integrator in EXPLICIT else within[:0]
+        """Return the kinks of forces at which to stop: all for explicit formulas, to which a stop costs nothing.
+
+        Others pay tens of steps for each, so of many they stop at those after the longest waits, which they might not
+        see at all; rows of noise they see anyway.
+        """
+        if self.integrator not in ADAPTIVE:
+            return kinks[:0]
+        if self.integrator in EXPLICIT or len(kinks) <= MOST_STOPS:
+            return kinks
+        waits = np.diff(kinks, prepend=self.begin)
+        return kinks[np.sort(np.argsort(-waits, kind="stable")[:MOST_STOPS])]
 
     def _stop(self, t: float, reach: float) -> float:
         """Return where the integrator has to stop next."""

@@ -26,6 +26,7 @@ from .arguments import (
     common_batch,
     force_elements,
     is_too_long,
+    known_kinks,
     known_span,
     law_and_function,
     output_times,
@@ -376,7 +377,7 @@ class Simulator:
             times = output_times(output, begin, end, self.numbers.steps_at_most)
             run = Run(
                 equation, self.integrator, begin, end, self.numbers, watched, times, self.constraints.within(self.span),
-                sampling_of(equation, begin, (), self.numbers.step), getattr(self.law, "kinks", None),
+                sampling_of(equation, begin, (), self.numbers.step), known_kinks(self.law, self.elements, begin, end),
             )  # fmt: skip
             return run((np.array(q), np.array(v), z), progress)
         if watched:
@@ -391,7 +392,7 @@ class Simulator:
         self, equation: Equation, state: State, begin: float, end: float, output: Any, progress: bool
     ) -> Record:
         times = output_times(BATCH_SAMPLES if output is None else output, begin, end, self.numbers.steps_at_most)
-        reach, ending = known_until(self.constraints.within(self.span), begin, end)
+        reach, ending = known_until(self.constraints.within(self.span), begin, end, self.elements)
         assert times is not None
         assert self.numbers.step is not None
         wanted = times[times <= reach]

@@ -75,7 +75,7 @@ class ScipyStepper(Stepper):
     def carry_on(self, state: State, end: float) -> None:
         """Go on to another end; an explicit formula remembers nothing but the length of its steps."""
         if not self.explicit:
-            super().carry_on(state, end)
+            self._carry_on_implicitly(state, end)
             return
         solver, y = self.solver, np.concatenate(state)
         rate = self._rate(self.t, y)
@@ -85,6 +85,24 @@ class ScipyStepper(Stepper):
         self.end, self.state, self.t_old, self.dense = end, state, self.t, None
         solver.y, solver.f, solver.t_bound, solver.status = y, rate, end, "running"
         solver.h_abs = max(solver.h_abs, self.longest)  # a step that was cut off at the end says little
+
+    def _carry_on_implicitly(self, state: State, end: float) -> None:
+        """Go on to another end with all that an implicit formula remembers, unless the state has jumped.
+
+        CVODE begins anew: it would look at forces that have jumped at the end of its next step only.
+        """
+        solver, y = self.solver, np.concatenate(state)
+        jumped = any(
+            not np.array_equal(a, b) for a, b in zip(state[1:], self._parts(solver.y)[1:], strict=True)
+        )  # the positions may have got their unit length
+        rate = self._rate(self.t, y)
+        if jumped or self.name == "sundials" or not np.isfinite(rate).all():
+            super().carry_on(state, end)
+            return
+        self.end, self.state, self.t_old, self.dense = end, state, self.t, None
+        solver.t_bound, solver.status = end, "running"
+        if hasattr(solver, "f"):  # Radau's, which is of before if forces have jumped here
+            solver.f, solver.sol = rate, None
 
     def _rate(self, t: float, y: Array) -> Array:
         with np.errstate(all="ignore"):
