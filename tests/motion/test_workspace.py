@@ -82,3 +82,21 @@ def test_what_a_map_cannot_be_made_of_is_said(arm):
         kt.workspace(arm, "tip", x=[1.0, 0.0])
     with pytest.raises(kt.OptionError, match="efforts must be positive: one number, or one for each of the 2 motors"):
         kt.workspace(arm, "tip", x=[0.5], efforts=[1.0, 2.0, 3.0])
+
+
+def test_a_motor_without_lever_that_cannot_carry_the_arm_leaves_no_force():
+    """The frame sits on the axis of the second motor, which holds a link behind it."""
+    arm = (
+        kt.Builder("arm")
+        .body("upper", "base", kt.Revolute("y"), mass=1, com=(0.3, 0, 0))
+        .body("lower", "upper", kt.Revolute("y"), position=(0.6, 0, 0), mass=1, com=(0.2, 0, 0))
+        .build()
+        .with_frame("elbow", "lower", np.eye(4))
+    )
+    weak, strong = (
+        kt.workspace(arm, "elbow", x=0.6, z=0.0, q_guess=[0.0, 0.0], efforts=efforts)
+        for efforts in ([50.0, 0.1], [50.0, 9.0])
+    )
+    assert weak.reached.all()
+    assert weak.maps["force"].item() == -np.inf
+    assert 0.0 < strong.maps["force"].item() < 100.0

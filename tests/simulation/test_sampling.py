@@ -404,3 +404,15 @@ def test_what_cannot_be_sampled_is_refused(cart, pendulum):
         kt.simulate(cart, time=1.0, controller=lost)
     assert caught.value.time == pytest.approx(0.55)
     assert len(caught.value.record.sampled) == 11
+
+
+def test_regulators_hold_against_a_constant_friction():
+    robot = (
+        kt.Builder("pendulum")
+        .body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1), friction_offset=2.0)
+        .build()
+    )
+    upright = control.lqr(robot, [2.9], period=0.01, positions=10.0)
+    assert upright.tau == pytest.approx(9.81 * np.sin(2.9) + 2.0)
+    record = kt.simulate(robot, [2.85], [0.0], time=6.0, controller=control.Sampled(upright, period=0.01))
+    assert record.q[-1, 0] == pytest.approx(2.9, abs=1e-6)

@@ -352,3 +352,16 @@ def test_quantiles_by_passes_when_many_share_an_interval(monkeypatch):
     found = kt.sweep(lambda p: {"y": p["x"]}, {"x": x}, design="table", workers=0, rows_per_part=50)
     shares = np.linspace(0, 1, 9)
     assert np.array_equal(found.quantile("y", shares), np.quantile(x, shares))
+
+
+def test_infinite_rows_are_counted_at_the_ends():
+    x = np.concatenate([np.random.default_rng(0).normal(size=200), [np.inf, np.inf, -np.inf, np.nan]])
+    found = kt.sweep(lambda p: {"y": x[p["k"].astype(int)]}, {"k": np.arange(len(x))}, workers=0, rows_per_part=70)
+    numbers = np.sort(x[:-1])
+    assert found.quantile("y", np.arange(203) / 202).tolist() == pytest.approx(numbers.tolist())
+    assert np.array_equal(found.histogram("y", 7)[0], np.histogram(x[:200], 7)[0])
+    assert np.isnan(found.mean("y"))  # both infinities
+    above = kt.sweep(
+        lambda p: {"y": np.where(p["x"] == 9, np.inf, p["x"])}, {"x": np.arange(300.0)}, workers=0, rows_per_part=70
+    )
+    assert above.mean("y") == np.inf

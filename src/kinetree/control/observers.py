@@ -156,7 +156,7 @@ def linear_model(
     elif robot.model.is_constrained and elements:
         raise OptionError(f"say which forces tau hold {robot.name!r} there: it has closed loops, and forces act on it")
     else:
-        force = np.asarray(robot.inverse_dynamics(place, rate, np.zeros(robot.nv)))
+        force = np.asarray(robot.inverse_dynamics(place, rate, np.zeros(robot.nv), friction=True))
         if elements:
             force = force - element_slopes(robot.model, place, rate, elements, 0.0).force
     if place.ndim != 1 or rate.shape != (robot.nv,) or force.shape != (robot.nv,):

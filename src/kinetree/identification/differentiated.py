@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike
-from scipy.interpolate import make_interp_spline
+from scipy.interpolate import BPoly, make_interp_spline
 
 from ..errors import OptionError
 from ..spatial.arrays import as_array
-from .filtering import Band, SingleCoordinates, choose_band, filtered
-from .sampling import evenly_sampled
+from .filtering import Band, FilteredMotion, SingleCoordinates, choose_band, filtered, spectrum
+from .sampling import Piece, evenly_sampled
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -25,6 +26,15 @@ FEWEST = 12
 
 ABOVE_MOTION = 2.0
 """Cutoff over the highest frequency of the motion: no second filter follows that takes off the rest of the noise."""
+
+ABOVE_NOISE = 30.0
+"""A frequency at which positions have so much more power than noise has, which is taken for white, is of the motion."""
+
+NOISE_BAND = (0.4, 0.8)
+"""Where there is noise alone, in parts of half the sampling frequency."""
+
+END_WINDOW, END_DEGREE = 1.0, 4
+"""How long the ends of a motion are looked at, over one by the cutoff; and of which degree a polynomial fits them."""
 
 UNEVEN = 20.0
 """The longest pause between two samples, in steps: nobody knows what happened in a longer one."""
@@ -107,8 +117,9 @@ def differentiated(
         raise OptionError("no joint moves: all samples are the same, and there is nothing to differentiate")
     band = choose_band([piece], moving, cutoff)  # type: ignore[arg-type]
     if cutoff is None:
-        band = replace(band, cutoff=min(ABOVE_MOTION * band.motion, 0.8 * 0.5 * band.sampling))
-    smooth = filtered(piece, band, moving)  # type: ignore[arg-type]
+        highest = max(band.motion, _highest_above_noise(piece, moving))
+        band = replace(band, motion=highest, cutoff=min(ABOVE_MOTION * highest, 0.8 * 0.5 * band.sampling))
+    smooth = _filtered_to_the_ends(piece, band, moving)
     count = smooth.v.shape[-1]
     found = {"q": np.full((len(times), width), np.nan), **{k: np.full((len(times), count), np.nan) for k in "va"}}
     even = len(piece.t) == len(known) and bool(np.array_equal(piece.t, known))
@@ -117,3 +128,58 @@ def differentiated(
             values if even else make_interp_spline(piece.t, values, k=3)(np.clip(known, None, piece.t[-1]))
         )
     return DifferentiatedMotion(times, found["q"], found["v"], found["a"], band, even)
+
+
+def _highest_above_noise(piece: Piece, robot: Robot | SingleCoordinates) -> float:
+    """Return the highest frequency at which a joint's position stands out of the noise.
+
+    A valley in the spectrum may be one between two tones of the motion; of these none is to be taken for noise.
+    """
+    found = spectrum([piece], robot)  # type: ignore[arg-type]
+    frequency = found.frequency[1:]
+    power = found.power[1:] / frequency[:, None] ** 2  # of positions
+    share = 2.0 * piece.step * frequency
+    noise = np.median(power[(share >= NOISE_BAND[0]) & (share <= NOISE_BAND[1])], axis=0)
+    stands_out = (power > ABOVE_NOISE * noise).any(axis=-1) & (share <= NOISE_BAND[1])
+    return float(frequency[stands_out].max(initial=0.0))
+
+
+def _filtered_to_the_ends(piece: Piece, band: Band, robot: Robot | SingleCoordinates) -> FilteredMotion:
+    """Filter and differentiate a motion that need not be at rest where it begins and ends.
+
+    Filters go on beyond the ends by turning the samples about the last one, where accelerations would vanish.  So a
+    polynomial with the position, velocity and acceleration of both ends is taken off before, and added behind.
+    """
+    of_q, of_v = _plain(robot)
+    if not len(of_q):
+        return filtered(piece, band, robot)  # type: ignore[arg-type]
+    many = min(len(piece), max(FEWEST, int(END_WINDOW * band.sampling / band.cutoff)))
+    ends = [
+        _end(piece.t[part], piece.q[part][:, of_q], at) for part, at in ((slice(many), 0), (slice(-many, None), -1))
+    ]
+    trend = BPoly.from_derivatives(piece.t[[0, -1]], ends)
+    q = piece.q.copy()
+    q[:, of_q] -= trend(piece.t)
+    found = filtered(replace(piece, q=q), band, robot)  # type: ignore[arg-type]
+    for array, places, order in ((found.q, of_q, 0), (found.v, of_v, 1), (found.a, of_v, 2)):
+        array[:, places] += trend(piece.t, nu=order)
+    return found
+
+
+def _plain(robot: Robot | SingleCoordinates) -> tuple[Array, Array]:
+    """Return where in q and v coordinates and velocities are that are their rates."""
+    if isinstance(robot, SingleCoordinates):
+        return np.arange(robot.nq), np.arange(robot.nv)
+    own = [j for j in robot.model.joints if not j.mimic and j.kind.q_units == j.kind.v_units]
+    parts = [(k, n) for j in own for k, n in zip(range(*_ends(j.q_slice)), range(*_ends(j.v_slice)), strict=True)]
+    return np.array([k for k, _ in parts], dtype=int), np.array([n for _, n in parts], dtype=int)
+
+
+def _ends(part: slice) -> tuple[int, int]:
+    return part.start, part.stop
+
+
+def _end(t: Array, q: Array, at: int) -> Array:
+    """Return position, velocity and acceleration at one end of some samples, (3, n)."""
+    fits = [Polynomial.fit(t - t[at], column, END_DEGREE) for column in q.T]
+    return np.array([[fit.deriv(order)(0.0) if order else fit(0.0) for fit in fits] for order in range(3)])

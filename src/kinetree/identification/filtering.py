@@ -193,7 +193,7 @@ def filtered(piece: Piece, band: Band, robot: Robot) -> FilteredMotion:
     robot : Robot
     """
     sos = signal.butter(ORDER, band.cutoff, fs=band.sampling, output="sos")
-    padding = min(len(piece) - 1, int(3.0 * band.sampling / band.cutoff))
+    padding = min(len(piece) - 1, max(30, int(3.0 * band.sampling / band.cutoff)))
 
     def smooth(x: Array) -> Array:
         return np.asarray(signal.sosfiltfilt(sos, x, axis=0, padlen=padding))

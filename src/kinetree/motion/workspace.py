@@ -306,8 +306,9 @@ def _force_and_stiffness(
     if np.isfinite(efforts).any():
         lever = np.linalg.norm(jacobian, axis=-2)
         with np.errstate(divide="ignore", invalid="ignore"):
-            spare = (efforts - np.abs(weight)) / lever
-        found["force"] = np.where(lever > 0.0, spare, np.inf).min(axis=-1, initial=np.inf)
+            spare = efforts - np.abs(weight)
+            radius = np.where(lever > 0.0, spare / lever, np.where(spare < 0.0, -np.inf, np.inf))
+        found["force"] = radius.min(axis=-1, initial=np.inf)
     if stiffness is not None:
         compliance = (jacobian / stiffness) @ np.swapaxes(jacobian, -1, -2)
         softest = np.linalg.eigvalsh(compliance)[..., -1] if len(jacobian) else np.zeros(0)

@@ -191,10 +191,14 @@ class SweepResult:
         count, mean, squares = 0, math.nan, 0.0
         for values in self._values(column):
             if len(values):
-                own, about = len(values), float(np.mean(values))
-                apart = 0.0 if count == 0 else about - mean
-                squares += float(np.sum((values - about) ** 2)) + apart * apart * count * own / (count + own)
-                mean = about if count == 0 else mean + apart * own / (count + own)
+                with np.errstate(invalid="ignore"):
+                    own, about = len(values), float(np.mean(values))
+                    apart = 0.0 if count == 0 else about - mean
+                    squares += float(np.sum((values - about) ** 2)) + apart * apart * count * own / (count + own)
+                if math.isfinite(apart):
+                    mean = about if count == 0 else mean + apart * own / (count + own)
+                else:
+                    mean = mean + about  # infinite, or NaN where both infinities are there
                 count += own
         return count, mean, squares
 
@@ -213,16 +217,24 @@ class SweepResult:
         column : str
         bins : int
         span : pair of floats, optional
-            Outside of it nothing is counted; from the least to the largest number by default.
+            Outside of it nothing is counted; from the least to the largest finite number by default, and infinite ones
+            are in no interval.
         """
         if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
             raise OptionError(f"bins must be a whole number from 1, not {bins!r}")
-        low, high = self.extremes(column) if span is None else span
-        edges = np.histogram_bin_edges([], bins, (low, high) if math.isfinite(low + high) else (0.0, 1.0))
+        low, high = self._finite_extremes(column) if span is None else span
+        edges = np.histogram_bin_edges([], bins, (0.0, 1.0) if math.isnan(low) else (low, high))
         counts = np.zeros(bins, dtype=int)
         for values in self._values(column):
-            counts += np.histogram(values, edges)[0]
+            counts += np.histogram(values[np.isfinite(values)], edges)[0]
         return counts, edges
+
+    def _finite_extremes(self, column: str) -> tuple[float, float]:
+        low, high = math.inf, -math.inf
+        for values in self._values(column):
+            finite = values[np.isfinite(values)]
+            low, high = min(low, float(finite.min(initial=low))), max(high, float(finite.max(initial=high)))
+        return (low, high) if low <= high else (math.nan, math.nan)
 
     def quantile(self, column: str, share: ArrayLike) -> Array:
         """Return quantiles, exactly those of :func:`numpy.quantile`, in a few passes over the parts.
@@ -245,13 +257,18 @@ class SweepResult:
         low, high = (np.array([values[int(r)] for r in end(place)]) for end in (np.floor, np.ceil))
         # as NumPy interpolates, to the last bit
         part = place - np.floor(place)
-        found = np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1.0 - part))
+        with np.errstate(invalid="ignore"):
+            found = np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1.0 - part))
         return np.asarray(np.where(low == high, low, found).reshape(wanted.shape))
 
     def _at_ranks(self, column: str, ranks: Array) -> list[float]:
         """Return the numbers at places of the sorted column: intervals are narrowed until few numbers are in them."""
-        found: dict[int, float] = {}
-        waiting = [(*self.extremes(column), 0, ranks)]  # ends, how many are below, and which places are in between
+        least, finite = (sum(int(x.sum()) for x in map(f, self._values(column))) for f in (np.isneginf, np.isfinite))
+        inside = (ranks >= least) & (ranks < least + finite)
+        found = {int(rank): -math.inf if rank < least else math.inf for rank in ranks[~inside]}
+        waiting: list[tuple[float, float, int, Array]] = []  # ends, how many are below, and the places in between
+        if inside.any():
+            waiting.append((*self._finite_extremes(column), least, ranks[inside]))
         while waiting:
             low, high, before, own = waiting.pop()
             if low == high:
@@ -263,11 +280,11 @@ class SweepResult:
                 counts += np.bincount(_bin_of(edges, values), minlength=BINS)
             below = before + np.concatenate([[0], np.cumsum(counts)])
             bins = np.searchsorted(below, own, side="right") - 1
-            inside = self._in_bins(column, edges, {int(k): int(counts[k]) <= FEW for k in bins})
-            for k, (numbers, least, largest) in inside.items():
+            contents = self._in_bins(column, edges, {int(k): int(counts[k]) <= FEW for k in bins})
+            for k, (numbers, low, high) in contents.items():
                 mine = own[bins == k]
                 if numbers is None:
-                    waiting.append((least, largest, int(below[k]), mine))
+                    waiting.append((low, high, int(below[k]), mine))
                 else:
                     found |= dict(zip(mine.tolist(), np.sort(numbers)[mine - below[k]].tolist(), strict=True))
         return [found[rank] for rank in ranks.tolist()]

@@ -499,3 +499,19 @@ def test_a_mechanism_is_closed_between_samples():
     driven = kt.simulate(robot, start[0], prescribed=law, **setup).at(times)
     assert robot.closure_error(driven.q).max() < 1e-14
     assert np.allclose(driven.q[:, 0], start[0, 0] + 4.0 * times, atol=1e-14)
+
+
+def test_between_samples_limits_are_no_matter():
+    """A crank that swings beyond its limits, which nothing holds up, is shown where it was."""
+    free = kt.load("four-bar")
+    q = kt.gallery.start("four-bar")
+    at = q[free.joint("crank_joint").q_slice]
+    joints = [
+        replace(j, lower=tuple(at - 0.2), upper=tuple(at + 0.2)) if j.name == "crank_joint" else j
+        for j in free.model.joints
+    ]
+    limited = kt.Mechanism(free.model.with_joints(joints))
+    record = kt.simulate(limited, q, limited.velocities(q, [8.0]), time=0.1, output=20)
+    times = 0.5 * (record.time[1:] + record.time[:-1])
+    assert abs(record.q[-1, 0] - at).max() > 0.4
+    assert np.array_equal(record.at(times).q, replace(record, robot=free).at(times).q)

@@ -226,7 +226,7 @@ class Record:
         off = np.broadcast_to(between, q.shape[:-1]) & np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
         if off.any():
             fixed = [j.name for j in robot.model.joints if driven & set(robot.v_names[j.v_slice])]
-            q[off] = robot.close(q[off], fixed)
+            q[off] = robot.close(q[off], fixed, limits=False)
             v[off] = robot.nearest_velocity(q[off], v[off])
         return q, v
 
