@@ -16,6 +16,7 @@ Tables of numbers have the columns that the caller names: ``"rtb"``, ``"matlab"`
 from __future__ import annotations
 
 import difflib
+import math
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -115,12 +116,23 @@ def _names(columns: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def _is_numbers(row: object) -> bool:
-    return isinstance(row, (Sequence, np.ndarray)) and not isinstance(row, (str, bytes)) and len(row) > 0
+def _is_numbers(row: Any) -> bool:
+    return _is_list(row) and len(row) > 0
+
+
+def _is_list(value: object) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and bool(np.isfinite(value))
+    if not isinstance(value, (int, float, np.integer, np.floating)):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all that a float can be
+        return False
 
 
 def renamed(given: Mapping[str, Any], number: int, convention: str) -> dict[str, Any]:
@@ -157,13 +169,13 @@ def _joint(entries: dict[str, Any], number: int) -> None:
     if "sigma" in entries:
         _only_once(entries, number, "sigma", "joint")
         sigma = entries.pop("sigma")
-        if sigma not in (0, 1) or isinstance(sigma, str):
+        if not _is_number(sigma) or sigma not in (0, 1):
             raise ModelError(f"row {number}: sigma must be 0 (revolute) or 1 (prismatic), not {reprlib.repr(sigma)}")
         entries["joint"] = "prismatic" if sigma else "revolute"
-    if "r" in entries and np.ndim(entries["r"]) == 0:
+    if "r" in entries and not _is_list(entries["r"]):
         _only_once(entries, number, "r", "joint")
         turns = entries.pop("r")
-        if turns not in (0, 1) or isinstance(turns, str):
+        if not _is_number(turns) or turns not in (0, 1):
             raise ModelError(
                 f"row {number}: r is 1 (revolute) or 0 (prismatic) as in ReDySim, or the center of mass, 3 numbers, "
                 f"as in the Robotics Toolbox; not {reprlib.repr(turns)}"
@@ -178,7 +190,9 @@ def _joint(entries: dict[str, Any], number: int) -> None:
         if not _is_number(offset):
             raise ModelError(f"row {number}: offset must be a finite number, not {reprlib.repr(offset)}")
         moved = "b" if moved == "d" and "b" in entries else moved
-        entries[moved] = entries.get(moved, 0.0) + offset
+        if not _is_number(own := entries.get(moved, 0.0)):
+            raise ModelError(f"row {number}: {moved} must be a finite number, not {reprlib.repr(own)}")
+        entries[moved] = own + offset
 
 
 def _mass(entries: dict[str, Any], number: int) -> None:
@@ -202,7 +216,8 @@ def _mass(entries: dict[str, Any], number: int) -> None:
 
 def _reordered(inertia: Any, places: Iterable[int]) -> Any:
     """Return six numbers as xx, yy, zz, xy, xz, yz; three, or a matrix, as they are."""
-    return np.asarray(inertia)[list(places)] if np.shape(inertia) == (6,) else inertia
+    six = _is_list(inertia) and len(inertia) == 6 and not any(_is_list(entry) for entry in inertia)
+    return np.asarray(inertia)[list(places)] if six else inertia
 
 
 def _motor(entries: dict[str, Any], number: int) -> None:
@@ -221,8 +236,7 @@ def _motor(entries: dict[str, Any], number: int) -> None:
     if "B" in given:
         entries["damping"] = float(_numbers(given["B"], (), number, "B")) * gear * gear
     if "Tc" in given:
-        shape = np.shape(given["Tc"])
-        tc = _numbers(given["Tc"], shape if shape in ((), (2,)) else (2,), number, "Tc")
+        tc = _numbers(given["Tc"], (2,) if _is_list(given["Tc"]) else (), number, "Tc")
         forward, backward = (float(tc), -float(tc)) if tc.ndim == 0 else (float(tc[0]), float(tc[1]))
         entries["friction"] = 0.5 * abs(gear) * (forward - backward)
         if forward != -backward:  # what differs between directions is a constant force on top
@@ -233,7 +247,7 @@ def _motor(entries: dict[str, Any], number: int) -> None:
 def _numbers(value: Any, shape: tuple[int, ...], number: int, key: str) -> np.ndarray:
     try:
         array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.full((1,), np.nan)
     if array.shape != shape or not np.isfinite(array).all():
         what = {(): "a finite number", (2,): "two finite numbers", (3,): "three finite numbers"}[shape]
