@@ -107,8 +107,11 @@ def test_the_page_loads_the_robot_is_seen_and_play_moves_it(shared, tmp_path):
         # what Python does is seen there, and what a slider does is known here
         viewer.seek(0.25)
         wait_for(lambda: page.evaluate("kinetree.app.clock.time") == 0.25)
+        there = viewer.track.q[viewer.track.index(0.25)][0]
+        # sliders follow with the next picture, which a busy machine draws late
+        wait_for(lambda: abs(page.evaluate("Number(document.querySelector('.row input').value)") - there) < 1e-6)
         page.evaluate("(s => { s.value = Number(s.value) + 0.3; s.oninput(); })(document.querySelector('.row input'))")
-        moved = viewer.track.q[viewer.track.index(0.25)][0] + 0.3
+        moved = there + 0.3
         wait_for(lambda: abs(viewer.q[0] - moved) < 1e-6)
         assert viewer.robot.closure_error(viewer.q) < 1e-9
         wait_for(lambda: page.evaluate("kinetree.app.scene.held !== null"))
