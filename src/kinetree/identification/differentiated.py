@@ -13,7 +13,7 @@ from scipy.interpolate import BPoly, make_interp_spline
 
 from ..errors import OptionError
 from ..spatial.arrays import as_array
-from .filtering import Band, FilteredMotion, SingleCoordinates, choose_band, filtered, spectrum
+from .filtering import Band, FilteredMotion, SingleCoordinates, choose_band, filtered
 from .sampling import Piece, evenly_sampled
 
 if TYPE_CHECKING:
@@ -26,12 +26,6 @@ FEWEST = 12
 
 ABOVE_MOTION = 2.0
 """Cutoff over the highest frequency of the motion: no second filter follows that takes off the rest of the noise."""
-
-ABOVE_NOISE = 30.0
-"""A frequency at which positions have so much more power than noise has, which is taken for white, is of the motion."""
-
-NOISE_BAND = (0.4, 0.8)
-"""Where there is noise alone, in parts of half the sampling frequency."""
 
 END_WINDOW, END_DEGREE = 1.0, 4
 """How long the ends of a motion are looked at, over one by the cutoff; and of which degree a polynomial fits them."""
@@ -117,8 +111,7 @@ def differentiated(
         raise OptionError("no joint moves: all samples are the same, and there is nothing to differentiate")
     band = choose_band([piece], moving, cutoff)  # type: ignore[arg-type]
     if cutoff is None:
-        highest = max(band.motion, _highest_above_noise(piece, moving))
-        band = replace(band, motion=highest, cutoff=min(ABOVE_MOTION * highest, 0.8 * 0.5 * band.sampling))
+        band = replace(band, cutoff=min(ABOVE_MOTION * band.motion, 0.8 * 0.5 * band.sampling))
     smooth = _filtered_to_the_ends(piece, band, moving)
     count = smooth.v.shape[-1]
     found = {"q": np.full((len(times), width), np.nan), **{k: np.full((len(times), count), np.nan) for k in "va"}}
@@ -128,20 +121,6 @@ def differentiated(
             values if even else make_interp_spline(piece.t, values, k=3)(np.clip(known, None, piece.t[-1]))
         )
     return DifferentiatedMotion(times, found["q"], found["v"], found["a"], band, even)
-
-
-def _highest_above_noise(piece: Piece, robot: Robot | SingleCoordinates) -> float:
-    """Return the highest frequency at which a joint's position stands out of the noise.
-
-    A valley in the spectrum may be one between two tones of the motion; of these none is to be taken for noise.
-    """
-    found = spectrum([piece], robot)  # type: ignore[arg-type]
-    frequency = found.frequency[1:]
-    power = found.power[1:] / frequency[:, None] ** 2  # of positions
-    share = 2.0 * piece.step * frequency
-    noise = np.median(power[(share >= NOISE_BAND[0]) & (share <= NOISE_BAND[1])], axis=0)
-    stands_out = (power > ABOVE_NOISE * noise).any(axis=-1) & (share <= NOISE_BAND[1])
-    return float(frequency[stands_out].max(initial=0.0))
 
 
 def _filtered_to_the_ends(piece: Piece, band: Band, robot: Robot | SingleCoordinates) -> FilteredMotion:
