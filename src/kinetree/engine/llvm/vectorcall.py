@@ -32,7 +32,8 @@ FROM_PYTHON = ("Py_DecRef", "PyMem_RawMalloc", "PyMem_RawFree")
 """Functions of CPython that the entry point calls by name."""
 
 # Layout of CPython and NumPy objects on 64-bit machines (NumPy's is part of its ABI).
-_TYPE, _BYTES_DATA, _TUPLE_SIZE, _TUPLE_ITEMS = 8, 32, 16, 24
+_TYPE, _BYTES_DATA, _TUPLE_SIZE = 8, 32, 16
+_TUPLE_ITEMS = tuple.__basicsize__  # since Python 3.14 tuples keep their hash before the items
 _DATA, _NDIM, _DIMS, _STRIDES, _DESCR, _FLAGS = 16, 24, 32, 40, 56, 64
 _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 
@@ -66,6 +67,7 @@ def layout_holds() -> bool:
         return list((ctypes.c_int64 * 2).from_address(word(offset)))
 
     marker = b"0123456789abcdef"
+    names = (marker, a)
     flags = _CONTIGUOUS | _ALIGNED | _WRITEABLE
     return (
         word(_TYPE) == id(np.ndarray)
@@ -76,7 +78,8 @@ def layout_holds() -> bool:
         and word(_DESCR) == id(np.dtype(np.float64))
         and ctypes.c_int.from_address(base + _FLAGS).value & flags == flags
         and ctypes.string_at(id(marker) + _BYTES_DATA, 16) == marker
-        and ctypes.c_int64.from_address(id((1, 2)) + _TUPLE_SIZE).value == 2
+        and ctypes.c_int64.from_address(id(names) + _TUPLE_SIZE).value == 2
+        and list((ctypes.c_int64 * 2).from_address(id(names) + _TUPLE_ITEMS)) == [id(marker), id(a)]
     )
 
 
