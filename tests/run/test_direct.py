@@ -113,7 +113,7 @@ def test_signatures_and_help_are_those_of_the_method(name):
         assert inspect.getdoc(held) == inspect.getdoc(method)
         assert held.__name__ == name
     assert inspect.isfunction(method)
-    assert re.search(rf" {name}\(\s*self,\s*q", pydoc.plain(pydoc.render_doc(kt.Robot)))
+    assert re.search(rf" {name}\([\s|]*self,[\s|]*q", pydoc.plain(pydoc.render_doc(kt.Robot)))
 
 
 def test_backends_without_entry_points_have_the_method_itself():
