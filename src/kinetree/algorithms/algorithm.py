@@ -250,11 +250,6 @@ class Algorithm:
         """Whether only the bodies that carry one frame count."""
         return "frame" in self.option_names
 
-    @property
-    def changes_with_loops(self) -> bool:
-        """Whether closed loops change what it computes."""
-        return self.tree_only or bool(self.closed_by)
-
     def loops_over(self, options: Options) -> bool:
         """Return whether it can be computed on large trees without the reference, with these options."""
         return self.large not in (None, STRAIGHT) and all(options.get(k, v[0]) in v for k, v in self.large.only.items())

@@ -85,11 +85,6 @@ class LinearObserver(Observer):
     v: Array
     tau: Array
 
-    @property
-    def sees_velocities(self) -> bool:
-        """Whether it corrects itself by measured velocities, too."""
-        return self.gain.shape[1] > len(self.v)
-
     def check(self, tree: Model, period: float) -> None:
         """Refuse a robot or a period that it was not made for."""
         if len(self.v) != tree.nv or len(self.q) != tree.nq:

@@ -38,7 +38,7 @@ class SampleDecision(NamedTuple):
     """What a sampled controller makes of one look at the robot."""
 
     tau: list[Scalar]
-    """Forces, nv of them, before they are limited and rounded."""
+    """Forces, nv of them, before they are limited and rounded; without those of a function of the user's own."""
     q: list[Scalar]
     v: list[Scalar]
     """The state that its law was asked with."""
@@ -213,9 +213,10 @@ class Sampled(Controller):
     def decide(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, tau: Scalars, memory: Scalars) -> SampleDecision:
         """Return what follows from a look at the robot, over any scalar."""
         q, v, load, observed, own = self.estimate(tree, q, v, tau, memory)
-        if self.function is not None:  # which is asked elsewhere, on arrays
-            return SampleDecision([0.0] * tree.nv, list(q), list(v), load, observed)
-        answer, after = self.controller.update(tree, t, q, v, own, self.period)
+        answer: Sequence[Scalar] = [0.0] * tree.nv
+        after: Sequence[Scalar] = []
+        if self.function is None:  # which is asked elsewhere, on arrays, and what it answers is added
+            answer, after = self.controller.update(tree, t, q, v, own, self.period)
         if len(answer) != tree.nv:
             raise ShapeError(f"the controller returned {len(answer)} forces, robot {tree.name!r} has nv = {tree.nv}")
         answer = [a - b for a, b in zip(answer, self._opposed(tree, load), strict=True)]

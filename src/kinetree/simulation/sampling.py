@@ -136,9 +136,7 @@ class Sampling:
         load = out[..., 2 * nv + nq : 2 * nv + nq + n_load]
         self.memory = out[..., 2 * nv + nq + n_load :]
         if self.part.function is not None:
-            tau = np.array(np.broadcast_to(self.equation.ask(t, believed_q, believed_v, self.part.function), v.shape))
-            if n_load and getattr(self.part.observer, "compensate", False):
-                tau[..., self.driven] -= load[..., self.driven]
+            tau = tau + self.equation.ask(t, believed_q, believed_v, self.part.function)
         self._check(t, tau, v)
         tau = self._converted(tau)
         if self.keeps:

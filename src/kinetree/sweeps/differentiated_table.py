@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import FileFormatError, OptionError
 from ..identification.differentiated import differentiated
 from ..io.tables.columns import Wanted
+from ..io.tables.converting import not_increasing
 from ..io.tables.reading import OpenTable, Part, Rows, open_table
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ def differentiated_table(
     steps = np.diff(times)
     if not (steps > 0.0).all():
         bad = int(np.argmin(steps > 0.0)) + 1
-        what = f"time does not increase: {times[bad]:.10g} s after {times[bad - 1]:.10g} s"
-        raise _fault(parts, rows, bad, what)
+        raise _fault(parts, rows, bad, not_increasing(times[bad - 1], times[bad]))
     joints = list(fewer["q"]) if source.fewer and fewer is not None else None
     found = differentiated(robot, times, q, cutoff=cutoff, joints=joints)
     spacing = "" if found.is_even else " (samples were interpolated on even times)"

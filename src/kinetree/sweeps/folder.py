@@ -25,6 +25,31 @@ Array = np.ndarray
 MANIFEST, VERSION = "sweep.json", 1
 PART = re.compile(r"part-(\d{6,})\.parquet")
 ROW, FAILURE = "row", "failure"
+"""Columns: the number of a row, and in words what went wrong in it."""
+
+
+def part_file(folder: Path, number: int) -> Path:
+    """Return where a part is when it is finished."""
+    return folder / f"part-{number:06d}.parquet"
+
+
+def refuse_used(folder: Path, holds: str) -> None:
+    """Refuse a folder that holds something else, or is none."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise OutputError(f"{folder} is there and holds {holds}: give an empty or a new folder")
+
+
+def claim(folder: Path, name: str, says: Mapping[str, Any]) -> None:
+    """Say in a file what a folder is of, if nothing does yet, and clear away parts that were half-written."""
+    if not (folder / name).exists():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise OutputError(f"{folder} cannot be made: {problem.strerror or problem}") from None
+        with beside(folder / name) as new:
+            new.write_text(json.dumps(says, indent=1) + "\n", encoding="utf-8")
+    for left in folder.glob(".*.parquet"):  # of a process that was killed while writing
+        left.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -73,8 +98,7 @@ class SweepFolder:
     def compare(self, manifest: Manifest, resume: bool) -> Manifest:
         """Find that the folder is new, or of the same sweep; return what holds there.  Nothing is written."""
         if not (self.path / MANIFEST).exists():
-            if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
-                raise OutputError(f"{self.path} is there and holds no sweep: give an empty or a new folder")
+            refuse_used(self.path, "no sweep")
             return manifest
         known = self.manifest()
         if not resume:
@@ -97,16 +121,7 @@ class SweepFolder:
 
     def begin(self, manifest: Manifest) -> None:
         """Say what the folder is of, if it does not yet, and clear away what was half-written."""
-        place = self.path / MANIFEST
-        if not place.exists():
-            try:
-                self.path.mkdir(parents=True, exist_ok=True)
-            except OSError as problem:
-                raise OutputError(f"{self.path} cannot be made: {problem.strerror or problem}") from None
-            with beside(place) as new:
-                new.write_text(json.dumps(asdict(manifest), indent=1) + "\n", encoding="utf-8")
-        for left in self.path.glob(".*.parquet"):  # of a process that was killed while writing
-            left.unlink(missing_ok=True)
+        claim(self.path, MANIFEST, asdict(manifest))
 
     def manifest(self) -> Manifest:
         """Read what the folder is of."""
@@ -145,6 +160,6 @@ class SweepFolder:
             else:
                 table |= {f"{name}[{k}]": arrow.array(np.ascontiguousarray(x)) for k, x in enumerate(array.T)}
         table[FAILURE] = arrow.array(failures or [None] * count, type=arrow.string())
-        with beside(self.path / f"part-{number:06d}.parquet") as place, place.open("wb") as stream:
+        with beside(part_file(self.path, number)) as place, place.open("wb") as stream:
             # names of outputs that failed everywhere in a part come from the others: see SweepResult
             arrow.parquet.write_table(arrow.table(table), stream, use_dictionary=[FAILURE], compression="zstd")

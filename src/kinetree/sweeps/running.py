@@ -217,10 +217,7 @@ def _computed(
                 break
     if not count:
         return
-    if cluster is None and workers == 0:
-        yield from ((number, rows, compute_part(study, rows)) for number, rows in tasks)
-        return
-    blob = pickled(study)
+    blob = None if cluster is None and workers == 0 else pickled(study)
     if blob is None:
         yield from ((number, rows, compute_part(study, rows)) for number, rows in tasks)
         return

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,14 +19,13 @@ from ..simulation.prescribed import Prescribed
 from ..simulation.records.files import FIELDS
 from ..simulation.records.record import Record
 from ..simulation.simulate import simulate
+from .fingerprints import fingerprint_of
+from .folder import FAILURE
 from .outputs import Measure, MovedBatch, chosen, take
 from .parameter_names import OF_START, NamedNumber, SweptRobot, checked_names
 
 Array = np.ndarray
 Columns = Mapping[str, Array]
-
-FAILURE = "failure"
-"""The column that says in words what went wrong in a row."""
 
 LOST = "the motion became NaN or infinite on the way: a smaller step may help"
 NOT_CLOSED = "the loops cannot be closed all along the motion"
@@ -41,7 +36,6 @@ NUMBERS_AT_ONCE = 8_000_000
 """Numbers of a motion that are kept at once."""
 
 SAMPLES = 101
-ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 class SweepStudy:
@@ -67,14 +61,14 @@ class SweepStudy:
         """How many rows are computed together, as far as memory and kernels are concerned."""
         return AT_ONCE
 
-    def content(self) -> str:
-        """Return a text that changes when the answers may."""
+    def content(self) -> Any:
+        """Return all that decides the answers."""
         raise NotImplementedError
 
     @property
     def fingerprint(self) -> str:
         """What tells this study from any other."""
-        return hashlib.sha256(self.content().encode()).hexdigest()
+        return fingerprint_of(self.content())
 
 
 class FunctionStudy(SweepStudy):
@@ -95,9 +89,9 @@ class FunctionStudy(SweepStudy):
             )
         return dict(found)
 
-    def content(self) -> str:
-        """Return its source text."""
-        return content_of(self.function)
+    def content(self) -> Any:
+        """Return the function."""
+        return self.function
 
 
 class _OfRobot(SweepStudy):
@@ -218,9 +212,9 @@ class Forces(_OfRobot):
         moved = MovedBatch(self.robot, self.time, q, v, tau)
         return take(self.outputs, moved, rows) | ({} if failure is None else {FAILURE: failure})
 
-    def content(self) -> str:
+    def content(self) -> Any:
         """Return all that decides the answers."""
-        return content_of(("forces", self.robot.model, self.time, self.states, self.near, self.friction, self._wanted))
+        return "forces", self.robot.model, self.time, self.states, self.near, self.friction, self._wanted
 
 
 def _over_time(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -229,15 +223,11 @@ def _over_time(parameters: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in parameters.items():
         if isinstance(value, Mapping):
             found[name] = {
-                owner: {key: _stretched(key, x) for key, x in properties.items()} for owner, properties in value.items()
+                owner: {key: x[:, None] for key, x in properties.items()} for owner, properties in value.items()
             }
         else:
-            found[name] = _stretched(name, value)
+            found[name] = value[:, None]
     return found
-
-
-def _stretched(_: str, array: Array) -> Array:
-    return np.asarray(array[:, None] if array.ndim == 1 else array[:, None, :])
 
 
 class Simulations(_OfRobot):
@@ -331,12 +321,12 @@ class Simulations(_OfRobot):
             q0, v0 = robot.project(q0, np.zeros((*batch, robot.nv)) if v0 is None else v0, fixed=held)
         return q0, v0
 
-    def content(self) -> str:
+    def content(self) -> Any:
         """Return all that decides the answers."""
         swept = self.swept
-        return content_of(
-            ("simulations", self.robot.model, swept.q0, swept.v0, swept.controller, swept.ground, swept.forces,
-             self.prescribed, self.options, self._wanted)
+        return (
+            "simulations", self.robot.model, swept.q0, swept.v0, swept.controller, swept.ground, swept.forces,
+            self.prescribed, self.options, self._wanted,
         )  # fmt: skip
 
 
@@ -384,34 +374,3 @@ def as_study(given: Any, **options: Any) -> SweepStudy:
             raise OptionError(f"a function has no options: leave out {', '.join(options)}, or bind them beforehand")
         return FunctionStudy(given)
     return Simulations(given, **options)
-
-
-# ------------------------------------------------------------------ what tells studies apart
-
-
-def content_of(thing: Any) -> str:
-    """Return a text of all that a thing is made of; addresses in memory are left out."""
-    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
-        return ADDRESS.sub("", _text(thing))
-
-
-def _text(thing: Any) -> str:
-    if isinstance(thing, (tuple, list)):
-        return f"({', '.join(map(_text, thing))})"
-    if isinstance(thing, Mapping):
-        return f"{{{', '.join(f'{key!r}: {_text(x)}' for key, x in thing.items())}}}"
-    if isinstance(thing, partial):
-        return f"partial{_text((thing.func, thing.args, thing.keywords))}"
-    if inspect.isfunction(thing) or inspect.ismethod(thing):
-        return _of_function(thing)
-    return repr(thing)
-
-
-def _of_function(function: Any) -> str:
-    try:
-        text = inspect.getsource(function)
-    except (OSError, TypeError):  # typed in by hand
-        code = function.__code__
-        text = f"{function.__qualname__} {code.co_code.hex()} {code.co_consts} {code.co_names}"
-    bound = [cell.cell_contents for cell in function.__closure__ or () if not callable(cell.cell_contents)]
-    return f"{text} {ADDRESS.sub('', repr(bound))}"

@@ -6,10 +6,8 @@ appears when it is whole, so that a conversion that was killed goes on where it 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import re
 import time as clock
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FileFormatError, Message, MissingFileError, OptionError, OutputError, Setting, UnknownNameError
-from ..io.atomic_files import beside
 from ..io.paths import as_path, is_folder
 from ..io.progress import Bar
 from ..io.tables.columns import Wanted
@@ -34,6 +31,8 @@ from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
 from ..run.checks import check_threads
 from .differentiated_table import differentiated_table, has_positions_only
+from .fingerprints import fingerprint_of
+from .folder import claim, part_file, refuse_used
 from .independent_joints import fewer_columns, followed, following
 
 Array = np.ndarray
@@ -45,7 +44,6 @@ PART_ROWS = 1_000_000
 """Rows of a part of a folder at least, but for the last of a file."""
 
 MANIFEST = "table.json"
-PART = re.compile(r"part-\d{6,}\.parquet")
 
 
 class LateStart(Protocol):
@@ -235,7 +233,7 @@ class _Conversion:
         try:
             with _bar(source, progress) as bar:
                 for number, piece in enumerate(pieces):
-                    place = target / f"part-{number:06d}.parquet"
+                    place = part_file(target, number)
                     if place.exists():
                         skipped += piece.rows
                         bar.show((rows + skipped) / total)
@@ -255,35 +253,24 @@ class _Conversion:
 
     def _begin(self, target: Path, pieces: list[_SourcePiece]) -> None:
         """Say what the folder is of, or find that it is of the same."""
-        text = json.dumps(
-            [
-                self.method, self.friction, repr(self.robot.model),
-                [(piece.path.name, piece.path.stat().st_size, piece.groups, piece.rows) for piece in pieces],
-            ]
-        )  # fmt: skip
-        own = {"kinetree-table": 1, "of": hashlib.sha256(text.encode()).hexdigest(), "method": self.method}
+        given = getattr(self.initial, "is_given", self.initial is not None)
+        initial = None if not given else self.initial() if callable(self.initial) else self.initial
+        sources = [(piece.path.name, piece.path.stat().st_size, piece.groups, piece.rows) for piece in pieces]
+        own = fingerprint_of((self.method, self.friction, self.robot.model, initial, sources))
         place = target / MANIFEST
         if place.is_file():
             try:
                 known: Any = json.loads(place.read_text(encoding="utf-8"))
             except ValueError:
                 known = None
-            if not isinstance(known, Mapping) or known.get("of") != own["of"]:
+            if not isinstance(known, Mapping) or known.get("of") != own:
                 raise OptionError(
                     f"{target} holds what was computed from another table, robot or method: give another folder, or "
                     "remove this one"
                 )
-            for left in target.glob(".*.parquet"):  # of a process that was killed while writing
-                left.unlink(missing_ok=True)
-            return
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise OutputError(f"{target} is there and holds something else: give an empty or a new folder")
-        try:
-            target.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            raise OutputError(f"{target} cannot be made: {problem.strerror or problem}") from None
-        with beside(place) as new:
-            new.write_text(json.dumps(own, indent=1) + "\n", encoding="utf-8")
+        else:
+            refuse_used(target, "something else")
+        claim(target, MANIFEST, {"kinetree-table": 1, "of": own, "method": self.method})
 
 
 def _bar(source: Path, progress: bool) -> Bar:

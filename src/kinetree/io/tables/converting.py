@@ -42,7 +42,7 @@ def convert(
         if not done.rows:
             continue
         if not done.first > last:
-            raise done.part.fault(0, _not_increasing(last, done.first))
+            raise done.part.fault(0, not_increasing(last, done.first))
         rows, last = rows + done.rows, done.last
         sink.write(done.encoded)
         if bar is not None:
@@ -78,7 +78,7 @@ def _compute(part: Part, law: Law, sink: Sink) -> Computed:
         steps = np.diff(times, prepend=-np.inf)
         if not (steps > 0.0).all():
             bad = int(np.argmin(steps > 0.0))
-            raise part.fault(bad, _not_increasing(times[bad - 1] if bad else -np.inf, times[bad]))
+            raise part.fault(bad, not_increasing(times[bad - 1] if bad else -np.inf, times[bad]))
     try:
         answer = law(*rows.arrays)
     except KinetreeError as problem:
@@ -111,7 +111,8 @@ def _of_one_row(arrays: tuple[Array, ...], row: int, law: Law, problem: Kinetree
     return str(problem)
 
 
-def _not_increasing(before: float, now: float) -> str:
+def not_increasing(before: float, now: float) -> str:
+    """Say what is wrong with a time that is not later than the one before."""
     if np.isnan(now):
         return "time is not a number"
     return f"time does not increase: {now:.10g} s after {before:.10g} s"

@@ -78,11 +78,6 @@ class Advance:
         self.state[lanes, nq + nv :] = self._equation.system.initial_z()
         self._periods[lanes] = self.time[lanes] = self._clock[lanes] = 0.0
 
-    @property
-    def periods(self) -> Array:
-        """Periods since each episode began, (batch,)."""
-        return self._periods
-
     def __call__(self) -> None:
         """Move on by one period."""
         if self._run is None:
