@@ -5,13 +5,14 @@ A plan says what is kept in registers within each; see :mod:`.registers`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..graph import CONST, INPUT, LESS, Graph
 from .body import NOTHING_TO_SEND, Sending, consecutive_inputs, node_emitter, places_of
 from .emitter import Emitter
 from .modules import kernel_module, kernel_parameters, spoil_for_unused, work_vectors
 from .registers import operand_of, plan
+from .turns import Turns
 from .vectors import Vectors
 
 MOST_STORES = 500
@@ -77,11 +78,16 @@ def module_in_pieces(
     outputs = set(results)
     operations = sum(map(bool, graph.args))
     piece = min(max(MOST_COMPARED // max(operations, 1), SHORTEST_PIECE), LONGEST_PIECE)
-    found = plan(graph, results, vectors.registers - SPARE_REGISTERS, piece, USED_SOON)
+    turns = Turns(graph, vectors)
+    found = plan(graph, results, vectors.registers - SPARE_REGISTERS, piece, USED_SOON, turns.places)
     # AVX-512 spreads a number over all lanes while it reads it
     numbers: dict[str, int] | None = {} if vectors.lanes > 1 and not vectors.masks else None
-    text: list[str] = []
+    text: list[str] = turns.function()
     bodies: list[Emitter] = []
+    if turns:
+        e = Emitter(vectors)
+        turns.emit(e, inputs_of(e), "work")
+        bodies.append(e)
     for steps in found.pieces:
         e = Emitter(vectors)
         e.numbers, e.windows = numbers, {"work": MOST_WINDOWS}
@@ -112,8 +118,8 @@ def module_in_pieces(
             for i in step.saved:
                 e.store(names[i], "work", found.slots[i])
         bodies.append(e)
-    given = [(i, r) for i, places in wanted.items() if not graph.args[i] for r in places]
-    bodies += _given(graph, vectors, given, inputs_of)
+    given = [(i, r) for i, places in wanted.items() if not graph.args[i] or i in turns.places for r in places]
+    bodies += _given(graph, vectors, given, inputs_of, turns.places)
     main = Emitter(vectors)
     if work_at is None:
         main.line(f"%area = alloca [{max(found.size, 1)} x {main.type}], align {main.size}")
@@ -140,14 +146,18 @@ def _given(
     vectors: Vectors,
     given: Sequence[tuple[int, int]],
     inputs_of: Callable[[Emitter], Callable[[int], str]],
+    turned: Mapping[int, int],
 ) -> list[Emitter]:
-    """Make the bodies of functions that store results that are numbers or inputs."""
+    """Make the bodies of functions that store results that are numbers, inputs or their sines and cosines."""
     bodies = []
     for first in range(0, len(given), MOST_STORES):
         e = Emitter(vectors)
         load = inputs_of(e)
         for i, r in given[first : first + MOST_STORES]:
-            value = load(int(graph.values[i])) if graph.kinds[i] == INPUT else e.number(graph.values[i])
+            if i in turned:
+                value = e.load("work", turned[i])
+            else:
+                value = load(int(graph.values[i])) if graph.kinds[i] == INPUT else e.number(graph.values[i])
             e.store(value, "out", r)
         bodies.append(e)
     return bodies
