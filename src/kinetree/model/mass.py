@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, UnsupportedError
-from ..spatial import RigidInertia, Symmetric3, Vec3
+from ..spatial import RigidInertia, Scalar, Symmetric3, Vec3
 from .pose import Pose, floats
 
 Triple = tuple[float, float, float]
@@ -284,6 +284,11 @@ class GroupedMass(MassProperties):
         about_com = second - mass * (com @ com * np.eye(3) - np.outer(com, com))
         return cls(mass, (float(com[0]), float(com[1]), float(com[2])), _six(about_com), tuple(float(x) for x in p))
 
+    @classmethod
+    def exactly(cls, inertia: RigidInertia) -> GroupedMass:
+        """Return one that gives this very inertia back, to the last bit."""
+        return cls(ten=tuple(map(float, _ten(inertia))))
+
     @property
     def inertia_about_origin(self) -> np.ndarray:
         """3x3 inertia about the body's origin."""
@@ -329,10 +334,12 @@ class GroupedMass(MassProperties):
 
 
 def _grouped(inertia: RigidInertia) -> MassProperties:
+    return GroupedMass.from_parameters(_ten(inertia))
+
+
+def _ten(inertia: RigidInertia) -> list[Scalar]:
     second = inertia.second
-    return GroupedMass.from_parameters(
-        [inertia.mass, *inertia.first, second.xx, second.xy, second.yy, second.xz, second.yz, second.zz]
-    )
+    return [inertia.mass, *inertia.first, second.xx, second.xy, second.yy, second.xz, second.yz, second.zz]
 
 
 def require_mass_properties(given: Any, what: str, advice: str = "") -> None:
