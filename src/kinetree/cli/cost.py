@@ -42,7 +42,8 @@ def cost(
     """Count the operations of every algorithm, beside what the literature publishes.
 
     Counted are multiplications (M), additions (A) and the rest, after everything that is known of this robot, such
-    as zeros in its geometry, has been used; its parameters are taken as they are, not regrouped. Published formulas are for robots in general.
+    as zeros in its geometry, has been used; its parameters are taken as they are, not regrouped. Published formulas
+    are for robots in general.
 
     For example:
 
