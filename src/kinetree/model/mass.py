@@ -274,20 +274,24 @@ class GroupedMass(MassProperties):
     def from_parameters(cls, ten: ArrayLike) -> MassProperties:
         """Return ordinary mass properties where there are some with these ten numbers, and grouped ones otherwise."""
         p = floats(ten, "inertial parameters")
-        mass, first = float(p[0]), p[1:4]
-        if mass > 0.0 or not np.any(p[:4]):
+        if p[0] > 0.0 or not np.any(p[:4]):
             ordinary = MassProperties.from_parameters(p)
             if not ordinary.problems():
                 return ordinary
-        com = first / mass if mass else np.zeros(3)
-        second = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])
-        about_com = second - mass * (com @ com * np.eye(3) - np.outer(com, com))
-        return cls(mass, (float(com[0]), float(com[1]), float(com[2])), _six(about_com), tuple(float(x) for x in p))
+        return cls._of_ten(p)
 
     @classmethod
     def exactly(cls, inertia: RigidInertia) -> GroupedMass:
         """Return one that gives this very inertia back, to the last bit."""
-        return cls(ten=tuple(map(float, _ten(inertia))))
+        return cls._of_ten(np.array(_ten(inertia), dtype=float))
+
+    @classmethod
+    def _of_ten(cls, p: np.ndarray) -> GroupedMass:
+        mass = float(p[0])
+        com = p[1:4] / mass if mass else np.zeros(3)
+        second = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])
+        about_com = second - mass * (com @ com * np.eye(3) - np.outer(com, com))
+        return cls(mass, (float(com[0]), float(com[1]), float(com[2])), _six(about_com), tuple(float(x) for x in p))
 
     @property
     def inertia_about_origin(self) -> np.ndarray:
