@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("architecture")  # one process reads all files, once
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "kinetree"
 

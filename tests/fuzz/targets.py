@@ -352,19 +352,19 @@ TABLES = Tables()
 TARGETS = {
     target.name: target
     for target in (
-        Target("sdf", robot_files((seeds.SDF_LOOP,), changed_xml, ".sdf"), 400),
-        Target("urdf", robot_files((seeds.URDF_ARM, seeds.URDF_LOOP), changed_xml, ".urdf"), 1500),
-        Target("yaml", robot_files((seeds.YAML_TREE, seeds.YAML_LOOP), changed_yaml, ".yaml"), 1000),
-        Target("mjcf", robot_files((seeds.MJCF_ARM, seeds.MJCF_LOOP), changed_xml, ".xml"), 1000),
-        Target("loops", side_files, 500),
-        Target("redysim", redysim_files, 700),
-        Target("dh", dh_tables, 3000),
-        Target("csv", TABLES.motions(".csv"), 800),
-        Target("npz", TABLES.motions(".npz"), 600),
-        Target("parquet", TABLES.motions(".parquet"), 600),
-        Target("measured", TABLES.measured, 300),
-        Target("records", TABLES.records, 1000),
-        Target("studies", studies, 600),
+        Target("sdf", robot_files((seeds.SDF_LOOP,), changed_xml, ".sdf"), 200),
+        Target("urdf", robot_files((seeds.URDF_ARM, seeds.URDF_LOOP), changed_xml, ".urdf"), 750),
+        Target("yaml", robot_files((seeds.YAML_TREE, seeds.YAML_LOOP), changed_yaml, ".yaml"), 500),
+        Target("mjcf", robot_files((seeds.MJCF_ARM, seeds.MJCF_LOOP), changed_xml, ".xml"), 500),
+        Target("loops", side_files, 250),
+        Target("redysim", redysim_files, 350),
+        Target("dh", dh_tables, 1500),
+        Target("csv", TABLES.motions(".csv"), 400),
+        Target("npz", TABLES.motions(".npz"), 300),
+        Target("parquet", TABLES.motions(".parquet"), 300),
+        Target("measured", TABLES.measured, 150),
+        Target("records", TABLES.records, 500),
+        Target("studies", studies, 300),
     )
 }
 
