@@ -50,6 +50,9 @@ NEXT_BEST = 0.05
 MOST_COMPARED = 500
 """Names that are compared letter by letter; of more, those with the same beginning and end, and of like length."""
 
+MOST_LISTED = 40
+"""Names that an error lists where none is near."""
+
 LONGEST_COMPARED = 100
 """Letters of a name that are compared; of a longer one its beginning and its end."""
 
@@ -215,7 +218,7 @@ class UnknownNameError(KinetreeError, KeyError):
         if near:
             hint = "did you mean " + " or ".join(repr(n) for n in near) + "?"
         elif names:
-            shown = printable(", ".join(names[:12])) + (", ..." if len(names) > 12 else "")
+            shown = printable(", ".join(names[:MOST_LISTED])) + (", ..." if len(names) > MOST_LISTED else "")
             hint = f"known: {shown}"
         else:
             hint = "there are none"
