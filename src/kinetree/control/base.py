@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import Message, OptionError, Setting, ShapeError
+from ..errors import Message, OptionError, Setting, ShapeError, explains_arguments
 from ..loops.coordinates import Coordinates
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
@@ -68,6 +68,7 @@ def _counted(value: list[Scalar], count: int, name: str) -> list[Scalar]:
     return value
 
 
+@explains_arguments
 def critical_damping(kp: ArrayLike, ratio: float = 1.0) -> np.ndarray:
     """Return the velocity gain 2 ratio sqrt(kp) by which e'' + kd e' + kp e = 0 rests soonest (000 section 9.1.1).
 

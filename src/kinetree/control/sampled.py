@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import Message, OptionError, Setting, ShapeError, UnknownNameError, UnsupportedError
+from ..errors import Message, OptionError, Setting, ShapeError, UnknownNameError, UnsupportedError, explains_arguments
 from ..model.tree import Model
 from ..run.failure import asked_with_lists
 from ..spatial import Scalar
@@ -48,6 +48,7 @@ class SampleDecision(NamedTuple):
     """What observer and law remember until the next time."""
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Sampled(Controller):
     """Another controller, or a function of your own, in discrete time.
@@ -286,6 +287,7 @@ class Sampled(Controller):
         return 0.0 if self.cutoff is None else math.exp(-2.0 * math.pi * self.cutoff * self.period)
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class DiscreteLaw(Controller):
     """A law of your own in discrete time with a memory, written over any scalar, which is compiled.

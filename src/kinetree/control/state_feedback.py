@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import kinematics
-from ..errors import OptionError, ShapeError
+from ..errors import OptionError, ShapeError, explains_arguments
 from ..model.tree import Model
 from ..spatial import Scalar
 from .base import Controller, Outcome
@@ -19,6 +19,7 @@ from .observers import linear_model
 Array = np.ndarray
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class StateFeedback(Controller):
     """tau = tau_0 - K x, x being how far positions and velocities are from a state.
@@ -62,6 +63,7 @@ class StateFeedback(Controller):
         return tau, []
 
 
+@explains_arguments
 def lqr(
     robot: Any, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, period: float | None = None,
     positions: ArrayLike = 1.0, velocities: ArrayLike = 1.0, efforts: ArrayLike = 1.0, forces: Any = (),

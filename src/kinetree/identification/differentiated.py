@@ -11,7 +11,7 @@ from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike
 from scipy.interpolate import BPoly, make_interp_spline
 
-from ..errors import OptionError
+from ..errors import OptionError, explains_arguments
 from ..spatial.arrays import as_array
 from .filtering import Band, FilteredMotion, SingleCoordinates, choose_band, filtered
 from .sampling import Piece, evenly_sampled
@@ -56,6 +56,7 @@ class DifferentiatedMotion:
     is_even: bool
 
 
+@explains_arguments
 def differentiated(
     robot: Robot, t: ArrayLike, q: ArrayLike, *, cutoff: float | None = None, joints: Sequence[str] | None = None
 ) -> DifferentiatedMotion:

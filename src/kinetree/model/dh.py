@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError, ModelWarning
+from ..errors import ModelError, ModelWarning, callers_level
 from . import dh_names
 from .builder import ModelBuilder
 from .joint_data import PerFreedom
@@ -218,7 +218,7 @@ def _notice_degrees(rows: Sequence[Row]) -> None:
                 f"row {number}: alpha = {row.alpha:g} rad is more than two turns; if the table is in degrees, give "
                 "degrees=True",
                 ModelWarning,
-                stacklevel=5,
+                stacklevel=callers_level(),
             )
             return
 
