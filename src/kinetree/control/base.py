@@ -21,6 +21,7 @@ from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Scalar
 from ..spatial.arrays import as_array, batch_shape, pack, split
+from ..spatial.numbers import shown
 from .closed_loops import known_loops, refuse_open
 from .driven_joints import Scalars, driven_joints
 
@@ -103,6 +104,18 @@ class Controller:
 
     RELIES_ON_LOOPS: ClassVar[bool] = False
     """Whether the law computes with closed loops, so that its forces mean nothing where they are open."""
+
+    def __post_init__(self) -> None:
+        self.refuse_no_trajectory()
+
+    def refuse_no_trajectory(self) -> None:
+        """Refuse anything else where a trajectory is needed."""
+        given = getattr(self, "trajectory", None)
+        if given is not None and not isinstance(given, Trajectory):
+            raise OptionError(
+                f"trajectory must be one of kinetree.trajectories, such as Constant([0.5, 0.2]) for a goal, not "
+                f"{shown(given)}"
+            )
 
     def relies_on_loops(self) -> bool:
         """Return whether forces are refused where loops are open."""

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import newton_euler
 from ..algorithms.friction import friction_force
-from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments
+from ..errors import Message, OptionError, Setting, ShapeError, UnknownNameError, explains_arguments
 from ..model.tree import Model
 from ..motion.piecewise import check_table, check_times, hermite
 from ..motion.splines import Piecewise
@@ -31,6 +31,7 @@ from ..motion.trajectory import SLACK, Trajectory
 from ..run.failure import asked_with_lists
 from ..spatial import Scalar, where
 from ..spatial.arrays import pack, split
+from ..spatial.numbers import real_numbers
 from .base import Controller, Gain, Outcome, as_gain, gains, require_compilable, servo
 from .closed_loops import left_to_motors, loops_of
 from .driven_joints import Scalars, driven_joints, gathered, spread, tracking_error
@@ -239,6 +240,8 @@ class Saturated(Controller):
 
     def __post_init__(self) -> None:
         require_compilable(self.controller)
+        if self.limit is not None:
+            real_numbers(self.limit, Setting("limit"), infinite=True)
 
     @property
     def span(self) -> tuple[float, float]:
@@ -272,11 +275,13 @@ class Saturated(Controller):
 
     def limits(self, tree: Model) -> np.ndarray:
         """Return the largest force of each degree of freedom."""
-        if self.limit is None:
-            return tree.joint_vector("effort_limit")
-        bounds = as_gain(self.limit, tree.nv, "limit")
-        if bounds.ndim != 1 or np.any(bounds < 0):
-            raise OptionError(f"limit must be one number or {tree.nv}, not negative")
+        if self.limit is not None:
+            return real_numbers(self.limit, Setting("limit"), tree.nv, infinite=True)
+        bounds = tree.joint_vector("effort_limit")
+        if len(bounds) and not np.isfinite(bounds).any():
+            raise OptionError(
+                Message(f"robot {tree.name!r} has no effort limits to stop at: give ", Setting("limit", ...))
+            )
         return bounds
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:

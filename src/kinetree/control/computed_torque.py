@@ -47,6 +47,7 @@ class ComputedTorque(Controller):
     RELIES_ON_LOOPS = True
 
     def __post_init__(self) -> None:
+        self.refuse_no_trajectory()
         check_senses(self.senses)
 
     def joints(self, tree: Model) -> list[Joint]:

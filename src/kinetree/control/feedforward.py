@@ -66,6 +66,7 @@ class Feedforward(Controller):
     RELIES_ON_LOOPS = True
 
     def __post_init__(self) -> None:
+        self.refuse_no_trajectory()
         check_senses(self.senses)
 
     def joints(self, tree: Model) -> list[Joint]:
