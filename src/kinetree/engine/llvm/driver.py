@@ -53,8 +53,9 @@ def pack_job(
     With a ``tile_area`` results are collected there, a chunk of each state's at a time, and
     streamed past the caches, which pays when they are too many to stay in them.
 
-    ``second`` is for a kernel that sends the results of one tile on while it computes the next: how many
-    bytes behind the beginning of the scratch area there is room for other results; zero for other kernels.
+    ``second`` is for a kernel that sends results on while it computes: how many bytes behind the beginning of the
+    scratch area there is room for as many other results; zero for other kernels.  They are those of the next tile;
+    or, if the table of places says that results are sent soon, rows of a tile that is only partly in the batch.
     """
     head = (kernel, guard, out, scratch, out_length, start, stop, len(pointers), context, places)
     words = (*head, tile_area, scratch_bytes, second, *pointers, *strides, *lengths)
@@ -144,10 +145,11 @@ def driver_module(vectors: Vectors) -> str:
         "calculate:",
         "  %doubt = phi i64 [ 0, %compute ], [ %bad_bit, %ask ]",
         "  %doubts_next = or i64 %doubts, %doubt",
-        f"  call void %kernel(ptr %scratch, ptr %result, ptr %context{', ptr %parcel' if v.sends else ''})",
-        # outputs
         "  %out_start = mul i64 %base, %out_length",
         f"  %final = getelementptr {v.real}, ptr %out, i64 %out_start",
+        *(_pack_first(v) if v.sends else []),
+        f"  call void %kernel(ptr %scratch, ptr %result, ptr %context{', ptr %parcel' if v.sends else ''})",
+        # outputs
         *_write_lines(v),
         "by_chunks:",
         f"  %chunk = select i1 %streaming, i64 {CHUNK}, i64 %out_length",
@@ -431,6 +433,12 @@ def _rounds(v: Vectors) -> list[str]:
         "  %second_area = getelementptr i8, ptr %scratch, i64 %second",
         "  %sends = icmp ne i64 %second, 0",
         "  %streaming = icmp ne ptr %tile_area, null",
+        f"  %soon_word = add i64 %out_length, {2 * v.per_line}",
+        "  %soon_at = getelementptr i32, ptr %places, i64 %soon_word",
+        "  %soon_number = load i32, ptr %soon_at",
+        "  %sends_soon = icmp ne i32 %soon_number, 0",
+        "  %not_soon = xor i1 %sends_soon, true",
+        "  %sends_later = and i1 %sends, %not_soon",
         f"  %fraction = or i64 %out_length, {v.per_line}",
         "  %fraction_bits = call i64 @llvm.cttz.i64(i64 %fraction, i1 true)",
         f"  %g = lshr i64 {v.per_line}, %fraction_bits",
@@ -457,7 +465,7 @@ def _round() -> list[str]:
     """Find whether this tile belongs to a round, and how far apart its states are."""
     return [
         "  %odd = phi i1 [ false, %entry ], [ %odd_next, %tile_end ]",
-        "  %odd_next = xor i1 %odd, %sends",
+        "  %odd_next = xor i1 %odd, %sends_later",
         "  %by_lines = icmp slt i64 %base, %rounds_stop",
         "  %step = select i1 %by_lines, i64 %g, i64 1",
     ]
@@ -503,6 +511,9 @@ def _write_lines(v: Vectors) -> list[str]:
         "  br i1 %sends, label %deliver, label %at_once",
         "deliver:",
         f"  call void @{streaming.DELIVER}(ptr %parcel)",
+        "  br i1 %sends_soon, label %delivered, label %deliver_later",
+        *_copy_rows(v),
+        "deliver_later:",
         "  br i1 %by_lines, label %pack, label %by_chunks",
         "pack:",
         f"  %sender = select i1 %streaming, ptr @{streaming.SEND}, ptr @{streaming.SEND_CACHED}",
@@ -510,6 +521,53 @@ def _write_lines(v: Vectors) -> list[str]:
         "  br label %tile_end",
         "at_once:",
         *write,
+    ]
+
+
+def _pack_first(v: Vectors) -> list[str]:
+    """Say where results go before they are computed, if the kernel sends them soon.
+
+    Of a tile that belongs to no round they go into the caches; of one with states behind the end of the batch, to rows
+    of their own first.
+    """
+    arguments = (
+        "ptr %parcel, ptr %soon_sender, ptr %result, ptr %places, ptr %soon_rows, i64 %out_length, i64 %soon_apart"
+    )
+    return [
+        "  br i1 %sends_soon, label %pack_first, label %call_kernel",
+        "pack_first:",
+        f"  %tile_stop = add i64 %base, {v.lanes}",
+        "  %all_in_batch = icmp sle i64 %tile_stop, %stop",
+        "  %goes_straight = or i1 %by_lines, %all_in_batch",
+        "  %soon_rows = select i1 %goes_straight, ptr %final, ptr %second_area",
+        "  %soon_apart = select i1 %by_lines, i64 %apart, i64 %row_bytes",
+        "  %past_caches = and i1 %streaming, %by_lines",
+        f"  %soon_sender = select i1 %past_caches, ptr @{streaming.SEND}, ptr @{streaming.SEND_CACHED}",
+        f"  call void @{streaming.PACK}({arguments})",
+        "  br label %call_kernel",
+        "call_kernel:",
+        "  %is_straight = phi i1 [ true, %calculate ], [ %goes_straight, %pack_first ]",
+    ]
+
+
+def _copy_rows(v: Vectors) -> list[str]:
+    """Copy those rows that belong to the batch to their places, unless results went there."""
+    return [
+        "delivered:",
+        "  br i1 %is_straight, label %tile_end, label %copy_rows",
+        "copy_rows:",
+        "  %states_there = sub i64 %stop, %base",
+        "  %numbers_there = mul i64 %states_there, %out_length",
+        "  br label %copy_number",
+        "copy_number:",
+        "  %m = phi i64 [ 0, %copy_rows ], [ %m_next, %copy_number ]",
+        f"  %m_from = getelementptr {v.real}, ptr %second_area, i64 %m",
+        f"  %m_to = getelementptr {v.real}, ptr %final, i64 %m",
+        f"  %m_value = load {v.real}, ptr %m_from",
+        f"  store {v.real} %m_value, ptr %m_to",
+        "  %m_next = add i64 %m, 1",
+        "  %more_m = icmp slt i64 %m_next, %numbers_there",
+        "  br i1 %more_m, label %copy_number, label %tile_end",
     ]
 
 

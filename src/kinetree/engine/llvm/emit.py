@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..graph import Graph
-from .body import NOTHING_TO_SEND, Sending, consecutive_inputs, emit_body, inputs_by_table
+from .body import Sending, consecutive_inputs, emit_body, inputs_by_table
 from .emitter import Emitter
 from .modules import (
     aligned_stack,
@@ -20,7 +20,6 @@ from .modules import (
     work_vectors,
 )
 from .split_kernels import module_in_pieces
-from .streaming import times_to_send
 from .table_lookups import table_words
 from .vectors import SCALARS, Vectors
 
@@ -49,22 +48,21 @@ def lanes_module(
     Long code keeps ``@work`` vectors between its functions, from vector ``work_at`` behind the beginning of the
     inputs on; without that, on the stack, which is too small in some threads.
     """
-    e = Emitter(vectors)
-    results = list(dict.fromkeys(outputs))
-    place = {node: k * e.size for k, node in enumerate(results)}
-    at = [place[o] for o in outputs]
-    places = table_words(len(graph.tables)) + table_of_places(at, vectors)
-    times = times_to_send(at, vectors.per_line) if sends else 0
-    sending = Sending(graph, results, times, vectors) if sends else NOTHING_TO_SEND
-    if _in_pieces(graph, vectors):
+    e, in_pieces = Emitter(vectors), _in_pieces(graph, vectors)
+    sending = Sending(graph if sends else None, outputs, vectors, in_pieces)
+    results = sending.results
+    place = {node: slot * e.size for node, slot in zip(results, sending.slots, strict=True)}
+    table = table_of_places([place[o] for o in outputs], vectors, outputs, sending.times)
+    places = table_words(len(graph.tables)) + table
+    if in_pieces:
         return places + module_in_pieces(graph, results, vectors, input_count, sending=sending, work_at=work_at)
     load = consecutive_inputs(e)
 
     def store(k: int, value: str) -> None:
-        e.store(value, "out", k)
+        e.store(value, "out", sending.slots[k])
 
     emit_body(e, graph, results, load, store, sending)
-    unused = spoil_for_unused(e, graph, input_count, load, len(results))
+    unused = spoil_for_unused(e, graph, input_count, load, len(results), sending)
     whole = kernel_module(e, kernel_parameters("ptr noalias readonly %in, ptr noalias %out", sending), unused)
     return places + work_vectors(0) + whole
 
