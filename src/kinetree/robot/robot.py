@@ -22,6 +22,7 @@ from ..errors import (
     OptionError,
     SingularError,
     UnknownNameError,
+    explains_arguments,
 )
 from ..loops.actuation import Actuation, actuation_at
 from ..model import describe as description
@@ -396,6 +397,7 @@ class Robot(BaseParameterMethods, LoopMethods):
 
     # ---------------------------------------------------------------- linear models
 
+    @explains_arguments
     def linearize(
         self,
         q: ArrayLike,
