@@ -18,7 +18,7 @@ from .vectors import SCALARS, Vectors
 ANGLES_AT_ONCE = 4
 """Of one state, whose sines and cosines are computed as a vector."""
 
-FEWEST_OPERATIONS = 96
+FEWEST_OPERATIONS = 144
 """Between two calls that send lines: each costs half of the registers."""
 
 MOST_WAITING = 256
