@@ -52,12 +52,12 @@ Differentiate = Annotated[
     bool,
     typer.Option(
         "--differentiate",
-        help="The table has times and positions only: filter these without a phase, and differentiate them.",
+        help="The table has times and positions only: smooth these, and differentiate them.",
     ),
 ]
 Cutoff = Annotated[
     float | None,
-    typer.Option(help="Of the filter of --differentiate, in Hz.", show_default="by the spectrum of the motion"),
+    typer.Option(help="Of a filter for --differentiate, in Hz.", show_default="as smooth as the noise asks"),
 ]
 Picture = Annotated[
     Path | None, typer.Option("--plot", help="Draw the answer over time: .png, .svg, .pdf.", show_default=False)
@@ -92,8 +92,9 @@ def inverse(
     mechanism with loops give all joints, moving as its loops allow; or only the independent ones (its motors, as a
     rule; `kinetree info` names them), and the others follow, on the branch that `--initial` is on.
 
-    A table with `time` and positions only is differentiated with `--differentiate`: noise is filtered off without a
-    phase, above the frequencies of the motion or above `--cutoff`; times may be uneven.
+    A table with `time` and positions only is differentiated with `--differentiate`: positions are smoothed as their
+    noise asks, or filtered without a phase at `--cutoff`; times may be uneven. How far accelerations can be trusted,
+    between the ends and at them, is said.
 
     The motion may be a folder of Parquet files. The output may be a folder, without an ending: then every million rows
     become a Parquet file of their own, and a run that was killed goes on where it was.

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.kinematics import poses, twists
-from ..errors import ModelError, OptionError, UnknownNameError
+from ..errors import ModelError, OptionError, UnknownNameError, explains_arguments
 from ..model.tree import BASE, Model
 from ..spatial import Force, Scalar, Transform, Vec3, arctan2, scalar, where
 from ..spatial.arrays import as_array, batch_shape, pack, split
@@ -106,6 +106,7 @@ def _over_critical(law: str, stiffness: float, factor: float, mass: float) -> fl
     return 2.0 * factor * math.sqrt(stiffness * mass)
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Firm(_NumberFields):
     """Spring and damper, the damper weaker on the way out (000 eq. D.1-D.4).
@@ -172,6 +173,7 @@ class Firm(_NumberFields):
         return 0.5 * self.stiffness * d * d
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Dusty(_NumberFields):
     """A layer of dust that only brakes, with a spring below it (000 eq. D.6).
@@ -210,6 +212,7 @@ class Dusty(_NumberFields):
         return 0.5 * self.stiffness * d * d
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class HuntCrossley(_NumberFields):
     """``F = k d^n (1 + b d')``: the damping grows with the depth, so the force never jumps.
@@ -257,6 +260,7 @@ SLOWEST = 1e-12
 """Sliding slower than this (m/s) has no direction of its own; friction is then viscous to the last digit."""
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class PseudoCoulomb(_NumberFields):
     """Viscous friction that saturates at the Coulomb limit (000 eq. D.5).
@@ -301,6 +305,7 @@ class PseudoCoulomb(_NumberFields):
 # ------------------------------------------------------------------ the element
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Ground:
     """Compliant contact between spots of a robot and a surface.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import OptionError, UnknownNameError, UnreachableError
+from ...errors import OptionError, UnknownNameError, UnreachableError, explains_arguments
 from ...spatial.scalar import Scalar, where
 from ...spatial.taylor import Jet, as_jet
 from ..piecewise import since
@@ -301,6 +301,7 @@ class TrunkPath(Trajectory):
         return [c.value for c in q], [c.first for c in q], [c.second for c in q]
 
 
+@explains_arguments
 def biped(gait: Gait, thigh: float, shank: float, **options: Any) -> Walk:
     """Return a walk of two legs: left hip, knee, ankle, then those of the right leg; the left one supports first.
 
@@ -322,6 +323,7 @@ def biped(gait: Gait, thigh: float, shank: float, **options: Any) -> Walk:
     return Walk(gait, [Leg(thigh, shank, k, (0.0, 0.5 * width * (1 - 2 * k)), **options) for k in range(2)])
 
 
+@explains_arguments
 def trot(gait: Gait, thigh: float, shank: float, hips: Sequence[tuple[float, float]], **options: Any) -> Walk:
     """Return four legs, diagonal ones together: the first and the fourth support first (000 section 7.3)."""
     if len(hips) != 4:
@@ -329,6 +331,7 @@ def trot(gait: Gait, thigh: float, shank: float, hips: Sequence[tuple[float, flo
     return Walk(gait, [Leg(thigh, shank, g, h, **options) for g, h in zip((0, 1, 1, 0), hips, strict=True)])
 
 
+@explains_arguments
 def tripod(gait: Gait, thigh: float, shank: float, hips: Sequence[tuple[float, float]], **options: Any) -> Walk:
     """Return six legs, three together: the first, fourth and fifth support first (000 section 7.4)."""
     if len(hips) != 6:
