@@ -14,7 +14,10 @@ def test_every_hint_names_something_that_there_is():
             name, on = name.removeprefix("kinetree."), kt
         assert hasattr(on, name), ours
     for ours in FUNCTIONS.values():
-        assert hasattr(kt, ours.split("(")[0].removeprefix("kinetree.")), ours
+        name, on = ours.split("(")[0].removeprefix("kinetree."), kt
+        if name.startswith("robot."):
+            name, on = name.removeprefix("robot."), kt.Robot
+        assert hasattr(on, name), ours
     assert set(INTEGRATORS.values()) <= set(OURS)
 
 
@@ -30,6 +33,8 @@ def test_hints_come_with_the_usual_errors():
         kt.aba  # noqa: B018
     with pytest.raises(kt.UnknownNameError, match="'ode45'; did you mean 'rk45'"):
         kt.simulate(arm, time=1.0, integrator="ode45")
+    with pytest.raises(AttributeError, match=r"mobility\(q\)\.freedoms"):
+        kt.load("four-bar").dof  # noqa: B018
     with pytest.raises(kt.NoLoopsError):  # what a property says is not hidden by the hints
         arm.loop_names  # noqa: B018
 
