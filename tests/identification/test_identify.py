@@ -6,6 +6,7 @@ import pytest
 import kinetree as kt
 from helpers.measured_motions import fourier, two_links
 from kinetree.identification.estimators.pseudo_inertia import is_possible
+from kinetree.identification.report import _robot_table
 
 TRUTH = two_links().with_parameters(
     {"upper_joint.damping": 0.4, "upper_joint.friction": 0.3, "lower_joint.damping": 0.1, "lower_joint.friction": 0.2,
@@ -139,6 +140,8 @@ def test_springs_that_are_felt_are_found_and_no_others(tmp_path):
     found.save(tmp_path / "found.yaml")
     again = kt.load(tmp_path / "found.yaml")
     assert again.parameters()["lower_joint.stiffness"] == table["lower_joint.stiffness"]
+    rows = {row[0]: row[1:] for row in _robot_table(found)[1]}
+    assert rows["lower_joint.stiffness"] == ["0", f"{table['lower_joint.stiffness']:.5g}", "N m/rad"]
 
     assert not kt.identify(GUESS, data(0.05), friction="coulomb").springs
     assert not kt.identify(GUESS, measured, friction="coulomb", springs=False).springs

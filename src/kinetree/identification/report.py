@@ -152,10 +152,11 @@ def _parameter_table(found: Identified) -> Table:
 
 def _robot_table(found: Identified) -> Table:
     before, after = found.given.parameters(), found.robot.parameters()
+    was = dict(zip(before.names, before.values, strict=True))  # springs that were found are no rows of it
     rows = [
-        [name, f"{old:.5g}", f"{new:.5g}", unit]
-        for name, old, new, unit in zip(before.names, before.values, after.values, before.units, strict=True)
-        if old or new
+        [name, f"{was.get(name, 0.0):.5g}", f"{new:.5g}", unit]
+        for name, new, unit in zip(after.names, after.values, after.units, strict=True)
+        if was.get(name, 0.0) or new
     ]
     return ["parameter", "before", "found", "unit"], rows
 
