@@ -13,6 +13,7 @@ from helpers.cli import invoke
 from kinetree.errors import StateError
 from kinetree.io.tables import reading, writing
 from kinetree.io.tables.converting import convert, first_fault
+from kinetree.sweeps.reach import Reach
 
 pyarrow = pytest.importorskip("pyarrow")
 import pyarrow.csv as arrow_csv  # noqa: E402
@@ -685,3 +686,29 @@ def test_positions_alone_are_differentiated(tmp_path, arm):
         "inverse", "kuka-kr5", tmp_path / "no_time.csv", "-o", tmp_path / "tau.csv", "--differentiate", code=1
     )
     assert "no column of times" in lost.stderr
+
+
+def test_degrees_without_a_word_are_asked_about(tmp_path, arm):
+    q = np.linspace(0.0, 1.0, 20)[:, None] * np.array([60.0, -40.0, 25.0, 0.0, 90.0, 10.0])
+    table, out = tmp_path / "motion.csv", tmp_path / "tau.csv"
+    write_csv(table, named(arm, q=q, v=0 * q, a=0 * q))
+    asked = invoke("inverse", "kuka-kr5", table, "-o", out).stderr
+    assert "look like degrees? joint_1 up to 60 rad" in asked
+    assert "'q_joint_1 [deg]'" in asked
+    write_csv(table, named(arm, q=np.radians(q), v=0 * q, a=0 * q))
+    assert "degrees" not in invoke("inverse", "kuka-kr5", table, "-o", out).stderr
+
+
+def test_angles_are_held_against_limits_and_full_turns():
+    b = kt.Builder("arm").body("a", "base", kt.Revolute("z"), mass=1, lower=-1.5, upper=2.0)
+    limited = b.body("b", "a", kt.Revolute("z"), mass=1).body("c", "b", kt.Prismatic("z"), mass=1).build()
+
+    def doubt(*rows):
+        reach = Reach(limited)
+        for row in rows:
+            reach.see(np.array(row))
+        return reach.doubt()
+
+    assert "a_joint up to 10 rad (limit 2)" in doubt([10.0, 0.0, 0.0], [np.nan, 1.0, 0.0])
+    assert not doubt([2.1, 100.0, 500.0])  # a wheel and a long way
+    assert not doubt([np.nan, np.nan, np.nan])

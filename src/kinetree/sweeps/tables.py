@@ -10,7 +10,7 @@ import json
 import os
 import time as clock
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -34,6 +34,7 @@ from .differentiated_table import differentiated_table, has_positions_only
 from .fingerprints import fingerprint_of
 from .folder import claim, part_file, refuse_used
 from .independent_joints import fewer_columns, followed, following
+from .reach import Reach
 
 Array = np.ndarray
 
@@ -108,16 +109,16 @@ def over_table(
     initial : array_like, optional
         Of a mechanism of which the table has the independent joints only: a configuration on the branch that is meant.
     differentiate : bool
-        For inverse dynamics of a table with times and positions only: these are filtered without a phase and
-        differentiated, see :func:`kinetree.identification.differentiated`.
+        For inverse dynamics of a table with times and positions only: these are smoothed and differentiated, see
+        :func:`kinetree.identification.differentiated`.
     cutoff : float, optional
-        Of that filter, in Hz; by the spectrum of the motion by default.
+        Of a filter in the place of smoothing, in Hz.
     threads : int, optional
         How many at once; one per processor by default.
     progress : bool
         Show a bar on the terminal.
     tell : callable, optional
-        Called with remarks about the table: columns that are not used.
+        Called with remarks about the table: columns that are not used, positions that look like degrees.
 
     Returns
     -------
@@ -151,6 +152,9 @@ def over_table(
         raise OptionError(f"tables are {', '.join(FORMATS)} files, or a folder without an ending, not {str(target)!r}")
     else:
         rows, skipped = made.into_folder(place, target, progress)
+    doubt = made.reach.doubt()
+    if doubt and tell is not None:
+        tell(doubt)
     return TableDone(rows, clock.perf_counter() - begin, target, skipped)
 
 
@@ -173,8 +177,13 @@ class _Conversion:
     tell: Callable[[str], None] | None
     differentiate: bool = False
     cutoff: float | None = None
+    reach: Reach = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reach", Reach(self.robot))
 
     def law(self, *state: Array) -> Array:
+        self.reach.see(state[0])
         return np.asarray(getattr(self.robot, self.method)(*state, **({"friction": True} if self.friction else {})))
 
     def opened(self, path: Path) -> tuple[OpenTable, Law]:
