@@ -11,9 +11,9 @@ import pytest
 import kinetree as kt
 from helpers.cli import invoke
 from kinetree.errors import StateError
+from kinetree.identification.doubts import doubtful_angles
 from kinetree.io.tables import reading, writing
 from kinetree.io.tables.converting import convert, first_fault
-from kinetree.sweeps.reach import Reach
 
 pyarrow = pytest.importorskip("pyarrow")
 import pyarrow.csv as arrow_csv  # noqa: E402
@@ -124,6 +124,20 @@ def test_entries_of_free_joints_may_be_named_or_numbered(tmp_path):
         header, rows = read_csv(tmp_path / "tau.csv")
         assert header == [f"tau_{name}" for name in robot.v_names]
         assert np.array_equal(rows, robot.inverse_dynamics(q, v, a))
+
+
+def test_the_answer_is_drawn_and_degrees_without_a_name_are_noticed(tmp_path, arm, motion, table):
+    t, q, v, a = motion
+    told = invoke("inverse", "kuka-kr5", table, "-o", tmp_path / "tau.csv", "--plot", tmp_path / "tau.svg")
+    assert "degrees" not in told.stderr
+    picture = (tmp_path / "tau.svg").read_text()
+    assert all(f"<!-- {text} -->" in picture for text in ("torque [N m]", "time [s]", *arm.v_names))
+    write_csv(tmp_path / "turned.csv", named(arm, time=t, q=90.0 + q, v=v, a=a))
+    told = invoke("inverse", "kuka-kr5", tmp_path / "turned.csv", "-o", tmp_path / "tau.csv")
+    assert "positions look like degrees" in told.stderr
+    assert "q_elbow [deg]" in told.stderr
+    told = invoke("inverse", "kuka-kr5", table, "-o", tmp_path / "parts", "--plot", tmp_path / "tau.svg", code=1)
+    assert "give a file to write" in told.stderr
 
 
 def test_forward_dynamics_undoes_it(tmp_path, arm, motion):
@@ -688,27 +702,14 @@ def test_positions_alone_are_differentiated(tmp_path, arm):
     assert "no column of times" in lost.stderr
 
 
-def test_degrees_without_a_word_are_asked_about(tmp_path, arm):
-    q = np.linspace(0.0, 1.0, 20)[:, None] * np.array([60.0, -40.0, 25.0, 0.0, 90.0, 10.0])
-    table, out = tmp_path / "motion.csv", tmp_path / "tau.csv"
-    write_csv(table, named(arm, q=q, v=0 * q, a=0 * q))
-    asked = invoke("inverse", "kuka-kr5", table, "-o", out).stderr
-    assert "look like degrees? joint_1 up to 60 rad" in asked
-    assert "'q_joint_1 [deg]'" in asked
-    write_csv(table, named(arm, q=np.radians(q), v=0 * q, a=0 * q))
-    assert "degrees" not in invoke("inverse", "kuka-kr5", table, "-o", out).stderr
-
-
 def test_angles_are_held_against_limits_and_full_turns():
     b = kt.Builder("arm").body("a", "base", kt.Revolute("z"), mass=1, lower=-1.5, upper=2.0)
     limited = b.body("b", "a", kt.Revolute("z"), mass=1).body("c", "b", kt.Prismatic("z"), mass=1).build()
 
-    def doubt(*rows):
-        reach = Reach(limited)
-        for row in rows:
-            reach.see(np.array(row))
-        return reach.doubt()
+    def doubt(*reach):
+        return doubtful_angles(limited, np.array(reach))
 
-    assert "a_joint up to 10 rad (limit 2)" in doubt([10.0, 0.0, 0.0], [np.nan, 1.0, 0.0])
-    assert not doubt([2.1, 100.0, 500.0])  # a wheel and a long way
-    assert not doubt([np.nan, np.nan, np.nan])
+    assert doubt(10.0, np.nan, 0.0) == "positions look like degrees: a_joint goes to 10 rad, its limit is 2"
+    assert not doubt(2.1, 100.0, 500.0)  # a joint within its limits, a wheel and a long way
+    assert doubt(0.0, 100.0, 0.0) == "positions look like degrees: they go up to 100 rad"
+    assert not doubt(np.nan, np.nan, np.nan)

@@ -8,7 +8,7 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
-from ..errors import IdentificationError, IdentificationWarning
+from ..errors import IdentificationError, IdentificationWarning, explains_arguments
 from ..model.mass import MassProperties
 from ..model.parameters import OF_BODIES, mass_properties_from_table, mass_properties_to_table
 from .closed_motion import motions_of
@@ -61,6 +61,7 @@ class Payload:
         return "\n".join([head, *lines])
 
 
+@explains_arguments
 def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **options: Any) -> Payload:
     """Find what a robot carries by difference: it is identified without the load, then the body with it.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time as clock
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import FileFormatError, Message, MissingFileError, OptionError, OutputError, Setting, UnknownNameError
+from ..errors import (
+    FileFormatError,
+    Message,
+    MissingFileError,
+    ModelWarning,
+    OptionError,
+    OutputError,
+    Setting,
+    UnknownNameError,
+    callers_level,
+)
+from ..identification.doubts import doubtful_angles
 from ..io.paths import as_path, is_folder
 from ..io.progress import Bar
 from ..io.tables.columns import Wanted
@@ -34,7 +46,6 @@ from .differentiated_table import differentiated_table, has_positions_only
 from .fingerprints import fingerprint_of
 from .folder import claim, part_file, refuse_used
 from .independent_joints import fewer_columns, followed, following
-from .reach import Reach
 
 Array = np.ndarray
 
@@ -118,7 +129,7 @@ def over_table(
     progress : bool
         Show a bar on the terminal.
     tell : callable, optional
-        Called with remarks about the table: columns that are not used, positions that look like degrees.
+        Called with remarks about the table: columns that are not used.
 
     Returns
     -------
@@ -152,9 +163,9 @@ def over_table(
         raise OptionError(f"tables are {', '.join(FORMATS)} files, or a folder without an ending, not {str(target)!r}")
     else:
         rows, skipped = made.into_folder(place, target, progress)
-    doubt = made.reach.doubt()
-    if doubt and tell is not None:
-        tell(doubt)
+    if made.reach and (doubt := doubtful_angles(robot, np.fmax.reduce(made.reach))):
+        words = f"{place}: {doubt}; columns in degrees are named so, as 'q_elbow [deg]' is"
+        warnings.warn(words, ModelWarning, stacklevel=callers_level())
     return TableDone(rows, clock.perf_counter() - begin, target, skipped)
 
 
@@ -177,13 +188,12 @@ class _Conversion:
     tell: Callable[[str], None] | None
     differentiate: bool = False
     cutoff: float | None = None
-    reach: Reach = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reach", Reach(self.robot))
+    reach: list[Array] = field(default_factory=list)
+    """How far each coordinate goes, part by part."""
 
     def law(self, *state: Array) -> Array:
-        self.reach.see(state[0])
+        if len(state[0]):
+            self.reach.append(np.fmax.reduce(np.abs(state[0])))
         return np.asarray(getattr(self.robot, self.method)(*state, **({"friction": True} if self.friction else {})))
 
     def opened(self, path: Path) -> tuple[OpenTable, Law]:

@@ -11,7 +11,7 @@ from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike
 from scipy.interpolate import BPoly, make_interp_spline
 
-from ...errors import OptionError
+from ...errors import OptionError, explains_arguments
 from ...spatial.arrays import as_array
 from ..filtering import Band, FilteredMotion, SingleCoordinates, choose_band, continuous, filtered, on_manifold
 from ..sampling import Piece, evenly_sampled
@@ -96,6 +96,7 @@ class DifferentiatedMotion:
         return middle, np.maximum(deviation[0], deviation[-1]), float(ends)
 
 
+@explains_arguments
 def differentiated(
     robot: Robot, t: ArrayLike, q: ArrayLike, *, cutoff: float | None = None, joints: Sequence[str] | None = None
 ) -> DifferentiatedMotion:
