@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from . import former_names
 from .errors import (
+    ArgumentError,
     CacheWarning,
     ClosureError,
     CompileError,
@@ -69,6 +70,7 @@ from .robot.robot import Robot
 from .run.wrenches import Wrench
 from .spatial import (
     arctan2,
+    clip,
     cos,
     exp,
     log,
@@ -77,6 +79,7 @@ from .spatial import (
     logical_or,
     maximum,
     minimum,
+    sign,
     sin,
     sqrt,
     tanh,
@@ -119,6 +122,7 @@ __version__ = VERSION
 former_names.install()
 
 __all__ = [
+    "ArgumentError",
     "Baumgarte",
     "Builder",
     "CacheWarning",
@@ -192,6 +196,7 @@ __all__ = [
     "World",
     "Wrench",
     "arctan2",
+    "clip",
     "codegen",
     "compile_function",
     "contact",
@@ -221,6 +226,7 @@ __all__ = [
     "minimum",
     "published",
     "sensors",
+    "sign",
     "simulate",
     "simulate_prescribed",
     "simulate_rigid",

@@ -131,6 +131,7 @@ def test_pictures_show_the_robot():
         (lambda e: kt.gym.make("arm", time_limits=3), kt.UnknownNameError, "did you mean 'time_limit'"),
         (lambda e: e.step(np.zeros(2)), kt.ShapeError, r"shape \(2, 1\)"),
         (lambda e: e.step([["a"], ["b"]]), kt.ShapeError, "must be numbers"),
+        (lambda e: kt.gym.VectorEnvironment(e.world).step(np.zeros((2, 1))), kt.OptionError, "reset.. comes before"),
         (lambda e: e.reset(options={"place": 1}), kt.UnknownNameError, "no option of reset named 'place'"),
         (lambda e: e.reset(seed=[1, 2]), kt.OptionError, "one seed"),
         (lambda e: kt.gym.VectorEnvironment(5), kt.OptionError, "made of a kinetree.World"),

@@ -7,6 +7,7 @@ from scipy.signal import lsim
 import kinetree as kt
 from helpers.measured_motions import fourier, two_links
 from kinetree.identification.estimators.pseudo_inertia import is_possible
+from kinetree.identification.report import _robot_table
 
 TRUTH = two_links().with_parameters(
     {"upper_joint.damping": 0.4, "upper_joint.friction": 0.3, "lower_joint.damping": 0.1, "lower_joint.friction": 0.2,
@@ -129,7 +130,7 @@ def test_friction_of_stribecks_kind_is_found_kept_and_reported(tmp_path):
     assert own.friction[0] == pytest.approx(0.5, rel=0.05)
     same_forces(found.robot, truth, 5e-3)
     text = found.report(tmp_path / "out", format="markdown").read_text(encoding="utf-8")
-    assert f"lower_joint.stribeck |  | {own.stribeck[0]:.5g} | N m" in text
+    assert f"lower_joint.stribeck | 0 | {own.stribeck[0]:.5g} | N m" in text
     assert f"| {found.noise[1]:.3g} N m |" in text
 
 
@@ -185,6 +186,8 @@ def test_springs_that_are_felt_are_found_and_no_others(tmp_path):
     found.save(tmp_path / "found.yaml")
     again = kt.load(tmp_path / "found.yaml")
     assert again.parameters()["lower_joint.stiffness"] == table["lower_joint.stiffness"]
+    rows = {row[0]: row[1:] for row in _robot_table(found)[1]}
+    assert rows["lower_joint.stiffness"] == ["0", f"{table['lower_joint.stiffness']:.5g}", "N m/rad"]
 
     assert not kt.identify(GUESS, data(0.05), friction="coulomb").springs
     assert not kt.identify(GUESS, measured, friction="coulomb", springs=False).springs

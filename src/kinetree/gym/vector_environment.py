@@ -150,6 +150,8 @@ class VectorEnvironment(VectorEnv):
         observations, rewards, terminations, truncations, infos
             Arrays are new ones every time.  A world that is lost shows zeros and has no reward.
         """
+        if not self._is_seeded:
+            raise OptionError("reset() comes before the first step: it says what seed the episodes hang on")
         if self._mode is AutoresetMode.DISABLED and self._over.any():
             ended = np.flatnonzero(self._over)[:5].tolist()
             how = "" if self.num_envs == 1 else "options={'reset_mask': terminations | truncations}"

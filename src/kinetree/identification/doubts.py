@@ -142,6 +142,20 @@ SLOWEST = 0.25
 """Steps of time, in seconds, that no controller has."""
 
 
+def doubtful_angles(robot: Robot, reach: Array) -> str:
+    """Say that positions look like degrees if most joints that turn go several turns; otherwise say nothing.
+
+    Parameters
+    ----------
+    reach : ndarray (nq,)
+        Largest absolute value of each coordinate.
+    """
+    angles = reach[[k for k, unit in enumerate(robot.q_units) if unit == "rad"]]
+    if not angles.size or not np.median(angles) > TURNS * 2.0 * np.pi:
+        return ""
+    return f"positions look like degrees: they go up to {angles.max():.4g} rad"
+
+
 def of_units(data: Measured, robot: Robot) -> list[str]:
     """Return a warning if positions, velocities and times do not fit one another, or cannot be in rad and s."""
     good = np.isfinite(data.q).all(axis=1)
@@ -158,13 +172,10 @@ def of_units(data: Measured, robot: Robot) -> list[str]:
         found = next((words for value, words in UNITS if value / NEAR < ratio < value * NEAR), "")
         if not found and -NEAR < ratio < -1.0 / NEAR:
             found = "velocities have the other sign than positions"
-    turning = [k for k, unit in enumerate(robot.q_units) if unit == "rad" and k < q.shape[1]]
     if not found and float(np.median(steps)) > SLOWEST:
         found = f"times look like milliseconds: the steps would be {np.median(steps):.3g} s"
-    if not found and turning and q.shape[1] == robot.nq:
-        reach = np.abs(q[:, turning]).max(axis=0)
-        if np.median(reach) > TURNS * 2.0 * np.pi:
-            found = f"positions look like degrees: they go up to {reach.max():.4g} rad"
+    if not found and q.shape[1] == robot.nq:
+        found = doubtful_angles(robot, np.abs(q).max(axis=0))
     if not found:
         return []
     return [

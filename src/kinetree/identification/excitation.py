@@ -19,7 +19,14 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import make_interp_spline
 from scipy.optimize import minimize
 
-from ..errors import IdentificationError, OptionError, ShapeError, UnknownNameError, UnsupportedError
+from ..errors import (
+    IdentificationError,
+    OptionError,
+    ShapeError,
+    UnknownNameError,
+    UnsupportedError,
+    explains_arguments,
+)
 from ..io.atomic_files import beside
 from ..io.progress import in_steps
 from ..io.tables.formats import format_of
@@ -118,6 +125,7 @@ class Excitation:
                     np.savez(stream, time=self.t, q=self.q, v=self.v, a=self.a)
 
 
+@explains_arguments
 def exciting_motion(
     robot: Robot,
     duration: float = 10.0,
@@ -206,6 +214,7 @@ def exciting_motion(
     return _finished(search, best, form, duration, count, rate)
 
 
+@explains_arguments
 def random_motion(
     robot: Robot, duration: float = 10.0, *, seed: int = 0, rate: float = 100.0, **options: Any
 ) -> Excitation:

@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..control.base import Controller
-from ..errors import IdentificationError, IdentificationWarning, OptionError, UnknownNameError, callers_level
+from ..errors import (
+    IdentificationError,
+    IdentificationWarning,
+    OptionError,
+    UnknownNameError,
+    callers_level,
+    explains_arguments,
+)
 from ..model.parameters import ParameterTable
 from .closed_motion import motions_of
 from .doubts import doubts, of_delay, of_units, signs
@@ -40,6 +47,7 @@ SETTLED = 0.02
 """Share of a standard deviation by which parameters still change between simulations that have settled."""
 
 
+@explains_arguments
 def identify(
     robot: Robot,
     data: Data,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import IdentificationError
+from ..errors import IdentificationError, explains_arguments
 from ..model.mass import MassProperties
 from ..model.parameters import OF_BODIES, mass_properties_from_table, mass_properties_to_table
 from .closed_motion import motions_of
@@ -42,6 +42,7 @@ class Payload:
     errors: Array
 
 
+@explains_arguments
 def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **options: Any) -> Payload:
     """Find what a robot carries by difference: it is identified without the load, then the body with it.
 

@@ -149,11 +149,11 @@ def _parameter_table(found: Identified) -> Table:
 
 def _robot_table(found: Identified) -> Table:
     before, after = found.given.parameters(), found.robot.parameters()
-    old = dict(zip(before.names, before.values, strict=True))
+    was = dict(zip(before.names, before.values, strict=True))  # springs that were found are no rows of it
     rows = [
-        [name, f"{old[name]:.5g}" if name in old else "", f"{new:.5g}", unit]
+        [name, f"{was.get(name, 0.0):.5g}", f"{new:.5g}", unit]
         for name, new, unit in zip(after.names, after.values, after.units, strict=True)
-        if old.get(name) or new
+        if was.get(name, 0.0) or new
     ]
     return ["parameter", "before", "found", "unit"], rows
 

@@ -6,11 +6,12 @@ import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
 
-from ..errors import Message, ModelError, ModelWarning, Setting, UnknownNameError
+from ..errors import Message, ModelError, ModelWarning, Setting, UnknownNameError, callers_level
 from ..spatial.numbers import shown
 from .drives import DriveBuilder
 from .graph import (
@@ -26,7 +27,7 @@ from .graph import (
     split,
     why_uncuttable,
 )
-from .joint_data import LARGEST, PerFreedom, joint_data
+from .joint_data import LARGEST, PerFreedom, doubtful_limits, joint_data
 from .joints import Fixed, Free, JointKind, Reversed
 from .mass import MassProperties, require_mass_properties
 from .pose import Pose, floats
@@ -121,6 +122,16 @@ class ModelBuilder(DriveBuilder):
         if self.strict:
             raise ModelError(message)
         warnings.warn(message, ModelWarning, stacklevel=5)
+
+    def doubt(self, message: str) -> None:
+        """Warn of something that may be meant, and is more likely a slip."""
+        warnings.warn(message, ModelWarning, stacklevel=callers_level())
+
+    def doubt_limits(self, name: str, kind: JointKind, data: Mapping[str, Any]) -> None:
+        """Warn of a joint's limits that look like degrees."""
+        found = doubtful_limits(kind, data)
+        if found:
+            self.doubt(f"joint {name!r}: {found}")
 
     def add_joint(
         self,
@@ -229,6 +240,9 @@ class ModelBuilder(DriveBuilder):
         >>> b = kt.Builder("pendulum")
         >>> robot = b.body("bob", "base", kt.Revolute("y"), mass=1.0, com=(0, 0, -1)).build()
         """
+        for word in joint_data:
+            if word not in JOINT_DATA:
+                raise UnknownNameError(f"property (given for body {name!r})", word, (*BODY_DATA, *JOINT_DATA))
         if mass_properties is not None and mass is not None:
             raise ModelError(f"body {name!r}: give either mass or mass_properties")
         if mass_properties is None and mass is None and np.any(com):
@@ -249,9 +263,6 @@ class ModelBuilder(DriveBuilder):
         joint_name = joint_name or f"{name}_joint"
         if name in self._bodies:
             raise ModelError(f"two bodies are named {name!r}")
-        for word in joint_data:
-            if word not in JOINT_DATA:
-                raise UnknownNameError(f"property (given for body {name!r})", word, (*BODY_DATA, *JOINT_DATA))
         if joint_name in self._joints:
             raise ModelError(f"two joints are named {joint_name!r}")
         self.add_body(name, mass_properties)
@@ -260,7 +271,14 @@ class ModelBuilder(DriveBuilder):
         except BaseException:
             del self._bodies[name]
             raise
+        self.doubt_limits(joint_name, joint, joint_data)
         return self
+
+    def joint_letters(self) -> str:
+        """Return the joints that move as arms are called: ``"6R"``, ``"2RP3R"``; others by their first letter."""
+        moving = [type(draft.kind).__name__[0] for draft in self._joints.values() if not isinstance(draft.kind, Fixed)]
+        runs = [(letter, len(list(run))) for letter, run in groupby(moving)]
+        return "".join(f"{count if count > 1 else ''}{letter}" for letter, count in runs) or "robot"
 
     def frame(
         self,
@@ -358,6 +376,7 @@ class ModelBuilder(DriveBuilder):
         self.add_joint(name, parent, child, kind, fixed, child_pose=moving if seat is None else inverse(moving), **data)
         if seat is not None:
             self._joints[name].given_seat = moving
+        self.doubt_limits(name, kind, data)
         return self
 
     def loop(

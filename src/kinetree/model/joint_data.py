@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,29 @@ PerFreedom = float | Sequence[float] | None
 
 LARGEST = 1e100
 """Numbers of a robot beyond this are slips, and products of three of them no numbers at all."""
+
+
+TWO_TURNS, LARGEST_DEGREES = 4.0 * math.pi, 720.0
+"""An angle between these, in radians, is one in degrees as a rule: who writes 90 rad for where a hinge stops?"""
+
+
+def like_degrees(angle: object) -> bool:
+    """Say whether a number, meant as an angle in radians, is more likely one in degrees."""
+    return isinstance(angle, (int, float)) and TWO_TURNS < abs(angle) <= LARGEST_DEGREES
+
+
+def doubtful_limits(kind: JointKind, data: Mapping[str, Any]) -> str | None:
+    """Say which limit of a joint is more likely in degrees, or return None; a huge one means that there is none."""
+    sides = [data.get(key) for key in ("lower", "upper")]
+    pairs = [side if isinstance(side, (list, tuple, np.ndarray)) else [side] * kind.nq for side in sides]
+    for unit, *both in zip(kind.q_units, *pairs, strict=False):
+        value = max((x for x in both if isinstance(x, (int, float)) and math.isfinite(x)), key=abs, default=0.0)
+        if unit == "rad" and like_degrees(value):
+            return (
+                f"limit {value:g} rad is more than two turns; limits are in radians, {value:g} degrees are "
+                f"{math.radians(value):.4g}"
+            )
+    return None
 
 
 def per_freedom(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError, UnknownNameError
+from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments
 from ..io.atomic_files import beside
 from ..io.paths import as_path
 from ..io.pictures import drawing
@@ -186,6 +186,7 @@ class Workspace:
             yield f"z = {self.z[k]:.4g} m", ["x", "y"], [self.x, self.y], values[:, :, k]
 
 
+@explains_arguments
 def workspace(
     robot: Robot | Platform,
     frame: str | None = None,

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 METHODS = {
+    "rne": "inverse_dynamics(q, v, a)",
+    "invdynalgo": "inverse_dynamics(q, v, a)",
+    "invdyn": "inverse_dynamics(q, v, a)",
+    "fordyn": "forward_dynamics(q, v, tau)",
     "rnea": "inverse_dynamics(q, v, a)",
     "newtoneuler": "inverse_dynamics(q, v, a)",
     "idyn": "inverse_dynamics(q, v, a)",
@@ -27,12 +31,18 @@ METHODS = {
     "fkine": "pose(q, frame)",
     "forwardkinematics": "pose(q, frame)",
     "gettransform": "pose(q, frame)",
-    "jacob0": "jacobian(q, frame)",
+    "jacob0": "jacobian(q, frame, axes='aligned')",
+    "jacobe": "jacobian(q, frame, axes='body')",
     "geometricjacobian": "jacobian(q, frame)",
     "framejacobian": "jacobian(q, frame)",
     "ik": "kinetree.inverse_kinematics(robot, ...)",
     "ikine": "kinetree.inverse_kinematics(robot, ...)",
     "inversekinematics": "kinetree.inverse_kinematics(robot, ...)",
+    "ikinelm": "kinetree.inverse_kinematics(robot, ...)",
+    "fdyn": "kinetree.simulate(robot, q, v, time=...)",
+    "runinv": "inverse_dynamics(q, v, a), or kinetree.simulate_prescribed on a floating base",
+    "animate": "kinetree.view(robot, motion)",
+    "links": "body_names",
     "dof": "nv",
     "ndof": "nv",
     "n": "nv",
@@ -54,6 +64,16 @@ METHODS = {
 """Methods of a robot, by the names of others in small letters without lines between the words."""
 
 FUNCTIONS = {
+    "jtraj": "kinetree.trajectories.Quintic(q0, q1, duration)",
+    "mtraj": "kinetree.trajectories.Trapezoidal(q0, q1, duration, ramp)",
+    "lspb": "kinetree.trajectories.Trapezoidal(q0, q1, duration, ramp)",
+    "cycloid": "kinetree.trajectories.Cycloid(q0, q1, duration)",
+    "quintic": "kinetree.trajectories.Quintic(q0, q1, duration)",
+    "cubic": "kinetree.trajectories.Cubic(q0, q1, duration)",
+    "revolutemdh": "kinetree.from_dh(rows, 'modified')",
+    "prismaticdh": "kinetree.from_dh(rows, 'standard')",
+    "prismaticmdh": "kinetree.from_dh(rows, 'modified')",
+    "animate": "kinetree.view(robot, motion)",
     "dhrobot": "kinetree.from_dh(rows)",
     "seriallink": "kinetree.from_dh(rows)",
     "dhlink": "kinetree.DHRow(...)",

@@ -22,6 +22,7 @@ from ..errors import (
     OptionError,
     SingularError,
     UnknownNameError,
+    explains_arguments,
 )
 from ..loops.actuation import Actuation, actuation_at
 from ..model import describe as description
@@ -307,7 +308,7 @@ class Robot(BaseParameterMethods, LoopMethods):
 
         Its bodies are none that exist: they have first moments without mass.  Joint forces, accelerations and simulated
         motions are those of this robot; energies differ by a constant, and what belongs to single bodies, such as the
-        center of mass or the wrenches in bearings, has no meaning.
+        center of mass or the wrenches in bearings, has no meaning.  Machine code regroups most by itself.
 
         Parameters
         ----------
@@ -444,6 +445,7 @@ class Robot(BaseParameterMethods, LoopMethods):
 
     # ---------------------------------------------------------------- linear models
 
+    @explains_arguments
     def linearize(
         self,
         q: ArrayLike,

@@ -35,6 +35,7 @@ from ..engine.make_once import MAKING, made_once
 from ..engine.trace import Traced, trace
 from ..errors import CompileError, KinetreeWarning, OptionError, SingularError, callers_level
 from ..io.progress import in_steps
+from ..model.changes.regrouping import regrouped
 from ..model.changes.single_joints import expand_in_order
 from ..model.joints import Custom
 from ..model.tree import Link, Model
@@ -195,7 +196,7 @@ class Compiler:
             key = cache.digest(self._model_key, algorithm.name, repr(options), *given)
 
         def source() -> Traced:
-            return self.trace(algorithm.name, options, attachments, LONGEST_CODE, places, derivatives)
+            return self.trace(algorithm.name, options, attachments, LONGEST_CODE, places, derivatives, regroup=True)
 
         traced = source() if self._looks_up(options) else None
         return Kernel(
@@ -361,8 +362,13 @@ class Compiler:
         most_nodes: float = math.inf,
         places: tuple[Place, ...] = (),
         derivatives: bool = False,
+        regroup: bool = False,
     ) -> Traced:
-        """Return the graph of an algorithm, or of the derivatives of its results by parameters."""
+        """Return the graph of an algorithm, or of the derivatives of its results by parameters.
+
+        With ``regroup`` parameters are regrouped first where the results are the same: fewer operations, the same
+        numbers up to rounding.  Parameters that are given with each call stay what they are.
+        """
         algorithm = find(name)
         lengths = self._lengths(algorithm, attachments, places)
 
@@ -372,8 +378,11 @@ class Compiler:
             if places:
                 *vectors, numbers = vectors  # type: ignore[assignment]
                 own = tree = put_in(own, places, numbers)
-            elif algorithm.hinged:
-                tree, place = self._hinged
+            else:
+                if algorithm.hinged:
+                    tree, place = self._hinged
+                if regroup and algorithm.regroups:
+                    tree = regrouped(tree)
             if not algorithm.loads:
                 return algorithm.function(tree, *vectors, **(options or {}))
             state = vectors[: len(algorithm.inputs)]

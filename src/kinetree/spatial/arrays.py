@@ -54,6 +54,11 @@ def _reason(value: Any, problem: Exception) -> str:
         item = item.item(0) if isinstance(item, np.ndarray) else item[0]
     if item is None or isinstance(item, (str, bytes)):
         return "there is None in it" if item is None else f"there is text in it, {item!r}"
+    if hasattr(item, "scalar_functions"):
+        return (
+            "its values are traced, to be compiled, and a robot's methods compute with numbers: add a controller such "
+            "as GravityCompensation() to the law, or let plain Python do it, control.from_function()"
+        )
     library = type(item).__module__.partition(".")[0].removesuffix("lib")
     if library in ("jax", "casadi", "sympy"):
         return f"there are symbols of {library} in it; kinetree.symbolic.function(robot, name, {library!r}) takes those"

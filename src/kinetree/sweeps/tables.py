@@ -9,15 +9,27 @@ from __future__ import annotations
 import json
 import os
 import time as clock
+import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import FileFormatError, Message, MissingFileError, OptionError, OutputError, Setting, UnknownNameError
+from ..errors import (
+    FileFormatError,
+    Message,
+    MissingFileError,
+    ModelWarning,
+    OptionError,
+    OutputError,
+    Setting,
+    UnknownNameError,
+    callers_level,
+)
+from ..identification.doubts import doubtful_angles
 from ..io.paths import as_path, is_folder
 from ..io.progress import Bar
 from ..io.tables.columns import Wanted
@@ -151,6 +163,9 @@ def over_table(
         raise OptionError(f"tables are {', '.join(FORMATS)} files, or a folder without an ending, not {str(target)!r}")
     else:
         rows, skipped = made.into_folder(place, target, progress)
+    if made.reach and (doubt := doubtful_angles(robot, np.max(made.reach, axis=0))):
+        words = f"{place}: {doubt}; columns in degrees are named so, as 'q_elbow [deg]' is"
+        warnings.warn(words, ModelWarning, stacklevel=callers_level())
     return TableDone(rows, clock.perf_counter() - begin, target, skipped)
 
 
@@ -173,8 +188,12 @@ class _Conversion:
     tell: Callable[[str], None] | None
     differentiate: bool = False
     cutoff: float | None = None
+    reach: list[Array] = field(default_factory=list)
+    """How far each coordinate goes, part by part."""
 
     def law(self, *state: Array) -> Array:
+        if len(state[0]):
+            self.reach.append(np.abs(state[0]).max(axis=0))
         return np.asarray(getattr(self.robot, self.method)(*state, **({"friction": True} if self.friction else {})))
 
     def opened(self, path: Path) -> tuple[OpenTable, Law]:

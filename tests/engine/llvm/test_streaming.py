@@ -13,7 +13,7 @@ from kinetree.engine.kernels import kernel as engine
 from kinetree.engine.kernels.direct_call import DirectCall, available
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.kernels.step_kernel import StepKernel, trace_stages
-from kinetree.engine.llvm import emit, emitter, host, split_kernels, streaming
+from kinetree.engine.llvm import body, emit, emitter, host, split_kernels, streaming
 from kinetree.engine.llvm.vectorcall import MOST_STACK
 from kinetree.engine.trace import trace
 
@@ -58,13 +58,48 @@ def test_rows_of_every_length_at_every_alignment(monkeypatch, length, threads, s
         assert (area[8 + shift + count * length :] == MARK).all()
 
 
-def test_table_of_places_says_how_many_equal_ones_begin_where():
-    table = streaming.place_words([0, 64, 64, 64, 0, 0, 128], 8).reshape(2, -1)
-    np.testing.assert_array_equal(table[0], [0, 64, 64, 64, 0, 0, 128] + 8 * [0])
-    np.testing.assert_array_equal(table[1], [1, 3, 2, 1, 2, 1, 1] + 8 * [0])
-    most = streaming.MOST_EQUAL_LINES * 8
-    assert streaming.times_to_send([64 * k for k in range(20)], 8) == 3
-    assert streaming.times_to_send([0] * most + [0] * 9 + [64], 8) == 3
+def test_table_of_places_says_in_which_order_lines_are_sent():
+    table = streaming.place_words([0, 64, 64, 64, 0, 0, 128], 8)
+    np.testing.assert_array_equal(table[:15], [0, 64, 64, 64, 0, 0, 128] + 8 * [0])
+    np.testing.assert_array_equal(table[15:24], [*range(24, 48, 3), 0])  # eight orders of nothing
+    np.testing.assert_array_equal(table[24:].reshape(-1, 3), 8 * [[0, 0, streaming.NEVER]])
+    zeros_between = np.array([*range(1, 17), *(40 * [0]), *range(20, 33)])
+    order = streaming.order_of_lines(zeros_between, 8, 0, streaming.Times(4))
+    np.testing.assert_array_equal(order, [[0, 0, 0], [16, 1, 0], [8, 0, 1], [24, 2, 2], [56, 0, 2], [40, 2, 3]])
+    most = streaming.MOST_EQUAL_LINES
+    order = streaming.order_of_lines(np.zeros(8 * (most + 3) + 1, dtype=int), 8, 1)
+    np.testing.assert_array_equal(order[:, :2], [[1, most], [1 + 8 * most, 3]])
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("per_line", [8, 16])
+def test_results_wait_until_all_their_lines_are_sent(seed, per_line):
+    """Go through the times of a kernel: what is sent is still there, in whole lines, each once, and all of them."""
+    rng = np.random.default_rng(seed)
+    drawn = np.arange(int(rng.integers(200, 700))) // 3 + rng.integers(0, 9)
+    drawn[rng.random(len(drawn)) < 0.1] = drawn[rng.integers(len(drawn))]
+    drawn[50 : 50 + 5 * per_line] = -1
+    _, results = np.unique(drawn, return_inverse=True)
+    count, times = results.max() + 1, int(rng.integers(5, 30))
+    known_results = np.sort(rng.integers(0, times + 1, count))
+    known = streaming.Times(times, known_results[results])
+    slots = streaming.slots_of_results(results, per_line, known)
+    assert len(set(slots)) < count
+    for head in range(per_line):
+        order = streaming.order_of_lines(results, per_line, head, known)
+        kept, sent = {}, []
+        for now in range(times + 1):
+            for k in np.flatnonzero(known_results == now):  # stored before the lines of this time are sent
+                kept[slots[k]] = k
+            for first, equal, when in order:
+                if when == now:
+                    for k in range(first, first + max(equal, 1) * per_line):
+                        assert kept[slots[results[k]]] == results[k]
+                        sent.append(k)
+        whole = (len(results) - head) // per_line * per_line
+        assert sorted(sent) == list(range(head, head + whole))
+        for k in (*range(head), *range(head + whole, len(results))):
+            assert kept[slots[results[k]]] == results[k]
 
 
 def test_nan_and_infinity_stay_in_their_rows(monkeypatch):
@@ -116,18 +151,22 @@ def fenced(count, length, offset, mark):
     return inside, lambda: (area[:start] == mark).all() and (area[start + size :] == mark).all()
 
 
-@pytest.mark.parametrize("in_pieces", [False, True])
+@pytest.mark.parametrize("form", ["soon", "later", "in pieces"])
 @pytest.mark.parametrize("length", [7, *range(8, 18), 33, *range(47, 57), 90, 200])
-def test_results_sent_during_the_next_tile(monkeypatch, length, in_pieces):
-    if in_pieces:
+def test_results_sent_while_computing(monkeypatch, length, form):
+    """Lines of the same tile, or of the one before, within one function or between several."""
+    monkeypatch.setattr(body, "MOST_LEFT", 1.0 if form == "soon" else -1.0)
+    if form == "in pieces":
         monkeypatch.setattr(emit, "LONGEST_BODY", 10)
         monkeypatch.setattr(split_kernels, "SHORTEST_PIECE", 60)
         monkeypatch.setattr(split_kernels, "LONGEST_PIECE", 60)
     monkeypatch.setattr(engine, "FEWEST_SENT", 8)
     kernel, function = long_computation(length)
     if kernel.sends:
-        sent = re.findall(r"\(ptr %parcel, i64 (\d+)\)", kernel._assembly("lanes"))
-        assert sum(map(int, sent)) >= max(1, length // 8 - 3)  # equal results are sent several lines at once
+        text = kernel._assembly("lanes")
+        assert re.search(r"\(ptr %parcel, i64 \d+\)", text)
+        words = [int(n) for n in re.findall(r"i32 (-?\d+)", text[text.index("@places") : text.index("@work")])]
+        assert words[length + 16] == (form == "soon")
     rng = np.random.default_rng(length)
     x, y = rng.uniform(-1.0, 1.0, (203, 5)), rng.uniform(-1.0, 1.0, (203, 2))
     expected = judged(function, x, y)
@@ -156,8 +195,9 @@ def test_one_state_for_many_and_other_layouts_while_sending(count):
     np.testing.assert_array_equal(kernel(x[0], y), kernel(x[:1], y))
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_nan_while_sending_stays_in_its_state(threads):
+@pytest.mark.parametrize(("threads", "most_left"), [(1, 1.0), (2, 1.0), (1, -1.0)])
+def test_nan_while_sending_stays_in_its_state(monkeypatch, threads, most_left):
+    monkeypatch.setattr(body, "MOST_LEFT", most_left)
     kernel, _ = long_computation(75, unused=2)
     rng = np.random.default_rng(0)
     x, y, z = (rng.uniform(-1.0, 1.0, (150, n)) for n in (5, 2, 2))
@@ -186,7 +226,7 @@ def test_values_that_wait_for_later_pieces(monkeypatch, piece):
     monkeypatch.setattr(split_kernels, "LONGEST_PIECE", piece)
     kernel = Kernel("waiting", lambda: trace(function, (5,), list), (5,), (400,))
     text = kernel._assembly("lanes")
-    assert max(int(n) for n in re.findall(r"@work = constant i64 (\d+)", text)) > emitter.WINDOW
+    assert max(int(n) for n in re.findall(r"@work = constant \[2 x i64\] \[i64 (\d+)", text)) > emitter.WINDOW
     x = np.random.default_rng(piece).uniform(-1.0, 1.0, (70, 5))
     found = kernel(x)
     np.testing.assert_allclose(found, np.array(function(x.T, np)).T, rtol=1e-11, atol=1e-9)
@@ -246,6 +286,7 @@ def test_long_rows_of_repeated_steps(monkeypatch, states):
 FENCED_TABLE = """
 import ctypes, mmap, numpy as np
 from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.llvm import streaming
 from kinetree.engine.trace import trace
 
 libc = ctypes.CDLL(None)
@@ -258,7 +299,7 @@ for length in (48, 50, 56, 64):
     traced = trace(lambda x: [x[0] * (k + 1.0) for k in range(length)], (1,), list)
     kernel = Kernel("k", lambda: traced, (1,), (length,))
     x = np.arange(128.0)[:, None]
-    table = 2 * 4 * (length + kernel.vectors.per_line)
+    table = streaming.place_words([64 * k for k in range(length)], kernel.vectors.per_line).nbytes
     ctypes.memmove(start + page - table, kernel.places_address, table)
     kernel._places = start + page - table
     area = np.zeros(128 * length + 8)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+import numpy as np
+
 from ..graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, GATHER, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
+from . import streaming
 from .emitter import Emitter
 from .mathematics import arctangent, sines_and_cosines
 from .registers import operand_of
@@ -14,8 +18,14 @@ from .vectors import SCALARS, Vectors
 ANGLES_AT_ONCE = 4
 """Of one state, whose sines and cosines are computed as a vector."""
 
-FEWEST_OPERATIONS = 96
+FEWEST_OPERATIONS = 144
 """Between two calls that send lines: each costs half of the registers."""
+
+MOST_WAITING = 256
+"""Results that wait to be sent, if they are to stay in the nearest cache beside all else."""
+
+MOST_LEFT = 0.25
+"""Part of the lines that may be left to send when a tile is computed."""
 
 FETCHED_BEFORE = 50
 """Operations between the fetching of a place and the storing of a value there."""
@@ -24,46 +34,80 @@ _BINARY = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 
 
 class Sending:
-    """Every few operations a kernel sends lines of the tile before on to memory; see :mod:`.streaming`.
+    """Every few operations a kernel sends lines of results on to memory; see :mod:`.streaming`.
 
-    A value whose place is not in the nearest cache when it is stored would have to wait for all lines on
-    their way to memory, so that place is fetched some time before.
+    Lines that become whole soon are sent while the rest of the same tile is computed, so that few results wait, in the
+    nearest cache.  Otherwise those of the tile before are sent.  Then a value whose place is not in the nearest cache
+    when it is stored would have to wait for all lines on their way to memory, so that place is fetched some time
+    before.
 
     Parameters
     ----------
-    graph, results
+    graph, outputs
         What is computed; without, there is nothing to send.
-    times : int
-        How many times lines are to be sent; see :func:`.streaming.times_to_send`.
     vectors : Vectors
         What the values are.
+    in_pieces : bool
+        Whether lines are sent between several functions; see :meth:`part`.
+
+    Attributes
+    ----------
+    results : list of int
+        The nodes that are kept for sending.
+    slots : list of int
+        Where each of them is kept.
     """
 
     def __init__(
-        self, graph: Graph | None = None, results: Sequence[int] = (), times: int = 0, vectors: Vectors = SCALARS
-    ) -> None:
-        operations = [i for i, args in enumerate(graph.args) if args] if graph else []
-        self.times = times
-        self.every = min(max(len(operations) // max(times, 1), FEWEST_OPERATIONS), max(len(operations), 1))
-        self.at_once = max(-(-times * self.every // max(len(operations), 1)), 1)
+        self, graph: Graph | None = None, outputs: Sequence[int] = (), vectors: Vectors = SCALARS,
+        in_pieces: bool = False,
+    ) -> None:  # fmt: skip
+        self.results = list(dict.fromkeys(outputs))
+        self.slots = list(range(len(self.results)))
         self.convention = vectors.sender
-        self.done = 0
-        when = {i: k for k, i in enumerate(operations)}
+        self.done, self.time = 0, 0
         self.soon: dict[int, list[int]] = {}
-        for place, i in enumerate(results):
-            if i in when:
-                self.soon.setdefault(when[i] - FETCHED_BEFORE, []).append(place)
+        self.times = streaming.AT_ONCE
+        if graph is None:
+            return
+        done = list(itertools.accumulate(map(bool, graph.args)))
+        lines = len(outputs) // vectors.per_line
+        self.every = min(max(done[-1] // max(lines, 1), FEWEST_OPERATIONS), max(done[-1], 1))
+        count = done[-1] // self.every
+        self.times = streaming.Times(count)
+        if not in_pieces and self._sent_soon(outputs, np.array(done) // self.every, vectors.per_line):
+            return
+        for place, i in enumerate(self.results):
+            if graph.args[i]:
+                self.soon.setdefault(done[i] - FETCHED_BEFORE, []).append(place)
+
+    def _sent_soon(self, outputs: Sequence[int], known: np.ndarray, per_line: int) -> bool:
+        """Arrange to send lines of the same tile if few results wait for that and few lines are left at the end."""
+        results = sorted(set(outputs))
+        number = {i: k for k, i in enumerate(results)}
+        times = streaming.Times(self.times.count, known[np.asarray(outputs)])
+        slots = streaming.slots_of_results([number[i] for i in outputs], per_line, times)
+        when = streaming.order_of_lines(np.asarray(outputs), per_line, 0, times)[:, 2]
+        if len(set(slots)) > MOST_WAITING or np.mean(when >= times.count) > MOST_LEFT:
+            return False
+        self.results, self.slots, self.times = results, slots, times
+        return True
 
     def __bool__(self) -> bool:
-        return bool(self.times)
+        return self.times.count > 0
 
-    def _send(self, e: Emitter, times: int) -> None:
+    @property
+    def is_soon(self) -> bool:
+        """Whether lines are sent while the results of the same tile are computed."""
+        return self.times.known is not None
+
+    def _send(self, e: Emitter, time: int) -> None:
         """Call the function that sends a parcel on, its first word.
 
         It is read anew each time: where the call itself would read it from the stack, LLVM (22) forgets that it has
         just pushed the frame pointer there, which the function does not keep.
         """
-        e.line(f"call {self.convention} void {e.op('load ptr, ptr %parcel')}(ptr %parcel, i64 {times})")
+        e.line(f"call {self.convention} void {e.op('load ptr, ptr %parcel')}(ptr %parcel, i64 {time})")
 
     def after_operation(self, e: Emitter) -> None:
         """Emit what it is time for."""
@@ -73,13 +117,12 @@ class Sending:
         for place in self.soon.get(self.done, ()):
             e.line(f"call void @llvm.prefetch.p0(ptr {e.place('out', place)}, i32 1, i32 3, i32 1)")
         if self.done % self.every == 0:
-            self._send(e, self.at_once)
+            self._send(e, self.done // self.every - 1)
 
     def part(self, e: Emitter, k: int, count: int) -> None:
         """Emit the k-th of several parts at once."""
-        times = self.times * (k + 1) // count - self.times * k // count
-        if times:
-            self._send(e, times)
+        if self:
+            self._send(e, self.times.count * (k + 1) // count - 1)
 
 
 NOTHING_TO_SEND = Sending()
@@ -92,8 +135,13 @@ def emit_body(
     load: Callable[[int], str],
     store: Callable[[int, str], None],
     sending: Sending = NOTHING_TO_SEND,
+    turned: Mapping[int, int] | None = None,
 ) -> None:
-    """Emit every node once, inputs when first needed, outputs as soon as they are known."""
+    """Emit every node once, inputs when first needed, outputs as soon as they are known.
+
+    Values of the nodes ``turned`` are in an area of that name, at these places.
+    """
+    turned = turned or {}
     names: dict[int, str] = {}
     wanted = places_of(outputs)
 
@@ -101,13 +149,14 @@ def emit_body(
         if graph.kinds[i] == CONST:
             return emitter.number(graph.values[i])
         if i not in names:
-            names[i] = load(int(graph.values[i]))
+            names[i] = emitter.load("turned", turned[i]) if i in turned else load(int(graph.values[i]))
         return names[i]
 
-    emit = node_emitter(emitter, graph, range(len(graph.kinds)), name, names)
+    emit = node_emitter(emitter, graph, [i for i in range(len(graph.kinds)) if i not in turned], name, names)
     for i, kind in enumerate(graph.kinds):
         if kind not in (CONST, INPUT):
-            names[i] = emit(i)
+            if i not in turned:
+                names[i] = emit(i)
             sending.after_operation(emitter)
         for k in wanted.get(i, ()):
             store(k, name(i))

@@ -29,7 +29,7 @@ STREAMED_BYTES = 1 << 21
 JOB_WORDS = {
     "kernel": "ptr", "guard": "ptr", "out": "ptr", "scratch": "ptr", "out_length": "i64", "start": "i64", "stop": "i64",
     "count": "i64", "context": "ptr", "places": "ptr", "tile_area": "ptr", "scratch_bytes": "i64",
-    "second": "i64",
+    "second": "i64", "tiles": "i64", "block_bytes": "i64",
 }  # fmt: skip
 """Words of a job and what they are, of 8 bytes each."""
 
@@ -44,6 +44,7 @@ def pack_job(
     kernel: int, guard: int, out: int, scratch: int, out_length: int, start: int, stop: int,
     pointers: Sequence[int], strides: Sequence[int], lengths: Sequence[int],
     context: int, places: int, tile_area: int = 0, scratch_bytes: int = 0, second: int = 0,
+    tiles: int = 1, block_bytes: int = 0,
 ) -> bytes:  # fmt: skip
     """Pack what one call of the driver is to do. The context is handed to the kernel as it is.
 
@@ -53,11 +54,15 @@ def pack_job(
     With a ``tile_area`` results are collected there, a chunk of each state's at a time, and
     streamed past the caches, which pays when they are too many to stay in them.
 
-    ``second`` is for a kernel that sends the results of one tile on while it computes the next: how many
-    bytes behind the beginning of the scratch area there is room for other results; zero for other kernels.
+    ``second`` is for a kernel that sends results on while it computes: how many bytes behind the beginning of the
+    scratch area there is room for as many other results; zero for other kernels.  They are those of the next tile;
+    or, if the table of places says that results are sent soon, rows of a tile that is only partly in the batch.
+
+    ``tiles`` is how many tiles the kernel computes at once, each in ``block_bytes`` of its own of the scratch
+    area; one for kernels that send.
     """
     head = (kernel, guard, out, scratch, out_length, start, stop, len(pointers), context, places)
-    words = (*head, tile_area, scratch_bytes, second, *pointers, *strides, *lengths)
+    words = (*head, tile_area, scratch_bytes, second, tiles, block_bytes, *pointers, *strides, *lengths)
     return struct.pack(f"<{len(words)}q", *words)
 
 
@@ -100,11 +105,13 @@ def driver_module(vectors: Vectors) -> str:
         "  %any = icmp slt i64 %start, %stop",
         "  br i1 %any, label %tile, label %done",
         "tile:",
-        "  %base = phi i64 [ %start, %entry ], [ %next_base, %tile_end ]",
-        "  %doubts = phi i64 [ 0, %entry ], [ %doubts_next, %tile_end ]",
+        *_tiles_of_kernel(v),
         *_round(),
+        *_next_of_round(lanes),
         *(line for k in range(lanes) for line in _state_of(k)),
-        "  br label %argument",
+        "  %offset = mul i64 %number_of_tile, %block_bytes",
+        "  %area = getelementptr i8, ptr %scratch, i64 %offset",
+        f"  br {'label %argument' if v.sends else 'i1 %writing, label %results, label %argument'}",
         # inputs
         "argument:",
         "  %j = phi i64 [ 0, %tile ], [ %j_next, %argument_end ]",
@@ -130,13 +137,13 @@ def driver_module(vectors: Vectors) -> str:
         # the kernel, its results behind the inputs
         "compute:",
         f"  %gap = add i64 %at, {lanes}",
-        f"  %first_area = getelementptr {v.type}, ptr %scratch, i64 %gap",
-        "  %result = select i1 %odd, ptr %second_area, ptr %first_area",
+        f"  %behind = getelementptr {v.type}, ptr %area, i64 %gap",
+        "  %computed_at = select i1 %odd, ptr %second_area, ptr %behind",
         "  %unguarded = icmp eq ptr %guard, null",
         "  br i1 %unguarded, label %calculate, label %ask",
         "ask:",
-        "  call void %guard(ptr %scratch, ptr %result)",
-        f"  %verdicts = load {v.type}, ptr %result, align {v.size}",
+        "  call void %guard(ptr %area, ptr %computed_at)",
+        f"  %verdicts = load {v.type}, ptr %computed_at, align {v.size}",
         f"  %bad_lanes = fcmp ogt {v.type} %verdicts, zeroinitializer",
         f"  %bad = call i1 @llvm.vector.reduce.or.v{lanes}i1({mask} %bad_lanes)",
         "  %bad_bit = zext i1 %bad to i64",
@@ -144,10 +151,8 @@ def driver_module(vectors: Vectors) -> str:
         "calculate:",
         "  %doubt = phi i64 [ 0, %compute ], [ %bad_bit, %ask ]",
         "  %doubts_next = or i64 %doubts, %doubt",
-        f"  call void %kernel(ptr %scratch, ptr %result, ptr %context{', ptr %parcel' if v.sends else ''})",
+        *(_evaluate_one(v) if v.sends else _evaluate_some(v)),
         # outputs
-        "  %out_start = mul i64 %base, %out_length",
-        f"  %final = getelementptr {v.real}, ptr %out, i64 %out_start",
         *_write_lines(v),
         "by_chunks:",
         f"  %chunk = select i1 %streaming, i64 {CHUNK}, i64 %out_length",
@@ -168,11 +173,11 @@ def driver_module(vectors: Vectors) -> str:
         "chunk_end:",
         "  br label %out_chunk",
         "tile_end:",
-        *_next_of_round(lanes),
+        *([] if v.sends else _next_to_write()),
         "  %more_tiles = icmp slt i64 %next_base, %stop",
         "  br i1 %more_tiles, label %tile, label %done",
         "done:",
-        "  %answer = phi i64 [ 0, %entry ], [ %doubts_next, %tile_end ]",
+        f"  %answer = phi i64 [ 0, %entry ], [ {'%doubts_next' if v.sends else '%doubts_now'}, %tile_end ]",
         *([f"  call void @{streaming.DELIVER}(ptr %parcel)"] if v.sends else []),
         "  fence seq_cst",
         "  ret i64 %answer",
@@ -263,7 +268,7 @@ def _read_whole(v: Vectors) -> list[str]:
     return [
         *text,
         "  %number_slot = add i64 %at, %e_in",
-        f"  %number_to = getelementptr {v.type}, ptr %scratch, i64 %number_slot",
+        f"  %number_to = getelementptr {v.type}, ptr %area, i64 %number_slot",
         f"  store {v.type} {value}, ptr %number_to, align {v.size}",
         "  %e_in_next = add i64 %e_in, 1",
         "  br label %number",
@@ -276,7 +281,7 @@ def _store_columns(v: Vectors, first: str, columns: list[str]) -> list[str]:
     for k, column in enumerate(columns):
         text += [
             f"  %slot{k}_i = add i64 %column, {k}",
-            f"  %slot{k} = getelementptr {v.type}, ptr %scratch, i64 %slot{k}_i",
+            f"  %slot{k} = getelementptr {v.type}, ptr %area, i64 %slot{k}_i",
             f"  store {v.type} {column}, ptr %slot{k}, align {v.size}",
         ]
     return text
@@ -431,6 +436,12 @@ def _rounds(v: Vectors) -> list[str]:
         "  %second_area = getelementptr i8, ptr %scratch, i64 %second",
         "  %sends = icmp ne i64 %second, 0",
         "  %streaming = icmp ne ptr %tile_area, null",
+        f"  %soon_word = add i64 %out_length, {2 * v.per_line}",
+        "  %soon_at = getelementptr i32, ptr %places, i64 %soon_word",
+        "  %soon_number = load i32, ptr %soon_at",
+        "  %sends_soon = icmp ne i32 %soon_number, 0",
+        "  %not_soon = xor i1 %sends_soon, true",
+        "  %sends_later = and i1 %sends, %not_soon",
         f"  %fraction = or i64 %out_length, {v.per_line}",
         "  %fraction_bits = call i64 @llvm.cttz.i64(i64 %fraction, i1 true)",
         f"  %g = lshr i64 {v.per_line}, %fraction_bits",
@@ -453,11 +464,83 @@ def _rounds(v: Vectors) -> list[str]:
     ]
 
 
+def _tiles_of_kernel(v: Vectors) -> list[str]:
+    """Go through tiles twice where a kernel computes several at once: they are read, then computed, then written."""
+    values = {
+        # name: at first, after writing a tile, after reading one, after the last that is read
+        "base": ("i64", "%start", "%next_base", "%next_base", "%first_base"),
+        "doubts": ("i64", "0", "%doubts_next" if v.sends else "%doubts_now", "%doubts_next", "%doubts_next"),
+        "odd": ("i1", "false", "%odd_next", "%odd", "%odd"),
+        "number_of_tile": ("i64", "0", "0" if v.sends else "%number_next", "%tiles_read", "0"),
+    }
+    if not v.sends:
+        values |= {
+            "writing": ("i1", "false", "%still_writing", "false", "true"),
+            "computed": ("i64", "0", "%computed_now", "0", "%tiles_read"),
+            "first_base": ("i64", "%start", "%first_base_next", "%first_base", "%first_base"),
+            "gap_before": ("i64", "0", "%gap_now", "%gap", "%gap"),
+        }
+    labels = ("%entry", "%tile_end") if v.sends else ("%entry", "%tile_end", "%calculate", "%evaluate")
+    return [
+        f"  %{name} = phi {kind} " + ", ".join(f"[ {x}, {label} ]" for x, label in zip(each, labels, strict=False))
+        for name, (kind, *each) in values.items()
+    ]
+
+
+def _evaluate_one(v: Vectors) -> list[str]:
+    """Compute a tile with a kernel that sends results on."""
+    return [
+        "  %result = select i1 %odd, ptr %second_area, ptr %behind",
+        *_place_of_rows(v),
+        *_pack_first(v),
+        "  call void %kernel(ptr %scratch, ptr %result, ptr %context, ptr %parcel)",
+    ]
+
+
+def _evaluate_some(v: Vectors) -> list[str]:
+    """Compute tiles when as many are read as the kernel computes at once, or all; then write them one by one."""
+    return [
+        "  %tiles_read = add i64 %number_of_tile, 1",
+        "  %all_of_kernel = icmp eq i64 %tiles_read, %tiles",
+        "  %all_of_batch = icmp sge i64 %next_base, %stop",
+        "  %all_read = or i1 %all_of_kernel, %all_of_batch",
+        "  br i1 %all_read, label %evaluate, label %tile",
+        "evaluate:",
+        f"  %results_first = getelementptr {v.type}, ptr %scratch, i64 %gap",
+        "  call void %kernel(ptr %scratch, ptr %results_first, ptr %context, i64 %tiles_read)",
+        "  %only_one = icmp eq i64 %tiles_read, 1",
+        "  br i1 %only_one, label %results, label %tile",
+        "results:",
+        "  %gap_now = phi i64 [ %gap_before, %tile ], [ %gap, %evaluate ]",
+        "  %doubts_now = phi i64 [ %doubts, %tile ], [ %doubts_next, %evaluate ]",
+        "  %computed_now = phi i64 [ %computed, %tile ], [ 1, %evaluate ]",
+        f"  %result = getelementptr {v.type}, ptr %area, i64 %gap_now",
+        *_place_of_rows(v),
+    ]
+
+
+def _next_to_write() -> list[str]:
+    """Find which tile is written next, or that others are to be read."""
+    return [
+        "  %tiles_written = add i64 %number_of_tile, 1",
+        "  %still_writing = icmp slt i64 %tiles_written, %computed_now",
+        "  %number_next = select i1 %still_writing, i64 %tiles_written, i64 0",
+        "  %first_base_next = select i1 %still_writing, i64 %first_base, i64 %next_base",
+    ]
+
+
+def _place_of_rows(v: Vectors) -> list[str]:
+    """Find where the results of a tile's first state go."""
+    return [
+        "  %out_start = mul i64 %base, %out_length",
+        f"  %final = getelementptr {v.real}, ptr %out, i64 %out_start",
+    ]
+
+
 def _round() -> list[str]:
     """Find whether this tile belongs to a round, and how far apart its states are."""
     return [
-        "  %odd = phi i1 [ false, %entry ], [ %odd_next, %tile_end ]",
-        "  %odd_next = xor i1 %odd, %sends",
+        "  %odd_next = xor i1 %odd, %sends_later",
         "  %by_lines = icmp slt i64 %base, %rounds_stop",
         "  %step = select i1 %by_lines, i64 %g, i64 1",
     ]
@@ -503,6 +586,9 @@ def _write_lines(v: Vectors) -> list[str]:
         "  br i1 %sends, label %deliver, label %at_once",
         "deliver:",
         f"  call void @{streaming.DELIVER}(ptr %parcel)",
+        "  br i1 %sends_soon, label %delivered, label %deliver_later",
+        *_copy_rows(v),
+        "deliver_later:",
         "  br i1 %by_lines, label %pack, label %by_chunks",
         "pack:",
         f"  %sender = select i1 %streaming, ptr @{streaming.SEND}, ptr @{streaming.SEND_CACHED}",
@@ -510,6 +596,53 @@ def _write_lines(v: Vectors) -> list[str]:
         "  br label %tile_end",
         "at_once:",
         *write,
+    ]
+
+
+def _pack_first(v: Vectors) -> list[str]:
+    """Say where results go before they are computed, if the kernel sends them soon.
+
+    Of a tile that belongs to no round they go into the caches; of one with states behind the end of the batch, to rows
+    of their own first.
+    """
+    arguments = (
+        "ptr %parcel, ptr %soon_sender, ptr %result, ptr %places, ptr %soon_rows, i64 %out_length, i64 %soon_apart"
+    )
+    return [
+        "  br i1 %sends_soon, label %pack_first, label %call_kernel",
+        "pack_first:",
+        f"  %tile_stop = add i64 %base, {v.lanes}",
+        "  %all_in_batch = icmp sle i64 %tile_stop, %stop",
+        "  %goes_straight = or i1 %by_lines, %all_in_batch",
+        "  %soon_rows = select i1 %goes_straight, ptr %final, ptr %second_area",
+        "  %soon_apart = select i1 %by_lines, i64 %apart, i64 %row_bytes",
+        "  %past_caches = and i1 %streaming, %by_lines",
+        f"  %soon_sender = select i1 %past_caches, ptr @{streaming.SEND}, ptr @{streaming.SEND_CACHED}",
+        f"  call void @{streaming.PACK}({arguments})",
+        "  br label %call_kernel",
+        "call_kernel:",
+        "  %is_straight = phi i1 [ true, %calculate ], [ %goes_straight, %pack_first ]",
+    ]
+
+
+def _copy_rows(v: Vectors) -> list[str]:
+    """Copy those rows that belong to the batch to their places, unless results went there."""
+    return [
+        "delivered:",
+        "  br i1 %is_straight, label %tile_end, label %copy_rows",
+        "copy_rows:",
+        "  %states_there = sub i64 %stop, %base",
+        "  %numbers_there = mul i64 %states_there, %out_length",
+        "  br label %copy_number",
+        "copy_number:",
+        "  %m = phi i64 [ 0, %copy_rows ], [ %m_next, %copy_number ]",
+        f"  %m_from = getelementptr {v.real}, ptr %second_area, i64 %m",
+        f"  %m_to = getelementptr {v.real}, ptr %final, i64 %m",
+        f"  %m_value = load {v.real}, ptr %m_from",
+        f"  store {v.real} %m_value, ptr %m_to",
+        "  %m_next = add i64 %m, 1",
+        "  %more_m = icmp slt i64 %m_next, %numbers_there",
+        "  br i1 %more_m, label %copy_number, label %tile_end",
     ]
 
 

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..graph import INPUT, Graph
-from .body import Sending
+from .body import NOTHING_TO_SEND, Sending
 from .emitter import Emitter
-from .streaming import place_words
+from .streaming import AT_ONCE, SPOILED, Times, place_words
 from .vectors import Vectors
 
 STACK_ALIGNMENT = 16
 """Bytes that the stack is aligned to in every function."""
 
 
-def table_of_places(places: Sequence[int], vectors: Vectors) -> str:
+def table_of_places(
+    places: Sequence[int], vectors: Vectors, results: Sequence[int] | None = None, times: Times = AT_ONCE
+) -> str:
     """Return where each output is among the results, in bytes; see :func:`.streaming.place_words`."""
-    words = place_words(places, vectors.per_line)
+    words = place_words(places, vectors.per_line, results, times)
     return f"@places = constant [{len(words)} x i32] [{', '.join(f'i32 {k}' for k in words)}]\n"
 
 
-def work_vectors(count: int) -> str:
-    """Say how many vectors a kernel needs beside its inputs and results."""
-    return f"@work = constant i64 {count}\n"
+def work_vectors(count: int, tiles: int = 1) -> str:
+    """Say how many vectors a kernel needs beside its inputs and results, and how many tiles it computes at once."""
+    return f"@work = constant [2 x i64] [i64 {count}, i64 {tiles}]\n"
 
 
 def kernel_parameters(areas: str, sending: Sending) -> str:
@@ -30,11 +32,14 @@ def kernel_parameters(areas: str, sending: Sending) -> str:
     return areas + (", ptr %context, ptr %parcel" if sending else "")
 
 
-def spoil_for_unused(e: Emitter, graph: Graph, input_count: int, load: Callable[[int], str], count: int) -> bool:
+def spoil_for_unused(
+    e: Emitter, graph: Graph, input_count: int, load: Callable[[int], str], count: int,
+    sending: Sending = NOTHING_TO_SEND,
+) -> bool:  # fmt: skip
     """Let NaN in be NaN out, also for an input that nothing depends on: such lanes are overwritten at the end.
 
     Whether there is one is a single test, x - x summed over the unused inputs; the loop that
-    overwrites is hardly ever entered.
+    overwrites is hardly ever entered.  Where results have been sent already, whoever sends the last ones does it.
     """
     used = {int(graph.values[i]) for i, kind in enumerate(graph.kinds) if kind == INPUT}
     unused = [k for k in range(input_count) if k not in used]
@@ -51,6 +56,10 @@ def spoil_for_unused(e: Emitter, graph: Graph, input_count: int, load: Callable[
     if e.lanes > 1:
         bits = e.op(f"bitcast {mask} {bad} to i{e.lanes}")
         found = e.op(f"icmp ne i{e.lanes} {bits}, 0")
+        if sending.is_soon:
+            spoiled = e.op(f"getelementptr i8, ptr %parcel, i64 {SPOILED}")
+            e.line(f"store i64 {e.op(f'zext i{e.lanes} {bits} to i64')}, ptr {spoiled}")
+            return False
     e.lines += [
         f"  br i1 {found}, label %spoil, label %end",
         "spoil:",

@@ -24,6 +24,8 @@ class Vectors:
         Whether it loads and stores some lanes of a vector as quickly as all of them.
     registers : int
         How many vector registers there are.
+    clears : bool
+        Whether there is an instruction that sets a line to zero past the caches (AMD's ``clzero``).
     """
 
     lanes: int
@@ -31,6 +33,7 @@ class Vectors:
     fused: bool = True
     masks: bool = False
     registers: int = 32
+    clears: bool = False
 
     @property
     def real(self) -> str:

@@ -68,7 +68,7 @@ class StudyPlan:
     controller: Any = None
     elements: Sequence[Any] = ()
     simulation: Mapping[str, Any] = field(default_factory=dict)
-    plots: Sequence[str] = ("motion", "torques", "energy")
+    plots: Sequence[str] = ("motion", "torques", "energy", "reactions")
     expect: Mapping[str, float | bool] = field(default_factory=dict)
     free_base: bool = False
     forces: Sequence[Any] = ()
@@ -101,11 +101,19 @@ class StudyPlan:
     def _figures(self, time: Array, motion: States, tau: Array) -> dict[str, Any]:
         robot = self.robot
 
-        def panel(label: str, names: Sequence[str], values: Array) -> PlotPanel:
-            return PlotPanel(label, [Curve(name, column) for name, column in zip(names, values.T, strict=True)])
+        def by_unit(
+            words: Mapping[str, str], units: Sequence[str], names: Sequence[str], values: Array
+        ) -> list[PlotPanel]:
+            """Return one panel per unit: angles and lengths do not share a scale."""
+            curves = {unit: [Curve(n, x) for n, x, u in zip(names, values.T, units, strict=True) if u == unit]
+                      for unit in dict.fromkeys(units)}  # fmt: skip
+            return [PlotPanel(words[unit], drawn) for unit, drawn in curves.items()]
 
-        moving = [panel("position [rad, m]", robot.q_names, motion.q), panel("velocity [1/s]", robot.v_names, motion.v)]
-        forces = [panel("force [N m, N]", robot.v_names, tau)]
+        places = {"rad": "position [rad]", "m": "position [m]", "1": "quaternion [1]"}
+        rates = {"rad": "velocity [rad/s]", "m": "velocity [m/s]"}
+        moving = by_unit(places, robot.q_units, robot.q_names, motion.q)
+        moving += by_unit(rates, robot.v_units, robot.v_names, motion.v)
+        forces = by_unit({"rad": "torque [N m]", "m": "force [N]"}, robot.v_units, robot.v_names, tau)
         return {
             "motion": Curves(time, moving, "The motion that was asked for."),
             "forces": Curves(time, forces, "What the joints must do for it."),

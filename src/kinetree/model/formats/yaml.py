@@ -190,6 +190,7 @@ class _YamlReader(NodeReader):
             self.builder.add_body(name, self.mass_properties(fields))
         with self.builder.at(fields["joint"].line):
             self.builder.add_joint(joint_name, parent, name, kind, self.placement(fields), **data)
+            self.builder.doubt_limits(joint_name, kind, data)
 
     def read_joint(self, node: Node) -> None:
         """A joint between any two bodies."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...errors import ModelError
-from ...spatial import Scalar, Transform, cos, sin
+from ...spatial import RigidInertia, Scalar, Transform, cos, sin
 from .compound import Compound, Step
 from .constraints import Constraint, hold_point
-from .kind import AXES, Coordinates
+from .kind import AXES, POINT_MASS, Coordinates
 
 THREE_AXIS_SEQUENCES = ("XYX", "XYZ", "XZX", "XZY", "YXY", "YXZ", "YZX", "YZY", "ZXY", "ZXZ", "ZYX", "ZYZ")
 
@@ -53,6 +53,10 @@ class EulerSpherical(Compound):
     def singularity(self, q: Coordinates) -> Scalar:
         """Return the distance from gimbal lock."""
         return euler_singularity(self.sequence, q)
+
+    def cannot_tell(self) -> tuple[RigidInertia, ...]:
+        """Return mass where the axes meet."""
+        return (POINT_MASS,)
 
     def constraints(self, x: Transform) -> list[Constraint]:
         """Return a point."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import StateError
+from ...errors import StateError, explains_arguments
 from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot, require_robot
 from ...spatial.arrays import as_array, batch_shape
@@ -63,6 +63,7 @@ class Misfit(NamedTuple):
                 )
 
 
+@explains_arguments
 class DrivenRobot:
     """A robot whose motion is given in part, by time: a rheonomic constraint.
 

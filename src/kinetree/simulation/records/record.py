@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...algorithms import kinematics
-from ...errors import Message, OptionError, Setting
+from ...errors import Message, OptionError, Setting, explains_arguments
 from ...io.paths import as_path
 from ...io.tables.text import TextTable
 from ...model.describe import counted
@@ -244,6 +244,7 @@ class Record:
 
     # ------------------------------------------------------------------ pictures and files
 
+    @explains_arguments
     def plot(
         self,
         what: str | tuple[str, ...] = (),
