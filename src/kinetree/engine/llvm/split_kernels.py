@@ -129,8 +129,9 @@ def module_in_pieces(
     bodies += _given(graph, vectors, given, inputs_of, turns.places)
     main = Emitter(vectors)
     before = work_at or 0
-    tiles = 1 if work_at is None or sending else _tiles_at_once(operations, before + found.size, vectors)
-    size = _room(found.size, before, vectors) if tiles > 1 else found.size
+    needed = max(found.size, turns.size)  # a sine's cosine is stored beside it, wanted or not
+    tiles = 1 if work_at is None or sending else _tiles_at_once(operations, before + needed, vectors)
+    size = _room(needed, before, vectors) if tiles > 1 else needed
     if work_at is None:
         main.line(f"%area = alloca [{max(size, 1)} x {main.type}], align {main.size}")
     else:
