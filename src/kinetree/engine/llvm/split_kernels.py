@@ -40,7 +40,7 @@ MOST_TILES, FEWEST_TILES, MOST_BYTES = 16, 4, 3 << 16
 """How many tiles go through a piece one after another, and how many bytes of values they have together: they have to
 stay in the second-nearest cache."""
 
-MOST_COMPARED = 5_000_000
+MOST_COMPARED = 6_500_000
 """Operations of a kernel times those of a piece: LLVM compares each load with the stores before it."""
 
 
