@@ -29,6 +29,7 @@ __all__ = [
     "NoLoopsError",
     "OptionError",
     "OutputError",
+    "PathError",
     "RobotFileNotFoundError",
     "RoundingWarning",
     "ShapeError",
@@ -52,6 +53,9 @@ NEXT_BEST = 0.05
 
 MOST_COMPARED = 500
 """Names that are compared letter by letter; of more, those with the same beginning and end, and of like length."""
+
+MOST_LISTED = 40
+"""Names that an error lists where none is near."""
 
 LONGEST_COMPARED = 100
 """Letters of a name that are compared; of a longer one its beginning and its end."""
@@ -222,7 +226,7 @@ class UnknownNameError(KinetreeError, KeyError):
         if near:
             hint = "did you mean " + " or ".join(repr(n) for n in near) + "?"
         elif names:
-            shown = printable(", ".join(names[:12])) + (", ..." if len(names) > 12 else "")
+            shown = printable(", ".join(names[:MOST_LISTED])) + (", ..." if len(names) > MOST_LISTED else "")
             hint = f"known: {shown}"
         else:
             hint = "there are none"
@@ -247,6 +251,25 @@ class SingularError(KinetreeError, ArithmeticError):
 
 class ClosureError(KinetreeError, ArithmeticError):
     """A loop that cannot be closed; says how far off it stays and at which joint."""
+
+
+class PathError(ClosureError):
+    """A path that a mechanism cannot follow; says from which point on, and why.
+
+    Attributes
+    ----------
+    point : int
+        Of the path; -1 for the way to its first one.
+    why : str
+        What is wrong there.
+    """
+
+    def __init__(self, message: str, point: int, why: str) -> None:
+        super().__init__(message)
+        self.point, self.why = point, why
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self), self.point, self.why)
 
 
 class UnsupportedError(KinetreeError, NotImplementedError):

@@ -15,6 +15,7 @@ from kinetree.cli.pinocchio_comparison import beside
 from kinetree.cli.values import read_values
 from kinetree.cli.view import read_size
 from kinetree.errors import OptionError
+from kinetree.gallery.simulation_setup import configuration
 
 PENDULUM = """\
 kinetree: 1
@@ -260,6 +261,25 @@ def test_values_on_the_command_line():
     assert read_values("free-fall", "--x") == "free-fall"
     with pytest.raises(OptionError):
         read_values("1,inf", "--x")
+    assert read_values("a=90deg,b=0.1:-45°", "--x", True) == {"a": [np.pi / 2], "b": [0.1, -np.pi / 4]}
+    with pytest.raises(OptionError, match="'90deg' is not a finite number"):
+        read_values("a=90deg", "--kp")
+
+
+def test_angles_in_degrees_and_quaternions_with_few_digits():
+    builder = kt.Builder("doll").body("trunk", "base", kt.Spherical(), joint_name="neck", mass=1.0)
+    builder.body("arm", "trunk", kt.Revolute("y"), joint_name="hinge", mass=1.0)
+    builder.body("rod", "arm", kt.Prismatic("z"), joint_name="slide", mass=1.0)
+    robot = builder.build()
+    q = configuration(robot, read_values("neck=0.3:0:0:0.954,hinge=30deg", "--initial", True), what="--initial")
+    assert np.allclose(q, [0.3, 0, 0, np.sqrt(0.91), np.pi / 6, 0], atol=2e-5)
+    assert abs(np.linalg.norm(q[:4]) - 1.0) < 1e-15
+    with pytest.raises(OptionError, match="'slide' is no angle"):
+        configuration(robot, read_values("slide=30deg", "--initial", True), what="--initial")
+    with pytest.warns(kt.ModelWarning, match=r"hinge = 30 rad is 4\.8 turns; .* write 30deg for degrees"):
+        configuration(robot, {"hinge": 30.0}, what="--initial")
+    with pytest.raises(kt.StateError, match="length off"):  # that is no rounding
+        kt.simulate(robot, configuration(robot, {"neck": [0.5, 0, 0, 0.5]}), time=0.1)
 
 
 # ---------------------------------------------------------------- info

@@ -199,6 +199,10 @@ class Algorithm:
         Counted per universal joint: inverse dynamics 118 multiplications instead of 128, forward
         dynamics 321 instead of 431; per Euler-angle ball joint 140 instead of 167, 395 instead of 623.
         The mass matrix of the spatial biped takes 467 instead of 629, that of the humanoid 2162 instead of 2994.
+    regroups : bool
+        Whether its results are those of a robot with regrouped parameters, so that machine code is made from these, see
+        :mod:`kinetree.model.changes.regrouping`: forces of joints, accelerations and what follows from them.  The mass
+        matrix and its inverse are the same, too, but take as long: they keep the parameters as they are.
     direct : bool
         Whether it is called often enough for small states that machine code takes the arrays, without Python.
     ahead : bool
@@ -223,6 +227,7 @@ class Algorithm:
     tree_only: bool = False
     closed_by: str = ""
     hinged: bool = False
+    regroups: bool = False
     direct: bool = False
     ahead: bool = False
     large: LargeTree | None = None

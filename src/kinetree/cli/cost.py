@@ -41,8 +41,9 @@ def cost(
 ) -> None:
     """Count the operations of every algorithm, beside what the literature publishes.
 
-    Counted is the code that runs: multiplications (M), additions (A) and the rest, after everything that is known
-    of this robot, such as zeros in its geometry, has been used. Published formulas are for robots in general.
+    Counted are multiplications (M), additions (A) and the rest, after everything that is known of this robot, such
+    as zeros in its geometry, has been used; its parameters are taken as they are, not regrouped. Published formulas
+    are for robots in general.
 
     For example:
 

@@ -242,12 +242,12 @@ right_toe --ground-kind firm --integrator bdf
         raise OptionError(f"--time must be seconds, zero or more, not {time:g}")
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
     system = robot_name if robot_name in gallery.names() else None
-    q = simulation_setup.configuration(robot, read_values(initial, "--initial"), system, "--initial")
-    v = simulation_setup.velocity(robot, q, read_values(velocity, "--velocity"), "--velocity")
+    q = simulation_setup.configuration(robot, read_values(initial, "--initial", True), system, "--initial")
+    v = simulation_setup.velocity(robot, q, read_values(velocity, "--velocity", True), "--velocity")
     goal = (
         q
         if target is None
-        else simulation_setup.configuration(robot, read_values(target, "--target"), system, "--target", q)
+        else simulation_setup.configuration(robot, read_values(target, "--target", True), system, "--target", q)
     )
     desired = trajectories.Between(robot, q, goal, duration).held() if duration else simulation_setup.stay(robot, goal)
     elements: list[Any] = [JointStops()] if stops else []

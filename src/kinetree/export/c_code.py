@@ -54,11 +54,16 @@ WORTHLESS = 1e-2
 """Rounding errors beyond this part of the largest number of a result are warned of."""
 
 
-def trace_algorithm(model: Model, name: str, options: Mapping[str, Any], wrenches: bool = False) -> Traced:
-    """Return the graph of an algorithm; with ``wrenches`` six more inputs per body, its moment and force."""
+def trace_algorithm(
+    model: Model, name: str, options: Mapping[str, Any], wrenches: bool = False, regroup: bool = False
+) -> Traced:
+    """Return the graph of an algorithm; with ``wrenches`` six more inputs per body, its moment and force.
+
+    ``regroup`` lets it have regrouped parameters where that does not change its results.
+    """
     loaded = each_body(model) if wrenches and find(name).loads else ()
     try:
-        return Compiler(model).trace(name, options, loaded)
+        return Compiler(model).trace(name, options, loaded, regroup=regroup)
     except ZeroDivisionError:
         raise _singular(model, name) from None
 
@@ -190,7 +195,7 @@ class _Export:
         self.name, self.options = name, options
         algorithm = find(name)
         loaded = wrenches and algorithm.loads
-        self.traced = trace_algorithm(model, name, options, loaded)
+        self.traced = trace_algorithm(model, name, options, loaded, regroup=True)
         self.cost = count(self.traced.graph, self.traced.outputs)
         names = algorithm.inputs + (("wrenches",) if loaded else ())
         self.arguments = tuple(zip(names, self.traced.lengths, strict=True))

@@ -26,8 +26,9 @@ def cost(robot: Modelled | Model, name: str, **options: Any) -> Count:
     """Count the operations that one evaluation of an algorithm takes on this robot.
 
     What is constant is folded, what is zero is skipped and what occurs twice is computed
-    once, so the count is that of the code that runs, before multiplications and additions
-    are fused.
+    once; multiplications and additions are not fused.  Counted is the algorithm with the
+    robot's parameters as they are: machine code and C take fewer operations where these can
+    be regrouped without changing results, about those of ``robot.grouped()``.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, UnsupportedError, explains_arguments
-from ..spatial import RigidInertia, Symmetric3, Vec3
+from ..spatial import RigidInertia, Scalar, Symmetric3, Vec3
 from .pose import Pose, floats
 
 Triple = tuple[float, float, float]
@@ -275,12 +275,21 @@ class GroupedMass(MassProperties):
     def from_parameters(cls, ten: ArrayLike) -> MassProperties:
         """Return ordinary mass properties where there are some with these ten numbers, and grouped ones otherwise."""
         p = floats(ten, "inertial parameters")
-        mass, first = float(p[0]), p[1:4]
-        if mass > 0.0 or not np.any(p[:4]):
+        if p[0] > 0.0 or not np.any(p[:4]):
             ordinary = MassProperties.from_parameters(p)
             if not ordinary.problems():
                 return ordinary
-        com = first / mass if mass else np.zeros(3)
+        return cls._of_ten(p)
+
+    @classmethod
+    def exactly(cls, inertia: RigidInertia) -> GroupedMass:
+        """Return one that gives this very inertia back, to the last bit."""
+        return cls._of_ten(np.array(_ten(inertia), dtype=float))
+
+    @classmethod
+    def _of_ten(cls, p: np.ndarray) -> GroupedMass:
+        mass = float(p[0])
+        com = p[1:4] / mass if mass else np.zeros(3)
         second = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])
         about_com = second - mass * (com @ com * np.eye(3) - np.outer(com, com))
         return cls(mass, (float(com[0]), float(com[1]), float(com[2])), _six(about_com), tuple(float(x) for x in p))
@@ -330,10 +339,12 @@ class GroupedMass(MassProperties):
 
 
 def _grouped(inertia: RigidInertia) -> MassProperties:
+    return GroupedMass.from_parameters(_ten(inertia))
+
+
+def _ten(inertia: RigidInertia) -> list[Scalar]:
     second = inertia.second
-    return GroupedMass.from_parameters(
-        [inertia.mass, *inertia.first, second.xx, second.xy, second.yy, second.xz, second.yz, second.zz]
-    )
+    return [inertia.mass, *inertia.first, second.xx, second.xy, second.yy, second.xz, second.yz, second.zz]
 
 
 def require_mass_properties(given: Any, what: str, advice: str = "") -> None:

@@ -17,13 +17,15 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..model.joints import Fixed, JointKind, Prismatic, Revolute
 from ..model.tree import BASE, Model
-from ..spatial import BASIS, IDENTITY, ZERO3, RigidInertia, Scalar, Symmetric3, Transform, Vec3
+from ..spatial import BASIS, IDENTITY, RigidInertia, Scalar, Symmetric3, Transform, Vec3
 from .considered import Considered, Vector, ten_of
 from .parallelograms import Parallelogram
 
 Array = np.ndarray
 
-NOTHING = Symmetric3(*[0.0] * 6)
+COVERED = (Revolute, Prismatic, Fixed)
+"""Joints that 004 has rules for."""
+
 TENSORS = tuple(Symmetric3(*row) for row in np.eye(6).tolist())
 PARALLEL = 1e-9
 """Sine of the angle below which two axes are parallel; :mod:`.round_geometry` has been before."""
@@ -34,7 +36,7 @@ def reached(model: Model) -> str:
     for joint in model.joints:
         if joint.mimic:
             return f"joint {joint.name!r} follows another"
-        if not isinstance(joint.kind, (Revolute, Prismatic, Fixed)):
+        if not isinstance(joint.kind, COVERED):
             return f"joint {joint.name!r} is {joint.kind.name}, neither revolute nor prismatic"
     if model.couplings:
         return f"coupling {model.couplings[0].name!r} binds joints"
@@ -132,8 +134,8 @@ class _Rules:
         axis = Vec3(*self.model.joints[k].kind.axis)  # type: ignore[attr-defined]
         return _sum(
             self._first(j, e),
-            self._ten(i, RigidInertia(0.0, -seen, NOTHING)),
-            self._ten(k, RigidInertia(0.0, ZERO3, Symmetric3.outer(axis) * (-2.0 * offset))),
+            self._ten(i, RigidInertia(first=-seen)),
+            self._ten(k, RigidInertia(second=Symmetric3.outer(axis) * (-2.0 * offset))),
         )
 
     def _of_parallel_hinge(self, j: int, path: Carriage) -> Iterator[Vector]:
@@ -141,7 +143,7 @@ class _Rules:
         axis = Vec3(*self.model.joints[j].kind.axis)  # type: ignore[attr-defined]
         x, y = _across(axis)
         for a, b in ((x, x), (x, y), (x, axis), (y, axis)):  # rule 5: XX, XY, XZ, YZ
-            yield self._ten(j, RigidInertia(0.0, ZERO3, _product(a, b)))
+            yield self._ten(j, RigidInertia(second=_product(a, b)))
         assert path.r1 is not None
         before = all(self._parallel(i, path.r1) for i in path.carriers)
         if before and self._along_gravity(path.r1) and self._on_one_line(j, path):  # rule 6
@@ -159,17 +161,17 @@ class _Rules:
             second = path.r2 == j and all(self._square(j, i) for i in hinges)
             if first or second:
                 axis = Vec3(*kind.axis)
-                yield _sum({rotor: 1.0}, self._ten(j, RigidInertia(0.0, ZERO3, Symmetric3.outer(axis) * -1.0)))
+                yield _sum({rotor: 1.0}, self._ten(j, RigidInertia(second=Symmetric3.outer(axis) * -1.0)))
             return
         # p1, and further slides across all before them: mass slides like the rotor, and otherwise moves with the parent
         across = all(
             self._parallel(j, i) if self._turns(i) else self._square(j, i) for i in self._moving(path.carriers)
         )
         if across and path.r2 is None and abs(self._world_axis(j) @ self.down) < PARALLEL:
-            unit = RigidInertia(1.0, ZERO3, NOTHING)
+            unit = RigidInertia(mass=1.0)
             placement = self.symbolic.joints[j].placement.spatial()
             yield _sum(
-                {rotor: 1.0}, self._ten(j, RigidInertia(-1.0, ZERO3, NOTHING)),
+                {rotor: 1.0}, self._ten(j, RigidInertia(mass=-1.0)),
                 self._ten(self.model.joints[j].parent, placement.rigid_to_parent(unit)),
             )  # fmt: skip
 
@@ -188,7 +190,7 @@ class _Rules:
         for pair in p.alike:
             turn = Transform((pair.rotation,))
             for tensor in TENSORS:
-                s = RigidInertia(0.0, ZERO3, tensor)
+                s = RigidInertia(second=tensor)
                 yield _difference(self._ten(pair.second, s), self._ten(pair.first, turn.rigid_to_parent(s)))
 
     def _both_sides(self, kind: JointKind, i: int, x: Transform, j: int, y: Transform) -> Iterator[Vector]:
@@ -197,7 +199,7 @@ class _Rules:
         Mass, first moment along a hinge and inertia across it (eq. 10.14 to 10.19, 10.51), all inertia of a slide (eq.
         10.20, 10.52), everything of a weld.
         """
-        for s in _seen_alike(kind):
+        for s in kind.cannot_tell() if isinstance(kind, COVERED) else ():
             yield _difference(self._ten(j, y.rigid_to_parent(s)), self._ten(i, x.rigid_to_parent(s)))
 
     # ---------------------------------------------------------------- directions and places
@@ -251,23 +253,7 @@ class _Rules:
         return {10 * body + k: x for k, x in enumerate(ten_of(inertia)) if not _is_zero(x)}
 
     def _first(self, body: int, e: Vec3) -> Vector:
-        return self._ten(body, RigidInertia(0.0, e, NOTHING))
-
-
-def _seen_alike(kind: JointKind) -> list[RigidInertia]:
-    """Return what may sit on either side of a joint, at its origin."""
-    if isinstance(kind, Revolute):
-        axis = Vec3(*kind.axis)
-        across = Symmetric3.diagonal(1.0) - Symmetric3.outer(axis)
-        return [
-            RigidInertia(1.0, ZERO3, NOTHING), RigidInertia(0.0, axis, NOTHING), RigidInertia(0.0, ZERO3, across),
-        ]  # fmt: skip
-    tensors = [RigidInertia(0.0, ZERO3, tensor) for tensor in TENSORS]
-    if isinstance(kind, Prismatic):
-        return tensors
-    if isinstance(kind, Fixed):
-        return [*tensors, *(RigidInertia(0.0, e, NOTHING) for e in BASIS), RigidInertia(1.0, ZERO3, NOTHING)]
-    return []
+        return self._ten(body, RigidInertia(first=e))
 
 
 def _across(axis: Vec3) -> tuple[Vec3, Vec3]:

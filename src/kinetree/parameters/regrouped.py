@@ -9,28 +9,24 @@ Whether they do depends on what else is zero, so operations are counted.
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ..errors import UnknownNameError
 from ..export.cost import count_algorithm
+from ..model.changes.regrouping import divided
 from ..model.joints import Revolute
 from ..model.parameters import ParameterTable, parameters, with_parameters
 from ..model.tree import BASE, Joint, Model
-from ..spatial import ZERO3, RigidInertia, Symmetric3, Vec3
+from ..spatial import RigidInertia
 from .base_parameters import BaseParameters
-from .considered import ten_of
+from .considered import inertia_of, ten_of
 
 Array = np.ndarray
 
 FORMS = ("fewest", "table")
-
-DIAGONAL = (0, 3, 5)
-"""Where XX, YY and ZZ are among the ten."""
-
-NOTHING = Symmetric3(*[0.0] * 6)
 
 
 def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
@@ -75,23 +71,25 @@ def _spare_operations(model: Model, values: Array, base: BaseParameters, *, mass
             continue
         if masses and kept[i][:6].any():  # else a loop lets others have its inertia, and this would bring it back
             _put_mass_at_the_next_joint(model, i, tens)
-        along = Vec3(*joint.kind.axis) * float(tens[i][6:9] @ joint.kind.axis)
-        _hand_on(joint, tens, i, RigidInertia(float(tens[i][9]), along, NOTHING))
-        tens[i][9] = 0.0
+        *mass_and_first, second = joint.kind.cannot_tell()
+        _hand_on(joint, tens, i, mass_and_first)
         tens[i][silent[i]] = 0.0
-        if sorted(map(abs, joint.kind.axis)) == [0.0, 0.0, 1.0]:
-            z = int(np.argmax(np.abs(joint.kind.axis)))
-            tens[i][6 + z] = 0.0
-            if _other_points_matter(model, i, tens[i]):
-                _flatten(joint, tens, i, z)
+        if max(map(abs, joint.kind.axis)) == 1.0 and _other_points_matter(model, i, tens[i]):
+            _hand_on(joint, tens, i, [second])
     return values
 
 
-def _hand_on(joint: Joint, tens: Array, i: int, part: RigidInertia) -> None:
-    """Take something off a body and give it to its parent; the base has no use for it."""
-    tens[i] -= ten_of(part)
+def _hand_on(joint: Joint, tens: Array, i: int, parts: Sequence[RigidInertia]) -> None:
+    """Take as much of some parts off a body as leaves zeros, and give it to its parent."""
+    kept, handed = divided(inertia_of(tens[i].tolist()), parts)
+    tens[i] = ten_of(kept)
+    _receive(joint, tens, handed)
+
+
+def _receive(joint: Joint, tens: Array, handed: RigidInertia) -> None:
+    """Give something to the parent of a joint; the base has no use for it."""
     if joint.parent != BASE:
-        tens[joint.parent] += ten_of(joint.placement.spatial().rigid_to_parent(part))
+        tens[joint.parent] += ten_of(joint.placement.spatial().rigid_to_parent(handed))
 
 
 def _put_mass_at_the_next_joint(model: Model, i: int, tens: Array) -> None:
@@ -107,7 +105,8 @@ def _put_mass_at_the_next_joint(model: Model, i: int, tens: Array) -> None:
         if isinstance(model.joints[k].kind, Revolute) and useful.any():
             c = int(np.argmax(np.abs(np.where(useful > 0.0, place, 0.0))))
             mass = float(tens[i][6 + c] / place[c])
-            _hand_on(model.joints[k], tens, k, RigidInertia(-mass, ZERO3, NOTHING))
+            tens[k][9] += mass
+            _receive(model.joints[k], tens, RigidInertia(mass=-mass))
             tens[i][6 + c] = 0.0
             return
 
@@ -122,18 +121,3 @@ def _other_points_matter(model: Model, i: int, ten: Array) -> bool:
     return bool(np.any(ten[[1, 2, 4, 6, 7, 8]])) or any(
         any(model.joints[k].placement.translation) for k in model.children[i]
     )
-
-
-def _flatten(joint: Joint, tens: Array, i: int, z: int) -> None:
-    """Hand on the second moment of mass along a hinge (004 eq. 10.14), which lies along the coordinate axis z."""
-    own, diagonal = tens[i], np.array(DIAGONAL)
-    x, y = diagonal[(z + 1) % 3], diagonal[(z + 2) % 3]
-    if not own[diagonal].any():
-        return
-    depth = float(0.5 * (own[x] + own[y] - own[diagonal[z]]))
-    across = Symmetric3.diagonal(1.0) - Symmetric3.outer(Vec3(*map(abs, joint.kind.axis)))  # type: ignore[attr-defined]
-    _hand_on(joint, tens, i, RigidInertia(0.0, ZERO3, across * depth))
-    # sums must be exact, as zeros are: a few bits are kept free
-    unit = 2.0 ** (math.frexp(np.abs(own[diagonal]).max())[1] - 50)
-    own[x], own[y] = (unit * round(own[k] / unit) for k in (x, y))
-    own[diagonal[z]] = own[x] + own[y]

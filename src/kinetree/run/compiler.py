@@ -35,6 +35,7 @@ from ..engine.make_once import MAKING, made_once
 from ..engine.trace import Traced, trace
 from ..errors import CompileError, KinetreeWarning, OptionError, SingularError, callers_level
 from ..io.progress import in_steps
+from ..model.changes.regrouping import regrouped
 from ..model.changes.single_joints import expand_in_order
 from ..model.joints import Custom
 from ..model.tree import Link, Model
@@ -193,16 +194,27 @@ class Compiler:
         if self._model_key is not None:
             given = (repr(attachments), repr(places), repr(derivatives)) if places else (repr(attachments),)
             key = cache.digest(self._model_key, algorithm.name, repr(options), *given)
+
+        def source() -> Traced:
+            return self.trace(algorithm.name, options, attachments, LONGEST_CODE, places, derivatives, regroup=True)
+
+        traced = source() if self._looks_up(options) else None
         return Kernel(
             ("derivatives by parameters of " if derivatives else "") + f"{algorithm.name} of {self.tree.name!r}",
-            lambda: self.trace(algorithm.name, options, attachments, LONGEST_CODE, places, derivatives),
+            source if traced is None else lambda: traced,
             lengths,
             shape,
             key,
             algorithm.inputs + (("wrenches",) if attachments else ()) + (("parameters",) if places else ()),
             self.single_precision,
             target=self.target,
+            tables=() if traced is None else traced.graph.tables,
         )
+
+    def _looks_up(self, options: Mapping[str, Any]) -> bool:
+        """Return whether code may need tables, as exponentials do: for Stribeck's friction, in a user's functions."""
+        fades = bool(options.get("friction")) and any(joint.stribeck for joint in self.tree.joints)
+        return fades or any(isinstance(joint.kind, Custom) for joint in self.tree.joints)
 
     def _lengths(
         self, algorithm: Algorithm, attachments: Sequence[Attachment], places: Sequence[Place] = ()
@@ -350,8 +362,13 @@ class Compiler:
         most_nodes: float = math.inf,
         places: tuple[Place, ...] = (),
         derivatives: bool = False,
+        regroup: bool = False,
     ) -> Traced:
-        """Return the graph of an algorithm, or of the derivatives of its results by parameters."""
+        """Return the graph of an algorithm, or of the derivatives of its results by parameters.
+
+        With ``regroup`` parameters are regrouped first where the results are the same: fewer operations, the same
+        numbers up to rounding.  Parameters that are given with each call stay what they are.
+        """
         algorithm = find(name)
         lengths = self._lengths(algorithm, attachments, places)
 
@@ -361,8 +378,11 @@ class Compiler:
             if places:
                 *vectors, numbers = vectors  # type: ignore[assignment]
                 own = tree = put_in(own, places, numbers)
-            elif algorithm.hinged:
-                tree, place = self._hinged
+            else:
+                if algorithm.hinged:
+                    tree, place = self._hinged
+                if regroup and algorithm.regroups:
+                    tree = regrouped(tree)
             if not algorithm.loads:
                 return algorithm.function(tree, *vectors, **(options or {}))
             state = vectors[: len(algorithm.inputs)]

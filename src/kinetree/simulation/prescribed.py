@@ -201,19 +201,29 @@ class Prescribed:
     ) -> tuple[Array, Array]:
         """Return the whole start from that of the joints that are not prescribed."""
         others = self.others(robot.model)
-        names = ", ".join(j.name for j in others) or "none"
         q, v = robot.neutral(), np.zeros(robot.nv)
         sizes = {"base": sum(j.nq for j in others), "base_velocity": sum(j.nv for j in others)}
+        told = {
+            "base": _entries(robot.q_names, robot.q_units, [j.q_slice for j in others]),
+            "base_velocity": _entries(robot.v_names, robot.v_units, [j.v_slice for j in others]),
+        }
         given = {"base": base, "base_velocity": base_velocity}
         parts = {}
         for key, value in given.items():
             if value is not None:
-                parts[key] = as_array(value, (sizes[key],), key, f"{sizes[key]} numbers of the other joints: {names}")
+                more = f"{sizes[key]} numbers of the other joints: {told[key]}"
+                parts[key] = as_array(value, (sizes[key],), key, more)
         if "base" in parts:
             q = _spread_arrays(q, [j.q_slice for j in others], parts["base"])
         if "base_velocity" in parts:
             v = _spread_arrays(v, [j.v_slice for j in others], parts["base_velocity"])
         return self.on_motion(robot.model, np.asarray(t), robot.normalize(q), v)
+
+
+def _entries(names: Sequence[str], units: Sequence[str], places: Sequence[slice]) -> str:
+    """For messages: entries of some joints, with the units that say which are angles and which are ways."""
+    listed = [f"{names[k]} [{units[k]}]" for place in places for k in range(place.start, place.stop)]
+    return ", ".join(listed) or "none"
 
 
 @dataclass(frozen=True, eq=False)

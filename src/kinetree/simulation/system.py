@@ -25,10 +25,11 @@ from ..algorithms.friction import friction_force
 from ..algorithms.table import find
 from ..control.driven_joints import motorless, refuse_motorless
 from ..errors import OptionError, ShapeError
+from ..model.changes.regrouping import regrouped
 from ..model.tree import Model
 from ..robot.robot import Robot
 from ..run.failure import blaming
-from ..run.law_kernels import is_condition
+from ..run.law_kernels import can_compile, is_condition
 from ..run.parameters import NO_PARAMETERS, GivenParameters, put_in
 from ..spatial import Force, Scalar
 from .friction_memory import FrictionMemory
@@ -247,6 +248,7 @@ class DynamicSystem:
             forces = list(tau)
         shares: list[tuple[list[Scalar], Loads]] = []
         built_up: dict[int, Scalar] = {}
+        followed: dict[int, Scalar] = {}
         of_ground = len(parts) - self.n_forces
         for some in (parts[:of_ground], parts[of_ground:])[: 2 if self.n_forces else 1]:
             loads: Loads = [None] * len(tree.bodies)
@@ -254,6 +256,7 @@ class DynamicSystem:
             for element, where in some:
                 if isinstance(element, FrictionMemory):
                     built_up |= element.shares(tree, z[where])
+                    followed |= element.followed(tree, z[where])
                 with blaming(f"force element {type(element).__name__}", t, even_ours=False):
                     on_bodies, on_joints, rate = element.loads(tree, t, q, v, z[where])
                 z_rate += list(rate)
@@ -265,7 +268,7 @@ class DynamicSystem:
             shares.append((pushed, loads))
         friction = [0.0] * tree.nv
         if self.friction:
-            friction = friction_force(tree, v, self.friction_speed, q, built_up)
+            friction = friction_force(tree, v, self.friction_speed, q, built_up, followed)
         pushed, loads = shares[0]
         for more, others in shares[1:]:
             pushed = [a + b for a, b in zip(pushed, more, strict=True)]
@@ -321,9 +324,15 @@ class DynamicSystem:
     ) -> tuple[Model, list[Scalar]]:
         """Return tree and joint forces that accelerations are found with, for a step of ``ahead`` or for none."""
         if ahead is None:
-            return self.tree, acting.total
+            return self.tree_of_accelerations, acting.total
         gives = self.impedance(t, q, v)
-        return gives.heavier(ahead), [a + b for a, b in zip(acting.total, gives.push(ahead, v), strict=True)]
+        tree = replace(gives.heavier(ahead), bodies=self.tree_of_accelerations.bodies)
+        return tree, [a + b for a, b in zip(acting.total, gives.push(ahead, v), strict=True)]
+
+    @cached_property
+    def tree_of_accelerations(self) -> Model:
+        """The mechanism with fewer parameters and the same accelerations, in machine code; other numbers stay."""
+        return regrouped(self.tree) if self.model is None and can_compile(self.robot) else self.tree
 
     @cached_property
     def method(self) -> str:

@@ -6,6 +6,9 @@ from .motion import Force, Motion
 from .scalar import Scalar
 from .vector import ZERO3, Matrix3, Symmetric3, Vec3
 
+NO_SECOND = Symmetric3.diagonal(0.0)
+"""Of a body without extent, at the frame's origin."""
+
 
 class RigidInertia:
     """Mass, first moment ``h = m c`` and second moment about the frame's origin.
@@ -15,7 +18,7 @@ class RigidInertia:
 
     __slots__ = ("first", "mass", "second")
 
-    def __init__(self, mass: Scalar, first: Vec3, second: Symmetric3) -> None:
+    def __init__(self, mass: Scalar = 0.0, first: Vec3 = ZERO3, second: Symmetric3 = NO_SECOND) -> None:
         self.mass, self.first, self.second = mass, first, second
 
     def __add__(self, other: RigidInertia) -> RigidInertia:

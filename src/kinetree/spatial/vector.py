@@ -168,6 +168,11 @@ class Symmetric3:
         """Return the dyad ``v v^T``."""
         return cls(v.x * v.x, v.x * v.y, v.x * v.z, v.y * v.y, v.y * v.z, v.z * v.z)
 
+    @classmethod
+    def across(cls, unit: Vec3) -> Symmetric3:
+        """Return ``1 - u u^T``: the inertia of mass along a line through the origin, one unit of it."""
+        return cls.diagonal(1.0) - cls.outer(unit)
+
     def dense(self) -> Matrix3:
         """As a general matrix."""
         return Matrix3(

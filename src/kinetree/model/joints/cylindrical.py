@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...spatial import ZERO3, Motion, Transform, axis_turn
+from ...spatial import ZERO3, Motion, RigidInertia, Symmetric3, Transform, axis_turn
 from .constraints import Constraint, hold_axis, hold_line
 from .kind import Coordinates, JointKind, unit_axis, vec
 
@@ -35,6 +35,10 @@ class Cylindrical(JointKind):
         """Return the columns of the motion subspace. Constant: the turn leaves its own axis alone."""
         axis = vec(self.axis)
         return (Motion(axis, ZERO3), Motion(ZERO3, axis))
+
+    def cannot_tell(self) -> tuple[RigidInertia, ...]:
+        """Return the second moment along the axis."""
+        return (RigidInertia(second=Symmetric3.across(vec(self.axis))),)
 
     def constraints(self, x: Transform) -> list[Constraint]:
         """Return the direction of the axis and its line."""

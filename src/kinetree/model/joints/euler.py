@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...errors import ModelError
-from ...spatial import Scalar, Transform, cos, sin
+from ...spatial import RigidInertia, Scalar, Transform, cos, sin
 from .compound import Compound, Step
 from .constraints import Constraint, hold_point
-from .kind import AXES, Coordinates
+from .kind import AXES, POINT_MASS, Coordinates
 
 THREE_AXIS_SEQUENCES = ("XYX", "XYZ", "XZX", "XZY", "YXY", "YXZ", "YZX", "YZY", "ZXY", "ZXZ", "ZYX", "ZYZ")
 
@@ -54,6 +54,10 @@ class EulerSpherical(Compound):
         """Return the distance from gimbal lock."""
         return euler_singularity(self.sequence, q)
 
+    def cannot_tell(self) -> tuple[RigidInertia, ...]:
+        """Return mass where the axes meet."""
+        return (POINT_MASS,)
+
     def constraints(self, x: Transform) -> list[Constraint]:
         """Return a point."""
         return hold_point(x)
@@ -77,6 +81,18 @@ class EulerFree(Compound):
         """Return the elementary motions: slides first, so that they stay along the fixed axes."""
         slides = tuple(Step(False, AXES[a], 3 + k) for k, a in enumerate("xyz"))
         return slides + tuple(Step(True, AXES[a.lower()], k) for k, a in enumerate(self.sequence))
+
+    @property
+    def q_labels(self) -> tuple[str, ...]:
+        """The axes that the angles are about, then the position; an axis that comes again is the second."""
+        letters = self.sequence.lower()
+        about = [f".about_{a}{'2' if a in letters[:k] else ''}" for k, a in enumerate(letters)]
+        return (*about, ".x", ".y", ".z")
+
+    @property
+    def v_labels(self) -> tuple[str, ...]:
+        """The same: rates of these."""
+        return self.q_labels
 
     def singularity(self, q: Coordinates) -> Scalar:
         """Return the distance from gimbal lock."""

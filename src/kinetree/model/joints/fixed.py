@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...spatial import IDENTITY, Motion, Transform
+from ...spatial import BASIS, IDENTITY, Motion, RigidInertia, Transform
 from .constraints import Constraint, hold_point, hold_rotation
-from .kind import Coordinates, JointKind
+from .kind import POINT_MASS, TENSORS, Coordinates, JointKind
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,10 @@ class Fixed(JointKind):
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
         """Return the columns of the motion subspace."""
         return ()
+
+    def cannot_tell(self) -> tuple[RigidInertia, ...]:
+        """Return everything."""
+        return (POINT_MASS, *(RigidInertia(first=e) for e in BASIS), *TENSORS)
 
     def constraints(self, x: Transform) -> list[Constraint]:
         """Everything."""

@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import ModelError
-from ...spatial import Force, Motion, Scalar, Transform, Vec3, arctan2, axis_turn, cos, sin
+from ...spatial import (
+    Force,
+    Motion,
+    RigidInertia,
+    Scalar,
+    Symmetric3,
+    Transform,
+    Vec3,
+    arctan2,
+    axis_turn,
+    cos,
+    sin,
+)
 from ...spatial.numbers import real_number
 from .constraints import Constraint, hold_axis, hold_line
 from .kind import Coordinates, JointKind, unit_axis, vec
@@ -41,6 +53,10 @@ class Helical(JointKind):
         """Return the columns of the motion subspace."""
         axis = vec(self.axis)
         return (Motion(axis, axis * self.pitch),)
+
+    def cannot_tell(self) -> tuple[RigidInertia, ...]:
+        """Return the second moment along the axis."""
+        return (RigidInertia(second=Symmetric3.across(vec(self.axis))),)
 
     def constraints(self, x: Transform) -> list[Constraint]:
         """Return the axis' direction and line, and the advance that belongs to the turn."""

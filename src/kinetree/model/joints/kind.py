@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import ModelError, UnsupportedError
-from ...spatial import Force, Motion, Scalar, Transform, Vec3
+from ...spatial import BASIS, Force, Motion, RigidInertia, Scalar, Symmetric3, Transform, Vec3
 from .constraints import Constraint
 
 Coordinates = Sequence[Scalar]
@@ -70,6 +70,16 @@ def random_bounds(
 def numbered(count: int) -> tuple[str, ...]:
     """Return labels of several entries, or of the only one."""
     return ("",) if count == 1 else tuple(f"[{k}]" for k in range(count))
+
+
+POINT_MASS = RigidInertia(mass=1.0)
+"""One kilogram at the origin."""
+
+TENSORS = (
+    *(RigidInertia(second=Symmetric3.across(e)) for e in BASIS),
+    *(RigidInertia(second=Symmetric3(*row)) for row in np.eye(6)[[1, 2, 4]].tolist()),
+)
+"""All inertia without mass and first moment; each is one second moment of mass."""
 
 
 class JointKind:
@@ -174,6 +184,14 @@ class JointKind:
     def singularity(self, q: Coordinates) -> Scalar | None:
         """Return how far the coordinates are from a singularity: 0 at it, 1 at best; None if there is none."""
         return None
+
+    def cannot_tell(self) -> tuple[RigidInertia, ...]:
+        """Return what may as well sit on the parent, at the fixed frame: no force of the joint depends on it.
+
+        These are inertias whose place as seen from the parent no ``q`` changes, and that no ``v`` gives momentum,
+        ``I S = 0`` (004 section 10.2.4).
+        """
+        return ()
 
     # Closing loops
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...spatial import Transform
+from ...spatial import RigidInertia, Symmetric3, Transform
 from .compound import Compound, Step
 from .constraints import Constraint, hold_axis, hold_plane, hold_rotation
-from .kind import AXES, unit_axis, vec
+from .kind import AXES, TENSORS, unit_axis, vec
 
 
 def in_plane_axes(normal: tuple[float, float, float]) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
@@ -63,6 +63,10 @@ class Planar(Compound):
         """As those of q: v are its rates."""
         return self.q_labels
 
+    def cannot_tell(self) -> tuple[RigidInertia, ...]:
+        """Return the second moment along the normal."""
+        return (RigidInertia(second=Symmetric3.across(vec(self.normal))),)
+
     def constraints(self, x: Transform) -> list[Constraint]:
         """Return the plane and the direction of its normal."""
         return [*hold_axis(vec(self.normal), x), *hold_plane(vec(self.normal), x)]
@@ -85,6 +89,10 @@ class Translation(Compound):
     def steps(self) -> tuple[Step, ...]:
         """Return the elementary motions."""
         return tuple(Step(False, AXES[a], k) for k, a in enumerate("xyz"))
+
+    def cannot_tell(self) -> tuple[RigidInertia, ...]:
+        """Return all second moments: it does not turn."""
+        return TENSORS
 
     def constraints(self, x: Transform) -> list[Constraint]:
         """Return the orientation."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...spatial import ZERO3, Motion, Transform
+from ...spatial import ZERO3, Motion, RigidInertia, Transform
 from .constraints import Constraint, hold_line, hold_rotation
-from .kind import Coordinates, JointKind, unit_axis, vec
+from .kind import TENSORS, Coordinates, JointKind, unit_axis, vec
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,10 @@ class Prismatic(JointKind):
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
         """Return the columns of the motion subspace."""
         return (Motion(ZERO3, vec(self.axis)),)
+
+    def cannot_tell(self) -> tuple[RigidInertia, ...]:
+        """Return all second moments: it does not turn (004 eq. 10.20)."""
+        return TENSORS
 
     def constraints(self, x: Transform) -> list[Constraint]:
         """Return the orientation and a line."""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError
-from ...spatial import ZERO_FORCE, ZERO_MOTION, Force, Motion, Scalar, Transform, combine
+from ...spatial import ZERO_FORCE, ZERO_MOTION, Force, Motion, RigidInertia, Scalar, Transform, combine
 from .constraints import Constraint
 from .custom import Custom, as_transform
 from .cylindrical import Cylindrical
@@ -102,6 +102,10 @@ class Reversed(JointKind):
         rates = self.kind.subspace_rate(q, v) or [ZERO_MOTION] * len(columns)
         twist = combine(columns, v)
         return tuple(-x.motion_to_parent(r + twist.cross(s)) for s, r in zip(columns, rates, strict=True))
+
+    def cannot_tell(self) -> tuple[RigidInertia, ...]:
+        """Return what the joint as described cannot tell: both frames have it in one place."""
+        return self.kind.cannot_tell()
 
     @property
     def only_closes(self) -> bool:  # type: ignore[override]

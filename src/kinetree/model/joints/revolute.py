@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...spatial import ZERO3, Motion, Transform, axis_turn
+from ...spatial import ZERO3, Motion, RigidInertia, Symmetric3, Transform, axis_turn
 from .constraints import Constraint, hold_axis, hold_point
-from .kind import Coordinates, JointKind, unit_axis, vec
+from .kind import POINT_MASS, Coordinates, JointKind, unit_axis, vec
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,10 @@ class Revolute(JointKind):
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
         """Return the columns of the motion subspace."""
         return (Motion(vec(self.axis), ZERO3),)
+
+    def cannot_tell(self) -> tuple[RigidInertia, ...]:
+        """Return mass, first moment along the axis, and second moment along it (004 eq. 10.14-10.19)."""
+        return (POINT_MASS, RigidInertia(first=vec(self.axis)), RigidInertia(second=Symmetric3.across(vec(self.axis))))
 
     def constraints(self, x: Transform) -> list[Constraint]:
         """Return a point and the direction of the axis."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...spatial import BASIS, ZERO3, MatrixRotation, Motion, Scalar, Transform, Vec3
+from ...spatial import BASIS, ZERO3, MatrixRotation, Motion, RigidInertia, Scalar, Transform, Vec3
 from ...spatial.exponential import (
     Quaternion,
     log_slope_transposed,
@@ -16,7 +16,7 @@ from ...spatial.exponential import (
     quaternion_product,
 )
 from .constraints import Constraint, hold_point
-from .kind import Coordinates, JointKind
+from .kind import POINT_MASS, Coordinates, JointKind
 
 
 def quaternion_rate(q: Coordinates, w: Coordinates) -> list[Scalar]:
@@ -124,6 +124,10 @@ class Spherical(JointKind):
     def v_labels(self) -> tuple[str, ...]:
         """The parts of the angular velocity."""
         return ".wx", ".wy", ".wz"
+
+    def cannot_tell(self) -> tuple[RigidInertia, ...]:
+        """Return mass at the center."""
+        return (POINT_MASS,)
 
     def constraints(self, x: Transform) -> list[Constraint]:
         """Return a point."""

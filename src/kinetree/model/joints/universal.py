@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...errors import ModelError
-from ...spatial import ZERO3, ZERO_FORCE, Force, Motion, Transform, Vec3
+from ...spatial import ZERO3, ZERO_FORCE, Force, Motion, RigidInertia, Transform, Vec3
 from .compound import Compound, Step
 from .constraints import Constraint, hold_point
-from .kind import AXES, vec
+from .kind import AXES, POINT_MASS, vec
 
 TWO_AXIS_SEQUENCES = ("XY", "XZ", "YX", "YZ", "ZX", "ZY")
 
@@ -30,6 +30,10 @@ class Universal(Compound):
     def steps(self) -> tuple[Step, ...]:
         """Return the elementary motions."""
         return tuple(Step(True, AXES[a.lower()], k) for k, a in enumerate(self.sequence))
+
+    def cannot_tell(self) -> tuple[RigidInertia, ...]:
+        """Return mass where the axes meet."""
+        return (POINT_MASS,)
 
     def constraints(self, x: Transform) -> list[Constraint]:
         """Return a point, and the right angle between the two pins."""

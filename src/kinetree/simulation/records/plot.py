@@ -27,7 +27,10 @@ Curves = list[tuple[str, Array]]
 WIDTH, HEIGHT = 9.0, 2.3
 """Of a drawing, in inches; one with many names beside it is higher."""
 
-ENTRY = re.compile(r"\[\d+\]$|\.(q?[xyzw]|[wv][xyz]|-[xyz]|angle)$")
+ROUNDING = 1e-9
+"""Share of the largest force below which there is none in a direction."""
+
+ENTRY = re.compile(r"\[\d+\]$|\.(q?[xyzw]|[wv][xyz]|-[xyz]|angle|about_[xyz]2?)$")
 """What is behind a joint's name where it has several coordinates: ``root[3]``, ``root.qw``, ``root.z``."""
 
 
@@ -158,8 +161,11 @@ def _reactions(record: Record) -> list[tuple[str, Curves]]:
     contact = record.contact_forces
     if contact.size:
         spots = _spots(record, contact.shape[1])
-        curves = [(f"{spot} {'xyz'[i]}", contact[:, k, i]) for k, spot in enumerate(spots) for i in range(3)]
-        made.append(("contact force [N]", curves))
+        least = ROUNDING * np.nanmax(np.abs(contact), initial=0.0)
+        for i in (2, 0, 1):  # upwards is what one looks for; a direction in which nothing acts is left out
+            curves = [(spot, contact[:, k, i]) for k, spot in enumerate(spots)]
+            if i == 2 or np.nanmax(np.abs(contact[..., i]), initial=0.0) > least:
+                made.append((f"contact force {'xyz'[i]} [N]", curves))
     if record.constraint_forces.size:
         values = record.constraint_forces
         names = record.info.get("constraint_names") or [f"constraint {k}" for k in range(values.shape[1])]

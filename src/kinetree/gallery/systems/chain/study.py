@@ -82,7 +82,7 @@ def cost_against_n(quick: bool) -> Outcome:
         "operations": Curves(COUNTED, panels, "Multiplications and additions of one evaluation.", "links [1]"),
         "time": Curves(lengths, times, f"Time of one state out of {BATCH}, on one thread.", "links [1]", log_x=True),
     }
-    remark = "Operations are those of the code that runs, with all that is constant folded."
+    remark = "Operations are counted with all that is constant folded."
     operations = {"links [1]": list(COUNTED)} | table
     return Outcome(facts, {"operations": operations, "time": timed}, {}, figures, [remark])
 

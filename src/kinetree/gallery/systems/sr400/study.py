@@ -219,7 +219,7 @@ def _counts(quick: bool) -> Outcome:
         )  # fmt: skip
     weaker = [_count(ON_X, grouped=grouped) for grouped in (False, True)]
     remark = (
-        "Counted is the code that runs: constants folded, zeros skipped, what occurs twice computed once, with the "
+        "Counted is straight-line code: constants folded, zeros skipped, what occurs twice computed once, with the "
         "three additions that turn the tree's torques into the mechanism's, and without rotors, of which each that "
         "stays adds 1M 1A. Grouped links have no extent along their hinge (ZZ = XX + YY) where the source sets YY to "
         "zero, and have mass in place of a first moment where that costs less. Which symmetry the source assumes is "

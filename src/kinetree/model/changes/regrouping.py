@@ -1,0 +1,78 @@
+"""The same forces and accelerations with fewer numbers: what a joint cannot tell goes to the body that carries it.
+
+A hinge does not notice whether mass at its origin, a first moment along its axis or a second moment of mass along it
+(``s = tr(I)/2 - I``) belongs to the body that it moves or to the one that carries it (004 section 10.2.4, eq. 10.14 to
+10.20); see :meth:`kinetree.model.joints.JointKind.cannot_tell` for the others.  So from the tips to the base each body
+hands on as much as there is.  What is handed to the ground is gone, and a floating base collects it.  Where axes are
+those of the body an exact zero stays behind, and algorithms skip zeros.
+
+Nothing is asked of gravity, of the base or of the motion: the two robots have the same mass matrix and the same bias
+force at every state, and with them all that follows from these, for trees with followers and for those of closed loops,
+whatever acts from outside.  What belongs to single bodies is not the same: energy of position, centers of mass,
+momenta, forces in bearings.  :mod:`kinetree.parameters` goes further (particular directions, loops), and says which
+parameters are left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...spatial import RigidInertia, Symmetric3, Vec3
+from ..mass import GroupedMass
+from ..tree import BASE, Body, Model
+
+DIAGONAL = (0, 3, 5)
+"""Where xx, yy and zz are among six."""
+
+SPARE_BITS = 51
+"""Of 53: so that sums of three second moments are exact, in any order."""
+
+
+def regrouped(model: Model) -> Model:
+    """Return the model with its inertial parameters handed on towards the base, as far as joints cannot tell."""
+    inertias = [link.inertia for link in model.links]
+    for link in reversed(model.links):
+        kept, handed = divided(inertias[link.index], link.kind.cannot_tell())
+        inertias[link.index] = kept
+        if link.parent != BASE:
+            inertias[link.parent] = inertias[link.parent] + link.placement.rigid_to_parent(handed)
+    bodies = zip(model.bodies, inertias, strict=True)
+    return replace(model, bodies=tuple(Body(body.name, GroupedMass.exactly(inertia)) for body, inertia in bodies))
+
+
+def divided(inertia: RigidInertia, parts: Sequence[RigidInertia]) -> tuple[RigidInertia, RigidInertia]:
+    """Return what is left of an inertia, and what can be taken away in multiples of parts: as much as leaves zeros."""
+    left, taken = _moments(inertia), [0.0] * 10
+    for part in parts:
+        unit = _moments(part)
+        largest = max(range(10), key=lambda k: abs(unit[k]))
+        share = left[largest] / unit[largest]
+        if share != 0.0:
+            left = [x - share * u for x, u in zip(left, unit, strict=True)]
+            taken = [x + share * u for x, u in zip(taken, unit, strict=True)]
+            left[largest] = 0.0
+    return (_inertia(_with_exact_sums(left)), _inertia(taken)) if any(taken) else (inertia, _inertia(taken))
+
+
+def _moments(inertia: RigidInertia) -> list[float]:
+    """Return second moments of mass, first moments and mass."""
+    i = inertia.second
+    second = (0.5 * (i.yy + i.zz - i.xx), -i.xy, -i.xz, 0.5 * (i.xx + i.zz - i.yy), -i.yz, 0.5 * (i.xx + i.yy - i.zz))
+    return [float(x) for x in (*second, *inertia.first, inertia.mass)]
+
+
+def _inertia(moments: Sequence[float]) -> RigidInertia:
+    """Return the inertia that has these moments."""
+    xx, xy, xz, yy, yz, zz, *first, mass = moments
+    return RigidInertia(mass, Vec3.of(first), Symmetric3(yy + zz, -xy, -xz, xx + zz, -yz, xx + yy))
+
+
+def _with_exact_sums(moments: list[float]) -> list[float]:
+    """Return moments of which one is zero so that it is found to be zero again from the inertia, and skipped."""
+    diagonal = [abs(moments[k]) for k in DIAGONAL]
+    if not any(diagonal) or all(diagonal):
+        return moments
+    unit = 2.0 ** (math.frexp(max(diagonal))[1] - SPARE_BITS)
+    return [unit * round(x / unit) if k in DIAGONAL else x for k, x in enumerate(moments)]
