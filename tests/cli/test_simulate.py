@@ -78,6 +78,28 @@ def test_gains_are_used(pendulum):
     assert told["final"]["q"]["hinge"] == pytest.approx(0.8, abs=1e-6)
 
 
+def test_limits_and_gains_by_names_are_those_of_python(pendulum, tmp_path):
+    options = ["--controller", "pid", "--target", 0.8, "--time", 1, "--kp", "hinge=40", "--kd", 2, "--ki", "hinge=30"]
+    told = simulated(pendulum, *options, "--limit", "hinge=6")
+    robot, goal = kt.load(pendulum), kt.trajectories.Constant([0.8])
+    pid = kt.control.Saturated(kt.control.PID(goal, 40.0, 2.0, 30.0, limit=6.0), 6.0)
+    assert told["final"]["q"]["hinge"] == pytest.approx(kt.simulate(robot, time=1.0, controller=pid).q[-1, 0], abs=1e-9)
+    assert told["largest_force"]["hinge"] == 6.0
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        f"kinetree-study: 1\nname: limited\nrobot: {pendulum}\nstart: {{q: {{hinge: 0.8}}}}\n"
+        "controller: {kind: pd, kp: 40, kd: 8, limit: 6}\nsimulation: {time: 0.3}\nexpect: {largest_force: 6.001}\n"
+    )
+    invoke("run", study, "--output", tmp_path / "out")
+    for more, said in (
+        (["--limit", "robot"], "has no effort limits"),
+        (["--limit", "fast"], "or 'robot'; not 'fast'"),
+        (["--limit", "hing=3"], "did you mean 'hinge'"),
+        (["--limit", -3], "--limit must be positive"),
+    ):
+        assert said in " ".join(invoke("simulate", pendulum, *options, *more, code=1).stderr.split())
+
+
 def test_a_sampled_controller_is_that_of_python(pendulum, tmp_path):
     told = simulated(
         pendulum, "--controller", "pd", "--kp", 40, "--kd", 8, "--target", 0.8, "--time", 0.5, "--sample-time", 0.02,

@@ -23,6 +23,7 @@ from ..errors import (
     KinetreeError,
     ModelWarning,
     OptionError,
+    Setting,
     ShapeError,
     StateError,
     UnknownNameError,
@@ -35,6 +36,7 @@ from ..model.joints import Continuous
 from ..motion import trajectories
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
+from ..spatial.numbers import real_numbers
 from .systems import start
 
 Array = np.ndarray
@@ -258,7 +260,7 @@ def stay(robot: Robot, q: Array) -> trajectories.Trajectory:
 
 def controller(
     kind: str, robot: Robot, desired: trajectories.Trajectory, *, kp: Any = None, kd: Any = None, ki: Any = 0.0,
-    senses: Sequence[Any] = (), begin: tuple[Array, Array], limited: bool = False,
+    senses: Sequence[Any] = (), begin: tuple[Array, Array], limited: bool = False, limit: Any = None,
 ) -> Any:  # fmt: skip
     """Make a controller by name, or None.
 
@@ -277,6 +279,8 @@ def controller(
         Where the robot starts, which usual gains and feedforward of a floating base need.
     limited : bool
         Stop at the robot's effort limits.
+    limit : float or sequence, optional
+        Stop at these forces instead: one number, or one per motor.
     """
     if kind not in CONTROLLERS:
         raise UnknownNameError("controller", kind, CONTROLLERS)
@@ -284,11 +288,12 @@ def controller(
         raise OptionError(f"controller {kind!r}: no joint of {robot.name!r} has a motor")
     stiffness, damping = _gains(kind, robot, begin[0], kp, kd)
     first = begin if robot.is_floating else None
+    most = None if kind == "none" else _largest_forces(robot, limited, limit)
     laws: dict[str, Callable[[], Any]] = {
         "none": lambda: None,
         "pd": lambda: control.PD(desired, stiffness, damping),
         "pd+gravity": lambda: control.PD(desired, stiffness, damping) + control.GravityCompensation(),
-        "pid": lambda: control.PID(desired, stiffness, damping, ki),
+        "pid": lambda: control.PID(desired, stiffness, damping, ki, limit=most),
         "gravity": lambda: control.GravityCompensation(),
         "computed-torque": lambda: control.ComputedTorque(desired, stiffness, damping, senses),
         "feedforward": lambda: control.Feedforward(desired, stiffness, damping, senses, first),
@@ -296,7 +301,23 @@ def controller(
     made = laws[kind]()
     if kind == "gravity" and not driven_joints(robot.model):
         raise OptionError(f"controller {kind!r}: no joint of {robot.name!r} has a motor")
-    return control.Saturated(made) if limited and made is not None else made
+    if most is None or made is None:
+        return made
+    whole = np.full(robot.nv, np.inf)
+    whole[_motors(robot)] = most
+    return control.Saturated(made, whole)
+
+
+def _motors(robot: Robot) -> list[int]:
+    return [k for joint in driven_joints(robot.model) for k in range(joint.v_slice.start, joint.v_slice.stop)]
+
+
+def _largest_forces(robot: Robot, limited: bool, limit: Any) -> Array | None:
+    """Return the largest force of each motor, as a PID must know them, too; None without limits."""
+    motors = _motors(robot)
+    if limit is not None:
+        return real_numbers(limit, Setting("limit"), len(motors), positive=True, infinite=True)
+    return control.Saturated(control.GravityCompensation()).limits(robot.model)[motors] if limited else None
 
 
 SAMPLING = ("delay", "encoder", "noise", "seed")

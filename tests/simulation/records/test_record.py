@@ -517,3 +517,27 @@ def test_between_samples_limits_are_no_matter():
     times = 0.5 * (record.time[1:] + record.time[:-1])
     assert abs(record.q[-1, 0] - at).max() > 0.4
     assert np.array_equal(record.at(times).q, replace(record, robot=free).at(times).q)
+
+
+def test_errors_against_a_desired_motion_are_those_of_the_law(tmp_path):
+    """Under computed torque with kp = 100 and kd = 20 an error dies out as (1 + 10 t) exp(-10 t)."""
+    b = kt.Builder("arm")
+    b.body("upper", "base", kt.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+    b.body("slide", "upper", kt.Prismatic("z"), mass=0.5, com=(0, 0, -0.2), inertia=(0.1, 0.1, 0.1))
+    robot = b.build()
+    goal = kt.trajectories.Quintic([0.0, 0.0], [1.0, 0.3], 0.5).held()
+    law = kt.control.ComputedTorque(goal, 100.0, 20.0)
+    record = kt.simulate(robot, [-0.05, 0.02], time=0.6, controller=law, output=13)
+    names, position, velocity = record.errors(goal)
+    t = record.time[:, None]
+    assert names == robot.v_names
+    assert np.allclose(position, np.array([0.05, -0.02]) * (1 + 10 * t) * np.exp(-10 * t), atol=1e-7)
+    assert np.allclose(velocity, np.array([-5.0, 2.0]) * t * np.exp(-10 * t), atol=1e-6)
+    axes = record.plot("errors", desired=goal).axes
+    assert [a.get_ylabel() for a in axes] == ["error [rad]", "error [m]"]
+    assert np.allclose(axes[1].lines[0].get_ydata(), position[:, 1])
+    with pytest.raises(kt.OptionError, match="desired=trajectory"):
+        record.plot("errors")
+    record.save(tmp_path / "r.npz")
+    with pytest.raises(kt.OptionError, match="load the record with load"):
+        kt.Record.load(tmp_path / "r.npz").errors(goal)

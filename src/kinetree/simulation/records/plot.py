@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import UnknownNameError, UnsupportedError, printable
+from ...errors import OptionError, UnknownNameError, UnsupportedError, printable
 from ...io.pictures import drawing
 from ...io.plot_style import height_beside, legend_beside, line
 from ...model.units import FORCE_OF
+from ...motion.trajectory import Trajectory
+from .tracking import tracking_errors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,17 +40,20 @@ def plot(
     what: str | tuple[str, ...],
     path: str | os.PathLike[str] | None,
     joints: str | Sequence[str] | None = None,
+    desired: Trajectory | None = None,
 ) -> Figure:
     """See :meth:`kinetree.Record.plot`."""
     if record.batch:
         raise UnsupportedError("one simulation is drawn at a time: record.lane(index).plot()")
     if path is None and not isinstance(what, tuple) and Path(what).suffix:  # plot("run.png"): all, into that file
         path, what = what, ()
-    available = panels(record, _chosen(record, joints))
+    available = panels(record, _chosen(record, joints), desired)
     chosen = (what,) if isinstance(what, str) else tuple(what) or tuple(available)
     for name in chosen:
         if name not in PANELS:
             raise UnknownNameError("part of a plot", name, PANELS)
+        if name == "errors" and what and desired is None:
+            raise OptionError("errors are those against a desired motion: plot('errors', desired=trajectory)")
     drawn = [(label, curves) for name in chosen for label, curves in available.get(name, []) if curves]
     heights = [height_beside(len(curves), HEIGHT) for _, curves in drawn] or [HEIGHT]
     with drawing((WIDTH, sum(heights) + 0.6), path) as figure:
@@ -89,14 +94,17 @@ def _label(name: str) -> str:
     return f" {text}" if text.startswith("_") else text
 
 
-PANELS = ("motion", "velocities", "torques", "energy", "reactions")
+PANELS = ("motion", "errors", "velocities", "torques", "energy", "reactions")
 
 
-def panels(record: Record, joints: set[str] | None = None) -> dict[str, list[tuple[str, Curves]]]:
+def panels(
+    record: Record, joints: set[str] | None = None, desired: Trajectory | None = None
+) -> dict[str, list[tuple[str, Curves]]]:
     """Return what there is to draw of all joints or of some: for each part, axes with a label and named curves."""
     rates = {"rad": "rad/s", "m": "m/s"}
     found = {
         "motion": _by_unit(record, joints, "position", record.q, record.q_names, "q_units", {}),
+        "errors": [] if desired is None else _errors(record, joints, desired),
         "velocities": _by_unit(record, joints, "velocity", record.v, record.v_names, "v_units", rates),
         "torques": _by_unit(record, joints, "actuator", record.tau, record.v_names, "v_units", FORCE_OF),
         "energy": [("energy [J]", [(n, x) for n, x in _energies(record) if np.any(np.abs(x) > 0.0)])],
@@ -126,6 +134,21 @@ def _by_unit(
         ]
         label = "quaternion [1]" if unit == "1" and word == "position" else f"{word} [{translate.get(unit, unit)}]"
         made.append((label, curves))
+    return made
+
+
+def _errors(record: Record, joints: set[str] | None, desired: Trajectory) -> list[tuple[str, Curves]]:
+    """Return positions that were desired less those that were, one set of axes per unit."""
+    names, position, _ = tracking_errors(record, desired)
+    units = dict(zip(record.v_names, record.info.get("v_units") or ["?"] * record.v.shape[-1], strict=True))
+    made = []
+    for unit in dict.fromkeys(units[name] for name in names):
+        curves = [
+            (name, position[:, k])
+            for k, name in enumerate(names)
+            if units[name] == unit and (joints is None or joint_of(name) in joints)
+        ]
+        made.append((f"error [{unit}]", curves))
     return made
 
 
