@@ -555,8 +555,9 @@ def test_empty_tables(tmp_path, table):
     refused(tmp_path, table, "empty")
 
 
-def test_files_that_are_none(tmp_path):
+def test_files_that_are_none(tmp_path, table):
     refused(tmp_path, tmp_path / "not-there.csv", "there is no file", "not-there.csv")
+    refused(tmp_path, tmp_path / "motoin.csv", "there is no file", "did you mean 'motion.csv'?")
     for name in ("m.npz", "m.parquet"):
         (tmp_path / name).write_bytes(b"\x00\x01nonsense")
         refused(tmp_path, tmp_path / name, name)

@@ -116,7 +116,8 @@ def _joint(joint: Joint) -> str:
     for label, values in (
         ("|v| <=", joint.velocity_limit), ("|tau| <=", joint.effort_limit),
         ("damping", joint.damping), ("friction", joint.friction), ("offset", joint.friction_offset),
-        ("builds up within", joint.friction_travel),
+        ("builds up within", joint.friction_travel), ("damping follows within", joint.damping_time),
+        ("stribeck", joint.stribeck), ("fades with", joint.stribeck_speed),
         ("armature", joint.armature),
         ("stiffness", joint.stiffness),
     ):  # fmt: skip
@@ -125,6 +126,17 @@ def _joint(joint: Joint) -> str:
     if not joint.actuated and not joint.mimic:
         text += "  passive"
     return text
+
+
+def lost_friction(joint: Joint) -> list[str]:
+    """Return what a joint has of friction that no file but YAML holds, in words."""
+    words = {
+        "friction offset of": joint.friction_offset,
+        "way in which friction builds up of": joint.friction_travel,
+        "time in which damping follows of": joint.damping_time,
+        "Stribeck's friction of": joint.stribeck,
+    }
+    return [f"{what} joint {joint.name!r}" for what, values in words.items() if any(values)]
 
 
 def _kind(kind: JointKind) -> str:

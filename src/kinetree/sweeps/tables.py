@@ -30,7 +30,7 @@ from ..errors import (
     callers_level,
 )
 from ..identification.doubts import doubtful_angles
-from ..io.paths import as_path, is_folder
+from ..io.paths import as_path, file_meant, is_folder
 from ..io.progress import Bar
 from ..io.tables.columns import Wanted
 from ..io.tables.converting import Law, convert
@@ -310,7 +310,7 @@ def _pieces(paths: list[Path]) -> Iterator[_SourcePiece]:
         if path.suffix.lower() != ".parquet":
             raise OptionError(f"into a folder goes what is in Parquet files; give a file to write for {path.name}")
         if not path.is_file():
-            raise MissingFileError(f"there is no file {str(path)!r}")
+            raise MissingFileError(f"there is no file {str(path)!r}{file_meant(path)}")
         try:
             head = arrow.parquet.read_metadata(path)
         except (arrow.ArrowException, OSError) as problem:

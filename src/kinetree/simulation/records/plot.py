@@ -28,7 +28,7 @@ WIDTH, HEIGHT = 9.0, 2.3
 ROUNDING = 1e-9
 """Share of the largest force below which there is none in a direction."""
 
-ENTRY = re.compile(r"\[\d+\]$|\.(q?[xyzw]|[wv][xyz]|-[xyz]|angle)$")
+ENTRY = re.compile(r"\[\d+\]$|\.(q?[xyzw]|[wv][xyz]|-[xyz]|angle|about_[xyz]2?)$")
 """What is behind a joint's name where it has several coordinates: ``root[3]``, ``root.qw``, ``root.z``."""
 
 
