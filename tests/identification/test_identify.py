@@ -398,3 +398,26 @@ def test_what_no_robot_has_is_not_written(tmp_path):
     with pytest.raises(kt.UnsupportedError, match="--consistent barrier"):
         found.save(tmp_path / "found.yaml")
     assert not list(tmp_path.iterdir())
+
+
+def test_friction_of_joints_with_several_freedoms_and_bases_that_nothing_holds():
+    b = kt.Builder("wrist").body(
+        "hand", "base", kt.Universal("XY"), mass=2.0, com=(0.1, 0.05, 0.3), inertia=(0.02,) * 3
+    )
+    wrist = b.build()
+    first, second = wrist.v_names
+    truth = wrist.with_parameters({f"{first}.friction": 0.5, f"{first}.damping": 0.2, f"{second}.friction": 0.3})
+    found = kt.identify(wrist, data(0.02, robot=truth))
+    for name in (f"{first}.friction", f"{first}.damping", f"{second}.friction"):
+        place = found.names.index(name)
+        assert abs(found.values[place] - truth.parameters()[name]) < 4.0 * found.deviations[place] + 0.01
+    assert found.errors(data(0.0, 2, truth)).max() < 0.03
+    with pytest.raises(kt.OptionError, match="of joints with one freedom"):
+        kt.identify(wrist, data(0.02, robot=truth), friction={first: "presliding"})
+
+    stone = kt.Builder("stone").body("stone", "base", kt.EulerFree(), mass=2.0, inertia=(0.1,) * 3)
+    dog = stone.body("tail", "stone", kt.Revolute("y"), mass=1.0, com=(0.3, 0, 0), inertia=(0.02,) * 3).build()
+    t, q, v, a = fourier(7, np.random.default_rng(0), 10.0, amplitude=0.2)
+    tau = dog.inverse_dynamics(q, v, a)
+    with pytest.raises(kt.IdentificationError, match="nothing that was measured holds 'stone' up"):
+        kt.identify(dog, kt.Measured(t, q, tau[:, 6:], v, a))

@@ -53,9 +53,11 @@ def doubts(found: Identified, before: Array, still: Sequence[str], odd_units: bo
             "these joints, and whether something else acts on the robot"
         )
     if still:
-        words.append(f"{', '.join(still)} hardly moves: its friction cannot be told and stays as it was")
+        whose = "moves: its" if len(still) == 1 else "move: their"
+        words.append(f"{', '.join(still)} hardly {whose} friction cannot be told and stays as it was")
     if found.untold:
-        words.append(f"this motion does not tell {_some(found.untold)}; they stay as they were")
+        stays = "it stays as it was" if len(found.untold) == 1 else "they stay as they were"
+        words.append(f"this motion does not tell {_some(found.untold)}; {stays}")
     if len(found.poor) > MOSTLY * len(found):
         words.append(
             f"{len(found.poor)} of {len(found)} parameters have a standard deviation of more than 30 %, such as "
@@ -104,6 +106,13 @@ def _units(found: Identified, before: Array) -> list[str]:
             f"the first moments and inertias found are {new / old:.3g} times those of the file: are the forces in N m "
             "and N at the joints, not in another unit, currents, or at the motor's side of the gear? gains= multiplies "
             "them"
+        ]
+    floats = [joint.name for joint in found.given.model.joints if joint.nv == 6 and not joint.actuated]
+    masses = found.robot.mass / found.given.mass if found.given.mass else 1.0
+    if floats and not 1.0 / PLAUSIBLE < masses < PLAUSIBLE:
+        return [
+            f"the mass found is {masses:.3g} times that of the file: are the measured wrenches in N and N m, along the "
+            "axes of the world, and those that act on the robot, not those that it exerts?"
         ]
     slope = np.sum(found.equations.tau * found.equations.y[..., 0], axis=0)
     backwards = [

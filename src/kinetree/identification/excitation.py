@@ -271,7 +271,10 @@ def _center(robot: Robot, limits: Limits, given: ArrayLike | None) -> Array:
     for frame, height in limits.clearance.items():
         here = float(robot.pose(middle, frame)[2, 3])
         if here <= height:
-            raise OptionError(f"{frame!r} is {here:.3g} m high at the center of the motion, not above {height:g} m")
+            raise OptionError(
+                f"{frame!r} is {here:.3g} m high at the center of the motion, not above {height:g} m: give center=, a "
+                "configuration in which it is"
+            )
     if np.any(np.abs(robot.gravity_force(middle)) >= limits.effort):
         raise OptionError("the robot cannot hold the center of the motion within its limits of effort")
     return middle

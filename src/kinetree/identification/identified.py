@@ -128,16 +128,18 @@ class Identified:
         said = whole.y @ values + prepared.known(self.known)
         return MeasuredEquations(said[..., None], whole.tau, whole.counted, ("prediction",), whole.rows, whole.t)
 
-    def errors(self, data: Data) -> Array:
+    def errors(self, data: Data | None = None) -> Array:
         """Return relative errors of predicted joint forces, per joint: the size of the error over that of the force.
 
         Both are filtered as in the fit; 0.05 is 5 %.
 
         Parameters
         ----------
-        data : Measured, path, or several of them
-            That were held out of the fit.
+        data : Measured, path, or several of them, optional
+            That were held out of the fit; those of the fit when left out, ``training_errors``.
         """
+        if data is None:
+            return self.training_errors
         seen = self.predicted(data)
         return relative_errors(seen.tau, seen.y[..., 0])
 

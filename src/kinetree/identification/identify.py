@@ -261,6 +261,8 @@ def _result(
 
 def _shaped(robot: Robot, friction: Mapping[str, Friction], fitted: set[str]) -> Robot:
     """Return a robot whose fitted friction is of the kinds that were chosen; its numbers are parameters like others."""
+    joints = set(robot.joint_names)  # of several freedoms: friction without a shape
+    friction = {name: own for name, own in friction.items() if name in joints}
     fades = {name: own.shape for name, own in friction.items() if f"{name}.stribeck" in fitted}
     slides = {name: own.shape if own.model.name == "presliding" else 0.0
               for name, own in friction.items() if f"{name}.friction" in fitted}  # fmt: skip
