@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from .identification.measured import Measured
     from .model import euler_angle_joints
     from .motion import trajectories, walking
+    from .motion.equilibrium import equilibrium
     from .motion.inverse_kinematics import inverse_kinematics
     from .motion.walking import legs
     from .motion.workspace import workspace
@@ -205,6 +206,7 @@ __all__ = [
     "control",
     "cos",
     "cost",
+    "equilibrium",
     "errors",
     "euler_angle_joints",
     "exciting_motion",
@@ -269,6 +271,7 @@ _LATER = {
     "contact": ".contact",
     "control": ".control",
     "cost": ".robot.chain_costs",
+    "equilibrium": ".motion.equilibrium:equilibrium",
     "errors": ".errors",
     "euler_angle_joints": ".model.euler_angle_joints",
     "exciting_motion": ".identification.excitation:exciting_motion",
