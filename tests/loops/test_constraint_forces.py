@@ -51,6 +51,8 @@ def test_a_long_account_of_mobility_fits_a_screen():
     assert len(str(found)) < SCREEN * 80
     assert str(found).count("... and 288 more") == 3
     assert found._repr_html_().startswith("<pre>")
+    singular = Mobility(1, 1, 1, 1, (), ("a",), True, np.array([[0.2, 0.0, -0.5]]), (), freedom_names=("a", "b", "c"))
+    assert str(singular).endswith("1 more direction opens up, such as c -1, a +0.4")
 
 
 def test_a_record_is_printed_by_joint():
@@ -64,6 +66,9 @@ def test_a_record_is_printed_by_joint():
         [record.q[0, 0], record.q[-1, 0], record.q.min(), record.q.max()], rel=1e-3
     )
     assert float(row.split()[6]) == pytest.approx(np.abs(record.v).max(), rel=1e-3)
+    first, *_, last = str(record.energy).splitlines()
+    assert first.startswith("energy [J], balance off by")
+    assert float(last.split()[-3]) == pytest.approx(record.energy.total[0], rel=1e-3)
     both = kt.simulate(pendulum, [[0.5], [0.6]], time=0.5, output=3, integrator="rk4", step=0.05)
     assert "0.6" in str(both)
     assert "<table>" in both._repr_html_()

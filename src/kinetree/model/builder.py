@@ -35,7 +35,8 @@ from .tree import BASE, Body, Configuration, Frame, Joint, Loop, Mimic, Model, c
 
 JOINT_DATA = (
     "child_pose", "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia",
-    "gear_ratio", "friction_offset", "friction_travel", "actuated", "mimic", "stiffness", "spring_rest",
+    "gear_ratio", "friction_offset", "friction_travel", "damping_time", "stribeck", "stribeck_speed", "actuated",
+    "mimic", "stiffness", "spring_rest",
 )  # fmt: skip
 """What :meth:`ModelBuilder.body` hands on to :meth:`ModelBuilder.add_joint`."""
 
@@ -151,6 +152,9 @@ class ModelBuilder(DriveBuilder):
         gear_ratio: PerFreedom = None,
         friction_offset: PerFreedom = None,
         friction_travel: PerFreedom = None,
+        damping_time: PerFreedom = None,
+        stribeck: PerFreedom = None,
+        stribeck_speed: PerFreedom = None,
         actuated: bool | None = None,
         mimic: Mimic | None = None,
         stiffness: PerFreedom = None,
@@ -168,7 +172,7 @@ class ModelBuilder(DriveBuilder):
             Of the child body's frame in the joint's moving frame (identity as a rule; the
             standard Denavit-Hartenberg rule puts body frames at the far end of the link).
         lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio
-        friction_offset, friction_travel
+        friction_offset, friction_travel, damping_time, stribeck, stribeck_speed
             One number or one per freedom; see :class:`kinetree.model.tree.Joint`.
         actuated : bool, optional
             Whether a motor drives it; by default all but free joints have one.
@@ -188,7 +192,7 @@ class ModelBuilder(DriveBuilder):
             kind, f"joint {name!r}: ", lower=lower, upper=upper, velocity_limit=velocity_limit,
             effort_limit=effort_limit, damping=damping, friction=friction, rotor_inertia=rotor_inertia,
             gear_ratio=gear_ratio, friction_offset=friction_offset, friction_travel=friction_travel,
-            actuated=actuated, mimic=mimic,
+            damping_time=damping_time, stribeck=stribeck, stribeck_speed=stribeck_speed, actuated=actuated, mimic=mimic,
             stiffness=stiffness, spring_rest=spring_rest,
         )  # fmt: skip
         self._joints[name] = Draft(name, parent, child, kind, placement or Pose(), child_pose or Pose(), data)
@@ -413,7 +417,8 @@ class ModelBuilder(DriveBuilder):
         allowed = [word for word in JOINT_DATA if word not in ("child_pose", "mimic")]
         for word in data:
             if word not in allowed:
-                raise UnknownNameError(f"property of a cut joint (given for loop {name!r})", word, allowed)
+                meant = "placement" if word in ("position", "rpy", "origin") else None
+                raise UnknownNameError(f"property of a cut joint (given for loop {name!r})", word, allowed, meant=meant)
         checked = joint_data(joint, f"loop {name!r}: ", **({"actuated": False} | data))
         fixed, moving = self._poses(placement, seat)
         self._loops[name] = Draft(name, predecessor, successor, joint, fixed, inverse(moving), checked, moving)

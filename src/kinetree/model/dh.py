@@ -50,7 +50,7 @@ LONGEST = 100.0
 
 _JOINT_DATA = (
     "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia", "gear_ratio",
-    "stiffness", "spring_rest", "friction_offset", "friction_travel",
+    "stiffness", "spring_rest", "friction_offset", "friction_travel", "damping_time", "stribeck", "stribeck_speed",
 )  # fmt: skip
 
 
@@ -67,7 +67,7 @@ class _Row:
     mass_properties : MassProperties, optional
         Instead of the four above.
     lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio
-    stiffness, spring_rest, friction_offset, friction_travel
+    stiffness, spring_rest, friction_offset, friction_travel, damping_time, stribeck, stribeck_speed
         See :class:`kinetree.model.tree.Joint`; angles in radians.
     """
 
@@ -90,6 +90,9 @@ class _Row:
     spring_rest: PerFreedom = None
     friction_offset: PerFreedom = None
     friction_travel: PerFreedom = None
+    damping_time: PerFreedom = None
+    stribeck: PerFreedom = None
+    stribeck_speed: PerFreedom = None
 
 
 @dataclass(frozen=True, kw_only=True)

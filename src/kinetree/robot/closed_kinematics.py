@@ -602,7 +602,7 @@ class ClosedKinematics(Robot):
         return Mobility(
             self.nv - known.rank, self.nv - self.n_constraints, self.n_constraints, known.rank, redundant,
             tuple(names[j] for j in known.independent), here < known.rank, opening, tuple(names[j] for j in still),
-            known.decisions, known.slack, *self._of_velocity(state),
+            known.decisions, known.slack, *self._of_velocity(state), tuple(names),
         )  # fmt: skip
 
     def _allowed_motions(self, q: Array) -> tuple[Array, Array]:

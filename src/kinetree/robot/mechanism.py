@@ -323,8 +323,9 @@ class Mechanism(ClosedMethods):
             listed = ", ".join(self.v_names[j] for j in left[:6]) + (", ..." if len(left) > 6 else "")
             base = f" beside the {count - motors} of its base" if count > motors else ""
             raise SingularError(
-                f"{self.name!r} has {freedoms} freedoms but {motors} actuators{base}: nothing drives {listed}, so not "
-                "every motion that is asked for can be had. hybrid_dynamics(q, v, a={joint: ...}) takes the motion of "
+                f"{self.name!r} has {freedoms} freedoms but {counted(motors, 'actuator', 'actuators')}{base}: nothing "
+                f"drives {listed}, so not every motion that is asked for can be had. "
+                "hybrid_dynamics(q, v, a={joint: ...}) takes the motion of "
                 "driven joints and finds that of the others; or mark more joints as actuated"
             )
         bad = dynamics.without_hold(k, known.rank, self._supplied, self._size, known.least)

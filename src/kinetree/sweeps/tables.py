@@ -120,10 +120,10 @@ def over_table(
     initial : array_like, optional
         Of a mechanism of which the table has the independent joints only: a configuration on the branch that is meant.
     differentiate : bool
-        For inverse dynamics of a table with times and positions only: these are filtered without a phase and
-        differentiated, see :func:`kinetree.identification.differentiated`.
+        For inverse dynamics of a table with times and positions only: these are smoothed and differentiated, see
+        :func:`kinetree.identification.differentiated`.
     cutoff : float, optional
-        Of that filter, in Hz; by the spectrum of the motion by default.
+        Of a filter in the place of smoothing, in Hz.
     threads : int, optional
         How many at once; one per processor by default.
     progress : bool
@@ -163,7 +163,7 @@ def over_table(
         raise OptionError(f"tables are {', '.join(FORMATS)} files, or a folder without an ending, not {str(target)!r}")
     else:
         rows, skipped = made.into_folder(place, target, progress)
-    if made.reach and (doubt := doubtful_angles(robot, np.max(made.reach, axis=0))):
+    if made.reach and (doubt := doubtful_angles(robot, np.fmax.reduce(made.reach))):
         words = f"{place}: {doubt}; columns in degrees are named so, as 'q_elbow [deg]' is"
         warnings.warn(words, ModelWarning, stacklevel=callers_level())
     return TableDone(rows, clock.perf_counter() - begin, target, skipped)
@@ -193,7 +193,7 @@ class _Conversion:
 
     def law(self, *state: Array) -> Array:
         if len(state[0]):
-            self.reach.append(np.abs(state[0]).max(axis=0))
+            self.reach.append(np.fmax.reduce(np.abs(state[0])))
         return np.asarray(getattr(self.robot, self.method)(*state, **({"friction": True} if self.friction else {})))
 
     def opened(self, path: Path) -> tuple[OpenTable, Law]:

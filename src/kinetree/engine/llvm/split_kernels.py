@@ -40,7 +40,7 @@ MOST_TILES, FEWEST_TILES, MOST_BYTES = 16, 4, 3 << 16
 """How many tiles go through a piece one after another, and how many bytes of values they have together: they have to
 stay in the second-nearest cache."""
 
-MOST_COMPARED = 5_000_000
+MOST_COMPARED = 6_500_000
 """Operations of a kernel times those of a piece: LLVM compares each load with the stores before it."""
 
 
@@ -129,8 +129,9 @@ def module_in_pieces(
     bodies += _given(graph, vectors, given, inputs_of, turns.places)
     main = Emitter(vectors)
     before = work_at or 0
-    tiles = 1 if work_at is None or sending else _tiles_at_once(operations, before + found.size, vectors)
-    size = _room(found.size, before, vectors) if tiles > 1 else found.size
+    needed = max(found.size, turns.size)  # a sine's cosine is stored beside it, wanted or not
+    tiles = 1 if work_at is None or sending else _tiles_at_once(operations, before + needed, vectors)
+    size = _room(needed, before, vectors) if tiles > 1 else needed
     if work_at is None:
         main.line(f"%area = alloca [{max(size, 1)} x {main.type}], align {main.size}")
     else:
