@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import inspect
+import pickle
 
 import pytest
 
 import kinetree as kt
-from kinetree.errors import nearest
+from kinetree.errors import explains_arguments, nearest
 
 TALOS = ["leg_left_6_joint", "leg_left_6_link", "left_sole_link", "right_sole_link", "arm_left_1_joint", "base_link"]
 
@@ -53,3 +55,54 @@ def counting(matcher, compared):
         return matcher(junk, a, b, **options)
 
     return made
+
+
+GOAL = kt.trajectories.Constant([0.0])
+
+ARGUMENTS = [
+    (lambda: kt.simulate("kuka-kr5", T=1), "simulate() has no argument 'T'; did you mean 'time'?"),
+    (lambda: kt.simulate("kuka-kr5", duration=1), "did you mean 'time'?"),
+    (lambda: kt.simulate("kuka-kr5", time=1, dt=0.1), "did you mean 'step'?"),
+    (lambda: kt.simulate("kuka-kr5"), "simulate() needs time=..."),
+    (lambda: kt.simulate("kuka-kr5", 1, 2, 3), "takes 3 arguments by their place (robot, q0, v0), and was given 4"),
+    (lambda: kt.simulate("kuka-kr5", robot=1, time=1), "'robot' twice"),
+    (lambda: kt.control.PD(GOAL, Kp=1, kd=1), "PD() has no argument 'Kp'; did you mean 'kp'?"),
+    (lambda: kt.control.Sampled(GOAL, perid=1), "did you mean 'period'?"),
+    (lambda: kt.control.lqr(None, [0.0], Q=1), "did you mean 'positions' or 'velocities'?"),
+    (lambda: kt.forces.JointSpring("elbow", k=3), "did you mean 'stiffness'?"),
+    (lambda: kt.sweep("kuka-kr5", {"gravity.z": [1.0]}, tim=3), "sweep() has no argument 'tim'; did you mean 'time'?"),
+    (lambda: kt.view("kuka-kr5", prt=0), "view() has no argument 'prt'; did you mean 'port'?"),
+]
+
+
+@pytest.mark.parametrize(("call", "said"), ARGUMENTS)
+def test_misspelt_arguments_are_told_by_name(call, said):
+    with pytest.raises(kt.ArgumentError) as caught:
+        call()
+    assert said in str(caught.value)
+    assert caught.value.__context__ is None  # Python's own words are not shown above
+
+
+def test_arguments_explained_keep_signatures_and_errors_of_the_inside():
+    @explains_arguments
+    def double(number: float, *, times: int = 2) -> float:
+        """Multiply."""
+        return number * times
+
+    assert list(inspect.signature(double).parameters) == ["number", "times"]
+    assert (double.__doc__, double(3.0, times=4)) == ("Multiply.", 12.0)
+    with pytest.raises(TypeError, match="unsupported operand") as caught:
+        double({}, times={})  # type: ignore[arg-type]
+    assert not isinstance(caught.value, kt.KinetreeError)
+    assert pickle.loads(pickle.dumps(kt.simulate)) is kt.simulate
+
+
+@pytest.mark.parametrize(
+    "room", [kt.control, kt.forces, kt.trajectories], ids=lambda module: module.__name__.rpartition(".")[2]
+)
+def test_what_users_make_refuses_arguments_in_words(room):
+    told = {"Gains", "Controller", "Observer", "PythonLaw", "Sum", "gains", "ForceElement", "Surroundings", "load"}
+    told |= {"PROFILES", "Move", "Trajectory", "Piecewise", "Joined"}  # bases, and what nobody makes
+    for name in set(room.__all__) - told:
+        with pytest.raises(kt.ArgumentError, match="has no argument 'surely_not'"):
+            getattr(room, name)(surely_not=1)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from . import former_names
 from .errors import (
+    ArgumentError,
     CacheWarning,
     ClosureError,
     CompileError,
@@ -19,6 +20,7 @@ from .errors import (
     NoLoopsError,
     OptionError,
     OutputError,
+    PathError,
     ReadOnlyError,
     RobotFileNotFoundError,
     RoundingWarning,
@@ -69,6 +71,7 @@ from .robot.robot import Robot
 from .run.wrenches import Wrench
 from .spatial import (
     arctan2,
+    clip,
     cos,
     exp,
     log,
@@ -77,6 +80,7 @@ from .spatial import (
     logical_or,
     maximum,
     minimum,
+    sign,
     sin,
     sqrt,
     tanh,
@@ -119,6 +123,7 @@ __version__ = VERSION
 former_names.install()
 
 __all__ = [
+    "ArgumentError",
     "Baumgarte",
     "Builder",
     "CacheWarning",
@@ -159,6 +164,7 @@ __all__ = [
     "OptionError",
     "OutputError",
     "ParallelAxes",
+    "PathError",
     "Planar",
     "PointOnLine",
     "PointOnPlane",
@@ -192,6 +198,7 @@ __all__ = [
     "World",
     "Wrench",
     "arctan2",
+    "clip",
     "codegen",
     "compile_function",
     "contact",
@@ -221,6 +228,7 @@ __all__ = [
     "minimum",
     "published",
     "sensors",
+    "sign",
     "simulate",
     "simulate_prescribed",
     "simulate_rigid",

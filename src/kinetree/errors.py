@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import heapq
+import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = [
+    "ArgumentError",
     "CacheWarning",
     "ClosureError",
     "CompileError",
@@ -26,6 +29,7 @@ __all__ = [
     "NoLoopsError",
     "OptionError",
     "OutputError",
+    "PathError",
     "RobotFileNotFoundError",
     "RoundingWarning",
     "ShapeError",
@@ -49,6 +53,9 @@ NEXT_BEST = 0.05
 
 MOST_COMPARED = 500
 """Names that are compared letter by letter; of more, those with the same beginning and end, and of like length."""
+
+MOST_LISTED = 40
+"""Names that an error lists where none is near."""
 
 LONGEST_COMPARED = 100
 """Letters of a name that are compared; of a longer one its beginning and its end."""
@@ -183,6 +190,10 @@ class KinetreeError(Exception):
     """Base of all errors raised by kinetree."""
 
 
+class ArgumentError(KinetreeError, TypeError):
+    """An argument that a function does not have, or one that it needs; says which was meant, or which are missing."""
+
+
 class ModelError(KinetreeError, ValueError):
     """A mechanism that is not possible: negative mass, two roots, a joint without an axis, ..."""
 
@@ -215,7 +226,7 @@ class UnknownNameError(KinetreeError, KeyError):
         if near:
             hint = "did you mean " + " or ".join(repr(n) for n in near) + "?"
         elif names:
-            shown = printable(", ".join(names[:12])) + (", ..." if len(names) > 12 else "")
+            shown = printable(", ".join(names[:MOST_LISTED])) + (", ..." if len(names) > MOST_LISTED else "")
             hint = f"known: {shown}"
         else:
             hint = "there are none"
@@ -240,6 +251,25 @@ class SingularError(KinetreeError, ArithmeticError):
 
 class ClosureError(KinetreeError, ArithmeticError):
     """A loop that cannot be closed; says how far off it stays and at which joint."""
+
+
+class PathError(ClosureError):
+    """A path that a mechanism cannot follow; says from which point on, and why.
+
+    Attributes
+    ----------
+    point : int
+        Of the path; -1 for the way to its first one.
+    why : str
+        What is wrong there.
+    """
+
+    def __init__(self, message: str, point: int, why: str) -> None:
+        super().__init__(message)
+        self.point, self.why = point, why
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self), self.point, self.why)
 
 
 class UnsupportedError(KinetreeError, NotImplementedError):
@@ -361,6 +391,106 @@ class SpeedWarning(KinetreeWarning):
 
 class CacheWarning(KinetreeWarning):
     """The cache of compiled code cannot be used; says which file or folder, and why."""
+
+
+# ------------------------------------------------------------------ arguments
+
+SAME_MEANING = (
+    ("time", "duration", "T", "t_end", "t_span", "tspan", "until", "horizon"),
+    ("period", "T", "Ts", "dt", "sample_time", "rate"),
+    ("step", "dt", "Ts", "h", "timestep"),
+    ("controller", "control", "policy", "law"),
+    ("integrator", "solver", "ode"),
+    ("output", "samples", "t_eval"),
+    ("q0", "q", "x0", "initial", "start"),
+    ("q_guess", "near", "guess", "initial", "q0"),
+    ("stiffness", "k", "kp", "spring"),
+    ("damping", "d", "b", "c", "kd"),
+    ("limit", "limits", "saturation", "maximum"),
+    ("positions", "velocities", "Q"),
+    ("efforts", "R"),
+    ("ground", "stops", "contacts"),
+    ("position_noise", "noise", "std"),
+    ("threads", "workers", "n_jobs", "jobs"),
+)
+"""Words for the same thing, here and in other libraries: which of them a function takes is what was meant."""
+
+Callee = TypeVar("Callee", bound=Callable[..., Any])
+
+
+def explains_arguments(target: Callee) -> Callee:
+    """Let a public function, or the making of a class, say what is wrong with the names and number of its arguments.
+
+    Nothing is added to a call that is right but one frame; signature, documentation and types stay those of the
+    target.
+    """
+    if isinstance(target, type):
+        if "__init__" in vars(target):  # else it is that of a base, or no words are needed
+            type.__setattr__(target, "__init__", _explained(vars(target)["__init__"], target.__name__))
+        return target
+    return _explained(target, target.__name__)
+
+
+def _explained(function: Any, name: str) -> Any:
+    @functools.wraps(function)
+    def call(*args: Any, **named: Any) -> Any:
+        try:
+            return function(*args, **named)
+        except TypeError as problem:
+            raised_inside = problem.__traceback__ is None or problem.__traceback__.tb_next is not None
+            said = None if raised_inside else wrong_arguments(function, name, args, named)
+            if said is None:
+                raise
+        raise ArgumentError(said)  # here, so that Python's own words are not shown above
+
+    return call
+
+
+def wrong_arguments(function: Callable[..., Any], name: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+    """Return what is wrong with the names and number of arguments; None if nothing is."""
+    taken = {key: p for key, p in inspect.signature(function).parameters.items() if key != "self"}
+    args = args[1:] if "self" in inspect.signature(function).parameters else args
+    by_name = [key for key, p in taken.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    by_place = [key for key, p in taken.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    any_name = any(p.kind is p.VAR_KEYWORD for p in taken.values())
+    for key in named:
+        if key not in by_name and not any_name:
+            return f"{name}() has no argument {key!r}; {_hint(key, [k for k in by_name if k not in named])}"
+    if len(args) > len(by_place) and not any(p.kind is p.VAR_POSITIONAL for p in taken.values()):
+        rest = [key for key in by_name if key not in by_place]
+        more = f"; the others go by name: {_shown(f'{key}=' for key in rest)}" if rest else ""
+        places = (
+            f"{len(by_place)} arguments by their place ({_shown(by_place)})" if by_place else "no argument by place"
+        )
+        return f"{name}() takes {places}, and was given {len(args)}{more}"
+    given = {*by_place[: len(args)], *named}
+    missing = [key for key, p in taken.items() if p.default is p.empty and key in by_name and key not in given]
+    if missing:
+        return f"{name}() needs {' and '.join(f'{key}=...' for key in missing)}"
+    twice = [key for key in by_place[: len(args)] if key in named]
+    return f"{name}() was given {twice[0]!r} twice, by place and by name" if twice else None
+
+
+def refuse_unknown_arguments(name: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse the first argument that something does not have, for those that hand ``**options`` on."""
+    names = list(known)
+    for key in given:
+        if key not in names:
+            raise ArgumentError(f"{name} has no argument {key!r}; {_hint(key, names)}")
+
+
+def _hint(word: str, known: list[str]) -> str:
+    same = [key for words in SAME_MEANING if word in words for key in known if key in words]
+    near = nearest(word, known, 2)
+    likely = ([k for k in near if k.lower() == word.lower() and len(word) > 1] or list(dict.fromkeys(same)) or near)[:2]
+    if likely:
+        return "did you mean " + " or ".join(map(repr, likely)) + "?"
+    return f"known: {_shown(known)}" if known else "it takes none"
+
+
+def _shown(names: Iterable[str]) -> str:
+    listed = list(names)
+    return ", ".join(listed[:12]) + (", ..." if len(listed) > 12 else "")
 
 
 _BETWEEN = ("functools", "contextlib")

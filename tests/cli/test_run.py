@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import os
 import re
 import shlex
@@ -303,6 +304,8 @@ def test_forces_for_a_motion_are_those_of_the_library(tmp_path):
     robot = kt.gallery.load("kuka-kr5")
     move = kt.trajectories.Cycloid(robot.neutral(), [0, 0.8, 0, 0, 0, 0], 1.5)
     tau = robot.inverse_dynamics(*move(np.linspace(0, 1.5, 11)))
+    turned = path.read_text().replace("0.8", f"{math.degrees(0.8)} deg")
+    table = read(study_file(tmp_path, turned)).run().outcomes["inverse"].tables["motion"]
     assert np.allclose(np.column_stack([table[f"tau_{n}"] for n in robot.v_names]), tau, atol=1e-9)
 
 

@@ -15,6 +15,7 @@ from kinetree.cli.pinocchio_comparison import beside
 from kinetree.cli.values import read_values
 from kinetree.cli.view import read_size
 from kinetree.errors import OptionError
+from kinetree.gallery.simulation_setup import configuration
 
 PENDULUM = """\
 kinetree: 1
@@ -75,6 +76,28 @@ def test_gains_are_used(pendulum):
     assert 40 * (0.8 - q) == pytest.approx(2 * 9.81 * 0.5 * np.sin(q), rel=1e-4)
     told = simulated(pendulum, "--controller", "pd+gravity", "--kp", 40, "--kd", 20, "--target", 0.8, "--time", 8)
     assert told["final"]["q"]["hinge"] == pytest.approx(0.8, abs=1e-6)
+
+
+def test_limits_and_gains_by_names_are_those_of_python(pendulum, tmp_path):
+    options = ["--controller", "pid", "--target", 0.8, "--time", 1, "--kp", "hinge=40", "--kd", 2, "--ki", "hinge=30"]
+    told = simulated(pendulum, *options, "--limit", "hinge=6")
+    robot, goal = kt.load(pendulum), kt.trajectories.Constant([0.8])
+    pid = kt.control.Saturated(kt.control.PID(goal, 40.0, 2.0, 30.0, limit=6.0), 6.0)
+    assert told["final"]["q"]["hinge"] == pytest.approx(kt.simulate(robot, time=1.0, controller=pid).q[-1, 0], abs=1e-9)
+    assert told["largest_force"]["hinge"] == 6.0
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        f"kinetree-study: 1\nname: limited\nrobot: {pendulum}\nstart: {{q: {{hinge: 0.8}}}}\n"
+        "controller: {kind: pd, kp: 40, kd: 8, limit: 6}\nsimulation: {time: 0.3}\nexpect: {largest_force: 6.001}\n"
+    )
+    invoke("run", study, "--output", tmp_path / "out")
+    for more, said in (
+        (["--limit", "robot"], "has no effort limits"),
+        (["--limit", "fast"], "or 'robot'; not 'fast'"),
+        (["--limit", "hing=3"], "did you mean 'hinge'"),
+        (["--limit", -3], "--limit must be positive"),
+    ):
+        assert said in " ".join(invoke("simulate", pendulum, *options, *more, code=1).stderr.split())
 
 
 def test_a_sampled_controller_is_that_of_python(pendulum, tmp_path):
@@ -238,6 +261,25 @@ def test_values_on_the_command_line():
     assert read_values("free-fall", "--x") == "free-fall"
     with pytest.raises(OptionError):
         read_values("1,inf", "--x")
+    assert read_values("a=90deg,b=0.1:-45°", "--x", True) == {"a": [np.pi / 2], "b": [0.1, -np.pi / 4]}
+    with pytest.raises(OptionError, match="'90deg' is not a finite number"):
+        read_values("a=90deg", "--kp")
+
+
+def test_angles_in_degrees_and_quaternions_with_few_digits():
+    builder = kt.Builder("doll").body("trunk", "base", kt.Spherical(), joint_name="neck", mass=1.0)
+    builder.body("arm", "trunk", kt.Revolute("y"), joint_name="hinge", mass=1.0)
+    builder.body("rod", "arm", kt.Prismatic("z"), joint_name="slide", mass=1.0)
+    robot = builder.build()
+    q = configuration(robot, read_values("neck=0.3:0:0:0.954,hinge=30deg", "--initial", True), what="--initial")
+    assert np.allclose(q, [0.3, 0, 0, np.sqrt(0.91), np.pi / 6, 0], atol=2e-5)
+    assert abs(np.linalg.norm(q[:4]) - 1.0) < 1e-15
+    with pytest.raises(OptionError, match="'slide' is no angle"):
+        configuration(robot, read_values("slide=30deg", "--initial", True), what="--initial")
+    with pytest.warns(kt.ModelWarning, match=r"hinge = 30 rad is 4\.8 turns; .* write 30deg for degrees"):
+        configuration(robot, {"hinge": 30.0}, what="--initial")
+    with pytest.raises(kt.StateError, match="length off"):  # that is no rounding
+        kt.simulate(robot, configuration(robot, {"neck": [0.5, 0, 0, 0.5]}), time=0.1)
 
 
 # ---------------------------------------------------------------- info

@@ -27,6 +27,13 @@ LAWS = {
 numbers = st.floats(-1.0, 1.0)
 
 
+@pytest.mark.parametrize("law", [g.Firm, g.Dusty])
+@pytest.mark.parametrize(("numbers", "name"), [((-5, 10, 3), "stiffness"), ((5, -1, 3), "factor"), ((5, 1, 0), "mass")])
+def test_damping_of_what_cannot_be_is_refused(law, numbers, name):
+    with pytest.raises(kt.ModelError, match=f"{law.__name__}: {name} must be finite and positive"):
+        law.overdamped(*numbers)
+
+
 def walker():
     builder = kt.Builder("walker")
     builder.body("trunk", "base", kt.Free(), mass=4.0, inertia=(0.1, 0.2, 0.15))

@@ -17,7 +17,7 @@ from kinetree.engine.graph import Graph, Node, inputs, outputs
 from kinetree.engine.interpret import evaluate
 from kinetree.engine.kernels.direct_call import DirectCall, available
 from kinetree.engine.kernels.kernel import Kernel
-from kinetree.engine.llvm import host
+from kinetree.engine.llvm import host, mathematics
 from kinetree.engine.trace import trace
 
 functions = Node.scalar_functions
@@ -102,10 +102,19 @@ def test_deciding_on_an_unknown_value_is_an_error():
 # ---------------------------------------------------------------- sine and cosine
 
 sincos = kernel(lambda x: [functions.sin(x[0]), functions.cos(x[0])], 1)
+of_a_sum = kernel(lambda x, zero: [functions.sin(x[0] + zero[0]), functions.cos(x[0] + zero[0])], 1, 1)
 
 
 def worst_ulps(x):
+    """Of angles that are inputs; those that are computed are found in another way, which angles beyond NEAR share."""
+    computed = of_a_sum(x[:, None], np.full((1, 1), -0.0))
     y = sincos(x[:, None])
+    far = np.abs(x) >= mathematics.NEAR
+    np.testing.assert_array_equal(y[far], computed[far])
+    return max(_worst_ulps(x, y), _worst_ulps(x[~far], computed[~far]))
+
+
+def _worst_ulps(x, y):
     with mpmath.workprec(200):
         worst = 0.0
         for xi, pair in zip(x, y, strict=True):
@@ -124,6 +133,27 @@ def test_sine_and_cosine_next_to_their_zeros():
     multiples = np.random.default_rng(2).integers(-(2**29), 2**29, 400)
     assert worst_ulps(multiples * (math.pi / 2)) < 1.0
     assert worst_ulps(np.arange(-200, 200) * (math.pi / 4)) < 1.0
+    assert worst_ulps(np.arange(-20700, 20700, 103) * (math.pi / 2)) < 1.0
+
+
+@pytest.mark.parametrize("single_precision", [False, True])
+def test_sine_and_cosine_do_not_depend_on_other_angles_or_lanes(single_precision):
+    """Groups of angles, one of which is not full, with small and large ones, infinities and NaN beside each other."""
+    both = (functions.sin, functions.cos)
+    k = kernel(lambda x: [f(x[j]) for j in range(5) for f in both], 5, single_precision=single_precision)
+    edge = mathematics.NEAR
+    odd = [np.nextafter(edge, 0.0), edge, -edge, 2.0 * edge, 1e9, 1e14, 1e300, np.inf, np.nan, -0.0]
+    rng = np.random.default_rng(5)
+    x = rng.uniform(-9.0, 9.0, (203, 5))
+    x[rng.random(x.shape) < 0.1] = 0.0
+    places = rng.random(x.shape) < 0.2
+    x[places] = rng.choice(odd, places.sum())
+    with np.errstate(over="ignore"):
+        x = x.astype(k.dtype)
+    y = k(x)
+    np.testing.assert_array_equal(y, [k(row) for row in x])
+    one = kernel(lambda x: [f(x[0]) for f in both], 1, single_precision=single_precision)
+    np.testing.assert_array_equal(y.reshape(-1, 2), one(x.reshape(-1, 1)))
 
 
 def test_special_angles():

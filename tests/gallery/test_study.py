@@ -105,6 +105,18 @@ def test_runs_what_is_asked_for():
         small().run([])
 
 
+def test_results_are_shown_in_lines_not_in_arrays():
+    study = small()
+    result = study.run()
+    assert repr(study).startswith(f"<Study {study.name!r}: ")
+    assert f"{len(result.facts)} facts" in repr(result)
+    assert len(repr(next(iter(result.outcomes.values())))) < 200
+    text = str(result)
+    assert all(str(fact) in text for fact in result.facts)
+    assert f"result.write({study.name!r})" in text
+    assert len(text.splitlines()) < 10 + len(result.facts)
+
+
 def test_sorts_its_facts():
     result = small().run()
     assert [f.text for f in result.facts] == ["one", "two", "three"]

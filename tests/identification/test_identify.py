@@ -2,6 +2,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from scipy.signal import lsim
 
 import kinetree as kt
 from helpers.measured_motions import fourier, two_links
@@ -80,6 +81,9 @@ def test_friction_models():
     assert found.friction["upper_joint"].model.name == "viscous"
     assert "lower_joint.stribeck" in found.names
     assert "upper_joint.friction" not in found.names
+    own = found.robot.model.joint("lower_joint")
+    assert own.stribeck_speed == (found.friction["lower_joint"].shape,)
+    assert own.stribeck == (found.solution["lower_joint.stribeck"],)
     bare = two_links()
     found = kt.identify(GUESS, data(robot=bare), friction="none")
     assert len(found) == 6
@@ -106,8 +110,50 @@ def test_friction_that_builds_up_is_recognized_and_kept(tmp_path):
     again = kt.load(tmp_path / "found.yaml")
     for joint, own in found.friction.items():
         assert again.model.joint(joint).friction_travel == (own.shape,)
-    with pytest.warns(kt.IdentificationWarning, match=r"presliding is kept in \.yaml"):
+    with pytest.warns(kt.IdentificationWarning, match=r"\.yaml keeps all of it"):
         found.save(tmp_path / "found.urdf")
+
+
+def test_friction_of_stribecks_kind_is_found_kept_and_reported(tmp_path):
+    rng = np.random.default_rng(0)
+    truth = two_links(damping=0.2, friction=0.5).with_stribeck({"lower_joint": 0.4}, {"lower_joint": 0.3})
+    t, q, v, a = fourier(2, rng, 30.0, rate=200.0)
+    tau = truth.inverse_dynamics(q, v, a, friction=True)
+    tau += 0.01 * rng.standard_normal(tau.shape)
+    found = kt.identify(
+        GUESS, kt.Measured(t, q, tau, v), friction={"lower_joint": "stribeck", "upper_joint": "coulomb"}
+    )
+    found.save(tmp_path / "found.yaml")
+    own = kt.load(tmp_path / "found.yaml").model.joint("lower_joint")
+    assert own.stribeck[0] == pytest.approx(0.4, rel=0.12)
+    assert own.stribeck_speed[0] == pytest.approx(0.3, rel=0.1)
+    assert own.friction[0] == pytest.approx(0.5, rel=0.05)
+    same_forces(found.robot, truth, 5e-3)
+    text = found.report(tmp_path / "out", format="markdown").read_text(encoding="utf-8")
+    assert f"lower_joint.stribeck | 0 | {own.stribeck[0]:.5g} | N m" in text
+    assert f"| {found.noise[1]:.3g} N m |" in text
+
+
+def test_damping_that_follows_in_time_is_found(tmp_path):
+    """Presliding and a spring together do nearly the same: all of friction is chosen beside the rest of it."""
+    rng = np.random.default_rng(1)
+    bare = two_links()
+    t, q, v, a = fourier(2, rng, 30.0, rate=200.0)
+    behind = lsim(([1.0], [0.3, 1.0]), v[:, 1], t, 0.3 * v[0, 1])[1]
+    tau = bare.inverse_dynamics(q, v, a) + 0.3 * np.sign(v) + np.stack([v[:, 0], 2.0 * behind], axis=1)
+    tau += 0.02 * rng.standard_normal(tau.shape)
+    found = kt.identify(GUESS, kt.Measured(t, q, tau, v), rotor_inertia=False)
+    assert found.friction["upper_joint"].time == 0.0
+    assert found.friction["lower_joint"].time == pytest.approx(0.3, rel=0.05)
+    assert found.solution["lower_joint.damping"] == pytest.approx(2.0, rel=0.05)
+    assert found.friction["lower_joint"].model.name == "coulomb"
+    assert not found.springs
+    plain = kt.identify(GUESS, kt.Measured(t, q, tau, v), rotor_inertia=False, friction="coulomb")
+    assert plain.training_errors[1] > 3.0 * found.training_errors[1]
+    found.save(tmp_path / "found.yaml")
+    assert kt.load(tmp_path / "found.yaml").model.joint("lower_joint").damping_time == (
+        found.friction["lower_joint"].time,
+    )
 
 
 def test_rotors_that_are_felt_are_found():
@@ -304,8 +350,11 @@ def test_forces_that_are_zero_throughout_are_refused():
 
 def test_friction_that_a_file_cannot_hold_is_named(tmp_path):
     found = kt.identify(GUESS, data(0.01), friction="stribeck")
-    with pytest.warns(kt.IdentificationWarning, match=r"upper_joint \(stribeck\), lower_joint \(stribeck\)"):
-        found.save(tmp_path / "found.yaml")
+    with pytest.warns(kt.KinetreeWarning) as said:
+        found.save(tmp_path / "found.urdf")
+    whole = " ".join(str(word.message) for word in said)
+    assert "upper_joint (stribeck, speed at which it fades" in whole
+    assert "Stribeck's friction of joint 'lower_joint'" in whole
 
 
 @pytest.mark.parametrize(
@@ -349,3 +398,26 @@ def test_what_no_robot_has_is_not_written(tmp_path):
     with pytest.raises(kt.UnsupportedError, match="--consistent barrier"):
         found.save(tmp_path / "found.yaml")
     assert not list(tmp_path.iterdir())
+
+
+def test_friction_of_joints_with_several_freedoms_and_bases_that_nothing_holds():
+    b = kt.Builder("wrist").body(
+        "hand", "base", kt.Universal("XY"), mass=2.0, com=(0.1, 0.05, 0.3), inertia=(0.02,) * 3
+    )
+    wrist = b.build()
+    first, second = wrist.v_names
+    truth = wrist.with_parameters({f"{first}.friction": 0.5, f"{first}.damping": 0.2, f"{second}.friction": 0.3})
+    found = kt.identify(wrist, data(0.02, robot=truth))
+    for name in (f"{first}.friction", f"{first}.damping", f"{second}.friction"):
+        place = found.names.index(name)
+        assert abs(found.values[place] - truth.parameters()[name]) < 4.0 * found.deviations[place] + 0.01
+    assert found.errors(data(0.0, 2, truth)).max() < 0.03
+    with pytest.raises(kt.OptionError, match="of joints with one freedom"):
+        kt.identify(wrist, data(0.02, robot=truth), friction={first: "presliding"})
+
+    stone = kt.Builder("stone").body("stone", "base", kt.EulerFree(), mass=2.0, inertia=(0.1,) * 3)
+    dog = stone.body("tail", "stone", kt.Revolute("y"), mass=1.0, com=(0.3, 0, 0), inertia=(0.02,) * 3).build()
+    t, q, v, a = fourier(7, np.random.default_rng(0), 10.0, amplitude=0.2)
+    tau = dog.inverse_dynamics(q, v, a)
+    with pytest.raises(kt.IdentificationError, match="nothing that was measured holds 'stone' up"):
+        kt.identify(dog, kt.Measured(t, q, tau[:, 6:], v, a))

@@ -44,10 +44,13 @@ def test_held_out_errors_are_below_the_first_look(panda, parts, consistent):
 
 @pytest.mark.filterwarnings("ignore::kinetree.IdentificationWarning")
 def test_bodies_that_can_be_predict_as_well(panda, parts):
-    """But for the last joint, where friction is all there is: 0.6 points of it are 1.7 mN m."""
-    best, possible = (kt.identify(panda, parts[0], consistent=way).errors(parts[1]) for way in (None, "barrier"))
-    assert np.all((possible - best)[:6] < 1.2e-3)
-    assert (possible - best)[6] < 7e-3
+    """But for the last joint, where friction is all there is: 0.3 points of it are 0.8 mN m."""
+    gains = {"joint6": 0.9}  # as gains="auto" finds it
+    best, possible = (kt.identify(panda, parts[0], consistent=way, gains=gains) for way in (None, "barrier"))
+    loss = possible.errors(parts[1]) - best.errors(parts[1])
+    assert np.all(loss[:6] < 1e-3)
+    assert loss[6] < 3.5e-3
+    assert 0.3 < possible.friction["joint7"].time < 0.6
 
 
 @pytest.mark.filterwarnings("ignore:not written, because URDF", "ignore:springs, of joint")

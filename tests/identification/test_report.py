@@ -34,6 +34,7 @@ def test_html_holds_everything(found, tmp_path):
 def test_text_is_a_table(found):
     assert "training error %" in str(found[0])
     assert "6 parameters" in repr(found[0])
+    assert np.allclose(found[0].errors(), found[0].errors(found[1]))  # of the data of the fit
 
 
 def test_white_and_colored_residuals_are_told_apart():

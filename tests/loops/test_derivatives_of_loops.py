@@ -70,7 +70,7 @@ def sprung(**root):
     """A leg with a rod on a floating or planar base: motors at hip and crank, springs, dampers, friction, rotors."""
     b = kt.Builder("leg")
     b.body("trunk", "base", root["kind"], mass=3.0, com=(0.05, 0, 0.1), inertia=(0.1, 0.1, 0.1), actuated=False)
-    own = {"damping": 0.3, "friction": 0.2, "rotor_inertia": 0.02}
+    own = {"damping": 0.3, "friction": 0.2, "rotor_inertia": 0.02, "stribeck": 0.1, "stribeck_speed": 1.5}
     turn, solid = kt.Revolute("y"), {"mass": 1.0, "com": (0.02, 0.01, -0.2), "inertia": (0.02, 0.02, 0.01)}
     b.body("thigh", "trunk", turn, **solid, **own)
     b.body("shin", "thigh", turn, position=(0, 0, -0.4), actuated=False, stiffness=5.0, spring_rest=0.4, **solid, **own)

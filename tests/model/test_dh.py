@@ -111,6 +111,66 @@ def test_degrees_that_are_taken_for_radians_are_noticed():
         kt.from_dh([[0, 0.3, 0, 0], [0, 0, 0.4, -90]], "standard", columns="rtb")
 
 
+@pytest.mark.parametrize(
+    ("row", "degrees", "said"),
+    [
+        ({"theta": 45.0}, False, "row 1: theta = 45 rad is more than two turns; .* degrees=True"),
+        ({"offset": -90.0}, False, "row 1: theta = -90 rad"),
+        ({"qlim": (-160, 160)}, False, r"row 1: lower = -160 rad .* np\.radians"),
+        ({"qlim": (-1, 160)}, True, "row 1: upper = 160 rad .* degrees='all' takes them in degrees, too"),
+        ({"a": 300.0}, False, "row 1: a = 300 m: lengths are in metres"),
+    ],
+)
+def test_units_that_nobody_means_are_noticed(row, degrees, said):
+    with pytest.warns(kt.ModelWarning, match=said):
+        kt.from_dh([row], "standard", degrees=degrees)
+
+
+def test_a_whole_table_may_be_in_degrees():
+    hinge, slide = {"alpha": 90, "theta": 30, "qlim": (-160, 170)}, {"sigma": 1, "qlim": (-0.1, 0.3)}
+    robot = kt.from_dh([hinge, slide], "standard", degrees="all")
+    assert_close(robot.lower_limits, [np.radians(-160), -0.1], 1e-15)
+    assert_close(robot.upper_limits, [np.radians(170), 0.3], 1e-15)
+    plain = kt.from_dh([hinge | {"qlim": (-2, 2)}, slide], "standard", degrees=True)
+    assert np.array_equal(plain.pose([0.2, 0.1], "link2"), robot.pose([0.2, 0.1], "link2"))
+
+
+def test_limits_of_files_are_doubted_with_their_line(tmp_path):
+    path = tmp_path / "arm.yaml"
+    text = """kinetree: 1
+table: {convention: modified, degrees: DEGREES, rows: [{alpha: 90, lower: -170, upper: 160, mass: 1}]}
+"""
+    path.write_text(text.replace("DEGREES", "true"))
+    with pytest.warns(kt.ModelWarning, match=r"line 2: row 1: lower = -170 rad .* degrees='all'"):
+        kt.load(path)
+    path.write_text(text.replace("DEGREES", "all"))
+    assert_close(kt.load(path).upper_limits, [np.radians(160)], 1e-15)
+    body = "bodies: [{name: a, parent: base, joint: {kind: revolute, lower: -170}, mass: 1}]"
+    path.write_text(f"kinetree: 1\n{body}\n")
+    with pytest.warns(kt.ModelWarning, match=r"line 2: joint 'a_joint': limit -170 rad"):
+        kt.load(path)
+
+
+def test_a_base_that_floats_may_have_mass():
+    links = [{"mass": 10.0, "com": (0.5, 0, 0), "inertia": (0, 1, 1)}, {"a": 1.0, "mass": 3.0, "com": (0.4, 0, 0)}]
+    hull = kt.MassProperties.box(100.0, (1, 1, 1))
+    robot = kt.from_dh(links, gravity=(0, 0, 0), floating_base=True, base_mass_properties=hull)
+    builder = kt.Builder("2R", gravity=(0, 0, 0))
+    builder.add_body("base", hull)
+    builder.body("link1", "base", kt.Revolute("z"), joint_name="joint1", **links[0])
+    builder.body("link2", "link1", kt.Revolute("z"), joint_name="joint2", position=(1, 0, 0), mass=3.0, com=(0.4, 0, 0))
+    assert robot == builder.build(floating_base=True)
+
+
+def test_conventions_by_other_names_and_a_name_for_the_robot():
+    for theirs, ours in (("classical", "standard"), ("MDH", "modified"), ("Craig", "modified")):
+        with pytest.raises(kt.ModelError, match=f"not '{theirs}'; here it is '{ours}'"):
+            kt.from_dh([{}], theirs)
+    rows = [{}, {}, {"joint": "prismatic"}, {"joint": "fixed"}, {}]
+    assert kt.from_dh(rows).name == "2RPR"
+    assert kt.from_dh(rows, name="stanford").name == "stanford"
+
+
 # ------------------------------------------------------------------ an independent judge: 4x4 matrices
 
 

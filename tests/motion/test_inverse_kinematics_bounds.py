@@ -39,7 +39,7 @@ def test_followers_limits_bind_their_leader(ratio, offset, backend):
     """Single and in a batch: what is reached keeps the elbow's limits, the rest stops as near as they allow."""
     low, high = -0.3, 0.8
     robot = folding(ratio, offset, low, high).with_backend(backend)
-    free = folding(ratio, offset, -100.0, 100.0)
+    free = folding(ratio, offset, -1000.0, 1000.0)
     ends = np.sort([(low - offset) / ratio, (high - offset) / ratio])
     asked = np.linspace(ends[0] - 0.6, ends[1] + 0.6, 25)[:, None]
     goals = free.pose(asked, "tip")

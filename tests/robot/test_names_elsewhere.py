@@ -1,5 +1,7 @@
 """Names that people bring from elsewhere lead to what is meant."""
 
+from operator import attrgetter
+
 import pytest
 
 import kinetree as kt
@@ -8,13 +10,11 @@ from kinetree.simulation.integrators.fixed_step_methods import INTEGRATORS as OU
 
 
 def test_every_hint_names_something_that_there_is():
-    for ours in METHODS.values():
-        name, on = ours.split("(")[0], kt.Robot
-        if name.startswith("kinetree."):
-            name, on = name.removeprefix("kinetree."), kt
-        assert hasattr(on, name), ours
-    for ours in FUNCTIONS.values():
-        assert hasattr(kt, ours.split("(")[0].removeprefix("kinetree.")), ours
+    for ours in (*METHODS.values(), *FUNCTIONS.values()):
+        name = ours.split("(")[0]
+        on = kt if name.startswith("kinetree.") else kt.Robot
+        assert attrgetter(name.removeprefix("kinetree."))(on), ours
+    assert all(ours.startswith("kinetree.") for ours in FUNCTIONS.values())
     assert set(INTEGRATORS.values()) <= set(OURS)
 
 
@@ -28,8 +28,14 @@ def test_hints_come_with_the_usual_errors():
         arm.wheels  # noqa: B018
     with pytest.raises(AttributeError, match=r"robot\.forward_dynamics"):
         kt.aba  # noqa: B018
+    with pytest.raises(AttributeError, match=r"'jtraj'; here it is kinetree\.trajectories\.Quintic"):
+        kt.jtraj  # noqa: B018
+    with pytest.raises(AttributeError, match=r"'cycloid'; did you mean Cycloid\?"):
+        kt.trajectories.cycloid  # noqa: B018
     with pytest.raises(kt.UnknownNameError, match="'ode45'; did you mean 'rk45'"):
         kt.simulate(arm, time=1.0, integrator="ode45")
+    with pytest.raises(AttributeError, match=r"mobility\(q\)\.freedoms"):
+        kt.load("four-bar").dof  # noqa: B018
     with pytest.raises(kt.NoLoopsError):  # what a property says is not hidden by the hints
         arm.loop_names  # noqa: B018
 

@@ -49,6 +49,49 @@ def test_conditions_are_joined_as_in_numpy():
             assert kernel(np.array([[a, b]]))[0].tolist() == here
 
 
+def test_numpys_functions_of_single_numbers_are_compiled():
+    def law(a, b):
+        chosen = [kt.where(c, 1.0, 0.0) for c in (a <= b, a >= b, a <= 1.0, a <= 1.0, np.float64(1.0) <= a)]
+        return [
+            *chosen, np.clip(a, -0.5, b), kt.clip(a, -0.5, b), np.sign(a), kt.sign(a), np.maximum(a, b),
+            np.minimum(2.0, a), np.where(a > b, a, 3.0), np.hypot(a, b), np.square(a),
+            np.where(np.logical_and(a > 0.0, b > 0.0), 1.0, a),
+        ]  # fmt: skip
+
+    numbers = [-2.0, -0.5, 0.0, 1.0, 1.5, np.inf, np.nan]
+    states = np.array([(a, b) for a in numbers for b in numbers if not (a == b == np.inf)])
+    wanted = np.array([[float(x) for x in law(*row)] for row in states])
+    nan = np.isnan(states).any(axis=1)
+    found = compiled(law, 2)(states)
+    assert np.array_equal(found[:, :5], wanted[:, :5])  # comparisons with NaN are false, as NumPy's
+    assert np.allclose(found[~nan], wanted[~nan], rtol=1e-15)
+    assert np.isnan(found[np.isnan(states[:, 0])][:, 5:9]).all()  # and a bounded NaN, or its sign, is one
+
+
+def test_what_cannot_be_traced_says_what_to_write():
+    for law, said in (
+        (lambda a: [np.floor(a)], "np.floor has no machine code: of a traced value there are .*sign.* and np.clip"),
+        (lambda a: [a % 1.0], "rounds or takes remainders"),
+        (lambda a: [a // 1.0], "rounds or takes remainders"),
+        (lambda a: [min(a, 1.0)], r"minimum\(\), maximum\(\), clip\(\) and sign\(\) instead of min\(\)"),
+        (lambda a: [kt.where((a > 0.0) and (a < 1.0), 1.0, 0.0)], r"& and \| instead of and and or"),
+        (lambda a: list(np.clip(np.array([a]), -1.0, 1.0)), r"clip\(\).* instead of .*NumPy's on arrays"),
+        (lambda a: [a**0.3], r"write exp\(0.3 \* log\(x\)\)"),
+        (lambda a: kt.load("kuka-kr5").gravity_force([a] * 6), r"add a controller such as GravityCompensation\(\)"),
+    ):
+        with pytest.raises((TypeError, kt.ShapeError), match=said):
+            compiled(law)(np.zeros((1, 1)))
+
+
+def test_conditions_on_the_time_of_a_trajectory_are_joined():
+    def formula(t):
+        return [kt.where((t >= 1.0) & ~(t > 2.0) | (t > 5.0), t * t, kt.clip(t, 0.0, 9.0))]
+
+    q, v, a = kt.trajectories.Function(formula)(np.array([0.5, 1.0, 1.5, 2.0, 3.0, 6.0]))
+    wanted = [[0.5, 1, 2.25, 4, 3, 36], [1, 2, 3, 4, 1, 12], [0, 2, 2, 2, 0, 2]]
+    assert np.allclose(np.stack([q, v, a])[..., 0], wanted)
+
+
 def test_comparisons_and_lists_are_not_taken_for_numbers():
     made = kt.Builder("cart", gravity=(0, 0, 0)).body("m", "base", kt.Prismatic("x"), mass=2.0).build()
     cart = kt.Robot(made.model, backend="compiled")

@@ -1,11 +1,13 @@
-"""Coulomb friction that builds up over some way: against Dahl's model in closed form."""
+"""Friction that builds up over some way or in some time: against Dahl's and Maxwell's models in closed form."""
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 import kinetree as kt
 
 MASS, COULOMB, TRAVEL = 2.0, 3.0, 0.01
+DAMPING, TIME = 5.0, 0.2
 
 
 def sledge(travel=TRAVEL):
@@ -49,13 +51,46 @@ def test_below_coulomb_friction_it_is_a_spring():
     assert free.q[-1, 0] == pytest.approx(0.5 * 1.0 / MASS * 0.1**2, rel=1e-6)
 
 
+def damped(time=TIME):
+    made = kt.Builder("sledge", gravity=(0, 0, 0))
+    return made.body("a", "base", kt.Prismatic("x"), mass=MASS, damping=DAMPING, damping_time=time).build()
+
+
+@pytest.mark.parametrize(
+    ("way", "tolerance"),
+    [({"rtol": 1e-9}, 1e-6), ({"integrator": "semi_implicit_euler", "step": 1e-3}, 5e-3)],
+)
+def test_damping_follows_in_time(way, tolerance):
+    """A linear equation in velocity and in that of the damper, which begins at rest."""
+    record = kt.simulate(damped(), [0.0], [1.0], time=1.5, **way)
+    equation = np.array([[0.0, -DAMPING / MASS], [1.0 / TIME, -1.0 / TIME]])
+    v, behind = np.array([expm(equation * t) @ [1.0, 0.0] for t in record.time]).T
+    np.testing.assert_allclose(record.v[:, 0], v, atol=tolerance)
+    np.testing.assert_allclose(record.friction[:, 0], -DAMPING * behind, atol=DAMPING * tolerance)
+    assert v.min() < -0.02  # it swings back: before the damper there is a spring
+    assert damped().friction_force([2.0]) == pytest.approx(2.0 * DAMPING)  # at a velocity alone: after a long time
+
+
+def test_files_keep_time(tmp_path):
+    robot = damped()
+    robot.save(tmp_path / "sledge.yaml")
+    assert kt.load(tmp_path / "sledge.yaml").model.joint("a_joint").damping_time == (TIME,)
+    both = robot.with_friction_travel({"a_joint": TRAVEL})
+    assert both.model.joint("a_joint").damping_time == (TIME,)
+    assert both.with_damping_time({"a_joint": 0.0}).model.joint("a_joint").friction_travel == (TRAVEL,)
+    with pytest.warns(kt.KinetreeWarning, match="time in which damping follows of joint 'a_joint'"):
+        robot.with_gravity((0, 0, -9.81)).save(tmp_path / "sledge.urdf")
+    with pytest.raises(kt.ModelError, match="damping_time must not be negative"):
+        damped(-1.0)
+
+
 def test_files_keep_it(tmp_path):
     robot = sledge()
     robot.save(tmp_path / "sledge.yaml")
     again = kt.load(tmp_path / "sledge.yaml")
     assert again.model.joint("a_joint").friction_travel == (TRAVEL,)
     assert again.with_friction_travel({"a_joint": 0.0}).model.joint("a_joint").friction_travel == ()
-    with pytest.warns(kt.KinetreeWarning, match="friction of joint 'a_joint' builds up"):
+    with pytest.warns(kt.KinetreeWarning, match="way in which friction builds up of joint 'a_joint'"):
         robot.save(tmp_path / "sledge.sdf")
     with pytest.raises(kt.ModelError, match="friction_travel must not be negative"):
         sledge(-1.0)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.linalg import solve_continuous_are
 from scipy.signal import cont2discrete
 
 import kinetree as kt
@@ -416,3 +417,79 @@ def test_regulators_hold_against_a_constant_friction():
     assert upright.tau == pytest.approx(9.81 * np.sin(2.9) + 2.0)
     record = kt.simulate(robot, [2.85], [0.0], time=6.0, controller=control.Sampled(upright, period=0.01))
     assert record.q[-1, 0] == pytest.approx(2.9, abs=1e-6)
+
+
+@pytest.fixture(scope="module")
+def arm():
+    b = kt.Builder("arm")
+    for k, parent in enumerate(("base", "l0", "l1")):
+        b.body(f"l{k}", parent, kt.Revolute("y"), position=(0, 0, -0.4 if k else 0), mass=3.0 - k, com=(0, 0, -0.2),
+               inertia=(0.02, 0.02, 0.001), damping=0.1 * k)  # fmt: skip
+    return b.build()
+
+
+def test_errors_of_a_luenberger_observer_die_out_as_asked(arm, recwarn):
+    observer = control.luenberger(arm, [0.3, -0.8, 0.4], period=1e-3, bandwidth=20.0)
+    c = np.eye(6)[:3]
+    found = np.linalg.eigvals((np.eye(6) - observer.gain @ c) @ observer.model.A)
+    wanted = np.repeat(np.exp(-2.0 * np.pi * 20.0 * 1e-3 * np.array([1.1, 0.9])), 3)
+    assert np.allclose(np.sort(found.real), wanted, atol=1e-9)
+    assert np.abs(found.imag).max() < 1e-9
+    assert not recwarn.list
+
+
+def test_weights_of_the_regulator_may_be_matrices(arm):
+    q, rng = np.array([0.3, -0.8, 0.4]), np.random.default_rng(4)
+    at, rate, price = (x @ x.T + np.eye(3) for x in rng.standard_normal((3, 3, 3)))
+    best = control.lqr(arm, q, positions=at, velocities=rate, efforts=price)
+    a, b = arm.linearize(q, np.zeros(3), arm.gravity_force(q))
+    cost = np.zeros((6, 6))
+    cost[:3, :3], cost[3:, 3:] = at, rate
+    wanted = np.linalg.solve(price, b.T @ solve_continuous_are(a, b, cost, price))
+    assert np.allclose(best.gain, wanted, rtol=1e-9, atol=1e-9)
+    same = [control.lqr(arm, q, positions=w).gain for w in (2.0, [2.0, 2.0, 2.0], 2.0 * np.eye(3))]
+    assert np.allclose(same, same[0], rtol=1e-12)
+    for wrong, said in (
+        ({"positions": at + np.triu(at)}, "symmetric matrix"),
+        ({"positions": -at}, "not negative in every direction"),
+        ({"efforts": np.diag([1.0, 1.0, 0.0])}, "positive in every direction"),
+        ({"positions": [1.0, 2.0]}, "one number or 3"),
+        ({"efforts": 0.0}, "weights of efforts must be positive"),
+        ({"v": [1.0, 0.0, 0.0]}, "no equilibrium"),
+        ({"tau": [0.0, 0.0, 0.0]}, "no equilibrium"),
+    ):
+        with pytest.raises(kt.KinetreeError, match=said):
+            control.lqr(arm, q, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ({"encoder": -4096}, "encoder must be positive, one number of counts per turn"),
+        ({"encoder": "12 bits"}, "encoder must be one number"),
+        ({"encoder": np.nan}, "encoder must be positive"),
+        ({"position_noise": -1.0}, "position_noise must be zero or more and finite"),
+        ({"velocity_noise": [[1.0]]}, "velocity_noise must be one number or a row"),
+        ({"limit": -4.0}, "limit must be zero or more"),
+    ],
+)
+def test_bad_converters_are_refused_where_they_are_made(made, said):
+    with pytest.raises(kt.KinetreeError, match=said):
+        control.Sampled(servo(0.0), T, **made)
+
+
+def test_bad_laws_are_refused_where_they_are_made(arm):
+    with pytest.raises(kt.OptionError, match=r"such as Constant\(\[0.5, 0.2\]\) for a goal, not \[1, 2, 3\]"):
+        control.PD([1, 2, 3], 1.0, 1.0)
+    with pytest.raises(kt.OptionError, match="limit must be zero or more"):
+        control.Saturated(control.GravityCompensation(), -5.0)
+    with pytest.raises(kt.OptionError, match=r"'arm' has no effort limits to stop at: give limit=\.\.\."):
+        control.Saturated(control.GravityCompensation())(arm, 0.0, np.zeros(3), np.zeros(3))
+
+
+def test_samples_show_what_there_is_in_a_line(cart):
+    record = kt.simulate(cart, [0.0], time=1.0, controller=control.Sampled(servo(0.5), 0.1))
+    shown = repr(record.sampled)
+    assert shown.startswith("10 samples, 0 to 0.9 s every 0.1 s: time, q, v,")
+    assert f"{np.abs(record.sampled.tau).max():.4g}" in shown
+    assert len(shown) < 120

@@ -21,7 +21,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..model.tree import Model
-from ..spatial import Scalar, ldl, ldl_solve, where
+from ..spatial import Scalar, ldl, ldl_solve
 from ..spatial.dual import Dual
 from . import constrained, constraints, derivatives, friction, loop_clusters, newton_euler
 from .constrained import inner
@@ -163,8 +163,8 @@ def _slopes(
     """Collect what is needed; ``left`` is what the loops carry, on all freedoms."""
     by_q, by_v, mass = derivatives.inverse_dynamics_derivatives(tree, q, v, a, gravity, loads)
     if rubbing:
-        for j, damping in enumerate(friction.coefficients(tree).damping):
-            by_v[j][j] = _sum(by_v[j][j], damping)
+        for j, slope in enumerate(friction.spent_slopes(tree, v)):
+            by_v[j][j] = _sum(by_v[j][j], slope)
     held, count = constraint_slopes(tree, q, v), [i for i, _ in motion.pivots]
     opening = {
         i: [_sum(x, y) for x, y in zip(held.of_product(a, i), held.of_drift(i, tree.nv), strict=True)] for i in count
@@ -173,19 +173,6 @@ def _slopes(
         motion, held, motion.multipliers(left), by_q, by_v, mass, {i: held.of_product(v, i) for i in count}, opening,
         {i: held.drift_by_rate(v, i) for i in count},
     )  # fmt: skip
-
-
-def sliding_friction(tree: Model, v: Scalars) -> list[Scalar]:
-    """Return joint forces spent on friction: viscous, of Coulomb's kind where a joint moves, and constant."""
-    forces: list[Scalar] = []
-    for damping, coulomb, offset, rate in zip(*friction.coefficients(tree), v, strict=True):
-        force = offset
-        if present(damping):
-            force = force + damping * rate
-        if present(coulomb):
-            force = force + coulomb * where(rate > 0.0, 1.0, where(rate < 0.0, -1.0, 0.0))
-        forces.append(force)
-    return forces
 
 
 class EquationSlopes(NamedTuple):
@@ -222,7 +209,7 @@ def force_slopes(
     if tau is not None:
         force = [f - t for f, t in zip(force, tau, strict=True)]
     elif rubbing:
-        force = [_sum(f, x) for f, x in zip(force, sliding_friction(tree, v), strict=True)]
+        force = [_sum(f, x) for f, x in zip(force, friction.spent(tree, v), strict=True)]
     here = _slopes(tree, q, v, a, force, gravity, loads, motion, rubbing)
     columns = motion.columns
     along = [(dq, here.velocity_along(dq)) for dq in columns]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..model.tree import Joint, Link, Model
-from ..spatial import Scalar, sqrt
+from ..spatial import Scalar, exp, sqrt, where
 from .passes import add, present
 from .tendons import damping_force
 
@@ -41,23 +41,82 @@ def _of_joint(link: Link, joint: Joint) -> list[list[Scalar]]:
     return [[x if f == 1.0 or not present(x) else x * f for x in own] for own, f in zip(given, factors, strict=True)]
 
 
+class Fading(NamedTuple):
+    """What Coulomb friction has more at low speed, and the speed with which that fades (Stribeck, 1902)."""
+
+    amount: Scalar
+    speed: float
+
+    def at(self, rate: Scalar) -> Scalar:
+        """Return what Coulomb friction has more at a speed, of either sign."""
+        return self.amount * fading(rate, self.speed)
+
+
+def fading(rate: Scalar, speed: float) -> Scalar:
+    """Return which share of Stribeck's friction is left at a speed: ``exp(-(rate / speed)^2)``."""
+    over = rate * (1.0 / speed)
+    return exp(-(over * over))
+
+
+def fading_friction(tree: Model) -> dict[int, Fading]:
+    """Return the freedoms that have Stribeck's friction, and which."""
+    return {
+        joint.v_slice.start + k: Fading(amount, speed)
+        for joint in tree.joints
+        for k, (amount, speed) in enumerate(zip(joint.stribeck, joint.stribeck_speed, strict=True))
+        if present(amount)
+    }
+
+
+def sign(x: Scalar) -> Scalar:
+    """Return 1, -1, or 0 at rest; NaN stays NaN."""
+    return where(x > 0.0, 1.0, where(x < 0.0, -1.0, x))
+
+
+def spent(tree: Model, v: Sequence[Scalar]) -> list[Scalar]:
+    """Return joint forces spent on friction while joints slide: viscous, Coulomb's with Stribeck's, and offsets."""
+    forces: list[Scalar] = []
+    more = fading_friction(tree)
+    for k, (damping, coulomb, offset, rate) in enumerate(zip(*coefficients(tree), v, strict=True)):
+        force = offset
+        if present(damping):
+            force = force + damping * rate
+        if k in more:
+            coulomb = coulomb + more[k].at(rate)
+        if present(coulomb):
+            force = force + coulomb * sign(rate)
+        forces.append(force)
+    return forces
+
+
+def spent_slopes(tree: Model, v: Sequence[Scalar]) -> list[Scalar]:
+    """Return how these forces grow with their velocities, away from rest."""
+    slopes = list(coefficients(tree).damping)
+    for k, fades in fading_friction(tree).items():
+        slopes[k] = slopes[k] - fades.at(v[k]) * abs(v[k]) * (2.0 / fades.speed**2)
+    return slopes
+
+
 def friction_force(
     tree: Model, v: Sequence[Scalar], speed: float, q: Sequence[Scalar] | None = None,
-    built_up: Mapping[int, Scalar] | None = None,
+    built_up: Mapping[int, Scalar] | None = None, followed: Mapping[int, Scalar] | None = None,
 ) -> list[Scalar]:  # fmt: skip
     """Return joint friction as it acts on the robot, smooth enough to integrate.
 
     Viscous as in the model; Coulomb friction is ``friction v / sqrt(v^2 + speed^2)``, which
     has all derivatives, 71 % of its full size at ``speed`` and 99.5 % at ten times that; an offset is constant.
     With ``q`` dampers along tendons are part of it.  ``built_up`` says of some freedoms which share of their Coulomb
-    friction has built up, from -1 to 1; see :func:`building_up`.
+    friction has built up, from -1 to 1, see :func:`building_up`; ``followed`` at which velocity dampers are that follow
+    theirs in time, see :func:`following`.
     """
     force: list[Scalar] = []
-    shares = built_up or {}
+    shares, behind, more = built_up or {}, followed or {}, fading_friction(tree)
     for k, (d, c, o, rate) in enumerate(zip(*coefficients(tree), v, strict=True)):
         f: Scalar = -o if present(o) else 0.0
         if present(d):
-            f = f - d * rate
+            f = f - d * behind.get(k, rate)
+        if k in more:
+            c = c + more[k].at(rate)
         if present(c):
             f = f - c * (shares[k] if k in shares else rate / sqrt(rate * rate + speed * speed))
         force.append(f)
@@ -68,12 +127,21 @@ def friction_force(
 
 def travels(tree: Model) -> dict[int, float]:
     """Return the freedoms whose Coulomb friction needs some way to build up, and which."""
+    return _where_any(tree, "friction_travel")
+
+
+def times(tree: Model) -> dict[int, float]:
+    """Return the freedoms whose viscous friction needs some time to follow, and which."""
+    return _where_any(tree, "damping_time")
+
+
+def _where_any(tree: Model, attribute: str) -> dict[int, float]:
     return {
-        joint.v_slice.start + k: travel
+        joint.v_slice.start + k: value
         for joint in tree.joints
         if not joint.mimic
-        for k, travel in enumerate(joint.friction_travel)
-        if travel
+        for k, value in enumerate(getattr(joint, attribute))
+        if value
     }
 
 
@@ -83,3 +151,8 @@ def building_up(share: Scalar, rate: Scalar, travel: float) -> Scalar:
     Over the way s it tends to the sign of the velocity as ``exp(-s / travel)``.
     """
     return (rate - abs(rate) * share) / travel
+
+
+def following(behind: Scalar, rate: Scalar, time: float) -> Scalar:
+    """Return how fast a damper's velocity follows that of its joint: there is a spring before it (Maxwell, 1867)."""
+    return (rate - behind) / time

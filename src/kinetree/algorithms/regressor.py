@@ -13,9 +13,10 @@ from typing import NamedTuple
 from ..errors import UnsupportedError
 from ..model.parameters import OF_BODIES, OF_SPRINGS, Parameter, rows
 from ..model.tree import Link, Model
-from ..spatial import BASIS, ZERO3, Force, Motion, Scalar, Transform, Vec3, dot, where
+from ..spatial import BASIS, ZERO3, Force, Motion, Scalar, Transform, Vec3, dot
 from . import springs, tendons
 from .algorithm import ALL
+from .friction import fading, sign
 from .kinematics import MovingBody, poses, velocities
 from .newton_euler import Moving, base_at_rest, move
 from .passes import Scalars, add, each, on_demand, outward, positions, rates
@@ -139,6 +140,7 @@ def torque_regressor(
         of_freedom["damping"] = lambda i, k: speeds[i][k]
         of_freedom["friction"] = lambda i, k: sign(speeds[i][k])
         of_freedom["offset"] = lambda i, k: 1.0
+        of_freedom["stribeck"] = lambda i, k: sign(speeds[i][k]) * _fading(tree, speeds, i, k)
     columns = selected(tree, parameters)
     matrix = felt_by_joints(tree, columns, axes, lambda i: required_forces(moving[i]), of_freedom)
     refuse_sprung_tendons(tree)
@@ -148,6 +150,11 @@ def torque_regressor(
             for k, value in enumerate(springs.pull_per_stiffness(link, coordinates[p.body], p.freedom)):
                 matrix[link.v_slice.start + k][c] = value * link.ratio if link.follows else value
     return matrix
+
+
+def _fading(tree: Model, speeds: Sequence[Scalars], joint: int, freedom: int) -> Scalar:
+    """Return which share of a freedom's Stribeck friction is left at its speed."""
+    return fading(speeds[joint][freedom], tree.joints[joint].stribeck_speed[freedom])
 
 
 def refuse_sprung_tendons(tree: Model) -> None:
@@ -229,6 +236,7 @@ def power_regressor(
         of_freedom["damping"] = lambda i, k: speeds[i][k] * speeds[i][k]
         of_freedom["friction"] = lambda i, k: abs(speeds[i][k])
         of_freedom["offset"] = lambda i, k: speeds[i][k]
+        of_freedom["stribeck"] = lambda i, k: abs(speeds[i][k]) * _fading(tree, speeds, i, k)
 
     def of_body(i: int) -> dict[str, Scalar]:
         forces = required_forces(moving[i])
@@ -251,8 +259,3 @@ def _row(
         else:
             row.append(of_freedom[p.symbol](p.body, p.freedom) if p.symbol in of_freedom else 0.0)
     return row
-
-
-def sign(x: Scalar) -> Scalar:
-    """Return 1, -1, or 0 at rest; NaN stays NaN."""
-    return where(x > 0.0, 1.0, where(x < 0.0, -1.0, x))

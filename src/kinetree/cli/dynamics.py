@@ -52,12 +52,15 @@ Differentiate = Annotated[
     bool,
     typer.Option(
         "--differentiate",
-        help="The table has times and positions only: filter these without a phase, and differentiate them.",
+        help="The table has times and positions only: smooth these, and differentiate them.",
     ),
 ]
 Cutoff = Annotated[
     float | None,
-    typer.Option(help="Of the filter of --differentiate, in Hz.", show_default="by the spectrum of the motion"),
+    typer.Option(help="Of a filter for --differentiate, in Hz.", show_default="as smooth as the noise asks"),
+]
+Picture = Annotated[
+    Path | None, typer.Option("--plot", help="Draw the answer over time: .png, .svg, .pdf.", show_default=False)
 ]
 Friction = Annotated[bool, typer.Option("--friction", help="With the joints' own damping and friction.")]
 Threads = Annotated[int, typer.Option(help="How many at once; 0 for one per processor.")]
@@ -70,6 +73,7 @@ def inverse(
     initial: Initial = None,
     differentiate: Differentiate = False,
     cutoff: Cutoff = None,
+    plot: Picture = None,
     friction: Friction = False,
     threads: Threads = 0,
     floating_base: FloatingBase = False,
@@ -88,15 +92,16 @@ def inverse(
     mechanism with loops give all joints, moving as its loops allow; or only the independent ones (its motors, as a
     rule; `kinetree info` names them), and the others follow, on the branch that `--initial` is on.
 
-    A table with `time` and positions only is differentiated with `--differentiate`: noise is filtered off without a
-    phase, above the frequencies of the motion or above `--cutoff`; times may be uneven.
+    A table with `time` and positions only is differentiated with `--differentiate`: positions are smoothed as their
+    noise asks, or filtered without a phase at `--cutoff`; times may be uneven. How far accelerations can be trusted,
+    between the ends and at them, is said.
 
     The motion may be a folder of Parquet files. The output may be a folder, without an ending: then every million rows
     become a Parquet file of their own, and a run that was killed goes on where it was.
 
     For example:
 
-        kinetree inverse kuka-kr5 motion.csv -o tau.csv
+        kinetree inverse kuka-kr5 motion.csv -o tau.csv --plot tau.png
         kinetree inverse four-bar kinetree-results/four-bar/inverse-motion.csv -o tau.parquet
         kinetree inverse four-bar crank.csv -o tau.csv --initial crank_joint=0.5
         kinetree inverse panda.urdf motion.parquet -o torques
@@ -104,8 +109,8 @@ def inverse(
     """
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
     _run(
-        robot, robot_name, "inverse_dynamics", motion, output, initial, friction, threads, as_json, differentiate,
-        cutoff,
+        robot, robot_name, "inverse_dynamics", motion, output, initial, friction, threads, as_json, plot,
+        differentiate, cutoff,
     )  # fmt: skip
 
 
@@ -114,6 +119,7 @@ def forward(
     motion: Motion,
     output: Output,
     initial: Initial = None,
+    plot: Picture = None,
     friction: Friction = False,
     threads: Threads = 0,
     floating_base: FloatingBase = False,
@@ -132,21 +138,25 @@ def forward(
         kinetree forward kuka-kr5 states.csv -o accelerations.csv
     """
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
-    _run(robot, robot_name, "forward_dynamics", motion, output, initial, friction, threads, as_json)
+    _run(robot, robot_name, "forward_dynamics", motion, output, initial, friction, threads, as_json, plot)
 
 
 def _run(
     robot: Robot, robot_name: str, method: str, motion: Path, output: Path, initial: str | None, friction: bool,
-    threads: int, as_json: bool, differentiate: bool = False, cutoff: float | None = None,
+    threads: int, as_json: bool, plot: Path | None, differentiate: bool = False, cutoff: float | None = None,
 ) -> None:  # fmt: skip
     if threads < 0:
         raise OptionError(f"--threads must be a number of threads, or 0 for one per processor, not {threads}")
-    from ..sweeps.tables import over_table
+    from ..sweeps.table_picture import draw_table
+    from ..sweeps.tables import METHODS, over_table
 
     done = over_table(
         robot, method, motion, output, friction=friction, threads=threads or None, tell=note,
         initial=_Start(robot, robot_name, initial), differentiate=differentiate, cutoff=cutoff,
     )  # fmt: skip
+    if plot is not None:
+        draw_table(robot, METHODS[method][1], output, plot)
+        note(f"wrote {plot}")
     if as_json:
         print_json({"robot": robot.name, "rows": done.rows, "seconds": done.seconds, "output": str(output)})
     else:
@@ -172,4 +182,6 @@ class _Start:
         from ..gallery import simulation_setup
 
         system = self.robot_name if self.robot_name in gallery.names() else None
-        return simulation_setup.configuration(self.robot, read_values(self.initial, "--initial"), system, "--initial")
+        return simulation_setup.configuration(
+            self.robot, read_values(self.initial, "--initial", True), system, "--initial"
+        )

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from ..errors import OutputError
 from ..io.atomic_files import beside
-from .shared import make_console
+from .shared import make_console, note
 
 if TYPE_CHECKING:
     from ..model.formats.redysim import RedysimRun
@@ -62,6 +62,11 @@ def redysim(
     if content is None:
         console.print("no study: neither initials.m nor trajectory.m says in numbers what to compute")
         return
+    if run.has_trajectory and "motion" not in content:
+        note(
+            "trajectory.m stays behind: it does not say in numbers where the joints go, as thi, thf and Tp of a "
+            "cycloid do; write a motion into the study, see 'kinetree new'"
+        )
     with beside(study) as place:
         place.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
     console.print(f"wrote {escape(str(study))}: look at it, then 'kinetree run {escape(str(study))}'", soft_wrap=True)

@@ -228,7 +228,10 @@ def _show(console: Any, result: Result, folder: Path) -> None:
     """Show facts, what was computed, and where it is."""
     console.print(result.table())
     for name, outcome in result.outcomes.items():
-        made = [f"{len(outcome.facts)} facts", *(f"table {t}" for t in outcome.tables)]
+        made = [
+            f"{len(outcome.facts)} fact{'' if len(outcome.facts) == 1 else 's'}",
+            *(f"table {t}" for t in outcome.tables),
+        ]
         made += [f"record {r}" for r in outcome.records] + [f"figure {f}" for f in outcome.figures]
         line = f"{name}: {', '.join(made)}; {result.seconds[name]:.1f} s"
         console.print(f"[dim]{escape(line)}[/]", soft_wrap=True)

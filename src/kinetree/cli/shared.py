@@ -96,7 +96,7 @@ def note(message: str) -> None:
 
 def complain(color: str, word: str, message: str) -> None:
     """Print one line that begins with what kind of trouble it is."""
-    line = "; ".join(part.strip() for part in message.splitlines() if part.strip())
+    line = "; ".join(part.strip() for part in message.splitlines() if part.strip()).replace(":; ", ": ")
     messages().print(f"[bold {color}]{word}:[/] {escape(line)}", soft_wrap=True)
 
 

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ..errors import OptionError, OutputError, SimulationError
+from ..errors import OptionError, OutputError, SimulationError, UnknownNameError
 from ..io.paths import is_folder
 from .shared import (
     INTERRUPTED,
@@ -69,10 +69,22 @@ def simulate(
         ),
     ] = "none",
     kp: Annotated[
-        Text, typer.Option(help="Stiffness: one number, or one per motor.", show_default="from the mass matrix")
+        Text,
+        typer.Option(
+            help="Stiffness: one number, one per motor, or by names, 'elbow=50, wrist=20'.",
+            show_default="from the mass matrix",
+        ),
     ] = None,
     kd: Annotated[Text, typer.Option(help="Damping likewise.", show_default="critical")] = None,
-    ki: Annotated[float, typer.Option(help="Integral gain of pid.")] = 0.0,
+    ki: Annotated[Text, typer.Option(help="Integral gain of pid likewise.", show_default="none")] = None,
+    limit: Annotated[
+        Text,
+        typer.Option(
+            help="Largest forces of the motors, in N m and N: one number, one per motor, or by names, and no limit for "
+            "the others; 'robot' for the effort limits of its file. The integral of pid does not wind up there.",
+            show_default="none",
+        ),
+    ] = None,
     sample_time: Annotated[
         float | None,
         typer.Option(
@@ -185,6 +197,7 @@ def simulate(
 
         kinetree simulate kuka-kr5 --initial joint_2=0.5 --time 2 -o fall.npz
         kinetree simulate kuka-kr5 --controller computed-torque --target joint_1=1 --duration 1 --plot move.png
+        kinetree simulate arm.urdf --controller pid --kp elbow=50,wrist=20 --ki 10 --limit robot --target elbow=1
         kinetree simulate cassie.xml --initial home --integrator implicit_euler --step 1e-3 --drift projection
         kinetree simulate kuka-kr5 --controller pd+gravity --target joint_1=1 --sample-time 0.002 --delay 0.001 \
 --encoder 65536
@@ -212,6 +225,7 @@ right_toe --ground-kind firm --integrator bdf
             raise OutputError(f"{place} cannot be written: there is no directory {str(place.parent)!r}")
     _refuse_idle(controller, kp=kp, kd=kd, ki=ki, target=target, duration=duration)
     of_ground = {"ground_kind": ground_kind, "stiffness": stiffness, "friction_coefficient": friction_coefficient}
+    _refuse_without("a controller", controller != "none", limit=limit)
     _refuse_without(
         "a controller", controller != "none", sample_time=sample_time, delay=delay, encoder=encoder, noise=noise
     )
@@ -228,12 +242,12 @@ right_toe --ground-kind firm --integrator bdf
         raise OptionError(f"--time must be seconds, zero or more, not {time:g}")
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
     system = robot_name if robot_name in gallery.names() else None
-    q = simulation_setup.configuration(robot, read_values(initial, "--initial"), system, "--initial")
-    v = simulation_setup.velocity(robot, q, read_values(velocity, "--velocity"), "--velocity")
+    q = simulation_setup.configuration(robot, read_values(initial, "--initial", True), system, "--initial")
+    v = simulation_setup.velocity(robot, q, read_values(velocity, "--velocity", True), "--velocity")
     goal = (
         q
         if target is None
-        else simulation_setup.configuration(robot, read_values(target, "--target"), system, "--target", q)
+        else simulation_setup.configuration(robot, read_values(target, "--target", True), system, "--target", q)
     )
     desired = trajectories.Between(robot, q, goal, duration).held() if duration else simulation_setup.stay(robot, goal)
     elements: list[Any] = [JointStops()] if stops else []
@@ -242,8 +256,9 @@ right_toe --ground-kind firm --integrator bdf
         numbers = {"friction": _or(friction_coefficient, 0.7)} | ({} if stiffness is None else {"stiffness": stiffness})
         elements.append(simulation_setup.compliant_ground(robot, frames, ground_kind or "hunt-crossley", **numbers))
     law = simulation_setup.controller(
-        controller, robot, desired, kp=_gain(robot, kp, "--kp"), kd=_gain(robot, kd, "--kd"), ki=ki,
-        senses=elements, begin=(q, v),
+        controller, robot, desired, kp=_gain(robot, kp, "--kp"), kd=_gain(robot, kd, "--kd"),
+        ki=_or(_gain(robot, ki, "--ki"), 0.0), senses=elements, begin=(q, v), limited=limit == "robot",
+        limit=None if limit == "robot" else _gain(robot, limit, "--limit", others=np.inf),
     )  # fmt: skip
     law = simulation_setup.sampled(law, sample_time, delay=delay, encoder=encoder, noise=noise, seed=seed)
     motion = None
@@ -262,7 +277,8 @@ right_toe --ground-kind firm --integrator bdf
             problem.record.save(output)  # type: ignore[attr-defined]
             complain("yellow", "note", f"the record up to there is in {output}")
         raise
-    written = _write(record, output, plot)
+    followed = desired if controller not in ("none", "gravity") else None
+    written = _write(record, output, plot, followed)
     if as_json:
         print_json(_summary(record) | {"files": [str(path) for path in written]})
     else:
@@ -277,7 +293,7 @@ def _refuse_idle(controller: str, **options: Any) -> None:
     """Refuse options that this controller would not look at."""
     idle = {"none": tuple(options), "gravity": tuple(options), "pid": ()}.get(controller, ("ki",))
     for name in idle:
-        if options[name] not in (None, 0.0):
+        if options[name] not in (None, 0.0, "0"):
             needed = "--controller pid" if name == "ki" else "a controller with a goal, such as --controller pd"
             advice = " (--time says how many seconds are simulated)" if name == "duration" else ""
             raise OptionError(f"--{name} needs {needed}; it is {controller!r}{advice}")
@@ -316,36 +332,57 @@ def _or(value: Any, usual: Any) -> Any:
 # ------------------------------------------------------------------ gains
 
 
-def _gain(robot: Robot, text: str | None, option: str) -> Any:
-    """Read a gain: one number, or one per motor."""
+def _gain(robot: Robot, text: str | None, option: str, others: float | None = None) -> Any:
+    """Read one number, one per motor, or those of some joints by name and a number for the others."""
     from ..control.driven_joints import driven_joints
 
     values = read_values(text, option)
-    if isinstance(values, (dict, str)):
-        raise OptionError(f"{option}: one number, or one per motor, such as '100,50'; not {text!r}")
-    if values is None or len(values) == 1:
+    if isinstance(values, str):
+        more = ", or 'robot'" if option == "--limit" else ""
+        raise OptionError(f"{option}: one number, or one per motor, such as '100,50' or 'elbow=50'{more}; not {text!r}")
+    if values is None or (len(values) == 1 and isinstance(values, list)):
         return None if values is None else values[0]
-    motors = [joint.name for joint in driven_joints(robot.model) for _ in range(joint.nv)]
+    driven = driven_joints(robot.model)
+    motors = [joint.name for joint in driven for _ in range(joint.nv)]
+    if isinstance(values, dict):
+        return _by_name(values, {joint.name: joint.nv for joint in driven}, option, others)
     if len(values) != len(motors):
         raise OptionError(f"{option}: one number, or one per motor ({', '.join(motors)}), not {len(values)}")
     return values
 
 
+def _by_name(given: dict[str, list[float]], motors: dict[str, int], option: str, others: float | None) -> list[float]:
+    """Return one number per motor's freedom."""
+    for name in given:
+        if name not in motors:
+            raise UnknownNameError(f"joint with a motor for {option}", name, motors)
+    left = [name for name in motors if name not in given]
+    if left and others is None:
+        raise OptionError(f"{option}: all motors need one, {', '.join(left)} too")
+    found: list[float] = []
+    for name, count in motors.items():
+        numbers = given.get(name, [np.inf if others is None else others])
+        if len(numbers) not in (1, count):
+            raise OptionError(f"{option}: {name!r} has {count} freedoms, not {len(numbers)}")
+        found += numbers * (count if len(numbers) == 1 else 1)
+    return found
+
+
 # ------------------------------------------------------------------ what came out
 
 
-def _write(record: Record, output: Path | None, plot: Path | None) -> list[Path]:
+def _write(record: Record, output: Path | None, plot: Path | None, desired: Any = None) -> list[Path]:
     if output is not None:
         record.save(output)
     if plot is not None:
-        draw(record, plot)
+        draw(record, plot, desired)
     return [path for path in (output, plot) if path is not None]
 
 
-def draw(record: Record, plot: Path) -> None:
-    """Draw a picture of a record, wholly or not at all."""
+def draw(record: Record, plot: Path, desired: Any = None) -> None:
+    """Draw a picture of a record, wholly or not at all; with errors where a motion was desired."""
     try:
-        record.plot(path=plot)
+        record.plot(path=plot, desired=desired)
     except OptionError as problem:  # about the ending
         raise OptionError(f"--plot {plot}: {problem}") from None
 

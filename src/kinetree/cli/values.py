@@ -7,10 +7,14 @@ from collections import Counter
 from typing import Any
 
 from ..errors import OptionError
+from ..io.typed_angles import in_degrees
 
 
-def read_values(text: str | None, option: str) -> Any:
-    """Read numbers, numbers by joint (``elbow=0.3``; several with colons, ``ball=0:0:0:1``), or a word."""
+def read_values(text: str | None, option: str, angles: bool = False) -> Any:
+    """Read numbers, numbers by joint (``elbow=0.3``; several with colons, ``ball=0:0:0:1``), or a word.
+
+    Of angles numbers may be in degrees, ``elbow=45deg``.
+    """
     if text is None:
         return None
     parts = [part for part in text.replace(",", " ").split() if part]
@@ -22,10 +26,10 @@ def read_values(text: str | None, option: str) -> Any:
         twice = [name for name, count in Counter(name for name, _, _ in pairs).items() if count > 1]
         if twice:
             raise OptionError(f"{option}: {twice[0]!r} is given more than once in {text!r}")
-        return {name: [_number(x, option) for x in value.split(":")] for name, _, value in pairs}
-    if len(parts) == 1 and not _is_number(parts[0]):
+        return {name: [_number(x, option, angles) for x in value.split(":")] for name, _, value in pairs}
+    if len(parts) == 1 and not _is_number(parts[0]) and not (angles and in_degrees(parts[0])):
         return parts[0]
-    return [_number(part, option) for part in parts]
+    return [_number(part, option, angles) for part in parts]
 
 
 def _is_number(text: str) -> bool:
@@ -35,7 +39,10 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _number(text: str, option: str) -> float:
+def _number(text: str, option: str, angles: bool) -> float:
+    turned = in_degrees(text) if angles else None
+    if turned is not None:
+        return turned
     if not _is_number(text):
         raise OptionError(f"{option}: {text!r} is not a finite number")
     return float(text)

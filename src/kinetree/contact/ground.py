@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.kinematics import poses, twists
-from ..errors import ModelError, OptionError, UnknownNameError
+from ..errors import ModelError, OptionError, UnknownNameError, explains_arguments
 from ..model.tree import BASE, Model
 from ..spatial import Force, Scalar, Transform, Vec3, arctan2, scalar, where
 from ..spatial.arrays import as_array, batch_shape, pack, split
@@ -98,6 +98,15 @@ class _NumberFields:
         return replace(self, **{name: values[name][0] for name in self.varying if name in values})  # type: ignore[type-var]
 
 
+def _over_critical(law: str, stiffness: float, factor: float, mass: float) -> float:
+    """Return ``2 factor sqrt(stiffness mass)`` (000 eq. D.4)."""
+    for name, value in (("stiffness", stiffness), ("factor", factor), ("mass", mass)):
+        if not (math.isfinite(value) and value > 0.0):
+            raise ModelError(f"{law}: {name} must be finite and positive, got {value!r}")
+    return 2.0 * factor * math.sqrt(stiffness * mass)
+
+
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Firm(_NumberFields):
     """Spring and damper, the damper weaker on the way out (000 eq. D.1-D.4).
@@ -145,7 +154,7 @@ class Firm(_NumberFields):
             (3 s - 2 s^2) being 9/8.  The sources list a "maximum velocity of the foot tip" of 4.5 m/s
             among the ground's data without ever using it (000 section 10.3.1); this gives it a meaning.
         """
-        damping = 2.0 * factor * math.sqrt(stiffness * mass)
+        damping = _over_critical(cls.__name__, stiffness, factor, mass)
         if depth is None:
             depth = 1.125 * damping * lift_speed / stiffness
         return cls(stiffness, damping, depth)
@@ -164,6 +173,7 @@ class Firm(_NumberFields):
         return 0.5 * self.stiffness * d * d
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Dusty(_NumberFields):
     """A layer of dust that only brakes, with a spring below it (000 eq. D.6).
@@ -189,7 +199,7 @@ class Dusty(_NumberFields):
     @classmethod
     def overdamped(cls, stiffness: float, factor: float, mass: float, *, dust: float = 0.01) -> Dusty:
         """With ``damping = 2 factor sqrt(stiffness mass)`` (000 eq. D.4)."""
-        return cls(stiffness, 2.0 * factor * math.sqrt(stiffness * mass), dust)
+        return cls(stiffness, _over_critical(cls.__name__, stiffness, factor, mass), dust)
 
     def force(self, depth: Scalar, rate: Scalar) -> Scalar:
         """Return ``k (d - t_d) + c d'`` on the way in, without the damper on the way out."""
@@ -202,6 +212,7 @@ class Dusty(_NumberFields):
         return 0.5 * self.stiffness * d * d
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class HuntCrossley(_NumberFields):
     """``F = k d^n (1 + b d')``: the damping grows with the depth, so the force never jumps.
@@ -249,6 +260,7 @@ SLOWEST = 1e-12
 """Sliding slower than this (m/s) has no direction of its own; friction is then viscous to the last digit."""
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class PseudoCoulomb(_NumberFields):
     """Viscous friction that saturates at the Coulomb limit (000 eq. D.5).
@@ -293,6 +305,7 @@ class PseudoCoulomb(_NumberFields):
 # ------------------------------------------------------------------ the element
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Ground:
     """Compliant contact between spots of a robot and a surface.

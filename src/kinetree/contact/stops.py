@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import ModelError, OptionError
+from ..errors import ModelError, OptionError, explains_arguments
 from ..model.tree import Joint, Link, Model
 from ..spatial import Scalar
 from .ground import HuntCrossley, Loads
@@ -19,6 +19,7 @@ __all__ = ["JointStops"]
 Scalars = Sequence[Scalar]
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class JointStops:
     """Springs with dampers behind the position limits; they push back and never pull.

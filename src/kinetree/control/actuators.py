@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.tendons import Driven, clamped, drive
-from ..errors import ModelError, ShapeError, UnknownNameError
+from ..errors import ModelError, ShapeError, UnknownNameError, explains_arguments
 from ..model.tree import Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Scalar
@@ -18,6 +18,7 @@ from .base import Controller, Outcome, as_gain, gains
 from .driven_joints import Scalars
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Actuators(Controller):
     """Turn control signals into joint forces as the model's actuators do: motors, position and velocity servos.

@@ -15,12 +15,13 @@ from typing import Any, ClassVar, Self, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import Message, OptionError, Setting, ShapeError
+from ..errors import Message, OptionError, Setting, ShapeError, explains_arguments
 from ..loops.coordinates import Coordinates
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Scalar
 from ..spatial.arrays import as_array, batch_shape, pack, split
+from ..spatial.numbers import shown
 from .closed_loops import known_loops, refuse_open
 from .driven_joints import Scalars, driven_joints
 
@@ -68,6 +69,7 @@ def _counted(value: list[Scalar], count: int, name: str) -> list[Scalar]:
     return value
 
 
+@explains_arguments
 def critical_damping(kp: ArrayLike, ratio: float = 1.0) -> np.ndarray:
     """Return the velocity gain 2 ratio sqrt(kp) by which e'' + kd e' + kp e = 0 rests soonest (000 section 9.1.1).
 
@@ -102,6 +104,18 @@ class Controller:
 
     RELIES_ON_LOOPS: ClassVar[bool] = False
     """Whether the law computes with closed loops, so that its forces mean nothing where they are open."""
+
+    def __post_init__(self) -> None:
+        self.refuse_no_trajectory()
+
+    def refuse_no_trajectory(self) -> None:
+        """Refuse anything else where a trajectory is needed."""
+        given = getattr(self, "trajectory", None)
+        if given is not None and not isinstance(given, Trajectory):
+            raise OptionError(
+                f"trajectory must be one of kinetree.trajectories, such as Constant([0.5, 0.2]) for a goal, not "
+                f"{shown(given)}"
+            )
 
     def relies_on_loops(self) -> bool:
         """Return whether forces are refused where loops are open."""

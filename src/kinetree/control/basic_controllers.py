@@ -14,7 +14,7 @@ Examples
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import newton_euler
 from ..algorithms.friction import friction_force
-from ..errors import OptionError, ShapeError, UnknownNameError
+from ..errors import Message, OptionError, Setting, ShapeError, UnknownNameError, explains_arguments
 from ..model.tree import Model
 from ..motion.piecewise import check_table, check_times, hermite
 from ..motion.splines import Piecewise
@@ -31,11 +31,13 @@ from ..motion.trajectory import SLACK, Trajectory
 from ..run.failure import asked_with_lists
 from ..spatial import Scalar, where
 from ..spatial.arrays import pack, split
+from ..spatial.numbers import real_numbers
 from .base import Controller, Gain, Outcome, as_gain, gains, require_compilable, servo
 from .closed_loops import left_to_motors, loops_of
 from .driven_joints import Scalars, driven_joints, gathered, spread, tracking_error
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class PD(Controller):
     """tau = kp e + kd e'.
@@ -65,6 +67,7 @@ class PD(Controller):
         return spread(tree, joints, gains(self.kp, count, "kp")), spread(tree, joints, gains(self.kd, count, "kd"))
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class PID(Controller):
     """tau = kp e + kd e' + ki (integral of e) (000 eq. 9.2).
@@ -114,6 +117,7 @@ def _not_beyond(force: Scalar, bound: float, error: Scalar) -> Scalar:
     return where(force > bound, upwards, where(force < -bound, downwards, error))
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class GravityCompensation(Controller):
     """tau = g(q): what holds the robot still. Of a floating base, what its joints hold when the base is held.
@@ -132,6 +136,7 @@ class GravityCompensation(Controller):
         return spread(tree, driven, gathered(driven, weight)), []
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class FrictionCompensation(Controller):
     """What overcomes the friction of the driven joints: added to a law that computes with the rigid robot alone.
@@ -164,6 +169,7 @@ class FrictionCompensation(Controller):
         return spread(tree, driven, gathered(driven, against)), []
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class TorqueTable(Controller):
     """Forces out of a table, replayed.
@@ -217,6 +223,7 @@ class TorqueTable(Controller):
         )
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Saturated(Controller):
     """Another controller whose forces stop at limits.
@@ -233,6 +240,8 @@ class Saturated(Controller):
 
     def __post_init__(self) -> None:
         require_compilable(self.controller)
+        if self.limit is not None:
+            real_numbers(self.limit, Setting("limit"), infinite=True)
 
     @property
     def span(self) -> tuple[float, float]:
@@ -266,11 +275,13 @@ class Saturated(Controller):
 
     def limits(self, tree: Model) -> np.ndarray:
         """Return the largest force of each degree of freedom."""
-        if self.limit is None:
-            return tree.joint_vector("effort_limit")
-        bounds = as_gain(self.limit, tree.nv, "limit")
-        if bounds.ndim != 1 or np.any(bounds < 0):
-            raise OptionError(f"limit must be one number or {tree.nv}, not negative")
+        if self.limit is not None:
+            return real_numbers(self.limit, Setting("limit"), tree.nv, infinite=True)
+        bounds = tree.joint_vector("effort_limit")
+        if len(bounds) and not np.isfinite(bounds).any():
+            raise OptionError(
+                Message(f"robot {tree.name!r} has no effort limits to stop at: give ", Setting("limit", ...))
+            )
         return bounds
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
@@ -297,6 +308,7 @@ def limited(x: Scalar, bound: float) -> Scalar:
 # ---------------------------------------------------------------- functions as controllers
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Law(Controller):
     """A user's own law, written over any scalar, which is compiled like the others.
@@ -316,7 +328,10 @@ class Law(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
-        tau = list(asked_with_lists(self.function, t, list(q), list(v)))
+        answer = asked_with_lists(self.function, t, list(q), list(v))
+        if not isinstance(answer, Iterable):
+            raise ShapeError(f"the law returned one number: return a list of {tree.nv} forces, one per freedom")
+        tau = list(answer)
         if len(tau) != tree.nv:
             raise ShapeError(f"the law returned {len(tau)} forces, robot {tree.name!r} has nv = {tree.nv}")
         return tau, []
@@ -337,6 +352,7 @@ class PythonLaw(Controller):
         return split(tau), []
 
 
+@explains_arguments
 def from_function(function: Callable[[Any, np.ndarray, np.ndarray], ArrayLike]) -> PythonLaw:
     """Return a controller from a Python function ``f(t, q, v) -> tau`` of arrays; slower, as it is not compiled."""
     if not callable(function):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, UnknownNameError
+from ..errors import OptionError, UnknownNameError, explains_arguments
 from ..model.tree import Joint, Model
 from ..spatial import Scalar, where
 from .base import Controller, Gain, Outcome, gains, holds_scalars
@@ -18,6 +18,7 @@ MODES = ("torque", "position", "velocity")
 """What a command is: joint forces, where joints shall be, or how fast they shall go."""
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Commanded(Controller):
     """Motors under commands: forces as they are, or a servo's towards a target.

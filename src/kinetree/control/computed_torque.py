@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import OptionError
+from ..errors import OptionError, explains_arguments
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Force, Scalar
@@ -16,6 +16,7 @@ from .closed_loops import forces_for as closed_forces_for
 from .driven_joints import Scalars, forces_for, gathered, spread, tracking_error
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class ComputedTorque(Controller):
     """tau = I alpha + h with alpha = q''_des + kp e + kd e' (000 eq. 9.3-9.4, floating base 9.8-9.9, 9.11).
@@ -46,6 +47,7 @@ class ComputedTorque(Controller):
     RELIES_ON_LOOPS = True
 
     def __post_init__(self) -> None:
+        self.refuse_no_trajectory()
         check_senses(self.senses)
 
     def joints(self, tree: Model) -> list[Joint]:

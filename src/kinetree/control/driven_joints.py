@@ -159,7 +159,7 @@ def asked_too_much(name: str, amount: str, t: Any) -> Fault:
     when = float(t) if isinstance(t, (int, float)) else math.nan  # a node, a batch of times: as far as the run has come
     return Fault(
         f"the controller asks for a force{amount} at joint {name!r}, which has no motor: give exactly 0.0 there, or "
-        "give the joint a motor, actuated=True; what pushes from outside is a force element, ground=[...]",
+        "give the joint a motor, actuated=True; what pushes from outside is a force element, forces=[...]",
         when,
         name,
     )

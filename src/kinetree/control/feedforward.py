@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import newton_euler
-from ..errors import OptionError, ShapeError, UnsupportedError
+from ..errors import OptionError, ShapeError, UnsupportedError, explains_arguments
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Scalar, sqrt
@@ -29,6 +29,7 @@ from .driven_joints import (
 )
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Feedforward(Controller):
     """tau = tau_ID(desired motion) + kp e + kd e' (000 eq. 9.12, floating base 9.13; 003 eq. 25).
@@ -65,6 +66,7 @@ class Feedforward(Controller):
     RELIES_ON_LOOPS = True
 
     def __post_init__(self) -> None:
+        self.refuse_no_trajectory()
         check_senses(self.senses)
 
     def joints(self, tree: Model) -> list[Joint]:

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import joint_momenta, kinematics, newton_euler
 from ..algorithms.friction import friction_force
-from ..errors import OptionError, ShapeError, UnsupportedError
+from ..errors import OptionError, Setting, ShapeError, UnsupportedError, explains_arguments
 from ..model.tree import Model
 from ..robot.linear_model import LinearModel, checked_elements, element_slopes
 from ..spatial import Scalar
-from ..spatial.numbers import real_number
+from ..spatial.numbers import real_number, real_numbers
 from .driven_joints import Scalars
 
 Array = np.ndarray
@@ -63,6 +63,7 @@ class Observer:
 # ---------------------------------------------------------------- linear ones
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class LinearObserver(Observer):
     """Follow the linear model beside a state: x = A x + B u, then x + L (y - C x) with what is measured, y = C x.
@@ -166,6 +167,7 @@ def _tree_only(robot: Any, what: str) -> None:
         )
 
 
+@explains_arguments
 def luenberger(
     robot: Any, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, period: float,
     bandwidth: float, forces: Any = (),
@@ -192,18 +194,28 @@ def luenberger(
     >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
     >>> observer = kt.control.luenberger(robot, [0.0], period=1e-3, bandwidth=50.0)
     """
-    from scipy.signal import place_poles  # slow to import, and few need it
-
     _tree_only(robot, "a Luenberger observer")
     real_number(bandwidth, "bandwidth", positive=True, unit="hertz")
     model, place, rate, force = linear_model(robot, q, v, tau, period, forces)
-    n = robot.nv
-    # eigenvalues of (1 - L C) A: two apart for each freedom, as no two may be more than C has rows
-    each = np.exp(-2.0 * math.pi * bandwidth * period * np.linspace(0.9, 1.1, 2 * n))
-    gain = place_poles(model.A.T, model.A[:n].T, each).gain_matrix.T
-    return LinearObserver(model, gain, place, rate, force)
+    decay = np.exp(-2.0 * math.pi * bandwidth * period * np.array([0.9, 1.1]))
+    return LinearObserver(model, _decoupled_gain(model.A, *decay), place, rate, force)
 
 
+def _decoupled_gain(a: Array, first: float, second: float) -> Array:
+    """Return L for which (1 - L C) A, C taking the positions, has two eigenvalues, each once for every freedom.
+
+    With w, the positions that are expected next, in the place of velocities, A is [[0, 1], [f, g]], and L makes it
+    [[0, -first second / f], [f, first + second]].
+    """
+    n = len(a) // 2
+    one, (p, r), (s, t) = np.eye(n), np.split(a[:n], 2, axis=1), np.split(a[n:], 2, axis=1)
+    back = np.linalg.inv(r)  # v = back (w - p q)
+    f, g = r @ (s - t @ back @ p), p + r @ t @ back
+    of_positions, of_expected = one + first * second * np.linalg.inv(f), g - (first + second) * one
+    return np.vstack([of_positions, back @ (of_expected - p @ of_positions)])
+
+
+@explains_arguments
 def kalman(
     robot: Any, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, period: float,
     force_noise: ArrayLike, position_noise: ArrayLike, velocity_noise: ArrayLike | None = None, forces: Any = (),
@@ -236,10 +248,10 @@ def kalman(
     _tree_only(robot, "a Kalman filter")
     model, place, rate, force = linear_model(robot, q, v, tau, period, forces)
     n = robot.nv
-    spread = _deviations(force_noise, n, "force_noise")
-    seen = [_deviations(position_noise, n, "position_noise")]
+    spread = real_numbers(force_noise, Setting("force_noise"), n, positive=True)
+    seen = [real_numbers(position_noise, Setting("position_noise"), n, positive=True)]
     if velocity_noise is not None:
-        seen.append(_deviations(velocity_noise, n, "velocity_noise"))
+        seen.append(real_numbers(velocity_noise, Setting("velocity_noise"), n, positive=True))
     c = np.eye(2 * n)[: n * len(seen)]
     known = np.diag(np.concatenate(seen) ** 2)
     drift = model.B @ np.diag(spread**2) @ model.B.T
@@ -251,20 +263,10 @@ def kalman(
     return LinearObserver(model, gain, place, rate, force)
 
 
-def _deviations(given: ArrayLike, count: int, name: str) -> Array:
-    """Return positive deviations, one per freedom."""
-    try:
-        numbers = np.broadcast_to(np.asarray(given, dtype=float), (count,))
-    except (TypeError, ValueError):
-        raise ShapeError(f"{name} must be one number or {count}, got {given!r}") from None
-    if not (np.isfinite(numbers).all() and np.all(numbers > 0.0)):
-        raise OptionError(f"{name} must be positive, not {given!r}")
-    return numbers
-
-
 # ---------------------------------------------------------------- forces from outside
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class MomentumObserver(Observer):
     """Tell what forces from outside act at the joints, from the momentum that motors and gravity do not explain.

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import Message, OptionError, Setting, ShapeError, UnknownNameError, UnsupportedError
+from ..errors import Message, OptionError, Setting, ShapeError, UnknownNameError, UnsupportedError, explains_arguments
 from ..model.tree import Model
 from ..run.failure import asked_with_lists
 from ..spatial import Scalar
-from ..spatial.numbers import real_number, whole_number
-from .base import Controller, Outcome, Sum, as_gain
+from ..spatial.numbers import real_number, real_numbers, whole_number
+from .base import Controller, Outcome, Sum
 from .basic_controllers import Saturated
 from .driven_joints import Scalars, motorless
 from .observers import Observer
@@ -48,6 +48,16 @@ class SampleDecision(NamedTuple):
     """What observer and law remember until the next time."""
 
 
+_ALLOWED: dict[str, dict[str, Any]] = {
+    "encoder": {"positive": True, "infinite": True, "unit": "counts per turn or metre"},
+    "position_noise": {},
+    "velocity_noise": {},
+    "limit": {"infinite": True},
+}
+"""What the numbers of converters and sensors may be."""
+
+
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Sampled(Controller):
     """Another controller, or a function of your own, in discrete time.
@@ -125,6 +135,9 @@ class Sampled(Controller):
             raise UnknownNameError("way to know velocities", self.velocity, VELOCITIES)
         if self.cutoff is not None:
             real_number(self.cutoff, Setting("cutoff"), positive=True, unit="hertz")
+        for name in _ALLOWED:
+            if getattr(self, name) is not None:
+                self._checked(name)
         if self.velocity == DIFFERENCES and np.any(np.asarray(self.velocity_noise) != 0.0):
             raise OptionError(
                 Message("velocities are differences of positions: leave ", Setting("velocity_noise", ...), " out")
@@ -230,38 +243,36 @@ class Sampled(Controller):
 
     # ------------------------------------------------------------------ converters
 
-    def counts(self, tree: Model) -> np.ndarray | None:
-        """Return the length of a count of each freedom's encoder, zero where there is none; None without encoders."""
+    def encoders(self, tree: Model) -> tuple[list[int], np.ndarray] | None:
+        """Return the coordinates that encoders count, and how long their counts are; None without encoders."""
         if self.encoder is None:
             return None
-        per_unit = as_gain(self.encoder, tree.nv, "encoder")
-        if per_unit.ndim != 1 or np.any(per_unit <= 0.0):
-            raise OptionError(f"encoder must be positive counts per turn or metre, one number or {tree.nv}")
-        length = np.zeros(tree.nv)
+        per_unit = self._checked("encoder", tree.nv)
+        places, lengths = [], []
         for joint in tree.joints:
+            here = per_unit[joint.v_slice]
             if joint.mimic is None and joint.kind.nv == 1 and joint.kind.nq == 1:
-                k = joint.v_slice.start
-                length[k] = (2.0 * math.pi if joint.kind.q_units[0] == "rad" else 1.0) / per_unit[k]
-            elif joint.mimic is None and np.ndim(self.encoder) and np.any(np.isfinite(per_unit[joint.v_slice])):
+                if np.isfinite(here[0]):
+                    places.append(joint.q_slice.start)
+                    lengths.append((2.0 * math.pi if joint.kind.q_units[0] == "rad" else 1.0) / here[0])
+            elif joint.mimic is None and np.ndim(self.encoder) and np.any(np.isfinite(here)):
                 raise OptionError(
                     f"joint {joint.name!r} has several freedoms, which no encoder counts: give infinity there"
                 )
-        return length
+        return places, np.array(lengths)
 
     def noise(self, tree: Model) -> tuple[np.ndarray, np.ndarray]:
         """Return the deviations of what sensors add to positions and velocities, (nv,) each."""
-        found = []
-        for name in ("position_noise", "velocity_noise"):
-            size = as_gain(getattr(self, name), tree.nv, name)
-            if size.ndim != 1 or np.any(size < 0.0) or not np.isfinite(size).all():
-                raise OptionError(f"{name} must be finite and not negative, one number or {tree.nv}")
-            found.append(size)
-        return found[0], found[1]
+        return self._checked("position_noise", tree.nv), self._checked("velocity_noise", tree.nv)
+
+    def _checked(self, name: str, count: int | None = None) -> np.ndarray:
+        """Return what converters and sensors are given, one number for each freedom."""
+        return real_numbers(getattr(self, name), Setting(name), count, **_ALLOWED[name])
 
     def limits(self, tree: Model) -> np.ndarray | None:
         """Return the largest force of each freedom; None if there is no limit."""
         if self.limit is not None:
-            return Saturated(_NOTHING, self.limit).limits(tree)
+            return self._checked("limit", tree.nv)
         if self.bits is None:
             return None
         bounds: np.ndarray = tree.joint_vector("effort_limit")
@@ -275,7 +286,7 @@ class Sampled(Controller):
 
     def check(self, tree: Model) -> None:
         """Refuse what does not fit a robot."""
-        self.counts(tree)
+        self.encoders(tree)
         self.noise(tree)
         self.limits(tree)
         if self.observer is not None:
@@ -286,6 +297,7 @@ class Sampled(Controller):
         return 0.0 if self.cutoff is None else math.exp(-2.0 * math.pi * self.cutoff * self.period)
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class DiscreteLaw(Controller):
     """A law of your own in discrete time with a memory, written over any scalar, which is compiled.
@@ -331,14 +343,6 @@ class DiscreteLaw(Controller):
                 f"nv = {tree.nv}, and the memory is one of {len(z)}"
             )
         return tau, after
-
-
-@dataclass(frozen=True, eq=False)
-class _Nothing(Controller):
-    """No forces."""
-
-
-_NOTHING = _Nothing()
 
 
 class SampledPart(NamedTuple):

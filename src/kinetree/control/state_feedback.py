@@ -9,16 +9,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import kinematics
-from ..errors import OptionError, ShapeError
+from ..errors import OptionError, ShapeError, explains_arguments
 from ..model.tree import Model
+from ..robot.load import as_robot
 from ..spatial import Scalar
+from ..spatial.numbers import real_numbers
 from .base import Controller, Outcome
 from .driven_joints import Scalars, motorless
 from .observers import linear_model
 
 Array = np.ndarray
 
+STILL = 1e-3
+"""Speed and acceleration, in SI units, of what is still taken for an equilibrium: numbers may be rounded."""
 
+
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class StateFeedback(Controller):
     """tau = tau_0 - K x, x being how far positions and velocities are from a state.
@@ -62,6 +68,7 @@ class StateFeedback(Controller):
         return tau, []
 
 
+@explains_arguments
 def lqr(
     robot: Any, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, period: float | None = None,
     positions: ArrayLike = 1.0, velocities: ArrayLike = 1.0, efforts: ArrayLike = 1.0, forces: Any = (),
@@ -74,16 +81,16 @@ def lqr(
 
     Parameters
     ----------
-    robot : Robot
+    robot : Robot, or path-like
         With or without loops; joints without motor are balanced by the others.
     q, v, tau : array_like
         The state, an equilibrium, and its joint forces; by default those that hold it there.
     period : float, optional
         Of the samples, in seconds; continuous time without it.
     positions, velocities : float or array_like
-        Weights of deviations, one or one per (independent) freedom.
+        Weights of deviations, one or one per (independent) freedom, or a symmetric matrix: the blocks of Q.
     efforts : float or array_like
-        Weights of motor forces, one or one per motor's freedom.
+        Weights of motor forces, one or one per motor's freedom, or a symmetric matrix: R.
     forces : force elements
         That act on the robot.
 
@@ -96,6 +103,7 @@ def lqr(
     """
     from scipy.linalg import solve_continuous_are, solve_discrete_are  # slow to import, and few need it
 
+    robot = as_robot(robot)
     known, place, rate, force = linear_model(robot, q, v, tau, 1.0 if period is None else period, forces)
     model = robot.linearize(place, rate, force, forces=forces) if period is None else known
     n = len(model.states) // 2
@@ -106,13 +114,17 @@ def lqr(
     stuck = [robot.v_names[k] for k in idle if abs(force[k]) > 1e-9 * max(1.0, float(np.abs(force).max()))]
     if stuck:
         raise OptionError(f"this is no equilibrium: joint {stuck[0]!r} has no motor and needs a force there")
-    weights = np.concatenate([_weights(positions, n, "positions"), _weights(velocities, n, "velocities")])
-    if np.any(weights < 0.0):
-        raise OptionError("weights of positions and velocities must not be negative")
-    effort = _weights(efforts, len(motors), "efforts")
-    if np.any(effort <= 0.0):
-        raise OptionError("weights of efforts must be positive")
-    a, b, price, cost = model.A, model.B[:, motors], np.diag(effort), np.diag(weights)
+    moves = np.abs(model.rate) / (1.0 if period is None else period)
+    if np.any(moves > STILL):
+        name = model.states[int(np.argmax(moves))]
+        raise OptionError(
+            f"this is no equilibrium: {name!r} changes by {moves.max():.3g} per second there; leave v out, and give "
+            "forces tau that hold the robot, or leave them out"
+        )
+    cost = np.zeros((2 * n, 2 * n))
+    cost[:n, :n], cost[n:, n:] = _weights(positions, n, "positions"), _weights(velocities, n, "velocities")
+    price = _weights(efforts, len(motors), "efforts", positive=True)
+    a, b = model.A, model.B[:, motors]
     try:
         if period is None:
             s = solve_continuous_are(a, b, cost, price)
@@ -130,11 +142,15 @@ def lqr(
     return StateFeedback(gain, place, rate, np.where(np.isin(range(robot.nv), motors), force, 0.0), chosen)
 
 
-def _weights(given: ArrayLike, count: int, name: str) -> Array:
-    try:
-        numbers = np.broadcast_to(np.asarray(given, dtype=float), (count,))
-    except (TypeError, ValueError):
-        raise ShapeError(f"weights of {name} must be one number or {count}, got {given!r}") from None
-    if not np.isfinite(numbers).all():
-        raise OptionError(f"weights of {name} must be finite, not {given!r}")
-    return numbers
+def _weights(given: ArrayLike, count: int, name: str, positive: bool = False) -> Array:
+    """Return a symmetric matrix of weights, of one number, a row of them, or such a matrix."""
+    what = f"weights of {name}"
+    if np.ndim(given) != 2:
+        return np.diag(real_numbers(given, what, count, positive=positive))
+    matrix = np.asarray(given, dtype=float)
+    if matrix.shape != (count, count) or not np.allclose(matrix, matrix.T, rtol=1e-12, atol=0.0):
+        raise ShapeError(f"{what} must be one number, {count}, or a symmetric matrix ({count}, {count})")
+    least, most = np.linalg.eigvalsh(matrix)[[0, -1]]
+    if least < (1e-14 if positive else -1e-12) * abs(most) or (positive and most <= 0.0):
+        raise OptionError(f"{what} must be {'positive' if positive else 'not negative'} in every direction")
+    return matrix

@@ -455,10 +455,35 @@ class Node:
     def __gt__(self, other: Any) -> Node:
         return Node(self.graph, self.graph.less(self.index_of(other), self.number))
 
+    def __le__(self, other: Any) -> Node:
+        less, more = self < other, self > other
+        choose = self.scalar_functions.where  # the difference is zero, or NaN where one of both is: then this is false
+        return choose(less, 1.0, choose(more, 0.0, 1.0 - (self - other))) > 0.5
+
+    def __ge__(self, other: Any) -> Node:
+        return -self <= -other
+
+    def __mod__(self, other: Any) -> Node:
+        raise TypeError(
+            "no machine code rounds or takes remainders: choose pieces with kinetree's where(), or give a table of "
+            "samples, trajectories.sampled()"
+        )
+
+    __rmod__ = __floordiv__ = __rfloordiv__ = __floor__ = __ceil__ = __round__ = __mod__
+
+    def clip(self, lower: Any, upper: Any, out: None = None) -> Node:
+        """Return the number, or the bound that it is beyond: what ``np.clip`` asks for."""
+        choose = self.scalar_functions.where
+        raised = choose(self < lower, lower, self)
+        return choose(raised > upper, upper, raised)
+
     def __pow__(self, exponent: Any) -> Node:
         """Make whole powers by multiplying, halves by the square root."""
         if not isinstance(exponent, (int, float)) or 2 * exponent != int(2 * exponent):
-            raise TypeError(f"nodes can be raised to whole and half powers only, not {exponent!r}")
+            raise TypeError(
+                f"traced values can be raised to whole and half powers only, not {exponent!r}: write "
+                f"exp({exponent!r} * log(x))"
+            )
         whole = int(abs(exponent))
         result = Node(self.graph, self.graph.const(1.0))
         for _ in range(whole):
@@ -468,11 +493,16 @@ class Node:
         return 1.0 / result if exponent < 0 else result
 
     def __bool__(self) -> bool:
-        raise TypeError("a traced value is not known yet: use kinetree's where() instead of if")
+        raise TypeError(
+            "a traced value is not known yet: use kinetree's where() instead of if and of NumPy's where on arrays, & "
+            "and | instead of and and or, minimum(), maximum(), clip() and sign() instead of min(), max() and NumPy's "
+            "on arrays"
+        )
 
     def __float__(self) -> float:
         raise TypeError(
-            "a traced value is not known yet: use kinetree's sin(), cos(), exp() and the like instead of math's"
+            "a traced value is not known yet: use kinetree's sin(), cos(), exp() and the like instead of math's, and "
+            "no float() of it"
         )
 
     def __repr__(self) -> str:
@@ -481,9 +511,18 @@ class Node:
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **options: Any) -> Any:
         """Let ``np.float64(2) * node`` and ``np.sin(node)`` work."""
         function = _UFUNCS.get(ufunc)
+        if function is None and ufunc not in _LEFT_TO_OPERATORS:
+            known = ", ".join(f.__name__ for f in _UFUNCS if f.__name__ not in _OPERATIONS)
+            raise TypeError(f"np.{ufunc.__name__} has no machine code: of a traced value there are {known} and np.clip")
         if function is None or method != "__call__" or options:
             return NotImplemented
         return function(*(x if isinstance(x, Node) else Node(self.graph, self.index_of(x)) for x in args))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        """Let ``np.where(node > 0, ...)`` choose; all else does what it does with any object."""
+        if function is np.where and len(args) == 3 and isinstance(args[0], Node):
+            return self.scalar_functions.where(*args)
+        return function._implementation(*args, **options)
 
     class scalar_functions:
         """Elementary functions, found by whoever dispatches on the scalar's type."""
@@ -544,6 +583,26 @@ def _chosen(condition: Any, yes: float, no: float) -> Any:
     return Node.scalar_functions.where(condition, yes, no) if isinstance(condition, Node) else yes if condition else no
 
 
+def _larger(a: Node, b: Node) -> Node:
+    return Node.scalar_functions.where(b > a, b, a)
+
+
+def _smaller(a: Node, b: Node) -> Node:
+    return Node.scalar_functions.where(b < a, b, a)
+
+
+def _sign(x: Node) -> Node:
+    choose = Node.scalar_functions.where
+    return choose(x > 0.0, 1.0, choose(x < 0.0, -1.0, x))
+
+
+_LEFT_TO_OPERATORS = (np.equal, np.not_equal, np.power, np.remainder, np.floor_divide)
+"""Which the node itself refuses in words of its own."""
+
+_OPERATIONS = ("add", "subtract", "multiply", "divide", "negative", "less", "greater", "less_equal", "greater_equal",
+               "bitwise_and", "bitwise_or", "invert")  # fmt: skip
+"""Which nobody writes by name."""
+
 _UFUNCS: dict[Any, Any] = {
     np.add: operator.add,
     np.subtract: operator.sub,
@@ -553,6 +612,19 @@ _UFUNCS: dict[Any, Any] = {
     np.absolute: operator.abs,
     np.less: operator.lt,
     np.greater: operator.gt,
+    np.less_equal: operator.le,
+    np.greater_equal: operator.ge,
+    np.bitwise_and: operator.and_,
+    np.bitwise_or: operator.or_,
+    np.invert: operator.invert,
+    np.logical_and: operator.and_,
+    np.logical_or: operator.or_,
+    np.logical_not: operator.invert,
+    np.maximum: _larger,
+    np.minimum: _smaller,
+    np.sign: _sign,
+    np.square: lambda x: x * x,
+    np.hypot: lambda x, y: Node.scalar_functions.sqrt(x * x + y * y),
     np.exp: Node.scalar_functions.exp,
     np.log: Node.scalar_functions.log,
     np.tanh: Node.scalar_functions.tanh,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError
+from ..errors import OptionError, ShapeError, explains_arguments
 from ..motion.piecewise import IntervalTable, check_table, check_times, hermite, polynomial_rows, polynomials
 from ..spatial import Scalar
 from ..spatial.dual import Dual
@@ -16,6 +16,7 @@ from ..spatial.numbers import shown
 from .element import ForceElement, is_number, is_unknown
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Characteristic:
     """A table of forces over displacements or speeds, straight between its rows and beyond its ends.

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..algorithms.tendons import Taut, clamped
-from ..errors import OptionError
+from ..errors import OptionError, explains_arguments
 from ..motion.trajectory import Trajectory
 from ..spatial import Scalar, sqrt, where
 from ..spatial.numbers import shown
@@ -17,6 +17,7 @@ from .characteristics import Characteristic
 from .element import ForceElement, Surroundings, at_time, check_given, is_number
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Motor(ForceElement):
     """A motor that a signal drives: its torque falls with its speed, and its gear rubs.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..algorithms.tendons import Taut
-from ..errors import OptionError
+from ..errors import OptionError, explains_arguments
 from ..spatial import Scalar, Vec3, where
 from ..spatial.arrays import split
 from ..spatial.rotation import quaternion_of
@@ -16,6 +16,7 @@ from .characteristics import check_characteristic, energy_of, follow, slope_of
 from .element import ForceElement, Point, Surroundings, frame_and_point
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class JointSpring(ForceElement):
     """A spring, a damper or both at a joint: -stiffness (q - rest) - damping q'.
@@ -73,6 +74,7 @@ class JointSpring(ForceElement):
         ]  # fmt: skip
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class PointSpring(ForceElement):
     """A spring, a damper or both along the line between two points, of two bodies or of a body and the base.
@@ -141,6 +143,7 @@ class PointSpring(ForceElement):
         return [(along, *(self._pulling(tension, self._taut(stretch, s)) for s in slopes))]  # type: ignore[list-item]
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Bushing(ForceElement):
     """A rubber mount between two frames: springs and dampers along and about the axes of the first.

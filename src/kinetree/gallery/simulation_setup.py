@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +18,25 @@ from ..contact.surfaces import Plane
 from ..control.base import critical_damping
 from ..control.driven_joints import driven_joints
 from ..control.tuning import FREQUENCY, gains_for
-from ..errors import FileFormatError, KinetreeError, OptionError, ShapeError, StateError, UnknownNameError
+from ..errors import (
+    FileFormatError,
+    KinetreeError,
+    ModelWarning,
+    OptionError,
+    Setting,
+    ShapeError,
+    StateError,
+    UnknownNameError,
+    callers_level,
+)
 from ..io.tables.reading import open_table
+from ..io.typed_angles import Degrees
+from ..model.joint_data import like_degrees
+from ..model.joints import Continuous
 from ..motion import trajectories
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
+from ..spatial.numbers import real_numbers
 from .systems import start
 
 Array = np.ndarray
@@ -32,6 +48,10 @@ CLOSED = 1e-6
 """How far loops of a given configuration may be open, in metres and radians."""
 KP = FREQUENCY**2
 """Stiffness of computed torque unless told otherwise, in 1/s^2; of other laws it is this times the inertia felt."""
+
+
+ROUNDED = 1e-2
+"""How far the length of a quaternion that was typed may be from one: it was rounded, and is scaled."""
 
 
 # ------------------------------------------------------------------ states
@@ -62,7 +82,8 @@ def configuration(
     if given is None or isinstance(given, Mapping):
         q = _drawn(robot, system) if otherwise is None else otherwise
         return q if not given else _with_joints(robot, q, given, what)
-    q = _counted(given, robot.nq, what, robot.q_names)
+    q = _scaled(robot, _counted(given, robot.nq, what, robot.q_names))
+    _notice_units(robot, range(robot.nq), given, "q", what)
     if isinstance(robot, Mechanism) and not robot.closure_error(q) < CLOSED:
         raise StateError(
             f"{what}: these coordinates leave loops open by {robot.closure_error(q):.3g} m or rad; give the driven "
@@ -95,7 +116,7 @@ def _named_start(robot: Robot, name: str, system: str | None, what: str) -> Arra
 
 
 def _with_joints(robot: Robot, q: Array, given: Mapping[str, Any], what: str) -> Array:
-    q = with_entries(robot, q, given, "q", what)
+    q = _scaled(robot, with_entries(robot, q, given, "q", what))
     if isinstance(robot, Mechanism):
         places = {_single(robot, name, "q") for name in given}
         owners = [j.name for j in robot.model.joints if places & {*range(j.q_slice.start, j.q_slice.stop)}]
@@ -117,8 +138,39 @@ def with_entries(robot: Robot, state: Array, given: Mapping[str, Any], which: st
             if place in owners:
                 raise OptionError(f"{what}: {names[place]!r} is given twice, by {owners[place]!r} and by {name!r}")
             owners[place] = name
+        _notice_units(robot, places, np.atleast_1d(np.asarray(value, dtype=object)), which, what)
         state[places] = numbers
     return state
+
+
+def _notice_units(robot: Robot, places: Iterable[int], values: Iterable[Any], which: str, what: str) -> None:
+    """Refuse degrees of what is no angle, and warn of angles that look like degrees."""
+    names, units = (robot.q_names, robot.q_units) if which == "q" else (robot.v_names, robot.v_units)
+    endless = {j.q_slice.start for j in robot.model.joints if isinstance(j.kind, Continuous)}
+    for place, value in zip(places, values, strict=False):
+        if isinstance(value, Degrees) and units[place] != "rad":
+            raise OptionError(f"{what}: {names[place]!r} is no angle, so it cannot be in degrees")
+        doubtful = which == "q" and units[place] == "rad" and place not in endless and like_degrees(value)
+        if doubtful and not isinstance(value, Degrees):
+            warnings.warn(
+                f"{what}: {names[place]} = {value:g} rad is {value / (2.0 * math.pi):.1f} turns; angles are in "
+                f"radians, write {value:g}deg for degrees",
+                ModelWarning,
+                stacklevel=callers_level(),
+            )
+            return
+
+
+def _scaled(robot: Robot, q: Array) -> Array:
+    """Return a configuration whose quaternions, which somebody wrote with a few digits, have the length one."""
+    for joint in robot.model.joints:
+        if joint.kind.quaternion is not None:
+            own = np.arange(joint.q_slice.start, joint.q_slice.stop)[joint.kind.quaternion]
+            length = float(np.linalg.norm(q[own]))
+            if abs(length - 1.0) < ROUNDED:
+                q = q.copy()
+                q[own] /= length
+    return q
 
 
 def _single(robot: Robot, name: str, which: str) -> int | None:
@@ -208,7 +260,7 @@ def stay(robot: Robot, q: Array) -> trajectories.Trajectory:
 
 def controller(
     kind: str, robot: Robot, desired: trajectories.Trajectory, *, kp: Any = None, kd: Any = None, ki: Any = 0.0,
-    senses: Sequence[Any] = (), begin: tuple[Array, Array], limited: bool = False,
+    senses: Sequence[Any] = (), begin: tuple[Array, Array], limited: bool = False, limit: Any = None,
 ) -> Any:  # fmt: skip
     """Make a controller by name, or None.
 
@@ -227,6 +279,8 @@ def controller(
         Where the robot starts, which usual gains and feedforward of a floating base need.
     limited : bool
         Stop at the robot's effort limits.
+    limit : float or sequence, optional
+        Stop at these forces instead: one number, or one per motor.
     """
     if kind not in CONTROLLERS:
         raise UnknownNameError("controller", kind, CONTROLLERS)
@@ -234,11 +288,12 @@ def controller(
         raise OptionError(f"controller {kind!r}: no joint of {robot.name!r} has a motor")
     stiffness, damping = _gains(kind, robot, begin[0], kp, kd)
     first = begin if robot.is_floating else None
+    most = None if kind == "none" else _largest_forces(robot, limited, limit)
     laws: dict[str, Callable[[], Any]] = {
         "none": lambda: None,
         "pd": lambda: control.PD(desired, stiffness, damping),
         "pd+gravity": lambda: control.PD(desired, stiffness, damping) + control.GravityCompensation(),
-        "pid": lambda: control.PID(desired, stiffness, damping, ki),
+        "pid": lambda: control.PID(desired, stiffness, damping, ki, limit=most),
         "gravity": lambda: control.GravityCompensation(),
         "computed-torque": lambda: control.ComputedTorque(desired, stiffness, damping, senses),
         "feedforward": lambda: control.Feedforward(desired, stiffness, damping, senses, first),
@@ -246,7 +301,23 @@ def controller(
     made = laws[kind]()
     if kind == "gravity" and not driven_joints(robot.model):
         raise OptionError(f"controller {kind!r}: no joint of {robot.name!r} has a motor")
-    return control.Saturated(made) if limited and made is not None else made
+    if most is None or made is None:
+        return made
+    whole = np.full(robot.nv, np.inf)
+    whole[_motors(robot)] = most
+    return control.Saturated(made, whole)
+
+
+def _motors(robot: Robot) -> list[int]:
+    return [k for joint in driven_joints(robot.model) for k in range(joint.v_slice.start, joint.v_slice.stop)]
+
+
+def _largest_forces(robot: Robot, limited: bool, limit: Any) -> Array | None:
+    """Return the largest force of each motor, as a PID must know them, too; None without limits."""
+    motors = _motors(robot)
+    if limit is not None:
+        return real_numbers(limit, Setting("limit"), len(motors), positive=True, infinite=True)
+    return control.Saturated(control.GravityCompensation()).limits(robot.model)[motors] if limited else None
 
 
 SAMPLING = ("delay", "encoder", "noise", "seed")

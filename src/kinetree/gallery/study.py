@@ -144,6 +144,10 @@ def show(value: Any) -> str:
     return f"{number:.2g}" if abs(number) < 1e-4 else f"{number:.7g}"
 
 
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What one analysis gives.
@@ -166,6 +170,11 @@ class Outcome:
     records: Mapping[str, Record] = field(default_factory=dict)
     figures: Mapping[str, Drawing] = field(default_factory=dict)
     remarks: Sequence[str] = ()
+
+    def __repr__(self) -> str:
+        parts = {"tables": self.tables, "records": self.records, "figures": self.figures}
+        held = [f"{word} {', '.join(names)}" for word, names in parts.items() if names]
+        return f"<Outcome: {'; '.join([_count(len(self.facts), 'fact'), *held])}>"
 
 
 Analysis = Callable[[bool], Outcome]
@@ -193,6 +202,9 @@ class Study:
     analyses: Mapping[str, Analysis]
     assumptions: Sequence[str] = ()
     system: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<Study {self.name!r}: {self.title}; analyses {', '.join(self.analyses)}>"
 
     @classmethod
     def of(cls, system: str, analyses: Mapping[str, Analysis]) -> Study:
@@ -259,6 +271,19 @@ class Result:
     outcomes: Mapping[str, Outcome]
     seconds: Mapping[str, float]
     quick: bool = False
+
+    def __repr__(self) -> str:
+        held = sum(bool(fact.holds) for fact in self.facts)
+        parts = ", ".join(self.outcomes)
+        return (
+            f"<Result of {self.study.name!r}: {_count(len(self.facts), 'fact')}, {held} of them hold; analyses {parts}>"
+        )
+
+    def __str__(self) -> str:
+        lines = [f"{self.study.name}: {self.study.title}"]
+        for name, outcome in self.outcomes.items():
+            lines += [f"{name} ({self.seconds[name]:.1f} s)", *(f"  {fact}" for fact in outcome.facts)]
+        return "\n".join([*lines, f"plots, tables and the model: result.write({self.study.name!r})"])
 
     @property
     def facts(self) -> list[Fact]:

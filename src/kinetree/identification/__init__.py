@@ -1,7 +1,7 @@
 """Identification: from measured motions to the parameters of a robot, and how sure they are."""
 
 from .accumulation import Accumulator, accumulate_files
-from .differentiated import DifferentiatedMotion, differentiated
+from .differentiation.differentiated import DifferentiatedMotion, differentiated
 from .excitation import Excitation, exciting_motion, random_motion
 from .identified import Identified
 from .identify import identify

@@ -53,9 +53,11 @@ def doubts(found: Identified, before: Array, still: Sequence[str], odd_units: bo
             "these joints, and whether something else acts on the robot"
         )
     if still:
-        words.append(f"{', '.join(still)} hardly moves: its friction cannot be told and stays as it was")
+        whose = "moves: its" if len(still) == 1 else "move: their"
+        words.append(f"{', '.join(still)} hardly {whose} friction cannot be told and stays as it was")
     if found.untold:
-        words.append(f"this motion does not tell {_some(found.untold)}; they stay as they were")
+        stays = "it stays as it was" if len(found.untold) == 1 else "they stay as they were"
+        words.append(f"this motion does not tell {_some(found.untold)}; {stays}")
     if len(found.poor) > MOSTLY * len(found):
         words.append(
             f"{len(found.poor)} of {len(found)} parameters have a standard deviation of more than 30 %, such as "
@@ -105,6 +107,13 @@ def _units(found: Identified, before: Array) -> list[str]:
             "and N at the joints, not in another unit, currents, or at the motor's side of the gear? gains= multiplies "
             "them"
         ]
+    floats = [joint.name for joint in found.given.model.joints if joint.nv == 6 and not joint.actuated]
+    masses = found.robot.mass / found.given.mass if found.given.mass else 1.0
+    if floats and not 1.0 / PLAUSIBLE < masses < PLAUSIBLE:
+        return [
+            f"the mass found is {masses:.3g} times that of the file: are the measured wrenches in N and N m, along the "
+            "axes of the world, and those that act on the robot, not those that it exerts?"
+        ]
     slope = np.sum(found.equations.tau * found.equations.y[..., 0], axis=0)
     backwards = [
         n for n, s, e in zip(found.row_names, slope, found.training_errors, strict=True) if s < 0.0 and e > 0.9
@@ -136,10 +145,39 @@ NEAR = 1.15
 """Factor within which such a ratio is recognized."""
 
 TURNS = 3.0
-"""Turns beyond which the positions of a joint are no radians, if it has limits or all joints go so far."""
+"""Turns beyond which positions are no radians, if most joints go so far, and none keeps to its limits."""
+
+BEYOND_LIMITS, MARGIN = 1.5, 0.2
+"""How far beyond its limits, as a multiple and in rad on top, no measured joint is."""
+
+MOVES = 0.05
+"""Joints that stay so near to zero, in rad, tell nothing about units."""
 
 SLOWEST = 0.25
 """Steps of time, in seconds, that no controller has."""
+
+
+def doubtful_angles(robot: Robot, reach: Array) -> str:
+    """Say that positions look like degrees: far beyond limits, or through several turns at most joints that turn.
+
+    Parameters
+    ----------
+    reach : ndarray (nq,)
+        Largest absolute value of each coordinate; NaN where it is not known.
+    """
+    turning = [k for k, unit in enumerate(robot.q_units) if unit == "rad" and np.isfinite(reach[k])]
+    limits = np.maximum(np.abs(robot.lower_limits), np.abs(robot.upper_limits))
+    beyond = [k for k in turning if reach[k] > BEYOND_LIMITS * limits[k] + MARGIN]
+    if beyond:
+        k = max(beyond, key=lambda k: float(reach[k] / limits[k]) if limits[k] else np.inf)
+        return (
+            f"positions look like degrees: {robot.q_names[k]} goes to {reach[k]:.4g} rad, its limit is {limits[k]:.3g}"
+        )
+    moving = [k for k in turning if reach[k] > MOVES]
+    within = any(np.isfinite(limits[k]) for k in moving)  # a joint that keeps to its limits is in rad
+    if not moving or within or not np.median(reach[moving]) > TURNS * 2.0 * np.pi:
+        return ""
+    return f"positions look like degrees: they go up to {reach[moving].max():.4g} rad"
 
 
 def of_units(data: Measured, robot: Robot) -> list[str]:
@@ -158,13 +196,10 @@ def of_units(data: Measured, robot: Robot) -> list[str]:
         found = next((words for value, words in UNITS if value / NEAR < ratio < value * NEAR), "")
         if not found and -NEAR < ratio < -1.0 / NEAR:
             found = "velocities have the other sign than positions"
-    turning = [k for k, unit in enumerate(robot.q_units) if unit == "rad" and k < q.shape[1]]
     if not found and float(np.median(steps)) > SLOWEST:
         found = f"times look like milliseconds: the steps would be {np.median(steps):.3g} s"
-    if not found and turning and q.shape[1] == robot.nq:
-        reach = np.abs(q[:, turning]).max(axis=0)
-        if np.median(reach) > TURNS * 2.0 * np.pi:
-            found = f"positions look like degrees: they go up to {reach.max():.4g} rad"
+    if not found and q.shape[1] == robot.nq:
+        found = doubtful_angles(robot, np.abs(q).max(axis=0))
     if not found:
         return []
     return [

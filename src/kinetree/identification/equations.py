@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import IdentificationError
 from ..model.parameters import OF_BODIES
 from .filtering import Band, Decimation, FilteredMotion
-from .friction_models import FrictionModel, resting
+from .friction_models import FrictionModel, following, resting, viscous
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -128,7 +128,7 @@ class Prepared:
             found.append(d(_reduced(None if r is None else r[part], y), first, last))
         return np.concatenate(found)
 
-    def friction(self, joint: int, model: FrictionModel, shape: float) -> tuple[list[str], Array]:
+    def friction(self, joint: int, model: FrictionModel, shape: float, time: float = 0.0) -> tuple[list[str], Array]:
         """Return the columns of a joint's friction, (n, r, terms), with their names.
 
         Parameters
@@ -137,13 +137,16 @@ class Prepared:
             Degree of freedom.
         model : FrictionModel
         shape : float
+        time : float
+            In which viscous friction follows the velocity; zero for at once.
         """
         names = [f"{self.robot.v_names[joint]}.{symbol}" for symbol in model.terms]
         place = _coordinate_of(self.robot, joint)
 
         def terms(m: FilteredMotion) -> Array:
-            noise = float(m.speed_noise[joint])
-            values = [f(m.q[:, place], m.v[:, joint], noise, shape) for f in model.terms.values()]
+            noise, v = float(m.speed_noise[joint]), m.v[:, joint]
+            behind = following(v, float(m.t[1] - m.t[0]), time) if time else v
+            values = [f(m.q[:, place], behind if f is viscous else v, noise, shape) for f in model.terms.values()]
             return np.stack(values, axis=-1) if values else np.zeros((len(m.t), 0))
 
         return names, self._at_joint(joint, terms)

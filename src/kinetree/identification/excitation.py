@@ -19,7 +19,14 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import make_interp_spline
 from scipy.optimize import minimize
 
-from ..errors import IdentificationError, OptionError, ShapeError, UnknownNameError, UnsupportedError
+from ..errors import (
+    IdentificationError,
+    OptionError,
+    ShapeError,
+    UnknownNameError,
+    UnsupportedError,
+    explains_arguments,
+)
 from ..io.atomic_files import beside
 from ..io.progress import in_steps
 from ..io.tables.formats import format_of
@@ -118,6 +125,7 @@ class Excitation:
                     np.savez(stream, time=self.t, q=self.q, v=self.v, a=self.a)
 
 
+@explains_arguments
 def exciting_motion(
     robot: Robot,
     duration: float = 10.0,
@@ -206,6 +214,7 @@ def exciting_motion(
     return _finished(search, best, form, duration, count, rate)
 
 
+@explains_arguments
 def random_motion(
     robot: Robot, duration: float = 10.0, *, seed: int = 0, rate: float = 100.0, **options: Any
 ) -> Excitation:
@@ -262,7 +271,10 @@ def _center(robot: Robot, limits: Limits, given: ArrayLike | None) -> Array:
     for frame, height in limits.clearance.items():
         here = float(robot.pose(middle, frame)[2, 3])
         if here <= height:
-            raise OptionError(f"{frame!r} is {here:.3g} m high at the center of the motion, not above {height:g} m")
+            raise OptionError(
+                f"{frame!r} is {here:.3g} m high at the center of the motion, not above {height:g} m: give center=, a "
+                "configuration in which it is"
+            )
     if np.any(np.abs(robot.gravity_force(middle)) >= limits.effort):
         raise OptionError("the robot cannot hold the center of the motion within its limits of effort")
     return middle

@@ -198,7 +198,7 @@ def filtered(piece: Piece, band: Band, robot: Robot) -> FilteredMotion:
     def smooth(x: Array) -> Array:
         return np.asarray(signal.sosfiltfilt(sos, x, axis=0, padlen=padding))
 
-    q = _on_manifold(smooth(_continuous(piece.q, robot)), robot)
+    q = on_manifold(smooth(continuous(piece.q, robot)), robot)
     raw = _rates(piece.q, piece.step, robot) if piece.v is None else piece.v
     v = _rates(q, piece.step, robot) if piece.v is None else smooth(piece.v)
     a = _derivative(v, piece.step) if piece.a is None else smooth(piece.a)
@@ -232,7 +232,7 @@ def _rates(q: Array, step: float, robot: Robot) -> Array:
     return np.asarray(robot.difference(behind, ahead)) / spans[:, None]
 
 
-def _continuous(q: Array, robot: Robot) -> Array:
+def continuous(q: Array, robot: Robot) -> Array:
     """Return quaternions of which no two neighbors have opposite signs, so that they can be filtered."""
     found = q.copy()
     for part in _quaternions(robot):
@@ -241,7 +241,7 @@ def _continuous(q: Array, robot: Robot) -> Array:
     return found
 
 
-def _on_manifold(q: Array, robot: Robot) -> Array:
+def on_manifold(q: Array, robot: Robot) -> Array:
     """Return quaternions of unit length."""
     for part in _quaternions(robot):
         q[:, part] /= np.linalg.norm(q[:, part], axis=1, keepdims=True)

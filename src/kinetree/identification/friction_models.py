@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from scipy.signal import lfilter
 
 from ..errors import UnknownNameError
 
@@ -47,6 +48,25 @@ class FrictionModel:
 def viscous(q: Array, v: Array, noise: float, shape: float) -> Array:
     """Return the velocity."""
     return v
+
+
+def following(v: Array, step: float, time: float) -> Array:
+    """Return velocities as a damper has them that follows its joint in some time, being behind a spring (Maxwell).
+
+    At the beginning it has the joint's.
+
+    Parameters
+    ----------
+    v : ndarray (n,)
+    step : float
+        Between samples, from each of which velocities go straight to the next.
+    time : float
+        In which 63 % of a change are followed.
+    """
+    left = np.exp(-step / time)
+    bent = time / step * (1.0 - left)
+    found, _ = lfilter([1.0 - bent, bent - left], [1.0, -left], v, zi=[bent * v[0]])
+    return np.asarray(found)
 
 
 def offset(q: Array, v: Array, noise: float, shape: float) -> Array:

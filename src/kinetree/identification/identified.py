@@ -128,16 +128,18 @@ class Identified:
         said = whole.y @ values + prepared.known(self.known)
         return MeasuredEquations(said[..., None], whole.tau, whole.counted, ("prediction",), whole.rows, whole.t)
 
-    def errors(self, data: Data) -> Array:
+    def errors(self, data: Data | None = None) -> Array:
         """Return relative errors of predicted joint forces, per joint: the size of the error over that of the force.
 
         Both are filtered as in the fit; 0.05 is 5 %.
 
         Parameters
         ----------
-        data : Measured, path, or several of them
-            That were held out of the fit.
+        data : Measured, path, or several of them, optional
+            That were held out of the fit; those of the fit when left out, ``training_errors``.
         """
+        if data is None:
+            return self.training_errors
         seen = self.predicted(data)
         return relative_errors(seen.tau, seen.y[..., 0])
 
@@ -155,8 +157,8 @@ class Identified:
         Warns
         -----
         IdentificationWarning
-            Where friction was identified that the file does not hold: Stribeck's, of which no file has more than the
-        Coulomb part, and how presliding builds up, which is in ``.yaml`` files alone.
+            Where friction was identified that the file does not hold: Stribeck's, and how friction builds up, over a
+            way (presliding) or in time, are in ``.yaml`` files alone.
         """
         if not self.physical:
             raise UnsupportedError(
@@ -165,14 +167,12 @@ class Identified:
                 "report, and in found.solution"
             )
         self.robot.save(path, original)
-        held = ("presliding",) if Path(path).suffix.lower() in (".yaml", ".yml") else ()
-        lost = [f"{name} ({own.model.name})" for name, own in self.friction.items()
-                if own.model.shape and own.model.name not in held]  # fmt: skip
-        if lost:
+        lost = [f"{name} ({own.model.name}, {own.words})" for name, own in self.friction.items() if own.words]
+        if lost and Path(path).suffix.lower() not in (".yaml", ".yml"):
             warnings.warn(
                 f"{path}: such a file has viscous and Coulomb friction and an offset at most; what else was found for "
-                f"{', '.join(lost)} is in the report alone, so that the file's robot errs more than errors() says. "
-                "friction='coulomb' fits what every file can hold; presliding is kept in .yaml",
+                f"{'; '.join(lost)} is in the report alone, so that the file's robot errs more than errors() says. "
+                "friction='coulomb' fits what every file can hold; .yaml keeps all of it",
                 IdentificationWarning,
                 stacklevel=callers_level(),
             )

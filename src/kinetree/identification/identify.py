@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..control.base import Controller
-from ..errors import IdentificationError, IdentificationWarning, OptionError, UnknownNameError, callers_level
+from ..errors import (
+    IdentificationError,
+    IdentificationWarning,
+    OptionError,
+    UnknownNameError,
+    callers_level,
+    explains_arguments,
+)
 from ..model.parameters import ParameterTable
 from .closed_motion import motions_of
 from .doubts import doubts, of_delay, of_units, signs
@@ -24,7 +31,7 @@ from .force_gains import agreeing_gains, disagreeing, words_about
 from .identifiable import ParameterGroups
 from .identified import Identified
 from .measured import Data, as_measured
-from .model_choice import ChosenModel, Columns, choose_model
+from .model_choice import ChosenModel, Columns, Friction, choose_model
 from .residuals import relative_errors
 from .simulated.controlled_motion import ControlledRun
 from .solution import consistent_solution, is_physical, nearest_to_file, values_before
@@ -40,6 +47,7 @@ SETTLED = 0.02
 """Share of a standard deviation by which parameters still change between simulations that have settled."""
 
 
+@explains_arguments
 def identify(
     robot: Robot,
     data: Data,
@@ -75,7 +83,8 @@ def identify(
         measured one, again and again until both fit; noise of positions then does no harm.
     friction : str, or mapping from joint to str
         ``"coulomb"`` (viscous, Coulomb and offset), ``"viscous"``, ``"offset"``, ``"stribeck"``, ``"presliding"``,
-        ``"none"``; or ``"auto"``: Coulomb, or presliding where that predicts better.
+        ``"none"``; or ``"auto"``: Coulomb, or presliding where that predicts better, and with viscous friction that
+        needs time to follow the velocity where that does.
     rotor_inertia : bool or "auto"
         Whether to identify the inertias of rotors; by default where the robot has any, or they predict better.
     springs : bool, "auto" or sequence of str
@@ -219,10 +228,10 @@ def _result(
     physical = is_physical(robot, {**model.held, **solution})
     rests = {robot.v_names[k]: rest for k, rest in columns.springs.items()}
     sprung = robot.with_springs(dict.fromkeys(rests, 1.0), rests)  # their stiffness is a parameter like others
-    own = sprung.parameters()
-    found = sprung.with_parameters({n: value for n, value in solution.items() if n in own}, physical=physical)
-    built_up = {robot.v_names[k]: f.shape for k, f in columns.friction.items() if f.model.name == "presliding"}
-    found = found.with_friction_travel(built_up)
+    friction = {robot.v_names[k]: chosen for k, chosen in columns.friction.items()}
+    shaped = _shaped(sprung, friction, set(of_joints))
+    own = shaped.parameters()
+    found = shaped.with_parameters({n: value for n, value in solution.items() if n in own}, physical=physical)
     total = prepared.equations.tau
     predicted = columns.equations().y @ values + total - equations.tau
     return Identified(
@@ -238,7 +247,7 @@ def _result(
         physical=physical,
         noise=fit.noise,
         band=prepared.band,
-        friction={robot.v_names[k]: chosen for k, chosen in columns.friction.items()},
+        friction=friction,
         springs=rests,
         notes=notes,
         given=robot,
@@ -248,6 +257,18 @@ def _result(
         contacts=prepared.contacts,
         gains=gains,
     )
+
+
+def _shaped(robot: Robot, friction: Mapping[str, Friction], fitted: set[str]) -> Robot:
+    """Return a robot whose fitted friction is of the kinds that were chosen; its numbers are parameters like others."""
+    joints = set(robot.joint_names)  # of several freedoms: friction without a shape
+    friction = {name: own for name, own in friction.items() if name in joints}
+    fades = {name: own.shape for name, own in friction.items() if f"{name}.stribeck" in fitted}
+    slides = {name: own.shape if own.model.name == "presliding" else 0.0
+              for name, own in friction.items() if f"{name}.friction" in fitted}  # fmt: skip
+    follows = {name: own.time for name, own in friction.items() if f"{name}.damping" in fitted}
+    faded = robot.with_stribeck(dict.fromkeys(fades, 1.0), fades)
+    return faded.with_friction_travel(slides).with_damping_time(follows)
 
 
 def _of_gains(robot: Robot, asked: object, found: Array | None) -> list[str]:

@@ -33,6 +33,12 @@ SWEEPS, ROUNDS = 2, 5
 RIDGE = 1e-11
 """Added to the diagonal of products of columns of unit size, against rounding."""
 
+TIMES = (0.1, 0.1)
+"""Times in seconds around which dampers are looked for that follow slowly; one that takes longer is a spring."""
+
+TURNS, SETTLED = 3, 0.05
+"""Models and times of friction are chosen so many times at most, until times change by no more than that share."""
+
 SURE = 3.0
 """Standard deviations above zero at which a stiffness is believed."""
 
@@ -42,10 +48,26 @@ FINER = 4
 
 @dataclass(frozen=True)
 class Friction:
-    """The model of a joint's friction and the number that its functions depend on."""
+    """The model of a joint's friction, and the numbers that its functions depend on.
+
+    Attributes
+    ----------
+    model : FrictionModel
+    shape : float
+        What the model says.
+    time : float
+        In which viscous friction follows the velocity, in seconds; zero for at once.
+    """
 
     model: FrictionModel
     shape: float = 0.0
+    time: float = 0.0
+
+    @property
+    def words(self) -> str:
+        """What it depends on."""
+        found = [f"{self.model.shape} {self.shape:.2g}"] if self.model.shape else []
+        return ", ".join([*found, f"time in which damping follows {self.time:.2g} s"] if self.time else found)
 
 
 @dataclass
@@ -73,13 +95,13 @@ class Columns:
     fixed: set[str]
     force: Array
     springs: dict[int, float] = field(default_factory=dict)
-    _made: dict[tuple[int, str, float], tuple[list[str], Array]] = field(default_factory=dict)
+    _made: dict[tuple[int, str, float, float], tuple[list[str], Array]] = field(default_factory=dict)
 
     def of_joint(self, joint: int, friction: Friction) -> tuple[list[str], Array]:
         """Return the columns of a joint's friction, without those that are known."""
-        key = (joint, friction.model.name, friction.shape)
+        key = (joint, friction.model.name, friction.shape, friction.time)
         if key not in self._made:
-            names, columns = self.prepared.friction(joint, friction.model, friction.shape)
+            names, columns = self.prepared.friction(joint, friction.model, friction.shape, friction.time)
             kept = [k for k, name in enumerate(names) if name not in self.fixed]
             self._made[key] = [names[k] for k in kept], columns[..., kept]
         return self._made[key]
@@ -100,8 +122,33 @@ class Columns:
         return MeasuredEquations(found.y, self.force, found.counted, found.names, found.rows, found.t)
 
 
-def choose_friction(columns: Columns, wanted: Mapping[int, str], row_of: Mapping[int, int]) -> list[str]:
-    """Choose models and shapes of friction, in place; return what was decided, in words.
+def choose_rubbing(
+    columns: Columns, begin: Mapping[int, Friction], wanted: Mapping[int, str], row_of: Mapping[int, int]
+) -> None:
+    """Choose all that friction depends on, in place: models and shapes, and times; each again beside the other.
+
+    Parameters
+    ----------
+    columns : Columns
+    begin : mapping from int to Friction
+        The simplest friction of each degree of freedom; that of those which do not move stays.
+    wanted, row_of
+        As :func:`choose_friction` takes them.
+    """
+    columns.friction = dict(begin)
+    for _ in range(TURNS if wanted else 0):
+        before = {k: own.time for k, own in columns.friction.items()}
+        columns.friction = {k: replace(own, time=before[k]) for k, own in begin.items()}
+        choose_friction(columns, wanted, row_of)
+        columns.friction = {k: replace(own, time=0.0) for k, own in columns.friction.items()}
+        choose_times(columns, [k for k, name in wanted.items() if name == "auto"], row_of)
+        after = {k: own.time for k, own in columns.friction.items()}
+        if all(abs(after[k] - time) <= SETTLED * time for k, time in before.items()):
+            return
+
+
+def choose_friction(columns: Columns, wanted: Mapping[int, str], row_of: Mapping[int, int]) -> None:
+    """Choose models and shapes of friction, in place.
 
     Parameters
     ----------
@@ -114,13 +161,13 @@ def choose_friction(columns: Columns, wanted: Mapping[int, str], row_of: Mapping
     """
     simple = dict(columns.friction)
     fancy = {
-        k: Friction(MODELS["presliding" if name == "auto" else name], _middle("presliding" if name == "auto" else name))
-        for k, name in wanted.items()
+        k: replace(simple[k], model=MODELS[name], shape=_middle(name))
+        for k, name in ((k, "presliding" if name == "auto" else name) for k, name in wanted.items())
     }
     for _ in range(SWEEPS):
         for joint, own in list(fancy.items()):
             if own.model.shape:
-                fancy[joint] = _best_shape(columns, fancy, joint)
+                fancy[joint] = _best(columns, fancy, joint, "shape", own.model.shapes)
     open_choice = [k for k, name in wanted.items() if name == "auto"]
     if open_choice:
         before, after = cross_validated(columns.equations(simple)), cross_validated(columns.equations(fancy))
@@ -128,13 +175,7 @@ def choose_friction(columns: Columns, wanted: Mapping[int, str], row_of: Mapping
             row = row_of[joint]
             if not after[row] < (1.0 - CLEAR) * before[row]:
                 fancy[joint] = simple[joint]
-    columns.friction = fancy
-    robot = columns.prepared.robot
-    return [
-        f"friction of {robot.v_names[k]}: {own.model.name}"
-        + (f", {own.model.shape} {own.shape:.2g}" if own.model.shape else "")
-        for k, own in fancy.items()
-    ]
+    columns.friction = columns.friction | fancy
 
 
 def _middle(name: str) -> float:
@@ -142,8 +183,13 @@ def _middle(name: str) -> float:
     return shapes[len(shapes) // 2] if shapes else 0.0
 
 
-def _best_shape(columns: Columns, friction: Mapping[int, Friction], joint: int) -> Friction:
-    """Return a joint's friction with the shape that leaves the least, all others as they are."""
+def _best(
+    columns: Columns, friction: Mapping[int, Friction], joint: int, number: str, around: Sequence[float]
+) -> Friction:
+    """Return a joint's friction with the number of it that leaves the least, all others as they are.
+
+    It is looked for from a tenth of the least of some values to ten times the largest.
+    """
     own = friction[joint]
     others = {k: f for k, f in friction.items() if k != joint}
     fixed = columns.equations(others)
@@ -153,11 +199,14 @@ def _best_shape(columns: Columns, friction: Mapping[int, Friction], joint: int) 
     size = np.maximum(np.linalg.norm(tall, axis=0), 1e-300)
     tall, left = tall / size, (weight * fixed.tau).reshape(-1)
     inverse = np.linalg.inv(tall.T @ tall + RIDGE * np.eye(len(size)))
-    lowest, highest = own.model.shapes[0] / 10.0, own.model.shapes[-1] * 10.0
+    lowest, highest = around[0] / 10.0, around[-1] * 10.0
     shapes = np.geomspace(lowest, highest, int(np.ceil(FINER * np.log10(highest / lowest))) + 1)
 
+    def with_number(value: float) -> Friction:
+        return replace(own, **{number: float(value)})  # type: ignore[arg-type]
+
     def unexplained(shape: float) -> float:
-        _, part = columns.of_joint(joint, Friction(own.model, float(shape)))
+        _, part = columns.of_joint(joint, with_number(shape))
         part = _weighted(part, weight)
         mixed = tall.T @ np.column_stack([part, left])
         small = np.column_stack([part, left]).T @ np.column_stack([part, left]) - mixed.T @ inverse @ mixed
@@ -170,7 +219,7 @@ def _best_shape(columns: Columns, friction: Mapping[int, Friction], joint: int) 
         a, b, c = values[k - 1 : k + 2]
         away = 0.5 * (a - c) / (a - 2.0 * b + c) if a - 2.0 * b + c > 0.0 else 0.0
         best *= float((shapes[1] / shapes[0]) ** away)
-    return Friction(own.model, best)
+    return with_number(best)
 
 
 def _weighted(y: Array, weight: Array) -> Array:
@@ -295,6 +344,45 @@ def choose_springs(columns: Columns, candidates: Mapping[int, float], row_of: Ma
         errors = folds.with_columns(chosen).errors()
 
 
+def choose_times(columns: Columns, joints: Sequence[int], row_of: Mapping[int, int]) -> None:
+    """Let viscous friction follow velocities in some time where that predicts clearly better; in place.
+
+    Grease, seals and hoses give way before they resist.  Where nobody tells, a negative inertia does what they do.
+    As with springs, one joint after the other, that first whose error falls most; its damping must be positive beyond
+    doubt.
+
+    Parameters
+    ----------
+    columns : Columns
+    joints : sequence of int
+        Degrees of freedom that are open to it.
+    row_of : mapping from int to int
+        In which row each degree of freedom is.
+    """
+    names = columns.prepared.robot.v_names
+    left = [k for k in joints if f"{names[k]}.damping" in columns.of_joint(k, columns.friction[k])[0]]
+    errors = cross_validated(columns.equations()) if left else None
+    slower = {k: _best(columns, columns.friction, k, "time", TIMES) for k in left}
+    slower = {k: own for k, own in slower.items() if TIMES[0] / 9.99 < own.time < 9.99 * TIMES[-1]}
+    while slower:
+        judged = {}
+        for joint, own in slower.items():
+            tried = columns.equations(columns.friction | {joint: own})
+            order = [k for k, name in enumerate(tried.names) if name != f"{names[joint]}.damping"]
+            folds = Folds.of(tried)
+            ratio = folds.errors() / errors
+            last = folds.with_columns([*order, tried.names.index(f"{names[joint]}.damping")])
+            fell = float(ratio[row_of[joint]])
+            if fell < 1.0 - CLEAR and np.sum(np.log(ratio)) < 0.0 and last.last_over_deviation() > SURE:
+                judged[joint] = fell
+        if not judged:
+            return
+        best = min(judged, key=judged.__getitem__)
+        columns.friction[best] = slower.pop(best)
+        slower = {k: own for k, own in slower.items() if k in judged}  # what does no good alone does none beside it
+        errors = cross_validated(columns.equations())
+
+
 def rotors_are_felt(without: MeasuredEquations, with_rotors: MeasuredEquations) -> bool:
     """Tell whether rotors explain forces that bodies do not, with inertias that rotors can have."""
     try:
@@ -362,15 +450,12 @@ def choose_model(prepared: Prepared, asked: Unknowns, rotor_inertia: bool | str)
             found, with_rotors = more, True
     columns = found.columns
     rows = {k: _row_of(robot, k) for k in asked.friction}
-    notes = choose_friction(columns, asked.moving, rows) if asked.moving else []
-    for k in asked.still:
-        columns.friction[k] = Friction(MODELS[asked.friction[k]])
+    choose_rubbing(columns, begin, asked.moving, rows)
     choose_springs(columns, asked.perhaps_springs, rows)
-    if columns.springs and asked.moving:  # what springs explain is no friction's any more
-        still = {k: columns.friction[k] for k in asked.still}
-        columns.friction = dict(begin)
-        notes = choose_friction(columns, asked.moving, rows)
-        columns.friction |= still
+    if columns.springs:  # what springs explain is no friction's any more
+        choose_rubbing(columns, begin, asked.moving, rows)
+    notes = [f"friction of {robot.v_names[k]}: {own.model.name}" + (f", {own.words}" if own.words else "")
+             for k, own in columns.friction.items() if k in asked.moving]  # fmt: skip
     notes += [f"a spring of {robot.v_names[k]} is identified, at rest at {rest:.3g}"
               for k, rest in columns.springs.items()]  # fmt: skip
     notes.append("rotor inertias are identified" if with_rotors else "rotor inertias are as they were")

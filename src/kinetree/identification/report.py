@@ -120,13 +120,14 @@ def _parts(found: Identified, seen: MeasuredEquations | None) -> list[tuple[str,
 
 def _error_table(found: Identified, seen: MeasuredEquations | None) -> Table:
     head = ["joint", "training error %", "noise", "white"]
-    white = whiteness(found.equations).is_white
+    white, units = whiteness(found.equations).is_white, _units(found)
     held = None if seen is None else relative_errors(seen.tau, seen.y[..., 0])
     if held is not None:
         head.insert(2, "held-out error %")
     rows = []
     for k, name in enumerate(found.row_names):
-        row = [name, f"{100 * found.training_errors[k]:.3g}", f"{found.noise[k]:.3g}", "yes" if white[k] else "no"]
+        noise = f"{found.noise[k]:.3g} {units[name]}"
+        row = [name, f"{100 * found.training_errors[k]:.3g}", noise, "yes" if white[k] else "no"]
         if held is not None:
             row.insert(2, f"{100 * held[k]:.3g}")
         rows.append(row)
@@ -134,11 +135,7 @@ def _error_table(found: Identified, seen: MeasuredEquations | None) -> Table:
 
 
 def _friction_table(found: Identified) -> Table:
-    rows = [
-        [name, own.model.name, f"{own.model.shape} {own.shape:.3g}" if own.model.shape else ""]
-        for name, own in found.friction.items()
-    ]
-    return ["joint", "model", "shape"], rows
+    return ["joint", "model", "shape"], [[name, own.model.name, own.words] for name, own in found.friction.items()]
 
 
 def _parameter_table(found: Identified) -> Table:
@@ -222,22 +219,27 @@ def _pictures(found: Identified, seen: MeasuredEquations | None) -> dict[str, by
     except ImportError:
         return {}
     with matplotlib.rc_context(RC):
-        made = {"training": _forces(Figure, found.equations, "training data")}
+        made = {"training": _forces(Figure, found, found.equations, "training data")}
         if seen is not None:
-            made["held_out"] = _forces(Figure, seen, "held-out data")
+            made["held_out"] = _forces(Figure, found, seen, "held-out data")
         made["residuals"] = _correlations(Figure, whiteness(found.equations), found.row_names)
     return made
 
 
-def _forces(figure: Any, seen: MeasuredEquations, title: str) -> bytes:
-    count = len(seen.rows)
+def _units(found: Identified) -> dict[str, str]:
+    """Return the units of the forces, by their rows."""
+    return dict(zip(found.given.v_names, found.given.tau_units, strict=True))
+
+
+def _forces(figure: Any, found: Identified, seen: MeasuredEquations, title: str) -> bytes:
+    count, units = len(seen.rows), _units(found)
     drawing = figure(figsize=(10, 1.7 * count), layout="constrained")
     axes = drawing.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
     for k, (axis, name) in enumerate(zip(axes, seen.rows, strict=True)):
         axis.plot(seen.t, seen.tau[:, k], color="#aeb6be", linewidth=2.5, label="measured")
         axis.plot(seen.t, seen.y[:, k, 0], color=COLOURS[0], linewidth=1.0, label="predicted")
         axis.plot(seen.t, seen.tau[:, k] - seen.y[:, k, 0], color=COLOURS[1], linewidth=0.8, label="difference")
-        axis.set_ylabel(name)
+        axis.set_ylabel(f"{name} [{units[name]}]")
     drawing.suptitle(title)
     drawing.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     axes[-1].set_xlabel("time [s]")
@@ -250,7 +252,7 @@ def _correlations(figure: Any, white: Whiteness, names: Sequence[str]) -> bytes:
     for k, name in enumerate(names):
         axis.plot(range(1, len(white.correlation) + 1), white.correlation[:, k], marker=".", label=name, **line(k))
     axis.axhspan(-white.bound, white.bound, color="0.85", zorder=0)
-    axis.set(xlabel="lag [samples]", ylabel="correlation of residuals", title="gray: what mere noise shows")
+    axis.set(xlabel="lag [samples]", ylabel="correlation of residuals [1]", title="gray: what mere noise shows")
     legend_beside(axis)
     return _png(drawing)
 

@@ -27,7 +27,7 @@ SOME_BODY = np.array([0.02, 0.0, 0.0, 0.02, 0.0, 0.02, 0.0, 0.0, 0.0, 2.0])
 NOTHING_KNOWN = 0.1
 """How much weaker that pull is: it only decides what the motion does not tell."""
 
-NOT_NEGATIVE = (".rotor_inertia", ".damping", ".friction", ".stiffness")
+NOT_NEGATIVE = (".rotor_inertia", ".damping", ".friction", ".stiffness", ".stribeck")
 """Endings of names of parameters that a joint cannot have below zero."""
 
 

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
+LINEAR = ("none", "offset", "viscous", "coulomb")
+"""Friction without a memory or a shape of its own."""
+
+OF_WEIGHT = 0.3
+"""Share of a robot's weight that must be held by something, if the robot does not fall."""
+
 
 @dataclass(frozen=True)
 class Unknowns:
@@ -117,7 +123,7 @@ def gains_of(robot: Robot, given: Any) -> Array | None:
 
 
 def _refuse_silence(robot: Robot, prepared: Prepared) -> None:
-    """Refuse forces that are zero all the time: of all rows, or of a motor of a robot without loops."""
+    """Refuse forces that are zero all the time: of all rows, of a motor of a robot without loops, of what holds it."""
     names = row_names(robot)
     silent = [name for name, column in zip(names, prepared.equations.tau.T, strict=True) if not np.any(column)]
     if len(silent) == len(names):
@@ -128,6 +134,24 @@ def _refuse_silence(robot: Robot, prepared: Prepared) -> None:
         raise IdentificationError(
             f"the measured force of {', '.join(wrong)} is zero throughout: a column that was never written? A joint "
             "without a motor is one with actuated=False"
+        )
+    _refuse_floating_in_the_air(robot, prepared, silent)
+
+
+def _refuse_floating_in_the_air(robot: Robot, prepared: Prepared, silent: Sequence[str]) -> None:
+    """Refuse a free base on which nothing acts, though by the file's masses it does not fall."""
+    free = [robot.v_names[k] for joint in robot.model.joints if joint.nv == 6 and not joint.actuated
+            for k in range(joint.v_slice.start, joint.v_slice.stop)]  # fmt: skip
+    rows = [k for k, name in enumerate(prepared.rows) if name in free]
+    if robot.model.is_constrained or prepared.contacts or not rows or not set(free) <= set(silent):
+        return
+    table = robot.parameters()
+    held = prepared.equations.y[:, rows] @ np.array([table[name] for name in prepared.inertial])
+    weight = robot.mass * float(np.linalg.norm(robot.gravity))
+    if np.sqrt(np.mean(held**2, axis=0)).max() > OF_WEIGHT * weight > 0.0:
+        raise IdentificationError(
+            f"nothing that was measured holds {robot.name!r} up, and it does not fall: give the forces at its feet, "
+            "wrenches={'foot': ...} of kt.Measured, or contacts=['foot'] for feet that stand all the time"
         )
 
 
@@ -163,9 +187,9 @@ def _springs(
             raise OptionError(f"springs must be True, False, 'auto' or a list of joints, not {wanted!r}")
         names = robot.v_names
         open_to = [k for k, model in models.items() if "offset" in _terms(model) and f"{names[k]}.offset" not in kept]
-        return {}, {k: prepared.middle(k) for k in open_to if k not in present}
+        return {}, {k: prepared.middle(k) for k in open_to if k not in present and _is_single(robot, k)}
     if isinstance(wanted, bool):
-        chosen = list(models) if wanted else []
+        chosen = [k for k in models if _is_single(robot, k)] if wanted else []
     else:
         chosen = [robot.entry_index(name) for name in wanted]
     for k in chosen:
@@ -176,21 +200,35 @@ def _springs(
 
 
 def _friction_models(robot: Robot, wanted: str | Mapping[str, str]) -> dict[int, str]:
-    """Return the model of friction of every motor with a coordinate of its own."""
-    driven = [k for k in motors(robot) if _is_single(robot, k)]
+    """Return the model of friction of every motor whose velocities are rates of coordinates.
+
+    What has a memory or a shape is for joints with one freedom: others have Coulomb friction at most.
+    """
+    driven = [k for k in motors(robot) if _has_rates(robot, k)]
+
+    def of(k: int, model: str) -> str:
+        return model if _is_single(robot, k) or model in LINEAR else "coulomb"
+
     if isinstance(wanted, str):
         if wanted != "auto":
             friction_model(wanted)
-        return dict.fromkeys(driven, wanted)
-    found = dict.fromkeys(driven, "auto")
+        return {k: of(k, wanted) for k in driven}
+    found = {k: of(k, "auto") for k in driven}
     for name, model in wanted.items():
         k = robot.entry_index(name)
         if model != "auto":
             friction_model(model)
-        if not _is_single(robot, k):
-            raise OptionError(f"friction of {name!r} cannot be identified: it is no joint with one degree of freedom")
+        if not _has_rates(robot, k):
+            raise OptionError(f"friction of {name!r} cannot be identified: its velocities are no rates of coordinates")
+        if model not in LINEAR and not _is_single(robot, k):
+            raise OptionError(f"{model!r} friction is of joints with one freedom: {name!r} is {' or '.join(LINEAR)}")
         found[k] = model
     return found
+
+
+def _has_rates(robot: Robot, freedom: int) -> bool:
+    joint = next(j for j in robot.model.joints if not j.mimic and j.v_slice.start <= freedom < j.v_slice.stop)
+    return joint.kind.q_units == joint.kind.v_units
 
 
 def _is_single(robot: Robot, freedom: int) -> bool:

@@ -6,11 +6,12 @@ import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
 
-from ..errors import Message, ModelError, ModelWarning, Setting, UnknownNameError
+from ..errors import Message, ModelError, ModelWarning, Setting, UnknownNameError, callers_level
 from ..spatial.numbers import shown
 from .drives import DriveBuilder
 from .graph import (
@@ -26,7 +27,7 @@ from .graph import (
     split,
     why_uncuttable,
 )
-from .joint_data import LARGEST, PerFreedom, joint_data
+from .joint_data import LARGEST, PerFreedom, doubtful_limits, joint_data
 from .joints import Fixed, Free, JointKind, Reversed
 from .mass import MassProperties, require_mass_properties
 from .pose import Pose, floats
@@ -34,7 +35,8 @@ from .tree import BASE, Body, Configuration, Frame, Joint, Loop, Mimic, Model, c
 
 JOINT_DATA = (
     "child_pose", "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia",
-    "gear_ratio", "friction_offset", "friction_travel", "actuated", "mimic", "stiffness", "spring_rest",
+    "gear_ratio", "friction_offset", "friction_travel", "damping_time", "stribeck", "stribeck_speed", "actuated",
+    "mimic", "stiffness", "spring_rest",
 )  # fmt: skip
 """What :meth:`ModelBuilder.body` hands on to :meth:`ModelBuilder.add_joint`."""
 
@@ -121,6 +123,16 @@ class ModelBuilder(DriveBuilder):
             raise ModelError(message)
         warnings.warn(message, ModelWarning, stacklevel=5)
 
+    def doubt(self, message: str) -> None:
+        """Warn of something that may be meant, and is more likely a slip."""
+        warnings.warn(message, ModelWarning, stacklevel=callers_level())
+
+    def doubt_limits(self, name: str, kind: JointKind, data: Mapping[str, Any]) -> None:
+        """Warn of a joint's limits that look like degrees."""
+        found = doubtful_limits(kind, data)
+        if found:
+            self.doubt(f"joint {name!r}: {found}")
+
     def add_joint(
         self,
         name: str,
@@ -140,6 +152,9 @@ class ModelBuilder(DriveBuilder):
         gear_ratio: PerFreedom = None,
         friction_offset: PerFreedom = None,
         friction_travel: PerFreedom = None,
+        damping_time: PerFreedom = None,
+        stribeck: PerFreedom = None,
+        stribeck_speed: PerFreedom = None,
         actuated: bool | None = None,
         mimic: Mimic | None = None,
         stiffness: PerFreedom = None,
@@ -157,7 +172,7 @@ class ModelBuilder(DriveBuilder):
             Of the child body's frame in the joint's moving frame (identity as a rule; the
             standard Denavit-Hartenberg rule puts body frames at the far end of the link).
         lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio
-        friction_offset, friction_travel
+        friction_offset, friction_travel, damping_time, stribeck, stribeck_speed
             One number or one per freedom; see :class:`kinetree.model.tree.Joint`.
         actuated : bool, optional
             Whether a motor drives it; by default all but free joints have one.
@@ -177,7 +192,7 @@ class ModelBuilder(DriveBuilder):
             kind, f"joint {name!r}: ", lower=lower, upper=upper, velocity_limit=velocity_limit,
             effort_limit=effort_limit, damping=damping, friction=friction, rotor_inertia=rotor_inertia,
             gear_ratio=gear_ratio, friction_offset=friction_offset, friction_travel=friction_travel,
-            actuated=actuated, mimic=mimic,
+            damping_time=damping_time, stribeck=stribeck, stribeck_speed=stribeck_speed, actuated=actuated, mimic=mimic,
             stiffness=stiffness, spring_rest=spring_rest,
         )  # fmt: skip
         self._joints[name] = Draft(name, parent, child, kind, placement or Pose(), child_pose or Pose(), data)
@@ -225,6 +240,9 @@ class ModelBuilder(DriveBuilder):
         >>> b = kt.Builder("pendulum")
         >>> robot = b.body("bob", "base", kt.Revolute("y"), mass=1.0, com=(0, 0, -1)).build()
         """
+        for word in joint_data:
+            if word not in JOINT_DATA:
+                raise UnknownNameError(f"property (given for body {name!r})", word, (*BODY_DATA, *JOINT_DATA))
         if mass_properties is not None and mass is not None:
             raise ModelError(f"body {name!r}: give either mass or mass_properties")
         if mass_properties is None and mass is None and np.any(com):
@@ -245,9 +263,6 @@ class ModelBuilder(DriveBuilder):
         joint_name = joint_name or f"{name}_joint"
         if name in self._bodies:
             raise ModelError(f"two bodies are named {name!r}")
-        for word in joint_data:
-            if word not in JOINT_DATA:
-                raise UnknownNameError(f"property (given for body {name!r})", word, (*BODY_DATA, *JOINT_DATA))
         if joint_name in self._joints:
             raise ModelError(f"two joints are named {joint_name!r}")
         self.add_body(name, mass_properties)
@@ -256,7 +271,14 @@ class ModelBuilder(DriveBuilder):
         except BaseException:
             del self._bodies[name]
             raise
+        self.doubt_limits(joint_name, joint, joint_data)
         return self
+
+    def joint_letters(self) -> str:
+        """Return the joints that move as arms are called: ``"6R"``, ``"2RP3R"``; others by their first letter."""
+        moving = [type(draft.kind).__name__[0] for draft in self._joints.values() if not isinstance(draft.kind, Fixed)]
+        runs = [(letter, len(list(run))) for letter, run in groupby(moving)]
+        return "".join(f"{count if count > 1 else ''}{letter}" for letter, count in runs) or "robot"
 
     def frame(
         self,
@@ -354,6 +376,7 @@ class ModelBuilder(DriveBuilder):
         self.add_joint(name, parent, child, kind, fixed, child_pose=moving if seat is None else inverse(moving), **data)
         if seat is not None:
             self._joints[name].given_seat = moving
+        self.doubt_limits(name, kind, data)
         return self
 
     def loop(
@@ -394,7 +417,8 @@ class ModelBuilder(DriveBuilder):
         allowed = [word for word in JOINT_DATA if word not in ("child_pose", "mimic")]
         for word in data:
             if word not in allowed:
-                raise UnknownNameError(f"property of a cut joint (given for loop {name!r})", word, allowed)
+                meant = "placement" if word in ("position", "rpy", "origin") else None
+                raise UnknownNameError(f"property of a cut joint (given for loop {name!r})", word, allowed, meant=meant)
         checked = joint_data(joint, f"loop {name!r}: ", **({"actuated": False} | data))
         fixed, moving = self._poses(placement, seat)
         self._loops[name] = Draft(name, predecessor, successor, joint, fixed, inverse(moving), checked, moving)

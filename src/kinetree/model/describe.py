@@ -30,10 +30,10 @@ def describe(tree: Model) -> str:
         lines.append(f"{indent}{branch}{_body(tree, i)}  {_number(tree.bodies[i].mass)} kg  {_joint(tree.joints[i])}")
         stack.extend((c, indent + below) for c in reversed(tree.children[i]))
     if tree.loops:
-        lines.append(f"loops ({len(tree.loops)}, {sum(loop.count for loop in tree.loops)} constraints):")
+        lines.append(f"loops ({len(tree.loops)}, {_constraints(sum(loop.count for loop in tree.loops))}):")
     for loop in tree.loops:
         here, there = (_body(tree, i) for i in (loop.predecessor, loop.successor))
-        lines.append(f"  {here} -- {there}  [{printable(loop.name)}: {_kind(loop.kind)}]  {loop.count} constraints")
+        lines.append(f"  {here} -- {there}  [{printable(loop.name)}: {_kind(loop.kind)}]  {_constraints(loop.count)}")
     lines += [f"couplings ({len(tree.couplings)}):"] if tree.couplings else []
     lines += [f"  {_coupling(coupling)}" for coupling in tree.couplings]
     lines += [f"tendons ({len(tree.tendons)}):"] if tree.tendons else []
@@ -116,7 +116,8 @@ def _joint(joint: Joint) -> str:
     for label, values in (
         ("|v| <=", joint.velocity_limit), ("|tau| <=", joint.effort_limit),
         ("damping", joint.damping), ("friction", joint.friction), ("offset", joint.friction_offset),
-        ("builds up within", joint.friction_travel),
+        ("builds up within", joint.friction_travel), ("damping follows within", joint.damping_time),
+        ("stribeck", joint.stribeck), ("fades with", joint.stribeck_speed),
         ("armature", joint.armature),
         ("stiffness", joint.stiffness),
     ):  # fmt: skip
@@ -125,6 +126,17 @@ def _joint(joint: Joint) -> str:
     if not joint.actuated and not joint.mimic:
         text += "  passive"
     return text
+
+
+def lost_friction(joint: Joint) -> list[str]:
+    """Return what a joint has of friction that no file but YAML holds, in words."""
+    words = {
+        "friction offset of": joint.friction_offset,
+        "way in which friction builds up of": joint.friction_travel,
+        "time in which damping follows of": joint.damping_time,
+        "Stribeck's friction of": joint.stribeck,
+    }
+    return [f"{what} joint {joint.name!r}" for what, values in words.items() if any(values)]
 
 
 def _kind(kind: JointKind) -> str:
@@ -157,3 +169,7 @@ def _values(values: Sequence[float]) -> str:
 
 def _number(x: float) -> str:
     return f"{x:.6g}"
+
+
+def _constraints(count: int) -> str:
+    return counted(count, "constraint", "constraints")

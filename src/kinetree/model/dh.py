@@ -24,28 +24,33 @@ from __future__ import annotations
 import difflib
 import math
 import reprlib
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from types import NoneType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError, ModelWarning
+from ..errors import ModelError
 from . import dh_names
 from .builder import ModelBuilder
-from .joint_data import PerFreedom
+from .joint_data import PerFreedom, like_degrees
 from .joints import Fixed, JointKind, Prismatic, Revolute
 from .mass import MassProperties
-from .pose import Pose
+from .pose import Pose, floats, symbols_hint
 
 CONVENTIONS = ("modified", "standard", "khalil")
 
+LIMITS_OF_HINGES = ("lower", "upper", "spring_rest")
+"""Angles of a row that ``degrees=True`` leaves alone, since coordinates are in radians; ``degrees="all"`` does not."""
+
+LONGEST = 100.0
+"""Metres from joint to joint beyond which a table is more likely in millimetres."""
+
 _JOINT_DATA = (
     "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia", "gear_ratio",
-    "stiffness", "spring_rest", "friction_offset", "friction_travel",
+    "stiffness", "spring_rest", "friction_offset", "friction_travel", "damping_time", "stribeck", "stribeck_speed",
 )  # fmt: skip
 
 
@@ -62,7 +67,7 @@ class _Row:
     mass_properties : MassProperties, optional
         Instead of the four above.
     lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio
-    stiffness, spring_rest, friction_offset, friction_travel
+    stiffness, spring_rest, friction_offset, friction_travel, damping_time, stribeck, stribeck_speed
         See :class:`kinetree.model.tree.Joint`; angles in radians.
     """
 
@@ -85,6 +90,9 @@ class _Row:
     spring_rest: PerFreedom = None
     friction_offset: PerFreedom = None
     friction_travel: PerFreedom = None
+    damping_time: PerFreedom = None
+    stribeck: PerFreedom = None
+    stribeck_speed: PerFreedom = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,23 +159,29 @@ def build(
     table: Any,
     convention: str | None = None,
     *,
-    name: str = "robot",
+    name: str | None = None,
     base: str = "base",
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
-    degrees: bool = False,
+    degrees: bool | str = False,
     strict: bool = True,
     links: int | None = None,
     columns: str | Sequence[str] | None = None,
+    base_mass_properties: MassProperties | None = None,
 ) -> ModelBuilder:
     """Read a table into a builder; see :func:`kinetree.from_dh` for the parameters."""
     builder = ModelBuilder(
-        _text(name, "name"), base=_text(base, "base"), gravity=gravity, strict=_yes_or_no(strict, "strict")
-    )
+        "robot" if name is None else _text(name, "name"), base=_text(base, "base"), gravity=gravity,
+        strict=_yes_or_no(strict, "strict"),
+    )  # fmt: skip
+    if base_mass_properties is not None:
+        builder.add_body(base, base_mass_properties)
     rows = dh_names.numbered(table, columns)
     if convention is None:
         _ask_for_convention(table, rows is not None)
         convention = "modified"
     fill(builder, table if rows is None else rows, convention, base=base, degrees=degrees, links=links)
+    if name is None:
+        builder.name = builder.joint_letters()
     return builder
 
 
@@ -183,12 +197,13 @@ def _ask_for_convention(table: Any, numbers: bool) -> None:
 
 def fill(
     builder: ModelBuilder, table: Sequence[Row | Mapping[str, Any]], convention: str, *, base: str,
-    degrees: bool = False, links: int | None = None,
+    degrees: bool | str = False, links: int | None = None,
 ) -> None:  # fmt: skip
     """Add the rows of a table to a builder; see :func:`kinetree.from_dh` for the parameters."""
     if not isinstance(convention, str) or convention not in CONVENTIONS:
-        raise ModelError(f"convention must be one of {', '.join(CONVENTIONS)}, not {reprlib.repr(convention)}")
-    _yes_or_no(degrees, "degrees")
+        raise ModelError(_no_convention(convention))
+    limits_too = isinstance(degrees, str) and degrees == "all"
+    degrees = limits_too or _yes_or_no(degrees, "degrees", " or 'all'")
     if isinstance(table, (str, bytes, Mapping)) or not isinstance(table, Sequence):
         raise ModelError(f"a DH table is a sequence of rows, not {type(table).__name__}")
     if not table:
@@ -196,6 +211,8 @@ def fill(
     moving = _count_of_links(links, len(table), convention)
     bodies = [base]
     rows = [_as_row(given, convention, number) for number, given in enumerate(table, start=1)]
+    if limits_too:
+        rows = [_limits_in_radians(row, f"row {number}") for number, row in enumerate(rows, start=1)]
     for number, row in enumerate(rows[:moving], start=1):
         for key in ("name", "joint_name"):
             if not isinstance(getattr(row, key), (str, NoneType)):
@@ -203,24 +220,52 @@ def fill(
         body = row.name or f"link{number}"
         _add(builder, row, convention, number, body, bodies, degrees)
         bodies.append(body)
-    if not degrees:
-        _notice_degrees(rows)
     cuts = (len(rows) - moving) // 2
     for number in range(moving + 1, moving + cuts + 1):
         _close(builder, rows[number - 1], rows[number + cuts - 1], number, number + cuts, bodies, degrees)
+    _notice_units(builder, rows, degrees, limits_too)
 
 
-def _notice_degrees(rows: Sequence[Row]) -> None:
-    """Warn of angles between axes that nobody would write in radians."""
+def _no_convention(given: object) -> str:
+    """Say which conventions there are, and which of them a name from elsewhere means."""
+    told = f"convention must be one of {', '.join(CONVENTIONS)}, not {reprlib.repr(given)}"
+    meant = dh_names.CONVENTION_OF.get(given.lower().replace("-", "")) if isinstance(given, str) else None
+    if meant is not None:
+        return f"{told}; here it is {meant!r}"
+    return f"{told}: 'standard' is classical (Corke, Spong, Paul: 'dh'), 'modified' is Craig's and the book's ('mdh')"
+
+
+def _limits_in_radians(row: Row, where: str) -> Row:
+    """Return a row whose limits were written in degrees; those of slides are lengths."""
+    if not isinstance(_kind(row, where), Revolute):
+        return row
+    given = {key: getattr(row, key) for key in LIMITS_OF_HINGES if getattr(row, key) is not None}
+    return replace(row, **{key: np.radians(floats(value, f"{where}: {key}")) for key, value in given.items()})
+
+
+def _notice_units(builder: ModelBuilder, rows: Sequence[Row], degrees: bool, limits_too: bool) -> None:
+    """Warn of angles and lengths that nobody would write in radians and metres; of each table once."""
     for number, row in enumerate(rows, start=1):
-        if isinstance(row.alpha, (int, float)) and abs(row.alpha) > 4.0 * math.pi:
-            warnings.warn(
-                f"row {number}: alpha = {row.alpha:g} rad is more than two turns; if the table is in degrees, give "
-                "degrees=True",
-                ModelWarning,
-                stacklevel=5,
-            )
+        hint = _unit_doubt(row, degrees, limits_too)
+        if hint:
+            builder.doubt(f"row {number}: {hint}")
             return
+
+
+def _unit_doubt(row: Row, degrees: bool, limits_too: bool) -> str | None:
+    for key in () if degrees else ("alpha", "theta", "gamma"):
+        if like_degrees(getattr(row, key, 0.0)):
+            told = "if the table is in degrees, give degrees=True"
+            return f"{key} = {getattr(row, key):g} rad is more than two turns; {told}"
+    for key in () if limits_too or not isinstance(_kind(row, ""), Revolute) else LIMITS_OF_HINGES:
+        if like_degrees(getattr(row, key)):
+            told = "limits (qlim) stay in radians under degrees=True; degrees='all' takes them in degrees, too"
+            other = "limits (qlim) are in radians: np.radians(...) converts them, degrees='all' a whole table"
+            return f"{key} = {getattr(row, key):g} rad is more than two turns; {told if degrees else other}"
+    for key in ("a", "d") if isinstance(row, DHRow) else ("b", "d", "r"):
+        if abs(getattr(row, key)) > LONGEST:
+            return f"{key} = {getattr(row, key):g} m: lengths are in metres; divide those in millimetres by 1000"
+    return None
 
 
 def _count_of_links(links: int | None, rows: int, convention: str) -> int:
@@ -359,7 +404,7 @@ def _check_numbers(row: Row, where: str) -> None:
         except (TypeError, ValueError, OverflowError):
             finite = False
         if not finite or np.ndim(value):
-            raise ModelError(f"{where}: {key} must be a finite number, not {reprlib.repr(value)}")
+            raise ModelError(f"{where}: {key} must be a finite number, not {reprlib.repr(value)}{symbols_hint(value)}")
 
 
 def _kind(row: Row, where: str) -> JointKind:
@@ -408,9 +453,9 @@ def _actuated(row: Row, kind: JointKind, where: str) -> bool:
     return said
 
 
-def _yes_or_no(said: Any, what: str) -> bool:
+def _yes_or_no(said: Any, what: str, other: str = "") -> bool:
     if not isinstance(said, (bool, int, float, np.bool_, np.integer, np.floating)) or said not in (0, 1):
-        raise ModelError(f"{what} must be 0 or 1, not {reprlib.repr(said)}")
+        raise ModelError(f"{what} must be 0 or 1{other}, not {reprlib.repr(said)}")
     return bool(said)
 
 

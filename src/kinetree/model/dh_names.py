@@ -32,6 +32,14 @@ COLUMNS = {
 }
 """Orders of columns by where they come from; those behind the fourth may be missing."""
 
+CONVENTION_OF = {
+    "dh": "standard", "classical": "standard", "classic": "standard", "distal": "standard", "original": "standard",
+    "corke": "standard", "spong": "standard", "paul": "standard", "revolutedh": "standard", "sdh": "standard",
+    "mdh": "modified", "craig": "modified", "proximal": "modified", "redysim": "modified", "book": "modified",
+    "revolutemdh": "modified", "khalilkleinfinger": "khalil", "dombre": "khalil",
+}  # fmt: skip
+"""What others call the conventions, in small letters."""
+
 LEAST = 4
 """Columns that every table has."""
 

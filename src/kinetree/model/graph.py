@@ -41,6 +41,7 @@ LIMITS = ("lower", "upper", "velocity_limit", "effort_limit")
 MORE_THAN_GEOMETRY = {
     "damping": "has damping", "friction": "has friction", "rotor_inertia": "has a rotor", "stiffness": "has a spring",
     "friction_offset": "has an offset of friction", "friction_travel": "has friction that builds up",
+    "damping_time": "has friction that builds up", "stribeck": "has friction",
 }  # fmt: skip
 """What a joint may have beside its geometry, and how that is said."""
 
@@ -112,7 +113,7 @@ def passive_data(kind: JointKind) -> dict[str, Any]:
     return {
         "lower": (-inf,) * nq, "upper": (inf,) * nq, "velocity_limit": (inf,) * nv, "effort_limit": (inf,) * nv,
         "damping": (0.0,) * nv, "friction": (0.0,) * nv, "rotor_inertia": (0.0,) * nv, "gear_ratio": (1.0,) * nv,
-        "friction_offset": (), "friction_travel": (),
+        "friction_offset": (), "friction_travel": (), "damping_time": (), "stribeck": (), "stribeck_speed": (),
         "actuated": False, "mimic": None, "stiffness": (), "spring_rest": (),
     }  # fmt: skip
 

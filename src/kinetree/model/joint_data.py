@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,29 @@ PerFreedom = float | Sequence[float] | None
 
 LARGEST = 1e100
 """Numbers of a robot beyond this are slips, and products of three of them no numbers at all."""
+
+
+TWO_TURNS, LARGEST_DEGREES = 4.0 * math.pi, 720.0
+"""An angle between these, in radians, is one in degrees as a rule: who writes 90 rad for where a hinge stops?"""
+
+
+def like_degrees(angle: object) -> bool:
+    """Say whether a number, meant as an angle in radians, is more likely one in degrees."""
+    return isinstance(angle, (int, float)) and TWO_TURNS < abs(angle) <= LARGEST_DEGREES
+
+
+def doubtful_limits(kind: JointKind, data: Mapping[str, Any]) -> str | None:
+    """Say which limit of a joint is more likely in degrees, or return None; a huge one means that there is none."""
+    sides = [data.get(key) for key in ("lower", "upper")]
+    pairs = [side if isinstance(side, (list, tuple, np.ndarray)) else [side] * kind.nq for side in sides]
+    for unit, *both in zip(kind.q_units, *pairs, strict=False):
+        value = max((x for x in both if isinstance(x, (int, float)) and math.isfinite(x)), key=abs, default=0.0)
+        if unit == "rad" and like_degrees(value):
+            return (
+                f"limit {value:g} rad is more than two turns; limits are in radians, {value:g} degrees are "
+                f"{math.radians(value):.4g}"
+            )
+    return None
 
 
 def per_freedom(
@@ -60,12 +83,37 @@ def spring_data(kind: JointKind, stiffness: PerFreedom, rest: PerFreedom, where:
     return {"stiffness": stiff, "spring_rest": resting}
 
 
-def travel_data(kind: JointKind, travel: PerFreedom, mimic: Mimic | None, where: str) -> dict[str, Any]:
-    """Return the way in which a joint's Coulomb friction builds up, empty where that happens at once."""
-    found = _if_any(per_freedom(travel, kind.nv, 0.0, where + "friction_travel", True, True))
-    if mimic is not None and found:
-        raise ModelError(f"{where}friction of a follower builds up at once: give friction_travel to its leader")
-    return {"friction_travel": found}
+def memory_data(
+    kind: JointKind, travel: PerFreedom, time: PerFreedom, mimic: Mimic | None, where: str
+) -> dict[str, Any]:
+    """Return how a joint's friction builds up, Coulomb's over a way and viscous in time; empty where at once."""
+    found = {
+        name: _if_any(per_freedom(value, kind.nv, 0.0, where + name, True, True))
+        for name, value in (("friction_travel", travel), ("damping_time", time))
+    }
+    for name, values in found.items():
+        if mimic is not None and values:
+            raise ModelError(f"{where}friction of a follower builds up at once: give {name} to its leader")
+    return found
+
+
+def stribeck_data(
+    kind: JointKind, stribeck: PerFreedom, speed: PerFreedom, mimic: Mimic | None, where: str
+) -> dict[str, Any]:
+    """Return what friction a joint has more at low speed, and with which speed it fades; both empty for none."""
+    found = _if_any(per_freedom(stribeck, kind.nv, 0.0, where + "stribeck", True, True))
+    if not found:
+        if speed is not None and stribeck is None:
+            raise ModelError(f"{where}stribeck_speed says where friction fades, but there is none: give stribeck")
+        return {"stribeck": (), "stribeck_speed": ()}
+    if mimic is not None:
+        raise ModelError(f"{where}a follower has no friction that fades with its speed: give stribeck to its leader")
+    if speed is None:
+        raise ModelError(f"{where}stribeck needs a stribeck_speed, with which it fades")
+    speeds = per_freedom(speed, kind.nv, 0.0, where + "stribeck_speed", True, True)
+    if not all(speeds):
+        raise ModelError(f"{where}stribeck_speed must be above zero, got {list(speeds)}")
+    return {"stribeck": found, "stribeck_speed": speeds}
 
 
 def _if_any(numbers: tuple[float, ...]) -> tuple[float, ...]:
@@ -87,6 +135,9 @@ def joint_data(
     gear_ratio: PerFreedom = None,
     friction_offset: PerFreedom = None,
     friction_travel: PerFreedom = None,
+    damping_time: PerFreedom = None,
+    stribeck: PerFreedom = None,
+    stribeck_speed: PerFreedom = None,
     actuated: bool | None = None,
     mimic: Mimic | None = None,
     stiffness: PerFreedom = None,
@@ -108,7 +159,8 @@ def joint_data(
         "actuated": kind.usually_driven if actuated is None else bool(actuated),
         "mimic": mimic,
     } | spring_data(kind, stiffness, spring_rest, where)
-    data |= travel_data(kind, friction_travel, mimic, where)
+    data |= memory_data(kind, friction_travel, damping_time, mimic, where)
+    data |= stribeck_data(kind, stribeck, stribeck_speed, mimic, where)
     if inf in data["lower"] or -inf in data["upper"]:
         raise ModelError(f"{where}no position is within limits {data['lower']} and {data['upper']}")
     if any(lo > up for lo, up in zip(data["lower"], data["upper"], strict=True)):

@@ -3,8 +3,8 @@
 Of every moving body the entries of the inertia tensor about the origin of its frame (``XX XY XZ YY YZ ZZ``, the
 products with the sign they have in the tensor), the first moments of mass ``MX MY MZ`` and the mass ``M``, the symbols
 of 004; then, for all degrees of freedom, the inertia of the rotor as it is felt at the joint, viscous friction, Coulomb
-friction and the constant offset of the torque; then the stiffnesses of joints that have springs.  Joint forces are
-linear in all of them.
+friction and the constant offset of the torque; then the stiffnesses of joints that have springs, and what friction
+those have more at low speed that have such.  Joint forces are linear in all of them.
 
 A joint that mimics another has parameters like any other joint: they are felt at its leader.
 """
@@ -32,6 +32,12 @@ OF_FREEDOMS = ("rotor_inertia", "damping", "friction", "offset")
 OF_SPRINGS = ("stiffness",)
 """Those of a degree of freedom of a joint that has a spring, after all others."""
 
+OF_FADING = ("stribeck",)
+"""Those of a degree of freedom of a joint with friction that fades with speed, behind them."""
+
+OF_SOME = (*OF_SPRINGS, *OF_FADING)
+"""Attributes of joints that are in the table where the joint has them at all."""
+
 FRICTION = OF_FREEDOMS[1:]
 """Those that matter only where friction does."""
 
@@ -47,7 +53,7 @@ class Parameter(NamedTuple):
 
     name: str
     symbol: str
-    """One of :data:`OF_BODIES`, :data:`OF_FREEDOMS` or :data:`OF_SPRINGS`."""
+    """One of :data:`OF_BODIES`, :data:`OF_FREEDOMS` or :data:`OF_SOME`."""
     body: int
     """Index of the body, which is that of the joint that carries it."""
     freedom: int
@@ -62,11 +68,11 @@ def rows(model: Model) -> tuple[Parameter, ...]:
         for i, body in enumerate(model.bodies)
         for symbol, unit in zip(OF_BODIES, _UNITS_OF_BODIES, strict=True)
     ]
-    for symbol in (*OF_FREEDOMS, *OF_SPRINGS):
+    for symbol in (*OF_FREEDOMS, *OF_SOME):
         found += [
             Parameter(f"{joint.name}{label}.{symbol}", symbol, i, k, _unit(symbol, unit))
             for i, joint in enumerate(model.joints)
-            if symbol not in OF_SPRINGS or joint.stiffness
+            if symbol not in OF_SOME or getattr(joint, symbol)
             for k, (label, unit) in enumerate(zip(joint.kind.v_labels, joint.kind.v_units, strict=True))
         ]
     return tuple(found)
@@ -134,8 +140,8 @@ class ParameterTable:
 
 
 def _columns(of_joints: Mapping[str, Mapping[str, float]]) -> tuple[str, ...]:
-    """Return what is shown of joints: springs only where there are some."""
-    return OF_FREEDOMS + (OF_SPRINGS if any("stiffness" in own for own in of_joints.values()) else ())
+    """Return what is shown of joints: springs and friction that fades only where there are some."""
+    return OF_FREEDOMS + tuple(symbol for symbol in OF_SOME if any(symbol in own for own in of_joints.values()))
 
 
 def _block(what: str, symbols: Sequence[str], owners: Mapping[str, Mapping[str, float]]) -> str:
@@ -159,7 +165,7 @@ def parameters(model: Model) -> ParameterTable:
     known = rows(model)
     values = [mass_properties_to_table(body.mass_properties) for body in model.bodies]
     values += [np.array([x for j in model.joints for x in _of_joint(j, symbol)]) for symbol in OF_FREEDOMS]
-    values.append(np.array([x for j in model.joints for x in j.stiffness]))
+    values += [np.array([x for j in model.joints for x in getattr(j, symbol)]) for symbol in OF_SOME]
     return ParameterTable(
         tuple(p.name for p in known), np.concatenate([np.zeros(0), *values]), tuple(p.unit for p in known)
     )
@@ -215,16 +221,20 @@ def with_parameters(model: Model, given: Any, *, physical: bool = True) -> Model
         body if np.array_equal(before, after) else Body(body.name, _mass(body.name, after, physical))
         for body, before, after in tens
     )
-    springs = len(new) - sum(len(j.stiffness) for j in model.joints)
-    freedoms = new[count:springs].reshape(len(OF_FREEDOMS), -1)
-    before = old.values[count:springs].reshape(len(OF_FREEDOMS), -1)
+    of_some = {s: [len(getattr(j, s)) for j in model.joints] for s in OF_SOME}
+    some = len(new) - sum(sum(lengths) for lengths in of_some.values())
+    freedoms = new[count:some].reshape(len(OF_FREEDOMS), -1)
+    before = old.values[count:some].reshape(len(OF_FREEDOMS), -1)
     joints, first = [], 0
     for joint in model.joints:
         own = slice(first, first + joint.kind.nv)
         same = np.array_equal(before[:, own], freedoms[:, own])
-        other = joint if same else _with_freedoms(joint, freedoms[:, own], physical)
-        joints.append(_with_stiffness(other, new[springs : springs + len(joint.stiffness)], physical))
-        first, springs = own.stop, springs + len(joint.stiffness)
+        joints.append(joint if same else _with_freedoms(joint, freedoms[:, own], physical))
+        first = own.stop
+    for symbol, lengths in of_some.items():
+        for i, length in enumerate(lengths):
+            joints[i] = _with_some(joints[i], symbol, new[some : some + length], physical)
+            some += length
     return replace(model, bodies=bodies, joints=tuple(joints))
 
 
@@ -264,15 +274,17 @@ def _mass(name: str, ten: np.ndarray, physical: bool) -> MassProperties:
     return made
 
 
-def _with_stiffness(joint: Joint, values: np.ndarray, physical: bool) -> Joint:
-    if not joint.stiffness or np.array_equal(values, joint.stiffness):
+def _with_some(joint: Joint, symbol: str, values: np.ndarray, physical: bool) -> Joint:
+    """Return the joint with another stiffness, or other friction at low speed."""
+    if np.array_equal(values, getattr(joint, symbol)):
         return joint
     if physical and np.any(values < 0.0):
         raise ModelError(
-            f"stiffness of joint {joint.name!r} is {values.min():g}: it must not be negative, unless parameters that "
+            f"{symbol} of joint {joint.name!r} is {values.min():g}: it must not be negative, unless parameters that "
             "are not physical are allowed with physical=False"
         )
-    return replace(joint, stiffness=_floats(values))
+    change: dict[str, Any] = {symbol: _floats(values)}
+    return replace(joint, **change)
 
 
 def _with_freedoms(joint: Joint, values: np.ndarray, physical: bool) -> Joint:

@@ -25,6 +25,18 @@ UNIT_TOLERANCE = 1e-6
 """How far a quaternion's length may be off, as in states and files."""
 
 
+SYMBOLIC = ("sympy", "casadi", "jax", "jaxlib")
+"""Libraries whose symbols are no numbers."""
+
+
+def symbols_hint(value: object) -> str:
+    """Say, for a message, where symbols of other libraries go."""
+    entries = value if isinstance(value, (list, tuple)) else [value]
+    if not any(type(entry).__module__.partition(".")[0] in SYMBOLIC for entry in entries):
+        return ""
+    return "; symbols go into a robot of numbers, kinetree.symbolic.with_parameters(robot, ...)"
+
+
 def floats(value: ArrayLike, what: str) -> np.ndarray:
     """Return an array of floats, or an error that says what was meant to be numbers; text is none, even of digits."""
     try:
@@ -34,7 +46,7 @@ def floats(value: ArrayLike, what: str) -> np.ndarray:
     except OverflowError:
         raise ModelError(f"{what} must be numbers that a computer can hold; got {shown(value)}") from None
     except (TypeError, ValueError):
-        raise ModelError(f"{what} must be numbers, got {reprlib.repr(value)}") from None
+        raise ModelError(f"{what} must be numbers, got {reprlib.repr(value)}{symbols_hint(value)}") from None
 
 
 def axis_matrix(axis: int, angle: float) -> np.ndarray:

@@ -39,7 +39,7 @@ Given = Mapping[str, Any]
 SIZES: dict[str, tuple[int, ...]] = {"com": (3,), "inertia": (3, 6), "position": (3,), "rpy": (3,), "seat": (3,)}
 """How many numbers a property consists of; those not named here are one number, or one per degree of freedom."""
 
-PER_FREEDOM = ("rotor_inertia", "gear_ratio", "damping", "friction", "friction_offset", "stiffness")
+PER_FREEDOM = ("rotor_inertia", "gear_ratio", "damping", "friction", "friction_offset", "stiffness", "stribeck")
 
 OF_BODIES = ("mass", "com", "inertia")
 OF_JOINTS = ("position", "rpy", *PER_FREEDOM)
@@ -287,6 +287,8 @@ def substitution(
     for name, given in tables["joint"].items():
         if "stiffness" in given and not model.joint(name).stiffness:
             raise ModelError(f"joint {name!r} has no spring whose stiffness could be a parameter: give it one first")
+        if "stribeck" in given and not model.joint(name).stribeck:
+            raise ModelError(f"joint {name!r} has no stribeck_speed with which its friction could fade: give it first")
         for key in PER_FREEDOM:
             if key in given:
                 count = model.joint(name).kind.nv

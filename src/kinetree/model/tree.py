@@ -84,6 +84,14 @@ class Joint:
     friction_travel : tuple of floats
         Way (rad or m) in which Coulomb friction builds up behind a reversal (Dahl's model), 63 % of it; empty for at
         once.  Simulations know it; friction at a velocity alone is that of long ways.
+    damping_time : tuple of floats
+        Time (s) in which viscous friction follows the velocity, 63 % of a change: a damper behind a spring (Maxwell's
+        model), as grease, seals and hoses are; empty for at once.  Simulations know it, too.
+    stribeck : tuple of floats
+        What Coulomb friction has more (N m or N) at low speed, ``stribeck sign(v) exp(-(v / stribeck_speed)^2)``; empty
+        for none.
+    stribeck_speed : tuple of floats
+        Speed (rad/s or m/s) with which that fades; empty where there is none.
     stiffness : tuple of floats
         Of the joint's spring (N m/rad or N/m), one per degree of freedom; empty for none.  A spring belongs to the
         mechanism as gravity does: it is part of its dynamics and of its potential energy.
@@ -117,6 +125,9 @@ class Joint:
     stiffness: Floats = ()
     spring_rest: Floats = ()
     friction_travel: Floats = ()
+    damping_time: Floats = ()
+    stribeck: Floats = ()
+    stribeck_speed: Floats = ()
     q_slice: slice = field(default_factory=lambda: slice(0, 0), compare=False)
     v_slice: slice = field(default_factory=lambda: slice(0, 0), compare=False)
 

@@ -15,7 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError, UnsupportedError
+from ..errors import (
+    OptionError,
+    ShapeError,
+    StateError,
+    UnknownNameError,
+    UnreachableError,
+    UnsupportedError,
+    explains_arguments,
+)
 from ..model.limits import limits_in_words, range_left
 from ..robot.make import make
 from ..robot.robot import Robot, require_robot
@@ -97,6 +105,7 @@ def _entries(matrices: Array) -> Matrix3:
     return Matrix3.of([[matrices[..., i, j] for j in range(3)] for i in range(3)])
 
 
+@explains_arguments
 def inverse_kinematics(
     robot: Robot,
     frame: str | Sequence[str],

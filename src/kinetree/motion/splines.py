@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError, UnknownNameError
+from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments
 from ..spatial.scalar import Scalar
 from .piecewise import IntervalTable, check_table, check_times, hermite, polynomial_rows, polynomials
 from .trajectory import Trajectory, within
@@ -92,6 +92,7 @@ def _values(coefficients: np.ndarray, since: np.ndarray) -> np.ndarray:
 ENDS = ("rest", "natural", "not-a-knot", "periodic")
 
 
+@explains_arguments
 def spline(
     times: ArrayLike, points: ArrayLike, *, ends: str = "rest", degree: int = 3, hold: bool = False
 ) -> Piecewise:
@@ -143,6 +144,7 @@ def spline(
     return Piecewise(first, np.stack(taylor, axis=1), hold=hold)
 
 
+@explains_arguments
 def sampled(
     times: ArrayLike, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, *, hold: bool = False
 ) -> Piecewise:

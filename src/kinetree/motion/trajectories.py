@@ -15,6 +15,7 @@ array([ 0.5 , -0.25])
 
 from __future__ import annotations
 
+from ..errors import nearest
 from .basic_trajectories import (
     PROFILES,
     Between,
@@ -37,6 +38,13 @@ __all__ = [
     "PROFILES", "Between", "Constant", "ConstantSpeed", "Cubic", "Cycloid", "Function", "Joined", "Move", "Picked",
     "Piecewise", "Quintic", "Repeated", "Rotation", "Sine", "Stacked", "Trajectory", "Trapezoidal", "sampled", "spline",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """Say which name was meant."""
+    near = nearest(name, __all__)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

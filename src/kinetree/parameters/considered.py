@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from ..model.joints import Prismatic, Revolute
-from ..model.parameters import FRICTION, OF_BODIES, OF_SPRINGS, Parameter, rows
+from ..model.parameters import FRICTION, OF_BODIES, OF_FADING, OF_SOME, OF_SPRINGS, Parameter, rows
 from ..model.tree import Model
 from ..spatial import RigidInertia, Scalar, Symmetric3, Vec3
 
@@ -50,7 +50,7 @@ class Considered:
         joint = self.model.joints[parameter.body]
         if parameter.symbol in OF_SPRINGS:
             return True
-        if parameter.symbol in FRICTION:
+        if parameter.symbol in (*FRICTION, *OF_FADING):
             return self.friction and (joint.actuated or joint.kind.nv < 6)
         return joint.actuated or any(joint.armature)
 
@@ -107,7 +107,7 @@ class Considered:
         As 004 has it: rotors first, then body by body from the last to the first (section 10.3.6).
         """
         rotors = [c for c in self.columns if self.rows[c].symbol == "rotor_inertia"]
-        others = [c for c in self.columns if self.rows[c].symbol in (*FRICTION, *OF_SPRINGS)]
+        others = [c for c in self.columns if self.rows[c].symbol in (*FRICTION, *OF_SOME)]
         bodies = [
             10 * i + OF_BODIES.index(symbol)
             for i in reversed(range(len(self.model.bodies)))

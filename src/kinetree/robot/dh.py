@@ -7,26 +7,30 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from ..errors import explains_arguments
 from ..model import dh
 from ..model.dh import DHRow, KhalilRow
+from ..model.mass import MassProperties
 from .make import make
 from .robot import Robot
 
 __all__ = ["DHRow", "KhalilRow", "from_dh"]
 
 
+@explains_arguments
 def from_dh(
     table: Sequence[DHRow | KhalilRow | Mapping[str, Any]] | ArrayLike,
     convention: str | None = None,
     *,
-    name: str = "robot",
+    name: str | None = None,
     base: str = "base",
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
-    degrees: bool = False,
+    degrees: bool | str = False,
     floating_base: bool = False,
     strict: bool = True,
     links: int | None = None,
     columns: str | Sequence[str] | None = None,
+    base_mass_properties: MassProperties | None = None,
 ) -> Robot:
     """Make a robot from a Denavit-Hartenberg table.
 
@@ -45,13 +49,17 @@ def from_dh(
         ``Rz(theta) Tz(d) Tx(a) Rx(alpha)`` for standard (the frame sits at the far end of the link), and
         ``Rz(gamma) Tz(b) Rx(alpha) Tx(d) Rz(theta) Tz(r)`` for Khalil's parameters.
         Modified where it is left out, but for numbers and names of other programs: there it is never guessed.
-    name, base : str
-        Of the robot, and of what it stands on.
+    name : str, optional
+        Of the robot, by which files and messages call it.  By default the letters of its joints, in runs: ``"6R"``,
+        ``"2RP3R"``.
+    base : str
+        Name of what it stands on.
     gravity : sequence of 3 floats
         Acceleration of free fall in the base frame.
-    degrees : bool
-        Whether ``alpha``, ``theta`` and ``gamma`` are in degrees; then 90 is exactly a quarter
-        turn.  Joint coordinates and limits are in radians always.
+    degrees : bool or "all"
+        Whether ``alpha``, ``theta``, ``gamma`` and ``offset`` are in degrees; then 90 is exactly a quarter
+        turn.  Limits (``lower``, ``upper``, ``qlim``) and ``spring_rest`` of hinges stay in radians, as joint
+        coordinates are always, unless it is ``"all"``.  Angles of more than two turns are warned about.
     floating_base : bool
         Put the base, and what is welded to it, on a free joint.
     strict : bool
@@ -65,6 +73,8 @@ def from_dh(
         What the columns of a table of numbers are: ``theta, d, a, alpha`` and perhaps ``sigma, offset`` for the
         Robotics Toolbox, ``a, alpha, d, theta`` for MATLAB's ``setFixedTransform``, ``alpha, a, d, theta`` for ReDySim
         and the book, or others by name.  A number in the column of the joint's own variable is its offset.
+    base_mass_properties : MassProperties, optional
+        Of the base, which needs some where it floats: the hull of a satellite, the trunk of a walking machine.
 
     Returns
     -------
@@ -81,5 +91,5 @@ def from_dh(
     ['joint1', 'joint2']
     """
     builder = dh.build(table, convention, name=name, base=base, gravity=gravity, degrees=degrees, strict=strict,
-                       links=links, columns=columns)  # fmt: skip
+                       links=links, columns=columns, base_mass_properties=base_mass_properties)  # fmt: skip
     return make(builder.model(floating_base=floating_base))

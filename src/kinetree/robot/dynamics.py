@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..algorithms.friction import fading_friction, spent_slopes
 from ..algorithms.table import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRIX_METHODS
 from ..algorithms.tendons import damping_force
 from ..errors import (
@@ -203,6 +204,8 @@ class Dynamics(Kinematics):
     def friction_force(self, v: ArrayLike, parameters: Any = None, q: ArrayLike | None = None) -> Array:
         """Return joint forces spent on friction: ``damping * v + friction * sign(v)`` (004 eq. 10.12), plus any offset.
 
+        Where a joint has Stribeck's friction, ``stribeck * exp(-(v / stribeck_speed)**2)`` adds to ``friction``.
+
         The friction of a joint that mimics another is carried by its leader.  There is no
         stiction: at rest Coulomb friction is zero.
 
@@ -222,9 +225,11 @@ class Dynamics(Kinematics):
         if parameters is not None:
             rubbing = self.evaluator.friction_force(rate, parameters)
         else:
-            damping, friction = self.model.effective_friction
+            damping, coulomb = self.model.effective_friction
             with np.errstate(all="ignore"):
-                rubbing = damping * rate + friction * np.sign(rate) + self.model.effective_offset
+                for k, fades in fading_friction(self.model).items():
+                    coulomb = coulomb + np.eye(self.nv)[k] * fades.at(rate[..., k])[..., None]
+                rubbing = damping * rate + coulomb * np.sign(rate) + self.model.effective_offset
         return rubbing + self._along_tendons(rate, q) if any(t.damping for t in self.model.tendons) else rubbing
 
     def _along_tendons(self, rate: Array, q: ArrayLike | None) -> Array:
@@ -409,7 +414,7 @@ class Dynamics(Kinematics):
         by_q, by_v, by_tau = self._three("forward_dynamics_derivatives", wrenches, out, threads, q=q, v=v, tau=tau)
         with np.errstate(all="ignore"):
             if slope is not None:
-                by_v -= by_tau * slope
+                by_v -= by_tau * slope[..., None, :]
             if turning is not None:
                 by_q += by_tau @ turning
         return by_q, by_v, by_tau
@@ -420,12 +425,13 @@ class Dynamics(Kinematics):
         return [three[..., k, :, :] for k in range(3)]
 
     def _friction_slope(self, v: ArrayLike) -> Array:
-        """Return the derivative of :meth:`friction_force`, one number per velocity: the damping, away from rest."""
+        """Return the derivative of :meth:`friction_force` away from rest: a number per velocity, or per state."""
         rate = as_array(v, (self.nv,), "v", f"{self.nv} = nv")
         if any(t.damping for t in self.model.tendons):
             raise UnsupportedError("derivatives do not include dampers along tendons: leave friction=False")
         damping, coulomb = self.model.effective_friction
-        jumps = (rate == 0.0) & (coulomb > 0.0)
+        more = fading_friction(self.model)
+        jumps = (rate == 0.0) & ((coulomb > 0.0) | np.isin(np.arange(self.nv), list(more)))
         if np.any(jumps):
             *state, k = (int(i) for i in np.argwhere(jumps)[0])
             place = "" if not state else f" (batch index {state[0] if len(state) == 1 else tuple(state)})"
@@ -433,7 +439,7 @@ class Dynamics(Kinematics):
                 f"{self.v_names[k]!r} is at rest{place} and has Coulomb friction, whose force jumps there: it has no "
                 "derivative. Leave friction=False, or set that joint's friction to zero"
             )
-        return damping
+        return pack(spent_slopes(self.model, split(rate)), rate.shape[:-1]) if more else damping
 
     def _held_by_the_world(self, wrenches: Any) -> list[tuple[str, Wrench]]:
         """Return wrenches that change, seen from their bodies, when the bodies move."""

@@ -9,7 +9,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from ..errors import RobotFileNotFoundError, nearest
+from ..errors import RobotFileNotFoundError, explains_arguments, nearest
 from .make import make
 from .robot import Robot, require_robot
 
@@ -20,6 +20,7 @@ def gallery_names() -> tuple[str, ...]:
     return tuple(resources.files("kinetree").joinpath("gallery", "names.txt").read_text(encoding="utf-8").split())
 
 
+@explains_arguments
 def load(
     path: str | os.PathLike[str],
     *,

@@ -8,7 +8,7 @@ and do (parameters.py).  Here is how it is made, changed, exported and compiled.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,16 +22,17 @@ from ..errors import (
     OptionError,
     SingularError,
     UnknownNameError,
+    explains_arguments,
 )
 from ..loops.actuation import Actuation, actuation_at
 from ..model import describe as description
 from ..model import parameters as parameter_tables
 from ..model.changes import single_joints
 from ..model.changes.locking import lock
-from ..model.joint_data import PerFreedom, spring_data, travel_data
+from ..model.joint_data import PerFreedom, memory_data, spring_data, stribeck_data
 from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
-from ..model.tree import BASE, Body, Frame, Model, check_gravity
+from ..model.tree import BASE, Body, Frame, Joint, Model, check_gravity
 from ..run.compiler import check_cpu
 from ..run.complete_options import requests
 from ..run.evaluator import Evaluator
@@ -99,6 +100,8 @@ class Robot(BaseParameterMethods, LoopMethods):
             if hasattr(type(self), name):  # a property that raises, such as those of loops: it says why
                 return object.__getattribute__(self, name)
             here = method_called(name)
+            if here == "nv" and self.closes_loops:
+                here = "nv with the loops open, and mobility(q).freedoms with them closed"
             hint = f"; here it is {here}" if here else ""
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
@@ -226,9 +229,57 @@ class Robot(BaseParameterMethods, LoopMethods):
         >>> robot.with_friction_travel({"bob_joint": 2e-3}).model.joint("bob_joint").friction_travel
         (0.002,)
         """
-        chosen = {self.model.joint(name).name: value for name, value in travel.items()}
+        return self._with_friction(
+            travel, lambda j, way, where: memory_data(j.kind, way, j.damping_time or None, j.mimic, where)
+        )
+
+    def with_damping_time(self, time: Mapping[str, PerFreedom]) -> Robot:
+        """Return the same robot with viscous friction that follows the velocity in some time (Maxwell's model).
+
+        Parameters
+        ----------
+        time : mapping from joint to number, or to one per freedom
+            In s; zero lets it follow at once.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, damping=0.2).build()
+        >>> robot.with_damping_time({"bob_joint": 0.3}).model.joint("bob_joint").damping_time
+        (0.3,)
+        """
+        return self._with_friction(
+            time, lambda j, own, where: memory_data(j.kind, j.friction_travel or None, own, j.mimic, where)
+        )
+
+    def with_stribeck(self, stribeck: Mapping[str, PerFreedom], speed: Mapping[str, PerFreedom]) -> Robot:
+        """Return the same robot with more friction at low speed: ``stribeck sign(v) exp(-(v / speed)^2)``.
+
+        Parameters
+        ----------
+        stribeck : mapping from joint to number, or to one per freedom
+            In N m or N; zero takes it away.
+        speed : mapping from joint to number, or to one per freedom
+            With which it fades, in rad/s or m/s.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, friction=0.2).build()
+        >>> robot.with_stribeck({"bob_joint": 0.1}, {"bob_joint": 0.05}).parameters()["bob_joint.stribeck"]
+        0.1
+        """
+        return self._with_friction(
+            stribeck, lambda j, own, where: stribeck_data(j.kind, own, speed.get(j.name), j.mimic, where)
+        )
+
+    def _with_friction(
+        self, given: Mapping[str, PerFreedom], data: Callable[[Joint, PerFreedom, str], dict[str, Any]]
+    ) -> Robot:
+        """Return the same robot with other data of friction at some joints."""
+        chosen = {self.model.joint(name).name: value for name, value in given.items()}
         joints = [
-            replace(j, **travel_data(j.kind, chosen[j.name], j.mimic, f"joint {j.name!r}: ")) if j.name in chosen else j
+            replace(j, **data(j, chosen[j.name], f"joint {j.name!r}: ")) if j.name in chosen else j
             for j in self.model.joints
         ]
         return self._with(replace(self.model, joints=tuple(joints)))
@@ -396,6 +447,7 @@ class Robot(BaseParameterMethods, LoopMethods):
 
     # ---------------------------------------------------------------- linear models
 
+    @explains_arguments
     def linearize(
         self,
         q: ArrayLike,

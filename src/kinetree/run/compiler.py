@@ -194,16 +194,27 @@ class Compiler:
         if self._model_key is not None:
             given = (repr(attachments), repr(places), repr(derivatives)) if places else (repr(attachments),)
             key = cache.digest(self._model_key, algorithm.name, repr(options), *given)
+
+        def source() -> Traced:
+            return self.trace(algorithm.name, options, attachments, LONGEST_CODE, places, derivatives, regroup=True)
+
+        traced = source() if self._looks_up(options) else None
         return Kernel(
             ("derivatives by parameters of " if derivatives else "") + f"{algorithm.name} of {self.tree.name!r}",
-            lambda: self.trace(algorithm.name, options, attachments, LONGEST_CODE, places, derivatives, regroup=True),
+            source if traced is None else lambda: traced,
             lengths,
             shape,
             key,
             algorithm.inputs + (("wrenches",) if attachments else ()) + (("parameters",) if places else ()),
             self.single_precision,
             target=self.target,
+            tables=() if traced is None else traced.graph.tables,
         )
+
+    def _looks_up(self, options: Mapping[str, Any]) -> bool:
+        """Return whether code may need tables, as exponentials do: for Stribeck's friction, in a user's functions."""
+        fades = bool(options.get("friction")) and any(joint.stribeck for joint in self.tree.joints)
+        return fades or any(isinstance(joint.kind, Custom) for joint in self.tree.joints)
 
     def _lengths(
         self, algorithm: Algorithm, attachments: Sequence[Attachment], places: Sequence[Place] = ()

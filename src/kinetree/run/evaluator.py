@@ -190,10 +190,10 @@ class Evaluator:
     def friction_force(self, v: Array, parameters: Any) -> Array:
         """Return joint forces spent on friction at velocities that have been checked, with other parameters."""
         given = self.read_parameters(parameters)
-        damping, coulomb, offset = friction.coefficients(self._with(given))
-        lost = zip(damping, coulomb, offset, split(v), strict=True)
         with np.errstate(all="ignore"):
-            found = [d * rate + c * np.sign(rate) + o for d, c, o, rate in lost]
+            rates = split(v)
+            lost = friction.spent(self._with(given), rates)
+            found = [force + 0.0 * rate for force, rate in zip(lost, rates, strict=True)]  # NaN stays NaN
             return np.stack(np.broadcast_arrays(*found), axis=-1) if found else np.array(v)
 
     def _by_complex_steps(

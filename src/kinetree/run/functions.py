@@ -17,7 +17,7 @@ from ..engine.differentiate import MODES, differentiate
 from ..engine.kernels.kernel import Kernel
 from ..engine.llvm import host
 from ..engine.trace import Traced, trace
-from ..errors import CompileError, ModelError, ShapeError, UnknownNameError
+from ..errors import CompileError, ModelError, ShapeError, UnknownNameError, explains_arguments
 from ..spatial.arrays import as_array, flatten
 
 
@@ -60,6 +60,7 @@ class CompiledFunction:
         return CompiledFunction(f"Jacobian of {self.name}", source(), source)
 
 
+@explains_arguments
 def compile_function(function: Callable[..., Any], *sizes: int) -> CompiledFunction:
     """Make machine code of a function of vectors.
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import OptionError, ShapeError, UnknownNameError
-from ..model.parameters import FRICTION, ParameterTable, rows
+from ..model.parameters import FRICTION, OF_FADING, ParameterTable, rows
 from ..model.parameters import parameters as table_of
 from ..model.substitution import PER_FREEDOM, SIZES, Substitution, substitution
 from ..model.tree import Model
@@ -30,7 +30,7 @@ GEOMETRY = ("position", "rpy", "seat")
 """Properties that say where something is."""
 
 GRAVITY = "gravity"
-OF_FRICTION = (*FRICTION, "friction_offset")
+OF_FRICTION = (*FRICTION, *OF_FADING, "friction_offset")
 FLAT = "parameters"
 """Rows of the table of parameters, by their names."""
 

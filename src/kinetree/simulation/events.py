@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, UnknownNameError
+from ..errors import OptionError, UnknownNameError, explains_arguments
 
 Array = np.ndarray
 
@@ -16,6 +16,7 @@ ENDINGS = ("error", "stop", "rest")
 """What can be done where an event has no end."""
 
 
+@explains_arguments
 @dataclass(frozen=True)
 class Event:
     """Something to be watched for.

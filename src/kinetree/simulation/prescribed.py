@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import hybrid
 from ..control.driven_joints import Desired, desired_motion, driven_joints, spread
-from ..errors import Message, OptionError, Setting, ShapeError, StateError
+from ..errors import Message, OptionError, Setting, ShapeError, StateError, explains_arguments
 from ..model.tree import Joint, Model
 from ..motion.combine import Picked
 from ..motion.trajectory import Trajectory
@@ -39,6 +39,7 @@ ON_MOTION = 1e-6
 """How far from its motion a prescribed joint may be said to start, in metres, radians and their rates."""
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Prescribed:
     """A motion that joints follow whatever it takes; ``prescribed=`` of :func:`kinetree.simulate`.
@@ -200,19 +201,29 @@ class Prescribed:
     ) -> tuple[Array, Array]:
         """Return the whole start from that of the joints that are not prescribed."""
         others = self.others(robot.model)
-        names = ", ".join(j.name for j in others) or "none"
         q, v = robot.neutral(), np.zeros(robot.nv)
         sizes = {"base": sum(j.nq for j in others), "base_velocity": sum(j.nv for j in others)}
+        told = {
+            "base": _entries(robot.q_names, robot.q_units, [j.q_slice for j in others]),
+            "base_velocity": _entries(robot.v_names, robot.v_units, [j.v_slice for j in others]),
+        }
         given = {"base": base, "base_velocity": base_velocity}
         parts = {}
         for key, value in given.items():
             if value is not None:
-                parts[key] = as_array(value, (sizes[key],), key, f"{sizes[key]} numbers of the other joints: {names}")
+                more = f"{sizes[key]} numbers of the other joints: {told[key]}"
+                parts[key] = as_array(value, (sizes[key],), key, more)
         if "base" in parts:
             q = _spread_arrays(q, [j.q_slice for j in others], parts["base"])
         if "base_velocity" in parts:
             v = _spread_arrays(v, [j.v_slice for j in others], parts["base_velocity"])
         return self.on_motion(robot.model, np.asarray(t), robot.normalize(q), v)
+
+
+def _entries(names: Sequence[str], units: Sequence[str], places: Sequence[slice]) -> str:
+    """For messages: entries of some joints, with the units that say which are angles and which are ways."""
+    listed = [f"{names[k]} [{units[k]}]" for place in places for k in range(place.start, place.stop)]
+    return ", ".join(listed) or "none"
 
 
 @dataclass(frozen=True, eq=False)

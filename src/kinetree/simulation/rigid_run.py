@@ -21,7 +21,7 @@ from scipy.integrate import DOP853, RK45, Radau
 from ..contact.friction import Pace
 from ..contact.impact import RULES, impact
 from ..contact.rigid_contacts import Contact, RigidContacts
-from ..errors import KinetreeError, OptionError, UnknownNameError, message_of
+from ..errors import KinetreeError, OptionError, UnknownNameError, explains_arguments, message_of
 from ..io.progress import TimeBar
 from ..robot.load import as_robot
 from ..robot.mechanism import Mechanism
@@ -58,6 +58,7 @@ MOST_AT_ONCE = 50
 """Events at one instant after which the modes are held to be undecidable."""
 
 
+@explains_arguments
 def simulate_rigid(
     robot: Robot | str | os.PathLike[str],
     contacts: Contact | Sequence[Contact] | RigidContacts,
@@ -340,7 +341,7 @@ class RigidRun:
         return np.concatenate([q, v, z])
 
     def _note(self, t: float, what: str, k: int, q: Array, v: Array) -> None:
-        self.happened.append(Occurrence(t, f"{what} {self.contacts.contacts[k].name}", k, q.copy(), v.copy()))
+        self.happened.append(Occurrence(float(t), f"{what} {self.contacts.contacts[k].name}", k, q.copy(), v.copy()))
 
     def _kinetic(self, q: Array, v: Array) -> float:
         return float(self.robot.kinetic_energy(q, v))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.friction import fading_friction
 from ..errors import (
     KinetreeError,
     KinetreeWarning,
@@ -415,7 +416,9 @@ def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:
     system = equation.system
     model = system.tree
     rubs = system.friction and (
-        any(np.any(x) for x in (*model.effective_friction, model.effective_offset)) or system.varied.of_friction
+        any(np.any(x) for x in (*model.effective_friction, model.effective_offset))
+        or fading_friction(model)
+        or system.varied.of_friction
     )
     driven = system.controller is not None or equation.function is not None or equation.is_driven
     acts = [driven, rubs, len(system.elements) > system.n_forces, *[True] * bool(system.n_forces)]

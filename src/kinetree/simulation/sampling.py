@@ -62,7 +62,7 @@ class Sampling:
         self.count, self.arrived, self.counted_until = 0, 0, begin
         self.waiting: deque[Array] = deque()
         self.impulse = np.zeros((*batch, len(self.driven)))
-        self.length, self.limits = part.counts(tree), part.limits(tree)
+        self.encoded, self.limits = part.encoders(tree), part.limits(tree)
         self.deviations, self.share = part.noise(tree), part.filtered()
         self.lanes = np.arange(int(np.prod(batch, dtype=int)))
         self.memory: Array | None = None
@@ -70,7 +70,6 @@ class Sampling:
         self.noise: tuple[int, Array, Array] = (0, np.zeros(0), np.zeros(0))
         self.keeps = (not batch) if part.keep is None else part.keep
         self.rows: list[tuple[Array, ...]] = []
-        self.encoded = self._encoded()
         reset = getattr(part.function, "reset", None)
         if callable(reset):
             reset()
@@ -163,17 +162,6 @@ class Sampling:
         return pack(found, self.batch) if found else np.zeros((*self.batch, 0))
 
     # ------------------------------------------------------------------ sensors
-
-    def _encoded(self) -> tuple[list[int], Array] | None:
-        """Return the coordinates that encoders count, and how long their counts are."""
-        if self.length is None:
-            return None
-        places = [
-            (j.q_slice.start, self.length[j.v_slice.start])
-            for j in self.tree.joints
-            if j.mimic is None and j.kind.nv == 1 and j.kind.nq == 1 and self.length[j.v_slice.start] > 0.0
-        ]
-        return [k for k, _ in places], np.array([x for _, x in places])
 
     def _measured(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return what sensors tell of a state."""

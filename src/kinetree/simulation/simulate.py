@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..contact.start_check import warn_sunken
-from ..errors import OptionError, ReadOnlyError, UnknownNameError, UnsupportedError
+from ..errors import OptionError, ReadOnlyError, UnknownNameError, UnsupportedError, explains_arguments
 from ..robot.load import as_robot
 from ..robot.names_elsewhere import integrator_called
 from ..robot.robot import Robot
@@ -52,6 +52,7 @@ BATCH_SAMPLES = 101
 """Samples of a batch of simulations if not said otherwise."""
 
 
+@explains_arguments
 def simulate(
     robot: Robot | str | os.PathLike[str],
     q0: ArrayLike | None = None,
@@ -193,6 +194,7 @@ def simulate(
     return simulator.run(q0, v0, time=time, output=output, events=events, progress=progress)
 
 
+@explains_arguments
 def simulate_prescribed(
     robot: Robot | str | os.PathLike[str],
     trajectory: Any,
@@ -256,6 +258,7 @@ def simulate_prescribed(
     return simulate(robot, q0, v0, time=time, prescribed=made, **options)
 
 
+@explains_arguments
 class Simulator:
     """A robot with everything around it, set up once and run many times.
 

@@ -248,6 +248,7 @@ class DynamicSystem:
             forces = list(tau)
         shares: list[tuple[list[Scalar], Loads]] = []
         built_up: dict[int, Scalar] = {}
+        followed: dict[int, Scalar] = {}
         of_ground = len(parts) - self.n_forces
         for some in (parts[:of_ground], parts[of_ground:])[: 2 if self.n_forces else 1]:
             loads: Loads = [None] * len(tree.bodies)
@@ -255,6 +256,7 @@ class DynamicSystem:
             for element, where in some:
                 if isinstance(element, FrictionMemory):
                     built_up |= element.shares(tree, z[where])
+                    followed |= element.followed(tree, z[where])
                 with blaming(f"force element {type(element).__name__}", t, even_ours=False):
                     on_bodies, on_joints, rate = element.loads(tree, t, q, v, z[where])
                 z_rate += list(rate)
@@ -266,7 +268,7 @@ class DynamicSystem:
             shares.append((pushed, loads))
         friction = [0.0] * tree.nv
         if self.friction:
-            friction = friction_force(tree, v, self.friction_speed, q, built_up)
+            friction = friction_force(tree, v, self.friction_speed, q, built_up, followed)
         pushed, loads = shares[0]
         for more, others in shares[1:]:
             pushed = [a + b for a, b in zip(pushed, more, strict=True)]

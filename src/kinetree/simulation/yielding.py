@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..algorithms import springs, tendons
-from ..algorithms.friction import coefficients
+from ..algorithms.friction import coefficients, fading_friction
 from ..algorithms.passes import present
 from ..model.tree import Joint, Model
 from ..spatial import Scalar, sqrt
@@ -43,9 +43,11 @@ class Impedance:
                     )
         if not friction:
             return
-        rubbing = coefficients(self.tree)
+        rubbing, more = coefficients(self.tree), fading_friction(self.tree)
         for k, (b, c) in enumerate(zip(rubbing.damping, rubbing.coulomb, strict=True)):
             self._add(self.damping, k, b)
+            if v is not None and k in more:  # without what falls with speed: damping must not be too small
+                c = c + more[k].at(v[k])
             if v is not None and present(c):
                 size = v[k] * v[k] + friction_speed * friction_speed
                 self._add(self.damping, k, c * friction_speed * friction_speed / (size * sqrt(size)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -49,11 +49,19 @@ def _reason(value: Any, problem: Exception) -> str:
     """Say why something is no array of numbers, in words for somebody who does not know NumPy's."""
     if "inhomogeneous" in str(problem):
         return "its rows have different lengths"
+    if isinstance(value, Mapping):
+        names = ", ".join(map(repr, list(value)[:3]))
+        return f"it is a mapping ({names}); give all numbers in order, as robot.q_names and robot.v_names tell it"
     item = value
     while isinstance(item, (list, tuple, np.ndarray)) and np.size(item):
         item = item.item(0) if isinstance(item, np.ndarray) else item[0]
     if item is None or isinstance(item, (str, bytes)):
         return "there is None in it" if item is None else f"there is text in it, {item!r}"
+    if hasattr(item, "scalar_functions"):
+        return (
+            "its values are traced, to be compiled, and a robot's methods compute with numbers: add a controller such "
+            "as GravityCompensation() to the law, or let plain Python do it, control.from_function()"
+        )
     library = type(item).__module__.partition(".")[0].removesuffix("lib")
     if library in ("jax", "casadi", "sympy"):
         return f"there are symbols of {library} in it; kinetree.symbolic.function(robot, name, {library!r}) takes those"

@@ -70,6 +70,12 @@ class Dual:
     def __gt__(self, other: Any) -> Any:
         return self.value > self._parts(other)[0]
 
+    def __le__(self, other: Any) -> Any:
+        return self.value <= self._parts(other)[0]
+
+    def __ge__(self, other: Any) -> Any:
+        return self.value >= self._parts(other)[0]
+
     @classmethod
     def chosen_by(cls, condition: Any, yes: Any, no: Any) -> Dual:
         """Return one of two values, lane by lane, along with its rate."""

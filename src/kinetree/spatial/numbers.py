@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import KinetreeError, Message, OptionError, Setting
+from ..errors import KinetreeError, Message, OptionError, Setting, ShapeError
 
 
 def real_number(
@@ -42,6 +42,47 @@ def real_number(
     if number is None or math.isnan(number) or (math.isinf(number) and not infinite) or (positive and number <= 0.0):
         raise error(Message(name, f" must be {wanted}, not {shown(given)}"))
     return number
+
+
+def real_numbers(
+    given: Any,
+    name: str | Setting,
+    count: int | None = None,
+    *,
+    positive: bool = False,
+    infinite: bool = False,
+    unit: str = "",
+) -> np.ndarray:
+    """Return one number for each of so many, of one number or that many; none of them negative.
+
+    Parameters
+    ----------
+    given : array_like
+    name : str or Setting
+        What they are, for messages.
+    count : int, optional
+        How many; where that is not known yet, one number or a row of any length.
+    positive : bool
+        Whether they must be more than zero.
+    infinite : bool
+        Whether they may be infinite.
+    unit : str
+        What they are measured in, for messages: ``hertz``.
+    """
+    wanted = f"one number{f' of {unit}' if unit else ''} or {'a row of them' if count is None else count}"
+    try:
+        numbers = np.asarray(given, dtype=float)
+        if numbers.ndim > 1:
+            raise ValueError
+        numbers = numbers if count is None else np.broadcast_to(numbers, (count,))
+    except (TypeError, ValueError):
+        raise ShapeError(Message(name, f" must be {wanted}, not {shown(given)}")) from None
+    bad = np.isnan(numbers) | (numbers <= 0.0 if positive else numbers < 0.0)
+    if np.any(bad) or not (infinite or np.isfinite(numbers).all()):
+        least = "positive" if positive else "zero or more"
+        finite = "" if infinite else " and finite"
+        raise OptionError(Message(name, f" must be {least}{finite}, {wanted}, not {shown(given)}"))
+    return numbers
 
 
 def whole_number(

@@ -117,6 +117,16 @@ def maximum(a: Scalar, b: Scalar) -> Scalar:
     return where(b > a, b, a)
 
 
+def clip(x: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
+    """Return a number, or the bound that it is beyond; NaN stays NaN."""
+    return minimum(maximum(x, lower), upper)
+
+
+def sign(x: Scalar) -> Scalar:
+    """Return 1 of a positive number, -1 of a negative one, else the number itself: zero or NaN."""
+    return where(x > 0.0, 1.0, where(x < 0.0, -1.0, x))
+
+
 def logical_and(*conditions: Any) -> Any:
     """Return whether all of some conditions hold, lane by lane."""
     found: Any = True

@@ -80,6 +80,12 @@ class Jet:
     def __gt__(self, other: Any) -> Choice:
         return Choice(self.value > value_of(other))
 
+    def __le__(self, other: Any) -> Choice:
+        return Choice(self.value <= value_of(other))
+
+    def __ge__(self, other: Any) -> Choice:
+        return Choice(self.value >= value_of(other))
+
     def __repr__(self) -> str:
         return f"Jet({self.value!r}, {self.first!r}, {self.second!r})"
 
@@ -132,6 +138,22 @@ class Choice:
         """Refuse to decide for all times at once, as ``if``, ``max`` and ``min`` would have it."""
         raise TypeError("a comparison has no truth value while a function is traced: use where(condition, yes, no)")
 
+    def __and__(self, other: Any) -> Choice:
+        """Return whether both conditions hold."""
+        return Choice(scalar.logical_and(self.condition, _condition(other)))
+
+    __rand__ = __and__
+
+    def __or__(self, other: Any) -> Choice:
+        """Return whether one of two conditions holds."""
+        return Choice(scalar.logical_or(self.condition, _condition(other)))
+
+    __ror__ = __or__
+
+    def __invert__(self) -> Choice:
+        """Return whether a condition does not hold."""
+        return Choice(scalar.logical_not(self.condition))
+
     class scalar_functions:
         """What ``where`` needs."""
 
@@ -143,6 +165,10 @@ class Choice:
             a, b = as_jet(yes), as_jet(no)
             parts = ((a.value, b.value), (a.first, b.first), (a.second, b.second))
             return Jet(*(scalar.where(choice.condition, p, q) for p, q in parts))
+
+
+def _condition(given: Any) -> Any:
+    return given.condition if isinstance(given, Choice) else given
 
 
 def as_jet(x: Any) -> Jet:

@@ -27,6 +27,10 @@ Array = np.ndarray
 DISTRIBUTIONS = (Uniform, LogUniform, Normal)
 DESIGNS = ("grid", "random", "latin-hypercube", "sobol", "table")
 MOST_ROWS = 2**53
+MEANT = {"lhs": "latin-hypercube", "lhc": "latin-hypercube", "uniform": "random", "monte-carlo": "random",
+         "factorial": "grid", "full": "grid", "csv": "table"}  # fmt: skip
+"""What designs are called elsewhere."""
+
 ALL_AT_ONCE = ("latin-hypercube", "sobol")
 """Designs of which a row can only be known together with all others."""
 
@@ -242,7 +246,7 @@ def as_design(given: Any, design: str | None = None, samples: int | None = None,
         Of all that is drawn.
     """
     if design is not None and design not in DESIGNS:
-        raise UnknownNameError("design", design, DESIGNS)
+        raise UnknownNameError("design", design, DESIGNS, meant=MEANT.get(str(design).lower()))
     if isinstance(given, Design):
         if design is not None or samples is not None:
             raise OptionError("the parameters are a design already: leave out design and samples")

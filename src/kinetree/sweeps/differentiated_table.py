@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import FileFormatError, OptionError
-from ..identification.differentiated import differentiated
+from ..identification.differentiation.differentiated import DifferentiatedMotion, differentiated
 from ..io.tables.columns import Wanted
 from ..io.tables.converting import not_increasing
 from ..io.tables.reading import OpenTable, Part, Rows, open_table
@@ -66,9 +66,7 @@ def differentiated_table(
         raise _fault(parts, rows, bad, not_increasing(times[bad - 1], times[bad]))
     joints = list(fewer["q"]) if source.fewer and fewer is not None else None
     found = differentiated(robot, times, q, cutoff=cutoff, joints=joints)
-    spacing = "" if found.is_even else " (samples were interpolated on even times)"
-    chosen = "" if cutoff is not None else f"; the motion ends at {found.band.motion:.3g} Hz"
-    remark = f"positions filtered at {found.band.cutoff:.3g} Hz and differentiated{spacing}{chosen}"
+    remark = _remark(found, cutoff, joints or robot.v_names)
     whole = Rows(found.t, (found.q, found.v, found.a))
 
     def read() -> Iterator[Part]:
@@ -76,6 +74,23 @@ def differentiated_table(
 
     remarks = ". ".join(text for text in (source.remark, remark) if text)
     return OpenTable(read, True, remarks, source.fewer, ("q", "v", "a"))
+
+
+def _remark(found: DifferentiatedMotion, cutoff: float | None, names: Sequence[str]) -> str:
+    """Say what was done to the positions, and how far the accelerations can be trusted."""
+    if cutoff is not None:
+        spacing = "" if found.is_even else " (samples were interpolated on even times)"
+        return f"positions filtered at {cutoff:.3g} Hz and differentiated{spacing}"
+    together = (
+        "" if found.averaged == 1 else f"; {found.averaged} samples at a time were averaged, as they share their noise"
+    )
+    middle, ends, length = found.uncertainty()
+    worst = int(np.argmax(ends))
+    return (
+        f"positions smoothed as their noise of up to {found.noise.max():.2g} asks, half being let through at "
+        f"{found.band.cutoff:.3g} Hz, and differentiated{together}; accelerations have standard deviations of up to "
+        f"{middle.max():.2g}, and up to {ends[worst]:.2g} ({names[worst]}) in the first and last {length:.2g} s"
+    )
 
 
 def _fault(parts: list[Part], rows: list[Rows], row: int, message: str) -> FileFormatError:

@@ -25,6 +25,7 @@ from ..contact.ground import Ground
 from ..control.base import Sum
 from ..errors import OptionError, UnknownNameError
 from ..forces.element import ForceElement
+from ..model.parameters import OF_SOME
 from ..model.substitution import OF_BODIES, OF_FRAMES, OF_JOINTS, OF_LOOPS, PER_FREEDOM
 from ..robot.robot import Robot
 from ..run.parameters import Place, own_numbers
@@ -108,7 +109,7 @@ class SweptRobot:
         model = self.robot.model
         if table == "joints" and key in PER_FREEDOM:
             joint = model.joint(owner)
-            if not joint.kind.nv or joint.mimic or (key == "stiffness" and not joint.stiffness):
+            if not joint.kind.nv or joint.mimic or (key in OF_SOME and not getattr(joint, key)):
                 return None
             return Place(table, owner, key, joint.kind.nv, joint.kind.nv == 1)
         if key == "inertia" or table == "bodies":

@@ -17,15 +17,24 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import KinetreeError, OptionError, OutputError, SpeedWarning, callers_level
+from ..errors import (
+    KinetreeError,
+    OptionError,
+    OutputError,
+    SpeedWarning,
+    callers_level,
+    explains_arguments,
+    refuse_unknown_arguments,
+)
 from ..io.cluster import PATIENCE, checked_workers, client_of, has_dask, need_dask
 from ..io.paths import as_path
 from ..io.progress import Bar
 from ..io.tables.formats import need_pyarrow
+from ..simulation.simulate import simulate
 from .designs import Design, DesignRows, as_design, parts, relative_names
 from .folder import FAILURE, ROW, Manifest, SweepFolder
 from .result import SweepResult
-from .studies import LOST, NOT_CLOSED, SweepStudy, as_study
+from .studies import LOST, NOT_CLOSED, Forces, Simulations, SweepStudy, as_study
 from .study_file import study_of_name
 
 Array = np.ndarray
@@ -49,6 +58,7 @@ Task = tuple[int, DesignRows]
 Done = tuple[int, DesignRows, dict[str, Any]]
 
 
+@explains_arguments
 def sweep(
     study: Any,
     parameters: Any,
@@ -115,6 +125,10 @@ def sweep(
     >>> found.best("area", 1, largest=True)["height"]
     array([5.])
     """
+    if options:
+        takers = (sweep, Simulations, Forces, simulate)
+        known = ["of", *(key for taker in takers for key in inspect.signature(taker).parameters)]
+        refuse_unknown_arguments("sweep()", options, known)
     made = study_of_name(study, options) if isinstance(study, (str, os.PathLike)) else as_study(study, **options)
     rows = as_design(parameters, design, samples, seed)
     return run(made, rows, output, workers, cluster, rows_per_part, resume, progress, timeout)

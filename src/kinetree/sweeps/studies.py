@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -9,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import KinetreeError, OptionError, ShapeError, UnsupportedError
+from ..errors import (
+    KinetreeError,
+    OptionError,
+    ShapeError,
+    UnsupportedError,
+    explains_arguments,
+    refuse_unknown_arguments,
+)
 from ..motion.trajectory import Trajectory
 from ..robot.load import as_robot
 from ..robot.mechanism import Mechanism
@@ -124,6 +132,7 @@ class _OfRobot(SweepStudy):
         return {key: value for key, value in self.__dict__.items() if key != "numbers"}
 
 
+@explains_arguments
 class Forces(_OfRobot):
     """The forces that a motion takes: inverse dynamics along it, for each row.
 
@@ -230,6 +239,7 @@ def _over_time(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+@explains_arguments
 class Simulations(_OfRobot):
     """A robot that is let go, for each row.
 
@@ -256,6 +266,7 @@ class Simulations(_OfRobot):
             raise OptionError("parameters are what a sweep varies: give them to sweep(...)")
         if "events" in options:
             raise UnsupportedError("events are for one simulation at a time, not for a sweep")
+        refuse_unknown_arguments("a simulation", options, inspect.signature(simulate).parameters)
         starts = [None if x is None else np.asarray(x, dtype=float) for x in (q0, v0)]
         for name, start, width in (("q0", starts[0], self.robot.nq), ("v0", starts[1], self.robot.nv)):
             if start is not None and start.shape != (width,):

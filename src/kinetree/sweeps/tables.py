@@ -9,16 +9,28 @@ from __future__ import annotations
 import json
 import os
 import time as clock
+import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import FileFormatError, Message, MissingFileError, OptionError, OutputError, Setting, UnknownNameError
-from ..io.paths import as_path, is_folder
+from ..errors import (
+    FileFormatError,
+    Message,
+    MissingFileError,
+    ModelWarning,
+    OptionError,
+    OutputError,
+    Setting,
+    UnknownNameError,
+    callers_level,
+)
+from ..identification.doubts import doubtful_angles
+from ..io.paths import as_path, file_meant, is_folder
 from ..io.progress import Bar
 from ..io.tables.columns import Wanted
 from ..io.tables.converting import Law, convert
@@ -108,10 +120,10 @@ def over_table(
     initial : array_like, optional
         Of a mechanism of which the table has the independent joints only: a configuration on the branch that is meant.
     differentiate : bool
-        For inverse dynamics of a table with times and positions only: these are filtered without a phase and
-        differentiated, see :func:`kinetree.identification.differentiated`.
+        For inverse dynamics of a table with times and positions only: these are smoothed and differentiated, see
+        :func:`kinetree.identification.differentiated`.
     cutoff : float, optional
-        Of that filter, in Hz; by the spectrum of the motion by default.
+        Of a filter in the place of smoothing, in Hz.
     threads : int, optional
         How many at once; one per processor by default.
     progress : bool
@@ -151,6 +163,9 @@ def over_table(
         raise OptionError(f"tables are {', '.join(FORMATS)} files, or a folder without an ending, not {str(target)!r}")
     else:
         rows, skipped = made.into_folder(place, target, progress)
+    if made.reach and (doubt := doubtful_angles(robot, np.fmax.reduce(made.reach))):
+        words = f"{place}: {doubt}; columns in degrees are named so, as 'q_elbow [deg]' is"
+        warnings.warn(words, ModelWarning, stacklevel=callers_level())
     return TableDone(rows, clock.perf_counter() - begin, target, skipped)
 
 
@@ -173,8 +188,12 @@ class _Conversion:
     tell: Callable[[str], None] | None
     differentiate: bool = False
     cutoff: float | None = None
+    reach: list[Array] = field(default_factory=list)
+    """How far each coordinate goes, part by part."""
 
     def law(self, *state: Array) -> Array:
+        if len(state[0]):
+            self.reach.append(np.fmax.reduce(np.abs(state[0])))
         return np.asarray(getattr(self.robot, self.method)(*state, **({"friction": True} if self.friction else {})))
 
     def opened(self, path: Path) -> tuple[OpenTable, Law]:
@@ -291,7 +310,7 @@ def _pieces(paths: list[Path]) -> Iterator[_SourcePiece]:
         if path.suffix.lower() != ".parquet":
             raise OptionError(f"into a folder goes what is in Parquet files; give a file to write for {path.name}")
         if not path.is_file():
-            raise MissingFileError(f"there is no file {str(path)!r}")
+            raise MissingFileError(f"there is no file {str(path)!r}{file_meant(path)}")
         try:
             head = arrow.parquet.read_metadata(path)
         except (arrow.ArrowException, OSError) as problem:

@@ -6,6 +6,7 @@ and returns; :func:`kinetree.view.play` shows it until the user has seen enough,
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import webbrowser
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import gallery
-from ..errors import OptionError, UnknownNameError
+from ..errors import OptionError, UnknownNameError, refuse_unknown_arguments
 from ..io.paths import as_path
 from ..motion.trajectory import Trajectory
 from ..robot.load import load
@@ -93,6 +94,8 @@ def view(
     >>> with kt.view("four-bar", port=0) as viewer:  # doctest: +SKIP
     ...     viewer.screenshot("four-bar.png")
     """
+    known = [key for taker in (view, Viewer) for key in inspect.signature(taker).parameters]
+    refuse_unknown_arguments("view()", options, known)
     shown, file, name = _robot(robot, load_options or {})
     track = None
     if motion is not None:

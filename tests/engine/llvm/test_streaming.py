@@ -226,7 +226,7 @@ def test_values_that_wait_for_later_pieces(monkeypatch, piece):
     monkeypatch.setattr(split_kernels, "LONGEST_PIECE", piece)
     kernel = Kernel("waiting", lambda: trace(function, (5,), list), (5,), (400,))
     text = kernel._assembly("lanes")
-    assert max(int(n) for n in re.findall(r"@work = constant i64 (\d+)", text)) > emitter.WINDOW
+    assert max(int(n) for n in re.findall(r"@work = constant \[2 x i64\] \[i64 (\d+)", text)) > emitter.WINDOW
     x = np.random.default_rng(piece).uniform(-1.0, 1.0, (70, 5))
     found = kernel(x)
     np.testing.assert_allclose(found, np.array(function(x.T, np)).T, rtol=1e-11, atol=1e-9)

@@ -14,8 +14,9 @@ import pytest
 import kinetree as kt
 from kinetree.engine.graph import Node
 from kinetree.engine.kernels import kernel as engine
+from kinetree.engine.kernels.direct_call import DirectCall, available
 from kinetree.engine.kernels.kernel import Kernel
-from kinetree.engine.llvm import body, host
+from kinetree.engine.llvm import host, split_kernels, turns
 from kinetree.engine.trace import trace
 from kinetree.run import law_kernels
 
@@ -180,6 +181,61 @@ def test_lines_of_any_number_of_lanes(monkeypatch, lanes, single_precision, leng
         assert (area[start + out.nbytes :] == 0x5A).all()
 
 
+@pytest.mark.skipif("x86-64" not in RUN_HERE, reason="only where vectors and registers are few")
+@pytest.mark.parametrize("single_precision", [False, True])
+def test_several_tiles_at_once(monkeypatch, single_precision):
+    """Pieces of long code run over some tiles each; that shows in no bit, whatever is left over for the last call."""
+    functions = Node.scalar_functions
+
+    def law(x, y, unused):
+        turned = [functions.sin(a) * y[0] - functions.cos(a) for a in x]
+        mixed = [a * b + y[k % 2] for k, (a, b) in enumerate(zip(turned, reversed(turned), strict=True))]
+        sums = [a - 0.5 * mixed[(7 * k) % 9] for k, a in enumerate(turned)]
+        return [*mixed, functions.sin(x[3]), *sums, 1.5, x[2], *mixed[::2]]
+
+    def make():
+        traced = trace(law, (9, 2, 3), list)
+        return Kernel(
+            "law", lambda: traced, (9, 2, 3), traced.shape, single_precision=single_precision,
+            target=host.target("x86-64"),
+        )  # fmt: skip
+
+    one_by_one = make()
+    assert one_by_one.tiles == 1
+    monkeypatch.setattr(split_kernels, "LONGEST_DECODED", 0)
+    monkeypatch.setattr(split_kernels, "MOST_TILES", 5)
+    for name in ("SHORTEST_PIECE", "LONGEST_PIECE"):
+        monkeypatch.setattr(split_kernels, name, 17)
+    kernel = make()
+    assert kernel.tiles == 5
+    rng = np.random.default_rng(3)
+    x, y, z = (rng.uniform(-3.0, 3.0, (150, n)).astype(kernel.dtype) for n in (9, 2, 3))
+    expected = one_by_one(x, y, z)
+    for count in (*range(1, 48), 150):
+        np.testing.assert_array_equal(kernel(x[:count], y[:count], z[:count]), expected[:count])
+        np.testing.assert_array_equal(kernel(x[:count], y[:1], z[:count], threads=2)[:1], expected[:1])
+    for state in (0, 19, 20, 149):
+        keep, z[state, 1] = z[state, 1], np.nan  # nothing depends on it
+        found = kernel(x, y, z)
+        assert np.isnan(found[state]).all()
+        np.testing.assert_array_equal(np.delete(found, state, 0), np.delete(expected, state, 0))
+        z[state, 1] = keep
+    monkeypatch.setattr(engine, "STREAMED_BYTES", 0)
+    out = np.full((153, *kernel.shape), 7.0, kernel.dtype)
+    np.testing.assert_array_equal(kernel(x, y, z, out=out[1:151]), expected)
+    assert (out[[0, 151, 152]] == 7.0).all()
+    if available() and not single_precision:
+        limit = trace(lambda x: [x[0] - 4.0], (9,), list)
+        guard = Kernel("guard", lambda: limit, (9,), (1,), spread_nan=False, target=kernel.target, is_guard=True)
+        entry = DirectCall.make(kernel, lambda *_, **__: "python", "law", "", guard)
+        entry.enable_batch()
+        np.testing.assert_array_equal(entry.function(x, y, z), expected)
+        for state in (0, 14, 149):
+            keep, x[state, 0] = x[state, 0], 4.5
+            assert isinstance(entry.function(x, y, z), str)
+            x[state, 0] = keep
+
+
 def test_angles_of_one_state_are_turned_together_with_the_same_bits():
     functions = Node.scalar_functions
 
@@ -188,7 +244,7 @@ def test_angles_of_one_state_are_turned_together_with_the_same_bits():
 
     x = np.random.default_rng(1).uniform(-10.0, 10.0, (40, 11))
     kernel = Kernel("angles", lambda: trace(law, (11,), list), (11,), (22,))
-    assert f"<{body.ANGLES_AT_ONCE} x double>" in kernel._assembly("single")
+    assert f"<{turns.ANGLES_OF_ONE_STATE} x double>" in kernel._assembly("single")
     whole = kernel(x)
     for k in range(40):
         np.testing.assert_array_equal(kernel(x[k]), whole[k])

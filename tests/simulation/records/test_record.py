@@ -177,7 +177,7 @@ def test_pictures_have_labels_with_units(record, tmp_path):
     assert "velocity [rad/s]" in labels
     assert "actuator [N m]" in labels
     assert "energy [J]" in labels
-    assert "contact force [N]" in labels
+    assert "contact force z [N]" in labels
     assert figure.axes[-1].get_xlabel() == "time [s]"
     hinge = next(a for a in figure.axes if a.get_ylabel() == "position [rad]").lines[0]
     assert np.array_equal(hinge.get_ydata(), record.q[:, record.robot.joint("hinge").q_slice.start])
@@ -325,8 +325,10 @@ def test_curves_of_contacts_and_loops_are_named(tmp_path):
     assert record.info["contact_spots"] == [["toe", [0, 0, 0]], ["block", [-0.1, 0, 0]], ["block", [0.1, 0, 0]]]
     record.save(tmp_path / "r.npz")
     for known in (record, kt.Record.load(tmp_path / "r.npz")):
-        legend = [text.get_text() for text in known.plot("reactions").axes[0].get_legend().get_texts()]
-        assert legend[::3] == ["toe x", "block 1 x", "block 2 x"]
+        axes = known.plot("reactions").axes
+        assert axes[0].get_ylabel() == "contact force z [N]"
+        assert len(axes) < 3  # nothing pushes sideways, along y
+        assert [text.get_text() for text in axes[0].get_legend().get_texts()] == ["toe", "block 1", "block 2"]
     robot = kt.gallery.load("four-bar")
     q, v, _ = kt.gallery.motion("four-bar").states(0.0)
     drawn = kt.simulate(robot, q, v, time=0.01, output=2).plot("reactions").axes[0]
@@ -515,3 +517,27 @@ def test_between_samples_limits_are_no_matter():
     times = 0.5 * (record.time[1:] + record.time[:-1])
     assert abs(record.q[-1, 0] - at).max() > 0.4
     assert np.array_equal(record.at(times).q, replace(record, robot=free).at(times).q)
+
+
+def test_errors_against_a_desired_motion_are_those_of_the_law(tmp_path):
+    """Under computed torque with kp = 100 and kd = 20 an error dies out as (1 + 10 t) exp(-10 t)."""
+    b = kt.Builder("arm")
+    b.body("upper", "base", kt.Revolute("y"), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+    b.body("slide", "upper", kt.Prismatic("z"), mass=0.5, com=(0, 0, -0.2), inertia=(0.1, 0.1, 0.1))
+    robot = b.build()
+    goal = kt.trajectories.Quintic([0.0, 0.0], [1.0, 0.3], 0.5).held()
+    law = kt.control.ComputedTorque(goal, 100.0, 20.0)
+    record = kt.simulate(robot, [-0.05, 0.02], time=0.6, controller=law, output=13)
+    names, position, velocity = record.errors(goal)
+    t = record.time[:, None]
+    assert names == robot.v_names
+    assert np.allclose(position, np.array([0.05, -0.02]) * (1 + 10 * t) * np.exp(-10 * t), atol=1e-7)
+    assert np.allclose(velocity, np.array([-5.0, 2.0]) * t * np.exp(-10 * t), atol=1e-6)
+    axes = record.plot("errors", desired=goal).axes
+    assert [a.get_ylabel() for a in axes] == ["error [rad]", "error [m]"]
+    assert np.allclose(axes[1].lines[0].get_ydata(), position[:, 1])
+    with pytest.raises(kt.OptionError, match="desired=trajectory"):
+        record.plot("errors")
+    record.save(tmp_path / "r.npz")
+    with pytest.raises(kt.OptionError, match="load the record with load"):
+        kt.Record.load(tmp_path / "r.npz").errors(goal)

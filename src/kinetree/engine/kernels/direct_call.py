@@ -221,5 +221,6 @@ class DirectCall:
         self._set(
             lanes=kernel.lanes_address, drive=loop.address, run=loop.run_address, places=kernel.places_address,
             tile_bytes=kernel.tile_bytes, second=kernel.second_area, round=kernel.round,
+            tiles=kernel.tiles, block_bytes=kernel.block_bytes,
             scratch_bytes=kernel.scratch_bytes,
         )  # fmt: skip

@@ -111,6 +111,7 @@ class Kernel:
     _local: Any = field(default_factory=threading.local, repr=False)
     _places: int = field(default=0, repr=False)
     _work: int = field(default=0, repr=False)
+    _tiles: int = field(default=1, repr=False)
 
     def is_ready(self, batch: bool) -> bool:
         """Return whether the form for batches, or for one state, is at hand."""
@@ -144,7 +145,7 @@ class Kernel:
             self._fill_in(addresses[TABLES])
         if form == "lanes":
             self._places = addresses["places"]
-            self._work = ctypes.c_int64.from_address(addresses["work"]).value
+            self._work, self._tiles = (ctypes.c_int64 * 2).from_address(addresses["work"])
         return addresses["kernel"]
 
     def _fill_in(self, address: int) -> None:
@@ -258,6 +259,7 @@ class Kernel:
             [address_of(a) for a in rows], [a.strides[0] // item for a in rows], self.lengths,
             context=self.context_address, places=self.places_address, scratch_bytes=self.scratch_bytes,
             tile_area=scratch + self.scratch_bytes - self.tile_bytes if streamed else 0, second=self.second_area,
+            tiles=self.tiles, block_bytes=self.block_bytes,
         )  # fmt: skip
 
     def _drive(self, job: Job, count: int, threads: int, loop: BatchLoop) -> None:
@@ -336,10 +338,21 @@ class Kernel:
     def _vector_bytes(self) -> int:
         return self.vectors.size
 
+    @property
+    def tiles(self) -> int:
+        """How many tiles the machine code computes at once."""
+        _ = self.lanes_address
+        return self._tiles
+
+    @made_once
+    def block_bytes(self) -> int:
+        """Size of the work area for one tile, or two of which one is sent."""
+        return (self._before_work + self.work_vectors) * self._vector_bytes
+
     @made_once
     def scratch_bytes(self) -> int:
-        """Size of the work area for one tile, or two."""
-        return (self._before_work + self.work_vectors) * self._vector_bytes + self.tile_bytes
+        """Size of the work area for all tiles that are computed at once."""
+        return self.block_bytes * self.tiles + self.tile_bytes
 
     @made_once
     def tile_bytes(self) -> int:

@@ -18,7 +18,7 @@ from .vectors import SCALARS, Vectors
 ANGLES_AT_ONCE = 4
 """Of one state, whose sines and cosines are computed as a vector."""
 
-FEWEST_OPERATIONS = 96
+FEWEST_OPERATIONS = 144
 """Between two calls that send lines: each costs half of the registers."""
 
 MOST_WAITING = 256
@@ -135,8 +135,13 @@ def emit_body(
     load: Callable[[int], str],
     store: Callable[[int, str], None],
     sending: Sending = NOTHING_TO_SEND,
+    turned: Mapping[int, int] | None = None,
 ) -> None:
-    """Emit every node once, inputs when first needed, outputs as soon as they are known."""
+    """Emit every node once, inputs when first needed, outputs as soon as they are known.
+
+    Values of the nodes ``turned`` are in an area of that name, at these places.
+    """
+    turned = turned or {}
     names: dict[int, str] = {}
     wanted = places_of(outputs)
 
@@ -144,13 +149,14 @@ def emit_body(
         if graph.kinds[i] == CONST:
             return emitter.number(graph.values[i])
         if i not in names:
-            names[i] = load(int(graph.values[i]))
+            names[i] = emitter.load("turned", turned[i]) if i in turned else load(int(graph.values[i]))
         return names[i]
 
-    emit = node_emitter(emitter, graph, range(len(graph.kinds)), name, names)
+    emit = node_emitter(emitter, graph, [i for i in range(len(graph.kinds)) if i not in turned], name, names)
     for i, kind in enumerate(graph.kinds):
         if kind not in (CONST, INPUT):
-            names[i] = emit(i)
+            if i not in turned:
+                names[i] = emit(i)
             sending.after_operation(emitter)
         for k in wanted.get(i, ()):
             store(k, name(i))

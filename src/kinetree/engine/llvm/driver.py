@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 
-from . import streaming
+from . import streaming, tiles
 from .vectors import Vectors, transpose, transpose_loaded
 
 SYMBOL = "drive"
@@ -29,7 +29,7 @@ STREAMED_BYTES = 1 << 21
 JOB_WORDS = {
     "kernel": "ptr", "guard": "ptr", "out": "ptr", "scratch": "ptr", "out_length": "i64", "start": "i64", "stop": "i64",
     "count": "i64", "context": "ptr", "places": "ptr", "tile_area": "ptr", "scratch_bytes": "i64",
-    "second": "i64",
+    "second": "i64", "tiles": "i64", "block_bytes": "i64",
 }  # fmt: skip
 """Words of a job and what they are, of 8 bytes each."""
 
@@ -44,6 +44,7 @@ def pack_job(
     kernel: int, guard: int, out: int, scratch: int, out_length: int, start: int, stop: int,
     pointers: Sequence[int], strides: Sequence[int], lengths: Sequence[int],
     context: int, places: int, tile_area: int = 0, scratch_bytes: int = 0, second: int = 0,
+    tiles: int = 1, block_bytes: int = 0,
 ) -> bytes:  # fmt: skip
     """Pack what one call of the driver is to do. The context is handed to the kernel as it is.
 
@@ -56,9 +57,12 @@ def pack_job(
     ``second`` is for a kernel that sends results on while it computes: how many bytes behind the beginning of the
     scratch area there is room for as many other results; zero for other kernels.  They are those of the next tile;
     or, if the table of places says that results are sent soon, rows of a tile that is only partly in the batch.
+
+    ``tiles`` is how many tiles the kernel computes at once, each in ``block_bytes`` of its own of the scratch
+    area; one for kernels that send.
     """
     head = (kernel, guard, out, scratch, out_length, start, stop, len(pointers), context, places)
-    words = (*head, tile_area, scratch_bytes, second, *pointers, *strides, *lengths)
+    words = (*head, tile_area, scratch_bytes, second, tiles, block_bytes, *pointers, *strides, *lengths)
     return struct.pack(f"<{len(words)}q", *words)
 
 
@@ -85,7 +89,7 @@ def driver_module(vectors: Vectors) -> str:
     Strides are in elements. ``scratch`` must hold the inputs, the outputs and two
     spare vectors per lane, aligned to the vector size.
     """
-    v, lanes = vectors, vectors.lanes
+    v, lanes, area = vectors, vectors.lanes, tiles.area(vectors)
     mask = f"<{lanes} x i1>"
     text = [
         f"declare {v.type} @llvm.masked.load.{v.suffix}.p0(ptr, i32, {mask}, {v.type})",
@@ -101,11 +105,11 @@ def driver_module(vectors: Vectors) -> str:
         "  %any = icmp slt i64 %start, %stop",
         "  br i1 %any, label %tile, label %done",
         "tile:",
-        "  %base = phi i64 [ %start, %entry ], [ %next_base, %tile_end ]",
-        "  %doubts = phi i64 [ 0, %entry ], [ %doubts_next, %tile_end ]",
+        *tiles.numbers_of_tile(v),
         *_round(),
+        *_next_of_round(lanes),
         *(line for k in range(lanes) for line in _state_of(k)),
-        "  br label %argument",
+        *(tiles.read_or_write() if v.some_tiles else ["  br label %argument"]),
         # inputs
         "argument:",
         "  %j = phi i64 [ 0, %tile ], [ %j_next, %argument_end ]",
@@ -131,13 +135,13 @@ def driver_module(vectors: Vectors) -> str:
         # the kernel, its results behind the inputs
         "compute:",
         f"  %gap = add i64 %at, {lanes}",
-        f"  %first_area = getelementptr {v.type}, ptr %scratch, i64 %gap",
-        "  %result = select i1 %odd, ptr %second_area, ptr %first_area",
+        f"  %behind = getelementptr {v.type}, ptr {area}, i64 %gap",
+        "  %computed_at = select i1 %odd, ptr %second_area, ptr %behind",
         "  %unguarded = icmp eq ptr %guard, null",
         "  br i1 %unguarded, label %calculate, label %ask",
         "ask:",
-        "  call void %guard(ptr %scratch, ptr %result)",
-        f"  %verdicts = load {v.type}, ptr %result, align {v.size}",
+        f"  call void %guard(ptr {area}, ptr %computed_at)",
+        f"  %verdicts = load {v.type}, ptr %computed_at, align {v.size}",
         f"  %bad_lanes = fcmp ogt {v.type} %verdicts, zeroinitializer",
         f"  %bad = call i1 @llvm.vector.reduce.or.v{lanes}i1({mask} %bad_lanes)",
         "  %bad_bit = zext i1 %bad to i64",
@@ -145,10 +149,7 @@ def driver_module(vectors: Vectors) -> str:
         "calculate:",
         "  %doubt = phi i64 [ 0, %compute ], [ %bad_bit, %ask ]",
         "  %doubts_next = or i64 %doubts, %doubt",
-        "  %out_start = mul i64 %base, %out_length",
-        f"  %final = getelementptr {v.real}, ptr %out, i64 %out_start",
-        *(_pack_first(v) if v.sends else []),
-        f"  call void %kernel(ptr %scratch, ptr %result, ptr %context{', ptr %parcel' if v.sends else ''})",
+        *(tiles.evaluate_some(v) if v.some_tiles else tiles.evaluate_one(v)),
         # outputs
         *_write_lines(v),
         "by_chunks:",
@@ -170,11 +171,11 @@ def driver_module(vectors: Vectors) -> str:
         "chunk_end:",
         "  br label %out_chunk",
         "tile_end:",
-        *_next_of_round(lanes),
+        *(tiles.next_to_write() if v.some_tiles else []),
         "  %more_tiles = icmp slt i64 %next_base, %stop",
         "  br i1 %more_tiles, label %tile, label %done",
         "done:",
-        "  %answer = phi i64 [ 0, %entry ], [ %doubts_next, %tile_end ]",
+        f"  %answer = phi i64 [ 0, %entry ], [ {'%doubts_now' if v.some_tiles else '%doubts_next'}, %tile_end ]",
         *([f"  call void @{streaming.DELIVER}(ptr %parcel)"] if v.sends else []),
         "  fence seq_cst",
         "  ret i64 %answer",
@@ -265,7 +266,7 @@ def _read_whole(v: Vectors) -> list[str]:
     return [
         *text,
         "  %number_slot = add i64 %at, %e_in",
-        f"  %number_to = getelementptr {v.type}, ptr %scratch, i64 %number_slot",
+        f"  %number_to = getelementptr {v.type}, ptr {tiles.area(v)}, i64 %number_slot",
         f"  store {v.type} {value}, ptr %number_to, align {v.size}",
         "  %e_in_next = add i64 %e_in, 1",
         "  br label %number",
@@ -278,7 +279,7 @@ def _store_columns(v: Vectors, first: str, columns: list[str]) -> list[str]:
     for k, column in enumerate(columns):
         text += [
             f"  %slot{k}_i = add i64 %column, {k}",
-            f"  %slot{k} = getelementptr {v.type}, ptr %scratch, i64 %slot{k}_i",
+            f"  %slot{k} = getelementptr {v.type}, ptr {tiles.area(v)}, i64 %slot{k}_i",
             f"  store {v.type} {column}, ptr %slot{k}, align {v.size}",
         ]
     return text
@@ -464,7 +465,6 @@ def _rounds(v: Vectors) -> list[str]:
 def _round() -> list[str]:
     """Find whether this tile belongs to a round, and how far apart its states are."""
     return [
-        "  %odd = phi i1 [ false, %entry ], [ %odd_next, %tile_end ]",
         "  %odd_next = xor i1 %odd, %sends_later",
         "  %by_lines = icmp slt i64 %base, %rounds_stop",
         "  %step = select i1 %by_lines, i64 %g, i64 1",
@@ -521,32 +521,6 @@ def _write_lines(v: Vectors) -> list[str]:
         "  br label %tile_end",
         "at_once:",
         *write,
-    ]
-
-
-def _pack_first(v: Vectors) -> list[str]:
-    """Say where results go before they are computed, if the kernel sends them soon.
-
-    Of a tile that belongs to no round they go into the caches; of one with states behind the end of the batch, to rows
-    of their own first.
-    """
-    arguments = (
-        "ptr %parcel, ptr %soon_sender, ptr %result, ptr %places, ptr %soon_rows, i64 %out_length, i64 %soon_apart"
-    )
-    return [
-        "  br i1 %sends_soon, label %pack_first, label %call_kernel",
-        "pack_first:",
-        f"  %tile_stop = add i64 %base, {v.lanes}",
-        "  %all_in_batch = icmp sle i64 %tile_stop, %stop",
-        "  %goes_straight = or i1 %by_lines, %all_in_batch",
-        "  %soon_rows = select i1 %goes_straight, ptr %final, ptr %second_area",
-        "  %soon_apart = select i1 %by_lines, i64 %apart, i64 %row_bytes",
-        "  %past_caches = and i1 %streaming, %by_lines",
-        f"  %soon_sender = select i1 %past_caches, ptr @{streaming.SEND}, ptr @{streaming.SEND_CACHED}",
-        f"  call void @{streaming.PACK}({arguments})",
-        "  br label %call_kernel",
-        "call_kernel:",
-        "  %is_straight = phi i1 [ true, %calculate ], [ %goes_straight, %pack_first ]",
     ]
 
 

@@ -6,10 +6,10 @@ the graph is already simplified and its order already chosen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..graph import Graph
-from .body import Sending, consecutive_inputs, emit_body, inputs_by_table
+from .body import NOTHING_TO_SEND, Sending, consecutive_inputs, emit_body, inputs_by_table
 from .emitter import Emitter
 from .modules import (
     aligned_stack,
@@ -21,6 +21,7 @@ from .modules import (
 )
 from .split_kernels import module_in_pieces
 from .table_lookups import table_words
+from .turns import Turns
 from .vectors import SCALARS, Vectors
 
 LONGEST_BODY = 16000
@@ -61,10 +62,23 @@ def lanes_module(
     def store(k: int, value: str) -> None:
         e.store(value, "out", sending.slots[k])
 
-    emit_body(e, graph, results, load, store, sending)
+    turn = _whole_body(e, graph, results, load, store, sending)
     unused = spoil_for_unused(e, graph, input_count, load, len(results), sending)
     whole = kernel_module(e, kernel_parameters("ptr noalias readonly %in, ptr noalias %out", sending), unused)
-    return places + work_vectors(0) + whole
+    return places + work_vectors(0) + turn + whole
+
+
+def _whole_body(
+    e: Emitter, graph: Graph, results: Sequence[int], load: Callable[[int], str], store: Callable[[int, str], None],
+    sending: Sending = NOTHING_TO_SEND,
+) -> str:  # fmt: skip
+    """Emit a graph as one function; returns another one that it calls."""
+    turns = Turns(graph, e.vectors)
+    if turns:
+        e.line(f"%turned = alloca [{turns.size} x {e.type}], align {e.size}")
+        turns.emit(e, load, "turned")
+    emit_body(e, graph, results, load, store, sending, turns.places)
+    return "\n".join([*turns.function(), ""])
 
 
 def single_module(
@@ -85,21 +99,27 @@ def single_module(
     def store(k: int, value: str) -> None:
         e.store(value, "out", k)
 
-    emit_body(e, graph, outputs, load, store)
+    turn = _whole_body(e, graph, outputs, load, store)
     unused = spoil_for_unused(e, graph, watched, load, len(outputs))
-    return tables + kernel_module(e, "ptr noalias readonly %in, ptr noalias %out", unused)
+    return tables + turn + kernel_module(e, "ptr noalias readonly %in, ptr noalias %out", unused)
 
 
 def inner_function(name: str, graph: Graph, results: Sequence[int], vectors: Vectors) -> str:
     """Make a function of a larger module that reads consecutive vectors and writes consecutive vectors."""
     if not _in_pieces(graph, vectors):
         e = Emitter(vectors)
-        emit_body(e, graph, results, consecutive_inputs(e), lambda k, value: e.store(value, "out", k))
+        turn = _whole_body(e, graph, results, consecutive_inputs(e), lambda k, value: e.store(value, "out", k))
         areas = "ptr noalias readonly %in, ptr noalias %out"
         head = f"define internal void @{name}({areas}) noinline{aligned_stack(e)} {{"
-        return "\n".join([head, *e.lines, "  ret void", "}"])
+        return _symbols_of(name, "\n".join([turn, head, *e.lines, "  ret void", "}"]), ("turn",))
     whole = module_in_pieces(graph, results, vectors, 0)
     own = "\n".join(line for line in whole.splitlines() if not line.startswith(("declare", "@work")))
-    for symbol in ("piece", "numbers", "clear"):
-        own = own.replace(f"@{symbol}", f"@{name}_{symbol}")
+    own = _symbols_of(name, own, ("piece", "numbers", "clear", "turn"))
     return own.replace("define void @kernel(", f"define internal void @{name}(")
+
+
+def _symbols_of(name: str, text: str, symbols: Sequence[str]) -> str:
+    """Give what a function of a larger module needs for itself names of its own."""
+    for symbol in symbols:
+        text = text.replace(f"@{symbol}", f"@{name}_{symbol}")
+    return text

@@ -38,7 +38,7 @@ class Machine:
         Doubles per vector; none where we know of no vectors.
     version : str
         Of LLVM.
-    fused, masks : bool
+    fused, masks, clears : bool
         See :class:`~kinetree.engine.llvm.vectors.Vectors`.
     """
 
@@ -48,6 +48,7 @@ class Machine:
     version: str
     fused: bool = True
     masks: bool = False
+    clears: bool = False
 
     @property
     def supported(self) -> bool:
@@ -64,7 +65,7 @@ class Machine:
         """Return the values of kernels for batches."""
         lanes = self.lanes * (2 if single_precision else 1)
         few = architecture() == "x86-64" and not self.masks
-        return Vectors(lanes, single_precision, self.fused, self.masks, 16 if few else 32)
+        return Vectors(lanes, single_precision, self.fused, self.masks, 16 if few else 32, self.clears)
 
 
 def architecture() -> str:
@@ -146,7 +147,8 @@ def _machine(cpu: str, features: str, has: frozenset[str], version: str) -> Mach
     kind = architecture()
     if "avx512f" in has:
         # LLVM keeps to 256-bit vectors on many CPUs unless told otherwise
-        return Machine(cpu, f"{features},-prefer-256-bit".lstrip(","), 8, version, masks=True)
+        wide = f"{features},-prefer-256-bit".lstrip(",")
+        return Machine(cpu, wide, 8, version, masks=True, clears="clzero" in has)
     if "avx" in has:
         return Machine(cpu, features, 4, version, fused="fma" in has)
     if kind == "x86-64":

@@ -5,7 +5,7 @@ Values of floats go through double.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .emitter import Emitter
 from .vectors import Vectors
@@ -23,6 +23,10 @@ exact.  The first is a multiple of 2^-25 and the second of 2^-52: what is left o
 
 SPLITTER = 1.5 * 2.0**76
 """Adding and subtracting it rounds to multiples of 2^24, which leaves 25 bits of a whole number below 2^49."""
+
+NEAR, NEAR_PARTS = 2.0**15, (1.5707963267923333, 2.5633441515971907e-12, -2.6718907338610155e-24)
+"""Angles (32768 rad) up to which multiples of pi/2 are exact products with two numbers of 38 bits, and a rest: what is
+left of every double there is then good to 2e-20 of itself."""
 
 LARGEST_ANGLE = 2.0**49
 """Angles beyond this (5e14 rad) give NaN."""
@@ -61,6 +65,33 @@ def sines_and_cosines(e: Emitter, angles: Sequence[str]) -> list[tuple[str, str]
     return found
 
 
+def near_sines_and_cosines(e: Emitter, x: str) -> tuple[Callable[[], tuple[str, str]], str, str]:
+    """Prepare both functions of an angle by a shorter reduction, which is good to 1 ulp up to ``NEAR``.
+
+    Returns
+    -------
+    emit : callable
+        Emits them, where the other two were emitted before.
+    is_near, any_far : str
+        Whether the angle is small enough, and whether it is not in some lane.
+    """
+    t = e.vectors.of("double")
+    if e.single:
+        x = e.op(f"fpext {e.type} {x} to {t}")
+    is_near = e.op(f"fcmp olt {t} {e.call('fabs', x, element='double')}, {e.number(NEAR, 'double')}")
+    if e.lanes == 1:
+        any_far = e.op(f"xor i1 {is_near}, true")
+    else:
+        bits = e.op(f"bitcast <{e.lanes} x i1> {is_near} to i{e.lanes}")
+        any_far = e.op(f"icmp ne i{e.lanes} {bits}, -1")
+
+    def emit() -> tuple[str, str]:
+        s, c = _of_rest(e, *_near_rest(e, x))
+        return (_narrow(e, s), _narrow(e, c)) if e.single else (s, c)
+
+    return emit, is_near, any_far
+
+
 def _narrow(e: Emitter, x: str) -> str:
     return e.op(f"fptrunc {e.vectors.of('double')} {x} to {e.type}")
 
@@ -77,19 +108,28 @@ def _side_by_side(e: Emitter, angles: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _sincos(e: Emitter, x: str) -> tuple[str, str]:
-    """Compute sine and cosine of a value of doubles.
+    """Compute sine and cosine of any value of doubles: NaN beyond the largest angle."""
+    # beyond, doubles are further apart than a quarter turn is worth: say so with NaN
+    t, b = e.vectors.of("double"), e.vectors.of("i1")
+    near = e.op(f"fcmp olt {t} {e.call('fabs', x, element='double')}, {e.number(LARGEST_ANGLE, 'double')}")
+    x = e.op(f"select {b} {near}, {t} {x}, {t} {e.number(float('nan'), 'double')}")
+    return _of_rest(e, *_rest(e, x))
 
-    k = round(2x/pi) and r = x - k pi/2 as a sum of two doubles: the first product is
-    subtracted exactly, the second with its rounding errors kept.  Then two polynomials,
-    exchanged and signed by the quadrant.
+
+def _rest(e: Emitter, x: str) -> tuple[str, str, str]:
+    """Subtract the nearest multiple of pi/2 from any angle: r = x - k pi/2 as a sum of two doubles.
+
+    k = round(2x/pi); the first product is subtracted exactly, the second with its rounding errors kept.
+
+    Returns
+    -------
+    shifted, r, minus_tail : str
+        A number whose lowest bits are those of k, and the parts r and, with its sign changed, what is lost in r.
     """
-    t, i, b = e.vectors.of("double"), e.vectors.of("i64"), e.vectors.of("i1")
+    t = e.vectors.of("double")
 
     def num(v: float) -> str:
         return e.number(v, "double")
-
-    def bits(v: int) -> str:
-        return f"splat (i64 {v})" if e.lanes > 1 else str(v)
 
     def fma(a: str, b: str, c: str) -> str:
         return e.fma(a, b, c, "double")
@@ -97,9 +137,6 @@ def _sincos(e: Emitter, x: str) -> tuple[str, str]:
     def do(what: str, a: str, b: str) -> str:
         return e.op(f"{what} {t} {a}, {b}")
 
-    # beyond, doubles are further apart than a quarter turn is worth: say so with NaN
-    near = e.op(f"fcmp olt {t} {e.call('fabs', x, element='double')}, {num(LARGEST_ANGLE)}")
-    x = e.op(f"select {b} {near}, {t} {x}, {t} {num(float('nan'))}")
     shifted = fma(x, num(TWO_OVER_PI), num(ROUNDER))
     k = do("fsub", shifted, num(ROUNDER))
     if e.vectors.fused:
@@ -122,23 +159,68 @@ def _sincos(e: Emitter, x: str) -> tuple[str, str]:
     r = do("fsub", r1, p)
     back = do("fsub", r, r1)
     lost = do("fsub", do("fsub", r1, do("fsub", r, back)), do("fadd", p, back))
-    minus_tail = do("fsub", rest, lost)
+    return shifted, r, do("fsub", rest, lost)
+
+
+def _near_rest(e: Emitter, x: str) -> tuple[str, str, str]:
+    """Do the same as :func:`_rest` for angles up to ``NEAR``, whose first two products are exact by themselves."""
+    t = e.vectors.of("double")
+
+    def num(v: float) -> str:
+        return e.number(v, "double")
+
+    def do(what: str, a: str, b: str) -> str:
+        return e.op(f"{what} {t} {a}, {b}")
+
+    shifted = e.fma(x, num(TWO_OVER_PI), num(ROUNDER), "double")
+    k = do("fsub", shifted, num(ROUNDER))
+    first, second, third = map(num, NEAR_PARTS)
+    if e.vectors.fused:
+        minus_k = e.op(f"fneg {t} {k}")
+        a = e.fma(minus_k, first, x, "double")
+        r = e.fma(minus_k, second, a, "double")
+        lost = e.fma(k, second, do("fsub", r, a), "double")
+    else:
+        a = do("fsub", x, do("fmul", k, first))
+        w = do("fmul", k, second)
+        r = do("fsub", a, w)
+        lost = do("fadd", do("fsub", r, a), w)
+    return shifted, r, e.fma(k, third, lost, "double")
+
+
+def _of_rest(e: Emitter, shifted: str, r: str, minus_tail: str) -> tuple[str, str]:
+    """Compute both functions of what is left of an angle: two polynomials, exchanged and signed by the quadrant."""
+    t, i, b = e.vectors.of("double"), e.vectors.of("i64"), e.vectors.of("i1")
+
+    def num(v: float) -> str:
+        return e.number(v, "double")
+
+    def bits(v: int) -> str:
+        return f"splat (i64 {v})" if e.lanes > 1 else str(v)
+
+    def fma(a: str, b: str, c: str) -> str:
+        return e.fma(a, b, c, "double")
+
+    def do(what: str, a: str, b: str) -> str:
+        return e.op(f"{what} {t} {a}, {b}")
 
     z = do("fmul", r, r)
-    s = num(SIN_COEFFICIENTS[-1])
-    for c in reversed(SIN_COEFFICIENTS[:-1]):
-        s = fma(s, z, num(c))
-    # minus zero stays what it is
-    sine = do("fsub", r, fma(do("fmul", z, r), e.op(f"fneg {t} {s}"), minus_tail))
+    z2 = do("fmul", z, z)
 
-    c0 = num(COS_COEFFICIENTS[-1])
-    for c in reversed(COS_COEFFICIENTS[:-1]):
-        c0 = fma(c0, z, num(c))
+    def polynomial(c: Sequence[float]) -> str:
+        """Sum by pairs: a chain half as long as Horner's, of as many operations."""
+        pairs = [fma(z, num(c[k + 1]), num(c[k])) for k in (4, 2, 0)]
+        return fma(fma(pairs[0], z2, pairs[1]), z2, pairs[2])
+
+    # minus zero stays what it is
+    s = polynomial([-c for c in SIN_COEFFICIENTS])
+    sine = do("fsub", r, fma(do("fmul", z, r), s, minus_tail))
+
     # 1 - z/2 as a sum of two, and z^2 c0 - r tail
     w = fma(z, num(-0.5), num(1.0))
     lost = fma(z, num(-0.5), do("fsub", num(1.0), w))
     lost = fma(r, minus_tail, lost)
-    cosine = do("fadd", w, fma(do("fmul", z, z), c0, lost))
+    cosine = do("fadd", w, fma(z2, polynomial(COS_COEFFICIENTS), lost))
 
     q = e.op(f"bitcast {t} {shifted} to {i}")
     odd = e.op(f"trunc {i} {q} to {b}")

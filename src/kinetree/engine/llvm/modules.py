@@ -22,9 +22,9 @@ def table_of_places(
     return f"@places = constant [{len(words)} x i32] [{', '.join(f'i32 {k}' for k in words)}]\n"
 
 
-def work_vectors(count: int) -> str:
-    """Say how many vectors a kernel needs beside its inputs and results."""
-    return f"@work = constant i64 {count}\n"
+def work_vectors(count: int, tiles: int = 1) -> str:
+    """Say how many vectors a kernel needs beside its inputs and results, and how many tiles it computes at once."""
+    return f"@work = constant [2 x i64] [i64 {count}, i64 {tiles}]\n"
 
 
 def kernel_parameters(areas: str, sending: Sending) -> str:

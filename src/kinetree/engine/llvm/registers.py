@@ -10,7 +10,7 @@ Code is divided into pieces of moderate length; nothing stays in registers from 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -70,7 +70,9 @@ def operands(graph: Graph, wanted: set[int], node: int) -> list[int]:
     return list(found)
 
 
-def plan(graph: Graph, outputs: Sequence[int], registers: int, piece: int, soon: int) -> RegisterPlan:
+def plan(
+    graph: Graph, outputs: Sequence[int], registers: int, piece: int, soon: int, given: Mapping[int, int] | None = None
+) -> RegisterPlan:
     """Decide where every value is at every operation.
 
     Parameters
@@ -83,9 +85,12 @@ def plan(graph: Graph, outputs: Sequence[int], registers: int, piece: int, soon:
         Operations in a piece.
     soon : int
         A value that is used again within so many operations is fetched instead of being read in place.
+    given : mapping, optional
+        Slots of operations that are in memory from the beginning.
     """
     wanted = set(outputs)
-    order = _order(graph, wanted)
+    given = given or {}
+    order = _order(graph, wanted, given)
     reads = [operands(graph, wanted, i) for i in order]
     uses: dict[int, list[int]] = {}
     for t in range(len(order) - 1, -1, -1):  # the next use is the last of each list
@@ -97,9 +102,9 @@ def plan(graph: Graph, outputs: Sequence[int], registers: int, piece: int, soon:
         return later[-1] if later else NEVER
 
     held: set[int] = set()  # in registers
-    slots: dict[int, int] = {}
+    slots: dict[int, int] = dict(given)
     free: list[int] = []
-    size = 0
+    size = max(given.values(), default=-1) + 1
     pieces: list[list[PlannedStep]] = [[]]
     length = 0
 
@@ -141,7 +146,7 @@ def plan(graph: Graph, outputs: Sequence[int], registers: int, piece: int, soon:
         for b in read:
             if next_use(b) == NEVER:
                 held.discard(b)
-                if b in slots:
+                if b in slots and not (b in given and b in wanted):
                     heappush(free, slots[b])
         while len(held) > registers:
             farthest = max(held, key=next_use)
@@ -154,10 +159,11 @@ LENGTH_OF_A_TURN = 20
 """A sine or cosine is as long as so many operations."""
 
 
-def _order(graph: Graph, wanted: set[int]) -> list[int]:
+def _order(graph: Graph, wanted: set[int], given: Mapping[int, int]) -> list[int]:
     """Return operations as they were written, but for sines and cosines of inputs, which come first, side by side."""
     kinds, args = graph.kinds, graph.args
     own = [i for i in range(len(kinds)) if args[i] and kinds[i] != LESS and (kinds[i] != NEG or i in wanted)]
+    own = [i for i in own if i not in given]
     first = [i for i in own if kinds[i] in (SIN, COS) and kinds[args[i][0]] == INPUT]
     early = set(first)
     return first + [i for i in own if i not in early]

@@ -6,8 +6,8 @@ begin at the same distance from a line.  Consecutive states do so only if their 
 but every eighth state (of doubles) always does: the driver picks states that are :func:`apart` from one
 another.  Past the caches (streamed) such a line need not be read before it is written.
 Lines of one and the same result (the zeros of a sparse matrix) are not transposed but broadcast, several at once.
-They are sent between the others, and hardly cost anything there: on its way to memory a line of zeros need not be
-carried, so that it overtakes what waits for others.  A table says in which order lines are sent.
+They are sent between the others, and hardly cost anything there: the way to memory is too narrow for the others, and
+nothing has to be carried for zeros.  A table says in which order lines are sent.
 
 Memory takes a line far more slowly than the processor makes one.  So the results of a tile are
 a *parcel* that a kernel sends on, lines after lines, while it computes: ``pack`` begins a parcel, ``send`` is what
@@ -169,6 +169,7 @@ def parcel_functions(vectors: Vectors) -> list[str]:
     """
     functions = _Functions(vectors)
     return [
+        *(["declare void @llvm.x86.clzero(ptr)"] if vectors.clears else []),
         f"@nothing_to_send = internal constant [3 x i32] [i32 0, i32 0, i32 {NEVER}]",
         *functions.write(),
         *functions.part(),
@@ -278,7 +279,7 @@ class _Functions:
 
     def send(self, name: str, hint: str) -> list[str]:
         """Send those lines on for which it is time."""
-        transposed, equal = self._transpose(), self._broadcast()
+        transposed = self._transpose()
         return [
             f"define internal {self.v.sender} void @{name}(ptr %parcel, i64 %time) noinline {{",
             "entry:",
@@ -302,13 +303,18 @@ class _Functions:
             "  %differ = icmp eq i32 %equal_short, 0",
             "  br i1 %differ, label %transpose, label %broadcast",
             "broadcast:",
-            *equal,
+            self._places("all_from"),
+            *self._source(0, "_all", "all_from"),
             "  %equal = zext i32 %equal_short to i64",
             f"  %numbers = mul i64 %equal, {self.count}",
             "  %stop = add i64 %d, %numbers",
+            *(self._clear() if self.v.clears and hint else []),
+            "  br label %spread",
+            "spread:",
+            *self._broadcast(),
             "  br label %equal_line",
             "equal_line:",
-            "  %e = phi i64 [ %d, %broadcast ], [ %e_next, %equal_line ]",
+            "  %e = phi i64 [ %d, %spread ], [ %e_next, %equal_line ]",
             *(line for k in self.states for line in self._store(k, "%e", [f"%b{k}"] * len(self.squares), hint)),
             f"  %e_next = add i64 %e, {self.count}",
             "  %more_equal = icmp slt i64 %e_next, %stop",
@@ -399,9 +405,35 @@ class _Functions:
             f"  {name} = getelementptr i8, ptr %result, i64 {name}_bytes",
         ]
 
+    def _clear(self) -> list[str]:
+        """Set lines of zeros to zero, which takes the place of a store, and less time."""
+        v, bits = self.v, f"i{8 * self.v.item}"
+        return [
+            f"  %all_bits = load {v.of(bits)}, ptr %source0_all, align {v.size}",
+            f"  %not_zero = icmp ne {v.of(bits)} %all_bits, zeroinitializer",
+            f"  %not_zero_bits = bitcast <{v.lanes} x i1> %not_zero to i{v.lanes}",
+            f"  %is_zero = icmp eq i{v.lanes} %not_zero_bits, 0",
+            "  br i1 %is_zero, label %clear_line, label %not_clear",
+            "clear_line:",
+            "  %c = phi i64 [ %d, %broadcast ], [ %c_next, %clear_line ]",
+            *(
+                line
+                for k in self.states
+                for line in (
+                    f"  %clear{k} = getelementptr {v.real}, ptr %row{k}, i64 %c",
+                    f"  call void @llvm.x86.clzero(ptr %clear{k})",
+                )
+            ),
+            f"  %c_next = add i64 %c, {self.count}",
+            "  %more_to_clear = icmp slt i64 %c_next, %stop",
+            "  br i1 %more_to_clear, label %clear_line, label %sent",
+            "not_clear:",
+        ]
+
     def _broadcast(self) -> list[str]:
         """Spread one result over a line: what state k has of it is its value in lane k."""
-        lines, v = [self._places("all_from"), *self._source(0, "_all", "all_from")], self.v
+        v = self.v
+        lines: list[str] = []
         for k in self.states:
             lines += [
                 f"  %value{k}_at = getelementptr {v.real}, ptr %source0_all, i64 {k}",

@@ -42,6 +42,7 @@ CONTEXT = (
     "single", "guard_single",
     # the form for batches: where the code is, and what a job of the driver says about every batch
     "lanes", "guard_lanes", "drive", "run", "places", "scratch_bytes", "tile_bytes", "second", "round",
+    "tiles", "block_bytes",
     # both
     "pool", "out_length", "array_type", "float64", "fallback", "refused", "vectorcall", "new_array", "release",
     "retake", "out_name", "threads_name", "int_type", "as_long",
@@ -302,7 +303,7 @@ def _run_batch(s: _Assembly, result: str) -> None:
         "out_length": s.field("out_length", "i64"), "start": "0", "stop": s.op("load i64, ptr %rows"),
         "count": s.field("inputs", "i64"), "context": "null", "places": s.field("places"),
         "tile_area": s.op(f"select i1 {streamed}, ptr {behind}, ptr null"), "scratch_bytes": scratch_size,
-        "second": s.field("second", "i64"),
+        **{name: s.field(name, "i64") for name in ("second", "tiles", "block_bytes")},
     }  # fmt: skip
     for k, (name, kind) in enumerate(JOB_WORDS.items()):
         s.do(f"store {kind} {values[name]}, ptr {s.at('%job', 8 * k)}")

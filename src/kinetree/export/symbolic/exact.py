@@ -85,6 +85,12 @@ class Exact:
     def __gt__(self, other: Any) -> Exact:
         return self._new(sp.Gt(self.expression, self._of(other)))
 
+    def __le__(self, other: Any) -> Exact:
+        return self._new(sp.Le(self.expression, self._of(other)))
+
+    def __ge__(self, other: Any) -> Exact:
+        return self._new(sp.Ge(self.expression, self._of(other)))
+
     def __bool__(self) -> bool:
         raise TypeError("a symbol has no value yet: use kinetree's where() instead of if")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
+from ...errors import explains_arguments
 from ...model.substitution import Convert, Given, Substitution, substitution
 from ...model.tree import Model
 from ..model_of import Modelled
@@ -62,6 +63,7 @@ class Parametric:
         return self.substitution.tree(self.robot.model, convert, everything=everything)
 
 
+@explains_arguments
 def with_parameters(
     robot: Computing,
     *,

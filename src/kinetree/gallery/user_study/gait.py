@@ -10,7 +10,7 @@ from ...control.driven_joints import driven_joints, idle_joints
 from ...errors import OptionError
 from ...model.formats.yaml_nodes import Node, NodeReader
 from ...motion import trajectories
-from ...motion.walking.gaits import Leg, Walk
+from ...motion.walking.gaits import Leg, Walk, put_base
 from ...motion.walking.legs import Gait
 from ...robot.robot import Robot
 
@@ -99,22 +99,9 @@ def walking_start(robot: Robot, motion: trajectories.Trajectory, walk: Walk, abo
         q[joint.q_slice], v[joint.v_slice] = positions[first : first + joint.nq], rates[first : first + joint.nv]
         first += joint.nq
     idle = idle_joints(robot.model)
-    if not idle:
-        return q, v
-    base, body = idle[0], robot.model.bodies[0].name
-    place, speed, _ = walk.trunk(above)(0.0)
-    straight = [k for k in range(base.q_slice.start, base.q_slice.stop) if robot.q_units[k] == "m"]
-    origin = robot.pose(q, body)[:3, 3]
-    columns = []
-    for k in straight:
-        moved = q.copy()
-        moved[k] += 1.0
-        columns.append(robot.pose(moved, body)[:3, 3] - origin)
-    if columns:
-        q[straight] += np.linalg.lstsq(np.array(columns).T, place - origin, rcond=None)[0]
-    moving = [k for k in range(base.v_slice.start, base.v_slice.stop) if robot.v_units[k] == "m"]
-    jacobian = robot.jacobian(q, body, axes="aligned")[3:, moving]
-    v[moving] = np.linalg.lstsq(jacobian, speed, rcond=None)[0]
+    if idle:
+        place, speed, _ = walk.trunk(above)(0.0)
+        put_base(robot, idle[0], q, v, place, speed)
     return q, v
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...control.driven_joints import driven_joints
 from ...errors import OptionError, UnknownNameError
+from ...io.typed_angles import in_degrees
 from ...model.formats.yaml_nodes import Items, Node, NodeReader, Scalar, Table
 from ...motion import trajectories
 from ...robot.mechanism import Mechanism
@@ -75,12 +76,17 @@ class MotionReader(NodeReader):
         if node is None:
             return None
         if isinstance(node, Table):
-            return {
-                name: self.per_freedom(value, f"joint {name!r}", infinite=False) for name, value in node.entries.items()
-            }
+            return {name: self.angles(value, f"joint {name!r}") for name, value in node.entries.items()}
         if isinstance(node, Items):
-            return [self.number(item, "an entry") for item in node.items]
+            return self.angles(node, "an entry")
         return self.text(node, "a configuration")
+
+    def angles(self, node: Node, what: str) -> Any:
+        """Return one number, or a list of them; angles may be in degrees, ``90 deg``."""
+        if isinstance(node, Items):
+            return [self.angles(item, what) for item in node.items]
+        turned = in_degrees(node.text) if isinstance(node, Scalar) and node.plain else None
+        return self.number(node, what) if turned is None else turned
 
     def read_motion(
         self, node: Node | None
@@ -141,14 +147,10 @@ class MotionReader(NodeReader):
             return self.q
         with self.at(fields[key]):
             given = self.given(fields[key])
-            if isinstance(given, dict) and not isinstance(self.robot, Mechanism):  # the others stay where they start
-                q = self.q.copy()
-                for name, value in given.items():
-                    q[self.robot.joint(name).q_slice] = simulation_setup.of_joint(
-                        self.robot, name, value, "q", f"motion.{key}"
-                    )
-                return q
-            return simulation_setup.configuration(self.robot, given, self.system, f"motion.{key}")
+            stays = isinstance(given, dict) and not isinstance(self.robot, Mechanism)  # joints that are not named
+            return simulation_setup.configuration(
+                self.robot, given, self.system, f"motion.{key}", self.q if stays else None
+            )
 
     @property
     def moving(self) -> list[Any]:
@@ -180,7 +182,7 @@ class MotionReader(NodeReader):
                 return np.array(self.numbers(node, key, count))
             values = np.zeros(self.robot.nv)
             for name, value in node.entries.items():
-                given = self.per_freedom(value, f"{key} of {name!r}", infinite=False)
+                given = self.angles(value, f"{key} of {name!r}")
                 values[self.robot.joint(name).v_slice] = simulation_setup.of_joint(
                     self.robot, name, given, "v", f"motion.{key}"
                 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from ...control.driven_joints import driven_joints, tracking_error
-from ...errors import ClosureError
+from ...errors import ClosureError, PathError
 from ...motion.trajectory import Trajectory
 from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
@@ -68,7 +69,7 @@ class StudyPlan:
     controller: Any = None
     elements: Sequence[Any] = ()
     simulation: Mapping[str, Any] = field(default_factory=dict)
-    plots: Sequence[str] = ("motion", "torques", "energy")
+    plots: Sequence[str] = ("motion", "torques", "energy", "reactions")
     expect: Mapping[str, float | bool] = field(default_factory=dict)
     free_base: bool = False
     forces: Sequence[Any] = ()
@@ -101,11 +102,19 @@ class StudyPlan:
     def _figures(self, time: Array, motion: States, tau: Array) -> dict[str, Any]:
         robot = self.robot
 
-        def panel(label: str, names: Sequence[str], values: Array) -> PlotPanel:
-            return PlotPanel(label, [Curve(name, column) for name, column in zip(names, values.T, strict=True)])
+        def by_unit(
+            words: Mapping[str, str], units: Sequence[str], names: Sequence[str], values: Array
+        ) -> list[PlotPanel]:
+            """Return one panel per unit: angles and lengths do not share a scale."""
+            curves = {unit: [Curve(n, x) for n, x, u in zip(names, values.T, units, strict=True) if u == unit]
+                      for unit in dict.fromkeys(units)}  # fmt: skip
+            return [PlotPanel(words[unit], drawn) for unit, drawn in curves.items()]
 
-        moving = [panel("position [rad, m]", robot.q_names, motion.q), panel("velocity [1/s]", robot.v_names, motion.v)]
-        forces = [panel("force [N m, N]", robot.v_names, tau)]
+        places = {"rad": "position [rad]", "m": "position [m]", "1": "quaternion [1]"}
+        rates = {"rad": "velocity [rad/s]", "m": "velocity [m/s]"}
+        moving = by_unit(places, robot.q_units, robot.q_names, motion.q)
+        moving += by_unit(rates, robot.v_units, robot.v_names, motion.v)
+        forces = by_unit({"rad": "torque [N m]", "m": "force [N]"}, robot.v_units, robot.v_names, tau)
         return {
             "motion": Curves(time, moving, "The motion that was asked for."),
             "forces": Curves(time, forces, "What the joints must do for it."),
@@ -233,20 +242,16 @@ class ClosedMotion:
     q: Array
 
     def __call__(self, times: Array) -> States:
-        """Return loop by loop closed, sample after sample, each from the one before."""
+        """Return the motion with all loops closed, on one branch."""
         robot = self.mechanism
         joints = driven_joints(robot.model)
         wanted, rates, accelerations = self.driven(times)
-        rows, guess = [], self.q
-        for t, goal in zip(times, wanted, strict=True):
-            guess = guess.copy()
-            guess[[k for j in joints for k in range(j.q_slice.start, j.q_slice.stop)]] = goal
-            try:
-                guess = robot.close(guess, fixed=[j.name for j in joints], limits=False)
-            except ClosureError as problem:
-                raise ClosureError(f"at t = {t:g} s of the motion: {problem}") from None
-            rows.append(guess)
-        q = np.array(rows)
+        ends = list(accumulate(j.nq for j in joints))
+        path = {j.name: wanted[:, end - j.nq : end] for j, end in zip(joints, ends, strict=True)}
+        try:
+            q = robot.follow(path, self.q, limits=False)
+        except PathError as problem:
+            raise ClosureError(f"at t = {times[problem.point]:g} s of the motion: {problem.why}") from None
         spread = np.zeros((2, len(times), robot.nv))
         spread[:, :, [k for j in joints for k in range(j.v_slice.start, j.v_slice.stop)]] = rates, accelerations
         places = [robot.v_names.index(name) for name in robot.independent(q[0])]

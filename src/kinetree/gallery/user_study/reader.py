@@ -46,7 +46,7 @@ TOP_KEYS = (
 
 ROBOT_KEYS = ("name", "file", "floating_base", "mimic", "gravity", "loops")
 
-CONTROLLER_KEYS = ("kind", "kp", "kd", "ki", "limited", "sample_time", *simulation_setup.SAMPLING)
+CONTROLLER_KEYS = ("kind", "kp", "kd", "ki", "limited", "limit", "sample_time", *simulation_setup.SAMPLING)
 
 GROUND_KEYS = (
     "spots", "kind", "stiffness", "dissipation", "exponent", "factor", "damping", "depth", "dust", "friction",
@@ -204,7 +204,11 @@ class StudyReader(MotionReader):
         if isinstance(node, Scalar):
             node = Table(node.line, {"kind": node}, {"kind": node.line})
         fields = self.fields(node, "controller", CONTROLLER_KEYS, required=("kind",))
-        gains = {key: self.per_freedom(fields[key], key, infinite=False) for key in ("kp", "kd", "ki") if key in fields}
+        gains = {
+            key: self.per_freedom(fields[key], key, infinite=False)
+            for key in ("kp", "kd", "ki", "limit")
+            if key in fields
+        }
         limited = "limited" in fields and self.boolean(fields["limited"], "limited")
         kind = self.text(fields["kind"], "kind of controller")
         with self.at(fields["kind"]):

@@ -87,6 +87,9 @@ def _single(joint: Joint, step: Step, parent: int, placement: Pose) -> Joint:
             "gear_ratio",
             "friction_offset",
             "friction_travel",
+            "damping_time",
+            "stribeck",
+            "stribeck_speed",
             "stiffness",
             "spring_rest",
         )

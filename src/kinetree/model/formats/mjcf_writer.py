@@ -18,6 +18,7 @@ import numpy as np
 from ...errors import ModelWarning, UnsupportedError, callers_level
 from ..actuators import Actuator, JointCoupling, Tendon
 from ..changes.single_joints import expand
+from ..describe import lost_friction
 from ..joints import Continuous, Fixed, Free, Prismatic, Revolute, Spherical
 from ..mass import MassProperties
 from ..pose import Pose
@@ -239,10 +240,7 @@ class _MjcfWriter:
                     f"{joint.name!r} does not: write .yaml"
                 )
             words.append(f'springref="{joint.spring_rest[0]!r}"')
-        if any(joint.friction_offset):
-            self.lost.append(f"friction offset of joint {joint.name!r}")
-        if any(joint.friction_travel):
-            self.lost.append(f"way in which friction of joint {joint.name!r} builds up")
+        self.lost += lost_friction(joint)
         return words
 
     def _inertial(self, i: int, mass: MassProperties, depth: int) -> None:

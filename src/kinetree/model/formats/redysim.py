@@ -148,7 +148,9 @@ class RedysimRun:
     integrator : str
         For ``int_type``.
     start, end, duration
-        Of the cycloid of trajectory.m: ``thi``, ``thf``, ``Tp``.
+        Of the cycloid of trajectory.m: ``thi`` (or ``thin``), ``thf``, ``Tp``.
+    has_trajectory : bool
+        Whether there is a trajectory.m at all.
     """
 
     q: np.ndarray | None = None
@@ -161,6 +163,7 @@ class RedysimRun:
     start: np.ndarray | None = None
     end: np.ndarray | None = None
     duration: float | None = None
+    has_trajectory: bool = False
 
 
 def run_of(folder: Path) -> RedysimRun:
@@ -181,7 +184,8 @@ def run_of(folder: Path) -> RedysimRun:
     return RedysimRun(
         vector(initials, "th"), vector(initials, "dth"), None if first is None or last is None else last - first, step,
         number(initials, "rtol"), number(initials, "atol"), None if solver is None else SOLVERS.get(int(solver)),
-        vector(motion, "thi"), vector(motion, "thf"), duration,
+        vector(motion, "thi") if vector(motion, "thin") is None else vector(motion, "thin"), vector(motion, "thf"),
+        duration, motion is not None,
     )  # fmt: skip
 
 

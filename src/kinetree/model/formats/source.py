@@ -122,6 +122,10 @@ class FileBuilder(ModelBuilder):
     def _oddity(self, message: str) -> None:
         self.oddity(message, self._line)
 
+    def doubt(self, message: str) -> None:
+        """Note what is more likely a slip, see :meth:`ModelBuilder.doubt`."""
+        self.oddity(message, self._line)
+
     @contextmanager
     def at(self, line: int | None) -> Iterator[None]:
         """Let errors raised within name the file and this line."""

@@ -201,6 +201,7 @@ class _UrdfReader:
         placement = self.origin(element)
         with self.builder.at(element.line):
             self.builder.add_joint(name, parent, child, kind, placement, **data)
+            self.builder.doubt_limits(name, kind, data)
 
     def read_couplings(self, joints: list[Element]) -> None:
         """Gears of other tools, as joints that follow others."""

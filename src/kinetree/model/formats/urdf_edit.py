@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import FileFormatError, ModelWarning, UnsupportedError, callers_level
+from ..describe import lost_friction
 from ..mass import MassProperties
 from ..parameters import OF_BODIES, parameters
 from ..tree import Joint, Model
@@ -146,10 +147,7 @@ def _edit_joints(model: Model, before: Model, joints: Mapping[str, Element], doc
                 element.setAttribute(name, repr(value))
             if urdf.STIFFNESS in values and document.documentElement is not None:
                 document.documentElement.setAttribute("xmlns:kinetree", urdf.NAMESPACE)
-        if joint.friction_offset:
-            lost.append(f"friction offset of joint {joint.name!r}")
-        if joint.friction_travel:
-            lost.append(f"way in which friction of joint {joint.name!r} builds up")
+        lost += lost_friction(joint)
     if lost:
         message = "not written, because URDF has no word for it: " + "; ".join(lost)
         warnings.warn(message, ModelWarning, stacklevel=callers_level())

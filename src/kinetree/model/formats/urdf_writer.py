@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from ...errors import ModelWarning, UnsupportedError, callers_level
 from ..actuators import JointCoupling
+from ..describe import lost_friction
 from ..joints import Compound, Cylindrical, Revolute
 from ..pose import Pose, rpy_matrix
 from ..tree import BASE, Body, Frame, Joint, Loop, Model
@@ -148,10 +149,7 @@ class _UrdfWriter:
             raise UnsupportedError(f"URDF cannot express the spring of joint {joint.name!r}: write .yaml")
         if any(ratio != 1.0 for ratio in joint.gear_ratio):
             self.lost.append(f"gear ratio of joint {joint.name!r}")
-        if joint.friction_offset:
-            self.lost.append(f"friction offset of joint {joint.name!r}")
-        if joint.friction_travel:
-            self.lost.append(f"way in which friction of joint {joint.name!r} builds up")
+        self.lost += lost_friction(joint)
 
     def _limit(self, joint: Joint, kind_name: str) -> None:
         bounds = any(math.isfinite(x) for x in (*joint.lower, *joint.upper))

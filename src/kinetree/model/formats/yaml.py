@@ -49,7 +49,7 @@ POSE_KEYS = ("position", "rpy", "quaternion", "rotation")
 LIMIT_KEYS = ("lower", "upper", "velocity_limit", "effort_limit")
 PER_FREEDOM_KEYS = (
     *LIMIT_KEYS, "damping", "friction", "rotor_inertia", "gear_ratio", "friction_offset", "friction_travel",
-    "stiffness", "spring_rest",
+    "damping_time", "stribeck", "stribeck_speed", "stiffness", "spring_rest",
 )  # fmt: skip
 JOINT_KEYS = ("name", "kind", "reversed", *PER_FREEDOM_KEYS, "actuated", "mimic")
 ENDS_KEYS = ("name", "parent", "child", "placement", "seat")
@@ -190,6 +190,7 @@ class _YamlReader(NodeReader):
             self.builder.add_body(name, self.mass_properties(fields))
         with self.builder.at(fields["joint"].line):
             self.builder.add_joint(joint_name, parent, name, kind, self.placement(fields), **data)
+            self.builder.doubt_limits(joint_name, kind, data)
 
     def read_joint(self, node: Node) -> None:
         """A joint between any two bodies."""
@@ -400,7 +401,7 @@ def _per_freedoms(joint: Joint | Loop, keys: Sequence[str]) -> list[str]:
     defaults = {
         "lower": -math.inf, "upper": math.inf, "velocity_limit": math.inf, "effort_limit": math.inf,
         "damping": 0.0, "friction": 0.0, "rotor_inertia": 0.0, "gear_ratio": 1.0,
-        "friction_offset": 0.0, "friction_travel": 0.0,
+        "friction_offset": 0.0, "friction_travel": 0.0, "damping_time": 0.0, "stribeck": 0.0, "stribeck_speed": 0.0,
         "stiffness": 0.0,
     }  # fmt: skip
     found = {key: getattr(joint, key) for key in keys}

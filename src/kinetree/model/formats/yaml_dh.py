@@ -15,11 +15,16 @@ def read_table(reader: Any, node: Node, base: str) -> None:
     """Add the rows of a table to the reader's builder."""
     fields = reader.fields(node, "a table", TABLE_KEYS, required=("rows",))
     convention = reader.text(fields["convention"], "convention") if "convention" in fields else "modified"
-    degrees = "degrees" in fields and reader.boolean(fields["degrees"], "degrees")
+    degrees = "degrees" in fields and _degrees(reader, fields["degrees"])
     links = int(reader.number(fields["links"], "links")) if "links" in fields else None
     rows = [_row(reader, row) for row in reader.items(fields["rows"], "rows")]
     with reader.builder.at(node.line):
         dh.fill(reader.builder, rows, convention, base=base, degrees=degrees, links=links)
+
+
+def _degrees(reader: Any, node: Node) -> bool | str:
+    """Return whether angles are in degrees; ``all`` says that limits are, too."""
+    return "all" if isinstance(node, Scalar) and node.text == "all" else bool(reader.boolean(node, "degrees"))
 
 
 def _row(reader: Any, node: Node) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import OptionError, UnknownNameError, UnreachableError
+from ...errors import OptionError, UnknownNameError, UnreachableError, explains_arguments
 from ...spatial.scalar import Scalar, where
 from ...spatial.taylor import Jet, as_jet
 from ..piecewise import since
@@ -23,6 +23,7 @@ from ..trajectory import Motion, Trajectory
 from .legs import Gait, LegAngles, leg_angles
 
 if TYPE_CHECKING:
+    from ...model.tree import Joint
     from ...robot.robot import Robot
 
 MISPLACED = 0.05
@@ -199,6 +200,37 @@ class Walk(Trajectory):
         """Return where the trunk is meant to be in the world: its x, y and z over time."""
         return TrunkPath(self, above_hip)
 
+    def base_start(self, robot: Robot, above_hip: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the robot's base begins and how fast: upright above the hips, moving with them.
+
+        Parameters
+        ----------
+        robot : Robot
+            Whose first joint has no motor, of any kind with coordinates in metres: the walk's base.
+        above_hip : float
+            Of the base's origin, in metres.
+
+        Returns
+        -------
+        base, base_velocity : ndarray
+            As :func:`kinetree.simulate_prescribed` takes them.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> walk = kt.walking.biped(kt.legs.PLANAR_BIPED, thigh=0.5, shank=0.5)
+        >>> base, speed = walk.base_start(kt.load("biped-planar"), above_hip=0.25)
+        >>> base.tolist()  # three angles, then x, y, z
+        [0.0, 0.0, 0.0, -0.15, 0.0, 1.21]
+        """
+        base = robot.model.joints[0]
+        if base.actuated:
+            raise OptionError(f"joint {base.name!r} has a motor: robot {robot.name!r} has no base that moves freely")
+        place, speed, _ = self.trunk(above_hip)(0.0)
+        q, v = robot.neutral(), np.zeros(robot.nv)
+        put_base(robot, base, q, v, np.asarray(place), np.asarray(speed))
+        return q[base.q_slice], v[base.v_slice]
+
     def feet(self, t: float) -> np.ndarray:
         """Return where the ankles are meant to be in the world at a time: one row per leg."""
         trunk = np.asarray(self.trunk()(t)[0])
@@ -207,6 +239,23 @@ class Walk(Trajectory):
             x, y, z = (float(as_jet(c).value) for c in self._ankle_to_hip(Jet(float(t), 1.0), leg))
             rows.append([trunk[0] + leg.hip[0] - x, trunk[1] + leg.hip[1] - y, trunk[2] - z])
         return np.array(rows)
+
+
+def put_base(robot: Robot, base: Joint, q: np.ndarray, v: np.ndarray, place: np.ndarray, speed: np.ndarray) -> None:
+    """Bring the first body of an upright robot to a place and a speed, by those coordinates of a joint in metres."""
+    body = robot.model.bodies[0].name
+    straight = [k for k in range(base.q_slice.start, base.q_slice.stop) if robot.q_units[k] == "m"]
+    origin = robot.pose(q, body)[:3, 3]
+    columns = []
+    for k in straight:
+        moved = q.copy()
+        moved[k] += 1.0
+        columns.append(robot.pose(moved, body)[:3, 3] - origin)
+    if columns:
+        q[straight] += np.linalg.lstsq(np.array(columns).T, place - origin, rcond=None)[0]
+    moving = [k for k in range(base.v_slice.start, base.v_slice.stop) if robot.v_units[k] == "m"]
+    jacobian = robot.jacobian(q, body, axes="aligned")[3:, moving]
+    v[moving] = np.linalg.lstsq(jacobian, speed, rcond=None)[0]
 
 
 def step_of(t: Jet, period: float) -> tuple[Scalar, Jet]:
@@ -252,6 +301,7 @@ class TrunkPath(Trajectory):
         return [c.value for c in q], [c.first for c in q], [c.second for c in q]
 
 
+@explains_arguments
 def biped(gait: Gait, thigh: float, shank: float, **options: Any) -> Walk:
     """Return a walk of two legs: left hip, knee, ankle, then those of the right leg; the left one supports first.
 
@@ -273,6 +323,7 @@ def biped(gait: Gait, thigh: float, shank: float, **options: Any) -> Walk:
     return Walk(gait, [Leg(thigh, shank, k, (0.0, 0.5 * width * (1 - 2 * k)), **options) for k in range(2)])
 
 
+@explains_arguments
 def trot(gait: Gait, thigh: float, shank: float, hips: Sequence[tuple[float, float]], **options: Any) -> Walk:
     """Return four legs, diagonal ones together: the first and the fourth support first (000 section 7.3)."""
     if len(hips) != 4:
@@ -280,6 +331,7 @@ def trot(gait: Gait, thigh: float, shank: float, hips: Sequence[tuple[float, flo
     return Walk(gait, [Leg(thigh, shank, g, h, **options) for g, h in zip((0, 1, 1, 0), hips, strict=True)])
 
 
+@explains_arguments
 def tripod(gait: Gait, thigh: float, shank: float, hips: Sequence[tuple[float, float]], **options: Any) -> Walk:
     """Return six legs, three together: the first, fourth and fifth support first (000 section 7.4)."""
     if len(hips) != 6:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...errors import OptionError, UnknownNameError
+from ...errors import OptionError, UnknownNameError, explains_arguments
 from ...spatial.numbers import real_number
 
 
@@ -42,6 +42,7 @@ class Partitioned(Drift):
     name = "partitioned"
 
 
+@explains_arguments
 @dataclass(frozen=True)
 class Baumgarte(Drift):
     """Gaps are pulled back as a damped spring would: g'' + 2/T g' + g/T^2 = 0 of each, T being ``time_constant``.

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import UnknownNameError, UnsupportedError, printable
+from ...errors import OptionError, UnknownNameError, UnsupportedError, printable
 from ...io.pictures import drawing
 from ...io.plot_style import height_beside, legend_beside, line
 from ...model.units import FORCE_OF
+from ...motion.trajectory import Trajectory
+from .tracking import tracking_errors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +28,10 @@ Curves = list[tuple[str, Array]]
 WIDTH, HEIGHT = 9.0, 2.3
 """Of a drawing, in inches; one with many names beside it is higher."""
 
-ENTRY = re.compile(r"\[\d+\]$|\.(q?[xyzw]|[wv][xyz]|-[xyz]|angle)$")
+ROUNDING = 1e-9
+"""Share of the largest force below which there is none in a direction."""
+
+ENTRY = re.compile(r"\[\d+\]$|\.(q?[xyzw]|[wv][xyz]|-[xyz]|angle|about_[xyz]2?)$")
 """What is behind a joint's name where it has several coordinates: ``root[3]``, ``root.qw``, ``root.z``."""
 
 
@@ -34,15 +40,20 @@ def plot(
     what: str | tuple[str, ...],
     path: str | os.PathLike[str] | None,
     joints: str | Sequence[str] | None = None,
+    desired: Trajectory | None = None,
 ) -> Figure:
     """See :meth:`kinetree.Record.plot`."""
     if record.batch:
         raise UnsupportedError("one simulation is drawn at a time: record.lane(index).plot()")
-    available = panels(record, _chosen(record, joints))
+    if path is None and not isinstance(what, tuple) and Path(what).suffix:  # plot("run.png"): all, into that file
+        path, what = what, ()
+    available = panels(record, _chosen(record, joints), desired)
     chosen = (what,) if isinstance(what, str) else tuple(what) or tuple(available)
     for name in chosen:
         if name not in PANELS:
             raise UnknownNameError("part of a plot", name, PANELS)
+        if name == "errors" and what and desired is None:
+            raise OptionError("errors are those against a desired motion: plot('errors', desired=trajectory)")
     drawn = [(label, curves) for name in chosen for label, curves in available.get(name, []) if curves]
     heights = [height_beside(len(curves), HEIGHT) for _, curves in drawn] or [HEIGHT]
     with drawing((WIDTH, sum(heights) + 0.6), path) as figure:
@@ -83,14 +94,17 @@ def _label(name: str) -> str:
     return f" {text}" if text.startswith("_") else text
 
 
-PANELS = ("motion", "velocities", "torques", "energy", "reactions")
+PANELS = ("motion", "errors", "velocities", "torques", "energy", "reactions")
 
 
-def panels(record: Record, joints: set[str] | None = None) -> dict[str, list[tuple[str, Curves]]]:
+def panels(
+    record: Record, joints: set[str] | None = None, desired: Trajectory | None = None
+) -> dict[str, list[tuple[str, Curves]]]:
     """Return what there is to draw of all joints or of some: for each part, axes with a label and named curves."""
     rates = {"rad": "rad/s", "m": "m/s"}
     found = {
         "motion": _by_unit(record, joints, "position", record.q, record.q_names, "q_units", {}),
+        "errors": [] if desired is None else _errors(record, joints, desired),
         "velocities": _by_unit(record, joints, "velocity", record.v, record.v_names, "v_units", rates),
         "torques": _by_unit(record, joints, "actuator", record.tau, record.v_names, "v_units", FORCE_OF),
         "energy": [("energy [J]", [(n, x) for n, x in _energies(record) if np.any(np.abs(x) > 0.0)])],
@@ -123,6 +137,21 @@ def _by_unit(
     return made
 
 
+def _errors(record: Record, joints: set[str] | None, desired: Trajectory) -> list[tuple[str, Curves]]:
+    """Return positions that were desired less those that were, one set of axes per unit."""
+    names, position, _ = tracking_errors(record, desired)
+    units = dict(zip(record.v_names, record.info.get("v_units") or ["?"] * record.v.shape[-1], strict=True))
+    made = []
+    for unit in dict.fromkeys(units[name] for name in names):
+        curves = [
+            (name, position[:, k])
+            for k, name in enumerate(names)
+            if units[name] == unit and (joints is None or joint_of(name) in joints)
+        ]
+        made.append((f"error [{unit}]", curves))
+    return made
+
+
 def _energies(record: Record) -> Curves:
     words = {"actuators": "work of actuators", "friction": "work of friction", "ground": "work of ground"}
     words |= {"forces": "work of forces", "stored": "stored in forces"}
@@ -135,8 +164,11 @@ def _reactions(record: Record) -> list[tuple[str, Curves]]:
     contact = record.contact_forces
     if contact.size:
         spots = _spots(record, contact.shape[1])
-        curves = [(f"{spot} {'xyz'[i]}", contact[:, k, i]) for k, spot in enumerate(spots) for i in range(3)]
-        made.append(("contact force [N]", curves))
+        least = ROUNDING * np.nanmax(np.abs(contact), initial=0.0)
+        for i in (2, 0, 1):  # upwards is what one looks for; a direction in which nothing acts is left out
+            curves = [(spot, contact[:, k, i]) for k, spot in enumerate(spots)]
+            if i == 2 or np.nanmax(np.abs(contact[..., i]), initial=0.0) > least:
+                made.append((f"contact force {'xyz'[i]} [N]", curves))
     if record.constraint_forces.size:
         values = record.constraint_forces
         names = record.info.get("constraint_names") or [f"constraint {k}" for k in range(values.shape[1])]

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...algorithms import kinematics
-from ...errors import Message, OptionError, Setting
+from ...errors import Message, OptionError, Setting, explains_arguments
 from ...io.paths import as_path
 from ...io.tables.text import TextTable
 from ...model.describe import counted
+from ...motion.trajectory import Trajectory
 from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...spatial.arrays import pack, split
@@ -26,6 +27,7 @@ from .files import FIELDS
 from .plot import joint_of
 from .plot import plot as draw
 from .samples import Samples
+from .tracking import TrackingErrors, tracking_errors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -244,24 +246,29 @@ class Record:
 
     # ------------------------------------------------------------------ pictures and files
 
+    @explains_arguments
     def plot(
         self,
         what: str | tuple[str, ...] = (),
         path: str | os.PathLike[str] | None = None,
         *,
         joints: str | Sequence[str] | None = None,
+        desired: Trajectory | None = None,
     ) -> Figure:
-        """Draw motion, torques, energy and reactions over time, each curve with the name of its joint.
+        """Draw motion, errors, torques, energy and reactions over time, each curve with the name of its joint.
 
         Parameters
         ----------
         what : str or tuple of str
-            Some of ``"motion"``, ``"velocities"``, ``"torques"``, ``"energy"``, ``"reactions"``; by default all
-            that there is something to show of.
+            Some of ``"motion"``, ``"errors"``, ``"velocities"``, ``"torques"``, ``"energy"``, ``"reactions"``; by
+            default all that there is something to show of.  A name with an ending, ``"run.png"``, is where to save
+            all of it.
         path : path, optional
             Where to save the picture.
         joints : str or sequence of str, optional
             Draw these joints only, by name; energy and reactions are of the whole robot.
+        desired : Trajectory, optional
+            The motion that was to be followed, for the errors.
 
         Returns
         -------
@@ -273,7 +280,27 @@ class Record:
         >>> record = kt.simulate(kt.load("kuka-kr5"), time=0.1, output=11)
         >>> figure = record.plot(("motion", "torques"), joints=["joint_2", "joint_3"])
         """
-        return draw(self, what, path, joints)
+        return draw(self, what, path, joints, desired)
+
+    def errors(self, desired: Trajectory) -> TrackingErrors:
+        """Return how far the joints with motors stayed behind a desired motion: what was desired less what was.
+
+        Parameters
+        ----------
+        desired : Trajectory
+            As the controller was given it, of the driven joints or of all.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.load("kuka-kr5")
+        >>> goal = kt.trajectories.Cycloid(robot.neutral(), robot.neutral() + 0.3, 0.5).held()
+        >>> follow = kt.control.ComputedTorque(goal, kp=100.0, kd=20.0)
+        >>> names, position, velocity = kt.simulate(robot, time=0.6, controller=follow).errors(goal)
+        >>> bool(abs(position).max() < 1e-6)
+        True
+        """
+        return tracking_errors(self, desired)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to ``.npz``, ``.csv`` or ``.parquet``, wholly or not at all."""

@@ -40,6 +40,20 @@ class Samples:
     tau: Array
     arrival: Array
 
+    def __repr__(self) -> str:
+        """Say what there is, not all of its numbers."""
+        if not len(self):
+            return "no samples"
+        shape = self.v.shape[1:-1]
+        batch = f" of each of {int(np.prod(shape))} simulations" if shape else ""
+        between = f", {self.time[0]:g} to {self.time[-1]:g} s" + (
+            f" every {self.time[1] - self.time[0]:g} s" if len(self) > 1 else ""
+        )
+        largest = np.abs(self.tau).max() if self.tau.size else 0.0
+        return f"{len(self)} samples{batch}{between}: time, q, v, estimated_q, estimated_v, load, tau (largest " + (
+            f"{largest:.4g}), arrival"
+        )
+
     def as_dict(self) -> dict[str, Array]:
         """By name."""
         return {f.name: getattr(self, f.name) for f in fields(self)}

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import OptionError
+from ...errors import OptionError, explains_arguments
 
 Array = np.ndarray
 
@@ -68,6 +68,7 @@ def _number(value: Any, name: str) -> Array:
     return numbers
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Uniform:
     """Numbers between two ends, all as likely.
@@ -98,6 +99,7 @@ class Uniform:
         return np.asarray(low + (np.asarray(self.high, dtype=float) - low) * u)
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class LogUniform:
     """Numbers between two positive ends whose logarithms are all as likely."""
@@ -116,6 +118,7 @@ class LogUniform:
         return np.exp(Uniform(np.log(self.low), np.log(self.high)).of(u))
 
 
+@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Normal:
     """Numbers about a mean, Gaussian, cut off at some deviations.

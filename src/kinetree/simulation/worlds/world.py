@@ -21,6 +21,7 @@ from ...errors import (
     StateError,
     UnknownNameError,
     UnsupportedError,
+    explains_arguments,
 )  # fmt: skip
 from ...forces.pushes import Push
 from ...robot.load import as_robot
@@ -73,6 +74,7 @@ class Stepped(NamedTuple):
     """(batch,): those with an action or a state that is no number; theirs stay so until they are reset."""
 
 
+@explains_arguments
 class World:
     """Many copies of a robot, each with its own state, actions and numbers, stepped together in machine code.
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ....errors import ModelWarning, UnsupportedError, callers_level
 from ...actuators import JointCoupling
+from ...describe import lost_friction
 from ...graph import inverse
 from ...joints import Continuous, Fixed, Free, Helical, JointKind, Prismatic, Reversed, Revolute, Spherical, Universal
 from ...joints.kind import AXES
@@ -195,10 +196,7 @@ class _SdfWriter:
             raise UnsupportedError(f"SDF cannot express friction or a spring in ball joint {joint.name!r}: write .yaml")
         if any(ratio != 1.0 for ratio in joint.gear_ratio):
             self.lost.append(f"gear ratio of joint {joint.name!r}")
-        if joint.friction_offset:
-            self.lost.append(f"friction offset of joint {joint.name!r}")
-        if joint.friction_travel:
-            self.lost.append(f"way in which friction of joint {joint.name!r} builds up")
+        self.lost += lost_friction(joint)
         if isinstance(kind, Spherical) and any(map(math.isfinite, (*joint.lower, *joint.upper))):
             self.lost.append(f"limits of joint {joint.name!r}")
         passive = not joint.actuated and joint.kind.usually_driven

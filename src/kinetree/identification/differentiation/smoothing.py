@@ -1,0 +1,246 @@
+"""Curves through noisy samples, as smooth as the samples ask for, with what is known of their derivatives.
+
+A curve f is a spline on even knots, and is found together with the noise of the samples y:
+
+    least  sum (y - f(t))^2 + lambda sum (differences of order m of its coefficients)^2,
+
+which for fine knots is the integral of the m-th derivative squared.  That is the most probable curve if the m-th
+derivative is white noise, so lambda and m are those under which the samples are most probable (restricted maximum
+likelihood), and the same model tells how uncertain each derivative is, at the ends, too, where samples are on one side
+only and accelerations are least certain.  Nothing is assumed about the ends: without noise polynomials below the
+degree m go through as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb, factorial, log
+
+import numpy as np
+from scipy.interpolate import BSpline
+from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
+from scipy.optimize import minimize_scalar
+from scipy.sparse import csr_array
+
+Array = np.ndarray
+
+DEGREE = 5
+"""Of the splines: their accelerations have two continuous derivatives."""
+
+ORDERS = (3, 4, 5)
+"""Derivatives that may be the ones which are white noise: jerk, as where accelerations jump, and smoother ones."""
+
+FEWEST_KNOTS = 16
+
+PER_KNOT = 0.12
+"""Cutoff times the distance of knots at which these are fine enough not to matter."""
+
+EXPONENTS = np.linspace(-6.0, 9.0, 16)
+"""Where lambda is looked for, in powers of ten, before it is found more closely."""
+
+TINY = float(np.finfo(float).tiny)
+
+WINDOW = 120
+"""Of how many coefficients at most a deviation is felt: correlations die out within some knots."""
+
+
+class _Bases:
+    """B-splines at some times, on knots of any fineness."""
+
+    def __init__(self, t: Array) -> None:
+        self.t = t
+        self.rate = (len(t) - 1) / (t[-1] - t[0])
+        self._known: dict[int, tuple[Array, csr_array, Array]] = {}
+
+    def on(self, intervals: int) -> tuple[Array, csr_array, Array]:
+        """Return the knots, the splines' values at the samples, and the upper band of their normal matrix."""
+        if intervals not in self._known:
+            self._known[intervals] = self._made(intervals)
+        return self._known[intervals]
+
+    def _made(self, intervals: int) -> tuple[Array, csr_array, Array]:
+        step = (self.t[-1] - self.t[0]) / intervals
+        knots = self.t[0] + step * np.arange(-DEGREE, intervals + DEGREE + 1)
+        inside = np.clip(self.t, knots[DEGREE], knots[-DEGREE - 1])
+        values = csr_array(BSpline.design_matrix(inside, knots, DEGREE))
+        normal = (values.T @ values).tocoo()
+        row, column = normal.coords
+        upper = column >= row
+        band = np.zeros((DEGREE + 1, intervals + DEGREE))
+        band[DEGREE - (column - row)[upper], column[upper]] = normal.data[upper]
+        return knots, values, band
+
+
+def _roughness(count: int, order: int) -> Array:
+    """Return the upper band of D'D, D being the differences of an order of some coefficients."""
+    weights = [(-1.0) ** (order - k) * comb(order, k) for k in range(order + 1)]
+    band = np.zeros((DEGREE + 1, count))
+    for i, first in enumerate(weights):
+        for j in range(i, order + 1):
+            band[DEGREE - (j - i), j : j + count - order] += first * weights[j]
+    return band
+
+
+def _log_determinant(count: int, order: int) -> float:
+    """Return log det(D D'), which is that of the Gram matrix of the polynomials that D makes vanish."""
+    return sum(
+        log(factorial(j) ** 2 / (factorial(2 * j) * factorial(2 * j + 1)))
+        + log(count)
+        + sum(log(count**2 - i**2) for i in range(1, j + 1))
+        for j in range(order)
+    )
+
+
+@dataclass(frozen=True)
+class SmoothCurve:
+    """A curve through noisy samples.
+
+    Attributes
+    ----------
+    spline : BSpline
+    noise : float
+        Standard deviation of the samples.
+    cutoff : float
+        Frequency in Hz of which half is let through.
+    order : int
+        The derivative that is white noise.
+    unlikelihood : float
+        Twice the negative logarithm of the restricted likelihood.
+    """
+
+    spline: BSpline
+    noise: float
+    cutoff: float
+    order: int
+    unlikelihood: float
+    _factor: Array
+
+    def __call__(self, t: Array, derivative: int = 0) -> Array:
+        """Return the curve or a derivative of it."""
+        return np.asarray(self.spline(t, nu=derivative))
+
+    def deviation(self, t: Array, derivative: int = 0) -> Array:
+        """Return the standard deviation of the curve or a derivative of it."""
+        times, deviations = self._deviations
+        return np.interp(t, times, deviations[derivative])
+
+    @cached_property
+    def _deviations(self) -> tuple[Array, Array]:
+        """Deviations of position, velocity and acceleration from end to end: near the ends, and once in between."""
+        count = len(self.spline.c)
+        if count <= 3 * WINDOW:
+            times, squares = self._window(0, count, 0, 0)
+        else:
+            middle = (count - WINDOW) // 2
+            parts = [
+                self._window(first, first + WINDOW, left, right)
+                for first, left, right in ((0, 0, 1), (middle, 1, 1), (count - WINDOW, 1, 0))
+            ]
+            times = np.concatenate([time for time, _ in parts])
+            squares = np.concatenate([square for _, square in parts], axis=1)
+        return times, self.noise * np.sqrt(squares)
+
+    def _window(self, first: int, last: int, left: int, right: int) -> tuple[Array, Array]:
+        """Look at some coefficients, without the third of them at a side where others follow."""
+        knots = self.spline.t[first : last + DEGREE + 1]
+        low, high = DEGREE + left * WINDOW // 3, last - first - right * WINDOW // 3
+        times = np.linspace(knots[low], knots[high], 3 * (high - low) + 1)
+        units = BSpline(knots, np.eye(last - first), DEGREE)
+        found = []
+        for derivative in range(3):
+            rows = units(times, nu=derivative)
+            back = cho_solve_banded((self._factor[:, first:last], False), rows.T)
+            found.append(np.einsum("ij,ji->i", rows, back))
+        return times, np.maximum(found, 0.0)
+
+
+class _SplineEquations:
+    """The equations of a curve of some order, on some knots."""
+
+    def __init__(self, bases: _Bases, y: Array, order: int, intervals: int) -> None:
+        self.y, self.order, self.count = y, order, intervals + DEGREE
+        self.knots, self.values, self.normal = bases.on(intervals)
+        self.rough, self.seen = _roughness(self.count, order), self.values.T @ y
+        self.constant = _log_determinant(self.count, order)
+
+    def solved(self, exponent: float) -> tuple[Array, Array, float, float]:
+        """Return the factor of the equations, coefficients, squares that are left, and the unlikelihood."""
+        weight, free = 10.0**exponent, len(self.y) - self.order
+        try:
+            factor = cholesky_banded(self.normal + weight * self.rough)
+        except LinAlgError:  # hardly any weight, and splines without samples
+            return np.zeros((0, 0)), np.zeros(0), 0.0, np.inf
+        found = cho_solve_banded((factor, False), self.seen)
+        left = np.sum((self.y - self.values @ found) ** 2) + weight * np.sum(np.diff(found, self.order) ** 2)
+        squares = max(float(left), TINY)
+        unlikelihood = (
+            free * log(squares / free)
+            + 2.0 * float(np.sum(np.log(factor[-1])))
+            - (self.count - self.order) * exponent * log(10.0)
+            - self.constant
+            + self.order * log(max(self.count * float(np.var(found)), TINY))  # polynomials may be as large as the curve
+        )
+        return factor, found, squares, unlikelihood
+
+    def unlikelihood(self, exponent: float) -> float:
+        return self.solved(exponent)[-1]
+
+    def best(self) -> float:
+        """Return the exponent under which the samples are most probable."""
+        best = int(np.argmin([self.unlikelihood(x) for x in EXPONENTS]))
+        ends = EXPONENTS[max(0, best - 1)], EXPONENTS[min(len(EXPONENTS) - 1, best + 1)]
+        found = minimize_scalar(self.unlikelihood, bounds=ends, method="bounded", options={"xatol": 0.02})
+        return float(found.x)
+
+
+def _fitted(bases: _Bases, y: Array, order: int, intervals: int) -> SmoothCurve:
+    """Return the most probable curve of an order, on knots at least as fine as given, and fine enough."""
+    while True:
+        samples = _SplineEquations(bases, y, order, intervals)
+        exponent = samples.best()
+        step = samples.knots[1] - samples.knots[0]
+        weight = 10.0**exponent * step ** (2 * order - 1)  # of the integral
+        cutoff = float((bases.rate / weight) ** (0.5 / order) / (2.0 * np.pi))
+        if cutoff * step < PER_KNOT or intervals >= len(y):
+            factor, found, squares, unlikelihood = samples.solved(exponent)
+            noise = float(np.sqrt(squares / (len(y) - order)))
+            return SmoothCurve(BSpline(samples.knots, found, DEGREE), noise, cutoff, order, unlikelihood, factor)
+        intervals = min(2 * intervals, len(y))
+
+
+def _fineness(bases: _Bases, y: Array, order: int) -> int:
+    """Return how many intervals to begin with: coarse knots could take a fast motion for noise, so all are tried."""
+    levels = [FEWEST_KNOTS]
+    while levels[-1] < len(y):
+        levels.append(min(4 * levels[-1], len(y)))
+    scores = [min(map(_SplineEquations(bases, y, order, level).unlikelihood, EXPONENTS[::3])) for level in levels]
+    return levels[int(np.argmin(scores))]
+
+
+def smooth_curves(t: Array, y: Array) -> list[SmoothCurve]:
+    """Return a curve through the samples of each column.
+
+    Parameters
+    ----------
+    t : ndarray (T,)
+        Increasing times, not necessarily even.
+    y : ndarray (T, n)
+        Samples with white noise, not all the same in any column.
+    """
+    bases = _Bases(t)
+    middle = ORDERS[1]
+    found = []
+    for column in np.transpose(y):
+        start = float(np.mean(column))
+        best = _fitted(bases, column - start, middle, _fineness(bases, column - start, middle))
+        intervals = len(best.spline.c) - DEGREE
+        for order in reversed(ORDERS):
+            if order != middle:
+                other = _fitted(bases, column - start, order, max(FEWEST_KNOTS, intervals // 2))
+                if other.unlikelihood < best.unlikelihood:
+                    best = other
+                    break
+        best.spline.c += start
+        found.append(best)
+    return found

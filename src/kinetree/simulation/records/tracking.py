@@ -1,0 +1,45 @@
+"""How far a recorded motion stayed behind a desired one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ...control.driven_joints import driven_joints, tracking_error
+from ...errors import OptionError
+from ...motion.trajectory import Trajectory
+from ...spatial.arrays import pack, split
+
+if TYPE_CHECKING:
+    from .record import Record
+
+Array = np.ndarray
+
+
+class TrackingErrors(NamedTuple):
+    """What was desired less what was, at every sample of a record.
+
+    Attributes
+    ----------
+    names : list of str
+        The n freedoms that the desired motion is of, in the order of v.
+    position, velocity : ndarray, shape (T, ..., n)
+        Between orientations the shortest rotation.
+    """
+
+    names: list[str]
+    position: Array
+    velocity: Array
+
+
+def tracking_errors(record: Record, desired: Trajectory) -> TrackingErrors:
+    """See :meth:`kinetree.Record.errors`."""
+    if record.robot is None:
+        raise OptionError("errors are those of the robot's joints: load the record with load(path, robot=...)")
+    tree = record.robot.model
+    times = record.time.reshape(-1, *(1,) * len(record.batch))
+    position, velocity, _ = tracking_error(tree, desired, times, split(record.q), split(record.v))
+    places = [k for joint in driven_joints(tree) for k in range(joint.v_slice.start, joint.v_slice.stop)]
+    shape = record.q.shape[:-1]
+    return TrackingErrors([record.v_names[k] for k in places], pack(position, shape), pack(velocity, shape))

@@ -1,0 +1,61 @@
+"""A picture of a table of joint forces or accelerations over time, a panel for each unit."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import OptionError
+from ..io.paths import is_folder
+from ..io.pictures import drawing
+from ..io.plot_style import height_beside, legend_beside, line
+from ..io.tables.reading import open_table
+from ..robot.robot import Robot
+from .tables import units
+
+WIDTH, HEIGHT = 9.0, 3.0
+"""Of a panel, in inches; one with many names beside it is higher."""
+
+MOST_SAMPLES = 5000
+"""Of longer tables as many rows are drawn, evenly: a picture has no more columns of dots."""
+
+WORDS = {"N m": "torque", "N": "force", "rad/s^2": "acceleration", "m/s^2": "acceleration"}
+
+
+def draw_table(robot: Robot, key: str, table: Path, picture: str | os.PathLike[str]) -> None:
+    """Draw what :func:`kinetree.sweeps.over_table` wrote.
+
+    Parameters
+    ----------
+    robot : Robot
+    key : {"tau", "a"}
+        What the table has of each joint.
+    table : Path
+        A file; not a folder of parts.
+    picture : path
+        ``.png``, ``.svg``, ``.pdf``, ...
+    """
+    if is_folder(table):
+        raise OptionError(f"a picture is drawn of one table, not of the folder {str(table)!r}: give a file to write")
+    opened = open_table(table, {key: robot.v_names}, None, units(robot))
+    parts = [part.read() for part in opened.parts()]
+    values = np.concatenate([part.arrays[0] for part in parts])
+    rows = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_SAMPLES)).astype(int))
+    times = np.concatenate([part.time for part in parts if part.time is not None]) if opened.has_time else None
+    across = rows if times is None else times[rows]
+    measured = list(units(robot)[key].values())
+    groups = {unit: [k for k, own in enumerate(measured) if own == unit] for unit in dict.fromkeys(measured)}
+    heights = [height_beside(len(places), HEIGHT) for places in groups.values()]
+    with drawing((WIDTH, sum(heights) + 0.6), picture) as figure:
+        axes: Any = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+        for axis, (unit, places) in zip(axes, groups.items(), strict=True):
+            for k, place in enumerate(places):
+                axis.plot(across, values[rows, place], label=robot.v_names[place].replace("$", r"\$"), **line(k))
+            axis.set_ylabel(f"{WORDS.get(unit, key)} [{unit}]")
+            legend_beside(axis)
+        axes[-1].set_xlabel("row" if times is None else "time [s]")
+        figure.align_ylabels()
+        figure.suptitle(robot.name.replace("$", r"\$"))
