@@ -32,7 +32,7 @@ def torque(p):
         "joints": {"coupler_joint": {"position": along["rocker"]}},
         "loops": {"crank_pin": {"position": along["crank"], "seat": along["coupler"]}},
     }
-    moved = FOUR_BAR.driven_motion(*DRIVE, dimensions, near=START)
+    moved = FOUR_BAR.driven_motion(*DRIVE, dimensions, q_guess=START)
     swing = np.ptp(moved.q[..., 1], axis=-1)
     why = np.where(moved.closed, None, "the crank cannot turn")
     return {"torque": np.abs(moved.tau[..., 0]).max(axis=-1), "swing": swing, "failure": why}

@@ -29,6 +29,7 @@ __all__ = [
     "NoLoopsError",
     "OptionError",
     "OutputError",
+    "PathError",
     "RobotFileNotFoundError",
     "RoundingWarning",
     "ShapeError",
@@ -250,6 +251,25 @@ class SingularError(KinetreeError, ArithmeticError):
 
 class ClosureError(KinetreeError, ArithmeticError):
     """A loop that cannot be closed; says how far off it stays and at which joint."""
+
+
+class PathError(ClosureError):
+    """A path that a mechanism cannot follow; says from which point on, and why.
+
+    Attributes
+    ----------
+    point : int
+        Of the path; -1 for the way to its first one.
+    why : str
+        What is wrong there.
+    """
+
+    def __init__(self, message: str, point: int, why: str) -> None:
+        super().__init__(message)
+        self.point, self.why = point, why
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self), self.point, self.why)
 
 
 class UnsupportedError(KinetreeError, NotImplementedError):

@@ -114,7 +114,7 @@ def test_regressors(path: str, floating: bool) -> None:
 def test_regressors_as_machine_code(name: str) -> None:
     floating = name in FLOATING
     robot, judge = pair((FLOATING if floating else FIXED)[name], floating, rotors=False)
-    s = States.draw(robot, np.random.default_rng(9), 10)
+    s = States.draw(robot, np.random.default_rng(9), 75)
     inertial = robot.parameters().names[: 10 * len(robot.body_names)]
     expected = judge.regressor(s.q, s.v, s.a)
     agree("regressor", robot.regressor(s.q, s.v, s.a, parameters=inertial), expected)

@@ -11,6 +11,7 @@ import pytest
 import kinetree as kt
 from helpers.cli import invoke
 from kinetree.errors import StateError
+from kinetree.identification.doubts import doubtful_angles
 from kinetree.io.tables import reading, writing
 from kinetree.io.tables.converting import convert, first_fault
 
@@ -554,8 +555,9 @@ def test_empty_tables(tmp_path, table):
     refused(tmp_path, table, "empty")
 
 
-def test_files_that_are_none(tmp_path):
+def test_files_that_are_none(tmp_path, table):
     refused(tmp_path, tmp_path / "not-there.csv", "there is no file", "not-there.csv")
+    refused(tmp_path, tmp_path / "motoin.csv", "there is no file", "did you mean 'motion.csv'?")
     for name in ("m.npz", "m.parquet"):
         (tmp_path / name).write_bytes(b"\x00\x01nonsense")
         refused(tmp_path, tmp_path / name, name)
@@ -699,3 +701,16 @@ def test_positions_alone_are_differentiated(tmp_path, arm):
         "inverse", "kuka-kr5", tmp_path / "no_time.csv", "-o", tmp_path / "tau.csv", "--differentiate", code=1
     )
     assert "no column of times" in lost.stderr
+
+
+def test_angles_are_held_against_limits_and_full_turns():
+    b = kt.Builder("arm").body("a", "base", kt.Revolute("z"), mass=1, lower=-1.5, upper=2.0)
+    limited = b.body("b", "a", kt.Revolute("z"), mass=1).body("c", "b", kt.Prismatic("z"), mass=1).build()
+
+    def doubt(*reach):
+        return doubtful_angles(limited, np.array(reach))
+
+    assert doubt(10.0, np.nan, 0.0) == "positions look like degrees: a_joint goes to 10 rad, its limit is 2"
+    assert not doubt(2.1, 100.0, 500.0)  # a joint within its limits, a wheel and a long way
+    assert doubt(0.0, 100.0, 0.0) == "positions look like degrees: they go up to 100 rad"
+    assert not doubt(np.nan, np.nan, np.nan)

@@ -4,6 +4,7 @@ import pytest
 import kinetree as kt
 from helpers.measured_motions import fourier, two_links
 from kinetree.identification import drive_gains, identify_payload
+from kinetree.model.parameters import OF_BODIES
 
 LOAD = kt.MassProperties.of(2.0, (0.3, 0.0, 0.05), (0.01, 0.02, 0.02))
 FREE = two_links().with_parameters({"upper_joint.friction": 0.2, "lower_joint.damping": 0.1})
@@ -24,6 +25,21 @@ def test_a_payload_is_the_difference():
     assert found.errors.max() < 0.05
     with pytest.raises(kt.UnknownNameError, match="lower"):
         identify_payload(two_links(), measured(FREE, 0), measured(carried, 1), "lowr", friction="coulomb")
+
+
+def test_a_flange_of_some_grams_does_not_hold_the_load_near_itself():
+    """What the motion tells clearly, moments and inertia about the joint, comes out within its deviation."""
+    names = two_links().parameters().names
+    light = FREE.with_parameters({n: 1e-3 * FREE.parameters()[n] for n in names if n.startswith("lower.")})
+    carried = light.with_payload("lower", LOAD)
+    found = identify_payload(light, measured(light, 0), measured(carried, 1), "lower", friction="coulomb")
+    told = [OF_BODIES.index(symbol) for symbol in ("YY", "MX", "MZ", "M")]
+    truth = np.array([0.02 + 2.0 * (0.3**2 + 0.05**2), 0.6, 0.1, 2.0])
+    assert (np.abs(found.values[told] - truth) < 4.0 * found.deviations[told] + 1e-3).all()
+    assert (found.deviations[told] < 0.05 * truth).all()
+    assert np.isnan(found.deviations[OF_BODIES.index("XX")])
+    assert found.mass_properties.inertia[1] == pytest.approx(0.02, abs=0.01)
+    assert f"a load of {found.mass_properties.mass:.4g} kg at (" in str(found)
 
 
 def test_a_known_load_tells_the_gains():

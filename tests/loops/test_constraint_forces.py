@@ -51,6 +51,8 @@ def test_a_long_account_of_mobility_fits_a_screen():
     assert len(str(found)) < SCREEN * 80
     assert str(found).count("... and 288 more") == 3
     assert found._repr_html_().startswith("<pre>")
+    singular = Mobility(1, 1, 1, 1, (), ("a",), True, np.array([[0.2, 0.0, -0.5]]), (), freedom_names=("a", "b", "c"))
+    assert str(singular).endswith("1 more direction opens up, such as c -1, a +0.4")
 
 
 def test_a_record_is_printed_by_joint():
@@ -64,6 +66,52 @@ def test_a_record_is_printed_by_joint():
         [record.q[0, 0], record.q[-1, 0], record.q.min(), record.q.max()], rel=1e-3
     )
     assert float(row.split()[6]) == pytest.approx(np.abs(record.v).max(), rel=1e-3)
+    first, *_, last = str(record.energy).splitlines()
+    assert first.startswith("energy [J], balance off by")
+    assert float(last.split()[-3]) == pytest.approx(record.energy.total[0], rel=1e-3)
     both = kt.simulate(pendulum, [[0.5], [0.6]], time=0.5, output=3, integrator="rk4", step=0.05)
     assert "0.6" in str(both)
     assert "<table>" in both._repr_html_()
+
+
+def test_forces_that_the_motion_does_not_tell_are_marked():
+    """Judge: wherever the loop is cut, what is determined stays, and of the rest the shortest multipliers differ."""
+    bennett = kt.Builder("bennett")
+    twist, sides = np.array([np.pi / 6, np.arcsin(0.75)]), (0.3, 0.45)  # sin(twist) as the sides are
+    bar = [kt.MassProperties.rod(1.0, (0, 0, 0), (side, 0, 0)) for side in sides]
+    z, placed = kt.Revolute("z"), {"position": (0.3, 0, 0), "rpy": (twist[0], 0, 0)}
+    bennett.body("one", "base", z, mass_properties=bar[0])
+    bennett.body("two", "one", z, **placed, actuated=False, mass_properties=bar[1])
+    bennett.body("three", "two", z, position=(0.45, 0, 0), rpy=(twist[1], 0, 0), actuated=False, mass_properties=bar[0])
+    c, s = np.cos(twist), np.sin(twist)
+    end = np.array([[1, 0, 0, 0.3], [0, c[0], -s[0], 0], [0, s[0], c[0], 0], [0, 0, 0, 1]])
+    ground = np.array([[1, 0, 0, -0.45], [0, c[1], s[1], 0], [0, -s[1], c[1], 0], [0, 0, 0, 1]])
+    bennett.loop("last", "three", "base", z, placement=end, seat=ground)
+    flat = kt.load("four-bar")
+    for robot, q, open_parts in (
+        (bennett.build(), [1.0, 2.9, -1.0], (0, 1, 3, 4, 5)), (flat, kt.gallery.start("four-bar"), (0, 1, 5)),
+    ):  # fmt: skip
+        drive = robot.independent()[0]
+        q = robot.close(q, fixed=[drive])
+        v = robot.velocities(q, {drive: 2.0})
+        forces = robot.constraint_forces(q, v, robot.accelerations(q, v, [1.0]))
+        free = forces.undetermined
+        assert not free.tau.any()
+        assert (free.joint_wrenches == np.isin(np.arange(6), open_parts)).all()
+        assert (free.loop_wrenches == np.isin(np.arange(6), open_parts)).all()
+        joint = robot.joint_names[1]
+        other = robot.with_cuts([joint])
+        there = np.zeros(other.nq)
+        known = [name for name in other.q_names if name in robot.q_names]
+        there[[other.q_names.index(n) for n in known]] = q[[robot.q_names.index(n) for n in known]]
+        there = other.close(there, fixed=known)
+        v = other.velocities(there, {drive: 2.0})
+        again = other.constraint_forces(there, v, other.accelerations(there, v, [1.0]))
+        mine, its = forces.joint_wrenches[0], again.joint_wrenches[list(other.joint_names).index(robot.joint_names[0])]
+        assert np.allclose(mine[~free.joint_wrenches[0]], its[~free.joint_wrenches[0]], atol=1e-9)
+        if robot is not flat:  # of a flat one they are all zero
+            assert np.abs(mine - its)[free.joint_wrenches[0]].min() > 1e-3
+        assert "undetermined" in str(forces).splitlines()[1]
+    platform = kt.load("stewart-platform")  # nothing is redundant
+    at, still = kt.gallery.start("stewart-platform"), np.zeros(platform.nv)
+    assert "undetermined" not in str(platform.constraint_forces(at, still, still))

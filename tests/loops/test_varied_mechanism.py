@@ -55,8 +55,8 @@ def test_design_that_cannot_turn_is_nan_and_alone_so(moved):
 
 def test_bad_input(four_bar, drives):
     crank = drives.q[:, :1]
-    with pytest.raises(kt.OptionError, match="no parameter that varies"):
-        four_bar.driven_motion(crank, crank, crank, {})
+    with pytest.raises(kt.OptionError, match="near is another name for q_guess"):
+        four_bar.driven_motion(crank, crank, crank, q_guess=drives.q[0], near=drives.q[0])
     with pytest.raises(kt.ShapeError, match="same T"):
         four_bar.driven_motion(crank, crank[1:], crank, {"loops": {"crank_pin": {"position": PINS}}})
     with pytest.raises(kt.UnknownNameError, match="crank_pin"):

@@ -135,6 +135,22 @@ def test_a_whole_table_may_be_in_degrees():
     assert np.array_equal(plain.pose([0.2, 0.1], "link2"), robot.pose([0.2, 0.1], "link2"))
 
 
+def test_limits_of_files_are_doubted_with_their_line(tmp_path):
+    path = tmp_path / "arm.yaml"
+    text = """kinetree: 1
+table: {convention: modified, degrees: DEGREES, rows: [{alpha: 90, lower: -170, upper: 160, mass: 1}]}
+"""
+    path.write_text(text.replace("DEGREES", "true"))
+    with pytest.warns(kt.ModelWarning, match=r"line 2: row 1: lower = -170 rad .* degrees='all'"):
+        kt.load(path)
+    path.write_text(text.replace("DEGREES", "all"))
+    assert_close(kt.load(path).upper_limits, [np.radians(160)], 1e-15)
+    body = "bodies: [{name: a, parent: base, joint: {kind: revolute, lower: -170}, mass: 1}]"
+    path.write_text(f"kinetree: 1\n{body}\n")
+    with pytest.warns(kt.ModelWarning, match=r"line 2: joint 'a_joint': limit -170 rad"):
+        kt.load(path)
+
+
 def test_a_base_that_floats_may_have_mass():
     links = [{"mass": 10.0, "com": (0.5, 0, 0), "inertia": (0, 1, 1)}, {"a": 1.0, "mass": 3.0, "com": (0.4, 0, 0)}]
     hull = kt.MassProperties.box(100.0, (1, 1, 1))

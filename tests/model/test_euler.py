@@ -11,7 +11,9 @@ from helpers.compare import assert_close, times, transpose
 from helpers.robots import KINDS, random_mass, random_pose, random_state, random_tree
 from kinetree.algorithms.table import FORWARD_METHODS
 from kinetree.errors import ModelError, SingularityWarning
+from kinetree.io.tables.columns import layout
 from kinetree.model.joints import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES
+from kinetree.simulation.records.plot import joint_of
 
 EYE = np.eye(3)
 
@@ -266,3 +268,20 @@ def test_no_other_joint_warns(recwarn):
     robot.mass_matrix(robot.neutral())
     robot.mass_matrix(robot.random_configuration(rng, 50))
     assert len(recwarn) == 0
+
+
+def test_entries_of_a_free_joint_with_angles_have_words():
+    names = {
+        "YXZ": [".about_y", ".about_x", ".about_z", ".x", ".y", ".z"],
+        "ZXZ": [".about_z", ".about_x", ".about_z2", ".x", ".y", ".z"],
+    }
+    for sequence, words in names.items():
+        robot = kt.Builder().body("b", "base", kt.EulerFree(sequence), mass=1.0, inertia=(1, 1, 1)).build()
+        assert robot.q_names == robot.v_names == [f"b_joint{word}" for word in words]
+        assert [robot.entry_index(f"b_joint[{k}]", "q") for k in range(6)] == list(range(6))
+        q = np.array([0.0, 0.5, 0.0, 0.0, 0.0, 0.0])  # no gimbal lock
+        q[robot.entry_index("b_joint.z", "q")] = 2.0
+        assert np.array_equal(robot.pose(q, "b")[:3, 3], [0, 0, 2.0])
+    assert [joint_of(name) for name in robot.q_names] == ["b_joint"] * 6
+    counted = layout("t.csv", [f"q_b_joint[{k}]" for k in range(6)], 6, {"q": robot.q_names})
+    assert counted.quantities == {"q": (0, 1, 2, 3, 4, 5)}

@@ -205,3 +205,41 @@ def test_change_with_parameters():
         np.testing.assert_allclose(robot.forward_dynamics_by_parameters(q, v, tau, given), wanted, atol=1e-6)
     with pytest.raises(kt.UnsupportedError, match="decides where its loops close"):
         robot.forward_dynamics_by_parameters(q, v, tau, {"joints": {"shin_joint": {"position": (0, 0, -0.4)}}})
+
+
+def test_rates_by_name_and_rates_that_loops_forbid():
+    robot = five_bar()
+    q = robot.close(START[0], fixed=["a1_joint", "b1_joint"])
+    v = robot.velocities(q, {"b1_joint": [0.2, 0.4], "a1_joint": 0.5})
+    np.testing.assert_array_equal(v, robot.velocities(q, [[0.5, 0.2], [0.5, 0.4]]))
+    with pytest.raises(kt.UnknownNameError, match="no independent freedom named 'a1'; did you mean 'a1_joint'"):
+        robot.velocities(q, {"a1": 1.0})
+    with pytest.raises(kt.ShapeError, match="b1_joint missing"):
+        robot.accelerations(q, v, {"a1_joint": 1.0})
+    with pytest.raises(kt.StateError, match=r"do not allow this velocity in state \(1,\)"):
+        robot.accelerations(q, v + np.array([[0.0] * 4, [0.0, 0.01, 0.0, 0.0]]), [0.0, 0.0])
+    with pytest.raises(kt.ShapeError, match="it is a mapping"):
+        robot.close({"a1_joint": 1.0})
+
+
+def test_a_path_is_led_into_on_the_branch_of_the_guess():
+    """Far from the first point the nearest configuration is on the other branch; the crank's turn is known."""
+    bars = kt.load("four-bar")
+    start, far = kt.gallery.start("four-bar"), 4.0 * np.pi
+    led = bars.follow({"crank_joint": [far, far + 0.1]}, start, lead_in=True)
+    np.testing.assert_allclose(np.cos(led), np.cos(bars.follow({"crank_joint": [0.0, 0.1]}, start)), atol=1e-9)
+    with pytest.raises(kt.OptionError, match=r"path is a mapping from joints to positions, \{'crank_joint'"):
+        bars.follow([0.0, 1.0], start)
+    with pytest.raises(kt.errors.PathError, match="cannot follow the path to point 0") as caught:
+        bars.follow({"rocker_joint": [5.0]}, start, lead_in=True)
+    assert caught.value.point == 0
+
+
+def test_a_mechanism_as_it_is_moves_in_one_call():
+    bars, start = kt.load("four-bar"), kt.gallery.start("four-bar")
+    angles = np.linspace(0.0, 1.0, 11)[:, None]
+    moved = bars.driven_motion(angles, 0 * angles + 2.0, 0 * angles, q_guess=start)
+    q = bars.follow({"crank_joint": angles}, start)
+    v = bars.velocities(q, 0 * angles + 2.0)
+    np.testing.assert_allclose(moved.q, q, atol=1e-9)
+    np.testing.assert_allclose(moved.tau, bars.inverse_dynamics(q, v, bars.accelerations(q, v, 0 * angles)), atol=1e-8)

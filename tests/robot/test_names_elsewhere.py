@@ -34,6 +34,8 @@ def test_hints_come_with_the_usual_errors():
         kt.trajectories.cycloid  # noqa: B018
     with pytest.raises(kt.UnknownNameError, match="'ode45'; did you mean 'rk45'"):
         kt.simulate(arm, time=1.0, integrator="ode45")
+    with pytest.raises(AttributeError, match=r"mobility\(q\)\.freedoms"):
+        kt.load("four-bar").dof  # noqa: B018
     with pytest.raises(kt.NoLoopsError):  # what a property says is not hidden by the hints
         arm.loop_names  # noqa: B018
 

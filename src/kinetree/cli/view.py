@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from ..errors import OptionError
-from .shared import FloatingBase, RobotName, make_console
+from .shared import FloatingBase, MissingMeshes, RobotName, make_console
 
 
 def view(
@@ -62,6 +62,7 @@ def view(
         Path | None, typer.Option(help="URDF file to take the links' looks from.", show_default="the robot file")
     ] = None,
     floating_base: FloatingBase = False,
+    missing_meshes: MissingMeshes = "refuse",
 ) -> None:
     """See a robot in the browser: play its motion, drag its joints, look at forces and energy.
 
@@ -79,11 +80,14 @@ def view(
     from ..view import play
 
     options: dict[str, Any] = {} if port is None else {"port": port}
+    loading: dict[str, Any] = {"floating_base": True} if floating_base else {}
+    if missing_meshes != "refuse":
+        loading["missing_meshes"] = missing_meshes
     written = play(
         robot_name, record, screenshot=screenshot, video=video, recording=recording, ghost=ghost, trails=trail or (),
         show=read_switches(show), meshes=meshes, time=at, size=read_size(size), panel=panel, fps=fps,
         speed=speed, open_browser=browser, say=lambda line: make_console().print(escape(line), soft_wrap=True),
-        geometry=geometry, load_options={"floating_base": True} if floating_base else None, **options,
+        geometry=geometry, load_options=loading or None, **options,
     )  # fmt: skip
     for path in written:
         make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ClosureError, IdentificationError
+from ..errors import IdentificationError, PathError
 from .filtering import Band, FilteredMotion, SingleCoordinates, choose_band, filtered
 from .measured import Data, as_measured
 from .sampling import Piece, sampled
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 Array = np.ndarray
-
-CHUNK = 0.05
-"""How far, in radians or metres, an independent joint moves before the others are guessed anew."""
 
 
 def motions_of(
@@ -126,29 +123,15 @@ def follow(robot: Robot, q_independent: Array, guess: Array | None, initial: Arr
         A closed configuration near the first one.
     """
     names = [robot.v_names[k] for k in robot.coordinates.independent]
-
-    def close(near: Array, at: Array) -> Array:
-        held = {name: at[..., k] for k, name in enumerate(names)}
-        return robot.close(near, fixed=held, limits=False)  # measured: stops give way a little
-
+    path = dict(zip(names, q_independent.T, strict=True))
     if guess is not None:
-        return np.asarray(close(guess, q_independent))
+        return np.asarray(robot.close(guess, fixed=path, limits=False))  # measured: stops give way a little
     try:
-        start = np.asarray(robot.assembled() if initial is None else initial, dtype=float)
-        here = start[[robot.q_names.index(name) for name in names]]
-        away = q_independent[0] - here
-        for share in np.linspace(0.0, 1.0, int(np.ceil(np.abs(away).max() / CHUNK)) + 1)[1:]:
-            start = close(start, here + share * away)
-    except ClosureError as problem:
+        return np.asarray(robot.follow(path, initial, limits=False, lead_in=True))
+    except PathError as problem:
+        if problem.point > 0:
+            raise
         raise IdentificationError(
-            f"the motion cannot be reached from the assembled mechanism ({problem}): give initial=, a closed "
+            f"the motion cannot be reached from the assembled mechanism ({problem.why}): give initial=, a closed "
             "configuration on its branch, or measure all joints"
         ) from None
-    found = np.empty((len(q_independent), robot.nq))
-    first, near = 0, start
-    while first < len(q_independent):
-        far = np.abs(q_independent[first:] - q_independent[first]).max(axis=1) > CHUNK
-        last = first + (int(np.argmax(far)) if far.any() else len(far))
-        found[first:last] = close(np.broadcast_to(near, (last - first, robot.nq)), q_independent[first:last])
-        first, near = last, found[last - 1]
-    return found

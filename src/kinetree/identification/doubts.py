@@ -136,24 +136,39 @@ NEAR = 1.15
 """Factor within which such a ratio is recognized."""
 
 TURNS = 3.0
-"""Turns beyond which the positions of a joint are no radians, if it has limits or all joints go so far."""
+"""Turns beyond which positions are no radians, if most joints go so far, and none keeps to its limits."""
+
+BEYOND_LIMITS, MARGIN = 1.5, 0.2
+"""How far beyond its limits, as a multiple and in rad on top, no measured joint is."""
+
+MOVES = 0.05
+"""Joints that stay so near to zero, in rad, tell nothing about units."""
 
 SLOWEST = 0.25
 """Steps of time, in seconds, that no controller has."""
 
 
 def doubtful_angles(robot: Robot, reach: Array) -> str:
-    """Say that positions look like degrees if most joints that turn go several turns; otherwise say nothing.
+    """Say that positions look like degrees: far beyond limits, or through several turns at most joints that turn.
 
     Parameters
     ----------
     reach : ndarray (nq,)
-        Largest absolute value of each coordinate.
+        Largest absolute value of each coordinate; NaN where it is not known.
     """
-    angles = reach[[k for k, unit in enumerate(robot.q_units) if unit == "rad"]]
-    if not angles.size or not np.median(angles) > TURNS * 2.0 * np.pi:
+    turning = [k for k, unit in enumerate(robot.q_units) if unit == "rad" and np.isfinite(reach[k])]
+    limits = np.maximum(np.abs(robot.lower_limits), np.abs(robot.upper_limits))
+    beyond = [k for k in turning if reach[k] > BEYOND_LIMITS * limits[k] + MARGIN]
+    if beyond:
+        k = max(beyond, key=lambda k: float(reach[k] / limits[k]) if limits[k] else np.inf)
+        return (
+            f"positions look like degrees: {robot.q_names[k]} goes to {reach[k]:.4g} rad, its limit is {limits[k]:.3g}"
+        )
+    moving = [k for k in turning if reach[k] > MOVES]
+    within = any(np.isfinite(limits[k]) for k in moving)  # a joint that keeps to its limits is in rad
+    if not moving or within or not np.median(reach[moving]) > TURNS * 2.0 * np.pi:
         return ""
-    return f"positions look like degrees: they go up to {angles.max():.4g} rad"
+    return f"positions look like degrees: they go up to {reach[moving].max():.4g} rad"
 
 
 def of_units(data: Measured, robot: Robot) -> list[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
-from ..errors import IdentificationError, explains_arguments
+from ..errors import IdentificationError, IdentificationWarning, explains_arguments
 from ..model.mass import MassProperties
 from ..model.parameters import OF_BODIES, mass_properties_from_table, mass_properties_to_table
 from .closed_motion import motions_of
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 
+DENSITY = 3000.0
+"""Of what robots carry, in kg/m^3: between plastics and steel, for a first guess of its inertia."""
+
+
 @dataclass(frozen=True)
 class Payload:
     """What was found to be welded to a body.
@@ -31,6 +36,9 @@ class Payload:
     ----------
     values : ndarray (10,)
         XX XY XZ YY YZ ZZ MX MY MZ M about the body's frame, along its axes.
+    deviations : ndarray (10,)
+        Standard deviations of these by the motion with the load; NaN of those that it tells only together with others,
+        or not at all.
     mass_properties : MassProperties
         The same as mass, center of mass and inertia; grouped if no body is like that.
     errors : ndarray
@@ -38,13 +46,26 @@ class Payload:
     """
 
     values: Array
+    deviations: Array
     mass_properties: MassProperties
     errors: Array
+
+    def __str__(self) -> str:
+        lines = [
+            f"{symbol:<3}{value:12.5g} +- {deviation:.2g}" if np.isfinite(deviation) else f"{symbol:<3}{value:12.5g}"
+            for symbol, value, deviation in zip(OF_BODIES, self.values, self.deviations, strict=True)
+        ]
+        errors = ", ".join(f"{100.0 * error:.3g}" for error in self.errors)
+        center = ", ".join(f"{x:.4g}" for x in self.mass_properties.com)
+        head = f"a load of {self.mass_properties.mass:.4g} kg at ({center}) m; errors with it {errors} %"
+        return "\n".join([head, *lines])
 
 
 @explains_arguments
 def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **options: Any) -> Payload:
     """Find what a robot carries by difference: it is identified without the load, then the body with it.
+
+    What the motion does not tell of the load stays near a ball of the mass that was found, where that was found.
 
     Parameters
     ----------
@@ -61,9 +82,27 @@ def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **option
     own = [f"{body}.{symbol}" for symbol in OF_BODIES]
     robot.body(body)
     held = [name for name in names if name not in own]
-    after = identify(before.robot, loaded, **{**options, "friction": "none", "rotor_inertia": False, "fixed": held})
-    old, new = (mass_properties_to_table(found.robot.body(body).mass_properties) for found in (before, after))
-    return Payload(new - old, mass_properties_from_table(new - old), after.training_errors)
+    again = {**options, "friction": "none", "rotor_inertia": False, "springs": False, "fixed": held}
+    old = mass_properties_to_table(before.robot.body(body).mass_properties)
+    with catch_warnings():
+        simplefilter("ignore", IdentificationWarning)  # of a guess
+        best = identify(before.robot, loaded, **{**again, "consistent": None})
+    after = best
+    if options.get("consistent", "barrier") is not None:
+        load = _ball(mass_properties_to_table(best.robot.body(body).mass_properties) - old)
+        after = identify(before.robot if load is None else before.robot.with_payload(body, load), loaded, **again)
+    found = mass_properties_to_table(after.robot.body(body).mass_properties) - old
+    known = dict(zip(best.names, best.deviations, strict=True))
+    deviations = np.array([known.get(name, np.nan) for name in own])
+    return Payload(found, deviations, mass_properties_from_table(found), after.training_errors)
+
+
+def _ball(values: Array) -> MassProperties | None:
+    """Return a ball of some mass at some center, for bodies to stay near to; None where there is no mass."""
+    mass, moments = values[9], values[6:9]
+    if not mass > 0.0:
+        return None
+    return MassProperties.sphere(mass, (0.75 * mass / (np.pi * DENSITY)) ** (1 / 3), moments / mass)
 
 
 def drive_gains(robot: Robot, free: Data, loaded: Data, payload: MassProperties, body: str) -> Array:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..errors import FileFormatError, KinetreeError, MissingFileError, OptionError
+from ..errors import FileFormatError, KinetreeError, MissingFileError, OptionError, nearest
 
 
 def as_path(given: Any, what: str) -> Path:
@@ -50,6 +50,18 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
+
+
+def file_meant(path: Path) -> str:
+    """Say, behind a message that a file is missing, which one may have been meant."""
+    folder = path.parent
+    if not is_folder(folder):
+        return f": there is no directory {str(folder)!r}"
+    try:
+        near = nearest(path.name, [p.name for p in folder.iterdir() if p.is_file()])
+    except OSError:  # a folder that may not be looked into
+        return ""
+    return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
 
 def whole_content(

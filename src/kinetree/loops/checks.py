@@ -48,17 +48,23 @@ class Checks:
         if tolerance == np.inf or not (squares > tolerance * tolerance).any():
             return
         self.closed(q, np.sqrt(squares[..., 0]), tolerance)
-        speed = np.linalg.norm(v, axis=-1)
-        self.refuse(
-            np.sqrt(squares[..., 1]) / (1.0 + speed), tolerance, "velocity", "relative to 1 + |v|",
-            "project(q, v) makes it so, velocities(q, v_independent) builds one",
-        )  # fmt: skip
+        self._speed(squares[..., 1], v, tolerance)
         if a is not None:
-            size = speed + np.linalg.norm(a, axis=-1)
+            size = np.linalg.norm(v, axis=-1) + np.linalg.norm(a, axis=-1)
             self.refuse(
                 np.sqrt(squares[..., 2]) / (1.0 + size), tolerance, "acceleration", "relative to 1 + |v| + |a|",
                 "accelerations(q, v, a_independent) builds one",
             )  # fmt: skip
+
+    def velocity(self, rates: Array, v: Array, tolerance: float) -> None:
+        """Refuse velocities at which loops open; ``rates`` (..., constraints) are those of the gaps."""
+        self._speed((rates * rates).sum(axis=-1), v, self.granted(tolerance))
+
+    def _speed(self, squares: Array, v: Array, tolerance: float) -> None:
+        self.refuse(
+            np.sqrt(squares) / (1.0 + np.linalg.norm(v, axis=-1)), tolerance, "velocity", "relative to 1 + |v|",
+            "project(q, v) makes it so, velocities(q, v_independent) builds one",
+        )  # fmt: skip
 
     def closed(self, q: Array, error: Array, tolerance: float) -> None:
         """Refuse configurations with open loops; ``error`` is how far each is off."""

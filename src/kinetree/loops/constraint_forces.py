@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +17,7 @@ from ..io.paths import as_path
 from ..io.tables.text import TextTable
 from ..io.tables.writing import csv_text
 from ..model.units import FORCE_OF
+from . import rank
 
 if TYPE_CHECKING:
     from .subsystems.order import SolutionOrder
@@ -36,6 +40,58 @@ class ForceNames:
     driven: tuple[bool, ...] = ()
 
 
+SHARE = 1e-8
+"""Components of forces that could be shared otherwise count where they are larger than this, of one."""
+
+HOW_SHARED = (
+    "undetermined: redundant constraints or motors share these as parts fit and give way, not as they move; the "
+    "shortest are shown"
+)
+
+
+@dataclass(frozen=True)
+class Undetermined:
+    """Which forces inside a mechanism its motion does not tell: laid out like those of :class:`ConstraintForces`.
+
+    Attributes
+    ----------
+    tau, multipliers, loop_wrenches, joint_wrenches : ndarray of bool
+    """
+
+    tau: Array
+    multipliers: Array
+    loop_wrenches: Array
+    joint_wrenches: Array
+
+    @property
+    def any(self) -> bool:
+        """Whether there are some."""
+        parts = (self.tau, self.multipliers, self.loop_wrenches, self.joint_wrenches)
+        return any(bool(part.any()) for part in parts)
+
+
+def free_shares(k: Array, supplied: Array) -> tuple[Array, Array]:
+    """Return forces of actuators and multipliers that together do nothing: S tau + K^T lambda = 0.
+
+    Parameters
+    ----------
+    k : ndarray (..., constraints, nv)
+    supplied : ndarray of bool (nv,)
+        Which freedoms have an actuator; these must be enough to drive every motion.
+
+    Returns
+    -------
+    tau, multipliers : ndarray (m, ..., nv), (m, ..., constraints)
+        Orthonormal together, m being how many constraints and actuators are too many.
+    """
+    nv = k.shape[-1]
+    motors = np.broadcast_to(np.eye(nv)[:, supplied], (*k.shape[:-2], nv, int(supplied.sum())))
+    free = np.moveaxis(rank.null_space(np.concatenate([motors, np.swapaxes(k, -1, -2)], axis=-1), nv), -1, 0)
+    tau = np.zeros((*free.shape[:-1], nv))
+    tau[..., supplied] = free[..., : motors.shape[-1]]
+    return tau, free[..., motors.shape[-1] :]
+
+
 @dataclass(frozen=True)
 class ConstraintForces:
     """Everything that acts inside a mechanism during a motion; the batch comes first.  ``print`` it for a table.
@@ -54,11 +110,13 @@ class ConstraintForces:
     loop_wrenches_world : ndarray (..., loops, 6)
         The same in world axes, at the joint.
     joint_wrenches : ndarray (..., bodies, 6)
-        What each joint of the tree transmits to its body, in body axes at the body's origin.
+        What each joint of the tree transmits to its body, bearing and motor together, in body axes at its origin.
     order : SolutionOrder or None
         Which systems of equations were solved one after the other, for ``method="subsystems"``; ``print`` it.
     of : ForceNames
         What the numbers belong to.
+    find_undetermined : callable, optional
+        What :attr:`undetermined` is found by.
     """
 
     tau: Array
@@ -69,28 +127,46 @@ class ConstraintForces:
     joint_wrenches: Array
     order: SolutionOrder | None = None
     of: ForceNames = field(default_factory=ForceNames, repr=False)
+    find_undetermined: Callable[[], Undetermined] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def undetermined(self) -> Undetermined:
+        """Which of these numbers the motion does not tell, since redundant constraints or motors share them."""
+        if self.find_undetermined is not None:
+            return self.find_undetermined()
+        parts = (self.tau, self.multipliers, self.loop_wrenches, self.joint_wrenches)
+        return Undetermined(*(np.zeros(part.shape, dtype=bool) for part in parts))
 
     @property
     def table(self) -> TextTable:
         """Forces of motors, of loops along their constraints, and what joints carry; of a batch the extremes."""
         rows: list[tuple[object, ...]] = []
+        open_ = self.undetermined
         motors = [k for k, on in enumerate(self.of.driven) if on]
         for k in motors:
-            rows.append(("motor", self.of.freedoms[k], *self._shown(self.tau[..., k]), self.of.freedom_units[k]))
+            shown = self._shown(self.tau[..., k])
+            rows.append(("motor", self.of.freedoms[k], *shown, self.of.freedom_units[k], _said(open_.tau[..., k])))
         for k, name in enumerate(self.names):
             unit = FORCE_OF[self.of.constraint_units[k]] if self.of.constraint_units else ""
-            rows.append(("constraint", name, *self._shown(self.multipliers[..., k]), unit))
-        carried = zip(self.of.joints, np.moveaxis(self.joint_wrenches, -2, 0), strict=False)
-        closed = zip(self.of.loops, np.moveaxis(self.loop_wrenches, -2, 0), strict=False)
-        for name, wrench in (*carried, *closed):
-            for what, part, unit in (("force at", wrench[..., 3:], "N"), ("moment at", wrench[..., :3], "N m")):
-                rows.append((what, name, *self._shown(np.linalg.norm(part, axis=-1)), unit))
+            shown = self._shown(self.multipliers[..., k])
+            rows.append(("constraint", name, *shown, unit, _said(open_.multipliers[..., k])))
+        for names, wrenches, free in (
+            (self.of.joints, self.joint_wrenches, open_.joint_wrenches),
+            (self.of.loops, self.loop_wrenches, open_.loop_wrenches),
+        ):
+            for k, name in enumerate(names):
+                for what, part, unit in (("force at", slice(3, 6), "N"), ("moment at", slice(0, 3), "N m")):
+                    size = np.linalg.norm(wrenches[..., k, part], axis=-1)
+                    which = [bool(free[..., k, i].any()) for i in range(6)]
+                    listed = " ".join(c[0] for c, on in zip(WRENCH[part], which[part], strict=True) if on)
+                    rows.append((what, name, *self._shown(size), unit, listed))
         count = int(np.prod(self.tau.shape[:-1], dtype=int))
         values = ("least", "largest") if self._is_batch else ("value",)
         title = f"forces in {count} states" if self._is_batch else "forces"
-        return TextTable(
-            ("what", "where", *values, "unit"), rows, title, "columns() has all by name, save(path) writes them"
-        )
+        columns: tuple[str, ...] = ("what", "where", *values, "unit", "undetermined")
+        if not open_.any:
+            columns, rows = columns[:-1], [row[:-1] for row in rows]
+        return TextTable(columns, rows, title, "columns() has all by name, save(path) writes them")
 
     @property
     def _is_batch(self) -> bool:
@@ -103,10 +179,10 @@ class ConstraintForces:
         return (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
 
     def __str__(self) -> str:
-        return str(self.table)
+        return str(self.table) + (f"\n{HOW_SHARED}" if self.undetermined.any else "")
 
     def _repr_html_(self) -> str:
-        return self.table.html()
+        return self.table.html() + (f"<p>{escape(HOW_SHARED)}</p>" if self.undetermined.any else "")
 
     def columns(self) -> dict[str, Array]:
         """Return all numbers by name, (T,) each: ``tau_...``, constraints, ``joint.fx`` and others of every joint.
@@ -151,3 +227,7 @@ class ConstraintForces:
             columns = {"time [s]": times, **columns}
         with beside(place) as other:
             other.write_text(csv_text(columns), encoding="utf-8", newline="\n")
+
+
+def _said(undetermined: Array) -> str:
+    return "yes" if undetermined.any() else ""

@@ -9,19 +9,24 @@ are in these coordinates raise :class:`~kinetree.errors.SingularError`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..errors import SingularError
+from ..errors import ShapeError, SingularError, UnknownNameError
 from ..model.tree import Model
+from ..spatial.arrays import as_array
 from . import rank
 from .clusters import Cluster, Clusters
 from .long_chains import LARGE, singular_values, square_solution
 
 Array = np.ndarray
+
+ByName = ArrayLike | Mapping[str, ArrayLike]
+"""Numbers of the independent freedoms: in their order, or by their names."""
 
 PREFERENCE = 1e-3
 """Columns of driven freedoms are scaled by this before pivoting, so that passive ones become dependent first."""
@@ -291,6 +296,33 @@ def _checked(found: Coordinates, wanted: tuple[int, ...], names: Sequence[str]) 
     if rank.numerical_rank(found.sample[:, list(rest)], least=found.least) < found.rank:
         raise SingularError(f"{listed} cannot be the independent freedoms: the others do not follow from them")
     return replace(found, independent=wanted, dependent=rest)
+
+
+def by_name(given: ByName, names: Sequence[str], called: str) -> Array:
+    """Return numbers of the independent freedoms in their order, (..., freedoms).
+
+    Parameters
+    ----------
+    given : array_like or mapping from name to array_like
+    names : sequence of str
+        Of the independent freedoms.
+    called : str
+        Of the argument.
+    """
+    if not isinstance(given, Mapping):
+        return as_array(given, (len(names),), called, f"one per independent freedom: {', '.join(names[:12])}")
+    for name in given:
+        if name not in names:
+            raise UnknownNameError("independent freedom", name, names)
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise ShapeError(f"{called} must tell all independent freedoms: {', '.join(missing)} missing")
+    columns = [as_array(given[name], (), f"{called} of {name!r}") for name in names]
+    try:
+        return np.stack(np.broadcast_arrays(*columns), axis=-1)
+    except ValueError:
+        shapes = ", ".join(f"{name} {x.shape}" for name, x in zip(names, columns, strict=True))
+        raise ShapeError(f"{called} has batches that do not fit together: {shapes}") from None
 
 
 def basis(k: Array, chosen: Coordinates, names: Sequence[str], scale: float) -> Array:

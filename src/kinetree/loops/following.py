@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import ClosureError
+from ..errors import ClosureError, PathError
 from . import rank
 from .limits import PositionLimits
 
@@ -142,6 +142,7 @@ def followed(
     limits: PositionLimits | None,
     must_reach: bool,
     name: str,
+    first: int = 0,
 ) -> tuple[Array, Array]:
     """Return configurations along goals (T, g), NaN where there are none, and where there are some.
 
@@ -159,39 +160,53 @@ def followed(
         Whether a goal that is not reached is an error.
     name : str
         Of the mechanism, for messages.
+    first : int
+        Number of the first goal, for messages: -1 where that is the start.
     """
     q = np.full((len(goals), len(start)), np.nan)
     for k in np.flatnonzero(np.isfinite(goals).all(axis=-1)):
         try:
-            first = nearest(int(k), start)
+            begin = nearest(int(k), start)
         except ClosureError as problem:
             if must_reach:
-                raise ClosureError(f"at point {k} of the path: {problem}") from None
+                raise _error(int(k) + first, str(problem)) from None
             continue  # the path may come within reach
-        q[k:], missed, share = path.follow(goals[k:], first, must_reach)
+        q[k:], missed, share = path.follow(goals[k:], begin, must_reach)
         if must_reach and missed is not None:
             last = q[np.isfinite(q).all(axis=-1)][-1]
-            raise ClosureError(_lost(int(k) + missed, share, last, nearest, name))
+            raise _lost(int(k) + missed, share, last, nearest, name, first)
         break
     reached = np.isfinite(q).all(axis=-1)
     within = reached if limits is None else limits.hold(q)
     if limits is not None and must_reach and (reached & ~within).any():
         at = int(np.flatnonzero(reached & ~within)[0])
-        raise ClosureError(
-            f"at point {at} of the path {name!r} would leave its limits: {limits.in_words(q[at])}. limits=False "
+        why = (
+            f"{name!r} would leave its limits: {limits.in_words(q[at])}. limits=False "
             "ignores limits; another q_guess may begin on a branch that stays within them"
         )
+        raise PathError(f"{_where(at + first)} {why}", at + first, why)
     return np.where((reached & within)[:, None], q, np.nan), reached & within
 
 
-def _lost(k: int, share: float, last: Array, nearest: Callable[[int, Array], Array], name: str) -> str:
+def _where(point: int) -> str:
+    return f"at point {point} of the path" if point >= 0 else "on the way to the first point of the path"
+
+
+def _error(point: int, why: str) -> PathError:
+    return PathError(f"{_where(point)}: {why}", point, why)
+
+
+def _lost(
+    k: int, share: float, last: Array, nearest: Callable[[int, Array], Array], name: str, first: int
+) -> PathError:  # fmt: skip
     """Say why a point of a path is not reached."""
     try:
         nearest(k, last)
     except ClosureError as problem:
-        return f"at point {k} of the path: {problem}"
-    return (
-        f"{name!r} cannot follow the path to point {k}: after {share:.0%} of the way from the point before it comes "
+        return _error(k + first, str(problem))
+    why = (
+        f"after {share:.0%} of the way from the point before it comes "
         "to a singular configuration, beyond which the point is reached on another branch only. Lead the path around "
         "it, begin on another branch (q_guess), or give points that lie closer together"
     )
+    return PathError(f"{name!r} cannot follow the path to point {k + first}: {why}", k + first, why)

@@ -18,6 +18,9 @@ Array = np.ndarray
 MOST_NAMED = 12
 """Names in a line of text; the attributes have all."""
 
+MOST_SHARES, SHARE = 6, 1e-3
+"""Freedoms that are listed for a direction, and the part of the largest share from which on."""
+
 
 @dataclass(frozen=True)
 class Mobility:
@@ -50,6 +53,8 @@ class Mobility:
         Constraints that hold a velocity and no position, such as rolling without slipping.
     position_freedoms : int
         What is left without these: a ball that rolls on a plane has 3 freedoms of velocity and 5 of position.
+    freedom_names : tuple of str
+        What the columns of ``opening`` belong to.
     """
 
     freedoms: int
@@ -65,6 +70,7 @@ class Mobility:
     slack: float = 0.0
     velocity_constraints: tuple[str, ...] = ()
     position_freedoms: int = -1
+    freedom_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.position_freedoms < 0:
@@ -103,13 +109,23 @@ class Mobility:
         if len(self.rounding) > MOST_NAMED:
             lines.append(f"... and {len(self.rounding) - MOST_NAMED} more clusters of loops: .rounding has all")
         if self.singular:
-            lines.append(f"singular configuration: {len(self.opening)} more direction(s) open up")
+            ways = counted(len(self.opening), "more direction opens", "more directions open")
+            lines.append(f"singular configuration: {ways} up{self._opening_in_words()}")
         if self.locked:
             lines.append("cannot move here: " + _some(self.locked, ", "))
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
+
+    def _opening_in_words(self) -> str:
+        """Say which freedoms move along the first direction that opens up, the largest share as one."""
+        if not len(self.opening) or len(self.freedom_names) != self.opening.shape[-1]:
+            return ""
+        way = self.opening[0] / np.abs(self.opening[0]).max()
+        order = np.argsort(-np.abs(way), kind="stable")[:MOST_SHARES]
+        shares = [f"{self.freedom_names[j]} {way[j]:+.2g}" for j in order if abs(way[j]) > SHARE]
+        return f", such as {', '.join(shares)}"
 
     def _decided_by(self) -> str:
         least, dropped = self.gap

@@ -417,7 +417,8 @@ class ModelBuilder(DriveBuilder):
         allowed = [word for word in JOINT_DATA if word not in ("child_pose", "mimic")]
         for word in data:
             if word not in allowed:
-                raise UnknownNameError(f"property of a cut joint (given for loop {name!r})", word, allowed)
+                meant = "placement" if word in ("position", "rpy", "origin") else None
+                raise UnknownNameError(f"property of a cut joint (given for loop {name!r})", word, allowed, meant=meant)
         checked = joint_data(joint, f"loop {name!r}: ", **({"actuated": False} | data))
         fixed, moving = self._poses(placement, seat)
         self._loops[name] = Draft(name, predecessor, successor, joint, fixed, inverse(moving), checked, moving)

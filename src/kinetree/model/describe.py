@@ -30,10 +30,10 @@ def describe(tree: Model) -> str:
         lines.append(f"{indent}{branch}{_body(tree, i)}  {_number(tree.bodies[i].mass)} kg  {_joint(tree.joints[i])}")
         stack.extend((c, indent + below) for c in reversed(tree.children[i]))
     if tree.loops:
-        lines.append(f"loops ({len(tree.loops)}, {sum(loop.count for loop in tree.loops)} constraints):")
+        lines.append(f"loops ({len(tree.loops)}, {_constraints(sum(loop.count for loop in tree.loops))}):")
     for loop in tree.loops:
         here, there = (_body(tree, i) for i in (loop.predecessor, loop.successor))
-        lines.append(f"  {here} -- {there}  [{printable(loop.name)}: {_kind(loop.kind)}]  {loop.count} constraints")
+        lines.append(f"  {here} -- {there}  [{printable(loop.name)}: {_kind(loop.kind)}]  {_constraints(loop.count)}")
     lines += [f"couplings ({len(tree.couplings)}):"] if tree.couplings else []
     lines += [f"  {_coupling(coupling)}" for coupling in tree.couplings]
     lines += [f"tendons ({len(tree.tendons)}):"] if tree.tendons else []
@@ -169,3 +169,7 @@ def _values(values: Sequence[float]) -> str:
 
 def _number(x: float) -> str:
     return f"{x:.6g}"
+
+
+def _constraints(count: int) -> str:
+    return counted(count, "constraint", "constraints")

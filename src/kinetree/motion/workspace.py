@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +41,9 @@ MEANINGS = {
     "force": "force in any direction, with the motors' limits and the own weight [N]",
     "stiffness": "least stiffness against a force, of the motors [N/m]",
 }
+
+LONGEST_LABEL = 38
+"""Letters of a line beside a color bar."""
 
 TRIES = 2
 """From how many fronts a point is tried that was not reached."""
@@ -152,7 +156,7 @@ class Workspace:
             raise UnknownNameError("map of a workspace", what, known)
         slices = list(self._slices(np.where(self.reached, known[what], np.nan)))
         inside = known[what][self.reached]
-        low, high = (float(inside.min()), float(inside.max())) if len(inside) else (0.0, 1.0)
+        low, high = (float(inside.min()), float(inside.max())) if len(inside) and what != "reach" else (0.0, 2.0)
         rows, columns = -(-len(slices) // 3), min(3, len(slices))
         with drawing((1.0 + 4.0 * columns, 0.6 + 3.6 * rows), path) as figure:
             drawn, axes = None, [figure.add_subplot(rows, columns, k + 1) for k in range(len(slices))]
@@ -168,8 +172,8 @@ class Workspace:
                 panel.set_facecolor("0.93")
                 panel.grid(False)
                 drawn = panel.pcolormesh(*places, values.T, shading="nearest", vmin=low, vmax=high)
-            if drawn is not None:
-                figure.colorbar(drawn, ax=axes, label=MEANINGS[what])
+            if drawn is not None and what != "reach":  # that one has no values: where it is colored, it gets to
+                figure.colorbar(drawn, ax=axes, label=fill(MEANINGS[what], LONGEST_LABEL))
             figure.suptitle(f"{self.frame} of {self.name}")
         return figure
 

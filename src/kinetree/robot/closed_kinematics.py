@@ -16,7 +16,7 @@ from ..errors import ClosureError, OptionError, RoundingWarning, ShapeError, Sta
 from ..loops import closing, clusters, coordinates, dynamics, long_chains, rank
 from ..loops.assembly import WIDEST, AssemblySearch, contradicting, is_closed
 from ..loops.checks import Checks
-from ..loops.coordinates import Coordinates
+from ..loops.coordinates import ByName, Coordinates
 from ..loops.limits import PositionLimits
 from ..loops.long_chains import singular_values
 from ..loops.mobility import Mobility, position_rank, singular_directions
@@ -602,7 +602,7 @@ class ClosedKinematics(Robot):
         return Mobility(
             self.nv - known.rank, self.nv - self.n_constraints, self.n_constraints, known.rank, redundant,
             tuple(names[j] for j in known.independent), here < known.rank, opening, tuple(names[j] for j in still),
-            known.decisions, known.slack, *self._of_velocity(state),
+            known.decisions, known.slack, *self._of_velocity(state), tuple(names),
         )  # fmt: skip
 
     def _allowed_motions(self, q: Array) -> tuple[Array, Array]:
@@ -655,19 +655,19 @@ class ClosedKinematics(Robot):
     def _basis(self, k: Array) -> Array:
         return coordinates.basis(k, self.coordinates, self.v_names, self._size)
 
-    def velocities(self, q: ArrayLike, v_independent: ArrayLike) -> Array:
-        """Return all velocities from the independent ones (in the order of :meth:`independent`)."""
+    def velocities(self, q: ArrayLike, v_independent: ByName) -> Array:
+        """Return all velocities from the independent ones: in the order of :meth:`independent`, or by their names."""
         state = self.check_closed(q)
-        known = self.coordinates
-        given = as_array(v_independent, (len(known.independent),), "v_independent", "one per independent freedom")
+        given = coordinates.by_name(v_independent, self.independent(), "v_independent")
         return np.asarray((self._basis(self.loop_jacobian(state)) @ given[..., None])[..., 0])
 
-    def accelerations(self, q: ArrayLike, v: ArrayLike, a_independent: ArrayLike) -> Array:
-        """Return all accelerations from the independent ones, at a closed state."""
-        state = self.check_closed(q)
+    def accelerations(self, q: ArrayLike, v: ArrayLike, a_independent: ByName) -> Array:
+        """Return all accelerations from the independent ones (as in :meth:`velocities`), at a closed state."""
+        state, v = self.check_closed(q), as_array(v, (self.nv,), "v")
         known = self.coordinates
-        given = as_array(a_independent, (len(known.independent),), "a_independent", "one per independent freedom")
+        given = coordinates.by_name(a_independent, self.independent(), "a_independent")
         k, bias = self.loop_jacobian(state), self.loop_drift(state, v)
+        self._checks.velocity((k @ v[..., None])[..., 0], v, self._granted(None, known))
         moved = (self._basis(k) @ given[..., None])[..., 0]
         batch = np.broadcast_shapes(moved.shape[:-1], bias.shape[:-1])
         a = np.array(np.broadcast_to(moved, (*batch, self.nv)))

@@ -31,7 +31,7 @@ class ClosedMethods(ClosedDerivatives):
 
     def follow(
         self, path: Mapping[str, ArrayLike], q_guess: ArrayLike | None = None, *, limits: bool = True,
-        must_reach: bool = True,
+        must_reach: bool = True, lead_in: bool = False,
     ) -> Any:  # fmt: skip
         """Return closed configurations along a path of some joints, without jumps by branches or whole turns.
 
@@ -46,8 +46,11 @@ class ClosedMethods(ClosedDerivatives):
         limits : bool
             Whether the position limits of all joints hold (default), or are ignored.
         must_reach : bool
-            Raise :class:`~kinetree.ClosureError` at the first point that the mechanism cannot come to (default);
+            Raise :class:`~kinetree.errors.PathError` at the first point that the mechanism cannot come to (default);
             otherwise the answer is a pair: configurations, NaN where there are none, and where there are some, (T,).
+        lead_in : bool
+            Whether the way from ``q_guess`` to the first point is followed, too: where that is far, the branch is then
+            still that of the guess.
 
         Returns
         -------
@@ -57,6 +60,9 @@ class ClosedMethods(ClosedDerivatives):
         --------
         ``q = four_bar.follow({"crank_joint": np.linspace(0, 2 * np.pi, 200)})``
         """
+        if not isinstance(path, Mapping):
+            example = self.independent()[0]
+            raise OptionError(f"path is a mapping from joints to positions, {{{example!r}: [...]}}, not {type(path)}")
         columns, places, rates = [], list[int](), list[int]()
         for name, given in path.items():
             joint = self.model.joint(name)
@@ -73,8 +79,13 @@ class ClosedMethods(ClosedDerivatives):
                 "path must name at least one joint, and give as many positions of each: "
                 + (", ".join(f"{n!r} {x.shape}" for n, x in zip(path, columns, strict=True)) or "nothing is given")
             )
-        goals = np.concatenate(columns, axis=-1)
         start = self.assembled() if q_guess is None else as_array(q_guess, (self.nq,), "q_guess")
+        if lead_in:
+            columns = [
+                np.concatenate([start[None, self.model.joint(name).q_slice], x])
+                for name, x in zip(path, columns, strict=True)
+            ]
+        goals = np.concatenate(columns, axis=-1)
         free = np.ones(self.nv, dtype=bool)
         free[rates] = False
 
@@ -93,8 +104,9 @@ class ClosedMethods(ClosedDerivatives):
             lambda a, b, share: a + share * (b - a), self.moved, self.difference,
         )  # fmt: skip
         within = self._position_limits if limits else None
-        q, reached = following.followed(problem, goals, start, nearest, within, must_reach, self.name)
-        return q if must_reach else (q, reached)
+        before = int(lead_in)
+        q, reached = following.followed(problem, goals, start, nearest, within, must_reach, self.name, -before)
+        return q[before:] if must_reach else (q[before:], reached[before:])
 
     # ---------------------------------------------------------------- dimensions that vary
 
@@ -103,12 +115,13 @@ class ClosedMethods(ClosedDerivatives):
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        parameters: Any,
+        parameters: Any = None,
         *,
+        q_guess: ArrayLike | None = None,
         near: ArrayLike | None = None,
         threads: int = 1,
     ) -> MovedDesigns:
-        """Move many designs of this mechanism under the same drives, loops closed, and return the forces it takes.
+        """Move this mechanism, or many designs of it, under given drives, loops closed; return the forces it takes.
 
         Here dimensions may vary, too: where joints sit, and where loops close.  All is machine code that is made once.
 
@@ -117,11 +130,15 @@ class ClosedMethods(ClosedDerivatives):
         q, v, a : array_like, shape (T, freedoms)
             Samples of the independent freedoms, in the order of :meth:`independent`; from one sample to the next a
             design must find its way, so they are to be close together.
-        parameters : mapping
-            As for :meth:`inverse_dynamics`, with a batch in front: ``{"joints": {"knee": {"position": places}}}``,
+        parameters : mapping, optional
+            What varies; the mechanism as it is when left out.  As for :meth:`inverse_dynamics`, with a batch in front:
+            ``{"joints": {"knee": {"position": places}}}``,
             ``{"loops": {"pin": {"position": places, "seat": seats}}}``, ``{"bodies": {"coupler": {"mass": masses}}}``.
-        near : array_like, shape (nq,), optional
-            A configuration of the mechanism as it is drawn, on the branch that is meant and beside the first sample.
+        q_guess : array_like, shape (nq,), optional
+            A configuration of the mechanism as it is drawn, on the branch that is meant and beside the first sample;
+            :meth:`assembled` by default.
+        near : array_like
+            Another name for ``q_guess``.
         threads : int
 
         Returns
@@ -137,13 +154,14 @@ class ClosedMethods(ClosedDerivatives):
         >>> pins = np.array([[0.038, 0, 0], [0.03, 0, 0], [0.5, 0, 0]])
         >>> moved = four_bar.driven_motion(
         ...     crank, np.ones_like(crank), np.zeros_like(crank), {"loops": {"crank_pin": {"position": pins}}},
-        ...     near=kt.gallery.start("four-bar"))
+        ...     q_guess=kt.gallery.start("four-bar"))
         >>> moved.closed  # a crank of half a metre does not turn
         array([ True,  True, False])
         """
-        given = self.evaluator.read_parameters(parameters)
-        if given.numbers is None:
-            raise OptionError("there is no parameter that varies: give parameters={'loops': {...}, 'joints': {...}}")
+        given = self.evaluator.read_parameters(
+            parameters or {"gravity": self.model.gravity}
+        )  # as it is, if nothing varies
+        assert given.numbers is not None
         n, what = len(self.coordinates.independent), "one per independent freedom"
         samples = [np.atleast_2d(as_array(x, (n,), name, what)) for name, x in (("q", q), ("v", v), ("a", a))]
         if any(x.ndim != 2 for x in samples) or len({len(x) for x in samples}) > 1:
@@ -151,9 +169,12 @@ class ClosedMethods(ClosedDerivatives):
             raise ShapeError(
                 f"samples of the independent freedoms are arrays (T, {n}) with the same T for all; got {shown}"
             )
-        start = self.close(self.assembled() if near is None else as_array(near, (self.nq,), "near"), limits=False)
+        if q_guess is not None and near is not None:
+            raise OptionError("near is another name for q_guess: give one of them")
+        guess = near if q_guess is None else q_guess
+        start = self.close(self.assembled() if guess is None else as_array(guess, (self.nq,), "q_guess"), limits=False)
         if start.ndim != 1:
-            raise ShapeError(f"near is one configuration, shape ({self.nq},), not {start.shape}")
+            raise ShapeError(f"q_guess is one configuration, shape ({self.nq},), not {start.shape}")
         if given.places not in self._varied:
             self._varied[given.places] = VariedMechanism(self, self.coordinates, given.places, self.cpu)
         return self._varied[given.places].run(np.stack(samples, axis=1), given.numbers, start, threads)

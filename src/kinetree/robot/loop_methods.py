@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import NoLoopsError
 from ..loops.constraint_forces import ConstraintForces
-from ..loops.coordinates import Coordinates
+from ..loops.coordinates import ByName, Coordinates
 from ..loops.mobility import Mobility
 from ..model.tree import Model
 from ..run.wrenches import Wrenches
@@ -183,7 +183,7 @@ class LoopMethods:
     @of_mechanisms
     def follow(
         self, path: Mapping[str, ArrayLike], q_guess: ArrayLike | None = None, *, limits: bool = True,
-        must_reach: bool = True,
+        must_reach: bool = True, lead_in: bool = False,
     ) -> Any:  # fmt: skip
         """Find closed configurations along a path of some joints."""
         raise NotImplementedError
@@ -194,8 +194,9 @@ class LoopMethods:
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        parameters: Any,
+        parameters: Any = None,
         *,
+        q_guess: ArrayLike | None = None,
         near: ArrayLike | None = None,
         threads: int = 1,
     ) -> MovedDesigns:
@@ -218,12 +219,12 @@ class LoopMethods:
         raise NotImplementedError
 
     @of_mechanisms
-    def velocities(self, q: ArrayLike, v_independent: ArrayLike) -> Array:
+    def velocities(self, q: ArrayLike, v_independent: ByName) -> Array:
         """Compute all velocities from the independent ones."""
         raise NotImplementedError
 
     @of_mechanisms
-    def accelerations(self, q: ArrayLike, v: ArrayLike, a_independent: ArrayLike) -> Array:
+    def accelerations(self, q: ArrayLike, v: ArrayLike, a_independent: ByName) -> Array:
         """Compute all accelerations from the independent ones."""
         raise NotImplementedError
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from ..errors import (
     callers_level,
 )
 from ..loops import dynamics, rank
-from ..loops.constraint_forces import ConstraintForces, ForceNames
+from ..loops.constraint_forces import SHARE, ConstraintForces, ForceNames, Undetermined, free_shares
 from ..loops.coordinates import Coordinates
 from ..model.describe import counted
 from ..model.tree import Model
@@ -322,8 +323,9 @@ class Mechanism(ClosedMethods):
             listed = ", ".join(self.v_names[j] for j in left[:6]) + (", ..." if len(left) > 6 else "")
             base = f" beside the {count - motors} of its base" if count > motors else ""
             raise SingularError(
-                f"{self.name!r} has {freedoms} freedoms but {motors} actuators{base}: nothing drives {listed}, so not "
-                "every motion that is asked for can be had. hybrid_dynamics(q, v, a={joint: ...}) takes the motion of "
+                f"{self.name!r} has {freedoms} freedoms but {counted(motors, 'actuator', 'actuators')}{base}: nothing "
+                f"drives {listed}, so not every motion that is asked for can be had. "
+                "hybrid_dynamics(q, v, a={joint: ...}) takes the motion of "
                 "driven joints and finds that of the others; or mark more joints as actuated"
             )
         bad = dynamics.without_hold(k, known.rank, self._supplied, self._size, known.least)
@@ -365,8 +367,18 @@ class Mechanism(ClosedMethods):
             tau, multipliers, self.constraint_names, loops.own, loops.world, reactions, order, ForceNames(
                 tuple(self.v_names), self.model.tau_units, self.constraint_units, tuple(self.loop_names),
                 tuple(joint.name for joint in self.model.joints), tuple(bool(on) for on in self._supplied),
-            ),
+            ), partial(self._undetermined, state),
         )  # fmt: skip
+
+    def _undetermined(self, q: Array) -> Undetermined:
+        """Return which forces of a motion through ``q`` redundant constraints and actuators share as they like."""
+        known, still = self.coordinates_at(q), np.zeros(self.nv)
+        tau, multipliers = free_shares(self.loop_jacobian(q), self._supplied)
+        loops = dynamics.loop_wrenches(self.model, q, multipliers)
+        loaded = self._tree_joint_wrenches(q, still, still, loops.on_bodies, False)
+        joints = loaded - self._tree_joint_wrenches(q, still, still, np.zeros_like(loops.on_bodies[:1]), False)
+        share = SHARE if known.slack == 0.0 else known.least
+        return Undetermined(*((np.abs(x) > share).any(axis=0) for x in (tau, multipliers, loops.own, joints)))
 
     def _body_loads(self, wrenches: Wrenches, q: Array) -> Array:
         with np.errstate(all="ignore"):

@@ -100,6 +100,8 @@ class Robot(BaseParameterMethods, LoopMethods):
             if hasattr(type(self), name):  # a property that raises, such as those of loops: it says why
                 return object.__getattribute__(self, name)
             here = method_called(name)
+            if here == "nv" and self.closes_loops:
+                here = "nv with the loops open, and mobility(q).freedoms with them closed"
             hint = f"; here it is {here}" if here else ""
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 

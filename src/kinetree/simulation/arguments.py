@@ -207,6 +207,9 @@ def known_kinks(law: Any, forces: Sequence[Any], begin: float, end: float) -> Ar
     return times[(times > begin) & (times < end)]
 
 
+SUCH_GROUND = "a Ground (kinetree.ground.Ground(['foot'], kinetree.ground.HuntCrossley(1e5, 0.5))) or JointStops"
+
+
 def force_elements(given: Any, name: str = "ground") -> tuple[Any, ...]:
     """Return what pushes on the robot, as a tuple; among forces a plain function is one of the user's own."""
     listed = tuple(given) if isinstance(given, (list, tuple)) else (given,)
@@ -216,7 +219,11 @@ def force_elements(given: Any, name: str = "ground") -> tuple[Any, ...]:
     for element in listed:
         if isinstance(element, type) or not hasattr(element, "loads"):
             rigid = "; rigid contacts are for kinetree.simulate_rigid" if hasattr(element, "restitution") else ""
-            such = "a Ground or JointStops" if name == "ground" else "a PointSpring or a function f(t, q, v)"
+            such = (
+                "kinetree.ground.Ground(['foot'], kinetree.ground.HuntCrossley(1e5, 0.5)) or JointStops"
+                if name == "ground"
+                else "a PointSpring or a function f(t, q, v)"
+            )
             raise OptionError(f"{name} must be force elements, such as {such}, not {shown(element)}{rigid}")
     return listed
 

@@ -341,7 +341,7 @@ class RigidRun:
         return np.concatenate([q, v, z])
 
     def _note(self, t: float, what: str, k: int, q: Array, v: Array) -> None:
-        self.happened.append(Occurrence(t, f"{what} {self.contacts.contacts[k].name}", k, q.copy(), v.copy()))
+        self.happened.append(Occurrence(float(t), f"{what} {self.contacts.contacts[k].name}", k, q.copy(), v.copy()))
 
     def _kinetic(self, q: Array, v: Array) -> float:
         return float(self.robot.kinetic_energy(q, v))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,9 @@ def _reason(value: Any, problem: Exception) -> str:
     """Say why something is no array of numbers, in words for somebody who does not know NumPy's."""
     if "inhomogeneous" in str(problem):
         return "its rows have different lengths"
+    if isinstance(value, Mapping):
+        names = ", ".join(map(repr, list(value)[:3]))
+        return f"it is a mapping ({names}); give all numbers in order, as robot.q_names and robot.v_names tell it"
     item = value
     while isinstance(item, (list, tuple, np.ndarray)) and np.size(item):
         item = item.item(0) if isinstance(item, np.ndarray) else item[0]

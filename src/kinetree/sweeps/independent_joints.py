@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import ClosureError, FileFormatError
+from ..errors import FileFormatError, PathError
 from ..io.tables.columns import Wanted
 from ..io.tables.reading import OpenTable, Part, Rows
 
@@ -18,12 +18,6 @@ if TYPE_CHECKING:
 Array = np.ndarray
 Law = Callable[..., Array]
 Fault = Callable[[int, str], FileFormatError]
-
-STEP = 0.1
-"""How far, in radians or metres, an independent joint is from a closed configuration that another one is found from."""
-
-MOST_AT_ONCE = 1000
-"""Rows that are closed together."""
 
 
 def fewer_columns(mechanism: Mechanism, key: str) -> Wanted | None:
@@ -100,42 +94,14 @@ class Branch:
 
     def __post_init__(self) -> None:
         self.names = self.mechanism.independent()
-        self.places = [self.mechanism.q_names.index(name) for name in self.names]
 
     def along(self, goals: Array, fault: Fault) -> Array:
-        """Find closed configurations (rows, nq) with the independent joints at their goals (rows, n).
-
-        Rows near the last one are closed together; towards one that is farther away it goes in steps.
-        """
-        found = np.full((len(goals), self.mechanism.nq), np.nan)
-        row = 0
-        while row < len(goals):
-            if not np.isfinite(goals[row]).all():  # NaN in, NaN out, in this row only
-                row += 1
-                continue
-            way = np.abs(goals[row : row + MOST_AT_ONCE] - self.q[self.places]).max(axis=-1, initial=0.0)
-            far = np.flatnonzero(~(way <= STEP))
-            count = int(far[0]) if len(far) else len(way)
-            if not count:
-                count, steps = 1, int(np.ceil(way[0] / STEP))
-                for stop in np.linspace(self.q[self.places], goals[row], steps + 1)[1:-1]:
-                    self._close(stop[None], lambda _, message, row=row: fault(row, message))  # type: ignore[misc]
-            first = row
-            found[row : row + count] = self._close(
-                goals[row : row + count],
-                lambda k, message, first=first: fault(first + k, message),  # type: ignore[misc]
-            )
-            row += count
+        """Find closed configurations (rows, nq) with the independent joints at their goals (rows, n)."""
+        path = dict(zip(self.names, goals.T, strict=True))
+        try:
+            found: Array = self.mechanism.follow(path, self.q, limits=False, lead_in=True)
+        except PathError as problem:
+            raise fault(max(problem.point, 0), problem.why) from None
+        known = np.flatnonzero(np.isfinite(found).all(axis=-1))
+        self.q = found[known[-1]] if len(known) else self.q
         return found
-
-    def _close(self, goals: Array, fault: Fault) -> Array:
-        guesses = np.repeat(self.q[None], len(goals), axis=0)
-        guesses[:, self.places] = goals
-        closed = self.mechanism.close(guesses, fixed=self.names, must_close=False, limits=False)
-        for k in np.flatnonzero(~np.isfinite(closed).all(axis=-1)):
-            try:
-                closed[k] = self.mechanism.close(guesses[k], fixed=self.names, limits=False)
-            except ClosureError as problem:
-                raise fault(int(k), str(problem)) from None
-        self.q = closed[-1]
-        return closed

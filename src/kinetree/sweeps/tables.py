@@ -30,7 +30,7 @@ from ..errors import (
     callers_level,
 )
 from ..identification.doubts import doubtful_angles
-from ..io.paths import as_path, is_folder
+from ..io.paths import as_path, file_meant, is_folder
 from ..io.progress import Bar
 from ..io.tables.columns import Wanted
 from ..io.tables.converting import Law, convert
@@ -120,10 +120,10 @@ def over_table(
     initial : array_like, optional
         Of a mechanism of which the table has the independent joints only: a configuration on the branch that is meant.
     differentiate : bool
-        For inverse dynamics of a table with times and positions only: these are filtered without a phase and
-        differentiated, see :func:`kinetree.identification.differentiated`.
+        For inverse dynamics of a table with times and positions only: these are smoothed and differentiated, see
+        :func:`kinetree.identification.differentiated`.
     cutoff : float, optional
-        Of that filter, in Hz; by the spectrum of the motion by default.
+        Of a filter in the place of smoothing, in Hz.
     threads : int, optional
         How many at once; one per processor by default.
     progress : bool
@@ -163,7 +163,7 @@ def over_table(
         raise OptionError(f"tables are {', '.join(FORMATS)} files, or a folder without an ending, not {str(target)!r}")
     else:
         rows, skipped = made.into_folder(place, target, progress)
-    if made.reach and (doubt := doubtful_angles(robot, np.max(made.reach, axis=0))):
+    if made.reach and (doubt := doubtful_angles(robot, np.fmax.reduce(made.reach))):
         words = f"{place}: {doubt}; columns in degrees are named so, as 'q_elbow [deg]' is"
         warnings.warn(words, ModelWarning, stacklevel=callers_level())
     return TableDone(rows, clock.perf_counter() - begin, target, skipped)
@@ -193,7 +193,7 @@ class _Conversion:
 
     def law(self, *state: Array) -> Array:
         if len(state[0]):
-            self.reach.append(np.abs(state[0]).max(axis=0))
+            self.reach.append(np.fmax.reduce(np.abs(state[0])))
         return np.asarray(getattr(self.robot, self.method)(*state, **({"friction": True} if self.friction else {})))
 
     def opened(self, path: Path) -> tuple[OpenTable, Law]:
@@ -310,7 +310,7 @@ def _pieces(paths: list[Path]) -> Iterator[_SourcePiece]:
         if path.suffix.lower() != ".parquet":
             raise OptionError(f"into a folder goes what is in Parquet files; give a file to write for {path.name}")
         if not path.is_file():
-            raise MissingFileError(f"there is no file {str(path)!r}")
+            raise MissingFileError(f"there is no file {str(path)!r}{file_meant(path)}")
         try:
             head = arrow.parquet.read_metadata(path)
         except (arrow.ArrowException, OSError) as problem:

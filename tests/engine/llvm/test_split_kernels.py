@@ -115,3 +115,13 @@ def test_nan_in_an_unused_input_spoils_its_state_only(monkeypatch, longest):
     found = kernel(x, y, z)
     assert np.isnan(found[4]).all()
     np.testing.assert_array_equal(np.delete(found, 4, axis=0), np.delete(make(busy, 3, 3)(x, y), 4, axis=0))
+
+
+@pytest.mark.parametrize(("angles", "wanted"), [(1, 2), (3, 8)])
+def test_a_sine_alone_has_room_for_its_cosine(angles, wanted):
+    """Both are stored, whichever is wanted: memory of others must not be written to."""
+    traced = trace(lambda x: [sum(functions.sin(a) for a in x)], (angles,), lambda v: v)
+    plain = replace(host.host().vectors(), lanes=2, fused=False, masks=False, clears=False, registers=16)
+    text = split_kernels.module_in_pieces(traced.graph, traced.outputs, plain, 0)
+    room = int(text.partition("%area = alloca [")[2].partition(" x")[0])
+    assert room >= wanted

@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 
-from . import streaming
+from . import streaming, tiles
 from .vectors import Vectors, transpose, transpose_loaded
 
 SYMBOL = "drive"
@@ -89,7 +89,7 @@ def driver_module(vectors: Vectors) -> str:
     Strides are in elements. ``scratch`` must hold the inputs, the outputs and two
     spare vectors per lane, aligned to the vector size.
     """
-    v, lanes = vectors, vectors.lanes
+    v, lanes, area = vectors, vectors.lanes, tiles.area(vectors)
     mask = f"<{lanes} x i1>"
     text = [
         f"declare {v.type} @llvm.masked.load.{v.suffix}.p0(ptr, i32, {mask}, {v.type})",
@@ -105,13 +105,11 @@ def driver_module(vectors: Vectors) -> str:
         "  %any = icmp slt i64 %start, %stop",
         "  br i1 %any, label %tile, label %done",
         "tile:",
-        *_tiles_of_kernel(v),
+        *tiles.numbers_of_tile(v),
         *_round(),
         *_next_of_round(lanes),
         *(line for k in range(lanes) for line in _state_of(k)),
-        "  %offset = mul i64 %number_of_tile, %block_bytes",
-        "  %area = getelementptr i8, ptr %scratch, i64 %offset",
-        f"  br {'label %argument' if v.sends else 'i1 %writing, label %results, label %argument'}",
+        *(tiles.read_or_write() if v.some_tiles else ["  br label %argument"]),
         # inputs
         "argument:",
         "  %j = phi i64 [ 0, %tile ], [ %j_next, %argument_end ]",
@@ -137,12 +135,12 @@ def driver_module(vectors: Vectors) -> str:
         # the kernel, its results behind the inputs
         "compute:",
         f"  %gap = add i64 %at, {lanes}",
-        f"  %behind = getelementptr {v.type}, ptr %area, i64 %gap",
+        f"  %behind = getelementptr {v.type}, ptr {area}, i64 %gap",
         "  %computed_at = select i1 %odd, ptr %second_area, ptr %behind",
         "  %unguarded = icmp eq ptr %guard, null",
         "  br i1 %unguarded, label %calculate, label %ask",
         "ask:",
-        "  call void %guard(ptr %area, ptr %computed_at)",
+        f"  call void %guard(ptr {area}, ptr %computed_at)",
         f"  %verdicts = load {v.type}, ptr %computed_at, align {v.size}",
         f"  %bad_lanes = fcmp ogt {v.type} %verdicts, zeroinitializer",
         f"  %bad = call i1 @llvm.vector.reduce.or.v{lanes}i1({mask} %bad_lanes)",
@@ -151,7 +149,7 @@ def driver_module(vectors: Vectors) -> str:
         "calculate:",
         "  %doubt = phi i64 [ 0, %compute ], [ %bad_bit, %ask ]",
         "  %doubts_next = or i64 %doubts, %doubt",
-        *(_evaluate_one(v) if v.sends else _evaluate_some(v)),
+        *(tiles.evaluate_some(v) if v.some_tiles else tiles.evaluate_one(v)),
         # outputs
         *_write_lines(v),
         "by_chunks:",
@@ -173,11 +171,11 @@ def driver_module(vectors: Vectors) -> str:
         "chunk_end:",
         "  br label %out_chunk",
         "tile_end:",
-        *([] if v.sends else _next_to_write()),
+        *(tiles.next_to_write() if v.some_tiles else []),
         "  %more_tiles = icmp slt i64 %next_base, %stop",
         "  br i1 %more_tiles, label %tile, label %done",
         "done:",
-        f"  %answer = phi i64 [ 0, %entry ], [ {'%doubts_next' if v.sends else '%doubts_now'}, %tile_end ]",
+        f"  %answer = phi i64 [ 0, %entry ], [ {'%doubts_now' if v.some_tiles else '%doubts_next'}, %tile_end ]",
         *([f"  call void @{streaming.DELIVER}(ptr %parcel)"] if v.sends else []),
         "  fence seq_cst",
         "  ret i64 %answer",
@@ -268,7 +266,7 @@ def _read_whole(v: Vectors) -> list[str]:
     return [
         *text,
         "  %number_slot = add i64 %at, %e_in",
-        f"  %number_to = getelementptr {v.type}, ptr %area, i64 %number_slot",
+        f"  %number_to = getelementptr {v.type}, ptr {tiles.area(v)}, i64 %number_slot",
         f"  store {v.type} {value}, ptr %number_to, align {v.size}",
         "  %e_in_next = add i64 %e_in, 1",
         "  br label %number",
@@ -281,7 +279,7 @@ def _store_columns(v: Vectors, first: str, columns: list[str]) -> list[str]:
     for k, column in enumerate(columns):
         text += [
             f"  %slot{k}_i = add i64 %column, {k}",
-            f"  %slot{k} = getelementptr {v.type}, ptr %area, i64 %slot{k}_i",
+            f"  %slot{k} = getelementptr {v.type}, ptr {tiles.area(v)}, i64 %slot{k}_i",
             f"  store {v.type} {column}, ptr %slot{k}, align {v.size}",
         ]
     return text
@@ -464,79 +462,6 @@ def _rounds(v: Vectors) -> list[str]:
     ]
 
 
-def _tiles_of_kernel(v: Vectors) -> list[str]:
-    """Go through tiles twice where a kernel computes several at once: they are read, then computed, then written."""
-    values = {
-        # name: at first, after writing a tile, after reading one, after the last that is read
-        "base": ("i64", "%start", "%next_base", "%next_base", "%first_base"),
-        "doubts": ("i64", "0", "%doubts_next" if v.sends else "%doubts_now", "%doubts_next", "%doubts_next"),
-        "odd": ("i1", "false", "%odd_next", "%odd", "%odd"),
-        "number_of_tile": ("i64", "0", "0" if v.sends else "%number_next", "%tiles_read", "0"),
-    }
-    if not v.sends:
-        values |= {
-            "writing": ("i1", "false", "%still_writing", "false", "true"),
-            "computed": ("i64", "0", "%computed_now", "0", "%tiles_read"),
-            "first_base": ("i64", "%start", "%first_base_next", "%first_base", "%first_base"),
-            "gap_before": ("i64", "0", "%gap_now", "%gap", "%gap"),
-        }
-    labels = ("%entry", "%tile_end") if v.sends else ("%entry", "%tile_end", "%calculate", "%evaluate")
-    return [
-        f"  %{name} = phi {kind} " + ", ".join(f"[ {x}, {label} ]" for x, label in zip(each, labels, strict=False))
-        for name, (kind, *each) in values.items()
-    ]
-
-
-def _evaluate_one(v: Vectors) -> list[str]:
-    """Compute a tile with a kernel that sends results on."""
-    return [
-        "  %result = select i1 %odd, ptr %second_area, ptr %behind",
-        *_place_of_rows(v),
-        *_pack_first(v),
-        "  call void %kernel(ptr %scratch, ptr %result, ptr %context, ptr %parcel)",
-    ]
-
-
-def _evaluate_some(v: Vectors) -> list[str]:
-    """Compute tiles when as many are read as the kernel computes at once, or all; then write them one by one."""
-    return [
-        "  %tiles_read = add i64 %number_of_tile, 1",
-        "  %all_of_kernel = icmp eq i64 %tiles_read, %tiles",
-        "  %all_of_batch = icmp sge i64 %next_base, %stop",
-        "  %all_read = or i1 %all_of_kernel, %all_of_batch",
-        "  br i1 %all_read, label %evaluate, label %tile",
-        "evaluate:",
-        f"  %results_first = getelementptr {v.type}, ptr %scratch, i64 %gap",
-        "  call void %kernel(ptr %scratch, ptr %results_first, ptr %context, i64 %tiles_read)",
-        "  %only_one = icmp eq i64 %tiles_read, 1",
-        "  br i1 %only_one, label %results, label %tile",
-        "results:",
-        "  %gap_now = phi i64 [ %gap_before, %tile ], [ %gap, %evaluate ]",
-        "  %doubts_now = phi i64 [ %doubts, %tile ], [ %doubts_next, %evaluate ]",
-        "  %computed_now = phi i64 [ %computed, %tile ], [ 1, %evaluate ]",
-        f"  %result = getelementptr {v.type}, ptr %area, i64 %gap_now",
-        *_place_of_rows(v),
-    ]
-
-
-def _next_to_write() -> list[str]:
-    """Find which tile is written next, or that others are to be read."""
-    return [
-        "  %tiles_written = add i64 %number_of_tile, 1",
-        "  %still_writing = icmp slt i64 %tiles_written, %computed_now",
-        "  %number_next = select i1 %still_writing, i64 %tiles_written, i64 0",
-        "  %first_base_next = select i1 %still_writing, i64 %first_base, i64 %next_base",
-    ]
-
-
-def _place_of_rows(v: Vectors) -> list[str]:
-    """Find where the results of a tile's first state go."""
-    return [
-        "  %out_start = mul i64 %base, %out_length",
-        f"  %final = getelementptr {v.real}, ptr %out, i64 %out_start",
-    ]
-
-
 def _round() -> list[str]:
     """Find whether this tile belongs to a round, and how far apart its states are."""
     return [
@@ -596,32 +521,6 @@ def _write_lines(v: Vectors) -> list[str]:
         "  br label %tile_end",
         "at_once:",
         *write,
-    ]
-
-
-def _pack_first(v: Vectors) -> list[str]:
-    """Say where results go before they are computed, if the kernel sends them soon.
-
-    Of a tile that belongs to no round they go into the caches; of one with states behind the end of the batch, to rows
-    of their own first.
-    """
-    arguments = (
-        "ptr %parcel, ptr %soon_sender, ptr %result, ptr %places, ptr %soon_rows, i64 %out_length, i64 %soon_apart"
-    )
-    return [
-        "  br i1 %sends_soon, label %pack_first, label %call_kernel",
-        "pack_first:",
-        f"  %tile_stop = add i64 %base, {v.lanes}",
-        "  %all_in_batch = icmp sle i64 %tile_stop, %stop",
-        "  %goes_straight = or i1 %by_lines, %all_in_batch",
-        "  %soon_rows = select i1 %goes_straight, ptr %final, ptr %second_area",
-        "  %soon_apart = select i1 %by_lines, i64 %apart, i64 %row_bytes",
-        "  %past_caches = and i1 %streaming, %by_lines",
-        f"  %soon_sender = select i1 %past_caches, ptr @{streaming.SEND}, ptr @{streaming.SEND_CACHED}",
-        f"  call void @{streaming.PACK}({arguments})",
-        "  br label %call_kernel",
-        "call_kernel:",
-        "  %is_straight = phi i1 [ true, %calculate ], [ %goes_straight, %pack_first ]",
     ]
 
 

@@ -217,9 +217,8 @@ def _of_rest(e: Emitter, shifted: str, r: str, minus_tail: str) -> tuple[str, st
     sine = do("fsub", r, fma(do("fmul", z, r), s, minus_tail))
 
     # 1 - z/2 as a sum of two, and z^2 c0 - r tail
-    half = do("fmul", z, num(0.5))
-    w = do("fsub", num(1.0), half)
-    lost = do("fsub", do("fsub", num(1.0), w), half)
+    w = fma(z, num(-0.5), num(1.0))
+    lost = fma(z, num(-0.5), do("fsub", num(1.0), w))
     lost = fma(r, minus_tail, lost)
     cosine = do("fadd", w, fma(z2, polynomial(COS_COEFFICIENTS), lost))
 

@@ -30,7 +30,7 @@ SPARE_REGISTERS = 3
 USED_SOON = 8
 """Operations within which a value in memory is used again if it is worth a register."""
 
-SHORTEST_PIECE, LONGEST_PIECE = 500, 1200
+SHORTEST_PIECE, LONGEST_PIECE = 300, 1200
 """Operations per function: each begins with empty registers."""
 
 LONGEST_DECODED = 2500
@@ -40,10 +40,7 @@ MOST_TILES, FEWEST_TILES, MOST_BYTES = 16, 4, 3 << 16
 """How many tiles go through a piece one after another, and how many bytes of values they have together: they have to
 stay in the second-nearest cache."""
 
-NARROW = 16
-"""Bytes of vectors with so few lanes that it takes longer to fetch and decode instructions than to run them."""
-
-MOST_COMPARED = 3_000_000
+MOST_COMPARED = 6_500_000
 """Operations of a kernel times those of a piece: LLVM compares each load with the stores before it."""
 
 
@@ -132,8 +129,9 @@ def module_in_pieces(
     bodies += _given(graph, vectors, given, inputs_of, turns.places)
     main = Emitter(vectors)
     before = work_at or 0
-    tiles = 1 if work_at is None or sending else _tiles_at_once(operations, before + found.size, vectors)
-    size = _room(found.size, before, vectors) if tiles > 1 else found.size
+    needed = max(found.size, turns.size)  # a sine's cosine is stored beside it, wanted or not
+    tiles = 1 if work_at is None or sending else _tiles_at_once(operations, before + needed, vectors)
+    size = _room(needed, before, vectors) if tiles > 1 else needed
     if work_at is None:
         main.line(f"%area = alloca [{max(size, 1)} x {main.type}], align {main.size}")
     else:
@@ -168,11 +166,9 @@ def module_in_pieces(
 def _tiles_at_once(operations: int, block: int, vectors: Vectors) -> int:
     """Return how many tiles go through each piece before the next one, each with a block of so many values.
 
-    Code that is too long to stay decoded is fetched and decoded anew for every tile, which takes longer than running it
-    where vectors are short.
+    Code that is too long to stay decoded would be fetched and decoded anew for every tile.
     """
-    is_narrow = vectors.lanes > 1 and vectors.size <= NARROW and vectors.few_registers
-    if operations <= LONGEST_DECODED or not is_narrow or vectors.sends:
+    if operations <= LONGEST_DECODED or not vectors.some_tiles:
         return 1
     tiles = min(MOST_BYTES // (block * vectors.size), MOST_TILES)
     return tiles if tiles >= FEWEST_TILES else 1

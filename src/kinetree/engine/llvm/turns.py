@@ -24,6 +24,10 @@ ANGLES_OF_ONE_STATE = 4
 """Numbers of one state that make one vector."""
 
 
+FEWEST_TURNS = 12
+"""Angles from which on that pays with fused multiply-add, which makes the longer reduction nearly as short."""
+
+
 class Turns:
     """The sines and cosines of a graph whose angles are inputs, and where each is in an area of values.
 
@@ -45,6 +49,8 @@ class Turns:
         nodes = [i for i, k in enumerate(graph.kinds) if k in (SIN, COS) and graph.kinds[graph.args[i][0]] == INPUT]
         self._graph, self._vectors = graph, vectors
         self._angles = list(dict.fromkeys(graph.args[i][0] for i in nodes))
+        if vectors.fused and (len(self._angles) < FEWEST_TURNS or not vectors.few_registers):
+            nodes, self._angles = [], []
         most = ANGLES_OF_ONE_STATE if vectors.lanes == 1 else 1 if vectors.single_precision else ANGLES_AT_ONCE
         self._together = next(n for n in (1, 2, 4) if n >= min(most, len(self._angles)))
         self.size = -(-len(self._angles) // self._together) * self._together * 2

@@ -8,6 +8,10 @@ LINE = 64
 """Bytes in a line of the caches."""
 
 
+NARROW = 16
+"""Bytes of the shortest vectors."""
+
+
 @dataclass(frozen=True)
 class Vectors:
     """The form of the values that code computes with.
@@ -69,6 +73,14 @@ class Vectors:
     def few_registers(self) -> bool:
         """Whether it pays to say which values are kept in registers; see :mod:`.registers`."""
         return self.registers < 32
+
+    @property
+    def some_tiles(self) -> bool:
+        """Whether long kernels compute several tiles at once; see :mod:`.split_kernels`.
+
+        With so few lanes it takes longer to fetch and decode instructions than to run them.
+        """
+        return self.lanes > 1 and self.size <= NARROW and self.few_registers and not self.sends
 
     @property
     def sends(self) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from ...control.driven_joints import driven_joints, tracking_error
-from ...errors import ClosureError
+from ...errors import ClosureError, PathError
 from ...motion.trajectory import Trajectory
 from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
@@ -241,20 +242,16 @@ class ClosedMotion:
     q: Array
 
     def __call__(self, times: Array) -> States:
-        """Return loop by loop closed, sample after sample, each from the one before."""
+        """Return the motion with all loops closed, on one branch."""
         robot = self.mechanism
         joints = driven_joints(robot.model)
         wanted, rates, accelerations = self.driven(times)
-        rows, guess = [], self.q
-        for t, goal in zip(times, wanted, strict=True):
-            guess = guess.copy()
-            guess[[k for j in joints for k in range(j.q_slice.start, j.q_slice.stop)]] = goal
-            try:
-                guess = robot.close(guess, fixed=[j.name for j in joints], limits=False)
-            except ClosureError as problem:
-                raise ClosureError(f"at t = {t:g} s of the motion: {problem}") from None
-            rows.append(guess)
-        q = np.array(rows)
+        ends = list(accumulate(j.nq for j in joints))
+        path = {j.name: wanted[:, end - j.nq : end] for j, end in zip(joints, ends, strict=True)}
+        try:
+            q = robot.follow(path, self.q, limits=False)
+        except PathError as problem:
+            raise ClosureError(f"at t = {times[problem.point]:g} s of the motion: {problem.why}") from None
         spread = np.zeros((2, len(times), robot.nv))
         spread[:, :, [k for j in joints for k in range(j.v_slice.start, j.v_slice.stop)]] = rates, accelerations
         places = [robot.v_names.index(name) for name in robot.independent(q[0])]

@@ -20,7 +20,7 @@ TIME = re.compile(r"t|time", re.IGNORECASE)
 SUGGESTIONS = 4
 """Missing columns for which one with almost the same name is looked for."""
 
-WORD = re.compile(r"\.([qwv]?[xyz]|-[xyz]|qw|angle)$")
+WORD = re.compile(r"\.([qwv]?[xyz]|-[xyz]|qw|angle|about_[xyz]2?)$")
 """What distinguishes the entries of joints with several: ``base.qw``, ``base.z``, ``base.wx``, ``trunk.angle``."""
 
 WORDS = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "actuator"}

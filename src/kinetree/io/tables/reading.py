@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import FileFormatError, KinetreeError, MissingFileError, OptionError
-from ..paths import is_file, is_folder
+from ..paths import file_meant, is_file, is_folder
 from .columns import Layout, Units, Wanted, layout, with_optional
 from .formats import RECORD_MARK, format_of, need_pyarrow, pyarrow
 
@@ -93,7 +93,7 @@ def open_table(
     if is_folder(path):
         raise FileFormatError("this is no file", str(path))
     if not is_file(path):
-        raise MissingFileError(f"there is no file {str(path)!r}")
+        raise MissingFileError(f"there is no file {str(path)!r}{file_meant(path)}")
     table: type[CsvTable | ParquetTable | NpzTable]
     table = {".csv": CsvTable, ".parquet": ParquetTable, ".npz": NpzTable}[kind]  # type: ignore[assignment]
     try:

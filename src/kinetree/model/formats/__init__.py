@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError, nearest
+from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError
 from ...io.atomic_files import beside
-from ...io.paths import as_path, is_folder, whole_content
+from ...io.paths import as_path, file_meant, is_folder, whole_content
 from ..tree import Model
 from . import loop_list, mjcf, mjcf_writer, redysim, sdf, urdf, urdf_edit, urdf_writer, xml, yaml, yaml_nodes
 from .source import Options, Source
@@ -78,19 +78,7 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
 
 
 def _open(path: Path) -> Source:
-    return Source(path, whole_content(path, "robot file", RobotFileNotFoundError, lambda: _nearest(path)))
-
-
-def _nearest(path: Path) -> str:
-    """Return which file may have been meant."""
-    folder = path.parent
-    if not is_folder(folder):
-        return f": there is no directory {str(folder)!r}"
-    try:
-        near = nearest(path.name, [p.name for p in folder.iterdir() if p.is_file()])
-    except OSError:  # a folder that may not be looked into
-        return ""
-    return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+    return Source(path, whole_content(path, "robot file", RobotFileNotFoundError, lambda: file_meant(path)))
 
 
 def _reader(source: Source) -> Callable[[Source, Options], Model]:

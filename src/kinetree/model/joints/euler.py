@@ -82,6 +82,18 @@ class EulerFree(Compound):
         slides = tuple(Step(False, AXES[a], 3 + k) for k, a in enumerate("xyz"))
         return slides + tuple(Step(True, AXES[a.lower()], k) for k, a in enumerate(self.sequence))
 
+    @property
+    def q_labels(self) -> tuple[str, ...]:
+        """The axes that the angles are about, then the position; an axis that comes again is the second."""
+        letters = self.sequence.lower()
+        about = [f".about_{a}{'2' if a in letters[:k] else ''}" for k, a in enumerate(letters)]
+        return (*about, ".x", ".y", ".z")
+
+    @property
+    def v_labels(self) -> tuple[str, ...]:
+        """The same: rates of these."""
+        return self.q_labels
+
     def singularity(self, q: Coordinates) -> Scalar:
         """Return the distance from gimbal lock."""
         return euler_singularity(self.sequence, q)

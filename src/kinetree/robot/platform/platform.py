@@ -187,7 +187,7 @@ class Platform(PlatformPositions):
         self,
         path: PlatformPath,
         t: ArrayLike,
-        q_guess: ArrayLike,
+        q_guess: ArrayLike | None = None,
         *,
         wrenches: Wrenches = None,
         friction: bool = False,

@@ -78,6 +78,7 @@ class ChosenConstraints:
                 wanted[1][..., [k for k in range(robot.nv) if k not in self._driven(begin)]] = 0.0
             q0, v0 = wanted[0] if q0 is None else q0, wanted[1] if v0 is None else v0
         q, v = initial_state(robot.tree if isinstance(robot, Mechanism) else robot, q0, v0, tolerance=tolerance)
+        driven.refuse_contradictions(begin, q)
         granted = ON_SCHEDULE if tolerance is None else tolerance
         off = driven.misfit(begin, q, v)
         if tolerance is None and isinstance(robot, Mechanism) and np.any(np.abs(off.gaps) > granted):

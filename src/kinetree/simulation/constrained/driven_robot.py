@@ -102,9 +102,9 @@ class DrivenRobot:
     def __repr__(self) -> str:
         return f"<DrivenRobot of {self.robot.name!r}: {', '.join(self.names) or 'nothing'}>"
 
-    def _prepared(self, q: Array) -> ConstrainedEquation:
+    def _prepared(self, q: Array, t: float | None = None) -> ConstrainedEquation:
         if not self._ready:
-            self._equation.prepare(q)
+            self._equation.prepare(q, t)
             self._ready = True
         return self._equation
 
@@ -144,9 +144,16 @@ class DrivenRobot:
         known = np.isfinite(np.concatenate([q, v, *(x[..., None] for x in wanted)], axis=-1)).all(axis=-1)
         near, rate = np.full(q.shape, np.nan), np.full(v.shape, np.nan)
         if known.any():
-            equation = self._prepared(q[known][0])
+            equation = self._prepared(q[known][0], float(moments[known][0]))
             near[known], rate[known] = equation.nearest(moments[known], q[known], v[known])
         return near, rate
+
+    def refuse_contradictions(self, t: float, q: Array) -> None:
+        """Refuse drives that determine one another, before a start is blamed that cannot fit them all."""
+        known = q.reshape(-1, q.shape[-1])
+        known = known[np.isfinite(known).all(axis=-1)]
+        if len(known):
+            self._prepared(known[0], t)
 
     def misfit(self, t: ArrayLike, q: Array, v: Array) -> Misfit:
         """Return how far states are off what is prescribed, and off loops that nothing drives."""
@@ -194,7 +201,7 @@ class DrivenRobot:
         state, v, tau = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (state, v, tau))
         finite = state.reshape(-1, robot.nq)
         finite = finite[np.isfinite(finite).all(axis=-1)]
-        equation = self._prepared(finite[0] if len(finite) else robot.neutral())
+        equation = self._prepared(finite[0] if len(finite) else robot.neutral(), float(moments.reshape(-1)[0]))
         times = np.broadcast_to(moments, batch)[..., None]
         self.misfit(moments, state, v).refuse(("q", "v"), FITS, self._advice("q"))
         a, forces, terms = equation.driven_motion(times, state, v, tau, wrenches)

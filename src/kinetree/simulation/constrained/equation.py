@@ -27,6 +27,9 @@ from .prescribed import PrescribedLaws
 LEAST = 1e-9
 """Singular values below this part of the largest count as zero."""
 
+FOLLOWS = 1e-9
+"""Smaller shares of one drive in another are rounding."""
+
 CLOSED = 1e-12
 """Gaps below this (m, rad) are closed."""
 
@@ -94,35 +97,58 @@ class ConstrainedEquation(Equation):
         """Whether whole steps become machine code: here rates do, and the rest is done around them."""
         return False
 
-    def prepare(self, q: Array) -> None:
-        """Choose constraints that are independent of one another, at a closed configuration."""
+    def prepare(self, q: Array, t: float | None = None) -> None:
+        """Choose constraints that are independent of one another, at a closed configuration; ``t`` is for messages."""
         first = np.asarray(q).reshape(-1, self.tree.nq)[0]
         if isinstance(self.robot, Mechanism):
             known = self.robot.coordinates_at(first[None])
             k = self.robot.loop_jacobian(first)
             self.kept = _independent(k, self.prescribed.rows, known.rows)
         if self.prescribed:
-            self._refuse_overdetermined(first)
+            self._refuse_overdetermined(first, t)
 
-    def _refuse_overdetermined(self, q: Array) -> None:
+    def _refuse_overdetermined(self, q: Array, t: float | None) -> None:
         """Refuse motions that follow from one another, or that the loops do not leave."""
         k = np.zeros((0, self.tree.nv))
         if self.kept:
             k = self.robot.loop_jacobian(q)[list(self.kept)]
         units = np.eye(self.tree.nv)[[place for _, place in self.prescribed.joints]]
         whole = np.concatenate([k, units])
-        sizes = np.linalg.svd(whole, compute_uv=False)
-        if len(whole) <= self.tree.nv and sizes[-1] > LEAST * sizes[0]:
+        u, sizes, _ = np.linalg.svd(whole)
+        independent = int((sizes > LEAST * sizes[0]).sum())
+        if independent == len(whole):
             return
-        freedoms = self.tree.nv - len(self.kept)
-        names = ", ".join(self.prescribed.names)
         lost = sum(row not in self.kept for row in self.prescribed.rows)
+        freedoms = self.tree.nv - len(self.kept) + len(self.prescribed.rows) - lost
+        rows = [*range(len(k), len(whole)), *(self.kept.index(r) for r in self.prescribed.rows if r in self.kept)]
+        shares = u[rows, independent:].T  # how drives follow from one another: shares @ rates = 0
+        bound = np.flatnonzero(np.abs(shares).max(axis=0, initial=0.0) > FOLLOWS)
+        names = self.prescribed.names
+        clash = "" if lost else self._clash(shares, bound, t)
+        if lost or not len(bound):
+            tied = f"{', '.join(names)} cannot all be had"
+        elif len(bound) == 1:
+            tied = f"{names[bound[0]]} cannot move at all"
+        else:
+            tied = f"{', '.join(names[i] for i in bound)} determine one another through the loops"
+        how = "contradict one another or the loops of" if clash or t is None or lost else "are too many for"
         raise SingularError(
-            f"the prescribed motions contradict one another or the loops of {self.robot.name!r}: it has "
-            f"{counted(freedoms + len(self.prescribed.rows) - lost, 'freedom', 'freedoms')}, and "
-            f"{counted(len(self.prescribed.names), 'is', 'are')} prescribed ({names}), of which some follow from "
-            "others here; leave out those that do"
+            f"the prescribed motions {how} {self.robot.name!r}: it has {counted(freedoms, 'freedom', 'freedoms')}, "
+            f"{counted(len(names), 'is', 'are')} prescribed, and {tied}{clash}; leave out what follows from the rest"
         )
+
+    def _clash(self, shares: Array, bound: Array, t: float | None) -> str:
+        """Say by how much drives contradict one another at a moment; nothing where they agree."""
+        if t is None or not len(bound):
+            return ""
+        rates = np.array(self.prescribed.at(t).velocities, dtype=float)
+        off = np.abs(shares @ rates)
+        worst, last = int(np.argmax(off)), int(bound[-1])
+        if off[worst] <= FOLLOWS * (1.0 + np.abs(rates).max()) or abs(shares[worst, last]) <= FOLLOWS:
+            return ""
+        implied = rates[last] - (shares[worst] @ rates) / shares[worst, last]
+        name = self.prescribed.names[last]
+        return f" (at t = {t:g} s the others move {name!r} at {implied:.4g}, and {rates[last]:.4g} is prescribed)"
 
     # ------------------------------------------------------------------ the constraints on arrays
 

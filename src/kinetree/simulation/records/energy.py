@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from ...io.tables.text import TextTable
+
 Array = np.ndarray
 
 ROUNDING = 8 * np.finfo(float).eps
@@ -75,6 +77,21 @@ class Energies:
         with np.errstate(all="ignore"):
             changes = max(_largest(x - x[:1]) for x in parts)
         return error / max(changes, _largest(self.kinetic)) if np.isfinite(error) else error
+
+    def __str__(self) -> str:
+        """Return the balance of a single run: what was there, what came in, and how far the sum is off."""
+        if np.ndim(self.kinetic) != 1 or not len(self.kinetic):
+            return repr(self)
+        works = {"actuators": "work of motors", "friction": "work of friction", "ground": "work of ground and stops"}
+        named = {"kinetic": "kinetic", "potential": "potential", **works, "forces": "work of forces"}
+        rows: list[tuple[object, ...]] = []
+        for key, words in named.items():
+            x = getattr(self, key)
+            if key not in (*works, "forces") or np.any(x != 0.0):
+                rows.append((words, float(x[0]), float(x[-1]), float(x[-1] - x[0])))
+        rows.append(("balance, to stay as it is", float(self.total[0]), float(self.total[-1]), float(self.error[-1])))
+        title = f"energy [J], balance off by {self.relative_error:.2g} of what was exchanged"
+        return str(TextTable(("what", "first", "last", "change"), rows, title))
 
     def __getitem__(self, where: object) -> Energies:
         return Energies(*(getattr(self, f.name)[where] for f in fields(self)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,7 @@ WIDTH, HEIGHT = 9.0, 2.3
 ROUNDING = 1e-9
 """Share of the largest force below which there is none in a direction."""
 
-ENTRY = re.compile(r"\[\d+\]$|\.(q?[xyzw]|[wv][xyz]|-[xyz]|angle)$")
+ENTRY = re.compile(r"\[\d+\]$|\.(q?[xyzw]|[wv][xyz]|-[xyz]|angle|about_[xyz]2?)$")
 """What is behind a joint's name where it has several coordinates: ``root[3]``, ``root.qw``, ``root.z``."""
 
 
@@ -41,6 +42,8 @@ def plot(
     """See :meth:`kinetree.Record.plot`."""
     if record.batch:
         raise UnsupportedError("one simulation is drawn at a time: record.lane(index).plot()")
+    if path is None and not isinstance(what, tuple) and Path(what).suffix:  # plot("run.png"): all, into that file
+        path, what = what, ()
     available = panels(record, _chosen(record, joints))
     chosen = (what,) if isinstance(what, str) else tuple(what) or tuple(available)
     for name in chosen:

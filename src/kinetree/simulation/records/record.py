@@ -258,7 +258,7 @@ class Record:
         ----------
         what : str or tuple of str
             Some of ``"motion"``, ``"velocities"``, ``"torques"``, ``"energy"``, ``"reactions"``; by default all
-            that there is something to show of.
+            that there is something to show of.  A name with an ending, ``"run.png"``, is where to save all of it.
         path : path, optional
             Where to save the picture.
         joints : str or sequence of str, optional
