@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.identification.friction_models import MODELS, coulomb, friction_model, presliding, resting
+from kinetree.identification.friction_models import MODELS, coulomb, following, friction_model, presliding, resting
 
 
 def test_presliding_solves_dahls_equation():
@@ -23,6 +23,14 @@ def test_presliding_becomes_coulomb_friction():
     q, v = np.sin(t), np.cos(t)
     away = np.abs(v) > 0.1
     assert np.allclose(presliding(q, v, 0.0, 1e-5)[away], coulomb(q, v, 0.0, 0.0)[away])
+
+
+def test_a_damper_behind_a_spring_follows():
+    """In closed form for velocities that grow evenly from a start at which the damper has them, too."""
+    t, time = np.linspace(0.0, 2.0, 201), 0.3
+    v = 0.5 + 2.0 * t
+    assert np.allclose(following(v, 0.01, time), v - 2.0 * time * (1.0 - np.exp(-t / time)), rtol=0, atol=1e-13)
+    assert np.allclose(following(v, 0.01, 1e-6), v, rtol=0, atol=1e-5)
 
 
 def test_coulomb_friction_has_no_sign_within_noise():
