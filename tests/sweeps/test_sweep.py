@@ -214,7 +214,7 @@ def test_full_disk_keeps_what_is_finished(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, before)
     assert sorted(path.name for path in (tmp_path / "s").iterdir()) == [
-        "part-000000.parquet", "part-000001.parquet", "part-000002.parquet", "sweep.json",
+        "_sweep.json", "part-000000.parquet", "part-000001.parquet", "part-000002.parquet",
     ]  # fmt: skip
     assert SweepResult(tmp_path / "s").rows == 60
 
@@ -269,7 +269,7 @@ def test_killed_in_the_middle_and_a_worker_lost(tmp_path):
     alone = kt.sweep(lambda p: {"y": np.sin(p["x"])}, {"x": kt.Uniform(0, 1)}, samples=400, workers=0).arrays()
     found = SweepResult(where).arrays()
     assert all(np.array_equal(found[name], alone[name]) for name in ("row", "x", "y"))
-    assert os.listdir(where).count("sweep.json") == 1
+    assert os.listdir(where).count("_sweep.json") == 1
 
 
 # ------------------------------------------------------------------ of robots
@@ -352,6 +352,34 @@ def test_quantiles_by_passes_when_many_share_an_interval(monkeypatch):
     found = kt.sweep(lambda p: {"y": p["x"]}, {"x": x}, design="table", workers=0, rows_per_part=50)
     shares = np.linspace(0, 1, 9)
     assert np.array_equal(found.quantile("y", shares), np.quantile(x, shares))
+
+
+def test_quantiles_of_numbers_whose_range_is_no_float(monkeypatch):
+    monkeypatch.setattr("kinetree.sweeps.result.FEW", 3)
+    monkeypatch.setattr("kinetree.sweeps.result.BINS", 4)
+    x = np.concatenate([np.linspace(-1.0, 1.0, 30) * 1.7e308, [-1.7e308, 1.7e308, 2.0, 3.0]])
+    found = kt.sweep(lambda p: {"y": p["x"]}, {"x": x}, design="table", workers=0, rows_per_part=7)
+    assert np.array_equal(found.quantile("y", np.arange(34) / 33), np.sort(x))  # its very numbers
+    two = kt.sweep(lambda p: {"y": p["x"]}, {"x": [-1.6e308, 1.6e308]}, workers=0)
+    found = two.quantile("y", [0.0, 0.25, 0.5, 1.0]).tolist()
+    assert found == pytest.approx([-1.6e308, -0.8e308, 0.0, 1.6e308], rel=1e-15)
+
+
+def test_other_programs_read_the_folder(tmp_path):
+    dataset = pytest.importorskip("pyarrow.dataset")
+    kt.sweep(lambda p: {"y": p["x"]}, {"x": np.arange(10.0)}, tmp_path / "s", workers=0, rows_per_part=4)
+    kt.sweeps.over_table("kuka-kr5", "inverse_dynamics", _motion(tmp_path / "m.parquet"), tmp_path / "t")
+    for folder, rows in (("s", 10), ("t", 3)):
+        assert dataset.dataset(tmp_path / folder, format="parquet").to_table().num_rows == rows
+
+
+def _motion(path):
+    import pyarrow
+    import pyarrow.parquet
+
+    names = [f"{key}_{name}" for key in "qva" for name in kt.load("kuka-kr5").v_names]
+    pyarrow.parquet.write_table(pyarrow.table({name: np.zeros(3) for name in names}), path)
+    return path
 
 
 def test_infinite_rows_are_counted_at_the_ends():

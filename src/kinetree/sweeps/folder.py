@@ -1,6 +1,6 @@
 """The folder of a sweep: what it is of, and one Parquet file for each part that is finished.
 
-``sweep.json`` says which design and which study it is of; ``part-000012.parquet`` holds the rows of one part: their
+``_sweep.json`` says which design and which study it is of; ``part-000012.parquet`` holds the rows of one part: their
 number, parameters, outputs, and in words what went wrong.  A part is written beside and renamed when it is whole and on
 the disk, so what has its name is finished, whatever happened to whoever wrote it.
 """
@@ -22,7 +22,7 @@ from ..io.tables.formats import need_pyarrow
 
 Array = np.ndarray
 
-MANIFEST, VERSION = "sweep.json", 1
+MANIFEST, VERSION = "_sweep.json", 1
 PART = re.compile(r"part-(\d{6,})\.parquet")
 ROW, FAILURE = "row", "failure"
 """Columns: the number of a row, and in words what went wrong in it."""

@@ -239,6 +239,8 @@ class SweepResult:
     def quantile(self, column: str, share: ArrayLike) -> Array:
         """Return quantiles, exactly those of :func:`numpy.quantile`, in a few passes over the parts.
 
+        Between two numbers that are further apart than the largest float, they are right where NumPy's are infinite.
+
         Parameters
         ----------
         column : str
@@ -257,8 +259,10 @@ class SweepResult:
         low, high = (np.array([values[int(r)] for r in end(place)]) for end in (np.floor, np.ceil))
         # as NumPy interpolates, to the last bit
         part = place - np.floor(place)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             found = np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1.0 - part))
+            apart = np.isfinite(low) & np.isfinite(high) & np.isinf(high - low)  # where NumPy itself gives infinity
+            found = np.where(apart, low * (1.0 - part) + high * part, found)
         return np.asarray(np.where(low == high, low, found).reshape(wanted.shape))
 
     def _at_ranks(self, column: str, ranks: Array) -> list[float]:
@@ -274,7 +278,8 @@ class SweepResult:
             if low == high:
                 found |= dict.fromkeys(own.tolist(), low)
                 continue
-            edges = np.linspace(low, high, BINS + 1)
+            scale = 1.0 if math.isfinite(high - low) else 0.5  # the range of what floats can be is itself too large
+            edges = np.linspace(low * scale, high * scale, BINS + 1) / scale
             counts = np.zeros(BINS, dtype=int)
             for values in self._within(column, low, high):
                 counts += np.bincount(_bin_of(edges, values), minlength=BINS)

@@ -55,7 +55,8 @@ METHODS = {"inverse_dynamics": ("a", "tau"), "forward_dynamics": ("tau", "a")}
 PART_ROWS = 1_000_000
 """Rows of a part of a folder at least, but for the last of a file."""
 
-MANIFEST = "table.json"
+MANIFEST = "_table.json"
+"""What a folder is of; programs that read a folder of Parquet files pass over names with an underscore in front."""
 
 
 class LateStart(Protocol):
