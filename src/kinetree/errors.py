@@ -399,7 +399,7 @@ SAME_MEANING = (
     ("time", "duration", "T", "t_end", "t_span", "tspan", "until", "horizon"),
     ("period", "T", "Ts", "dt", "sample_time", "rate"),
     ("step", "dt", "Ts", "h", "timestep"),
-    ("controller", "control", "policy", "law"),
+    ("controller", "control", "policy", "law", "tau", "torque", "torques", "u"),
     ("integrator", "solver", "ode"),
     ("output", "samples", "t_eval"),
     ("q0", "q", "x0", "initial", "start"),
@@ -412,6 +412,12 @@ SAME_MEANING = (
     ("ground", "stops", "contacts"),
     ("position_noise", "noise", "std"),
     ("threads", "workers", "n_jobs", "jobs"),
+    ("batch", "num_envs", "n_envs", "nworld", "num_worlds"),
+    ("substeps", "decimation", "frame_skip", "n_frames"),
+    ("observe", "observation", "observations", "obs"),
+    ("ended", "done", "terminated", "termination"),
+    ("time_limit", "max_episode_steps", "episode_length"),
+    ("random", "randomization", "domain_randomization"),
 )
 """Words for the same thing, here and in other libraries: which of them a function takes is what was meant."""
 

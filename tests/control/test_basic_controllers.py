@@ -442,3 +442,12 @@ def test_friction_compensation_makes_computed_torque_exact():
     assert exact.energy.friction[-1] < -0.1  # and it still acts
     with pytest.raises(kt.OptionError, match="friction_speed"):
         kt.control.FrictionCompensation(0.0)
+
+
+def test_a_law_returns_one_number_for_each_freedom():
+    robot = rods(2)
+    for function in (lambda t, q, v: [q, 0.0], lambda t, q, v: [0.0, Vec3(*q, 0.0)], lambda t, q, v: [None, 0.0]):
+        with pytest.raises(kt.KinetreeError, match="the law must return 2 numbers"):
+            kt.simulate(robot, time=0.01, controller=laws.Law(function), ground=None)
+    with pytest.raises(ValueError, match="lists of different lengths"):  # machine code would write beside its array
+        trace(lambda q: [[q[0], q[1]], q[0]], (2,), lambda x: x)

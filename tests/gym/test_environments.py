@@ -124,11 +124,20 @@ def test_pictures_show_the_robot():
     assert dark[1] > dark[0] + 20  # the pole leans to the right
 
 
+def test_episodes_are_truncated_after_so_many_steps():
+    environments = kt.gym.make_vec("cart-pole", num_envs=2, max_episode_steps=7)
+    environments.reset(seed=0)
+    late = [environments.step(np.zeros((2, 1)))[3].tolist() for _ in range(7)]
+    assert late == [[False, False]] * 6 + [[True, True]]
+
+
 @pytest.mark.parametrize(
     ("act", "error", "said"),
     [
         (lambda e: kt.gym.make("cartpole"), kt.UnknownNameError, "no task named 'cartpole'; did you mean 'cart-pole'"),
         (lambda e: kt.gym.make("arm", time_limits=3), kt.UnknownNameError, "did you mean 'time_limit'"),
+        (lambda e: kt.gym.make("kinetree/CartPole-v1"), kt.UnknownNameError, "did you mean 'cart-pole'"),
+        (lambda e: kt.gym.make("arm", time_limit=1.0, max_episode_steps=3), kt.OptionError, "not both"),
         (lambda e: e.step(np.zeros(2)), kt.ShapeError, r"shape \(2, 1\)"),
         (lambda e: e.step([["a"], ["b"]]), kt.ShapeError, "must be numbers"),
         (lambda e: kt.gym.VectorEnvironment(e.world).step(np.zeros((2, 1))), kt.OptionError, "reset.. comes before"),

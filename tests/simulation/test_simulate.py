@@ -318,6 +318,8 @@ def failing(**options) -> kt.SimulationError:
         ({"output": [0.0, 2.0]}, "between 0 and 1 s"),
         ({"output": [0.5, 0.2]}, "increasing"),
         ({"controller": 3.0}, "a controller has a law"),
+        ({"controller": np.ones(2)}, "constant forces are lambda t, q, v: tau"),
+        ({"tau": np.ones(2)}, "did you mean 'controller'"),
         ({"ground": "floor"}, "force elements"),
         ({"events": 7}, "events are functions"),
     ],

@@ -29,6 +29,7 @@ from ..motion.piecewise import check_table, check_times, hermite
 from ..motion.splines import Piecewise
 from ..motion.trajectory import SLACK, Trajectory
 from ..run.failure import asked_with_lists
+from ..run.law_kernels import refuse_nested
 from ..spatial import Scalar, where
 from ..spatial.arrays import pack, split
 from ..spatial.numbers import real_numbers
@@ -334,6 +335,10 @@ class Law(Controller):
         tau = list(answer)
         if len(tau) != tree.nv:
             raise ShapeError(f"the law returned {len(tau)} forces, robot {tree.name!r} has nv = {tree.nv}")
+        try:
+            refuse_nested(tau, "[*first, *others]")
+        except TypeError as problem:
+            raise ShapeError(f"the law must return {tree.nv} numbers: {problem}") from None
         return tau, []
 
 

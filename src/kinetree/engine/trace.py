@@ -34,6 +34,8 @@ def trace(
     nested = flatten(function(*vectors))
     leaves: list[Any] = []
     shape = _collect(nested, leaves)
+    if math.prod(shape) != len(leaves):  # machine code would write beside its array
+        raise ValueError(f"a traced function returned {len(leaves)} numbers in lists of different lengths")
     return Traced(graph, outputs(graph, leaves), tuple(lengths), shape)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import UnknownNameError
+from ..errors import OptionError, UnknownNameError
+from ..simulation.worlds.world import World
+from ..spatial.numbers import whole_number
 from .environment import Environment
 from .tasks import arm, biped, cart_pole, closed_loop_leg, quadruped
 from .tasks.task import Task
@@ -22,7 +24,7 @@ TASKS: dict[str, Task] = {
 OF_WORLDS = ("precision", "threads", "first", "random", "pushes")
 """Options that go to the world; the others go to the environment."""
 
-OF_ENVIRONMENTS = ("scale", "center", "time_limit", "autoreset_mode", "dtype", "render_mode")
+OF_ENVIRONMENTS = ("scale", "center", "time_limit", "max_episode_steps", "autoreset_mode", "dtype", "render_mode")
 
 
 def names() -> list[str]:
@@ -47,8 +49,8 @@ def make_vec(name: str, num_envs: int = 1, **options: Any) -> VectorEnvironment:
     num_envs : int
     **options
         Of the world: ``precision``, ``threads``, ``first``, ``pushes`` and ``random``, which is added to what the task
-        draws itself; of the environment: ``time_limit``, ``scale``, ``center``, ``autoreset_mode``, ``dtype``,
-        ``render_mode``.
+        draws itself; of the environment: ``time_limit`` in seconds or ``max_episode_steps``, ``scale``, ``center``,
+        ``autoreset_mode``, ``dtype``, ``render_mode``.
 
     Examples
     --------
@@ -57,19 +59,33 @@ def make_vec(name: str, num_envs: int = 1, **options: Any) -> VectorEnvironment:
     VectorEnvironment('cart-pole', num_envs=4096)
     """
     task, of_world, others = _sorted_options(name, options)
-    return VectorEnvironment(task.world(batch=num_envs, **of_world), **others)
+    world = task.world(batch=num_envs, **of_world)
+    return VectorEnvironment(world, **_limited(world, options, others))
 
 
 def make(name: str, **options: Any) -> Environment:
     """Make one environment of a task; options are those of :func:`make_vec`, without ``autoreset_mode``."""
     task, of_world, others = _sorted_options(name, options)
-    return Environment(task.world(batch=1, **of_world), **others)
+    world = task.world(batch=1, **of_world)
+    return Environment(world, **_limited(world, options, others))
+
+
+def _limited(world: World, options: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
+    """Return options of an environment with Gymnasium's limit, in steps, as seconds."""
+    steps = others.pop("max_episode_steps", None)
+    if steps is None:
+        return others
+    if "time_limit" in options:
+        raise OptionError("give max_episode_steps or time_limit, which is in seconds, not both")
+    return others | {"time_limit": whole_number(steps, "max_episode_steps", least=1) * world.period}
 
 
 def _sorted_options(name: str, options: dict[str, Any]) -> tuple[Task, dict[str, Any], dict[str, Any]]:
     """Return the task, options of its world, and those of the environment."""
     if name not in TASKS:
-        raise UnknownNameError("task", name, TASKS)
+        bare = name.rpartition("/")[2].rpartition("-v")[0] if isinstance(name, str) else ""  # as Gymnasium has them
+        same = [key for key in TASKS if bare and key.replace("-", "") == bare.lower()]
+        raise UnknownNameError("task", name, TASKS, meant=same[0] if same else None)
     known = [*OF_WORLDS, *OF_ENVIRONMENTS]
     for key in options:
         if key not in known:

@@ -95,6 +95,23 @@ def is_condition(x: Any) -> bool:
     return isinstance(x, (bool, np.bool_, Undecided)) or (isinstance(x, np.ndarray) and x.dtype == bool)
 
 
+def refuse_nested(answer: Sequence[Any], such: str) -> None:
+    """Refuse what a law returns unless each of it is one number; a list within the list is what one is likely to write.
+
+    Parameters
+    ----------
+    answer : sequence
+    such : str
+        What a right answer looks like.
+    """
+    for k, x in enumerate(answer):
+        if isinstance(flatten(x), list) or (isinstance(x, np.ndarray) and x.dtype == object and x.ndim):
+            what = f"{len(x)} numbers" if isinstance(x, (list, tuple, np.ndarray)) else f"a {type(x).__name__}"
+            raise TypeError(f"entry {k} of what it returned is {what}, not one number: unpack it, such as {such}")
+        if x is None or isinstance(x, (str, bytes, dict)):
+            raise TypeError(f"it returned {x!r}, not a number, as entry {k}")
+
+
 def constant(x: Any) -> Any:
     """Return the number that a traced scalar stands for if it is always the same; other scalars as they are."""
     return x.graph.values[x.index] if isinstance(x, Node) and x.graph.is_const(x.index) else x

@@ -181,7 +181,8 @@ def law_and_function(given: Any, robot: Robot) -> tuple[Any, Callable[..., Any] 
         return (given.bound(robot) if hasattr(given, "bound") else given), None
     if callable(given):
         return None, given
-    raise OptionError(f"a controller has a law, or is a function of (t, q, v), not {given!r}")
+    fixed = "; constant forces are lambda t, q, v: tau" if isinstance(given, (list, tuple, np.ndarray)) else ""
+    raise OptionError(f"a controller has a law, or is a function of (t, q, v), not {shown(given)}{fixed}")
 
 
 def known_span(controller: Any, forces: Sequence[Any]) -> tuple[float, float]:
@@ -212,7 +213,7 @@ SUCH_GROUND = "a Ground (kinetree.ground.Ground(['foot'], kinetree.ground.HuntCr
 
 def force_elements(given: Any, name: str = "ground") -> tuple[Any, ...]:
     """Return what pushes on the robot, as a tuple; among forces a plain function is one of the user's own."""
-    listed = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    listed = () if given is None else tuple(given) if isinstance(given, (list, tuple)) else (given,)
     if name == "forces":
         plain = [callable(x) and not isinstance(x, type) and not hasattr(x, "loads") for x in listed]
         listed = tuple(OwnForce(x) if own else x for x, own in zip(listed, plain, strict=True))

@@ -364,6 +364,11 @@ def test_a_world_whose_constraints_are_chosen_badly_leaves_the_others_their_bits
         ({"reward": lambda m: None}, "returned None"),
         ({"start": np.zeros(2)}, "start must be a pair"),
         ({"reward": lambda m: 1.0 if m.q[0] > 0 else 0.0}, "cannot be traced"),
+        ({"observe": lambda m: [m.q, m.v]}, r"entry 0 of what it returned is .* unpack it, such as \[\*m.q, \*m.v\]"),
+        ({"observe": lambda m: [m.time, m.center_of_mass]}, "entry 1 of what it returned is a Vec3"),
+        ({"observe": lambda m: [m.q[0], None]}, "returned None, not a number, as entry 1"),
+        ({"observe": lambda m: m.qvel}, "a moment has no 'qvel'; did you mean m.v?"),
+        ({"num_envs": 4}, "did you mean 'batch'"),
         ({"parameters": {"lower.M": 1.0}, "random": {"lower.M": kt.Uniform(0.5, 1.0)}}, "both"),
     ],
 )

@@ -7,11 +7,19 @@ from functools import cached_property
 from typing import Any
 
 from ...algorithms import centroidal, kinematics
+from ...errors import nearest
 from ...spatial import Motion, Scalar, Transform, Vec3
 from ..loop_choice import LoopChoice
 from ..system import Acting, DynamicSystem
 
 Scalars = Sequence[Scalar]
+
+ELSEWHERE = {
+    "qpos": "q", "qvel": "v", "velocities": "v", "positions": "q", "ctrl": "action", "actions": "action", "t": "time",
+    "tau": "forces", "torques": "forces", "qacc": "accelerations", "com": "center_of_mass", "goals": "goal",
+    "xpos": "place",
+}  # fmt: skip
+"""What is asked for under other names."""
 
 
 class Moment:
@@ -36,6 +44,13 @@ class Moment:
         self.time, self.q, self.v, self.z, self.action = time, q, v, z, action
         self.goal = {} if goal is None else goal
         self._choice = choice
+
+    def __getattr__(self, name: str) -> Any:
+        known = ("time", "q", "v", "action", "goal", *(key for key in vars(Moment) if not key.startswith("_")))
+        near = [ELSEWHERE[name]] if name in ELSEWHERE else nearest(name, known, 2)
+        raise AttributeError(f"a moment has no {name!r}; " + (
+            "did you mean " + " or ".join(f"m.{key}" for key in near) + "?" if near else f"it has {', '.join(known)}"
+        ))  # fmt: skip
 
     # ------------------------------------------------------------------ joints
 

@@ -27,7 +27,7 @@ from ...forces.pushes import Push
 from ...robot.load import as_robot
 from ...robot.robot import Robot
 from ...run.checks import check_threads
-from ...run.law_kernels import LawProgram, is_condition
+from ...run.law_kernels import LawProgram, is_condition, refuse_nested
 from ...spatial import Scalar, where
 from ...spatial.numbers import real_number, whole_number
 from ..arguments import check_integrator, force_elements, initial_state, law_and_function, varied_parameters
@@ -336,8 +336,7 @@ class World:
                 try:
                     answer = function(moment)
                     numbers = read[name](answer)
-                    if any(x is None or isinstance(x, str) for x in numbers):
-                        raise TypeError(f"it returned {answer!r}")
+                    refuse_nested(numbers, "[*m.q, *m.v]")
                     if any(map(is_condition, numbers)):
                         raise TypeError(NO_NUMBER)
                     found += [x + 0.0 * state[0] if isinstance(x, (int, float)) else x for x in numbers]
