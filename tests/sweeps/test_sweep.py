@@ -1,11 +1,13 @@
 """Sweeps: every row computed once, failures beside the others, and the same bits however it was interrupted."""
 
+import contextlib
 import importlib
 import os
 import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -363,6 +365,28 @@ def test_quantiles_of_numbers_whose_range_is_no_float(monkeypatch):
     two = kt.sweep(lambda p: {"y": p["x"]}, {"x": [-1.6e308, 1.6e308]}, workers=0)
     found = two.quantile("y", [0.0, 0.25, 0.5, 1.0]).tolist()
     assert found == pytest.approx([-1.6e308, -0.8e308, 0.0, 1.6e308], rel=1e-15)
+
+
+@pytest.mark.parametrize(("first", "others", "processes"), [(4.0, 0.01, False), (0.1, 2.0, True), (6.0, 0.01, True)])
+def test_making_machine_code_is_not_taken_for_much_work(monkeypatch, first, others, processes):
+    now, asked = [0.0], []
+
+    def takes(p):
+        now[0] += others if asked else first * (len(p["x"]) > 1)  # a single row is tried before
+        asked.extend([0] * (len(p["x"]) > 1))
+        return {"y": p["x"]}
+
+    def no_processes(*_):
+        raise NotImplementedError("processes")
+
+    monkeypatch.setattr("kinetree.sweeps.running.clock", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr("kinetree.sweeps.running.client_of", no_processes)
+    monkeypatch.setattr("kinetree.sweeps.running.has_dask", lambda: True)
+    monkeypatch.setattr("kinetree.sweeps.running.os.cpu_count", lambda: 4)
+    study = {"study": takes, "parameters": {"x": np.arange(40.0)}, "rows_per_part": 4, "progress": False}
+    with pytest.raises(NotImplementedError) if processes else contextlib.nullcontext():
+        kt.sweep(**study)
+    assert len(asked) == (10 if not processes else 1 if first > 5 else 2)
 
 
 def test_other_programs_read_the_folder(tmp_path):

@@ -221,14 +221,17 @@ def _computed(
 ) -> Iterator[Done]:  # fmt: skip
     """Yield parts as they are finished, in any order."""
     if cluster is None and workers is None:
-        # the first part shows how long the others take, and leaves machine code on the disk for all processes
-        begin = clock.perf_counter()
+        # the first part leaves machine code on the disk for all processes, which may take longer than its rows; so the
+        # second shows how long the others take, unless the first alone took that long
+        begin, is_first = clock.perf_counter(), True
         for number, rows in tasks:
             yield number, rows, compute_part(study, rows)
             count -= 1
             begin, took = clock.perf_counter(), clock.perf_counter() - begin
-            if took * count > SHORT and has_dask() and (os.cpu_count() or 1) > 1:
+            is_long = (took if is_first else took * count) > SHORT
+            if is_long and count and has_dask() and (os.cpu_count() or 1) > 1:
                 break
+            is_first = False
     if not count:
         return
     blob = None if cluster is None and workers == 0 else pickled(study)
