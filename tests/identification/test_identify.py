@@ -392,6 +392,35 @@ def test_delayed_forces_are_noticed(delay):
     assert ("forces come" if delay > 0 else "positions come") in words
 
 
+def noisy_positions(delay=0.0, seed=0):
+    """Return positions alone, with the noise of an encoder, and forces with Coulomb friction that come late."""
+    rng = np.random.default_rng(seed)
+    t, q, v, a = fourier(2, rng, 20.0, rate=500.0)
+    tau = TRUTH.inverse_dynamics(q, v, a, friction=True)
+    late = np.stack([np.interp(t - delay, t, column) for column in tau.T], axis=1)
+    return kt.Measured(t, q + 1e-3 * rng.standard_normal(q.shape), late + 0.02 * rng.standard_normal(q.shape))
+
+
+def test_noise_of_positions_is_neither_a_delay_nor_a_way_in_which_friction_builds_up(recwarn, tmp_path):
+    found = kt.identify(GUESS, noisy_positions(), springs=False)
+    assert not [one for one in recwarn if issubclass(one.category, kt.IdentificationWarning)]
+    assert [own.model.name for own in found.friction.values()] == ["coulomb"] * 2
+    table = found.robot.parameters()
+    assert table["upper_joint.friction"] == pytest.approx(0.3, rel=0.05)
+    assert table["lower_joint.friction"] == pytest.approx(0.2, rel=0.05)
+    assert found.errors(noisy_positions(seed=5)).max() < 0.02
+    found.save(tmp_path / "found.urdf")
+    assert not [one for one in recwarn if "builds up" in str(one.message)]
+
+
+def test_delays_do_not_hide_behind_a_way_in_which_friction_builds_up():
+    with pytest.warns(kt.IdentificationWarning, match="much better when they are taken") as heard:
+        kt.identify(GUESS, noisy_positions(0.005), springs=False)
+    (words,) = (str(one.message) for one in heard if "much better" in str(one.message))
+    assert "forces come" in words
+    assert float(words.partition("taken ")[2].split()[0]) == pytest.approx(5.0, abs=1.0)
+
+
 def test_what_no_robot_has_is_not_written(tmp_path):
     with pytest.warns(kt.IdentificationWarning, match="no real robot"):
         found = kt.identify(GUESS, data(3.0, seed=3, duration=5.0), consistent=None, friction="coulomb")
