@@ -90,7 +90,6 @@ def test_friction_models():
     same_forces(found.robot, bare, 5e-3)
 
 
-@pytest.mark.filterwarnings("ignore:not written, because URDF", "ignore:springs, of joint")
 def test_friction_that_builds_up_is_recognized_and_kept(tmp_path):
     from kinetree.identification.friction_models import presliding
 
@@ -110,8 +109,13 @@ def test_friction_that_builds_up_is_recognized_and_kept(tmp_path):
     again = kt.load(tmp_path / "found.yaml")
     for joint, own in found.friction.items():
         assert again.model.joint(joint).friction_travel == (own.shape,)
-    with pytest.warns(kt.IdentificationWarning, match=r"\.yaml keeps all of it"):
+    with pytest.warns(kt.KinetreeWarning) as heard:
         found.save(tmp_path / "found.urdf")
+    said = "\n".join(str(one.message) for one in heard)
+    assert "presliding friction of upper_joint, lower_joint" in said
+    assert ".yaml keeps all of it" in said
+    assert "way in which friction builds up of joints 'upper_joint', 'lower_joint'" in said  # each kind once
+    assert said.count("friction offset of") == 1
 
 
 def test_friction_of_stribecks_kind_is_found_kept_and_reported(tmp_path):
@@ -353,8 +357,8 @@ def test_friction_that_a_file_cannot_hold_is_named(tmp_path):
     with pytest.warns(kt.KinetreeWarning) as said:
         found.save(tmp_path / "found.urdf")
     whole = " ".join(str(word.message) for word in said)
-    assert "upper_joint (stribeck, speed at which it fades" in whole
-    assert "Stribeck's friction of joint 'lower_joint'" in whole
+    assert "(stribeck friction of upper_joint, lower_joint)" in whole
+    assert "Stribeck's friction of joints 'upper_joint', 'lower_joint'" in whole
 
 
 @pytest.mark.parametrize(
@@ -419,6 +423,15 @@ def test_delays_do_not_hide_behind_a_way_in_which_friction_builds_up():
     (words,) = (str(one.message) for one in heard if "much better" in str(one.message))
     assert "forces come" in words
     assert float(words.partition("taken ")[2].split()[0]) == pytest.approx(5.0, abs=1.0)
+
+
+@IMPOSSIBLE
+def test_too_short_a_motion_is_called_so_first():
+    with pytest.warns(kt.IdentificationWarning) as heard:
+        kt.identify(GUESS, data(0.05, duration=0.4), friction="coulomb", consistent=None, springs=False)
+    words = [str(one.message) for one in heard]
+    assert any("s of motion are too short" in word for word in words)
+    assert not any("are the forces in N m" in word for word in words)
 
 
 def test_what_no_robot_has_is_not_written(tmp_path):

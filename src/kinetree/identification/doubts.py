@@ -29,11 +29,16 @@ SURE = 5.0
 MOSTLY = 2.0 / 3.0
 """Share of parameters with large deviations beyond which a motion tells hardly anything."""
 
+SHORT = 1.0
+"""Seconds of motion below which what is not told is not told because there is too little of it."""
+
 PLAUSIBLE = 20.0
 """Factor between measured forces and the file's that other masses may explain."""
 
 
-def doubts(found: Identified, before: Array, still: Sequence[str], odd_units: bool = False) -> list[str]:
+def doubts(
+    found: Identified, before: Array, still: Sequence[str], odd_units: bool = False, lasts: float = np.inf
+) -> list[str]:
     """Return warnings, most serious first.
 
     Parameters
@@ -45,8 +50,15 @@ def doubts(found: Identified, before: Array, still: Sequence[str], odd_units: bo
         Joints that hardly move.
     odd_units : bool
         Whether units of the motion are in doubt already: then those of forces are no news.
+    lasts : float
+        How many seconds were measured.
     """
     words = [] if odd_units else _units(found, before)
+    if lasts < SHORT and (words or still or found.untold or len(found.poor) > MOSTLY * len(found)):
+        words = [
+            f"{lasts:.2g} s of motion are too short to tell masses, inertias and friction apart: measure some seconds, "
+            "in which every joint goes both ways, fast and slowly. Nothing found here should be trusted"
+        ]
     lost = [f"{name} ({100 * e:.0f} %)" for name, e in zip(found.row_names, found.training_errors, strict=True)
             if e > NOT_EXPLAINED]  # fmt: skip
     if lost and not words:
