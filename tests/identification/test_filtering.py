@@ -30,6 +30,20 @@ def test_velocities_and_accelerations_follow_from_positions():
     assert np.abs(motion.a - a)[inner].max() < 1e-4 * np.abs(a).max()
 
 
+def test_noise_of_velocities_is_known():
+    """The judge is what the noise does to the velocities: those with it less those without."""
+    rng = np.random.default_rng(0)
+    t, q, v, _ = fourier(2, rng, 20.0, rate=500.0)
+    noise = 1e-3 * rng.standard_normal(q.shape)
+    for clean, noisy in (((q, None), (q + noise, None)), ((q, v), (q, v + noise))):
+        (without,), (with_it,) = (sampled(kt.Measured(t, x, q, v=y)).pieces for x, y in (clean, noisy))
+        for cutoff in (3.0, 30.0):
+            band = Band(0.5, cutoff, 1.5, 500.0)
+            smooth, rough = filtered(without, band, ROBOT), filtered(with_it, band, ROBOT)
+            left = np.std((rough.v - smooth.v)[1000:-1000], axis=0)  # away from the ends
+            assert np.allclose(rough.speed_noise, left, rtol=0.3)
+
+
 def test_free_joints_are_differentiated_on_their_manifold():
     robot = kt.Builder("stone").body("stone", "base", kt.Free(), mass=1, inertia=(1, 1, 1)).build()
     t = np.arange(0.0, 10.0, 0.005)

@@ -82,6 +82,14 @@ def test_columns_that_match_no_joint_are_named(tmp_path):
         kt.Measured.read(path, ROBOT)
 
 
+@pytest.mark.parametrize("word", ["current", "i"])
+def test_currents_are_told_from_misspelt_forces(tmp_path, word):
+    t, q, _, _, tau = samples()
+    path = write_csv(tmp_path / "m.csv", named(t, q=q, **{word: tau}))
+    with pytest.raises(kt.FileFormatError, match=f"'{word}_{NAMES[0]}' are currents.* 'tau_{NAMES[0]}'.*--gains"):
+        kt.Measured.read(path, ROBOT)
+
+
 def test_times_must_go_on():
     t, q, _, _, tau = samples()
     for row, word in ((50, "runs backwards"), (20, "stands still")):

@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import kinetree as kt
 from helpers.measured_motions import fourier, two_links
 from kinetree.identification.equations import MeasuredEquations
+from kinetree.identification.report import facts
 from kinetree.identification.residuals import whiteness
 
 
@@ -49,3 +52,16 @@ def test_white_and_colored_residuals_are_told_apart():
     assert list(seen.is_white) == [True, False]
     assert seen.factor[0] < 1.3
     assert seen.factor[1] == pytest.approx(np.sqrt(8.0), rel=0.3)  # a mean of eight
+
+
+def test_a_factor_of_one_is_no_news(found):
+    noise = np.random.default_rng(0).standard_normal(500)
+    swings = (-1.0) ** np.arange(500) * (1.0 + 0.3 * noise)  # not white, but means of them are surer than of white noise
+    tau = np.stack([swings, np.convolve(noise, np.ones(8) / 8, mode="same")], axis=1)
+    old = found[0].equations
+    equations = MeasuredEquations(np.zeros((500, 2, 1)), tau, np.ones((500, 2), dtype=bool), ("prediction",), old.rows,
+                                  np.arange(500.0))  # fmt: skip
+    assert not whiteness(equations).is_white.any()
+    (said,) = (fact for fact in facts(replace(found[0], equations=equations)) if "too small by about" in fact)
+    assert "lower_joint (" in said
+    assert "upper_joint" not in said

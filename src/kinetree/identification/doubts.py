@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .equations import MeasuredEquations
 from .estimators.least_squares import Estimate
+from .friction_models import MODELS
 from .identified import Identified
 from .measured import Measured
 from .model_choice import Columns
@@ -27,11 +29,16 @@ SURE = 5.0
 MOSTLY = 2.0 / 3.0
 """Share of parameters with large deviations beyond which a motion tells hardly anything."""
 
+SHORT = 1.0
+"""Seconds of motion below which what is not told is not told because there is too little of it."""
+
 PLAUSIBLE = 20.0
 """Factor between measured forces and the file's that other masses may explain."""
 
 
-def doubts(found: Identified, before: Array, still: Sequence[str], odd_units: bool = False) -> list[str]:
+def doubts(
+    found: Identified, before: Array, still: Sequence[str], odd_units: bool = False, lasts: float = np.inf
+) -> list[str]:
     """Return warnings, most serious first.
 
     Parameters
@@ -43,8 +50,15 @@ def doubts(found: Identified, before: Array, still: Sequence[str], odd_units: bo
         Joints that hardly move.
     odd_units : bool
         Whether units of the motion are in doubt already: then those of forces are no news.
+    lasts : float
+        How many seconds were measured.
     """
     words = [] if odd_units else _units(found, before)
+    if lasts < SHORT and (words or still or found.untold or len(found.poor) > MOSTLY * len(found)):
+        words = [
+            f"{lasts:.2g} s of motion are too short to tell masses, inertias and friction apart: measure some seconds, "
+            "in which every joint goes both ways, fast and slowly. Nothing found here should be trusted"
+        ]
     lost = [f"{name} ({100 * e:.0f} %)" for name, e in zip(found.row_names, found.training_errors, strict=True)
             if e > NOT_EXPLAINED]  # fmt: skip
     if lost and not words:
@@ -220,29 +234,32 @@ LATE = 0.8
 def of_delay(columns: Columns, fit: Estimate) -> list[str]:
     """Return a warning if forces that came earlier or later would fit much better to the same motion.
 
+    Friction that builds up over some way, which hides delays of forces, is judged beside that which does so at once:
+    whatever fits best without a delay is compared with whatever does with one.
+
     Parameters
     ----------
     columns : Columns
         Of the fit.
     fit : Estimate
     """
-    prepared, equations = columns.prepared, columns.equations()
+    prepared = columns.prepared
     if any(r is not None for r in prepared.reductions) or any(m.wrenches for m in prepared.motions):
         return []
-    weight = np.sqrt(fit.weights) / fit.noise
-    tall = (equations.y * weight[..., None]).reshape(-1, len(equations.names))
-    size = np.linalg.norm(tall, axis=0)
-    basis = np.linalg.qr(tall[:, size > 0.0] / size[size > 0.0])[0]
     delays = np.linspace(-LONGEST_DELAY, LONGEST_DELAY, DELAYS)
-    left = []
-    for delay in delays:
-        moved = [
-            d(_shifted(m.t, m.tau, delay) - m.tau) for m, d in zip(prepared.motions, prepared.decimations, strict=True)
-        ]
-        force = ((equations.tau + np.concatenate(moved)) * weight).reshape(-1)
-        left.append(float(force @ force - np.sum((basis.T @ force) ** 2)))
-    k, middle = int(np.argmin(left)), DELAYS // 2
-    if k in (0, DELAYS - 1) or k == middle or left[k] > LATE * left[middle]:
+    moved = [
+        np.concatenate([d(_shifted(m.t, m.tau, delay) - m.tau)
+                        for m, d in zip(prepared.motions, prepared.decimations, strict=True)])
+        for delay in delays
+    ]  # fmt: skip
+    plain = {k: replace(own, model=MODELS["coulomb"], shape=0.0) if own.shape else own
+             for k, own in columns.friction.items()}  # fmt: skip
+    weight = np.sqrt(fit.weights) / fit.noise
+    curves = [_left_with(columns.equations(own), moved, weight)
+              for own in ([columns.friction, plain] if plain != columns.friction else [plain])]  # fmt: skip
+    left, middle = min(curves, key=np.min), DELAYS // 2
+    k = int(np.argmin(left))
+    if k in (0, DELAYS - 1, middle) or left[k] > LATE * min(curve[middle] for curve in curves):
         return []
     a, b, c = left[k - 1 : k + 2]
     best = delays[k] + (delays[1] - delays[0]) * (0.5 * (a - c) / (a - 2.0 * b + c) if a - 2.0 * b + c > 0.0 else 0.0)
@@ -252,6 +269,15 @@ def of_delay(columns: Columns, fit: Estimate) -> list[str]:
         f"{'forces' if best > 0.0 else 'positions'} come too late by about that, by a filter or a bus. Shift one of "
         "them"
     ]
+
+
+def _left_with(equations: MeasuredEquations, moved: Sequence[Array], weight: Array) -> Array:
+    """Return what the best fit leaves of forces to each of which something is added."""
+    tall = (equations.y * weight[..., None]).reshape(-1, len(equations.names))
+    size = np.linalg.norm(tall, axis=0)
+    basis = np.linalg.qr(tall[:, size > 0.0] / size[size > 0.0])[0]
+    forces = [((equations.tau + more) * weight).reshape(-1) for more in moved]
+    return np.array([force @ force - np.sum((basis.T @ force) ** 2) for force in forces])
 
 
 def _shifted(t: Array, tau: Array, delay: float) -> Array:

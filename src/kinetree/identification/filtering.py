@@ -199,12 +199,23 @@ def filtered(piece: Piece, band: Band, robot: Robot) -> FilteredMotion:
         return np.asarray(signal.sosfiltfilt(sos, x, axis=0, padlen=padding))
 
     q = on_manifold(smooth(continuous(piece.q, robot)), robot)
-    raw = _rates(piece.q, piece.step, robot) if piece.v is None else piece.v
     v = _rates(q, piece.step, robot) if piece.v is None else smooth(piece.v)
     a = _derivative(v, piece.step) if piece.a is None else smooth(piece.a)
-    passed = band.cutoff / (0.5 * band.sampling)
-    noise = np.sqrt(passed) * np.std(np.diff(raw - v, axis=0), axis=0) / np.sqrt(2.0)
-    return FilteredMotion(piece.t, q, v, a, piece.tau, piece.wrenches, noise)
+    return FilteredMotion(piece.t, q, v, a, piece.tau, piece.wrenches, _speed_noise(piece, q, v, band, robot))
+
+
+def _speed_noise(piece: Piece, q: Array, v: Array, band: Band, robot: Robot) -> Array:
+    """Return the standard deviation of what the filter leaves of the noise of the velocities.
+
+    White noise of measured velocities is passed up to the cutoff; that of positions is multiplied with the angular
+    frequency by the derivative, so that far less of it is left than of the same noise in velocities.
+    """
+    passed = np.sqrt(band.cutoff / (0.5 * band.sampling))
+    if piece.v is not None:
+        return np.asarray(passed * np.std(np.diff(piece.v - v, axis=0), axis=0) / np.sqrt(2.0))
+    rest = robot.difference(q, continuous(piece.q, robot)) if robot.nq != robot.nv else piece.q - q
+    slope = 2.0 * np.pi * band.cutoff / np.sqrt(3.0)  # the mean square of the angular frequency up to the cutoff
+    return np.asarray(slope * passed * np.std(np.diff(rest, axis=0), axis=0) / np.sqrt(2.0))
 
 
 class SingleCoordinates:

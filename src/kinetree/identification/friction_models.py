@@ -132,6 +132,11 @@ MODELS = {
 }
 
 
+SIGN_OF_STEPS = FrictionModel("coulomb", MODELS["presliding"].terms)
+"""Coulomb friction whose sign is that of steps of the position, where these tell reversals better than velocities do:
+presliding over a way that is too short to be seen, which the model is given as its shape."""
+
+
 def friction_model(name: str) -> FrictionModel:
     """Look a model up; an unknown name suggests the nearest."""
     try:

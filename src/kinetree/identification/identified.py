@@ -167,11 +167,15 @@ class Identified:
                 "report, and in found.solution"
             )
         self.robot.save(path, original)
-        lost = [f"{name} ({own.model.name}, {own.words})" for name, own in self.friction.items() if own.words]
+        shaped = {name: own.model.name for name, own in self.friction.items() if own.model.shape}
+        lost = [f"{kind} friction of {', '.join(n for n, own in shaped.items() if own == kind)}"
+                for kind in dict.fromkeys(shaped.values())]  # fmt: skip
+        slow = [name for name, own in self.friction.items() if own.time]
+        lost += [f"time in which damping follows of {', '.join(slow)}"] if slow else []
         if lost and Path(path).suffix.lower() not in (".yaml", ".yml"):
             warnings.warn(
-                f"{path}: such a file has viscous and Coulomb friction and an offset at most; what else was found for "
-                f"{'; '.join(lost)} is in the report alone, so that the file's robot errs more than errors() says. "
+                f"{path}: such a file has viscous and Coulomb friction and an offset at most; what else was found "
+                f"({'; '.join(lost)}) is in the report alone, so that the file's robot errs more than errors() says. "
                 "friction='coulomb' fits what every file can hold; .yaml keeps all of it",
                 IdentificationWarning,
                 stacklevel=callers_level(),

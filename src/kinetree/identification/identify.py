@@ -175,7 +175,8 @@ def identify(
         run = ControlledRun(robot, controller, motions, result.robot)  # type: ignore[arg-type]
         result = _by_simulation(run, model, result, partial(fitted, aloud=False))
     known_groups = prior[: len(model.groups.independent)]
-    _warn(doubts(result, known_groups, [robot.v_names[k] for k in asked.still], bool(odd_units)))
+    lasts = sum(float(one.t[-1] - one.t[0]) for one in data)
+    _warn(doubts(result, known_groups, [robot.v_names[k] for k in asked.still], bool(odd_units), lasts))
     return result
 
 

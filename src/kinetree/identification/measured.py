@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 Array = np.ndarray
+
+CURRENTS = ("current", "i")
+"""What columns of motor currents are called."""
 
 LEAST_SAMPLES = 50
 """Fewer rows tell nothing about frequencies."""
@@ -194,7 +198,22 @@ def _open(path: Path, robot: Robot) -> OpenTable:
         except FileFormatError as found:
             problem = problem or found
     assert problem is not None
+    _refuse_currents(path, choices)
     raise problem
+
+
+def _refuse_currents(path: Path, choices: Sequence[tuple[list[str], list[str], list[str]]]) -> None:
+    """Say what to do with a table that has currents in the place of forces."""
+    for (q, _, tau), word in product(choices, CURRENTS):
+        try:
+            open_table(path, {"q": q, word: tau})
+        except FileFormatError:
+            continue
+        raise FileFormatError(
+            f"columns such as '{word}_{tau[0]}' are currents, and forces are needed: name them 'tau_{tau[0]}', ..., "
+            "and give gains= (--gains), the force of each joint per unit of its current",
+            str(path),
+        )
 
 
 def _fitted(data: Measured, robot: Robot) -> Measured:

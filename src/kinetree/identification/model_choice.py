@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import IdentificationError
 from .equations import MeasuredEquations, Prepared, row_names
 from .estimators.least_squares import estimate
-from .friction_models import MODELS, FrictionModel
+from .friction_models import MODELS, SIGN_OF_STEPS, FrictionModel
 from .identifiable import ParameterGroups, grouped, structural_columns
 from .unknowns import Unknowns
 
@@ -44,6 +44,12 @@ SURE = 3.0
 
 FINER = 4
 """Steps per decade of the search for a shape."""
+
+FURTHER = 10.0
+"""Factor by which the search for a shape goes beyond the values that it begins from, both ways."""
+
+AT_ONCE = 1.5 / FURTHER
+"""Share of the least travel to begin from below which friction builds up at once: where the search for it ends."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +181,8 @@ def choose_friction(columns: Columns, wanted: Mapping[int, str], row_of: Mapping
             row = row_of[joint]
             if not after[row] < (1.0 - CLEAR) * before[row]:
                 fancy[joint] = simple[joint]
+            elif fancy[joint].shape < AT_ONCE * MODELS["presliding"].shapes[0]:
+                fancy[joint] = replace(fancy[joint], model=SIGN_OF_STEPS)
     columns.friction = columns.friction | fancy
 
 
@@ -199,7 +207,7 @@ def _best(
     size = np.maximum(np.linalg.norm(tall, axis=0), 1e-300)
     tall, left = tall / size, (weight * fixed.tau).reshape(-1)
     inverse = np.linalg.inv(tall.T @ tall + RIDGE * np.eye(len(size)))
-    lowest, highest = around[0] / 10.0, around[-1] * 10.0
+    lowest, highest = around[0] / FURTHER, around[-1] * FURTHER
     shapes = np.geomspace(lowest, highest, int(np.ceil(FINER * np.log10(highest / lowest))) + 1)
 
     def with_number(value: float) -> Friction:

@@ -63,7 +63,7 @@ def facts(found: Identified) -> list[str]:
     colored = [
         f"{name} ({factor:.2g})"
         for name, factor, plain in zip(found.row_names, white.factor, white.is_white, strict=True)
-        if not plain
+        if not plain and f"{factor:.2g}" != "1"
     ]
     if colored:
         said.append(

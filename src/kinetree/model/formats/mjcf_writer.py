@@ -18,7 +18,7 @@ import numpy as np
 from ...errors import ModelWarning, UnsupportedError, callers_level
 from ..actuators import Actuator, JointCoupling, Tendon
 from ..changes.single_joints import expand
-from ..describe import lost_friction
+from ..describe import each_kind_once, lost_friction
 from ..joints import Continuous, Fixed, Free, Prismatic, Revolute, Spherical
 from ..mass import MassProperties
 from ..pose import Pose
@@ -104,7 +104,7 @@ class _MjcfWriter:
         self._section("keyframe", self._keys())
         self._add(0, "</mujoco>")
         if self.lost:
-            message = "not written, because MJCF has no word for it: " + "; ".join(self.lost)
+            message = "not written, because MJCF has no word for it: " + each_kind_once(self.lost)
             warnings.warn(message, ModelWarning, stacklevel=callers_level())
         return "\n".join(self.lines) + "\n"
 

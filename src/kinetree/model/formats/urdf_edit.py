@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import FileFormatError, ModelWarning, UnsupportedError, callers_level
-from ..describe import lost_friction
+from ..describe import each_kind_once, lost_friction
 from ..mass import MassProperties
 from ..parameters import OF_BODIES, parameters
 from ..tree import Joint, Model
@@ -149,7 +149,7 @@ def _edit_joints(model: Model, before: Model, joints: Mapping[str, Element], doc
                 document.documentElement.setAttribute("xmlns:kinetree", urdf.NAMESPACE)
         lost += lost_friction(joint)
     if lost:
-        message = "not written, because URDF has no word for it: " + "; ".join(lost)
+        message = "not written, because URDF has no word for it: " + each_kind_once(lost)
         warnings.warn(message, ModelWarning, stacklevel=callers_level())
     return changed
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from ...errors import ModelWarning, UnsupportedError, callers_level
 from ..actuators import JointCoupling
-from ..describe import lost_friction
+from ..describe import each_kind_once, lost_friction
 from ..joints import Compound, Cylindrical, Revolute
 from ..pose import Pose, rpy_matrix
 from ..tree import BASE, Body, Frame, Joint, Loop, Model
@@ -96,7 +96,7 @@ class _UrdfWriter:
             self._coupling(coupling)
         self.lines.append("</robot>")
         if self.lost:
-            message = "not written, because URDF has no word for it: " + "; ".join(self.lost)
+            message = "not written, because URDF has no word for it: " + each_kind_once(self.lost)
             warnings.warn(message, ModelWarning, stacklevel=callers_level())
         if springs := [repr(joint.name) for joint in model.joints if joint.stiffness]:
             message = f"springs, of joint {', '.join(springs)}, are attributes that only kinetree reads: URDF has none"

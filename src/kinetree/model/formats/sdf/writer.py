@@ -14,7 +14,7 @@ import numpy as np
 
 from ....errors import ModelWarning, UnsupportedError, callers_level
 from ...actuators import JointCoupling
-from ...describe import lost_friction
+from ...describe import each_kind_once, lost_friction
 from ...graph import inverse
 from ...joints import Continuous, Fixed, Free, Helical, JointKind, Prismatic, Reversed, Revolute, Spherical, Universal
 from ...joints.kind import AXES
@@ -113,7 +113,7 @@ class _SdfWriter:
         self._frames()
         self.lines += ["  </model>", *(["</world>"] if in_world else []), "</sdf>"]
         if self.lost:
-            message = "not written, because SDF has no word for it: " + "; ".join(self.lost)
+            message = "not written, because SDF has no word for it: " + each_kind_once(self.lost)
             warnings.warn(message, ModelWarning, stacklevel=callers_level())
         return "\n".join(self.lines) + "\n"
 
