@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
-from ...errors import ClosureError, OptionError, ShapeError, UnknownNameError, UnsupportedError
+from ...errors import ClosureError, ExplainsArguments, OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ...loops import closing, following, rank
 from ...loops.clusters import single
 from ...loops.limits import PositionLimits
@@ -41,7 +41,7 @@ class Reached(NamedTuple):
     reached: Array
 
 
-class PlatformPositions:
+class PlatformPositions(ExplainsArguments):
     """A mechanism, a frame on it and its actuators: the base of :class:`Platform`, never made alone."""
 
     def __init__(
