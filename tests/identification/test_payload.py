@@ -42,6 +42,18 @@ def test_a_flange_of_some_grams_does_not_hold_the_load_near_itself():
     assert f"a load of {found.mass_properties.mass:.4g} kg at (" in str(found)
 
 
+def test_a_poor_motion_without_the_load_is_part_of_the_deviations():
+    """The load is a difference: what is not known of the body alone is not known of the load, either."""
+    carried, told = FREE.with_payload("lower", LOAD), [OF_BODIES.index(symbol) for symbol in ("YY", "MX", "MZ")]
+    truth = np.array([0.02 + 2.0 * (0.3**2 + 0.05**2), 0.6, 0.1])
+    off = []
+    for seed in range(3):
+        motions = measured(FREE, 2 * seed, noise=1.0), measured(carried, 2 * seed + 1, noise=0.01)
+        found = identify_payload(two_links(), *motions, "lower", friction="coulomb")
+        off.append((found.values[told] - truth) / found.deviations[told])
+    assert 0.2 < np.sqrt(np.mean(np.square(off))) < 3.0
+
+
 def test_a_known_load_tells_the_gains():
     gains = np.array([20.0, 8.0])
     carried = FREE.with_payload("lower", LOAD)

@@ -66,6 +66,8 @@ def test_numpys_functions_of_single_numbers_are_compiled():
     assert np.array_equal(found[:, :5], wanted[:, :5])  # comparisons with NaN are false, as NumPy's
     assert np.allclose(found[~nan], wanted[~nan], rtol=1e-15)
     assert np.isnan(found[np.isnan(states[:, 0])][:, 5:9]).all()  # and a bounded NaN, or its sign, is one
+    assert np.array_equal(found[:, 9:11], wanted[:, 9:11], equal_nan=True)  # the larger of NaN and a number is NaN
+    assert compiled(lambda a: [np.log(a)], 1)(np.array([[-0.0]]))[0, 0] == -np.inf
 
 
 def test_what_cannot_be_traced_says_what_to_write():

@@ -71,6 +71,27 @@ def test_damping_follows_in_time(way, tolerance):
     assert damped().friction_force([2.0]) == pytest.approx(2.0 * DAMPING)  # at a velocity alone: after a long time
 
 
+def led(**friction):
+    """A sledge that another one of half its friction and no memory follows, twice as fast."""
+    made = kt.Builder("two", gravity=(0, 0, 0))
+    made.body("a", "base", kt.Prismatic("x"), mass=MASS, **friction)
+    other = {name: 0.5 * friction[name] for name in ("damping", "friction") if name in friction}
+    return made.body("b", "base", kt.Prismatic("x"), mass=MASS, mimic=kt.Mimic("a_joint", 2.0), **other).build()
+
+
+def test_friction_of_followers_is_there_at_once():
+    """As what refuses their ``damping_time`` says: only the leader's own builds up, though its freedom feels both."""
+    record = kt.simulate(led(damping=DAMPING, damping_time=TIME), [0.0], [1.0], time=1.0, rtol=1e-9)
+    equation = np.array([[-2.0 * DAMPING, -DAMPING], [5.0 * MASS / TIME, -5.0 * MASS / TIME]]) / (5.0 * MASS)
+    v, behind = np.array([expm(equation * t) @ [1.0, 0.0] for t in record.time]).T
+    np.testing.assert_allclose(record.v[:, 0], v, atol=1e-6)
+    np.testing.assert_allclose(record.friction[:, 0], -DAMPING * (behind + 2.0 * v), atol=1e-5)
+    # Coulomb's: the leader's over its way, the follower's (half as much, twice as fast) from the first
+    slid = kt.simulate(led(friction=COULOMB, friction_travel=TRAVEL), [0.0], [2.0], time=0.2, friction_speed=1e-6)
+    x = slid.q[:, 0]
+    np.testing.assert_allclose(2.5 * MASS * slid.v[:, 0] ** 2, 10.0 * MASS - taken(x) - COULOMB * x, atol=1e-5)
+
+
 def test_files_keep_time(tmp_path):
     robot = damped()
     robot.save(tmp_path / "sledge.yaml")

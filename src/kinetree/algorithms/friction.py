@@ -21,10 +21,12 @@ class FrictionCoefficients(NamedTuple):
     """Constant."""
 
 
-def coefficients(tree: Model) -> FrictionCoefficients:
-    """Return the friction felt at each degree of freedom."""
+def coefficients(tree: Model, of_followers: bool | None = None) -> FrictionCoefficients:
+    """Return the friction felt at each degree of freedom: all of it, or only that of followers, or of all others."""
     found = FrictionCoefficients(*([0.0] * tree.nv for _ in range(3)))
     for link, joint in zip(tree.links, tree.joints, strict=True):
+        if of_followers not in (None, link.follows):
+            continue
         for total, own in zip(found, _of_joint(link, joint), strict=True):
             for k, value in enumerate(own):
                 place = link.v_slice.start + k
@@ -107,19 +109,25 @@ def friction_force(
     has all derivatives, 71 % of its full size at ``speed`` and 99.5 % at ten times that; an offset is constant.
     With ``q`` dampers along tendons are part of it.  ``built_up`` says of some freedoms which share of their Coulomb
     friction has built up, from -1 to 1, see :func:`building_up`; ``followed`` at which velocity dampers are that follow
-    theirs in time, see :func:`following`.
+    theirs in time, see :func:`following`; that of followers, which is felt at the same freedom, is there at once.
     """
-    force: list[Scalar] = []
     shares, behind, more = built_up or {}, followed or {}, fading_friction(tree)
-    for k, (d, c, o, rate) in enumerate(zip(*coefficients(tree), v, strict=True)):
-        f: Scalar = -o if present(o) else 0.0
-        if present(d):
-            f = f - d * behind.get(k, rate)
-        if k in more:
-            c = c + more[k].at(rate)
-        if present(c):
-            f = f - c * (shares[k] if k in shares else rate / sqrt(rate * rate + speed * speed))
-        force.append(f)
+    parts = [(coefficients(tree, False if shares or behind else None), shares, behind, more)]
+    if shares or behind:
+        parts.append((coefficients(tree, True), {}, {}, {}))
+    force: list[Scalar] = [0.0] * tree.nv
+    for own, shares, behind, more in parts:
+        for k, (d, c, o, rate) in enumerate(zip(*own, v, strict=True)):
+            f = force[k]
+            if present(o):
+                f = f - o
+            if present(d):
+                f = f - d * behind.get(k, rate)
+            if k in more:
+                c = c + more[k].at(rate)
+            if present(c):
+                f = f - c * (shares[k] if k in shares else rate / sqrt(rate * rate + speed * speed))
+            force[k] = f
     if q is None or not any(t.damping for t in tree.tendons):
         return force
     return [f + d for f, d in zip(force, damping_force(tree, q, v), strict=True)]

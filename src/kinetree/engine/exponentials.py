@@ -56,7 +56,7 @@ def log(x: Any) -> Any:
     s = (m - 1.0) / (m + 1.0)
     found = k * _LOG2_HIGH + (k * _LOG2_LOW + 2.0 * s * _horner(s * s, [1.0 / (2 * n + 1) for n in range(12)]))
     found = where(x > np.finfo(float).max, x, found)
-    return where(x > 0.0, found, -1.0 / type(x).scalar_functions.sqrt(x))
+    return where(x > 0.0, found, -1.0 / abs(type(x).scalar_functions.sqrt(x)))  # of -0.0, too, minus infinity
 
 
 def tanh(x: Any) -> Any:

@@ -584,11 +584,13 @@ def _chosen(condition: Any, yes: float, no: float) -> Any:
 
 
 def _larger(a: Node, b: Node) -> Node:
-    return Node.scalar_functions.where(b > a, b, a)
+    choose = Node.scalar_functions.where
+    return choose(b > a, b, choose(b <= a, a, a + b))  # NaN if one of them is, as NumPy has it
 
 
 def _smaller(a: Node, b: Node) -> Node:
-    return Node.scalar_functions.where(b < a, b, a)
+    choose = Node.scalar_functions.where
+    return choose(b < a, b, choose(b >= a, a, a + b))
 
 
 def _sign(x: Node) -> Node:

@@ -37,8 +37,8 @@ class Payload:
     values : ndarray (10,)
         XX XY XZ YY YZ ZZ MX MY MZ M about the body's frame, along its axes.
     deviations : ndarray (10,)
-        Standard deviations of these by the motion with the load; NaN of those that it tells only together with others,
-        or not at all.
+        Standard deviations of these, by the motion with the load and, of what it tells alone, by the one without; NaN
+        of those that the former tells only together with others, or not at all.
     mass_properties : MassProperties
         The same as mass, center of mass and inertia; grouped if no body is like that.
     errors : ndarray
@@ -92,8 +92,8 @@ def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **option
         load = _ball(mass_properties_to_table(best.robot.body(body).mass_properties) - old)
         after = identify(before.robot if load is None else before.robot.with_payload(body, load), loaded, **again)
     found = mass_properties_to_table(after.robot.body(body).mass_properties) - old
-    known = dict(zip(best.names, best.deviations, strict=True))
-    deviations = np.array([known.get(name, np.nan) for name in own])
+    with_load, without = (dict(zip(fit.names, fit.deviations, strict=True)) for fit in (best, before))
+    deviations = np.array([np.hypot(with_load.get(n, np.nan), np.nan_to_num(without.get(n, 0.0))) for n in own])
     return Payload(found, deviations, mass_properties_from_table(found), after.training_errors)
 
 

@@ -20,7 +20,7 @@ def test_likelihood_and_deviations_are_those_of_dense_matrices(order):
     rng = np.random.default_rng(0)
     t = np.sort(rng.uniform(0.0, 2.0, 40))
     y = np.sin(3.0 * t) + 0.05 * rng.standard_normal(40)
-    samples = _SplineEquations(_Bases(t), y, order, 16)
+    samples = _SplineEquations(_Bases(t, (t[0], t[-1])), y, order, 16)
     differences = np.diff(np.eye(samples.count), order, axis=0)
     assert _log_determinant(samples.count, order) == pytest.approx(
         np.linalg.slogdet(differences @ differences.T)[1], rel=1e-6
@@ -63,3 +63,14 @@ def test_polynomials_pass_and_jumps_of_acceleration_make_curves_less_smooth():
     noisy = np.stack([bang, np.sin(9.0 * t)], axis=1) + 1e-5 * np.random.default_rng(2).standard_normal((200, 2))
     first, second = smooth_curves(t, noisy)
     assert (first.order, second.order) == (3, 5)
+
+
+def test_beyond_the_samples_curves_are_less_certain():
+    """As where samples were averaged, whose middles begin later than the motion and end before it."""
+    rng, t = np.random.default_rng(4), np.linspace(0.1, 3.9, 200)
+    samples = (np.sin(3.0 * t) + 1e-3 * rng.standard_normal(200))[:, None]
+    (short,), (long,) = smooth_curves(t, samples), smooth_curves(t, samples, (0.0, 4.0))
+    ends = np.array([0.0, 4.0])
+    assert (long.deviation(ends, 2) > 1.2 * long.deviation(t[[0, -1]], 2)).all()
+    assert (np.abs(long(ends, 2) + 9.0 * np.sin(3.0 * ends)) < 4.0 * long.deviation(ends, 2)).all()
+    np.testing.assert_allclose(long(t[20:-20], 2), short(t[20:-20], 2), atol=0.3 * long.deviation(2.0, 2))

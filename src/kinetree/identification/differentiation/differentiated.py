@@ -186,7 +186,7 @@ def _smoothed(piece: Piece, t: Array, q: Array, robot: Robot | SingleCoordinates
     if most > 1 and _is_colored(piece, curves, moves, band, robot):
         averaged, count = most, len(t) // most * most
         means = [x[:count].reshape(-1, most, *x.shape[1:]).mean(axis=1) for x in (t, q[:, moves])]
-        curves = smooth_curves(*means)
+        curves = smooth_curves(means[0], means[1], (float(t[0]), float(t[-1])))
 
     def at(times: Array, derivative: int = 0) -> Array:
         values = np.zeros((len(times), q.shape[1]))

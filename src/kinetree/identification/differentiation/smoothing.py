@@ -46,10 +46,10 @@ WINDOW = 120
 
 
 class _Bases:
-    """B-splines at some times, on knots of any fineness."""
+    """B-splines at some times, on knots of any fineness from one end of a span of time to the other."""
 
-    def __init__(self, t: Array) -> None:
-        self.t = t
+    def __init__(self, t: Array, span: tuple[float, float]) -> None:
+        self.t, self.span = t, span
         self.rate = (len(t) - 1) / (t[-1] - t[0])
         self._known: dict[int, tuple[Array, csr_array, Array]] = {}
 
@@ -60,8 +60,8 @@ class _Bases:
         return self._known[intervals]
 
     def _made(self, intervals: int) -> tuple[Array, csr_array, Array]:
-        step = (self.t[-1] - self.t[0]) / intervals
-        knots = self.t[0] + step * np.arange(-DEGREE, intervals + DEGREE + 1)
+        step = (self.span[1] - self.span[0]) / intervals
+        knots = self.span[0] + step * np.arange(-DEGREE, intervals + DEGREE + 1)
         inside = np.clip(self.t, knots[DEGREE], knots[-DEGREE - 1])
         values = csr_array(BSpline.design_matrix(inside, knots, DEGREE))
         normal = (values.T @ values).tocoo()
@@ -218,7 +218,7 @@ def _fineness(bases: _Bases, y: Array, order: int) -> int:
     return levels[int(np.argmin(scores))]
 
 
-def smooth_curves(t: Array, y: Array) -> list[SmoothCurve]:
+def smooth_curves(t: Array, y: Array, span: tuple[float, float] | None = None) -> list[SmoothCurve]:
     """Return a curve through the samples of each column.
 
     Parameters
@@ -227,8 +227,10 @@ def smooth_curves(t: Array, y: Array) -> list[SmoothCurve]:
         Increasing times, not necessarily even.
     y : ndarray (T, n)
         Samples with white noise, not all the same in any column.
+    span : pair of floats, optional
+        From when to when curves are asked for, where that is longer: they are less certain there, and say so.
     """
-    bases = _Bases(t)
+    bases = _Bases(t, (float(t[0]), float(t[-1])) if span is None else span)
     middle = ORDERS[1]
     found = []
     for column in np.transpose(y):
