@@ -33,7 +33,7 @@ ELSEWHERE = 3
 FEW_STEPS = 60
 """Steps of each of these starts: a map of a workspace has thousands of targets that cannot be reached."""
 
-FAR = 100.0
+FAR = 20.0
 """Times the length of all links by which only targets in other units are missed."""
 
 
