@@ -10,6 +10,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import explains_arguments, nearest
+from kinetree.robot.loop_methods import LoopMethods
+from kinetree.robot.platform import Platform
 
 TALOS = ["leg_left_6_joint", "leg_left_6_link", "left_sole_link", "right_sole_link", "arm_left_1_joint", "base_link"]
 
@@ -58,6 +60,7 @@ def counting(matcher, compared):
 
 
 GOAL = kt.trajectories.Constant([0.0])
+ROBOT = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
 
 ARGUMENTS = [
     (lambda: kt.simulate("kuka-kr5", T=1), "simulate() has no argument 'T'; did you mean 'time'?"),
@@ -72,6 +75,18 @@ ARGUMENTS = [
     (lambda: kt.forces.JointSpring("elbow", k=3), "did you mean 'stiffness'?"),
     (lambda: kt.sweep("kuka-kr5", {"gravity.z": [1.0]}, tim=3), "sweep() has no argument 'tim'; did you mean 'time'?"),
     (lambda: kt.view("kuka-kr5", prt=0), "view() has no argument 'prt'; did you mean 'port'?"),
+    (lambda: kt.from_dh([], degree=True), "from_dh() has no argument 'degree'; did you mean 'degrees'?"),
+    (lambda: kt.Revolute(axi="y"), "Revolute() has no argument 'axi'; did you mean 'axis'?"),
+    (lambda: kt.Builder(gravty=(0, 0, 0)), "Builder() has no argument 'gravty'; did you mean 'gravity'?"),
+    (lambda: kt.Builder("b").loop("pin"), "loop() needs predecessor=... and successor=... and joint=..."),
+    (lambda: ROBOT.cost(), "cost() needs name=..."),
+    (lambda: ROBOT.inverse_dynamics([0.0], [0.0]), "inverse_dynamics() needs a=..."),
+    (lambda: ROBOT.inverse_dynamics([0.0], [0.0], [0.0], paramters=1), "did you mean 'parameters'?"),
+    (lambda: ROBOT.with_backend("reference").gravity_force([0.0], thread=2), "did you mean 'threads'?"),
+    (lambda: kt.Record.load(), "load() needs path=..."),
+    (lambda: kt.World(ROBOT, 1), "World() takes 1 argument by its place (robot), and was given 2"),
+    (lambda: kt.Mechanism(), "Mechanism() needs model=..."),
+    (lambda: kt.Mechanism.driven_motion(None), "driven_motion() needs "),
 ]
 
 
@@ -95,6 +110,22 @@ def test_arguments_explained_keep_signatures_and_errors_of_the_inside():
         double({}, times={})  # type: ignore[arg-type]
     assert not isinstance(caught.value, kt.KinetreeError)
     assert pickle.loads(pickle.dumps(kt.simulate)) is kt.simulate
+    assert pickle.loads(pickle.dumps(kt.Robot.cost)) is kt.Robot.cost
+    assert list(inspect.signature(kt.Robot.cost).parameters) == ["self", "name", "options"]
+
+
+HELD = [kt.Robot, kt.Mechanism, Platform, kt.Record, kt.World, kt.Builder, kt.Simulator, kt.Identified, kt.Measured]
+
+
+@pytest.mark.parametrize("held", HELD, ids=lambda kind: kind.__name__)
+def test_public_methods_of_what_users_hold_refuse_arguments_in_words(held):
+    for name, method in inspect.getmembers(held, inspect.isfunction):
+        free = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(method).parameters.values())
+        only_declared = held is kt.Robot and name in vars(LoopMethods)
+        if name.startswith("_") or free or only_declared:
+            continue
+        with pytest.raises(kt.ArgumentError, match=rf"{name}\(\) has no argument 'surely_not'"):
+            method(None, surely_not=1)
 
 
 @pytest.mark.parametrize(

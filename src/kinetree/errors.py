@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, TypeVar
 
 __all__ = [
@@ -423,6 +424,9 @@ SAME_MEANING = (
 
 Callee = TypeVar("Callee", bound=Callable[..., Any])
 
+EXPLAINED = "explains_its_arguments"
+"""The mark of functions that do, so that none is wrapped twice."""
+
 
 def explains_arguments(target: Callee) -> Callee:
     """Let a public function, or the making of a class, say what is wrong with the names and number of its arguments.
@@ -432,30 +436,59 @@ def explains_arguments(target: Callee) -> Callee:
     """
     if isinstance(target, type):
         if "__init__" in vars(target):  # else it is that of a base, or no words are needed
-            type.__setattr__(target, "__init__", _explained(vars(target)["__init__"], target.__name__))
+            type.__setattr__(target, "__init__", _explained(vars(target)["__init__"]))
         return target
-    return _explained(target, target.__name__)
+    return _explained(target)
 
 
-def _explained(function: Any, name: str) -> Any:
+class ExplainsArguments:
+    """A base for what users hold: public methods, and the making, say what is wrong with their arguments.
+
+    Each class below wraps what it defines itself, once, when it is defined.  Properties and other descriptors stay as
+    they are: :class:`kinetree.run.direct.DirectMethod` explains the method that machine code falls back on.
+    """
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, found in list(vars(cls).items()):
+            if name.startswith("_") and name != "__init__":
+                continue
+            if isinstance(found, FunctionType):
+                setattr(cls, name, _explained(found))
+            elif isinstance(found, (staticmethod, classmethod)):
+                setattr(cls, name, type(found)(_explained(found.__func__)))
+
+
+def _explained(function: Any) -> Any:
+    if hasattr(function, EXPLAINED):
+        return function
+
     @functools.wraps(function)
     def call(*args: Any, **named: Any) -> Any:
         try:
             return function(*args, **named)
         except TypeError as problem:
             raised_inside = problem.__traceback__ is None or problem.__traceback__.tb_next is not None
-            said = None if raised_inside else wrong_arguments(function, name, args, named)
+            said = None
+            if not raised_inside:
+                name = type(args[0]).__name__ if function.__name__ == "__init__" else function.__name__
+                said = wrong_arguments(function, name, args, named)
             if said is None:
                 raise
         raise ArgumentError(said)  # here, so that Python's own words are not shown above
 
+    setattr(call, EXPLAINED, True)
     return call
 
 
 def wrong_arguments(function: Callable[..., Any], name: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
     """Return what is wrong with the names and number of arguments; None if nothing is."""
-    taken = {key: p for key, p in inspect.signature(function).parameters.items() if key != "self"}
-    args = args[1:] if "self" in inspect.signature(function).parameters else args
+    taken = dict(inspect.signature(function).parameters)
+    if next(iter(taken), None) in ("self", "cls"):
+        del taken[next(iter(taken))]
+        args = args[1:]
     by_name = [key for key, p in taken.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     by_place = [key for key, p in taken.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     any_name = any(p.kind is p.VAR_KEYWORD for p in taken.values())
@@ -465,9 +498,8 @@ def wrong_arguments(function: Callable[..., Any], name: str, args: tuple[Any, ..
     if len(args) > len(by_place) and not any(p.kind is p.VAR_POSITIONAL for p in taken.values()):
         rest = [key for key in by_name if key not in by_place]
         more = f"; the others go by name: {_shown(f'{key}=' for key in rest)}" if rest else ""
-        places = (
-            f"{len(by_place)} arguments by their place ({_shown(by_place)})" if by_place else "no argument by place"
-        )
+        count = "1 argument by its" if len(by_place) == 1 else f"{len(by_place)} arguments by their"
+        places = f"{count} place ({_shown(by_place)})" if by_place else "no argument by place"
         return f"{name}() takes {places}, and was given {len(args)}{more}"
     given = {*by_place[: len(args)], *named}
     missing = [key for key, p in taken.items() if p.default is p.empty and key in by_name and key not in given]

@@ -168,6 +168,8 @@ def test_joints_follow_a_table_and_the_base_the_ground(tmp_path):
         (["--controller", "pd"], "leave --controller out"),
     ):
         assert words in invoke("simulate", robot, "--follow", table, *wrong, code=1).stderr
+    whole = simulated(robot, "--follow", table, "--initial", "height=2")
+    assert whole["time"] == pytest.approx(0.2)  # as long as the table
     table.write_text("time,q_leg\n0,0\n")
     assert "two rows at least" in invoke("simulate", robot, "--follow", table, code=1).stderr
 

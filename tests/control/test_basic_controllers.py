@@ -383,6 +383,16 @@ def test_bad_controllers_are_refused(make, error, message):
 GOAL = kt.trajectories.Cycloid([0.0, 0.0], [0.5, -0.3], 1.0).held()
 
 
+@pytest.mark.parametrize("wrong", ["a", None, {"elbow": 1.0}, ["1"]])
+def test_gains_that_are_no_numbers_are_refused_where_they_are_given(wrong):
+    goal = kt.trajectories.Constant([0.0])
+    for make in (kt.control.PD, kt.control.ComputedTorque):
+        with pytest.raises(kt.ShapeError, match="kd must be numbers"):
+            make(goal, 1.0, wrong)
+    with pytest.raises(kt.ShapeError, match="kp must be numbers"):
+        kt.control.Commanded("position", kp=wrong)
+
+
 def test_a_path_that_is_no_trajectory():
     with pytest.raises(kt.OptionError, match=r"trajectories\.Constant"):
         kt.control.OperationalSpace("b1", [0.0, 0.0, -1.0], 1.0, 1.0)

@@ -60,7 +60,10 @@ def simulate(
         ),
     ] = None,
     velocity: Annotated[Text, typer.Option(help="How fast it starts, in the same way.", show_default="at rest")] = None,
-    time: Annotated[float, typer.Option(help="Seconds to simulate.")] = 5.0,
+    time: Annotated[
+        float | None,
+        typer.Option(help="Seconds to simulate; 5 where it is left out, or with --follow to the end of the table."),
+    ] = None,
     controller: Annotated[
         str,
         typer.Option(
@@ -238,7 +241,7 @@ right_toe --ground-kind firm --integrator bdf
     _refuse_without("an adaptive --integrator", adaptive, rtol=rtol, atol=atol, largest_step=largest_step)
     if samples is not None and not 2 <= samples <= STEPS_AT_MOST:
         raise OptionError(f"--samples must be at least 2 and at most {STEPS_AT_MOST}, not {samples}")
-    if not (np.isfinite(time) and time >= 0.0):
+    if time is not None and not (np.isfinite(time) and time >= 0.0):
         raise OptionError(f"--time must be seconds, zero or more, not {time:g}")
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
     system = robot_name if robot_name in gallery.names() else None
@@ -264,9 +267,10 @@ right_toe --ground-kind firm --integrator bdf
     motion = None
     if follow is not None:
         motion, q, v = _followed(robot, follow, q, v, initial, velocity)
+        time = _or(time, motion.span[1])
     try:
         record = run(
-            robot, q, v, time=time, prescribed=motion, controller=law, ground=elements,
+            robot, q, v, time=_or(time, 5.0), prescribed=motion, controller=law, ground=elements,
             forces=[] if forces is None else load_forces(forces), integrator=integrator, step=step,
             rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf),
             drift=_or(drift, "projection"), output=samples, friction=joint_friction,

@@ -107,6 +107,15 @@ class Controller:
 
     def __post_init__(self) -> None:
         self.refuse_no_trajectory()
+        self.refuse_no_numbers()
+
+    def refuse_no_numbers(self) -> None:
+        """Refuse words, mappings and nothing at all where gains are needed; how many, the robot says."""
+        for name in self.GAINS:
+            given = getattr(self, name)
+            entries = given if isinstance(given, (list, tuple)) else [given]
+            if any(x is None or isinstance(x, (str, bytes, Mapping)) for x in entries):
+                raise ShapeError(Message(Setting(name), f" must be numbers, got {shown(given)}"))
 
     def refuse_no_trajectory(self) -> None:
         """Refuse anything else where a trajectory is needed."""

@@ -51,6 +51,7 @@ class Commanded(Controller):
     GAINS = ("kp", "kd", "strength", "command", "before", "given_at", "delay")
 
     def __post_init__(self) -> None:
+        self.refuse_no_numbers()
         if self.mode not in MODES:
             raise UnknownNameError("kind of command", self.mode, MODES)
         for name, needed in (("kp", self.mode == "position"), ("kd", self.mode == "velocity")):

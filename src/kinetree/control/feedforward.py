@@ -67,6 +67,7 @@ class Feedforward(Controller):
 
     def __post_init__(self) -> None:
         self.refuse_no_trajectory()
+        self.refuse_no_numbers()
         check_senses(self.senses)
 
     def joints(self, tree: Model) -> list[Joint]:

@@ -60,6 +60,7 @@ class OperationalSpace(Controller):
     RELIES_ON_LOOPS = True
 
     def __post_init__(self) -> None:
+        self.refuse_no_numbers()
         if not isinstance(self.path, Trajectory):
             raise OptionError(
                 f"the path must be a trajectory of x, y, z, such as trajectories.Constant, not {self.path!r}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import IdentificationWarning, UnsupportedError, callers_level
+from ..errors import ExplainsArguments, IdentificationWarning, UnsupportedError, callers_level
 from . import report
 from .closed_motion import motions_of
 from .equations import MeasuredEquations, Prepared
@@ -30,7 +30,7 @@ POOR = 0.3
 
 
 @dataclass(frozen=True, eq=False)
-class Identified:
+class Identified(ExplainsArguments):
     """The result of :func:`kinetree.identify`.
 
     Attributes

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import FileFormatError, IdentificationError, OptionError, ShapeError
+from ..errors import ExplainsArguments, FileFormatError, IdentificationError, OptionError, ShapeError
 from ..io.tables.reading import OpenTable, open_table
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ LEAST_SAMPLES = 50
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Measured(ExplainsArguments):
     """Samples of a motion and of the joint forces that went with it.
 
     Parameters

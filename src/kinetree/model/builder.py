@@ -121,7 +121,7 @@ class ModelBuilder(DriveBuilder):
         """Something a real-world file may contain but a mechanism should not."""
         if self.strict:
             raise ModelError(message)
-        warnings.warn(message, ModelWarning, stacklevel=5)
+        warnings.warn(message, ModelWarning, stacklevel=callers_level())
 
     def doubt(self, message: str) -> None:
         """Warn of something that may be meant, and is more likely a slip."""

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError
+from ..errors import ModelError, explains_arguments
 from . import dh_names
 from .builder import ModelBuilder
 from .joint_data import PerFreedom, like_degrees
@@ -95,6 +95,7 @@ class _Row:
     stribeck_speed: PerFreedom = None
 
 
+@explains_arguments
 @dataclass(frozen=True, kw_only=True)
 class DHRow(_Row):
     """One row of a modified or standard Denavit-Hartenberg table.
@@ -123,6 +124,7 @@ class DHRow(_Row):
     actuated: bool | None = None
 
 
+@explains_arguments
 @dataclass(frozen=True, kw_only=True)
 class KhalilRow(_Row):
     """One frame of a tree in Khalil's notation.

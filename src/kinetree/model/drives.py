@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ..errors import ModelError, UnknownNameError
+from ..errors import ExplainsArguments, ModelError, UnknownNameError
 from .actuators import Actuator, JointCoupling, Tendon, Waypoint
 from .joint_data import per_freedom
 from .pose import Pose, floats
@@ -27,7 +27,7 @@ class TendonDraft(NamedTuple):
     damping: float
 
 
-class DriveBuilder:
+class DriveBuilder(ExplainsArguments):
     """Collects tendons, actuators and couplings, which refer to joints, bodies and frames by name."""
 
     def __init__(self) -> None:

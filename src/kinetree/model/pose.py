@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError
+from ..errors import ModelError, explains_arguments
 from ..spatial import AxisRotation, Matrix3, MatrixRotation, Transform, Vec3
 from ..spatial.numbers import shown
 
@@ -80,6 +80,7 @@ def quaternion_matrix(q: ArrayLike) -> np.ndarray:
     return np.array(MatrixRotation.from_quaternion(x, y, z, w).m.to_rows())
 
 
+@explains_arguments
 @dataclass(frozen=True)
 class Pose:
     """Rotation (row by row) and position of a child frame in its parent."""

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..errors import ModelError, UnknownNameError
+from ..errors import ModelError, UnknownNameError, explains_arguments
 from ..spatial import Motion, RigidInertia, Scalar, Transform, Vec3, axis_turn
 from .actuators import Actuator, JointCoupling, Tendon
 from .joints import Constraint, Free, JointKind
@@ -29,6 +29,7 @@ SOMEWHERE = Transform((axis_turn(Vec3(0.48, 0.6, 0.64), 0.3),), Vec3(1.0, 0.0, 0
 Floats = tuple[float, ...]
 
 
+@explains_arguments
 @dataclass(frozen=True)
 class Mimic:
     """Says that a joint follows another one: ``q = ratio * q_leader + offset``."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..algorithms import centroidal
-from ..errors import UnknownNameError
+from ..errors import ExplainsArguments, UnknownNameError
 from ..model import denoc_modules
 from ..model import describe as description
 from ..model.actuators import Actuator, Tendon
@@ -17,7 +17,7 @@ from ..model.tree import BASE, Body, Frame, Joint, Model
 Array = np.ndarray
 
 
-class Description:
+class Description(ExplainsArguments):
     """The part of :class:`kinetree.Robot` that says what it is."""
 
     model: Model

@@ -22,7 +22,6 @@ from ..errors import (
     OptionError,
     SingularError,
     UnknownNameError,
-    explains_arguments,
 )
 from ..loops.actuation import Actuation, actuation_at
 from ..model import describe as description
@@ -447,7 +446,6 @@ class Robot(BaseParameterMethods, LoopMethods):
 
     # ---------------------------------------------------------------- linear models
 
-    @explains_arguments
     def linearize(
         self,
         q: ArrayLike,

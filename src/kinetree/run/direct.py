@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..errors import explains_arguments
+
 M = TypeVar("M", bound=Callable[..., Any])
 
 
@@ -19,6 +21,7 @@ class DirectMethod(cached_property):  # type: ignore[type-arg]
     """
 
     def __init__(self, method: Callable[..., Any]) -> None:
+        method = explains_arguments(method)
         super().__init__(lambda owner: owner.evaluator.plain_method(method.__name__, method.__get__(owner)))
         self.method = method
         self.__doc__ = method.__doc__

@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..contact.start_check import warn_sunken
-from ..errors import OptionError, ReadOnlyError, UnknownNameError, UnsupportedError, explains_arguments
+from ..errors import (
+    ExplainsArguments,
+    OptionError,
+    ReadOnlyError,
+    UnknownNameError,
+    UnsupportedError,
+    explains_arguments,
+)
 from ..robot.load import as_robot
 from ..robot.names_elsewhere import integrator_called
 from ..robot.robot import Robot
@@ -258,8 +265,7 @@ def simulate_prescribed(
     return simulate(robot, q0, v0, time=time, prescribed=made, **options)
 
 
-@explains_arguments
-class Simulator:
+class Simulator(ExplainsArguments):
     """A robot with everything around it, set up once and run many times.
 
     Setting up traces and compiles the laws, which takes a fraction of a second; :func:`simulate`

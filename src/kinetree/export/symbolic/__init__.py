@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UnknownNameError
+from ...errors import UnknownNameError, explains_arguments
 from .parameters import Computing, Parametric, with_parameters
 from .programs import Call, as_parametric, library
 
@@ -117,6 +117,7 @@ def expression(
     return on_sympy.expression(Call.of(robot, name, options, wrenches), symbols, style)
 
 
+@explains_arguments
 def equations(
     robot: Computing | Parametric, *, symbols: Any = None, numbers: Any = "exact", simplify: Any = True
 ) -> Equations:

@@ -13,6 +13,7 @@ import sympy as sp
 from sympy.core.parameters import distribute
 
 from ...errors import OptionError, UnknownNameError
+from ...model.describe import counted
 from ...model.tree import Model
 from ...run.complete_options import complete_options
 from ...spatial.arrays import leaves
@@ -344,4 +345,4 @@ class ConstrainedEquations(Equations):
         return lines + [f"k_{{{i + 1}}} &= {self._text(x)}" for i, x in enumerate(self.drift)]
 
     def _more(self) -> str:
-        return f", {len(self._rows)} constraints"
+        return f", {counted(len(self._rows), 'constraint', 'constraints')}"

@@ -11,6 +11,7 @@ import numpy as np
 
 from ... import control
 from ...contact.ground import SOURCE_SETS, Firm, Ground, HuntCrossley, PseudoCoulomb, from_source, whole_body
+from ...model.describe import counted
 from ...motion.basic_trajectories import Constant
 from ...motion.walking.zero_moment_point import center_of_pressure, zero_moment_point
 from ...simulation.records.record import Record
@@ -435,8 +436,9 @@ def _controlled(
     gait, seconds = m.walk.gait, float(record.time[-1])
     trunk = Trunk.of(m, record.q)
     planned = gait.speed * seconds
+    steps = counted(round(seconds / gait.period), "step", "steps")
     facts = [
-        Fact(f"walks forward for {seconds:g} s ({seconds / gait.period:.0f} steps): distance", planned, trunk.distance,
+        Fact(f"walks forward for {seconds:g} s ({steps}): distance", planned, trunk.distance,
              "m", said.near * planned, source=said.source("control"),
              reason="feet slip a little on the pseudo-Coulomb ground and the trunk sways: within "
              f"{said.near:.0%} of the planned"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...errors import ModelError
+from ...errors import ModelError, explains_arguments
 from ...spatial import ZERO3, Force, Motion, Transform, sqrt
 from ...spatial.numbers import real_number
 from .constraints import Constraint
 from .kind import OnlyCloses
 
 
+@explains_arguments
 @dataclass(frozen=True)
 class Distance(OnlyCloses):
     """Keeps two points ``length`` metres apart. It has no coordinates, so it cannot carry a body."""

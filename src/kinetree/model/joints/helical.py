@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import ModelError
+from ...errors import ModelError, explains_arguments
 from ...spatial import (
     Force,
     Motion,
@@ -25,6 +25,7 @@ from .constraints import Constraint, hold_axis, hold_line
 from .kind import Coordinates, JointKind, unit_axis, vec
 
 
+@explains_arguments
 @dataclass(frozen=True)
 class Helical(JointKind):
     """A screw: turns about ``axis`` and advances ``pitch`` metres per radian (002 section 2.3.2)."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...errors import explains_arguments
 from ...spatial import BASIS, ZERO3, MatrixRotation, Motion, RigidInertia, Scalar, Transform, Vec3
 from ...spatial.exponential import (
     Quaternion,
@@ -54,6 +55,7 @@ def spring_moment(turn: Vec3, stiffness: Coordinates) -> Vec3:
     return log_slope_transposed(turn, pull)
 
 
+@explains_arguments
 @dataclass(frozen=True)
 class Spherical(JointKind):
     """A ball joint: q = unit quaternion (x, y, z, w), v = angular velocity in child coordinates."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
-from ...errors import ClosureError, OptionError, ShapeError, UnknownNameError, UnsupportedError
+from ...errors import ClosureError, ExplainsArguments, OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ...loops import closing, following, rank
 from ...loops.clusters import single
 from ...loops.limits import PositionLimits
@@ -33,6 +33,9 @@ ELSEWHERE = 3
 FEW_STEPS = 60
 """Steps of each of these starts: a map of a workspace has thousands of targets that cannot be reached."""
 
+FAR = 20.0
+"""Times the length of all links by which only targets in other units are missed."""
+
 
 class Reached(NamedTuple):
     """Closed configurations (..., nq), NaN where there is none, and where there is one (...)."""
@@ -41,7 +44,7 @@ class Reached(NamedTuple):
     reached: Array
 
 
-class PlatformPositions:
+class PlatformPositions(ExplainsArguments):
     """A mechanism, a frame on it and its actuators: the base of :class:`Platform`, never made alone."""
 
     def __init__(
@@ -427,14 +430,29 @@ class PlatformPositions:
         nc = self.mechanism.n_constraints
         where = f" in state {tuple(int(i) for i in np.unravel_index(lane, batch))}" if batch else ""
         open_loops, off = left[:nc].max(initial=0.0), left[nc:]
-        parts = [f"{np.linalg.norm(off[-3:]):.3g} m"]
+        far, size = np.linalg.norm(off[-3:]), self._extent()
+        parts = [f"{far:.3g} m"]
         if len(off) == 6:
             parts.append(f"{np.linalg.norm(off[:3]):.3g} rad")
+        if far > FAR * size:
+            hint = f"All links in one line are {size:.2g} m long: is the target in millimeters? It is given in meters"
+        else:
+            hint = (
+                "The target may be out of reach, ask for an orientation the platform cannot take (give a position "
+                "only), or need a nearer guess"
+            )
         return (
             f"the platform {self.frame!r} of {self.mechanism.name!r} does not reach its target{where}: it stays "
-            f"{' and '.join(parts)} off, with loops open by {open_loops:.3g} m or rad. The target may be out of reach, "
-            "ask for an orientation the platform cannot take (give a position only), or need a nearer guess"
+            f"{' and '.join(parts)} off, with loops open by {open_loops:.3g} m or rad. {hint}"
         )
+
+    def _extent(self) -> float:
+        """Return how long the mechanism would be with all lengths of its links in one line."""
+        model = self.mechanism.model
+        poses = [j.placement for j in model.joints]
+        poses += [pose for loop in model.loops for pose in (loop.placement, loop.seat)]
+        lengths = [np.linalg.norm(p.position) for p in (*poses, model.frame(self.frame).pose)]
+        return float(sum(lengths)) + self.length
 
     def _wrapped(self, q: Array, free: Array) -> Array:
         """Return hinge angles that were not given, between -pi and pi."""

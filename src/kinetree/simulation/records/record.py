@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...algorithms import kinematics
-from ...errors import Message, OptionError, Setting, explains_arguments
+from ...errors import ExplainsArguments, Message, OptionError, Setting
 from ...io.paths import as_path
 from ...io.tables.text import TextTable
 from ...model.describe import counted
@@ -42,7 +42,7 @@ DOUBTFUL = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class Record(ExplainsArguments):
     """Samples of a motion and of the forces in it; time comes first in every array, then the batch if there is one.
 
     Attributes
@@ -246,7 +246,6 @@ class Record:
 
     # ------------------------------------------------------------------ pictures and files
 
-    @explains_arguments
     def plot(
         self,
         what: str | tuple[str, ...] = (),

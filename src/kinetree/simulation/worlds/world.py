@@ -14,6 +14,7 @@ from ...control.base import Controller, Sum
 from ...control.commands import Commanded
 from ...control.sampled import find_sampled
 from ...errors import (
+    ExplainsArguments,
     KinetreeError,
     OptionError,
     ReadOnlyError,
@@ -21,7 +22,6 @@ from ...errors import (
     StateError,
     UnknownNameError,
     UnsupportedError,
-    explains_arguments,
 )  # fmt: skip
 from ...forces.pushes import Push
 from ...robot.load import as_robot
@@ -74,8 +74,7 @@ class Stepped(NamedTuple):
     """(batch,): those with an action or a state that is no number; theirs stay so until they are reset."""
 
 
-@explains_arguments
-class World:
+class World(ExplainsArguments):
     """Many copies of a robot, each with its own state, actions and numbers, stepped together in machine code.
 
     Everything is set up once; then :meth:`step` costs some microseconds beside the physics.
