@@ -56,7 +56,7 @@ def test_white_and_colored_residuals_are_told_apart():
 
 def test_a_factor_of_one_is_no_news(found):
     noise = np.random.default_rng(0).standard_normal(500)
-    swings = (-1.0) ** np.arange(500) * (1.0 + 0.3 * noise)  # not white, but means of them are surer than of white noise
+    swings = (-1.0) ** np.arange(500) * (1.0 + 0.3 * noise)  # not white, but their means are surer
     tau = np.stack([swings, np.convolve(noise, np.ones(8) / 8, mode="same")], axis=1)
     old = found[0].equations
     equations = MeasuredEquations(np.zeros((500, 2, 1)), tau, np.ones((500, 2), dtype=bool), ("prediction",), old.rows,
