@@ -55,8 +55,8 @@ NEXT_BEST = 0.05
 MOST_COMPARED = 500
 """Names that are compared letter by letter; of more, those with the same beginning and end, and of like length."""
 
-MOST_LISTED = 40
-"""Names that an error lists where none is near."""
+MOST_LISTED, MOST_ARGUMENTS = 40, 12
+"""Names that an error lists where none is near, and arguments of a function."""
 
 LONGEST_COMPARED = 100
 """Letters of a name that are compared; of a longer one its beginning and its end."""
@@ -227,7 +227,7 @@ class UnknownNameError(KinetreeError, KeyError):
         if near:
             hint = "did you mean " + " or ".join(repr(n) for n in near) + "?"
         elif names:
-            shown = printable(", ".join(names[:MOST_LISTED])) + (", ..." if len(names) > MOST_LISTED else "")
+            shown = printable(_shown(names, MOST_LISTED))
             hint = f"known: {shown}"
         else:
             hint = "there are none"
@@ -526,9 +526,9 @@ def _hint(word: str, known: list[str]) -> str:
     return f"known: {_shown(known)}" if known else "it takes none"
 
 
-def _shown(names: Iterable[str]) -> str:
+def _shown(names: Iterable[str], most: int = MOST_ARGUMENTS) -> str:
     listed = list(names)
-    return ", ".join(listed[:12]) + (", ..." if len(listed) > 12 else "")
+    return ", ".join(listed[:most]) + (", ..." if len(listed) > most else "")
 
 
 _BETWEEN = ("functools", "contextlib")

@@ -48,6 +48,9 @@ FINER = 4
 FURTHER = 10.0
 """Factor by which the search for a shape goes beyond the values that it begins from, both ways."""
 
+FOUND = 0.999 * FURTHER
+"""Factor within which a number was found, and is not where the search for it ends."""
+
 AT_ONCE = 1.5 / FURTHER
 """Share of the least travel to begin from below which friction builds up at once: where the search for it ends."""
 
@@ -341,9 +344,8 @@ def choose_springs(columns: Columns, candidates: Mapping[int, float], row_of: Ma
         for joint, column in place.items():
             tried = folds.with_columns([*chosen, column])
             ratio = tried.errors() / errors
-            own = float(ratio[row_of[joint]])
-            if own < 1.0 - CLEAR and np.sum(np.log(ratio)) < 0.0 and tried.last_over_deviation() > SURE:
-                judged[joint] = own
+            if _helps(ratio, row_of[joint], tried):
+                judged[joint] = float(ratio[row_of[joint]])
         if not judged:
             return
         best = min(judged, key=judged.__getitem__)
@@ -371,7 +373,7 @@ def choose_times(columns: Columns, joints: Sequence[int], row_of: Mapping[int, i
     left = [k for k in joints if f"{names[k]}.damping" in columns.of_joint(k, columns.friction[k])[0]]
     errors = cross_validated(columns.equations()) if left else None
     slower = {k: _best(columns, columns.friction, k, "time", TIMES) for k in left}
-    slower = {k: own for k, own in slower.items() if TIMES[0] / 9.99 < own.time < 9.99 * TIMES[-1]}
+    slower = {k: own for k, own in slower.items() if TIMES[0] / FOUND < own.time < FOUND * TIMES[-1]}
     while slower:
         judged = {}
         for joint, own in slower.items():
@@ -380,15 +382,19 @@ def choose_times(columns: Columns, joints: Sequence[int], row_of: Mapping[int, i
             folds = Folds.of(tried)
             ratio = folds.errors() / errors
             last = folds.with_columns([*order, tried.names.index(f"{names[joint]}.damping")])
-            fell = float(ratio[row_of[joint]])
-            if fell < 1.0 - CLEAR and np.sum(np.log(ratio)) < 0.0 and last.last_over_deviation() > SURE:
-                judged[joint] = fell
+            if _helps(ratio, row_of[joint], last):
+                judged[joint] = float(ratio[row_of[joint]])
         if not judged:
             return
         best = min(judged, key=judged.__getitem__)
         columns.friction[best] = slower.pop(best)
         slower = {k: own for k, own in slower.items() if k in judged}  # what does no good alone does none beside it
         errors = cross_validated(columns.equations())
+
+
+def _helps(ratio: Array, row: int, tried: Folds) -> bool:
+    """Tell whether a joint is predicted clearly better, all no worse, by a last column that is surely positive."""
+    return bool(ratio[row] < 1.0 - CLEAR and np.sum(np.log(ratio)) < 0.0 and tried.last_over_deviation() > SURE)
 
 
 def rotors_are_felt(without: MeasuredEquations, with_rotors: MeasuredEquations) -> bool:
