@@ -157,6 +157,14 @@ def test_finished_parts_are_not_done_again(tmp_path):
     assert not (where / ".half-written.parquet").exists()
 
 
+def test_pandas_reads_a_folder_as_one_table(tmp_path):
+    import pandas  # only here: it takes half a second
+
+    found = kt.sweep(wave, {"x": kt.Uniform(0, 1)}, tmp_path / "s", samples=30, rows_per_part=10, workers=0)
+    for frame in (pandas.read_parquet(tmp_path / "s"), found.pandas()):
+        assert all(np.array_equal(frame[name], found[name]) for name in ("row", "x", "sine", "pair[1]"))
+
+
 def test_other_design_or_study_is_refused(tmp_path):
     kt.sweep(wave, {"x": [1.0, 2.0]}, tmp_path / "s")
     with pytest.raises(kt.OptionError, match=r"another design .* with other values"):
