@@ -461,3 +461,29 @@ def test_a_law_returns_one_number_for_each_freedom():
             kt.simulate(robot, time=0.01, controller=laws.Law(function), ground=None)
     with pytest.raises(ValueError, match="lists of different lengths"):  # machine code would write beside its array
         trace(lambda q: [[q[0], q[1]], q[0]], (2,), lambda x: x)
+
+
+def test_a_law_follows_a_trajectory_and_looks_up_its_gains():
+    """A plan with feedback that changes with time, compiled, beside the same in plain Python."""
+    robot, times = rods(2).with_backend("compiled"), np.linspace(0.0, 1.0, 11)
+    path = trajectories.Cycloid([0.0, 0.0], [0.5, -0.3], 1.0)
+    strength = trajectories.sampled(times, np.linspace(20.0, 40.0, 11)[:, None] * [1.0, 0.5])
+
+    def follow(t, q, v):
+        columns = zip(strength.at(t)[0], *path.at(t)[:2], q, v, strict=True)
+        return [k * (goal - x) + 2.0 * (rate - w) for k, goal, rate, x, w in columns]
+
+    def plainly(t, q, v):
+        goal, rate, _ = path(t)
+        return strength(t)[0] * (goal - q) + 2.0 * (rate - v)
+
+    end = [
+        kt.simulate(robot, time=0.3, controller=c, integrator="rk4", step=0.01, output=2).q[-1]
+        for c in (laws.Law(follow), laws.from_function(plainly))
+    ]
+    assert np.allclose(*end, rtol=0.0, atol=1e-12)
+    assert np.abs(end[0]).min() > 1e-3
+    with pytest.raises(kt.SimulationError, match=r"q, v, a = trajectory\.at\(t\)"):
+        kt.simulate(robot, time=0.3, controller=laws.Law(plainly))
+    with pytest.raises(TypeError):
+        path([None, object()])

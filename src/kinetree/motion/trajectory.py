@@ -79,8 +79,19 @@ class Trajectory:
         return self.motion(self._moment(t))
 
     def __call__(self, t: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return positions, velocities and accelerations at times of any shape: arrays (..., n)."""
-        times = np.asarray(t, dtype=float)
+        """Return positions, velocities and accelerations at times of any shape: arrays (..., n).
+
+        In a law of one's own the time is not known yet: :meth:`at` gives lists of scalars there.
+        """
+        try:
+            times = np.asarray(t, dtype=float)
+        except TypeError:
+            if isinstance(t, Sequence | np.ndarray):
+                raise
+            raise OptionError(
+                "in a law of your own the time is not known yet: ask the trajectory by q, v, a = trajectory.at(t), "
+                "which gives lists of scalars"
+            ) from None
         with np.errstate(all="ignore"):
             q, v, a = self.at(times if times.ndim else float(times))
         batch = np.broadcast_shapes(times.shape, *(np.shape(x) for x in (*q, *v, *a)))
