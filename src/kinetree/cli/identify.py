@@ -26,7 +26,7 @@ Motions = Annotated[
     list[Path],
     typer.Argument(
         metavar="MOTION...",
-        help="Tables (.csv, .parquet, .npz) with time, q and tau, perhaps v and a, with columns named for joints.",
+        help="Tables (.csv, .parquet, .npz, .mat) with time, q, tau and perhaps v and a, columns named for joints.",
         show_default=False,
     ),
 ]
