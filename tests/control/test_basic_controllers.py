@@ -461,3 +461,20 @@ def test_a_law_returns_one_number_for_each_freedom():
             kt.simulate(robot, time=0.01, controller=laws.Law(function), ground=None)
     with pytest.raises(ValueError, match="lists of different lengths"):  # machine code would write beside its array
         trace(lambda q: [[q[0], q[1]], q[0]], (2,), lambda x: x)
+
+
+def test_trajectories_in_a_law_are_compiled_with_it():
+    robot = rods(3)
+    way = trajectories.Quintic([0.0, 0.0, 0.0], [0.5, -0.3, 0.8], 0.3).held()
+    gains = trajectories.sampled(np.linspace(0, 1, 5), np.random.default_rng(0).random((5, 9)))
+
+    def law(t, q, v):
+        wanted, speed, _ = way(t)
+        return gains(t)[0].reshape(3, 3) @ (wanted - q) + 0.3 * (speed - v)
+
+    assert np.array_equal(way([0.1, 0.2])[0], way(np.array([0.1, 0.2]))[0])  # a list of times is no traced time
+    options = {"time": 0.5, "rtol": 1e-10, "atol": 1e-10, "output": 11}
+    compiled = kt.simulate(robot.with_backend("compiled"), controller=laws.Law(law), **options)
+    python = kt.simulate(robot, controller=law, **options)
+    np.testing.assert_allclose(compiled.q, python.q, atol=1e-9)
+    assert abs(compiled.q[-1] - compiled.q[0]).max() > 0.01

@@ -157,6 +157,14 @@ def test_finished_parts_are_not_done_again(tmp_path):
     assert not (where / ".half-written.parquet").exists()
 
 
+def test_pandas_reads_a_folder_as_one_table(tmp_path):
+    import pandas  # only here: it takes half a second
+
+    found = kt.sweep(wave, {"x": kt.Uniform(0, 1)}, tmp_path / "s", samples=30, rows_per_part=10, workers=0)
+    for frame in (pandas.read_parquet(tmp_path / "s"), found.pandas()):
+        assert all(np.array_equal(frame[name], found[name]) for name in ("row", "x", "sine", "pair[1]"))
+
+
 def test_other_design_or_study_is_refused(tmp_path):
     kt.sweep(wave, {"x": [1.0, 2.0]}, tmp_path / "s")
     with pytest.raises(kt.OptionError, match=r"another design .* with other values"):
@@ -431,3 +439,18 @@ def test_infinite_rows_are_counted_at_the_ends():
         lambda p: {"y": np.where(p["x"] == 9, np.inf, p["x"])}, {"x": np.arange(300.0)}, workers=0, rows_per_part=70
     )
     assert above.mean("y") == np.inf
+
+
+def test_an_interrupted_sweep_says_what_stays(tmp_path):
+    calls = []
+
+    def doubled(p):
+        calls.append(len(p["x"]))
+        if len(calls) == 4:  # one row is tried before the parts
+            raise KeyboardInterrupt
+        return {"y": 2.0 * p["x"]}
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        kt.sweep(doubled, {"x": np.arange(50.0)}, tmp_path / "kept", rows_per_part=10, workers=0)
+    assert "2 of 5 parts are finished and stay in" in stopped.value.__notes__[0]
+    assert len(list((tmp_path / "kept").glob("*.parquet"))) == 2

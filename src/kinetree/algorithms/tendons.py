@@ -16,7 +16,7 @@ from ..spatial import Force, Scalar, Transform, Vec3, sqrt, where
 from ..spatial.dual import Dual
 from .jacobian import columns_at
 from .kinematics import Posed, poses
-from .passes import Scalars, add, present
+from .passes import Scalars, add, moving_along, present
 
 
 class Taut(NamedTuple):
@@ -112,7 +112,7 @@ def pulls(tree: Model, q: Scalars) -> list[Scalar] | None:
     posed = poses(tree, q) if any(t.points for t in tendons) else None
     for tendon in tendons:
         taut = measure(tree, tendon, q, posed)
-        force = tendon.stiffness * stretch(tendon, taut.length)
+        force = stretch(tendon, taut.length) * tendon.stiffness
         for k, s in taut.slope.items():
             total[k] = total[k] + s * force
     return total
@@ -148,14 +148,7 @@ def slopes(tree: Model, q: Scalars) -> list[list[Scalar]] | None:
         return None
     columns = []
     for j in range(tree.nv):
-        unit = [1.0 if k == j else 0.0 for k in range(tree.nv)]
-        moving: list[Scalar] = [Dual(x) for x in q]  # all of them: a graph's node does not know what a dual number is
-        for joint in tree.joints:
-            if not joint.mimic and j in range(joint.v_slice.start, joint.v_slice.stop):
-                own = q[joint.q_slice]
-                rate = joint.kind.rate(own, unit[joint.v_slice])
-                moving[joint.q_slice] = [Dual(x, r) for x, r in zip(own, rate, strict=True)]
-        changed = pulls(tree, moving)
+        changed = pulls(tree, moving_along(tree, q, j))
         assert changed is not None
         columns.append([f.rate if isinstance(f, Dual) else 0.0 for f in changed])
     return [[column[i] for column in columns] for i in range(tree.nv)]

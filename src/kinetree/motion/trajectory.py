@@ -79,7 +79,13 @@ class Trajectory:
         return self.motion(self._moment(t))
 
     def __call__(self, t: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return positions, velocities and accelerations at times of any shape: arrays (..., n)."""
+        """Return positions, velocities and accelerations at times of any shape: arrays (..., n).
+
+        In a law that is being compiled, where the time is not known yet, they are arrays of its scalars.
+        """
+        if not is_concrete(t) and not hasattr(t, "__len__") and not hasattr(t, "__array__"):
+            place, rate, second = self.at(t)
+            return np.array(place, dtype=object), np.array(rate, dtype=object), np.array(second, dtype=object)
         times = np.asarray(t, dtype=float)
         with np.errstate(all="ignore"):
             q, v, a = self.at(times if times.ndim else float(times))

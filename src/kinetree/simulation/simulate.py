@@ -393,7 +393,10 @@ class Simulator(ExplainsArguments):
             raise UnsupportedError("events are for one simulation at a time, not for a batch")
         if self.integrator in ADAPTIVE:
             fixed = ", ".join(FIXED)
-            raise OptionError(f"a batch is simulated with a fixed step ({fixed}, ...), not with {self.integrator!r}")
+            raise OptionError(
+                f"a batch is simulated with a fixed step, and {self.integrator!r} chooses its own: say "
+                f"integrator='rk4', step=1e-3, or another of {fixed}"
+            )
         state = tuple(np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v, z))
         return self._run_batch(equation, state, begin, end, output, progress)  # type: ignore[arg-type]
 

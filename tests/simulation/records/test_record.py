@@ -541,3 +541,22 @@ def test_errors_against_a_desired_motion_are_those_of_the_law(tmp_path):
     record.save(tmp_path / "r.npz")
     with pytest.raises(kt.OptionError, match="load the record with load"):
         kt.Record.load(tmp_path / "r.npz").errors(goal)
+
+
+def test_a_record_tells_which_joints_leave_their_ranges():
+    b = kt.Builder("swing")
+    b.body("a", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1), joint_name="near", lower=-0.5, upper=0.5)
+    b.body("b", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1), joint_name="wide", lower=-3.0, upper=3.0)
+    robot = b.build()
+    free = kt.simulate(robot, [0.4, 0.4], [3.0, 1.0], time=1.0, output=201)
+    assert free.beyond_limits == {"near": (free.q[:, 0].max(), 0.5)}
+    assert re.search(r"out of range: near goes to 1\.\d+, past 0\.5\. .*ground=kt\.stops\.JointStops\(\)", str(free))
+    assert "out of range" in free._repr_html_()
+    backwards = kt.simulate(robot, [0.4, 0.4], [[3.0, 1.0], [-5.0, 1.0]], time=1.0, integrator="rk4", step=1e-2)
+    assert backwards.beyond_limits == {"near": (backwards.q[..., 0].min(), -0.5)}  # the farther of both sides
+    held = kt.simulate(robot, [0.4, 0.4], [3.0, 1.0], time=1.0, ground=kt.stops.JointStops())
+    assert held.q[:, 0].max() > 0.5
+    assert held.beyond_limits == {}
+    assert "out of range" not in str(held)
+    with pytest.raises(kt.OptionError, match="integrator='rk4', step=1e-3"):
+        kt.simulate(robot, np.zeros((2, 2)), time=1.0)
