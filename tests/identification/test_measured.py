@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 import kinetree as kt
 from helpers.measured_motions import fourier, two_links
@@ -82,12 +83,62 @@ def test_columns_that_match_no_joint_are_named(tmp_path):
         kt.Measured.read(path, ROBOT)
 
 
-@pytest.mark.parametrize("word", ["current", "i"])
-def test_currents_are_told_from_misspelt_forces(tmp_path, word):
+@pytest.mark.parametrize("word", ["current", "i", "tau"])
+def test_currents_are_read_and_need_gains(tmp_path, word):
     t, q, _, _, tau = samples()
-    path = write_csv(tmp_path / "m.csv", named(t, q=q, **{word: tau}))
-    with pytest.raises(kt.FileFormatError, match=f"'{word}_{NAMES[0]}' are currents.* 'tau_{NAMES[0]}'.*--gains"):
-        kt.Measured.read(path, ROBOT)
+    columns = {f"{name} [mA]" if name.startswith(word) else name: x for name, x in named(t, q=q, **{word: tau}).items()}
+    data = kt.Measured.read(write_csv(tmp_path / "m.csv", columns), ROBOT)
+    assert data.currents
+    assert np.allclose(data.split(0.5)[0].tau, 1e-3 * tau[:50], rtol=1e-12)
+    assert data.split(0.5)[0].currents
+    for gains in (None, "auto"):
+        with pytest.raises(kt.IdentificationError, match=f"currents, and forces are needed.*{NAMES[0]}"):
+            kt.identify(ROBOT, data, gains=gains)
+
+
+def test_files_as_other_programs_write_them(tmp_path):
+    t, q, v, _, tau = samples()
+    one, two = NAMES
+    heads = {
+        "plotjuggler": ["__time", *(f"/joint_states/{n}/{w}" for w in ("position", "effort") for n in NAMES)],
+        "columns": ["timestamp", *(f"{n}_{w}" for w in ("pos", "torque") for n in NAMES)],
+        "numbered": ["Time (s)", "pos1", "pos2", "torque1", "torque2"],
+    }
+    for name, head in heads.items():
+        table = dict(zip(head, [t, *q.T, *tau.T], strict=True))
+        data = kt.Measured.read(write_csv(tmp_path / f"{name}.csv", table), ROBOT)
+        assert np.array_equal(data.q, q)
+        assert np.array_equal(data.tau, tau)
+    messages = ["time", *(f"/joint_states/{w}[{k}]" for w in ("position", "effort") for k in (0, 1))]
+    path = write_csv(tmp_path / "ros.csv", dict(zip(messages, [t, *q.T, *tau.T], strict=True)))
+    with pytest.warns(kt.IdentificationWarning, match=f"taken for the joints {one}, {two}, in this order"):
+        assert np.array_equal(kt.Measured.read(path, ROBOT).q, q)
+    text = write_csv(tmp_path / "m.csv", named(t, q=q, v=v, tau=tau)).read_text()
+    (tmp_path / "europe.csv").write_text(text.replace(",", ";").replace(".", ","))
+    assert np.array_equal(kt.Measured.read(tmp_path / "europe.csv", ROBOT).v, v)
+    (tmp_path / "bare.csv").write_text("\n".join((tmp_path / "europe.csv").read_text().splitlines()[1:]))
+    assert np.array_equal(kt.Measured.read(tmp_path / "bare.csv", ROBOT).tau, tau)
+    np.savez(tmp_path / "t.npz", t=t, q=q, tau=tau)
+    assert np.array_equal(kt.Measured.read(tmp_path / "t.npz", ROBOT).t, t)
+    arrays = {"t": t[:, None], "q": q.T, "qd": v.T, "tau": tau.T}
+    for name, content in (("plain", arrays), ("structure", {"log": arrays})):
+        savemat(tmp_path / f"{name}.mat", content)
+        data = kt.Measured.read(tmp_path / f"{name}.mat", ROBOT)
+        assert np.array_equal(data.v, v)
+        assert np.array_equal(data.tau, tau)
+    savemat(tmp_path / "other.mat", {"t": t, "x": q, "y": tau})
+    with pytest.raises(kt.FileFormatError, match=r"no array 'q'.*there are t, x, y"):
+        kt.Measured.read(tmp_path / "other.mat", ROBOT)
+
+
+def test_rows_that_came_twice_are_left_out_and_times_with_too_few_digits_refused():
+    t, q, _, _, tau = samples()
+    rows = np.sort(np.r_[np.arange(100), [3, 40, 40]])
+    with pytest.warns(kt.IdentificationWarning, match="3 of 103 rows repeat the one before, times included"):
+        data = kt.Measured(t[rows], q[rows], tau[rows])
+    assert np.array_equal(data.q, q)
+    with pytest.raises(kt.IdentificationError, match=r"80 of 100 rows have the time of the row before.*more digits"):
+        kt.Measured(np.floor(t / 0.05 + 1e-9), q, tau)
 
 
 def test_times_must_go_on():

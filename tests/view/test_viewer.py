@@ -14,7 +14,7 @@ import kinetree as kt
 from helpers.robots import arm, floating_pair, gripper
 from helpers.view_models import falling_box, pendulum
 from kinetree import view
-from kinetree.view import Viewer, play
+from kinetree.view import Viewer, page_data, play
 from kinetree.view.motion import Poses
 from kinetree.view.page import unpacked
 from kinetree.view.scene import ground_height, plane_normal
@@ -558,3 +558,11 @@ def test_a_host_that_no_server_can_listen_at_is_refused(host):
     """The viewer's server would wait for itself for ever."""
     with pytest.raises(kt.OptionError, match=r"the viewer cannot listen at|host must be"):
         PageServer(host, 0, str, dict, dict)
+
+
+def test_the_page_counts_the_freedoms_that_loops_leave():
+    for name, freedoms in [("four-bar", "1 degree"), ("stewart-platform", "6 degrees"), ("delta", "3 degrees")]:
+        mechanism = kt.load(name)
+        assert f" · {freedoms} of freedom · " in page_data.about(mechanism, mechanism.assembled())
+    assert " · 6 degrees of freedom · 39.87 kg" in page_data.about(kt.load("kuka-kr5"), np.zeros(6))
+    assert " · 3 freedoms of joints · 1 loop · " in page_data.about(kt.load("four-bar"), np.zeros(3))  # open

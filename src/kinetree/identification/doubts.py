@@ -167,6 +167,8 @@ BEYOND_LIMITS, MARGIN = 1.5, 0.2
 MOVES = 0.05
 """Joints that stay so near to zero, in rad, tell nothing about units."""
 
+CLOCKS = {"milliseconds": 1e-3, "microseconds": 1e-6, "nanoseconds": 1e-9}
+
 SLOWEST = 0.25
 """Steps of time, in seconds, that no controller has."""
 
@@ -211,7 +213,9 @@ def of_units(data: Measured, robot: Robot) -> list[str]:
         if not found and -NEAR < ratio < -1.0 / NEAR:
             found = "velocities have the other sign than positions"
     if not found and float(np.median(steps)) > SLOWEST:
-        found = f"times look like milliseconds: the steps would be {np.median(steps):.3g} s"
+        step = float(np.median(steps))
+        unit = next((unit for unit, size in CLOCKS.items() if size * step < SLOWEST), "nanoseconds")
+        found = f"times look like {unit}: the steps would be {step:.3g} s"
     if not found and q.shape[1] == robot.nq:
         found = doubtful_angles(robot, np.abs(q).max(axis=0))
     if not found:

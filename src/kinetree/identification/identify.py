@@ -35,7 +35,7 @@ from .model_choice import ChosenModel, Columns, Friction, choose_model
 from .residuals import relative_errors
 from .simulated.controlled_motion import ControlledRun
 from .solution import consistent_solution, is_physical, nearest_to_file, values_before
-from .unknowns import gains_of, unknowns_of
+from .unknowns import gains_of, refuse_currents, unknowns_of
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -140,6 +140,7 @@ def identify(
     factors = None if isinstance(gains, str) and gains == "auto" else gains_of(robot, gains)
     start = None if initial is None else np.asarray(initial, dtype=float)
     data = as_measured(data, robot)
+    refuse_currents(data, robot, gains)
     odd_units = [word for one in data for word in of_units(one, robot)]
     _warn(odd_units)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -12,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ExplainsArguments, FileFormatError, IdentificationError, OptionError, ShapeError
+from ..errors import (
+    ExplainsArguments,
+    FileFormatError,
+    IdentificationError,
+    IdentificationWarning,
+    OptionError,
+    ShapeError,
+    callers_level,
+)
 from ..io.tables.reading import OpenTable, open_table
 
 if TYPE_CHECKING:
@@ -20,8 +29,11 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-CURRENTS = ("current", "i")
+CURRENTS = ("tau", "current", "i")
 """What columns of motor currents are called."""
+
+COARSE = 0.2
+"""Share of times that are those before them beyond which times were rounded."""
 
 LEAST_SAMPLES = 50
 """Fewer rows tell nothing about frequencies."""
@@ -46,6 +58,8 @@ class Measured(ExplainsArguments):
         origin in world axes.
     name : str
         What to call the data in messages and reports.
+    currents : bool
+        Whether ``tau`` are currents of the motors, which ``gains=`` of :func:`kinetree.identify` turns into forces.
 
     Examples
     --------
@@ -62,6 +76,7 @@ class Measured(ExplainsArguments):
     a: Array | None = None
     wrenches: Mapping[str, Array] = field(default_factory=dict)
     name: str = "the data"
+    currents: bool = False
 
     def __init__(
         self,
@@ -72,18 +87,20 @@ class Measured(ExplainsArguments):
         a: ArrayLike | None = None,
         wrenches: Mapping[str, ArrayLike] | None = None,
         name: str = "the data",
+        currents: bool = False,
     ) -> None:
         times = _numbers(t, "t", 1)
         if len(times) < LEAST_SAMPLES:
             raise IdentificationError(
                 f"{name}: {len(times)} rows are too few to identify anything: at least {LEAST_SAMPLES} are needed"
             )
-        _refuse_odd_times(times, name)
-        own: dict[str, Any] = {"t": times, "name": name}
+        own: dict[str, Any] = {"t": times, "name": name, "currents": currents}
         own |= {key: _rows(x, key, len(times)) for key, x in (("q", q), ("tau", tau))}
         own |= {key: None if x is None else _rows(x, key, len(times)) for key, x in (("v", v), ("a", a))}
         given = {} if wrenches is None else wrenches
         own["wrenches"] = {frame: _wrench(x, frame, len(times)) for frame, x in given.items()}
+        own = _once(own)
+        _refuse_odd_times(own["t"], name)
         for key, value in own.items():
             object.__setattr__(self, key, value)
 
@@ -98,11 +115,12 @@ class Measured(ExplainsArguments):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], robot: Robot) -> Measured:
-        """Read a table: ``.csv``, ``.parquet`` or ``.npz``.
+        """Read a table: ``.csv``, ``.parquet``, ``.npz`` or ``.mat``.
 
-        Columns are named for joints (``q_elbow``, ``v_elbow``, ``a_elbow``, ``tau_elbow``) or numbered (``q1``,
-        ``q2``, ...), with a column ``t`` or ``time``; velocities and accelerations may be missing.  An ``.npz`` file
-        has arrays ``time``, ``q``, ``tau``, ...
+        Columns are named for joints (``q_elbow``, ``v_elbow``, ``a_elbow``, ``tau_elbow``; logs of ROS have
+        ``/joint_states/elbow/position``) or numbered (``q1``, ``q2``, ...), with a column ``t`` or ``time``;
+        velocities and accelerations may be missing.  Currents, ``current_elbow [A]``, are read, too; they need gains.
+        ``.npz`` and ``.mat`` files have arrays ``time``, ``q``, ``tau``, ...
 
         Parameters
         ----------
@@ -111,17 +129,20 @@ class Measured(ExplainsArguments):
             Whose joints the columns are named for.
         """
         path = Path(path)
-        source = _open(path, robot)
+        source, currents = _open(path, robot)
+        if source.doubt:
+            warnings.warn(f"{path.name}: {source.doubt}", IdentificationWarning, stacklevel=callers_level())
         if not source.has_time:
             raise IdentificationError(f"{path}: there is no column of times; name it 't' or 'time'")
         rows = [part.read() for part in source.parts()]
         if not rows:
             raise IdentificationError(f"{path}: there are no rows")
         arrays: dict[str, Any] = {
-            key: np.concatenate([part.arrays[k] for part in rows]) for k, key in enumerate(source.quantities)
+            "tau" if key in CURRENTS else key: np.concatenate([part.arrays[k] for part in rows])
+            for k, key in enumerate(source.quantities)
         }
         times = np.concatenate([part.time for part in rows if part.time is not None])
-        return cls(t=times, **arrays, name=path.name)
+        return cls(t=times, **arrays, name=path.name, currents=currents)
 
     def rows(self, chosen: slice | Array) -> Measured:
         """Return some of the rows."""
@@ -152,6 +173,7 @@ def replace_arrays(data: Measured, change: Any) -> Measured:
         a=None if data.a is None else change(data.a),
         wrenches={frame: change(x) for frame, x in data.wrenches.items()},
         name=data.name,
+        currents=data.currents,
     )
 
 
@@ -178,8 +200,11 @@ def motors(robot: Robot) -> list[int]:
     return [k for j in driven for k in range(j.v_slice.start, j.v_slice.stop)]
 
 
-def _open(path: Path, robot: Robot) -> OpenTable:
-    """Look at a table: of all joints, with forces of the motors, or with positions of the independent joints."""
+def _open(path: Path, robot: Robot) -> tuple[OpenTable, bool]:
+    """Look at a table: of all joints, with forces of the motors, or with positions of the independent joints.
+
+    Tell also whether it has currents in the place of forces.
+    """
     driven = [robot.v_names[k] for k in motors(robot)]
     every = list(robot.v_names)
     choices = [(list(robot.q_names), every, every), (list(robot.q_names), every, driven)]
@@ -194,26 +219,33 @@ def _open(path: Path, robot: Robot) -> OpenTable:
     problem: FileFormatError | None = None
     for q, v, tau in choices:
         try:
-            return open_table(path, {"q": q, "tau": tau}, None, units, {"v": v, "a": v})
+            return open_table(path, {"q": q, "tau": tau}, None, units, {"v": v, "a": v}), False
         except FileFormatError as found:
             problem = problem or found
     assert problem is not None
-    _refuse_currents(path, choices)
+    amperes = dict.fromkeys(every, "A")
+    for (q, v, tau), word in product(choices, CURRENTS):
+        try:
+            return open_table(path, {"q": q, word: tau}, None, {**units, word: amperes}, {"v": v, "a": v}), True
+        except FileFormatError:
+            continue
     raise problem
 
 
-def _refuse_currents(path: Path, choices: Sequence[tuple[list[str], list[str], list[str]]]) -> None:
-    """Say what to do with a table that has currents in the place of forces."""
-    for (q, _, tau), word in product(choices, CURRENTS):
-        try:
-            open_table(path, {"q": q, word: tau})
-        except FileFormatError:
-            continue
-        raise FileFormatError(
-            f"columns such as '{word}_{tau[0]}' are currents, and forces are needed: name them 'tau_{tau[0]}', ..., "
-            "and give gains= (--gains), the force of each joint per unit of its current",
-            str(path),
-        )
+def _once(own: dict[str, Any]) -> dict[str, Any]:
+    """Leave out rows that are those before in all, times included: messages that were written down twice."""
+    arrays = [x for x in (*own.values(), *own["wrenches"].values()) if isinstance(x, np.ndarray)]
+    same = np.all([np.all(np.diff(x.reshape(len(x), -1), axis=0) == 0.0, axis=1) for x in arrays], axis=0)
+    if not same.any():
+        return own
+    kept = np.concatenate([[True], ~same])
+    warnings.warn(
+        f"{own['name']}: {same.sum()} of {len(kept)} rows repeat the one before, times included; they are left out",
+        IdentificationWarning,
+        stacklevel=callers_level(),
+    )
+    found = {key: x[kept] if isinstance(x, np.ndarray) else x for key, x in own.items()}
+    return found | {"wrenches": {frame: x[kept] for frame, x in own["wrenches"].items()}}
 
 
 def _fitted(data: Measured, robot: Robot) -> Measured:
@@ -241,7 +273,7 @@ def _fitted(data: Measured, robot: Robot) -> Measured:
         return data
     tau = np.zeros((len(data), robot.nv))
     tau[:, driven] = data.tau
-    return Measured(data.t, data.q, tau, data.v, data.a, data.wrenches, data.name)
+    return Measured(data.t, data.q, tau, data.v, data.a, data.wrenches, data.name, data.currents)
 
 
 def _numbers(given: ArrayLike, what: str, axes: int) -> Array:
@@ -280,7 +312,15 @@ def _refuse_odd_times(t: Array, name: str) -> None:
     if (steps <= 0.0).any():
         row = int(np.argmax(steps <= 0.0))
         word = "runs backwards" if steps[row] < 0.0 else "stands still"
+        many, coarse = int(np.sum(steps == 0.0)), np.sum(steps == 0.0) > COARSE * len(steps)
+        what_to_do = (
+            f"{many} of {len(t)} rows have the time of the row before them: write times with more digits, or count "
+            "them from the first"
+            if coarse
+            else "sort the rows, leave out those that came twice, or give each motion as data of its own: "
+            "identify(robot, [first, second])"
+        )
         raise IdentificationError(
-            f"{name}: time {word} between rows {row + 1} ({t[row]:.9g} s) and {row + 2} ({t[row + 1]:.9g} s); sort the "
-            "rows, or give each motion as data of its own: identify(robot, [first, second])"
+            f"{name}: time {word} between rows {row + 1} ({t[row]:.9g} s) and {row + 2} ({t[row + 1]:.9g} s); "
+            + what_to_do
         )

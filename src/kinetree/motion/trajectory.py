@@ -81,17 +81,12 @@ class Trajectory:
     def __call__(self, t: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return positions, velocities and accelerations at times of any shape: arrays (..., n).
 
-        In a law of one's own the time is not known yet: :meth:`at` gives lists of scalars there.
+        In a law that is being compiled, where the time is not known yet, they are arrays of its scalars.
         """
-        try:
-            times = np.asarray(t, dtype=float)
-        except TypeError:
-            if isinstance(t, Sequence | np.ndarray):
-                raise
-            raise OptionError(
-                "in a law of your own the time is not known yet: ask the trajectory by q, v, a = trajectory.at(t), "
-                "which gives lists of scalars"
-            ) from None
+        if not is_concrete(t) and not hasattr(t, "__len__") and not hasattr(t, "__array__"):
+            place, rate, second = self.at(t)
+            return np.array(place, dtype=object), np.array(rate, dtype=object), np.array(second, dtype=object)
+        times = np.asarray(t, dtype=float)
         with np.errstate(all="ignore"):
             q, v, a = self.at(times if times.ndim else float(times))
         batch = np.broadcast_shapes(times.shape, *(np.shape(x) for x in (*q, *v, *a)))

@@ -12,6 +12,8 @@ METHODS = {
     "idyn": "inverse_dynamics(q, v, a)",
     "inversedynamics": "inverse_dynamics(q, v, a)",
     "nle": "bias_force(q, v)",
+    "linmod": "linearize(q, v, tau)",
+    "biasterm": "bias_force(q, v) - gravity_force(q)",
     "nonlineareffects": "bias_force(q, v)",
     "aba": "forward_dynamics(q, v, tau)",
     "articulatedbody": "forward_dynamics(q, v, tau)",
@@ -27,6 +29,7 @@ METHODS = {
     "gravload": "gravity_force(q)",
     "gravitytorque": "gravity_force(q)",
     "generalizedgravity": "gravity_force(q)",
+    "gravitygeneralizedforces": "gravity_force(q), the force that holds, with the other sign",
     "fk": "pose(q, frame)",
     "fkine": "pose(q, frame)",
     "forwardkinematics": "pose(q, frame)",
@@ -35,6 +38,8 @@ METHODS = {
     "jacobe": "jacobian(q, frame, axes='body')",
     "geometricjacobian": "jacobian(q, frame)",
     "framejacobian": "jacobian(q, frame)",
+    "jacobianspatialvelocity": "jacobian(q, frame, axes='aligned')",
+    "bodyposeinworld": "pose(q, frame)",
     "ik": "kinetree.inverse_kinematics(robot, ...)",
     "ikine": "kinetree.inverse_kinematics(robot, ...)",
     "inversekinematics": "kinetree.inverse_kinematics(robot, ...)",
@@ -43,6 +48,8 @@ METHODS = {
     "runinv": "inverse_dynamics(q, v, a), or kinetree.simulate_prescribed on a floating base",
     "animate": "kinetree.view(robot, motion)",
     "links": "body_names",
+    "numpositions": "nq",
+    "numvelocities": "nv",
     "dof": "nv",
     "ndof": "nv",
     "n": "nv",
@@ -64,6 +71,9 @@ METHODS = {
     "statics": "kinetree.equilibrium(robot, q)",
     "staticequilibrium": "kinetree.equilibrium(robot, q)",
     "operatingpoint": "kinetree.equilibrium(robot, q)",
+    "naturalfrequencies": "kinetree.equilibrium(robot, q).frequencies",
+    "modalanalysis": "kinetree.equilibrium(robot, q).modes",
+    "eigenfrequencies": "kinetree.equilibrium(robot, q).frequencies",
     "write": "save(path)",
     "save": "save(path)",
     "export": "save(path), or codegen(folder) for C",
@@ -80,6 +90,10 @@ METHODS = {
 """Methods of a robot, by the names of others in small letters without lines between the words."""
 
 FUNCTIONS = {
+    "multibodyplant": "kinetree.load(path)",
+    "linearquadraticregulator": "kinetree.control.lqr(robot, q)",
+    "lqr": "kinetree.control.lqr(robot, q)",
+    "dlqr": "kinetree.control.lqr(robot, q, period=...)",
     "jtraj": "kinetree.trajectories.Quintic(q0, q1, duration)",
     "mtraj": "kinetree.trajectories.Trapezoidal(q0, q1, duration, ramp)",
     "lspb": "kinetree.trajectories.Trapezoidal(q0, q1, duration, ramp)",
@@ -130,7 +144,10 @@ INTEGRATORS = {
 
 
 def _plain(name: str) -> str:
-    return name.lower().replace("_", "").removeprefix("compute").removeprefix("get")
+    plain = name.lower().replace("_", "")
+    for verb in ("compute", "calc", "eval", "get"):
+        plain = plain.removeprefix(verb)
+    return plain
 
 
 def method_called(name: str) -> str | None:

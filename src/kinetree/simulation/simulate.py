@@ -41,6 +41,7 @@ from .arguments import (
     refuse_endless,
     time_span,
     varied_parameters,
+    warn_of_unknown_ground,
 )
 from .constrained.choice import chosen_constraints
 from .constrained.driven_robot import DrivenRobot
@@ -326,6 +327,7 @@ class Simulator(ExplainsArguments):
         others = force_elements(forces, "forces")
         self.elements = force_elements(ground) + memory_of(robot.model, friction) + others
         self.n_forces = len(others)
+        warn_of_unknown_ground(robot, controller, self.elements)
         self.span = known_span(controller if self.prescribed is None else self.prescribed, others)
         self.friction, self.friction_speed = friction, self.numbers.friction_speed
         self.varied = varied_parameters(robot, parameters, integrator)
@@ -395,7 +397,10 @@ class Simulator(ExplainsArguments):
             raise UnsupportedError("events are for one simulation at a time, not for a batch")
         if self.integrator in ADAPTIVE:
             fixed = ", ".join(FIXED)
-            raise OptionError(f"a batch is simulated with a fixed step ({fixed}, ...), not with {self.integrator!r}")
+            raise OptionError(
+                f"a batch is simulated with a fixed step, and {self.integrator!r} chooses its own: say "
+                f"integrator='rk4', step=1e-3, or another of {fixed}"
+            )
         state = tuple(np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v, z))
         return self._run_batch(equation, state, begin, end, output, progress)  # type: ignore[arg-type]
 

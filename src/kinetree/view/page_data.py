@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import StateError
 from ..model.describe import counted
 from ..model.tree import BASE, Model
 from ..robot.robot import Robot
@@ -93,7 +94,7 @@ def show_data(
     height, _ = ground
     return {
         "title": robot.name,
-        "about": about(robot),
+        "about": about(robot, track.q[0]),
         "live": live,
         "playing": playing,
         "speed": speed,
@@ -119,15 +120,21 @@ def show_data(
     }  # fmt: skip
 
 
-def about(robot: Robot) -> str:
-    """Say in a line what a robot is."""
-    parts = [
-        counted(len(robot.body_names), "body", "bodies"),
-        counted(robot.nv, "degree of freedom", "degrees of freedom"),
-    ]
+def about(robot: Robot, q: Array) -> str:
+    """Say in a line what a robot is: of one with loops, how many freedoms they leave at a configuration."""
+    parts = [counted(len(robot.body_names), "body", "bodies"), _freedoms(robot, q)]
     if robot.model.loops:
         parts.append(counted(len(robot.model.loops), "loop", "loops"))
     return " · ".join([*parts, f"{robot.mass:.4g} kg"])
+
+
+def _freedoms(robot: Robot, q: Array) -> str:
+    if not robot.model.loops:
+        return counted(robot.nv, "degree of freedom", "degrees of freedom")
+    try:
+        return counted(robot.mobility(q).freedoms, "degree of freedom", "degrees of freedom")
+    except StateError:  # an open mechanism is shown, too, as it may come out of a table
+        return counted(robot.nv, "freedom of joints", "freedoms of joints")
 
 
 def curves(robot: Robot, track: Track) -> list[dict[str, Any]]:

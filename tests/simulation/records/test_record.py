@@ -331,8 +331,11 @@ def test_curves_of_contacts_and_loops_are_named(tmp_path):
         assert [text.get_text() for text in axes[0].get_legend().get_texts()] == ["toe", "block 1", "block 2"]
     robot = kt.gallery.load("four-bar")
     q, v, _ = kt.gallery.motion("four-bar").states(0.0)
-    drawn = kt.simulate(robot, q, v, time=0.01, output=2).plot("reactions").axes[0]
+    held = kt.simulate(robot, q, v, time=0.01, controller=kt.control.GravityCompensation(), output=2)
+    drawn = held.plot("reactions").axes[0]
     assert [text.get_text() for text in drawn.get_legend().get_texts()] == list(robot.constraint_names)
+    motors = held.plot("torques").axes[0]
+    assert [text.get_text() for text in motors.get_legend().get_texts()] == ["crank_joint"]  # the others have no motor
 
 
 @pytest.mark.parametrize("ending", [".npz", ".csv", ".parquet"])
@@ -541,3 +544,22 @@ def test_errors_against_a_desired_motion_are_those_of_the_law(tmp_path):
     record.save(tmp_path / "r.npz")
     with pytest.raises(kt.OptionError, match="load the record with load"):
         kt.Record.load(tmp_path / "r.npz").errors(goal)
+
+
+def test_a_record_tells_which_joints_leave_their_ranges():
+    b = kt.Builder("swing")
+    b.body("a", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1), joint_name="near", lower=-0.5, upper=0.5)
+    b.body("b", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1), joint_name="wide", lower=-3.0, upper=3.0)
+    robot = b.build()
+    free = kt.simulate(robot, [0.4, 0.4], [3.0, 1.0], time=1.0, output=201)
+    assert free.beyond_limits == {"near": (free.q[:, 0].max(), 0.5)}
+    assert re.search(r"out of range: near goes to 1\.\d+, past 0\.5\. .*ground=kt\.stops\.JointStops\(\)", str(free))
+    assert "out of range" in free._repr_html_()
+    backwards = kt.simulate(robot, [0.4, 0.4], [[3.0, 1.0], [-5.0, 1.0]], time=1.0, integrator="rk4", step=1e-2)
+    assert backwards.beyond_limits == {"near": (backwards.q[..., 0].min(), -0.5)}  # the farther of both sides
+    held = kt.simulate(robot, [0.4, 0.4], [3.0, 1.0], time=1.0, ground=kt.stops.JointStops())
+    assert held.q[:, 0].max() > 0.5
+    assert held.beyond_limits == {}
+    assert "out of range" not in str(held)
+    with pytest.raises(kt.OptionError, match="integrator='rk4', step=1e-3"):
+        kt.simulate(robot, np.zeros((2, 2)), time=1.0)

@@ -16,7 +16,7 @@ Wanted = Mapping[str, Sequence[str]]
 Units = Mapping[str, Mapping[str, str]]
 """Units of quantities in SI, by the names of their entries."""
 
-TIME = re.compile(r"t|time", re.IGNORECASE)
+TIME = re.compile(r"t|time|__time|timestamp|stamp", re.IGNORECASE)
 SUGGESTIONS = 4
 """Missing columns for which one with almost the same name is looked for."""
 
@@ -25,6 +25,17 @@ WORD = re.compile(r"\.([qwv]?[xyz]|-[xyz]|qw|angle|about_[xyz]2?)$")
 
 WORDS = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "actuator"}
 """What studies call the quantities in their tables."""
+
+OTHER_WORDS = {
+    "q": ("position", "pos"),
+    "v": ("velocity", "vel", "qd", "dq"),
+    "a": ("acceleration", "acc", "qdd", "ddq"),
+    "tau": ("effort", "torque"),
+}
+"""What logs of other programs call them, before or behind the name of a joint."""
+
+TOPIC = re.compile(r"(?:/?(?:\w+/)*joint_states?[/.]|field\.)(?=.)")
+"""What logs of ROS have in front of that: the topic, ``/joint_states/elbow/position`` or ``field.position0``."""
 
 OF_A_KIND = re.compile(rf"({'|'.join(WORDS)})[_:]")
 """How names begin that say which quantity they are."""
@@ -53,6 +64,8 @@ class Layout:
         Whether these are the fewer columns that do as well.
     factors : mapping from int to float
         By what the numbers of columns with a unit are multiplied.
+    doubt : str
+        Why the columns may be others than they were taken for.
     """
 
     names: tuple[str, ...]
@@ -61,6 +74,7 @@ class Layout:
     remark: str = ""
     fewer: bool = False
     factors: Mapping[int, float] = field(default_factory=dict)
+    doubt: str = ""
 
     @property
     def used(self) -> list[int]:
@@ -149,7 +163,7 @@ def layout(
     unnamed = Layout(head.names, time, quantities)
     left = [head.names[k] for k in range(count) if k not in unnamed.used]
     remark = f"columns not used: {_some(left)}" if left else ""
-    return Layout(head.names, time, quantities, remark, factors=factors)
+    return Layout(head.names, time, quantities, remark, factors=factors, doubt=head.doubt(quantities, wanted))
 
 
 class _Header:
@@ -161,7 +175,8 @@ class _Header:
         for name, times in Counter(self.names).items():
             if times > 1:
                 raise FileFormatError(f"two columns are named {name!r}", file, 1)
-        self.bare, self.units = zip(*map(_without_unit, self.names), strict=True)
+        bare, self.units = zip(*map(_without_unit, self.names), strict=True)
+        self.bare = tuple(TOPIC.sub("", name, count=1) if TOPIC.match(name) else name for name in bare)
         self.whole: set[int] = set()  # columns that are called as an entry is: brackets in their names are no units
 
     def find(self, key: str, labels: Sequence[str]) -> list[int | None]:
@@ -198,6 +213,17 @@ class _Header:
             raise FileFormatError(f"column {self.names[k]!r}: {found}", self.file, 1)
         return {} if found == 1.0 else {k: found}
 
+    def doubt(self, quantities: Mapping[str, Sequence[int]], wanted: Wanted) -> str:
+        """Say so where numbered entries of messages of ROS were taken in the order of the robot's joints."""
+        for key, own in quantities.items():
+            first = self.names[own[0]] if own else ""
+            if TOPIC.match(first) and re.search(r"\d\]?$", first) and not any(x in first for x in wanted[key]):
+                return (
+                    f"{first!r} and those that follow are taken for the joints {_some(wanted[key])}, in this order; "
+                    "messages of ROS may have another, often that of the alphabet: see their names"
+                )
+        return ""
+
     def refuse_missing(self, found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: Wanted | None) -> None:
         """Refuse a table without some of the columns; say which were perhaps meant."""
         missing = [
@@ -216,6 +242,8 @@ class _Header:
         there = f"there are {_some(self.names)}"
         if hints:
             there += f"; {', '.join(hints)}: rename what is misspelt"
+        if not hints and len(missing) > 1:
+            there += "; rename them, or number them as in q1, q2, ..., tau1, ..."
         if all(k is None for own in found.values() for k in own):
             there += "; without a line of names columns are taken in their order"
         raise FileFormatError(f"{what} missing: {_some(missing)}; {there}{_or_fewer(fewer)}", self.file, 1)
@@ -249,9 +277,13 @@ def _spellings(key: str, labels: Sequence[str]) -> Iterator[list[tuple[str, ...]
     labels = [column_name(label) for label in labels]
     for own in (labels, _counted(labels)):
         yield [(f"{key}_{x}", f"{key}:{x}", f"{key} {x}", f"{WORDS.get(key, key)} {x}") for x in own]
+    for word in OTHER_WORDS.get(key, ()):
+        yield [(f"{word}_{x}", f"{word}/{x}", f"{word}.{x}", f"{x}_{word}", f"{x}/{word}", f"{x}.{word}")
+               for x in labels]  # fmt: skip
     for first in (0, 1):
         numbers = range(first, first + len(labels))
-        yield [(f"{key}{k}", f"{key}_{k}", f"{key}[{k}]") for k in numbers]
+        for word in (key, *OTHER_WORDS.get(key, ())):
+            yield [(f"{word}{k}", f"{word}_{k}", f"{word}[{k}]") for k in numbers]
 
 
 def _counted(labels: Sequence[str]) -> list[str]:

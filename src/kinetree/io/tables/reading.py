@@ -1,4 +1,4 @@
-"""Tables of motions read in parts: ``.csv``, ``.parquet`` and ``.npz``, every fault with its file and row."""
+"""Tables of motions read in parts: ``.csv``, ``.parquet``, ``.npz`` and ``.mat``, every fault with its file and row."""
 
 from __future__ import annotations
 
@@ -14,13 +14,19 @@ import numpy as np
 
 from ...errors import FileFormatError, KinetreeError, MissingFileError, OptionError
 from ..paths import file_meant, is_file, is_folder
-from .columns import Layout, Units, Wanted, layout, with_optional
+from .columns import OTHER_WORDS, Layout, Units, Wanted, layout, with_optional
 from .formats import RECORD_MARK, format_of, need_pyarrow, pyarrow
 
 Array = np.ndarray
 BLOCK = 4_000_000
 """Bytes of a part of a CSV file."""
 LONE_RETURN = re.compile(rb"\r(?!\n)")
+PEEK = 65_536
+"""Bytes that tell how numbers are written."""
+DECIMAL_COMMA, DECIMAL_POINT = (
+    re.compile(rb"(?:^|[;\t])\s*[-+]?\d*" + mark + rb"\d+(?:[eE][-+]?\d+)?\s*(?=[;\t\r\n]|$)", re.MULTILINE)
+    for mark in (b",", rb"\.")
+)
 ROWS = 65_536
 """Rows of a part of the other files."""
 
@@ -60,6 +66,8 @@ class OpenTable:
     """What the arrays of its rows are, in order."""
     groups: Callable[[Sequence[int]], Iterator[Part]] | None = None
     """Of a Parquet file the parts of some of its groups of rows."""
+    doubt: str = ""
+    """Why columns may be others than they were taken for."""
 
     def parts_of(self, groups: Sequence[int]) -> Iterator[Part]:
         """Return the parts of some groups of rows of a Parquet file."""
@@ -89,13 +97,14 @@ def open_table(
     optional : mapping, optional
         Further quantities, read where the table has them.
     """
-    kind = format_of(path)
+    kind = path.suffix.lower()
+    kind = kind if kind == ".mat" else format_of(path, "tables are .csv, .parquet, .npz or .mat files")
     if is_folder(path):
         raise FileFormatError("this is no file", str(path))
     if not is_file(path):
         raise MissingFileError(f"there is no file {str(path)!r}{file_meant(path)}")
     table: type[CsvTable | ParquetTable | NpzTable]
-    table = {".csv": CsvTable, ".parquet": ParquetTable, ".npz": NpzTable}[kind]  # type: ignore[assignment]
+    table = {".csv": CsvTable, ".parquet": ParquetTable, ".npz": NpzTable, ".mat": MatTable}[kind]  # type: ignore[assignment]
     try:
         return table(path, wanted, fewer, units, optional).source()
     except KinetreeError:
@@ -108,7 +117,7 @@ def open_table(
 
 
 class CsvTable:
-    """Comma-separated values; semicolons and tabs are understood, too.
+    """Comma-separated values; semicolons and tabs are understood, too, and decimal commas between these.
 
     Every line is a row.  An empty one is a fault (a lost sample, perhaps) but for those at the end of the file.
     """
@@ -127,13 +136,15 @@ class CsvTable:
             self.skipped = 1 if first.startswith(RECORD_MARK.encode()) else 0
             if self.skipped:
                 first = stream.readline()
+            more = stream.read(PEEK)
         text = self._decode(first, 1 + self.skipped).lstrip("\ufeff")
         if not text.strip():
             raise FileFormatError("the file is empty, or its first line is", self.file, 1 + self.skipped)
         self._refuse_lone_returns(first, 1 + self.skipped)
-        self.delimiter = max(",;\t", key=text.count)
+        self.decimal_comma = _has_decimal_commas(first + more)
+        self.delimiter = max(";\t" if self.decimal_comma else ",;\t", key=text.count)
         cells = self._cells(text, 1 + self.skipped)
-        numbers = [_is_number(cell) for cell in cells]
+        numbers = [_is_number(cell.replace(",", ".") if self.decimal_comma else cell) for cell in cells]
         if any(numbers) and not all(numbers):
             odd = cells[numbers.index(False)]
             raise FileFormatError(
@@ -155,6 +166,7 @@ class CsvTable:
             self.layout.remark,
             self.layout.fewer,
             tuple(self.layout.quantities),
+            doubt=self.layout.doubt,
         )
 
     def parts(self) -> Iterator[Part]:
@@ -206,6 +218,8 @@ class CsvTable:
         if empty:
             self._refuse_empty(empty)
         self._refuse_lone_returns(block, line)
+        if self.decimal_comma:
+            block = block.replace(b",", b".")
         columns = csv_numbers(block, self.count, self.layout.used, self.delimiter)
         if columns is None:  # not installed, or something is wrong: the slow reader says what and where
             columns = self._carefully(block, line)
@@ -287,6 +301,13 @@ def csv_numbers(block: bytes, count: int, used: Sequence[int], delimiter: str = 
     return {int(name): table.column(name).to_numpy() for name in needed}
 
 
+def _has_decimal_commas(lines: bytes) -> bool:
+    """Tell whether numbers between semicolons or tabs are written as in much of Europe: ``-0,5``, not ``0.5``."""
+    if b";" not in lines and b"\t" not in lines:
+        return False
+    return DECIMAL_COMMA.search(lines) is not None and DECIMAL_POINT.search(lines) is None
+
+
 def _is_number(cell: str) -> bool:
     try:
         float(cell)
@@ -334,6 +355,7 @@ class ParquetTable:
             self.layout.fewer,
             tuple(self.layout.quantities),
             self.parts,
+            self.layout.doubt,
         )
 
     def parts(self, groups: Sequence[int] | None = None) -> Iterator[Part]:
@@ -384,12 +406,12 @@ class NpzTable:
         optional: Wanted | None = None,
     ) -> None:
         self.path, self.file = path, str(path)
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                known = (*wanted, *(optional or ()), "time")
-                self.arrays = {name: np.asarray(file[name]) for name in file.files if name in known}
-        except Exception as problem:
-            raise FileFormatError(f"this is no file of NumPy arrays ({problem})", self.file) from None
+        names = {"time": ("time", "t")}
+        names |= {key: (key, *OTHER_WORDS.get(key, ())) for key in (*wanted, *(optional or ()))}
+        every = self._arrays()
+        self.there = tuple(every)
+        self.arrays = {key: every[own[0]] for key, words in names.items() if (own := [w for w in words if w in every])}
+        self._turn({**wanted, **(optional or {})})
         wanted = {**wanted, **{key: labels for key, labels in (optional or {}).items() if key in self.arrays}}
         self.fewer = fewer is not None and self._fit(fewer) and not self._fit(wanted)
         self.wanted = fewer if self.fewer and fewer is not None else wanted
@@ -404,12 +426,24 @@ class NpzTable:
             self._fail(f"array 'time' must be numbers of shape ({rows},), not {time.dtype} {time.shape}")
         self.rows = rows or 0
 
+    def _arrays(self) -> dict[str, Array]:
+        """Read the arrays of the file."""
+        try:
+            with np.load(self.path, allow_pickle=False) as file:
+                return {name: np.asarray(file[name]) for name in file.files}
+        except Exception as problem:
+            raise FileFormatError(f"this is no file of NumPy arrays ({problem})", self.file) from None
+
+    def _turn(self, wanted: Wanted) -> None:
+        """Let rows come first where the program that wrote the file has them last."""
+
     def _fit(self, wanted: Wanted) -> bool:
         return all(self.arrays[k].shape[1:] == (len(labels),) for k, labels in wanted.items() if k in self.arrays)
 
     def _check(self, key: str, width: int) -> None:
         if key not in self.arrays:
-            self._fail(f"there is no array {key!r}; needed are {', '.join(self.wanted)}, and perhaps time")
+            there = f"there are {', '.join(self.there[:8])}" if self.there else "there are none"
+            self._fail(f"there is no array {key!r}; needed are {', '.join(self.wanted)}, and perhaps time; {there}")
         array = self.arrays[key]
         if array.dtype.kind not in "fiu" or array.ndim != 2 or array.shape[1] != width:
             self._fail(f"array {key!r} must be numbers of shape (rows, {width}), not {array.dtype} {array.shape}")
@@ -436,3 +470,30 @@ class NpzTable:
             return Rows(None if time is None else np.asarray(time[first : first + count], dtype=float), own)
 
         return Part(read, fault, count / self.rows)
+
+
+class MatTable(NpzTable):
+    """Matrices of a file of MATLAB, by name, or fields of its only structure; samples may be rows or columns."""
+
+    def _arrays(self) -> dict[str, Array]:
+        from scipy.io import loadmat  # only those who have such files wait for it
+
+        try:
+            found = loadmat(self.path, simplify_cells=True)
+        except NotImplementedError:
+            self._fail("files of version 7.3 are not read: write it by save(..., '-v7')")
+        except Exception as problem:
+            raise FileFormatError(f"this is no file of MATLAB ({problem})", self.file) from None
+        found = {name: value for name, value in found.items() if not name.startswith("__")}
+        if len(found) == 1 and isinstance(only := next(iter(found.values())), dict):
+            found = only
+        return {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
+
+    def _turn(self, wanted: Wanted) -> None:
+        rows = len(self.arrays["time"]) if "time" in self.arrays and self.arrays["time"].ndim == 1 else None
+        for key in [key for key in wanted if key in self.arrays]:
+            array = self.arrays[key]
+            if array.ndim == 2 and rows is not None and array.shape[1] == rows != len(array):
+                self.arrays[key] = array.T
+            elif array.ndim == 1 and len(wanted[key]) == 1:
+                self.arrays[key] = array[:, None]

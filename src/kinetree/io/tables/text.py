@@ -24,12 +24,15 @@ class TextTable:
         A line above.
     more : str
         What to do to see rows that are left out: ``"forces.multipliers has all"``.
+    notes : sequence of str
+        Lines below.
     """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[object]]
     title: str = ""
     more: str = ""
+    notes: Sequence[str] = ()
 
     def __str__(self) -> str:
         cells = [[str(name) for name in self.columns], *([_written(x) for x in row] for row in self.rows[:MOST_ROWS])]
@@ -39,7 +42,7 @@ class TextTable:
             "  ".join(x.rjust(w) if r else x.ljust(w) for x, w, r in zip(row, widths, right, strict=True)).rstrip()
             for row in cells
         ]
-        return "\n".join([*([self.title] if self.title else []), *lines, *self._left_out()])
+        return "\n".join([*([self.title] if self.title else []), *lines, *self._below()])
 
     def html(self) -> str:
         """Return the same for a notebook."""
@@ -50,12 +53,13 @@ class TextTable:
             for row in self.rows[:MOST_ROWS]
         )
         title = f"<caption>{escape(self.title)}</caption>" if self.title else ""
-        rest = "".join(f"<p>{escape(line)}</p>" for line in self._left_out())
+        rest = "".join(f"<p>{escape(line)}</p>" for line in self._below())
         return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
 
-    def _left_out(self) -> list[str]:
+    def _below(self) -> list[str]:
         rest = len(self.rows) - MOST_ROWS
-        return [f"... and {rest} more{': ' + self.more if self.more else ''}"] if rest > 0 else []
+        left_out = [f"... and {rest} more{': ' + self.more if self.more else ''}"] if rest > 0 else []
+        return [*left_out, *self.notes]
 
     def _is_number(self, k: int) -> bool:
         return bool(self.rows) and all(row[k] == "" or isinstance(row[k], Real) for row in self.rows)

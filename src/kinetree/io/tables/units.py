@@ -13,13 +13,15 @@ ANGLES = {"rad": 1.0, "mrad": 1e-3, "deg": math.radians(1.0), "degree": math.rad
 LENGTHS = {"m": 1.0, "dm": 0.1, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "in": 0.0254, "ft": 0.3048}
 TIMES = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0}
 FORCES = {"N": 1.0, "mN": 1e-3, "kN": 1e3}
+CURRENTS = {"A": 1.0, "mA": 1e-3}
 
 
 def _spelled() -> Iterator[tuple[str, tuple[str, float]]]:
     """Yield every spelling with its unit in SI, and what it is of that."""
     yield from (("1", ("1", 1.0)), ("-", ("1", 1.0)), ("rpm", ("rad/s", math.tau / 60.0)))
-    for unit, factor in TIMES.items():
-        yield unit, ("s", factor)
+    for own, parts in (("s", TIMES), ("A", CURRENTS)):
+        for unit, factor in parts.items():
+            yield unit, (own, factor)
     for own, parts in (("rad", ANGLES), ("m", LENGTHS)):
         for unit, factor in parts.items():
             yield unit, (own, factor)

@@ -40,6 +40,12 @@ COMPLETE, FAILED = "complete", "failed"
 DOUBTFUL = 0.01
 """An energy balance that is off by more is reported whenever a record is printed."""
 
+STOPS_GIVE_WAY = 0.05
+"""Share of a joint's range that may be passed without a word."""
+
+NAMED = 4
+"""Joints that are named in a line; more are counted."""
+
 
 @dataclass(frozen=True, eq=False)
 class Record(ExplainsArguments):
@@ -129,14 +135,47 @@ class Record(ExplainsArguments):
             rows.append((name, units[k], *place, *most))
         columns = ("joint", "unit", "first", "last", "least", "largest", "max speed", "max force")
         return TextTable(
-            columns, rows, repr(self).strip("<>"), "record.q, v, tau have all; record.save(path) writes them"
-        )
+            columns, rows, repr(self).strip("<>"), "record.q, v, tau have all; record.save(path) writes them",
+            notes=[] if (words := self.limits_passed) is None else [words],
+        )  # fmt: skip
 
     def __str__(self) -> str:
         return str(self.table)
 
     def _repr_html_(self) -> str:
         return self.table.html()
+
+    @property
+    def beyond_limits(self) -> dict[str, tuple[float, float]]:
+        """Coordinates that leave their ranges: the farthest position and the limit that it passes.
+
+        Passing by a twentieth of the range does not count: stops give way.
+        """
+        if self.robot is None or not len(self):
+            return {}
+        lower, upper = self.robot.lower_limits, self.robot.upper_limits
+        passed = {}
+        for k, name in enumerate(self.q_names):
+            span = upper[k] - lower[k]
+            slack = STOPS_GIVE_WAY * (span if np.isfinite(span) else 1.0)
+            least, largest = _extremes(self.q[..., k])
+            if largest - upper[k] > max(slack, lower[k] - least):
+                passed[name] = (largest, float(upper[k]))
+            elif lower[k] - least > slack:
+                passed[name] = (least, float(lower[k]))
+        return passed
+
+    @property
+    def limits_passed(self) -> str | None:
+        """The same in a line of words, or None."""
+        passed = [f"{name} goes to {at:.4g}, past {limit:.4g}" for name, (at, limit) in self.beyond_limits.items()]
+        if not passed:
+            return None
+        rest = f", and {len(passed) - NAMED} more" if len(passed) > NAMED else ""
+        return (
+            f"out of range: {'; '.join(passed[:NAMED])}{rest}. A simulation goes past the limits of joints unless "
+            "stops hold them: ground=kt.stops.JointStops()"
+        )
 
     @property
     def batch(self) -> tuple[int, ...]:
