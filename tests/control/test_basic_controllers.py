@@ -222,6 +222,10 @@ def test_a_frame_on_springs_and_dampers_beside_an_unfelt_posture():
         assert np.abs(drawn).max() > 0.1
         assert np.abs(rows @ np.linalg.solve(robot.mass_matrix(q), drawn)).max() < 1e-9
         left = drawn - (-pull * q - drag * v)  # which the frame's own force makes up for
+        with pytest.raises(ShapeError, match=rf"kp must be one number or {n}, one per controlled direction"):
+            kt.simulate(robot, time=0.1, controller=laws.CartesianImpedance(
+                "hand", trajectories.Constant(goal), 9 * [1.0], 1.0, orientation
+            ))  # fmt: skip
         assert np.abs(left - rows.T @ np.linalg.lstsq(rows.T, left, rcond=None)[0]).max() < 1e-9
 
 
