@@ -223,6 +223,21 @@ def test_forces_beside_rigid_contact():
 # ---------------------------------------------------------------- characteristics, batches, steps
 
 
+def test_a_characteristic_that_begins_anew():
+    x, y = np.array([-3.0, -1.0, 0.5, 2.0]), np.array([4.0, 1.0, -2.0, 6.0])
+    gas = F.Characteristic(x, y, period=2 * np.pi)
+    at = np.linspace(-20.0, 20.0, 401)
+    wanted = np.interp(at, np.concatenate([x + 2 * np.pi * k for k in range(-5, 6)]), np.tile(y, 11))
+    np.testing.assert_allclose(gas(at), wanted, atol=1e-12)
+    whole = F.Characteristic([0.0, 1.0, 4.0], [2.0, 5.0, 2.0], period=4.0)
+    np.testing.assert_allclose(whole(np.array([0.0, 0.5, 4.5, -2.0, 6.0])), [2.0, 3.5, 3.5, 4.0, 4.0])
+    for bad, said in (
+        ((x, y, 4.0), "cannot go over 5"), (([0, 4], [1, 2], 4.0), "same at both"), ((x, y, -1.0), "positive"),
+    ):  # fmt: skip
+        with pytest.raises(kt.OptionError, match=said):
+            F.Characteristic(*bad)
+
+
 def test_characteristics_as_tables_and_functions_are_the_same_force():
     x = np.linspace(-0.5, 0.5, 401)
     hard = F.Characteristic(x, 80.0 * x + 900.0 * x**3)

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import brentq
 
 import kinetree as kt
+from helpers.loop_models import lamp
 
 
 def test_a_flap_on_a_spring():
@@ -46,3 +47,40 @@ def test_what_falls_without_end_is_named():
     b.body("stone", "base", kt.Prismatic("z"), mass=1.0, actuated=False)
     with pytest.raises(kt.SingularError, match=r"'stone' does not come to rest .* most at 'stone_joint'"):
         kt.equilibrium(b.build())
+
+
+def test_what_falls_on_its_stop_rests_there():
+    b = kt.Builder("flap")
+    b.body(
+        "flap", "base", kt.Revolute("y"), mass=1, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1), actuated=False, upper=0.4
+    )
+    b.body("tip", "flap", kt.Revolute("y"), position=(1, 0, 0), mass=0.2, com=(0.3, 0, 0), inertia=(0.01, 0.01, 0.01),
+           actuated=False, lower=-2.5, upper=2.5)  # fmt: skip
+    flap = b.build()
+    found = kt.equilibrium(flap, [-1.0, 0.3])
+    np.testing.assert_allclose(found.q, [0.4, np.pi / 2 - 0.4], atol=1e-9)  # the tip hangs
+    push = -9.81 * np.cos(0.4) * (0.5 + 0.2)
+    assert found.stops == pytest.approx({"flap_joint": push})
+    assert found.tau[0] == pytest.approx(push)
+    assert found.frequencies == pytest.approx(np.sqrt(0.2 * 0.3 * 9.81 / (0.01 + 0.2 * 0.3**2)) / (2 * np.pi), rel=1e-6)
+    assert "flap_joint  stop" in str(found)
+    hanging = kt.equilibrium(flap, [-1.0, 0.3], limits=False)
+    np.testing.assert_allclose(hanging.q, [np.pi / 2, 0.0], atol=1e-6)
+    assert hanging.stops == {}
+    sprung = kt.equilibrium(flap.with_springs({"flap_joint": 40.0}), [0.9, 0.0])  # from beyond the stop
+    assert sprung.stops == {}
+    assert 0.1 < sprung.q[0] < 0.2
+    stone = kt.Builder("stone").body("stone", "base", kt.Prismatic("z"), mass=2.0, actuated=False, lower=-0.1)
+    assert kt.equilibrium(stone.build()).stops == pytest.approx({"stone_joint": 19.62})  # it would fall for ever
+
+
+def test_natural_frequencies_are_those_of_the_linear_model():
+    robot = lamp(damping=0.0)
+    found = kt.equilibrium(robot, [0.8, -0.8, 0.2])
+    model = robot.linearize(found.q, np.zeros(3), np.zeros(3))
+    swings = np.sort(np.abs(np.linalg.eigvals(model.A).imag))[::2]
+    np.testing.assert_allclose(found.frequencies, swings / (2 * np.pi), rtol=1e-5)
+    near = found.shapes[:, 0]
+    np.testing.assert_allclose(np.abs(near).max(), 1.0)
+    a = robot.forward_dynamics(robot.integrate(found.q, 1e-5 * near), np.zeros(3), np.zeros(3), project=True)
+    np.testing.assert_allclose(a / 1e-5, -((2 * np.pi * found.frequencies[0]) ** 2) * near, rtol=1e-3, atol=1e-3)
