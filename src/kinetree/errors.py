@@ -412,6 +412,7 @@ SAME_MEANING = (
     ("positions", "velocities", "Q"),
     ("efforts", "R"),
     ("ground", "stops", "contacts"),
+    ("senses", "ground", "contacts"),
     ("position_noise", "noise", "std"),
     ("threads", "workers", "n_jobs", "jobs"),
     ("batch", "num_envs", "n_envs", "nworld", "num_worlds"),

@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import brentq
 
 import kinetree as kt
-from helpers.loop_models import lamp
 
 
 def test_a_flap_on_a_spring():
@@ -42,45 +41,59 @@ def test_a_linkage_on_a_spring():
     np.testing.assert_allclose(held.tau, bars.inverse_dynamics(held.q, still, still), atol=1e-9)
 
 
+def lamp(k, *, coupled=False, upper=1.2):
+    b = kt.Builder("lamp")
+    b.body("arm", "base", kt.Revolute("y"), mass=2.0, com=(0, 0, 0.5), lower=-0.2, upper=upper, actuated=False)
+    b.tendon("spring", points=[("base", (0, 0, 0.3)), ("arm", (0, 0, 0.2))], stiffness=k, rest=0.0)
+    if coupled:
+        b.body("wheel", "base", kt.Revolute("y"), mass=1.0, inertia=(0.1, 0.1, 0.1), upper=1.0, actuated=False)
+        b.coupling("belt", "wheel_joint", {"arm_joint": 2.0})
+    return b.build().with_backend("reference")
+
+
+def test_stops_hold():
+    """m g c sin(q) pushes the arm over, the spring k a b sin(q) holds it: the one at the stop is what is left."""
+    balance = 2.0 * 9.81 * 0.5 / (0.3 * 0.2)
+    weak = kt.equilibrium(lamp(0.5 * balance), [0.3])
+    assert weak.q[0] == 1.2
+    assert weak.stable
+    assert weak.stops == {"arm_joint": pytest.approx(-0.5 * 9.81 * np.sin(1.2))}
+    assert weak.tau[0] == 0.0
+    assert "force of the stop" in str(weak)
+    assert kt.equilibrium(lamp(0.5 * balance), [1.2], tau={"arm_joint": -7.0}).q[0] == -0.2  # it is let go
+    beyond = kt.equilibrium(lamp(0.5 * balance), [0.3], limits=False)
+    assert beyond.q[0] == pytest.approx(np.pi)
+    assert beyond.stops == {}
+    balanced = kt.equilibrium(lamp(balance), [0.7])
+    assert balanced.stable
+    assert balanced.q[0] == 0.7
+    assert balanced.frequencies.tolist() == [0.0]
+    with pytest.raises(kt.OptionError, match=r"'arm_joint' would be at 1\.3 rad, its limits are -0\.2 to 1\.2"):
+        kt.equilibrium(lamp(balance), [1.3])
+    with pytest.raises(kt.OptionError, match="for q in guesses"):
+        kt.equilibrium(lamp(balance), [[0.1], [0.2]])
+    wheel = kt.equilibrium(lamp(0.5 * balance, coupled=True), [0.1, 0.2])  # the follower's stop, felt by half
+    np.testing.assert_allclose(wheel.q, [0.5, 1.0], atol=1e-12)
+    assert wheel.stops == {"wheel_joint": pytest.approx(-0.25 * 9.81 * np.sin(0.5))}
+
+
+def test_forces_act_where_it_comes_to_rest():
+    """A spring between points as an element is the spring along a tendon, and a push is a wrench."""
+    balance, loose = 2.0 * 9.81 * 0.5 / (0.3 * 0.2), lamp(0.0)
+    spring = kt.forces.PointSpring(("base", (0, 0, 0.3)), ("arm", (0, 0, 0.2)), stiffness=1.5 * balance)
+    push = kt.forces.Push(("arm", (0, 0, 1.0)), force=(2.0, 0, 0))
+    found = kt.equilibrium(loose, [0.1], forces=[spring, push])
+    assert found.q[0] == pytest.approx(np.arctan(2.0 / (0.5 * 9.81)))
+    assert found.stable
+    stiff = np.hypot(2.0, 0.5 * 9.81)
+    assert found.stiffness[0, 0] == pytest.approx(stiff)
+    assert (2 * np.pi * found.frequencies[0]) ** 2 == pytest.approx(stiff / 0.5)
+    held = kt.equilibrium(loose, held={"arm_joint": 0.3}, forces=push)
+    assert held.tau[0] == pytest.approx(-9.81 * np.sin(0.3) - 2.0 * np.cos(0.3))
+
+
 def test_what_falls_without_end_is_named():
     b = kt.Builder("stone")
     b.body("stone", "base", kt.Prismatic("z"), mass=1.0, actuated=False)
     with pytest.raises(kt.SingularError, match=r"'stone' does not come to rest .* most at 'stone_joint'"):
         kt.equilibrium(b.build())
-
-
-def test_what_falls_on_its_stop_rests_there():
-    b = kt.Builder("flap")
-    b.body(
-        "flap", "base", kt.Revolute("y"), mass=1, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1), actuated=False, upper=0.4
-    )
-    b.body("tip", "flap", kt.Revolute("y"), position=(1, 0, 0), mass=0.2, com=(0.3, 0, 0), inertia=(0.01, 0.01, 0.01),
-           actuated=False, lower=-2.5, upper=2.5)  # fmt: skip
-    flap = b.build()
-    found = kt.equilibrium(flap, [-1.0, 0.3])
-    np.testing.assert_allclose(found.q, [0.4, np.pi / 2 - 0.4], atol=1e-9)  # the tip hangs
-    push = -9.81 * np.cos(0.4) * (0.5 + 0.2)
-    assert found.stops == pytest.approx({"flap_joint": push})
-    assert found.tau[0] == pytest.approx(push)
-    assert found.frequencies == pytest.approx(np.sqrt(0.2 * 0.3 * 9.81 / (0.01 + 0.2 * 0.3**2)) / (2 * np.pi), rel=1e-6)
-    assert "flap_joint  stop" in str(found)
-    hanging = kt.equilibrium(flap, [-1.0, 0.3], limits=False)
-    np.testing.assert_allclose(hanging.q, [np.pi / 2, 0.0], atol=1e-6)
-    assert hanging.stops == {}
-    sprung = kt.equilibrium(flap.with_springs({"flap_joint": 40.0}), [0.9, 0.0])  # from beyond the stop
-    assert sprung.stops == {}
-    assert 0.1 < sprung.q[0] < 0.2
-    stone = kt.Builder("stone").body("stone", "base", kt.Prismatic("z"), mass=2.0, actuated=False, lower=-0.1)
-    assert kt.equilibrium(stone.build()).stops == pytest.approx({"stone_joint": 19.62})  # it would fall for ever
-
-
-def test_natural_frequencies_are_those_of_the_linear_model():
-    robot = lamp(damping=0.0)
-    found = kt.equilibrium(robot, [0.8, -0.8, 0.2])
-    model = robot.linearize(found.q, np.zeros(3), np.zeros(3))
-    swings = np.sort(np.abs(np.linalg.eigvals(model.A).imag))[::2]
-    np.testing.assert_allclose(found.frequencies, swings / (2 * np.pi), rtol=1e-5)
-    near = found.shapes[:, 0]
-    np.testing.assert_allclose(np.abs(near).max(), 1.0)
-    a = robot.forward_dynamics(robot.integrate(found.q, 1e-5 * near), np.zeros(3), np.zeros(3), project=True)
-    np.testing.assert_allclose(a / 1e-5, -((2 * np.pi * found.frequencies[0]) ** 2) * near, rtol=1e-3, atol=1e-3)
