@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ExplainsArguments, FileFormatError, IdentificationError, OptionError, ShapeError
-from ..io.tables.reading import OpenTable, open_table
+from ..io.tables.parts import OpenTable
+from ..io.tables.reading import open_table
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot

@@ -12,7 +12,8 @@ from ..errors import FileFormatError, OptionError
 from ..identification.differentiation.differentiated import DifferentiatedMotion, differentiated
 from ..io.tables.columns import Wanted
 from ..io.tables.converting import not_increasing
-from ..io.tables.reading import OpenTable, Part, Rows, open_table
+from ..io.tables.parts import OpenTable, Part, Rows
+from ..io.tables.reading import open_table
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot

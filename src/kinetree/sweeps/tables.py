@@ -35,7 +35,8 @@ from ..io.progress import Bar
 from ..io.tables.columns import Wanted
 from ..io.tables.converting import Law, convert
 from ..io.tables.formats import FORMATS, need_pyarrow
-from ..io.tables.reading import OpenTable, open_table
+from ..io.tables.parts import OpenTable
+from ..io.tables.reading import open_table
 from ..io.tables.writing import new_table
 from ..model.units import FORCE_OF
 from ..robot.load import as_robot

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import KinetreeError
 from ..progress import Bar
-from .reading import Part
+from .parts import Part
 from .writing import Sink
 
 Array = np.ndarray
