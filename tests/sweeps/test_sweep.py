@@ -425,3 +425,18 @@ def test_infinite_rows_are_counted_at_the_ends():
         lambda p: {"y": np.where(p["x"] == 9, np.inf, p["x"])}, {"x": np.arange(300.0)}, workers=0, rows_per_part=70
     )
     assert above.mean("y") == np.inf
+
+
+def test_an_interrupted_sweep_says_what_stays(tmp_path):
+    calls = []
+
+    def doubled(p):
+        calls.append(len(p["x"]))
+        if len(calls) == 4:  # one row is tried before the parts
+            raise KeyboardInterrupt
+        return {"y": 2.0 * p["x"]}
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        kt.sweep(doubled, {"x": np.arange(50.0)}, tmp_path / "kept", rows_per_part=10, workers=0)
+    assert "2 of 5 parts are finished and stay in" in stopped.value.__notes__[0]
+    assert len(list((tmp_path / "kept").glob("*.parquet"))) == 2

@@ -39,6 +39,7 @@ from . import (
     operational_space,
     regressor,
     springs,
+    tendons,
     tree_factors,
     udu,
     walker_orin,
@@ -149,7 +150,7 @@ def _inverse_dynamics(
 
 
 def _joint_wrenches(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> Any:
-    return newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)[1]
+    return newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, tendons.with_lines(tree, q, loads))[1]
 
 
 def _bias_force(tree: Model, q: Any, v: Any, loads: Any = None) -> list[Scalar]:

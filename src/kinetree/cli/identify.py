@@ -109,16 +109,11 @@ def identify(
     if held_out:
         split = [one.split(1.0 - held_out) for one in data]
         training, rest = [first for first, _ in split], [second for _, second in split]
-    rotors: bool | str = "auto"
-    if output is not None and output.suffix.lower() == ".urdf":
-        note("URDF cannot hold rotor inertias and springs, so none are identified; write .yaml or .xml to have them")
-        rotors = False
-        springs = "none" if springs == "auto" else springs
     wanted: bool | str | list[str] = springs
     if springs != "auto":
         wanted = springs == "all" if springs in ("all", "none") else [name.strip() for name in springs.split(",")]
     found = run(
-        robot, training, estimator=estimator, friction=friction, rotor_inertia=rotors, springs=wanted, pull=pull,
+        robot, training, estimator=estimator, friction=friction, springs=wanted, pull=pull,
         pull_weight=pull_weight, consistent=None if consistent == "none" else consistent, fixed=fixed or (),
         gains=_gains(gains), cutoff=cutoff, both_sides=both_sides,
     )  # fmt: skip

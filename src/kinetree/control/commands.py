@@ -79,6 +79,13 @@ class Commanded(Controller):
                 )
         return joints
 
+    def resting(self, tree: Model, q: np.ndarray) -> np.ndarray:
+        """Return the command, (..., motors), that asks for nothing at q: where motors are, or no speed and no force."""
+        joints = self.motors(tree)
+        if self.mode == "position":
+            return np.concatenate([q[..., joint.q_slice] for joint in joints], axis=-1)
+        return np.zeros((*q.shape[:-1], sum(joint.nv for joint in joints)))
+
     def current(self, tree: Model, t: Scalar) -> list[Scalar]:
         """Return the command that has arrived."""
         count = sum(joint.nv for joint in self.motors(tree))

@@ -364,6 +364,10 @@ class Undecided:
             return condition._refused(yes, no)
 
 
+PARTS = "chosen_by"
+"""What numbers have that are made of several, such as dual numbers: beside a node it is they who calculate."""
+
+
 class Node:
     """A handle on a graph's node that behaves like a number."""
 
@@ -414,25 +418,37 @@ class Node:
         return self.scalar_functions.where(self, 0.0, 1.0) > 0.5
 
     def __add__(self, other: Any) -> Node:
+        if type(other) is not Node and hasattr(other, PARTS):
+            return NotImplemented
         return Node(self.graph, self.graph.add(self.number, self.index_of(other)))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Node:
+        if type(other) is not Node and hasattr(other, PARTS):
+            return NotImplemented
         return Node(self.graph, self.graph.sub(self.number, self.index_of(other)))
 
     def __rsub__(self, other: Any) -> Node:
+        if type(other) is not Node and hasattr(other, PARTS):
+            return NotImplemented
         return Node(self.graph, self.graph.sub(self.index_of(other), self.number))
 
     def __mul__(self, other: Any) -> Node:
+        if type(other) is not Node and hasattr(other, PARTS):
+            return NotImplemented
         return Node(self.graph, self.graph.mul(self.number, self.index_of(other)))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Node:
+        if type(other) is not Node and hasattr(other, PARTS):
+            return NotImplemented
         return Node(self.graph, self.graph.div(self.number, self.index_of(other)))
 
     def __rtruediv__(self, other: Any) -> Node:
+        if type(other) is not Node and hasattr(other, PARTS):
+            return NotImplemented
         return Node(self.graph, self.graph.div(self.index_of(other), self.number))
 
     def __neg__(self) -> Node:
@@ -450,9 +466,13 @@ class Node:
     __hash__ = object.__hash__
 
     def __lt__(self, other: Any) -> Node:
+        if type(other) is not Node and hasattr(other, PARTS):
+            return NotImplemented
         return Node(self.graph, self.graph.less(self.number, self.index_of(other)))
 
     def __gt__(self, other: Any) -> Node:
+        if type(other) is not Node and hasattr(other, PARTS):
+            return NotImplemented
         return Node(self.graph, self.graph.less(self.index_of(other), self.number))
 
     def __le__(self, other: Any) -> Node:

@@ -146,13 +146,13 @@ class Identified(ExplainsArguments):
     def save(self, path: str | os.PathLike[str], original: str | os.PathLike[str] | None = None) -> None:
         """Write the robot, as ``.yaml`` (everything), ``.xml`` (MJCF) or ``.urdf`` (both without offsets).
 
-        URDF has no rotor inertias, which are refused; springs are written for kinetree alone.
+        URDF has no rotor inertias and springs: they are attributes that only kinetree reads.
 
         Parameters
         ----------
         path : path-like
         original : path-like, optional
-            The URDF file that the robot was loaded from: all but inertias, friction and springs stays as it is there.
+            The URDF file that the robot was loaded from: all but inertias, friction, springs and rotors stays as it is.
 
         Warns
         -----
@@ -174,7 +174,7 @@ class Identified(ExplainsArguments):
         lost += [f"time in which damping follows of {', '.join(slow)}"] if slow else []
         if lost and Path(path).suffix.lower() not in (".yaml", ".yml"):
             warnings.warn(
-                f"{path}: such a file has viscous and Coulomb friction and an offset at most; what else was found "
+                f"{path}: such a file has viscous and Coulomb friction at most; what else was found "
                 f"({'; '.join(lost)}) is in the report alone, so that the file's robot errs more than errors() says. "
                 "friction='coulomb' fits what every file can hold; .yaml keeps all of it",
                 IdentificationWarning,

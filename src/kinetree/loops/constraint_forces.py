@@ -77,7 +77,7 @@ def free_shares(k: Array, supplied: Array) -> tuple[Array, Array]:
     ----------
     k : ndarray (..., constraints, nv)
     supplied : ndarray of bool (nv,)
-        Which freedoms have an actuator; these must be enough to drive every motion.
+        Which freedoms have an actuator.
 
     Returns
     -------
@@ -86,7 +86,8 @@ def free_shares(k: Array, supplied: Array) -> tuple[Array, Array]:
     """
     nv = k.shape[-1]
     motors = np.broadcast_to(np.eye(nv)[:, supplied], (*k.shape[:-2], nv, int(supplied.sum())))
-    free = np.moveaxis(rank.null_space(np.concatenate([motors, np.swapaxes(k, -1, -2)], axis=-1), nv), -1, 0)
+    both = np.concatenate([motors, np.swapaxes(k, -1, -2)], axis=-1)
+    free = np.moveaxis(rank.null_space(both, int(rank.numerical_rank(both).max(initial=0))), -1, 0)
     tau = np.zeros((*free.shape[:-1], nv))
     tau[..., supplied] = free[..., : motors.shape[-1]]
     return tau, free[..., motors.shape[-1] :]

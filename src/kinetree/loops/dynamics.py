@@ -59,8 +59,20 @@ def columns_by_null_space(
     n = np.swapaxes(motions(k, rank, scale, least)[0], -1, -2)
     root = 1.0 / np.sqrt(weights[driven])
     forces = np.zeros_like(columns)
+    if not driven.any():
+        return forces
     forces[..., driven, :] = root[:, None] * least_squares(n[..., driven] * root, n @ columns)
     return forces
+
+
+def left_by_actuators(tau: Array, k: Array, rank: int, driven: Array, scale: float, least: float) -> Array:
+    """Return the part of a motion's joint forces that no actuator and no loop can give, (..., nv).
+
+    It is zero of a motion that happens by itself, however few actuators there are.
+    """
+    forces = forces_by_null_space(tau, k, rank, driven, np.ones(len(driven)), scale, least)
+    n = motions(k, rank, scale, least)[0]
+    return np.asarray((n @ (np.swapaxes(n, -1, -2) @ (tau - forces)[..., None]))[..., 0])
 
 
 def forces_by_f_matrix(

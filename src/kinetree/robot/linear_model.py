@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import newton_euler
-from ..algorithms.closed_derivatives import moving_along
 from ..algorithms.friction import friction_force
+from ..algorithms.passes import moving_along
 from ..errors import OptionError, ShapeError, UnsupportedError
 from ..model.joints import JointKind
 from ..model.tree import Model

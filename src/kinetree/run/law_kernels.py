@@ -107,6 +107,10 @@ def refuse_nested(answer: Sequence[Any], such: str) -> None:
     for k, x in enumerate(answer):
         if isinstance(flatten(x), list) or (isinstance(x, np.ndarray) and x.dtype == object and x.ndim):
             what = f"{len(x)} numbers" if isinstance(x, (list, tuple, np.ndarray)) else f"a {type(x).__name__}"
+            if isinstance(x, (list, tuple)) and len(x) == 1:
+                raise TypeError(
+                    f"entry {k} of what it returned is a list of one number, not that number: take [0] of it"
+                )
             raise TypeError(f"entry {k} of what it returned is {what}, not one number: unpack it, such as {such}")
         if x is None or isinstance(x, (str, bytes, dict)):
             raise TypeError(f"it returned {x!r}, not a number, as entry {k}")

@@ -176,6 +176,12 @@ def run(
         raise OutputError(
             f"{problem}; {finished} of {manifest.parts} parts are finished and stay: make room and call again"
         ) from None
+    except KeyboardInterrupt as stop:
+        if own_folder is None:
+            stop.add_note(
+                f"{finished} of {manifest.parts} parts are finished and stay in {path}: the same call computes the rest"
+            )
+        raise
     computed = sum(count for _, _, count in todo)
     return SweepResult(path, seconds=clock.perf_counter() - begin, keep=own_folder, computed=computed)
 

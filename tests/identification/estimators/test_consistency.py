@@ -129,3 +129,20 @@ def test_a_program_that_fails_says_so(monkeypatch):
     monkeypatch.setattr(cvxpy.Problem, "solve", lambda self, **options: None)
     with pytest.raises(kt.IdentificationError, match="no solution"):
         consistent(problem, "sdp")
+
+
+def test_far_from_the_file_is_found_as_well():
+    """Heavy rotors that nobody looks for ask bodies for ten times their inertia: far, and yet possible."""
+    robot = kt.load("kuka-kr5")
+    rng = np.random.default_rng(1)
+    q, v, a = rng.standard_normal((3, 60, 6))
+    names = [name for name in robot.parameters().names if name.startswith("link")]
+    rotors = dict(zip(robot.joint_names, (4.0, 6.0, 2.5, 0.15, 0.12, 0.05), strict=True))
+    real = robot.with_parameters({f"{name}.rotor_inertia": value for name, value in rotors.items()})
+    noise = np.array([30.0, 30.0, 17.0, 1.3, 3.3, 1.7]) * 1e-3
+    rows = (robot.regressor(q, v, a, parameters=names) / noise[:, None]).reshape(-1, len(names))
+    force = (real.inverse_dynamics(q, v, a) / noise).reshape(-1)
+    reference = np.array([robot.parameters()[name] for name in names])
+    problem = ConsistentFit(rows, force, list(np.arange(60).reshape(6, 10)), np.zeros(0, dtype=int), reference)
+    found, other = consistent(problem, "barrier"), consistent(problem, "log_cholesky")
+    assert goal(problem, found) <= goal(problem, other) * (1.0 + 1e-4)

@@ -422,6 +422,14 @@ def test_what_would_change_the_motion_is_refused(tmp_path, data, message):
         robot.save(tmp_path / "r.urdf")
 
 
+@pytest.mark.filterwarnings("ignore:not written, because URDF")
+def test_rotors_are_felt_alike_behind_gears(tmp_path):
+    robot = kt.Builder("r").body("b", "base", kt.Revolute(), mass=1, rotor_inertia=2e-3, gear_ratio=10.0).build()
+    with pytest.warns(kt.ModelWarning, match="rotor inertias, of joint 'b_joint', are attributes that only kinetree"):
+        robot.save(tmp_path / "r.urdf")
+    assert kt.load(tmp_path / "r.urdf", strict=True).mass_matrix([0.0]) == pytest.approx(0.2)
+
+
 def test_another_gravity_is_refused(tmp_path):
     robot = kt.Builder("r", gravity=(0, 0, -1.6)).body("b", "base", kt.Revolute(), mass=1).build()
     with pytest.raises(kt.UnsupportedError, match="gravity"):

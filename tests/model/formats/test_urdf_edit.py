@@ -79,12 +79,21 @@ def test_nothing_changes_where_nothing_did(original, tmp_path):
     assert (tmp_path / "new.urdf").read_text() == FILE
 
 
-def test_springs_and_a_floating_base(original, tmp_path):
+def test_springs_rotors_and_a_floating_base(original, tmp_path):
     robot = kt.load(original, floating_base=True).with_springs({"elbow": 2.0}, {"elbow": 0.1})
-    robot.with_parameters({"lower.M": 1.5}).save(tmp_path / "new.urdf", original=original)
-    again = kt.load(tmp_path / "new.urdf", floating_base=True)
+    with (
+        pytest.warns(kt.ModelWarning, match="springs, of joint 'elbow', are"),
+        pytest.warns(kt.ModelWarning, match="rotor inertias, of joint 'shoulder', are attributes that only kinetree"),
+    ):
+        robot.with_parameters({"lower.M": 1.5, "shoulder.rotor_inertia": 0.3}).save(
+            tmp_path / "new.urdf", original=original
+        )
+    again = kt.load(tmp_path / "new.urdf", floating_base=True, strict=True)
     assert again.parameters()["elbow.stiffness"] == 2.0
     assert again.parameters()["lower.M"] == 1.5
+    assert again.parameters()["shoulder.rotor_inertia"] == 0.3
+    again.with_parameters({"shoulder.rotor_inertia": 0.0}).save(tmp_path / "none.urdf", original=tmp_path / "new.urdf")
+    assert "rotor_inertia" not in (tmp_path / "none.urdf").read_text()
 
 
 def test_other_robots_are_refused(original, tmp_path):
@@ -92,8 +101,6 @@ def test_other_robots_are_refused(original, tmp_path):
     other = kt.gallery.load("kuka-kr5")
     with pytest.raises(kt.UnsupportedError, match="not the file"):
         other.save(tmp_path / "new.urdf", original=original)
-    with pytest.raises(kt.UnsupportedError, match="rotor inertia of joint 'elbow'"):
-        robot.with_parameters({"elbow.rotor_inertia": 0.1}).save(tmp_path / "new.urdf", original=original)
     with pytest.raises(kt.UnsupportedError, match="for URDF files"):
         robot.save(tmp_path / "new.yaml", original=original)
     with warnings.catch_warnings():

@@ -1,5 +1,8 @@
 """Worlds: steps by actions, resets, random numbers, sensors; the same bits for any batch."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -112,6 +115,43 @@ def test_an_action_arrives_after_its_delay(delay):
             world.step([4.0])
         assert np.isclose(world.v[0, 0], 2.0 * (0.024 - delay), atol=1e-12)
         world.reset()
+
+
+@pytest.mark.parametrize("delay", [0.003, 0.013])
+def test_a_servo_holds_where_it_is_until_the_first_action_arrives(delay):
+    b = kt.Builder("arm", gravity=(0, 0, 0))
+    b.body("trunk", "base", kt.Planar(), mass=2.0, inertia=(0.1, 0.1, 0.1), actuated=False)
+    b.body("arm", "trunk", kt.Universal("XY"), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    start = [0.1, 0.2, 0.3, 0.7, -0.4]
+    world = kt.World(
+        b.build(), batch=2, step=1e-3, substeps=8, action=kt.control.Commanded("position", kp=50.0, delay=delay),
+        start=(start, np.zeros(5)), random={"q": {"arm_joint": kt.Uniform(0.1, 0.2)}},
+        observe=lambda m: [*m.action, *m.previous_action, *m.forces],
+    )  # fmt: skip
+    for _ in range(2):
+        begin, seen = world.q[:, 3:].copy(), world.observe()
+        assert np.array_equal(seen[:, :4], np.hstack([begin, begin]))
+        assert not seen[:, 4:].any()  # no motor pulls
+        for k in range(1, 4):
+            seen = world.step([float(k), -float(k)]).observation
+            assert np.array_equal(seen[:, :2], [[k, -k]] * 2)
+            assert np.array_equal(seen[:, 2:4], [[k - 1, 1 - k]] * 2 if k > 1 else begin)
+            assert np.array_equal(world.q[:, 3:], begin) == (delay >= world.period * k)
+        world.reset()
+
+
+def test_the_coordinate_of_a_joint_with_two_of_them_is_refused():
+    b = kt.Builder("arm").body("arm", "base", kt.Universal("XY"), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    for wrong in (lambda m: m.position("arm_joint"), lambda m: m.speed("arm_joint")):
+        with pytest.raises(kt.OptionError, match=r"has 2 numbers: m.[qv]\[0:2\] are its own"):
+            kt.World(kt.Robot(b.build().model, backend="compiled"), reward=wrong)
+
+
+def test_worlds_say_that_they_cannot_be_copied():
+    world = kt.World(pendulum())
+    for way in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(kt.UnsupportedError, match="make another one with the same arguments"):
+            way(world)
 
 
 def test_sensors_show_what_bodies_feel():
@@ -369,6 +409,10 @@ def test_a_world_whose_constraints_are_chosen_badly_leaves_the_others_their_bits
         ({"observe": lambda m: [m.q[0], None]}, "returned None, not a number, as entry 1"),
         ({"observe": lambda m: m.qvel}, "a moment has no 'qvel'; did you mean m.v?"),
         ({"num_envs": 4}, "did you mean 'batch'"),
+        ({"observe": lambda m: [m.place("lower")[2]]}, r"a vector has \.x, \.y and \.z"),
+        ({"observe": lambda m: [*m.contact_forces]}, "no ground to touch"),
+        ({"goal": {"speed": 1.0}, "observe": lambda m: [m.goal["speed"]]}, r"take \[0\] of it"),
+        ({"random": {"friction": kt.Uniform(0.4, 1.0)}}, '"joints": {name: {"friction": ...}}} or {"ground": {"fric'),
         ({"parameters": {"lower.M": 1.0}, "random": {"lower.M": kt.Uniform(0.5, 1.0)}}, "both"),
     ],
 )

@@ -21,7 +21,10 @@ Array = np.ndarray
 
 WAYS = ("barrier", "sdp", "log_cholesky")
 PULLS = ("log_det", "euclidean")
-STEPS = 120
+STEPS = 400
+WEAKER, BARRIER_WEAKER = 0.3, 0.15
+"""What pull and barrier are multiplied with from one round of steps to the next: longer ways need more steps in all."""
+
 NEGLIGIBLE = 1e-4
 """Share of what a fit leaves that further steps may still gain when they are given up."""
 
@@ -130,7 +133,7 @@ def _ever_weaker(problem: ConsistentFit) -> Iterator[tuple[Array, float]]:
     weights = np.maximum(strong, problem.weights) if problem.pull == "log_det" else problem.weights
     yield weights, barrier
     while barrier > LAST_BARRIER or np.any(weights > problem.weights):
-        barrier, weights = max(0.05 * barrier, LAST_BARRIER), np.maximum(0.1 * weights, problem.weights)
+        barrier, weights = max(BARRIER_WEAKER * barrier, LAST_BARRIER), np.maximum(WEAKER * weights, problem.weights)
         yield weights, barrier
 
 
@@ -146,8 +149,9 @@ def _newton(problem: ConsistentFit, normal: Array, right: Array, x: Array, barri
         step = -scale * np.linalg.solve(hessian * np.outer(scale, scale), scale * gradient)
         decrease = -float(gradient @ step)
         now, length = _value(problem, normal, right, x, barrier), 1.0
-        if decrease < 1e-9 + 1e-12 * abs(now):
-            return x, 0.0
+        if decrease < 1e-9 + 1e-12 * abs(now):  # rounding hides what is gained; steps are still good for some digits
+            last = x + step
+            return last if np.isfinite(_value(problem, normal, right, last, barrier)) else x, 0.0
         while not _value(problem, normal, right, x + length * step, barrier) <= now - 1e-4 * length * decrease:
             length *= 0.5
             if length < 1e-12:

@@ -78,6 +78,9 @@ ACTUATED = "kinetree:actuated"
 STIFFNESS, SPRING_REST = "kinetree:stiffness", "kinetree:spring_rest"
 """Attributes of our own on <dynamics>: the spring of a joint, and where it rests."""
 
+ROTOR_INERTIA = "kinetree:rotor_inertia"
+"""An attribute of our own on <dynamics>: the inertia of a joint's rotor, as it is felt behind the gear."""
+
 OF_OTHER_TOOLS = ("constraint", "coupling")
 OTHERS_LOOP, INDEPENDENT = "loop", "independent"
 """URDF+ writes loops as we do; those of its joints that are not independent have no motor."""
@@ -297,6 +300,8 @@ class _UrdfReader:
             if STIFFNESS in dynamics.attributes:
                 data["stiffness"] = self.number(dynamics, STIFFNESS)
                 data["spring_rest"] = self.number(dynamics, SPRING_REST, 0.0)
+            if ROTOR_INERTIA in dynamics.attributes:
+                data["rotor_inertia"] = self.number(dynamics, ROTOR_INERTIA)
 
     def read_limits(self, joint: Element, name: str, kind: JointKind, data: dict[str, Any]) -> None:
         limit = self.only(joint, "limit")

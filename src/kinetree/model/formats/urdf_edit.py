@@ -17,9 +17,10 @@ from ...errors import FileFormatError, ModelWarning, UnsupportedError, callers_l
 from ..describe import each_kind_once, lost_friction
 from ..mass import MassProperties
 from ..parameters import OF_BODIES, parameters
-from ..tree import Joint, Model
+from ..tree import Model
 from . import urdf, xml
 from .source import Options, Source
+from .urdf_writer import dynamics, warn_of_our_own
 
 if TYPE_CHECKING:
     from xml.dom.minidom import Document, Element
@@ -29,7 +30,7 @@ SAME = 1e-9
 
 
 def edited(model: Model, source: Source) -> str:
-    """Return a URDF file with the inertias, friction and springs of a model that was made from it.
+    """Return a URDF file with the inertias, friction, springs and rotors of a model that was made from it.
 
     Parameters
     ----------
@@ -131,43 +132,30 @@ def _set_inertial(link: Element, mass: MassProperties) -> None:
 
 
 def _edit_joints(model: Model, before: Model, joints: Mapping[str, Element], document: Document, file: str) -> bool:
-    """Change the friction and springs of joints; tell whether any is another one now."""
-    lost, changed = [], False
+    """Change the friction, springs and rotors of joints; tell whether any is another one now."""
+    lost, changed = [], []
     for joint in model.joints:
         old = before.joints[before.joint_index[joint.name]] if joint.name in before.joint_index else None
         if old is None or joint.name not in joints:
             if joint.kind.usually_driven:
                 raise UnsupportedError(f"{file} has no moving joint {joint.name!r}: it is not the file of this robot")
             continue  # the free joint of a floating base, which no file has
-        values = _dynamics(joint)
-        if values != _dynamics(old):
-            changed = True
+        values, were = dynamics(joint), dynamics(old)
+        if values != were:
+            changed.append(joint)
             element = _child(joints[joint.name], "dynamics")
+            for name in were.keys() - values.keys():
+                element.removeAttribute(name)
             for name, value in values.items():
                 element.setAttribute(name, repr(value))
-            if urdf.STIFFNESS in values and document.documentElement is not None:
+            if any(name.startswith("kinetree:") for name in values) and document.documentElement is not None:
                 document.documentElement.setAttribute("xmlns:kinetree", urdf.NAMESPACE)
         lost += lost_friction(joint)
     if lost:
         message = "not written, because URDF has no word for it: " + each_kind_once(lost)
         warnings.warn(message, ModelWarning, stacklevel=callers_level())
-    return changed
-
-
-def _dynamics(joint: Joint) -> dict[str, float]:
-    """Return the numbers of the element <dynamics>."""
-    if any(joint.armature):
-        raise UnsupportedError(f"URDF cannot express the rotor inertia of joint {joint.name!r}: write .yaml")
-    found: dict[str, float] = {}
-    for name, numbers in (("damping", joint.damping), ("friction", joint.friction)):
-        if len(set(numbers)) > 1:
-            raise UnsupportedError(f"URDF cannot express {name} that differs between the freedoms of {joint.name!r}")
-        found[name] = numbers[0] if numbers else 0.0
-    if joint.stiffness:
-        if joint.kind.nq != 1:
-            raise UnsupportedError(f"URDF cannot express the spring of joint {joint.name!r}: write .yaml")
-        found |= {urdf.STIFFNESS: joint.stiffness[0], urdf.SPRING_REST: joint.spring_rest[0]}
-    return found
+    warn_of_our_own(changed)
+    return bool(changed)
 
 
 # ------------------------------------------------------------------ elements

@@ -26,6 +26,7 @@ from .urdf import (
     LOOP,
     LOOP_TYPES,
     NAMESPACE,
+    ROTOR_INERTIA,
     SPRING_REST,
     STIFFNESS,
     UNLIMITED,
@@ -81,7 +82,9 @@ class _UrdfWriter:
                 "robot.with_gravity((0, 0, -9.81)) and give gravity= to kinetree.load"
             )
         self._refuse_what_acts()
-        ours = model.is_constrained or any(_says_actuated(joint) or joint.stiffness for joint in model.joints)
+        ours = model.is_constrained or any(
+            _says_actuated(joint) or joint.stiffness or any(joint.armature) for joint in model.joints
+        )
         own = f' xmlns:kinetree="{NAMESPACE}"' if ours else ""
         self.lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={xml.quoted(model.name)}{own}>"]
         self._link(self.links[BASE], model.base)
@@ -98,9 +101,7 @@ class _UrdfWriter:
         if self.lost:
             message = "not written, because URDF has no word for it: " + each_kind_once(self.lost)
             warnings.warn(message, ModelWarning, stacklevel=callers_level())
-        if springs := [repr(joint.name) for joint in model.joints if joint.stiffness]:
-            message = f"springs, of joint {', '.join(springs)}, are attributes that only kinetree reads: URDF has none"
-            warnings.warn(message, ModelWarning, stacklevel=callers_level())
+        warn_of_our_own(model.joints)
         return "\n".join(self.lines) + "\n"
 
     def _link(self, name: str, body: Body) -> None:
@@ -122,7 +123,7 @@ class _UrdfWriter:
 
     def _joint(self, joint: Joint, child: str) -> None:
         kind_name = _kind_name(joint)
-        self._check_rotor(joint)
+        self._note_lost(joint)
         actuated = f' {ACTUATED}="{str(joint.actuated).lower()}"' if _says_actuated(joint) else ""
         self.lines += [
             f'  <joint name={xml.quoted(joint.name)} type="{kind_name}"{actuated}>',
@@ -142,11 +143,7 @@ class _UrdfWriter:
             )
         self.lines.append("  </joint>")
 
-    def _check_rotor(self, joint: Joint) -> None:
-        if any(joint.armature):
-            raise UnsupportedError(f"URDF cannot express the rotor inertia of joint {joint.name!r}: write .yaml")
-        if joint.stiffness and joint.nq != 1:
-            raise UnsupportedError(f"URDF cannot express the spring of joint {joint.name!r}: write .yaml")
+    def _note_lost(self, joint: Joint) -> None:
         if any(ratio != 1.0 for ratio in joint.gear_ratio):
             self.lost.append(f"gear ratio of joint {joint.name!r}")
         self.lost += lost_friction(joint)
@@ -175,15 +172,7 @@ class _UrdfWriter:
         self.lines.append(f"    <limit {text}/>")
 
     def _dynamics(self, joint: Joint) -> None:
-        values = {}
-        for name, numbers in (("damping", joint.damping), ("friction", joint.friction)):
-            if len(set(numbers)) > 1:
-                raise UnsupportedError(
-                    f"URDF cannot express {name} that differs between the freedoms of joint {joint.name!r}: write .yaml"
-                )
-            values[name] = numbers[0] if numbers else 0.0
-        if joint.stiffness:
-            values |= {STIFFNESS: joint.stiffness[0], SPRING_REST: joint.spring_rest[0]}
+        values = dynamics(joint)
         if any(values.values()):
             self.lines.append("    <dynamics " + " ".join(f'{k}="{v!r}"' for k, v in values.items()) + "/>")
 
@@ -253,6 +242,44 @@ class _UrdfWriter:
 def _says_actuated(joint: Joint) -> bool:
     """Return whether a joint's motor, or its lack of one, is not what is taken for granted."""
     return joint.actuated != joint.kind.usually_driven and joint.mimic is None and joint.nv > 0
+
+
+def dynamics(joint: Joint) -> dict[str, float]:
+    """Return the numbers of the element <dynamics>, with the spring and the rotor of a joint as attributes of our own.
+
+    Raises
+    ------
+    UnsupportedError
+        If the joint has several freedoms that differ, or springs and rotors of several freedoms.
+    """
+    found: dict[str, float] = {}
+    for name, numbers in (("damping", joint.damping), ("friction", joint.friction)):
+        if len(set(numbers)) > 1:
+            raise UnsupportedError(
+                f"URDF cannot express {name} that differs between the freedoms of joint {joint.name!r}: write .yaml"
+            )
+        found[name] = numbers[0] if numbers else 0.0
+    for what, has in (("rotor inertia", any(joint.armature)), ("spring", joint.stiffness)):
+        if has and joint.nq != 1:
+            raise UnsupportedError(f"URDF cannot express the {what} of joint {joint.name!r}: write .yaml")
+    if joint.stiffness:
+        found |= {STIFFNESS: joint.stiffness[0], SPRING_REST: joint.spring_rest[0]}
+    if any(joint.armature):
+        found[ROTOR_INERTIA] = joint.armature[0]
+    return found
+
+
+def warn_of_our_own(joints: Iterable[Joint]) -> None:
+    """Say which joints have springs or rotors: other programs will not read them."""
+    joints = list(joints)
+    for what, names in (
+        ("springs", [repr(joint.name) for joint in joints if joint.stiffness]),
+        ("rotor inertias", [repr(joint.name) for joint in joints if any(joint.armature)]),
+    ):
+        if names:
+            whose = f"joint{'s' if len(names) > 1 else ''} {', '.join(names)}"
+            message = f"{what}, of {whose}, are attributes that only kinetree reads: URDF has none"
+            warnings.warn(message, ModelWarning, stacklevel=callers_level())
 
 
 def _kind_name(joint: Joint) -> str:

@@ -60,6 +60,9 @@ RETURNED = {
 NO_NUMBER = "a comparison is no number: choose with kinetree.where(m.q[0] > 1.0, 1.0, 0.0)"
 """What is said of a condition where a number is wanted."""
 
+OF_VECTORS = "a vector has .x, .y and .z; [*vector] is the list of them, and vector.dot(vector) its length squared"
+"""What is said to those who take a vector for an array."""
+
 
 class Stepped(NamedTuple):
     """What a step of a world gives; what no function was given for is None."""
@@ -306,16 +309,20 @@ class World(ExplainsArguments):
 
     # ------------------------------------------------------------------ what laws see
 
-    def _moment(self, t: Scalars, state: Scalars, p: Scalars, action: Scalars, goal: Scalars) -> Moment:
+    def _moment(
+        self, t: Scalars, state: Scalars, p: Scalars, action: Scalars, previous: Scalars, goal: Scalars
+    ) -> Moment:
         system = self._equation.with_numbers(p)
         q, v, z = self._equation.parts(state)
         loops = self._equation.loops
         choice = None if loops is None else LoopChoice(loops.rows)
-        return Moment(system, t[0], q, v, z, action, choice, self._goals.named(goal))
+        return Moment(system, t[0], q, v, z, action, choice, self._goals.named(goal), previous)
 
     def _law(self, name: str, law: Callable[..., list[Any]]) -> LawProgram:
-        sizes = 1, self._state.shape[-1], self._numbers.shape[-1], self.action_size, self._goals.numbers.shape[-1]
-        lengths = dict(zip(("t", "state", "p", "action", "goal"), sizes, strict=True))
+        lengths = {
+            "t": 1, "state": self._state.shape[-1], "p": self._numbers.shape[-1], "action": self.action_size,
+            "previous": self.action_size, "goal": self._goals.numbers.shape[-1],
+        }  # fmt: skip
         title = f"{name} of {self.robot.name!r}"
         return LawProgram(
             title, law, lengths, self._equation.compiled, cpu=self.robot.cpu, single=self.precision == "single"
@@ -327,8 +334,8 @@ class World(ExplainsArguments):
         largest = float(np.finfo(self._numbers.dtype).max)
         read: dict[str, Callable[[Any], list[Any]]] = {"observe": list, "reward": _one, "ended": _ends}
 
-        def law(t: Scalars, state: Scalars, p: Scalars, action: Scalars, goal: Scalars) -> list[Any]:
-            moment, found = self._moment(t, state, p, action, goal), []
+        def law(state: Scalars, action: Scalars, **others: Scalars) -> list[Any]:
+            moment, found = self._moment(state=state, action=action, **others), []
             for name, function in self._laws.items():
                 if function is None:
                     continue
@@ -342,8 +349,9 @@ class World(ExplainsArguments):
                 except KinetreeError:
                     raise
                 except Exception as problem:
+                    why = OF_VECTORS if "'Vec3'" in str(problem) else repr(problem)
                     raise OptionError(
-                        f"{name} of the World cannot be traced into machine code ({problem!r}); "
+                        f"{name} of the World cannot be traced into machine code ({why}); "
                         f"{RETURNED[name]}, written with arithmetic, < and >, kinetree.where, sin, cos, exp, ..., "
                         "without if; or compute it from world.q and world.v in Python"
                     ) from problem
@@ -433,7 +441,8 @@ class World(ExplainsArguments):
         for where_, drawn in self._drawn:
             self._numbers[lanes, where_] = drawn.draw(self.seed, self.first + lanes, episodes)
         self._goals.draw(self.seed, lanes, self.first + lanes, episodes)
-        self._actions.begin(lanes)
+        q = self._state[lanes, : self.robot.nq]
+        self._actions.begin(lanes, self._command.resting(self.robot.model, q))
         if self._push is not None:
             self._push.begin(lanes)
 
@@ -498,7 +507,7 @@ class World(ExplainsArguments):
         """Return what laws take, of some worlds."""
         parts = {
             "t": self._advance.clock, "state": self._state, "p": self._numbers, "action": self._actions.given,
-            "goal": self._goals.numbers,
+            "previous": self._actions.previous, "goal": self._goals.numbers,
         }  # fmt: skip
         return {name: x[lanes] for name, x in parts.items() if x.shape[-1]}
 
@@ -532,8 +541,8 @@ class World(ExplainsArguments):
             )
         if self._sensing is None:
 
-            def law(t: Scalars, state: Scalars, p: Scalars, action: Scalars, goal: Scalars) -> list[Any]:
-                moment = self._moment(t, state, p, action, goal)
+            def law(state: Scalars, **others: Scalars) -> list[Any]:
+                moment = self._moment(state=state, **others)
                 return [x + 0.0 * state[0] for sensor in self.sensors for x in sensor.read(moment)]
 
             self._sensing = self._law("sensors", law)
@@ -610,6 +619,12 @@ class World(ExplainsArguments):
         if DELAY in found:
             found[DELAY] = self._actions.delay[:, None].copy()
         return found
+
+    def __reduce__(self) -> Any:
+        raise UnsupportedError(
+            "a World holds machine code and cannot be copied or pickled: make another one with the same arguments, in "
+            "another process too, and put it where this one is with reset(q=world.q, v=world.v)"
+        )
 
     def __repr__(self) -> str:
         return (
