@@ -3,7 +3,7 @@ import pytest
 
 import kinetree as kt
 from helpers.measured_motions import fourier, two_links
-from kinetree.identification.measured import as_measured
+from kinetree.identification.measured import as_measured, require_gains
 
 ROBOT = two_links()
 NAMES = ROBOT.v_names
@@ -82,12 +82,47 @@ def test_columns_that_match_no_joint_are_named(tmp_path):
         kt.Measured.read(path, ROBOT)
 
 
-@pytest.mark.parametrize("word", ["current", "i"])
-def test_currents_are_told_from_misspelt_forces(tmp_path, word):
+@pytest.mark.parametrize("word", ["current", "i", "motor current"])
+def test_currents_are_forces_only_with_gains(tmp_path, word):
     t, q, _, _, tau = samples()
-    path = write_csv(tmp_path / "m.csv", named(t, q=q, **{word: tau}))
-    with pytest.raises(kt.FileFormatError, match=f"'{word}_{NAMES[0]}' are currents.* 'tau_{NAMES[0]}'.*--gains"):
-        kt.Measured.read(path, ROBOT)
+    columns = named(t, q=q, **{word: 1e3 * tau})
+    path = write_csv(tmp_path / "m.csv", {n + (" [mA]" if n.startswith(word) else ""): x for n, x in columns.items()})
+    data = kt.Measured.read(path, ROBOT).rows(slice(0, 80))
+    assert data.currents
+    assert np.allclose(data.tau, tau[:80], rtol=1e-12)
+    for gains in (None, "auto"):
+        with pytest.raises(kt.IdentificationError, match=f"torque constant times the gear.*{NAMES[0]}.*gains="):
+            kt.identify(ROBOT, data, gains=gains)
+    require_gains([data], [2.0, 3.0], ROBOT)
+    with pytest.raises(kt.IdentificationError, match="holds currents and the data forces"):
+        require_gains([data, kt.Measured(t, q, tau)], [2.0, 3.0], ROBOT)
+
+
+def test_forces_in_amperes_are_told(tmp_path):
+    t, q, _, _, tau = samples()
+    columns = {n + (" [A]" if n.startswith("tau") else ""): x for n, x in named(t, q=q, tau=tau).items()}
+    with pytest.raises(kt.FileFormatError, match=r"'A' is of a current.*'current_\.\.\.'"):
+        kt.Measured.read(write_csv(tmp_path / "m.csv", columns), ROBOT)
+
+
+def test_rows_that_came_twice_are_left_out(tmp_path):
+    t, q, v, _, tau = samples()
+    rows = np.sort([*range(len(t)), 7, 7, 50])
+    data = kt.Measured.read(write_csv(tmp_path / "m.csv", named(t[rows], q=q[rows], v=v[rows], tau=tau[rows])), ROBOT)
+    assert np.array_equal(data.t, t)
+    assert np.array_equal(data.tau, tau)
+    assert "3 rows are the one before once more" in repr(data)
+    tau_too = tau[rows]
+    tau_too[9] += 1.0
+    with pytest.raises(kt.IdentificationError, match=r"stands still between rows 8 .* and 10 "):
+        kt.Measured(t[rows], q[rows], tau_too)
+
+
+def test_times_whose_digits_were_lost_are_told():
+    t, q, _, _, tau = samples()
+    lost = np.array([float(f"{x:.9g}") for x in 1.7e9 + t])
+    with pytest.raises(kt.IdentificationError, match=r"since 1970.*lost their last digits: 99 of 100 rows.*t - t\[0\]"):
+        kt.Measured(lost, q, tau)
 
 
 def test_times_must_go_on():

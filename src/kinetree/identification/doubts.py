@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..io.tables.times import doubtful_steps
 from .equations import MeasuredEquations
 from .estimators.least_squares import Estimate
 from .friction_models import MODELS
@@ -167,9 +168,6 @@ BEYOND_LIMITS, MARGIN = 1.5, 0.2
 MOVES = 0.05
 """Joints that stay so near to zero, in rad, tell nothing about units."""
 
-SLOWEST = 0.25
-"""Steps of time, in seconds, that no controller has."""
-
 
 def doubtful_angles(robot: Robot, reach: Array) -> str:
     """Say that positions look like degrees: far beyond limits, or through several turns at most joints that turn.
@@ -210,8 +208,7 @@ def of_units(data: Measured, robot: Robot) -> list[str]:
         found = next((words for value, words in UNITS if value / NEAR < ratio < value * NEAR), "")
         if not found and -NEAR < ratio < -1.0 / NEAR:
             found = "velocities have the other sign than positions"
-    if not found and float(np.median(steps)) > SLOWEST:
-        found = f"times look like milliseconds: the steps would be {np.median(steps):.3g} s"
+    found = found or doubtful_steps(float(np.median(steps)))
     if not found and q.shape[1] == robot.nq:
         found = doubtful_angles(robot, np.abs(q).max(axis=0))
     if not found:

@@ -30,7 +30,7 @@ from .estimators.least_squares import METHODS, UNTOLD, Estimate, estimate
 from .force_gains import agreeing_gains, disagreeing, words_about
 from .identifiable import ParameterGroups
 from .identified import Identified
-from .measured import Data, as_measured
+from .measured import Data, as_measured, require_gains
 from .model_choice import ChosenModel, Columns, Friction, choose_model
 from .residuals import relative_errors
 from .simulated.controlled_motion import ControlledRun
@@ -140,6 +140,7 @@ def identify(
     factors = None if isinstance(gains, str) and gains == "auto" else gains_of(robot, gains)
     start = None if initial is None else np.asarray(initial, dtype=float)
     data = as_measured(data, robot)
+    require_gains(data, gains, robot)
     odd_units = [word for one in data for word in of_units(one, robot)]
     _warn(odd_units)
 

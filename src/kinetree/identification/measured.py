@@ -5,24 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ExplainsArguments, FileFormatError, IdentificationError, OptionError, ShapeError
+from ..errors import (
+    ExplainsArguments,
+    FileFormatError,
+    IdentificationError,
+    Message,
+    OptionError,
+    Setting,
+    ShapeError,
+)
 from ..io.tables.parts import OpenTable
 from ..io.tables.reading import open_table
+from ..io.tables.times import lost_digits, repeated, words_about_repeated
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 Array = np.ndarray
 
-CURRENTS = ("current", "i")
-"""What columns of motor currents are called."""
+CURRENT = "current"
+"""What tables call motor currents."""
 
 LEAST_SAMPLES = 50
 """Fewer rows tell nothing about frequencies."""
@@ -35,7 +43,8 @@ class Measured(ExplainsArguments):
     Parameters
     ----------
     t : array_like, shape (n,)
-        Times in seconds, each later than the one before; they need not be evenly spaced.
+        Times in seconds, each later than the one before; they need not be evenly spaced.  A row that is the one before
+        once more, time and all, is left out, and ``remark`` says so.
     q : array_like, shape (n, nq)
         Positions.  Of a mechanism with closed loops those of the independent joints may do: the others follow.
     tau : array_like, shape (n, nv) or (n, motors)
@@ -47,6 +56,10 @@ class Measured(ExplainsArguments):
         origin in world axes.
     name : str
         What to call the data in messages and reports.
+    currents : bool
+        Whether ``tau`` holds motor currents, in A: :func:`identify` then needs ``gains``.
+    remark : str
+        What was understood when the data were read, by which rule.
 
     Examples
     --------
@@ -63,6 +76,8 @@ class Measured(ExplainsArguments):
     a: Array | None = None
     wrenches: Mapping[str, Array] = field(default_factory=dict)
     name: str = "the data"
+    currents: bool = False
+    remark: str = ""
 
     def __init__(
         self,
@@ -73,37 +88,49 @@ class Measured(ExplainsArguments):
         a: ArrayLike | None = None,
         wrenches: Mapping[str, ArrayLike] | None = None,
         name: str = "the data",
+        currents: bool = False,
+        remark: str = "",
     ) -> None:
         times = _numbers(t, "t", 1)
         if len(times) < LEAST_SAMPLES:
             raise IdentificationError(
                 f"{name}: {len(times)} rows are too few to identify anything: at least {LEAST_SAMPLES} are needed"
             )
-        _refuse_odd_times(times, name)
-        own: dict[str, Any] = {"t": times, "name": name}
+        own: dict[str, Any] = {"t": times}
         own |= {key: _rows(x, key, len(times)) for key, x in (("q", q), ("tau", tau))}
         own |= {key: None if x is None else _rows(x, key, len(times)) for key, x in (("v", v), ("a", a))}
         given = {} if wrenches is None else wrenches
-        own["wrenches"] = {frame: _wrench(x, frame, len(times)) for frame, x in given.items()}
+        forces = {frame: _wrench(x, frame, len(times)) for frame, x in given.items()}
+        again = repeated(times, [x for x in (*own.values(), *forces.values()) if x is not None])
+        _refuse_odd_times(times, ~again, name)
+        if again.any():
+            remark = "; ".join(filter(None, [remark, words_about_repeated(int(again.sum()))]))
+            own = {key: None if x is None else x[~again] for key, x in own.items()}
+            forces = {frame: x[~again] for frame, x in forces.items()}
+        own |= {"wrenches": forces, "name": name, "currents": bool(currents), "remark": remark}
         for key, value in own.items():
             object.__setattr__(self, key, value)
 
     def __repr__(self) -> str:
         present = [key for key in ("q", "v", "a", "tau") if getattr(self, key) is not None]
         present += [f"wrenches on {frame}" for frame in self.wrenches]
+        if self.currents:
+            present[present.index("tau")] = "currents"
         listed = ", ".join(present[:-1]) + f" and {present[-1]}"
-        return f"<Measured: {len(self)} rows in {self.t[-1] - self.t[0]:.4g} s, {listed}>"
+        remark = f"; {self.remark}" if self.remark else ""
+        return f"<Measured: {len(self)} rows in {self.t[-1] - self.t[0]:.4g} s, {listed}{remark}>"
 
     def __len__(self) -> int:
         return len(self.t)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], robot: Robot) -> Measured:
-        """Read a table: ``.csv``, ``.parquet`` or ``.npz``.
+        """Read a table: ``.csv``, ``.txt``, ``.parquet``, ``.npz`` or ``.mat``.
 
         Columns are named for joints (``q_elbow``, ``v_elbow``, ``a_elbow``, ``tau_elbow``) or numbered (``q1``,
-        ``q2``, ...), with a column ``t`` or ``time``; velocities and accelerations may be missing.  An ``.npz`` file
-        has arrays ``time``, ``q``, ``tau``, ...
+        ``q2``, ...), with a column ``t`` or ``time``; velocities and accelerations may be missing.  ``.npz`` and
+        ``.mat`` files have arrays ``t``, ``q``, ``tau``, ...  Names of other programs are understood where they leave
+        no doubt, and ``remark`` says as what; so are currents (``current_elbow``, ``i_elbow``) in the place of forces.
 
         Parameters
         ----------
@@ -115,14 +142,14 @@ class Measured(ExplainsArguments):
         source = _open(path, robot)
         if not source.has_time:
             raise IdentificationError(f"{path}: there is no column of times; name it 't' or 'time'")
-        rows = [part.read() for part in source.parts()]
-        if not rows:
+        times, arrays = source.whole()
+        if times is None:
             raise IdentificationError(f"{path}: there are no rows")
-        arrays: dict[str, Any] = {
-            key: np.concatenate([part.arrays[k] for part in rows]) for k, key in enumerate(source.quantities)
-        }
-        times = np.concatenate([part.time for part in rows if part.time is not None])
-        return cls(t=times, **arrays, name=path.name)
+        currents = CURRENT in arrays
+        return cls(
+            t=times, q=arrays["q"], tau=arrays[CURRENT if currents else "tau"], v=arrays.get("v"), a=arrays.get("a"),
+            name=path.name, currents=currents, remark=source.remark,
+        )  # fmt: skip
 
     def rows(self, chosen: slice | Array) -> Measured:
         """Return some of the rows."""
@@ -153,6 +180,8 @@ def replace_arrays(data: Measured, change: Any) -> Measured:
         a=None if data.a is None else change(data.a),
         wrenches={frame: change(x) for frame, x in data.wrenches.items()},
         name=data.name,
+        currents=data.currents,
+        remark=data.remark,
     )
 
 
@@ -191,30 +220,48 @@ def _open(path: Path, robot: Robot) -> OpenTable:
         "v": dict(zip(every, (f"{unit}/s" for unit in robot.v_units), strict=True)),
         "a": dict(zip(every, (f"{unit}/s^2" for unit in robot.v_units), strict=True)),
         "tau": dict(zip(every, robot.tau_units, strict=True)),
+        CURRENT: dict.fromkeys(every, "A"),
     }
     problem: FileFormatError | None = None
-    for q, v, tau in choices:
-        try:
-            return open_table(path, {"q": q, "tau": tau}, None, units, {"v": v, "a": v})
-        except FileFormatError as found:
-            problem = problem or found
+    for forces in ("tau", CURRENT):
+        for q, v, tau in choices:
+            try:
+                return open_table(path, {"q": q, forces: tau}, None, units, {"v": v, "a": v})
+            except FileFormatError as found:
+                problem = problem or found
     assert problem is not None
-    _refuse_currents(path, choices)
     raise problem
 
 
-def _refuse_currents(path: Path, choices: Sequence[tuple[list[str], list[str], list[str]]]) -> None:
-    """Say what to do with a table that has currents in the place of forces."""
-    for (q, _, tau), word in product(choices, CURRENTS):
-        try:
-            open_table(path, {"q": q, word: tau})
-        except FileFormatError:
-            continue
-        raise FileFormatError(
-            f"columns such as '{word}_{tau[0]}' are currents, and forces are needed: name them 'tau_{tau[0]}', ..., "
-            "and give gains= (--gains), the force of each joint per unit of its current",
-            str(path),
+def require_gains(data: Sequence[Measured], gains: object, robot: Robot) -> None:
+    """Refuse currents where nobody says what force they are.
+
+    Parameters
+    ----------
+    data : sequence of Measured
+    gains : object
+        What forces are multiplied with, as it was given.
+    robot : Robot
+        Whose joints are named.
+    """
+    of_currents = [one for one in data if one.currents]
+    if not of_currents:
+        return
+    if len(of_currents) != len(data):
+        forces = next(one.name for one in data if not one.currents)
+        raise IdentificationError(
+            f"{of_currents[0].name} holds currents and {forces} forces, and gains multiply all: identify from one kind"
         )
+    if gains is None or (isinstance(gains, str) and gains == "auto"):
+        names = [robot.v_names[k] for k in motors(robot)]
+        some = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+        auto = "" if gains is None else ", which 'auto' cannot find"
+        words = (
+            f"{of_currents[0].name} holds motor currents and no forces: say what force one ampere is at the joint, the "
+            f"torque constant times the gear ratio (and the efficiency){auto}, for {some}: "
+        )
+        known = "; with a known load kinetree.identification.drive_gains finds them"
+        raise IdentificationError(Message(words, Setting("gains", ...), known))
 
 
 def _fitted(data: Measured, robot: Robot) -> Measured:
@@ -242,7 +289,7 @@ def _fitted(data: Measured, robot: Robot) -> Measured:
         return data
     tau = np.zeros((len(data), robot.nv))
     tau[:, driven] = data.tau
-    return Measured(data.t, data.q, tau, data.v, data.a, data.wrenches, data.name)
+    return Measured(data.t, data.q, tau, data.v, data.a, data.wrenches, data.name, data.currents, data.remark)
 
 
 def _numbers(given: ArrayLike, what: str, axes: int) -> Array:
@@ -274,14 +321,18 @@ def _wrench(given: ArrayLike, frame: str, count: int) -> Array:
     return found
 
 
-def _refuse_odd_times(t: Array, name: str) -> None:
+def _refuse_odd_times(t: Array, kept: Array, name: str) -> None:
     if not np.isfinite(t).all():
         raise IdentificationError(f"{name}: the time of row {int(np.argmin(np.isfinite(t))) + 1} is no finite number")
-    steps = np.diff(t)
+    rows = np.flatnonzero(kept)
+    steps = np.diff(t[rows])
     if (steps <= 0.0).any():
-        row = int(np.argmax(steps <= 0.0))
-        word = "runs backwards" if steps[row] < 0.0 else "stands still"
+        if lost := lost_digits(t[rows]):
+            raise IdentificationError(f"{name}: {lost}")
+        k = int(np.argmax(steps <= 0.0))
+        first, second = int(rows[k]), int(rows[k + 1])
+        word, do = ("runs backwards", "sort the rows") if steps[k] < 0.0 else ("stands still", "leave one of the rows")
         raise IdentificationError(
-            f"{name}: time {word} between rows {row + 1} ({t[row]:.9g} s) and {row + 2} ({t[row + 1]:.9g} s); sort the "
-            "rows, or give each motion as data of its own: identify(robot, [first, second])"
+            f"{name}: time {word} between rows {first + 1} ({t[first]:.12g} s) and {second + 1} ({t[second]:.12g} s); "
+            f"{do}, or give each motion as data of its own: identify(robot, [first, second])"
         )

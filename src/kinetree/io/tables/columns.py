@@ -197,13 +197,15 @@ class _Header:
         By the joint's name, or else numbered from zero or from one; where some are missing, as other programs do.
         """
         best: list[int | None] = [None] * len(labels)
-        for spelling in _spellings(key, labels):
+        for spelling, begins in _spellings(key, labels):
             forms_of_all = {form for forms in spelling for form in forms}
             whole = {k for k, name in enumerate(self.names) if name in forms_of_all}
             places: dict[str, list[int]] = {}
             for k, (name, bare) in enumerate(zip(self.names, self.bare, strict=True)):
                 places.setdefault(name if k in whole else bare, []).append(k)
             own = [self._only([k for form in forms for k in places.get(form, ())]) for forms in spelling]
+            if begins and labels and own[0] is None:
+                continue  # q1 alone is the first of those that count from one
             if sum(k is not None for k in own) > sum(k is not None for k in best):
                 best, self.whole = own, self.whole | whole
         return best if all(k is not None for k in best) else self._find_others(key, labels) or best
@@ -280,7 +282,8 @@ class _Header:
         names = f"'{key}_{labels[0]}'" + (f", '{key}_{labels[1]}', ..." if len(labels) > 1 else "")
         may_be = [name for name in self.others.like(key) if name in left]
         if may_be:
-            return f"{_some(may_be, 4)} may be {key}: rename them to {names}, or number them, '{key}1', ..."
+            motor = " (what they are at the joint, not at the motor)" if "motor" in " ".join(may_be).lower() else ""
+            return f"{_some(may_be, 4)} may be {key}: rename them to {names}, or number them, '{key}1', ...{motor}"
         currents = [name for name in self.others.like("current") if name in left] if key == "tau" else []
         if currents:
             return f"{_some(currents, 4)} may be currents: multiply them by torque constants and gears for {names}"
@@ -343,13 +346,14 @@ def _are_just(found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: 
     )  # fmt: skip
 
 
-def _spellings(key: str, labels: Sequence[str]) -> Iterator[list[tuple[str, ...]]]:
+def _spellings(key: str, labels: Sequence[str]) -> Iterator[tuple[list[tuple[str, ...]], bool]]:
+    """Yield ways to name the columns of a quantity, and whether the first of them must be there."""
     labels = [column_name(label) for label in labels]
     for own in (labels, _counted(labels)):
-        yield [(f"{key}_{x}", f"{key}:{x}", f"{key} {x}", f"{WORDS.get(key, key)} {x}") for x in own]
+        yield [(f"{key}_{x}", f"{key}:{x}", f"{key} {x}", f"{WORDS.get(key, key)} {x}") for x in own], False
     for first in (0, 1):
         numbers = range(first, first + len(labels))
-        yield [(f"{key}{k}", f"{key}_{k}", f"{key}[{k}]") for k in numbers]
+        yield [(f"{key}{k}", f"{key}_{k}", f"{key}[{k}]") for k in numbers], first == 0
 
 
 def _counted(labels: Sequence[str]) -> list[str]:

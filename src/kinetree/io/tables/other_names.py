@@ -148,7 +148,9 @@ def _without(cut: Words, word: str) -> Words:
 
 def _adds_nothing(words: Sequence[str], cut: Words, end: int) -> bool:
     """Tell whether words in front are a path, or say nothing."""
-    return not words or end in cut.starts or all(word.lower() in NOTHING_MORE for word in words)
+    while end and end not in cut.starts and words[end - 1].lower() in NOTHING_MORE:
+        end -= 1
+    return not end or end in cut.starts
 
 
 def _entries(words: tuple[str, ...], labels: frozenset[tuple[str, ...]]) -> Iterator[tuple[tuple[str, ...] | int, str]]:

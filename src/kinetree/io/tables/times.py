@@ -19,6 +19,8 @@ SLOWEST = 0.25
 
 LOST_DIGITS = 0.05
 """Share of rows with the time of the row before beyond which times have too few digits."""
+FEW = 3
+"""Such rows that are no pattern yet."""
 
 
 def unit_since_1970(first: float) -> str | None:
@@ -85,7 +87,7 @@ def lost_digits(times: Array) -> str:
     """
     steps = np.diff(times)
     still = int(np.sum(steps == 0.0))
-    if still <= LOST_DIGITS * len(times) or (steps < 0.0).any():
+    if still <= max(FEW, LOST_DIGITS * len(times)) or (steps < 0.0).any():
         return ""
     what = "times"
     if CLOCKS[0] <= times[0] < CLOCKS[1]:
