@@ -327,7 +327,8 @@ class SimulationError(KinetreeError, RuntimeError):
     def __init__(self, message: str, time: float, joint: str | None = None, record: Any = None) -> None:
         self.time, self.joint, self.record = time, joint, record
         place = f", joint {joint!r}" if joint is not None and repr(joint) not in message else ""
-        super().__init__(Message(f"at t = {time:.9g} s{place}: ", message))
+        when = 0.0 if abs(time) < 1e-9 else time  # steps look at where they begin from within
+        super().__init__(Message(f"at t = {when:.9g} s{place}: ", message))
 
 
 class IdentificationError(KinetreeError, ValueError):
@@ -411,6 +412,7 @@ SAME_MEANING = (
     ("positions", "velocities", "Q"),
     ("efforts", "R"),
     ("ground", "stops", "contacts"),
+    ("senses", "ground", "contacts"),
     ("position_noise", "noise", "std"),
     ("threads", "workers", "n_jobs", "jobs"),
     ("batch", "num_envs", "n_envs", "nworld", "num_worlds"),

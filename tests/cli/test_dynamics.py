@@ -531,7 +531,7 @@ def test_rows_that_came_twice_are_left_out(tmp_path, table, motion, arm, block, 
     table.write_text("\n".join([*lines[:9], lines[8], lines[8], *lines[9:20], lines[19], *lines[20:]]))
     monkeypatch.setattr(reading, "BLOCK", block)  # 300: a part per line
     said = invoke("id", "kuka-kr5", table, "-o", tmp_path / "tau.csv").stderr
-    assert "3 rows are the one before once more, time and all, and left out" in said
+    assert "3 of 53 rows repeat the one before, times included; they are left out" in said
     rows = read_csv(tmp_path / "tau.csv")[1]
     assert np.array_equal(rows[:, 0], motion[0])
     assert np.array_equal(rows[:, 1:], arm.inverse_dynamics(*motion[1:]))

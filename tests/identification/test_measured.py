@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 import kinetree as kt
 from helpers.measured_motions import fourier, two_links
-from kinetree.identification.measured import as_measured, require_gains
+from kinetree.identification.measured import as_measured
 
 ROBOT = two_links()
 NAMES = ROBOT.v_names
@@ -82,47 +83,83 @@ def test_columns_that_match_no_joint_are_named(tmp_path):
         kt.Measured.read(path, ROBOT)
 
 
-@pytest.mark.parametrize("word", ["current", "i", "motor current"])
-def test_currents_are_forces_only_with_gains(tmp_path, word):
+@pytest.mark.parametrize("word", ["current", "i", "tau"])
+def test_currents_are_read_and_need_gains(tmp_path, word):
     t, q, _, _, tau = samples()
-    columns = named(t, q=q, **{word: 1e3 * tau})
-    path = write_csv(tmp_path / "m.csv", {n + (" [mA]" if n.startswith(word) else ""): x for n, x in columns.items()})
-    data = kt.Measured.read(path, ROBOT).rows(slice(0, 80))
+    columns = {f"{name} [mA]" if name.startswith(word) else name: x for name, x in named(t, q=q, **{word: tau}).items()}
+    data = kt.Measured.read(write_csv(tmp_path / "m.csv", columns), ROBOT)
     assert data.currents
-    assert np.allclose(data.tau, tau[:80], rtol=1e-12)
+    assert np.allclose(data.split(0.5)[0].tau, 1e-3 * tau[:50], rtol=1e-12)
+    assert data.split(0.5)[0].currents
     for gains in (None, "auto"):
-        with pytest.raises(kt.IdentificationError, match=f"torque constant times the gear.*{NAMES[0]}.*gains="):
+        with pytest.raises(kt.IdentificationError, match=f"currents, and forces are needed.*{NAMES[0]}"):
             kt.identify(ROBOT, data, gains=gains)
-    require_gains([data], [2.0, 3.0], ROBOT)
-    with pytest.raises(kt.IdentificationError, match="holds currents and the data forces"):
-        require_gains([data, kt.Measured(t, q, tau)], [2.0, 3.0], ROBOT)
+    with pytest.raises(kt.IdentificationError, match="has currents and the data forces"):
+        kt.identify(ROBOT, [data, kt.Measured(t, q, tau)], gains=[2.0, 3.0])
 
 
-def test_forces_in_amperes_are_told(tmp_path):
-    t, q, _, _, tau = samples()
-    columns = {n + (" [A]" if n.startswith("tau") else ""): x for n, x in named(t, q=q, tau=tau).items()}
-    with pytest.raises(kt.FileFormatError, match=r"'A' is of a current.*'current_\.\.\.'"):
-        kt.Measured.read(write_csv(tmp_path / "m.csv", columns), ROBOT)
-
-
-def test_rows_that_came_twice_are_left_out(tmp_path):
+def test_files_as_other_programs_write_them(tmp_path):
     t, q, v, _, tau = samples()
-    rows = np.sort([*range(len(t)), 7, 7, 50])
-    data = kt.Measured.read(write_csv(tmp_path / "m.csv", named(t[rows], q=q[rows], v=v[rows], tau=tau[rows])), ROBOT)
-    assert np.array_equal(data.t, t)
-    assert np.array_equal(data.tau, tau)
-    assert "3 rows are the one before once more" in repr(data)
+    one, two = NAMES
+    heads = {
+        "plotjuggler": ["__time", *(f"/joint_states/{n}/{w}" for w in ("position", "effort") for n in NAMES)],
+        "columns": ["timestamp", *(f"{n}_{w}" for w in ("pos", "torque") for n in NAMES)],
+        "numbered": ["Time (s)", "pos1", "pos2", "torque1", "torque2"],
+    }
+    for name, head in heads.items():
+        table = dict(zip(head, [t, *q.T, *tau.T], strict=True))
+        data = kt.Measured.read(write_csv(tmp_path / f"{name}.csv", table), ROBOT)
+        assert np.array_equal(data.q, q)
+        assert np.array_equal(data.tau, tau)
+    messages = ["time", *(f"/joint_states/{w}[{k}]" for w in ("position", "effort") for k in (0, 1))]
+    path = write_csv(tmp_path / "ros.csv", dict(zip(messages, [t, *q.T, *tau.T], strict=True)))
+    with pytest.warns(kt.IdentificationWarning, match=f"taken for the joints {one}, {two}, in this order"):
+        assert np.array_equal(kt.Measured.read(path, ROBOT).q, q)
+    text = write_csv(tmp_path / "m.csv", named(t, q=q, v=v, tau=tau)).read_text()
+    (tmp_path / "europe.csv").write_text(text.replace(",", ";").replace(".", ","))
+    assert np.array_equal(kt.Measured.read(tmp_path / "europe.csv", ROBOT).v, v)
+    (tmp_path / "bare.csv").write_text("\n".join((tmp_path / "europe.csv").read_text().splitlines()[1:]))
+    assert np.array_equal(kt.Measured.read(tmp_path / "bare.csv", ROBOT).tau, tau)
+    np.savez(tmp_path / "t.npz", t=t, q=q, tau=tau)
+    assert np.array_equal(kt.Measured.read(tmp_path / "t.npz", ROBOT).t, t)
+    arrays = {"t": t[:, None], "q": q.T, "qd": v.T, "tau": tau.T}
+    for name, content in (("plain", arrays), ("structure", {"log": arrays})):
+        savemat(tmp_path / f"{name}.mat", content)
+        data = kt.Measured.read(tmp_path / f"{name}.mat", ROBOT)
+        assert np.array_equal(data.v, v)
+        assert np.array_equal(data.tau, tau)
+    savemat(tmp_path / "other.mat", {"t": t, "x": q, "y": tau})
+    with pytest.raises(kt.FileFormatError, match=r"no array 'q'.*there are t \(100,\), x \(100, 2\), y"):
+        kt.Measured.read(tmp_path / "other.mat", ROBOT)
+
+
+def test_rows_that_came_twice_are_left_out_and_times_with_too_few_digits_refused():
+    t, q, _, _, tau = samples()
+    rows = np.sort(np.r_[np.arange(100), [3, 40, 40]])
+    with pytest.warns(kt.IdentificationWarning, match="3 of 103 rows repeat the one before, times included"):
+        data = kt.Measured(t[rows], q[rows], tau[rows])
+    assert np.array_equal(data.q, q)
+    with pytest.raises(kt.IdentificationError, match=r"80 of 100 rows have the time of the row before.*more digits"):
+        kt.Measured(np.floor(t / 0.05 + 1e-9), q, tau)
+
+
+def test_rows_with_one_time_that_differ_are_named_as_in_the_file():
+    t, q, _, _, tau = samples()
+    rows = np.sort([*range(len(t)), 7, 7])
     tau_too = tau[rows]
     tau_too[9] += 1.0
     with pytest.raises(kt.IdentificationError, match=r"stands still between rows 8 .* and 10 "):
         kt.Measured(t[rows], q[rows], tau_too)
-
-
-def test_times_whose_digits_were_lost_are_told():
-    t, q, _, _, tau = samples()
     lost = np.array([float(f"{x:.9g}") for x in 1.7e9 + t])
     with pytest.raises(kt.IdentificationError, match=r"since 1970.*lost their last digits: 99 of 100 rows.*t - t\[0\]"):
         kt.Measured(lost, q, tau)
+
+
+def test_what_was_understood_is_shown(tmp_path):
+    t, q, _, _, tau = samples()
+    head = ["t", "pos1", "pos2", "torque1", "torque2"]
+    data = kt.Measured.read(write_csv(tmp_path / "m.csv", dict(zip(head, [t, *q.T, *tau.T], strict=True))), ROBOT)
+    assert f"q of {NAMES[0]}, {NAMES[1]} is read from pos1, pos2" in repr(data.split(0.5)[1])
 
 
 def test_times_must_go_on():

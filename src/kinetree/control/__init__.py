@@ -21,6 +21,7 @@ from .operational_space import OperationalSpace
 from .sampled import DiscreteLaw, Sampled
 from .state_feedback import StateFeedback, lqr
 from .tuning import Gains, gains_for
+from .with_model import WithModel
 
 __all__ = [
     "PD",
@@ -45,6 +46,7 @@ __all__ = [
     "StateFeedback",
     "Sum",
     "TorqueTable",
+    "WithModel",
     "critical_damping",
     "from_function",
     "gains",

@@ -313,3 +313,55 @@ class Sum(Controller):
             others += list(other)
             first += count
         return total, others
+
+
+@dataclass(frozen=True, eq=False)
+class Around(Controller):
+    """Another controller, and something done to what it knows or to what it answers; base of those that do."""
+
+    controller: Controller
+
+    def __post_init__(self) -> None:
+        require_compilable(self.controller)
+
+    def known(self, tree: Model) -> Model:
+        """Return the mechanism that the other controller computes with: the one that it drives."""
+        return tree
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """That of the other controller."""
+        return self.controller.span
+
+    @property
+    def kinks(self) -> np.ndarray:
+        """Those of the other controller."""
+        return self.controller.kinks
+
+    def relies_on_loops(self) -> bool:
+        """Return whether the other controller does."""
+        return self.controller.relies_on_loops()
+
+    def bound(self, robot: Any) -> Self:
+        """Return the same with what the other controller has to know of the robot's loops."""
+        return replace(self, controller=self.controller.bound(robot))
+
+    def initial_states(self, tree: Model) -> np.ndarray:
+        """Return the states of the other controller."""
+        return self.controller.initial_states(self.known(tree))
+
+    def parameters(self, tree: Model) -> dict[str, np.ndarray]:
+        """Return the gains of the other controller."""
+        return self.controller.parameters(self.known(tree))
+
+    def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
+        """Return the same with other gains."""
+        return replace(self, controller=self.controller.with_parameters(numbers))
+
+    def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
+        """Return the joint forces of the other controller."""
+        return self.controller.law(self.known(tree), t, q, v, z)
+
+    def update(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars, period: float) -> Outcome:
+        """Return its joint forces at a sample instant and its states at the next one."""
+        return self.controller.update(self.known(tree), t, q, v, z, period)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..io.tables.times import doubtful_steps
 from .equations import MeasuredEquations
 from .estimators.least_squares import Estimate
 from .friction_models import MODELS
@@ -168,6 +167,11 @@ BEYOND_LIMITS, MARGIN = 1.5, 0.2
 MOVES = 0.05
 """Joints that stay so near to zero, in rad, tell nothing about units."""
 
+CLOCKS = {"milliseconds": 1e-3, "microseconds": 1e-6, "nanoseconds": 1e-9}
+
+SLOWEST = 0.25
+"""Steps of time, in seconds, that no controller has."""
+
 
 def doubtful_angles(robot: Robot, reach: Array) -> str:
     """Say that positions look like degrees: far beyond limits, or through several turns at most joints that turn.
@@ -190,6 +194,20 @@ def doubtful_angles(robot: Robot, reach: Array) -> str:
     if not moving or within or not np.median(reach[moving]) > TURNS * 2.0 * np.pi:
         return ""
     return f"positions look like degrees: they go up to {reach[moving].max():.4g} rad"
+
+
+def doubtful_steps(step: float) -> str:
+    """Say which unit times look like, where a step would be longer than any controller's.
+
+    Parameters
+    ----------
+    step : float
+        From one row to the next, as the table has it.
+    """
+    if not step > SLOWEST:
+        return ""
+    unit = next((unit for unit, size in CLOCKS.items() if size * step < SLOWEST), "nanoseconds")
+    return f"times look like {unit}: the steps would be {step:.3g} s"
 
 
 def of_units(data: Measured, robot: Robot) -> list[str]:

@@ -30,12 +30,12 @@ from .estimators.least_squares import METHODS, UNTOLD, Estimate, estimate
 from .force_gains import agreeing_gains, disagreeing, words_about
 from .identifiable import ParameterGroups
 from .identified import Identified
-from .measured import Data, as_measured, require_gains
+from .measured import Data, as_measured
 from .model_choice import ChosenModel, Columns, Friction, choose_model
 from .residuals import relative_errors
 from .simulated.controlled_motion import ControlledRun
 from .solution import consistent_solution, is_physical, nearest_to_file, values_before
-from .unknowns import gains_of, unknowns_of
+from .unknowns import gains_of, refuse_currents, unknowns_of
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -140,7 +140,7 @@ def identify(
     factors = None if isinstance(gains, str) and gains == "auto" else gains_of(robot, gains)
     start = None if initial is None else np.asarray(initial, dtype=float)
     data = as_measured(data, robot)
-    require_gains(data, gains, robot)
+    refuse_currents(data, robot, gains)
     odd_units = [word for one in data for word in of_units(one, robot)]
     _warn(odd_units)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +17,10 @@ from ..errors import (
     ExplainsArguments,
     FileFormatError,
     IdentificationError,
-    Message,
+    IdentificationWarning,
     OptionError,
-    Setting,
     ShapeError,
+    callers_level,
 )
 from ..io.tables.parts import OpenTable
 from ..io.tables.reading import open_table
@@ -44,7 +46,7 @@ class Measured(ExplainsArguments):
     ----------
     t : array_like, shape (n,)
         Times in seconds, each later than the one before; they need not be evenly spaced.  A row that is the one before
-        once more, time and all, is left out, and ``remark`` says so.
+        once more, time and all, is left out, with a warning.
     q : array_like, shape (n, nq)
         Positions.  Of a mechanism with closed loops those of the independent joints may do: the others follow.
     tau : array_like, shape (n, nv) or (n, motors)
@@ -104,7 +106,8 @@ class Measured(ExplainsArguments):
         again = repeated(times, [x for x in (*own.values(), *forces.values()) if x is not None])
         _refuse_odd_times(times, ~again, name)
         if again.any():
-            remark = "; ".join(filter(None, [remark, words_about_repeated(int(again.sum()))]))
+            words = words_about_repeated(int(again.sum()), len(times))
+            warnings.warn(f"{name}: {words}", IdentificationWarning, stacklevel=callers_level())
             own = {key: None if x is None else x[~again] for key, x in own.items()}
             forces = {frame: x[~again] for frame, x in forces.items()}
         own |= {"wrenches": forces, "name": name, "currents": bool(currents), "remark": remark}
@@ -139,16 +142,18 @@ class Measured(ExplainsArguments):
             Whose joints the columns are named for.
         """
         path = Path(path)
-        source = _open(path, robot)
+        source, currents = _open(path, robot)
+        if source.doubt:
+            warnings.warn(f"{path.name}: {source.doubt}", IdentificationWarning, stacklevel=callers_level())
         if not source.has_time:
             raise IdentificationError(f"{path}: there is no column of times; name it 't' or 'time'")
         times, arrays = source.whole()
         if times is None:
             raise IdentificationError(f"{path}: there are no rows")
-        currents = CURRENT in arrays
+        tau = arrays["tau"] if "tau" in arrays else arrays[CURRENT]
         return cls(
-            t=times, q=arrays["q"], tau=arrays[CURRENT if currents else "tau"], v=arrays.get("v"), a=arrays.get("a"),
-            name=path.name, currents=currents, remark=source.remark,
+            t=times, q=arrays["q"], tau=tau, v=arrays.get("v"), a=arrays.get("a"), name=path.name, currents=currents,
+            remark=source.remark,
         )  # fmt: skip
 
     def rows(self, chosen: slice | Array) -> Measured:
@@ -208,8 +213,11 @@ def motors(robot: Robot) -> list[int]:
     return [k for j in driven for k in range(j.v_slice.start, j.v_slice.stop)]
 
 
-def _open(path: Path, robot: Robot) -> OpenTable:
-    """Look at a table: of all joints, with forces of the motors, or with positions of the independent joints."""
+def _open(path: Path, robot: Robot) -> tuple[OpenTable, bool]:
+    """Look at a table: of all joints, with forces of the motors, or with positions of the independent joints.
+
+    Tell also whether it has currents in the place of forces.
+    """
     driven = [robot.v_names[k] for k in motors(robot)]
     every = list(robot.v_names)
     choices = [(list(robot.q_names), every, every), (list(robot.q_names), every, driven)]
@@ -220,48 +228,17 @@ def _open(path: Path, robot: Robot) -> OpenTable:
         "v": dict(zip(every, (f"{unit}/s" for unit in robot.v_units), strict=True)),
         "a": dict(zip(every, (f"{unit}/s^2" for unit in robot.v_units), strict=True)),
         "tau": dict(zip(every, robot.tau_units, strict=True)),
-        CURRENT: dict.fromkeys(every, "A"),
     }
+    amperes = dict.fromkeys(every, "A")
     problem: FileFormatError | None = None
-    for forces in ("tau", CURRENT):
-        for q, v, tau in choices:
-            try:
-                return open_table(path, {"q": q, forces: tau}, None, units, {"v": v, "a": v})
-            except FileFormatError as found:
-                problem = problem or found
+    for (forces, own), (q, v, tau) in product((("tau", units["tau"]), (CURRENT, amperes), ("tau", amperes)), choices):
+        try:
+            found = open_table(path, {"q": q, forces: tau}, None, {**units, forces: own}, {"v": v, "a": v})
+            return found, own is amperes
+        except FileFormatError as why:
+            problem = problem or why
     assert problem is not None
     raise problem
-
-
-def require_gains(data: Sequence[Measured], gains: object, robot: Robot) -> None:
-    """Refuse currents where nobody says what force they are.
-
-    Parameters
-    ----------
-    data : sequence of Measured
-    gains : object
-        What forces are multiplied with, as it was given.
-    robot : Robot
-        Whose joints are named.
-    """
-    of_currents = [one for one in data if one.currents]
-    if not of_currents:
-        return
-    if len(of_currents) != len(data):
-        forces = next(one.name for one in data if not one.currents)
-        raise IdentificationError(
-            f"{of_currents[0].name} holds currents and {forces} forces, and gains multiply all: identify from one kind"
-        )
-    if gains is None or (isinstance(gains, str) and gains == "auto"):
-        names = [robot.v_names[k] for k in motors(robot)]
-        some = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-        auto = "" if gains is None else ", which 'auto' cannot find"
-        words = (
-            f"{of_currents[0].name} holds motor currents and no forces: say what force one ampere is at the joint, the "
-            f"torque constant times the gear ratio (and the efficiency){auto}, for {some}: "
-        )
-        known = "; with a known load kinetree.identification.drive_gains finds them"
-        raise IdentificationError(Message(words, Setting("gains", ...), known))
 
 
 def _fitted(data: Measured, robot: Robot) -> Measured:

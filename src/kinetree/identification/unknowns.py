@@ -13,7 +13,7 @@ from ..errors import IdentificationError, OptionError, UnknownNameError
 from ..model.parameters import OF_FREEDOMS
 from .equations import Prepared, row_names
 from .friction_models import MODELS, friction_model
-from .measured import motors
+from .measured import Measured, motors
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -120,6 +120,22 @@ def gains_of(robot: Robot, given: Any) -> Array | None:
     if found.shape != (robot.nv,) or not np.isfinite(found).all() or np.any(found == 0.0):
         raise OptionError(f"gains must be {robot.nv} numbers other than zero, one per degree of freedom, not {given!r}")
     return found
+
+
+def refuse_currents(data: Sequence[Measured], robot: Robot, gains: Any) -> None:
+    """Refuse currents that nobody says the forces of, or beside forces."""
+    wrong = [one.name for one in data if one.currents]
+    if wrong and len(wrong) < len(data):
+        forces = next(one.name for one in data if not one.currents)
+        raise IdentificationError(
+            f"{wrong[0]} has currents and {forces} forces, and gains multiply all: identify from one kind"
+        )
+    if wrong and (gains is None or isinstance(gains, str)):
+        raise IdentificationError(
+            f"{', '.join(wrong)}: there are currents, and forces are needed: give gains= (--gains), the force of each "
+            f"joint per ampere, such as gains={{{robot.v_names[motors(robot)[0]]!r}: 11.2, ...}}; "
+            "kt.identification.drive_gains finds them by a load that is known"
+        )
 
 
 def _refuse_silence(robot: Robot, prepared: Prepared) -> None:

@@ -41,6 +41,7 @@ from .arguments import (
     refuse_endless,
     time_span,
     varied_parameters,
+    warn_of_unknown_ground,
 )
 from .constrained.choice import chosen_constraints
 from .constrained.driven_robot import DrivenRobot
@@ -326,6 +327,7 @@ class Simulator(ExplainsArguments):
         others = force_elements(forces, "forces")
         self.elements = force_elements(ground) + memory_of(robot.model, friction) + others
         self.n_forces = len(others)
+        warn_of_unknown_ground(robot, controller, self.elements)
         self.span = known_span(controller if self.prescribed is None else self.prescribed, others)
         self.friction, self.friction_speed = friction, self.numbers.friction_speed
         self.varied = varied_parameters(robot, parameters, integrator)

@@ -11,10 +11,11 @@ import numpy as np
 
 from ..errors import FileFormatError, ModelWarning, OptionError, callers_level
 from ..identification.differentiation.differentiated import DifferentiatedMotion, differentiated
+from ..identification.doubts import doubtful_steps
 from ..io.tables.columns import Wanted
 from ..io.tables.parts import OpenTable, Part, Rows
 from ..io.tables.reading import open_table
-from ..io.tables.times import doubtful_steps, lost_digits, not_increasing, repeated, words_about_repeated
+from ..io.tables.times import lost_digits, not_increasing, repeated, words_about_repeated
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -79,7 +80,7 @@ def differentiated_table(
     def read() -> Iterator[Part]:
         yield Part(lambda: whole, lambda row, message: _fault(parts, rows, row, message), 1.0)
 
-    left_out = words_about_repeated(int(again.sum())) if again.any() else ""
+    left_out = words_about_repeated(int(again.sum()), len(again)) if again.any() else ""
     remarks = ". ".join(text for text in (source.remark, left_out, remark) if text)
     return OpenTable(read, True, remarks, source.fewer, ("q", "v", "a"))
 

@@ -46,10 +46,10 @@ class ArrayTable:
             self._add_whole(key, labels, (fewer or {}).get(key), None if time is None else time.size)
         single = self._single() if not self.columns else None
         rows = self._rows(single)
-        self._add_time(time, rows)
         if single is None:
             self._add_columns(rows)
             self._refuse_missing(wanted)
+            self._add_time(time, rows)
         else:
             self.columns = {str(k): column for k, column in enumerate(single.T)}
         header = list(self.columns) if single is None else None

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...errors import FileFormatError, nearest, printable
+from .other_names import PATH, OtherNames, times_among, words_of
 from .other_names import WORDS as OTHER_WORDS
-from .other_names import OtherNames, times_among, words_of
 from .times import SINCE_1970, unit_since_1970
 from .units import factor
 
@@ -57,6 +57,8 @@ class Layout:
         The column of nanoseconds that are to be added to the times.
     rules : str
         What was understood by a rule; ``remark`` does not repeat it.
+    doubt : str
+        Why the columns may be others than they were taken for.
     """
 
     names: tuple[str, ...]
@@ -67,6 +69,7 @@ class Layout:
     factors: Mapping[int, float] = field(default_factory=dict)
     nanoseconds: int | None = None
     rules: str = ""
+    doubt: str = ""
 
     @property
     def used(self) -> list[int]:
@@ -172,7 +175,7 @@ def layout(
     found_all = Layout(head.names, time, quantities, factors=factors, nanoseconds=head.nanoseconds)
     left = [head.names[k] for k in range(count) if k not in found_all.used and head.names[k]]
     remark = f"columns not used: {_some(left)}" if left else ""
-    return replace(found_all, remark=remark, rules="; ".join(head.understood.values()))
+    return replace(found_all, remark=remark, rules="; ".join(head.understood.values()), doubt=head.doubt)
 
 
 class _Header:
@@ -189,6 +192,7 @@ class _Header:
         self.whole: set[int] = set()  # columns that are called as an entry is: brackets in their names are no units
         self.others = OtherNames(self.bare)
         self.nanoseconds: int | None = None
+        self.doubt = ""
         self.understood: dict[str, str] = {}  # what is read from columns that other programs named
 
     def find(self, key: str, labels: Sequence[str]) -> list[int | None]:
@@ -226,6 +230,12 @@ class _Header:
                 1,
             )
         columns, units = choices[0]
+        shown = self.names[columns[0]]
+        if PATH & set(shown) and len(labels) > 1 and not self.others.choices(key, labels, by_name=True):
+            self.doubt = self.doubt or (
+                f"{shown!r} and those that follow are taken for the joints {_some(labels)}, in this order; messages of "
+                "ROS may have another, often that of the alphabet: see their names"
+            )
         for k, unit in zip(columns, units, strict=True):
             self.units[k] = self.units[k] or unit
         self.understood[key] = f"{key} of {_some(labels)} is read from {_some([self.names[k] for k in columns])}"

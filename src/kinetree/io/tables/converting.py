@@ -78,7 +78,7 @@ def convert(
         if bar is not None:
             bar.show(bar.done + share * done.part.share)
     if left_out and tell is not None:
-        tell(words_about_repeated(left_out))
+        tell(words_about_repeated(left_out, rows + left_out))
     return rows
 
 

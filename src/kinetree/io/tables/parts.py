@@ -54,6 +54,8 @@ class OpenTable:
     """Of a Parquet file the parts of some of its groups of rows."""
     rules: str = ""
     """What was understood by a rule, and not because the file says so in kinetree's own words."""
+    doubt: str = ""
+    """Why its columns may be others than they were taken for."""
 
     def parts_of(self, groups: Sequence[int]) -> Iterator[Part]:
         """Return the parts of some groups of rows of a Parquet file."""
@@ -77,4 +79,7 @@ def opened(layout: Layout, parts: Callable[[], Iterator[Part]], rules: Sequence[
     rules = [text for text in (*rules, layout.rules) if text]
     said = [*rules, *([layout.remark] if layout.remark else [])]
     names = tuple(layout.quantities)
-    return OpenTable(parts, layout.time is not None, "; ".join(said), layout.fewer, names, rules="; ".join(rules))
+    return OpenTable(
+        parts, layout.time is not None, "; ".join(said), layout.fewer, names, rules="; ".join(rules),
+        doubt=layout.doubt,
+    )  # fmt: skip

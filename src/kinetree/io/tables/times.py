@@ -14,9 +14,6 @@ SINCE_1970 = {"milliseconds": 1e-3, "microseconds": 1e-6, "nanoseconds": 1e-9}
 CLOCKS = (1e9, 4e9)
 """What such a clock shows in seconds, between 2001 and 2096; as seconds from any other start it would be a lifetime."""
 
-SLOWEST = 0.25
-"""Steps of time, in seconds, that no controller has."""
-
 LOST_DIGITS = 0.05
 """Share of rows with the time of the row before beyond which times have too few digits."""
 FEW = 3
@@ -34,24 +31,6 @@ def unit_since_1970(first: float) -> str | None:
     return next((unit for unit, size in SINCE_1970.items() if CLOCKS[0] <= first * size < CLOCKS[1]), None)
 
 
-def doubtful_steps(step: float) -> str:
-    """Say which unit times look like, if a step would be longer than any controller's; nothing if it would not.
-
-    Parameters
-    ----------
-    step : float
-        Of time from row to row, as the file has it.
-    """
-    if not step > SLOWEST:
-        return ""
-    unit, size = next(((u, s) for u, s in SINCE_1970.items() if step * s <= SLOWEST), ("nanoseconds", 1e-9))
-    short = {"milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}[unit]
-    return (
-        f"times look like {unit} (name the column 't [{short}]'): the steps would be {step:.3g} s, and probably are "
-        f"{step * size:.3g} s"
-    )
-
-
 def repeated(times: Array, arrays: Sequence[Array]) -> Array:
     """Return which rows are the row before once more, time and all: messages that came twice."""
     same = np.diff(times) == 0.0
@@ -63,9 +42,9 @@ def repeated(times: Array, arrays: Sequence[Array]) -> Array:
     return np.concatenate([np.zeros(min(1, len(times)), dtype=bool), same])
 
 
-def words_about_repeated(count: int) -> str:
-    """Say that rows were left out since they came twice."""
-    return f"{count} {'row is' if count == 1 else 'rows are'} the one before once more, time and all, and left out"
+def words_about_repeated(count: int, rows: int) -> str:
+    """Say that so many of so many rows were left out."""
+    return f"{count} of {rows} rows repeat the one before, times included; they are left out"
 
 
 def not_increasing(before: float, now: float) -> str:
@@ -96,5 +75,5 @@ def lost_digits(times: Array) -> str:
     coarse = f"they go on in steps of {np.min(forward):.3g} s" if len(forward) else "all of them are the same"
     return (
         f"{what} have lost their last digits: {still} of {len(times)} rows have the time of the row before, {coarse}; "
-        "write them with all digits ('%.17g', float64 and not float32), or count from the start, t - t[0]"
+        "write them with more digits ('%.17g', float64 and not float32), or count from the first, t - t[0]"
     )
