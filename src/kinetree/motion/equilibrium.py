@@ -156,7 +156,7 @@ def equilibrium(
     >>> _ = b.body("flap", "base", kt.Revolute("y"), mass=1, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1), **spring)
     >>> found = kt.equilibrium(b.build())
     >>> round(float(found.q[0]), 4), found.stable, found.frequencies.round(4).tolist()
-    (0.2383, True, [1.2375])
+    (0.2383, True, [1.2374])
     """
     require_robot(robot)
     if isinstance(held, str):
