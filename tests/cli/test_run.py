@@ -428,7 +428,7 @@ WRONG = [
     ("robot: kuka-kr5\nsimulation: {time: 1}\nground: {spots: [toe]}", 4, "named 'toe'"),
     ("robot: biped-planar\nmotion: {kind: gait, duration: 1, period: 1}", 3, "needs 'stride'"),
     (GAIT + "    - {joints: [left_hip, left_kne], thigh: 0.5, shank: 0.5, group: 0}", 11, "did you mean 'left_knee'"),
-    (GAIT + "    - {joints: [base_joint], thigh: 0.5, shank: 0.5, group: 0}", 11, "needs a motor and one freedom"),
+    (GAIT + "    - {joints: [base_joint], thigh: 0.5, shank: 0.5, group: 0}", 11, "it needs a motor"),
     (GAIT + "    - {joints: [left_hip], thigh: 0.5, shank: 0.5, group: 2}", 11, "group 0"),
     (GAIT + "    - {joints: [left_hip], angles: [hep], thigh: 0.5, shank: 0.5, group: 1}", 11, "did you mean 'hip'"),
     (GAIT + "    - {joints: [left_hip, left_hip], thigh: 0.5, shank: 0.5, group: 0}", 11, "to one twice"),
@@ -469,6 +469,23 @@ def test_a_walker_without_python_is_the_one_of_the_gallery(tmp_path):
     assert moved.q[5] == 1.5
     assert moved.q[7] == 0.1
     assert np.array_equal(np.delete(moved.q, [5, 7]), np.delete(plan.q, [5, 7]))
+
+
+def test_a_walker_with_universal_hips_is_the_one_of_the_gallery(tmp_path):
+    m = walker("quadruped")
+    legs = "".join(
+        f"    - {{joints: [{leg}_hip, {leg}_knee], thigh: 0.3, shank: 0.3, group: {one.group}, hip: {list(one.hip)}}}\n"
+        for leg, one in zip(("front_left", "front_right", "rear_left", "rear_right"), m.walk.legs, strict=True)
+    )
+    gait = GAIT.replace("biped-planar", "quadruped").replace("0.96", "0.5").replace("0.1\n", "0.09\n") + legs
+    plan = read(study_file(tmp_path, f"kinetree-study: 1\n{gait}")).analyses["prescribed"].__self__
+    times = np.linspace(0.0, 2.5, 26)
+    assert np.allclose((plan.q, plan.v), m.start(), atol=1e-12)
+    assert np.allclose(plan.desired(times), m.walk(times), atol=1e-12)
+    wrong = legs.replace("thigh", "angles: [-roll, hip, knee], thigh")
+    path = study_file(tmp_path, f"kinetree-study: 1\n{gait.replace(legs, wrong)}")
+    problem = invoke("run", path, "-o", tmp_path / "r", code=1).stderr
+    assert "coordinates=('-roll', '-hip', 'knee') fits" in problem
 
 
 def test_the_walkers_file_runs(tmp_path, monkeypatch):

@@ -199,6 +199,31 @@ def test_operational_space_error_is_linear_and_the_posture_unfelt():
     np.testing.assert_allclose(robot.acceleration(q, v, a, "hand", "aligned", classical=True)[3:], wanted, rtol=1e-8)
 
 
+def test_a_frame_on_springs_and_dampers_beside_an_unfelt_posture():
+    robot, goal = panda_like(), np.array([0.3, 0.2, 1.2])
+    q, v, _ = random_state(robot, np.random.default_rng(6))
+    kp, kd = np.array([600.0, 1500.0, 900.0, 20.0, 30.0, 40.0]), np.array([60.0, 90.0, 70.0, 2.0, 3.0, 4.0])
+    pull, drag = np.linspace(5.0, 20.0, 7), np.linspace(1.0, 3.0, 7)
+    pose, jacobian = robot.pose(q, "hand"), robot.jacobian(q, "hand", "aligned")
+    for n, orientation in ((3, None), (6, np.eye(3))):
+        rows = np.vstack([jacobian[3:], jacobian[:3]])[:n]
+        turned = 0.5 * sum(np.cross(here, there) for here, there in zip(pose[:3, :3].T, np.eye(3), strict=True))
+        force = kp[:n] * np.append(goal - pose[:3, 3], turned)[:n] - kd[:n] * (rows @ v)
+        options = {"kp": kp[:n], "kd": kd[:n], "orientation": orientation}
+        plain = laws.CartesianImpedance("hand", trajectories.Constant(goal), **options)(robot, 0.0, q, v)
+        np.testing.assert_allclose(plain, rows.T @ force + robot.gravity_force(q), rtol=1e-9, atol=1e-9)
+        drawn = (
+            laws.CartesianImpedance(
+                "hand", trajectories.Constant(goal), **options, posture=np.zeros(7), posture_kp=pull, posture_kd=drag
+            )(robot, 0.0, q, v)
+            - plain
+        )
+        assert np.abs(drawn).max() > 0.1
+        assert np.abs(rows @ np.linalg.solve(robot.mass_matrix(q), drawn)).max() < 1e-9
+        left = drawn - (-pull * q - drag * v)  # which the frame's own force makes up for
+        assert np.abs(left - rows.T @ np.linalg.lstsq(rows.T, left, rcond=None)[0]).max() < 1e-9
+
+
 def test_operational_space_turns_the_frame():
     robot = panda_like()
     q0 = np.array([0.2, 0.5, -0.3, 1.1, 0.2, 0.8, 0.1])

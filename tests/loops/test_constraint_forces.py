@@ -29,6 +29,7 @@ def test_forces_are_printed_by_name(forces):
     along = next(line for line in lines if "force along x" in line)
     assert float(along.split()[-2]) == pytest.approx(forces.multipliers[:, 2].max(), rel=1e-3)
     assert "<table>" in forces._repr_html_()
+    assert "loop_wrenches_world has them along those of the world" in lines[-2]
 
 
 def test_forces_are_saved_by_name(forces, tmp_path):
@@ -39,6 +40,9 @@ def test_forces_are_saved_by_name(forces, tmp_path):
     assert [float(row["tau_crank_joint [N m]"]) for row in rows] == forces.tau[:, 0].tolist()
     assert [float(row["crank_pin: force along x [N]"]) for row in rows] == forces.multipliers[:, 2].tolist()
     assert [float(row["rocker_joint.fy [N]"]) for row in rows] == forces.joint_wrenches[:, 1, 4].tolist()
+    world = forces.loop_wrenches_world[:, 0, 3:]
+    assert [float(row["crank_pin.world_fy [N]"]) for row in rows] == world[:, 1].tolist()
+    assert np.allclose(np.linalg.norm(world, axis=-1), np.linalg.norm(forces.loop_wrenches[:, 0, 3:], axis=-1))
     with pytest.raises(kt.OptionError, match=r"saved as \.csv"):
         forces.save(tmp_path / "forces.xlsx")
     with pytest.raises(kt.OptionError, match="one entry for each of the 3 states"):

@@ -405,3 +405,30 @@ def test_functions_that_decide_by_if_are_refused():
     for wrong in (lambda t: [max(t, 0.1)], lambda t: [t if t > 0.1 else 0.0 * t]):
         with pytest.raises((TypeError, kt.KinetreeError), match="where"):
             kt.trajectories.Function(wrong)([0.0, 0.05, 0.2])
+
+
+@pytest.mark.parametrize("degree", [3, 5])
+def test_a_curve_through_points_keeps_within_limits_and_reaches_one(degree):
+    points = np.random.default_rng(4).uniform(-1.0, 1.0, (5, 3))
+    speed, acceleration = np.array([1.0, 2.0, 0.5]), np.array([4.0, 3.0, 2.0])
+    path = tr.through(points, speed, acceleration, degree=degree, hold=True)
+    assert np.allclose(path(np.asarray(path.knots))[0][[0, -1]], points[[0, -1]], atol=1e-12)
+    q, v, a = path(np.linspace(0.0, path.end, 40_001))
+    assert all(np.abs(q - p).max(axis=1).min() < 1e-3 for p in points)
+    used = max(np.max(np.abs(v) / speed), np.max(np.abs(a) / acceleration))
+    assert 1.0 - 1e-6 < used < 1.0 + 1e-9
+    assert np.allclose([v[0], v[-1]], 0.0, atol=1e-12)
+    # times that share the limits are no worse than those of the length of each way
+    even = tr.spline(np.append(0.0, np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))), points, degree=degree)
+    _, v, a = even(np.linspace(0.0, even.end, 4001))
+    assert path.end < even.end * max(np.max(np.abs(v) / speed), np.sqrt(np.max(np.abs(a) / acceleration)))
+
+
+def test_points_without_a_curve_within_limits():
+    for given, words in (
+        (([[0.0], [0.0], [1.0]], 1.0, 1.0), "points 0 and 1 are the same: a pause is a part of its own"),
+        (([[0.0], [1.0]], 0.0, 1.0), "must be positive"),
+        (([[0.0]], 1.0, 1.0), "at least two points"),
+    ):
+        with pytest.raises((OptionError, ShapeError), match=words):
+            tr.through(*given)

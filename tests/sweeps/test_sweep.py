@@ -285,6 +285,20 @@ def test_killed_in_the_middle_and_a_worker_lost(tmp_path):
 # ------------------------------------------------------------------ of robots
 
 
+def test_samples_that_are_too_few_for_what_outputs_look_at(pendulum):
+    """A pendulum that goes round and round: v^2 differs by 4 g l between bottom and top."""
+    robot = pendulum.with_backend("compiled")
+    spin = {"v0": [40.0], "time": 4.0, "integrator": "rk4", "step": 1e-3, "workers": 0}
+    given, outputs = {"bob_joint.damping": [0.0]}, {"between": lambda record: np.ptp(record.v[..., 0] ** 2, axis=0)}
+    with pytest.warns(kt.errors.KinetreeWarning, match=r"101 samples, 0\.04 s apart, .* 'bob_joint' turns by 1\.6 rad"):
+        kt.sweep(robot, given, outputs=outputs, **spin)
+    kt.sweep(robot, given, outputs="final.q.bob_joint", **spin)  # which is one sample
+    found = kt.sweep(robot, given, outputs=outputs, record=2001, **spin)
+    assert found["between"] == pytest.approx(4 * 9.81, rel=1e-2)
+    with pytest.raises(kt.OptionError, match=r"output of a sweep is a folder.* not int; how many samples .* record="):
+        kt.sweep(robot, given, 4001, outputs=outputs, **spin)
+
+
 def test_simulations_are_those_of_simulate(pendulum):
     """With a fixed step in one batch, with an adaptive one row by row: both are what simulate says."""
     hold = kt.trajectories.Constant([0.3], 10.0)

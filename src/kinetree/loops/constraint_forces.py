@@ -43,6 +43,11 @@ class ForceNames:
 SHARE = 1e-8
 """Components of forces that could be shared otherwise count where they are larger than this, of one."""
 
+WHOSE_AXES = (
+    "constraints: along the axes of the loop's joint, which turn with its second body; loop_wrenches_world has them "
+    "along those of the world"
+)
+
 HOW_SHARED = (
     "undetermined: redundant constraints or motors share these as parts fit and give way, not as they move; the "
     "shortest are shown"
@@ -102,8 +107,9 @@ class ConstraintForces:
     tau : ndarray (..., nv)
         Actuator forces, zero at passive joints.
     multipliers : ndarray (..., constraints)
-        Forces of the loop joints along their constraints, on the successor; the shortest ones where
-        constraints are redundant.
+        Forces of the loop joints along their constraints, on the successor and along the joint's axes, which turn
+        with it; the shortest ones where constraints are redundant.  Books and ReDySim have them along the world's axes:
+        ``loop_wrenches_world``.
     names : tuple of str
         One per constraint.
     loop_wrenches : ndarray (..., loops, 6)
@@ -179,16 +185,22 @@ class ConstraintForces:
         known = values[np.isfinite(values)]
         return (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
 
+    @property
+    def _remarks(self) -> list[str]:
+        axes = any(name.split(": ")[-1].startswith(("force along", "moment about")) for name in self.names)
+        return [*([WHOSE_AXES] if axes else []), *([HOW_SHARED] if self.undetermined.any else [])]
+
     def __str__(self) -> str:
-        return str(self.table) + (f"\n{HOW_SHARED}" if self.undetermined.any else "")
+        return "\n".join([str(self.table), *self._remarks])
 
     def _repr_html_(self) -> str:
-        return self.table.html() + (f"<p>{escape(HOW_SHARED)}</p>" if self.undetermined.any else "")
+        return self.table.html() + "".join(f"<p>{escape(line)}</p>" for line in self._remarks)
 
     def columns(self) -> dict[str, Array]:
         """Return all numbers by name, (T,) each: ``tau_...``, constraints, ``joint.fx`` and others of every joint.
 
-        Those of joints in the tree are in body axes at the body's origin, those of loops in the joint's moving frame.
+        Those of joints in the tree are in body axes at the body's origin, those of loops in the joint's moving frame,
+        and once more along the world's axes, ``pin.world_fx``.
         """
         if self.tau.ndim > 2:
             raise UnsupportedError(
@@ -204,6 +216,9 @@ class ConstraintForces:
             rows = wrenches.reshape(len(tau), -1, 6)
             for k, name in enumerate(names):
                 found |= {f"{name}.{part} [{unit}]": rows[:, k, i] for i, (part, unit) in enumerate(WRENCH)}
+        rows = self.loop_wrenches_world.reshape(len(tau), -1, 6)
+        for k, name in enumerate(self.of.loops):
+            found |= {f"{name}.world_{part} [{unit}]": rows[:, k, i] for i, (part, unit) in enumerate(WRENCH)}
         return found
 
     def save(self, path: str | os.PathLike[str], time: Array | None = None) -> None:

@@ -38,7 +38,7 @@ from .integrators.stepper import FixedStepper, Stepper, is_motion
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
 from .sampling import Sampling
-from .step_budget import EXPLICIT, StepBudget
+from .step_budget import EXPLICIT, UNSTABLE_SAMPLES, StepBudget
 from .system import WORKS, State
 from .watched_events import ENDLESS_COUNT, ENDLESS_TIME, WatchedEvents
 
@@ -203,7 +203,7 @@ class Run:
                 self._sample(stepper, stepper.t, after)
                 if stopped:
                     stepper.carry_on(after, self._stop(stepper.t, reach))
-                budget.spend(self.n_steps, stepper.t, self.integrator, self.equation)
+                budget.spend(self.n_steps, stepper.t, self.integrator, self.equation, stepper.state[1])
                 bar.show_time(stepper.t)
         return None
 
@@ -344,6 +344,8 @@ class Run:
             return lost
         speed = np.abs(state[1])
         name = names[int(np.argmax(np.where(np.isfinite(speed), speed, np.inf)))] if names else None
+        if self.sampling is not None:
+            return Fault(Message("the motion grows without bound: ", UNSTABLE_SAMPLES), t, name)
         if self.integrator in ADAPTIVE:
             return Fault("the motion grows without bound", t, name)
         return Fault(

@@ -58,9 +58,10 @@ def plot(
     heights = [height_beside(len(curves), HEIGHT) for _, curves in drawn] or [HEIGHT]
     with drawing((WIDTH, sum(heights) + 0.6), path) as figure:
         axes: Any = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+        looks: dict[str, int] = {}  # a joint looks the same in all panels, also where others are left out
         for axis, (label, curves) in zip(axes, drawn, strict=False):
             for k, (name, values) in enumerate(curves):
-                axis.plot(record.time, values, label=_label(name), **line(k))
+                axis.plot(record.time, values, label=_label(name), **line(looks.setdefault(name, k)))
             for event in record.events:
                 axis.axvline(event.time, color="#5c6670", linewidth=0.8, linestyle=":")
             axis.set_ylabel(label)
@@ -110,7 +111,9 @@ def panels(
         "energy": [("energy [J]", [(n, x) for n, x in _energies(record) if np.any(np.abs(x) > 0.0)])],
         "reactions": _reactions(record),
     }
-    found["torques"] = [(label, curves) for label, curves in found["torques"] if any(np.any(x) for _, x in curves)]
+    # without a motor, or with one that does nothing at all, there is nothing to see
+    acting = [(label, [(name, x) for name, x in curves if np.any(x)]) for label, curves in found["torques"]]
+    found["torques"] = [(label, curves) for label, curves in acting if curves]
     return found
 
 
@@ -172,7 +175,9 @@ def _reactions(record: Record) -> list[tuple[str, Curves]]:
     if record.constraint_forces.size:
         values = record.constraint_forces
         names = record.info.get("constraint_names") or [f"constraint {k}" for k in range(values.shape[1])]
-        made.append(("loop force [N, N m]", [(name, values[:, k]) for k, name in enumerate(names)]))
+        made.append(
+            ("loop force,\nalong the joint's axes [N, N m]", [(name, values[:, k]) for k, name in enumerate(names)])
+        )
     return made
 
 

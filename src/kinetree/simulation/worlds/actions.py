@@ -32,7 +32,7 @@ class Actions:
     """
 
     def __init__(self, numbers: Array, at: Mapping[str, slice], period: float, is_late: bool) -> None:
-        self._numbers, self._period, self._is_late = numbers, period, is_late
+        self._numbers, self._period, self.is_late = numbers, period, is_late
         self._command, self._before, self._given_at, self._rest = (
             numbers[:, at[name]] for name in ("command", "before", "given_at", "delay")
         )
@@ -62,7 +62,7 @@ class Actions:
         self._given_at[lanes] = 0.0
         for numbers in (self._command, self._before, self.given, self.previous):
             numbers[lanes] = resting
-        if not self._is_late:
+        if not self.is_late:
             return
         self.delay[lanes] = delay = self._rest[lanes, 0].astype(float)
         self._late[lanes] = whole = np.floor(delay / self._period + 1e-9).astype(int)
@@ -77,7 +77,7 @@ class Actions:
         """Take new actions, given at a time."""
         self.previous[:] = self.given
         self.given[:] = given
-        if not self._is_late:
+        if not self.is_late:
             return
         self._history[1:] = self._history[:-1]
         self._history[0] = given

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,6 +45,8 @@ from .random_pushes import PushForces, RandomPushes, checked_pushes
 from .random_start import RandomStart
 from .randomized import DELAY, GROUND, MOTOR_STRENGTH, STATES, Drawn, checked_mapping, other_number, robot_numbers
 from .sensors import Sensor, check_sensors
+from .step_derivatives import StepDerivatives
+from .stepped import DifferentiatedStep, Stepped
 
 Array = np.ndarray
 Scalars = Sequence[Scalar]
@@ -62,19 +64,6 @@ NO_NUMBER = "a comparison is no number: choose with kinetree.where(m.q[0] > 1.0,
 
 OF_VECTORS = "a vector has .x, .y and .z; [*vector] is the list of them, and vector.dot(vector) its length squared"
 """What is said to those who take a vector for an array."""
-
-
-class Stepped(NamedTuple):
-    """What a step of a world gives; what no function was given for is None."""
-
-    observation: Array | None
-    """(batch, n)"""
-    reward: Array | None
-    """(batch,)"""
-    ended: Array
-    """(batch,): those whose end came, or which were lost."""
-    lost: Array
-    """(batch,): those with an action or a state that is no number; theirs stay so until they are reset."""
 
 
 class World(ExplainsArguments):
@@ -206,6 +195,7 @@ class World(ExplainsArguments):
         self._outcome = self._trace_outcome()
         self._look = self._outcome.prepared(self._seen(), threads)
         self._sensing: LawProgram | None = None
+        self._derivatives: StepDerivatives | None = None
         self.reset()
         self._frozen = True
 
@@ -492,6 +482,32 @@ class World(ExplainsArguments):
             self._push.set(self.seed, self._episode)
         self._advance()
         return self._stepped()
+
+    def step_with_derivatives(self, action: ArrayLike) -> DifferentiatedStep:
+        """Let all worlds move as :meth:`step` does, and tell how where they come to changes with state and action.
+
+        Derivatives are exact, of the very steps that are taken: by positions along the freedoms (three for a ball, six
+        for a free body, as :meth:`kinetree.Robot.integrate` moves), then by velocities.  Where something touches down
+        or sticks they are those of the side it is on.
+
+        Parameters
+        ----------
+        action : array_like, shape (batch, n) or (n,)
+
+        Returns
+        -------
+        DifferentiatedStep
+            What :meth:`step` gives, ``by_state`` (batch, 2 nv, 2 nv) and ``by_action`` (batch, 2 nv, n).
+        """
+        if self._derivatives is None:
+            if self._actions.is_late:
+                raise UnsupportedError("with a delay, where a step ends hangs on earlier actions too: leave delay out")
+            self._derivatives = StepDerivatives(
+                self._equation, self.integrator, self.step_size, self.substeps, self._at["command"], self.threads
+            )
+        time, state = self._time.copy(), self._state.astype(float)
+        stepped = self.step(action)
+        return DifferentiatedStep(stepped, *self._derivatives(time, state, self._numbers.astype(float)))
 
     def _stepped(self) -> Stepped:
         found, n = self._look(), self._observed
