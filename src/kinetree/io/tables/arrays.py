@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import FileFormatError, KinetreeError
-from .columns import TIME, Layout, Units, Wanted, in_seconds, layout, with_optional
+from .columns import TIME, Layout, Units, Wanted, column_name, in_seconds, layout, with_optional
 from .other_names import array_readings, times_among
 from .parts import ROWS, OpenTable, Part, Rows, opened
 
@@ -97,7 +97,8 @@ class ArrayTable:
             if name != key:
                 self.rules.append(f"{key} is read from array {name!r}")
             more = f" [{unit}]" if unit else ""
-            self.columns |= {f"{key}_{label}{more}": column for label, column in zip(own, array.T, strict=True)}
+            named = (f"{key}_{column_name(label)}{more}" for label in own)
+            self.columns |= dict(zip(named, array.T, strict=True))
 
     def _oriented(
         self, name: str, array: Array, labels: Sequence[str], fewer: Sequence[str] | None, count: int | None
