@@ -142,6 +142,11 @@ class Sampled(Controller):
         for name in _ALLOWED:
             if getattr(self, name) is not None:
                 self._checked(name)
+        if self.encoder is not None and (least := float(np.min(self._checked("encoder")))) < 1.0:
+            raise OptionError(
+                f"encoder counts per turn, or per metre: {least:g} of them see nothing; a resolution of {least:g} rad "
+                f"is {2.0 * math.pi / least:.6g} counts per turn"
+            )
         if self.velocity == DIFFERENCES and np.any(np.asarray(self.velocity_noise) != 0.0):
             raise OptionError(
                 Message("velocities are differences of positions: leave ", Setting("velocity_noise", ...), " out")

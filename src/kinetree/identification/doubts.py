@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from .equations import MeasuredEquations
 from .estimators.least_squares import Estimate
 from .friction_models import MODELS
-from .identified import Identified
+from .identified import POOR, Identified
 from .measured import Measured
 from .model_choice import Columns
 
@@ -34,6 +35,9 @@ SHORT = 1.0
 
 PLAUSIBLE = 20.0
 """Factor between measured forces and the file's that other masses may explain."""
+
+OF_WEIGHT = 3.0
+"""Factor between the mass that measured wrenches hold up and the file's that other masses may explain."""
 
 
 def doubts(
@@ -114,7 +118,8 @@ def _gives_energy(equations: MeasuredEquations, fit: Estimate, joint: str, place
 
 def _units(found: Identified, before: Array) -> list[str]:
     """Compare what was found with what the file has, if it has anything, and look for forces that run backwards."""
-    old, new = np.linalg.norm(before), np.linalg.norm(found.values[: len(before)])
+    told = found.relative_deviations[: len(before)] < POOR  # what is not told may be anything
+    old, new = (np.linalg.norm(x[: len(before)][told]) for x in (before, found.values))
     if old > 0.0 and new > 0.0 and not 1.0 / PLAUSIBLE < new / old < PLAUSIBLE:
         return [
             f"the first moments and inertias found are {new / old:.3g} times those of the file: are the forces in N m "
@@ -123,15 +128,16 @@ def _units(found: Identified, before: Array) -> list[str]:
         ]
     floats = [joint.name for joint in found.given.model.joints if joint.nv == 6 and not joint.actuated]
     masses = found.robot.mass / found.given.mass if found.given.mass else 1.0
-    if floats and not 1.0 / PLAUSIBLE < masses < PLAUSIBLE:
+    if floats and not 1.0 / OF_WEIGHT < masses < OF_WEIGHT:
         return [
             f"the mass found is {masses:.3g} times that of the file: are the measured wrenches in N and N m, along the "
             "axes of the world, and those that act on the robot, not those that it exerts?"
         ]
     slope = np.sum(found.equations.tau * found.equations.y[..., 0], axis=0)
     backwards = [
-        n for n, s, e in zip(found.row_names, slope, found.training_errors, strict=True) if s < 0.0 and e > 0.9
-    ]
+        n for n, s, e in zip(found.row_names, slope, found.training_errors, strict=True)
+        if s < 0.0 and e > 0.9 and n.partition(".")[0] not in floats
+    ]  # fmt: skip
     if not backwards:
         return []
     return [
@@ -196,6 +202,20 @@ def doubtful_angles(robot: Robot, reach: Array) -> str:
     return f"positions look like degrees: they go up to {reach[moving].max():.4g} rad"
 
 
+def doubtful_steps(step: float) -> str:
+    """Say which unit times look like, where a step would be longer than any controller's.
+
+    Parameters
+    ----------
+    step : float
+        From one row to the next, as the table has it.
+    """
+    if not step > SLOWEST:
+        return ""
+    unit = next((unit for unit, size in CLOCKS.items() if size * step < SLOWEST), "nanoseconds")
+    return f"times look like {unit}: the steps would be {step:.3g} s"
+
+
 def of_units(data: Measured, robot: Robot) -> list[str]:
     """Return a warning if positions, velocities and times do not fit one another, or cannot be in rad and s."""
     good = np.isfinite(data.q).all(axis=1)
@@ -212,10 +232,7 @@ def of_units(data: Measured, robot: Robot) -> list[str]:
         found = next((words for value, words in UNITS if value / NEAR < ratio < value * NEAR), "")
         if not found and -NEAR < ratio < -1.0 / NEAR:
             found = "velocities have the other sign than positions"
-    if not found and float(np.median(steps)) > SLOWEST:
-        step = float(np.median(steps))
-        unit = next((unit for unit, size in CLOCKS.items() if size * step < SLOWEST), "nanoseconds")
-        found = f"times look like {unit}: the steps would be {step:.3g} s"
+    found = found or doubtful_steps(float(np.median(steps)))
     if not found and q.shape[1] == robot.nq:
         found = doubtful_angles(robot, np.abs(q).max(axis=0))
     if not found:
@@ -226,13 +243,127 @@ def of_units(data: Measured, robot: Robot) -> list[str]:
     ]
 
 
+# ------------------------------------------------------------------ columns that were mixed up
+
+MIXED_UP = 0.1
+"""Relative error beyond which some joint's column may be another's, or have the wrong sign."""
+
+TRIED_ROWS = 400
+"""Samples by which exchanged columns are judged."""
+
+UNMIXED = 0.4
+"""Share of what is left that exchanged columns must leave at most to be believed."""
+
+FASTER = 0.05
+"""Share of a joint's largest speed beyond which its friction has a sign."""
+
+
+def of_columns(columns: Columns, errors: Array) -> list[str]:
+    """Return a warning if forces fit much better with two columns exchanged, or one of another sign.
+
+    Parameters
+    ----------
+    columns : Columns
+        Of the fit.
+    errors : ndarray
+        Relative errors of the fit, per row.
+    """
+    prepared, robot = columns.prepared, columns.prepared.robot
+    simple = all(joint.nv == joint.nq == 1 and joint.actuated and not joint.mimic for joint in robot.model.joints)
+    if not simple or robot.closes_loops or prepared.contacts or not np.any(errors > MIXED_UP):
+        return []
+    rows = [m.t.size for m in prepared.motions]
+    picked = np.linspace(0, sum(rows) - 1, min(TRIED_ROWS, sum(rows))).astype(int)
+    q, v, a, tau = (
+        np.concatenate([getattr(m, key) for m in prepared.motions])[picked] for key in ("q", "v", "a", "tau")
+    )
+
+    def left(order: Array, sign: Array, force: Array) -> float:
+        """Return which share of forces a fit leaves, if the motion of each joint is that of another."""
+        motion = [sign * x[:, order] for x in (q, v, a)]
+        return _left_of(robot.regressor(*motion, parameters=prepared.inertial), motion[1], force)
+
+    plain, ones = np.arange(robot.nv), np.ones(robot.nv)
+    before = left(plain, ones, tau)
+    judged: dict[str, float] = {}
+    for i, j in combinations(range(robot.nv), 2):
+        swapped = plain.copy()
+        swapped[[i, j]] = j, i
+        names = f"{robot.v_names[i]} and {robot.v_names[j]}"
+        judged[f"the positions of {names} exchanged"] = left(swapped, ones, tau)
+        judged[f"the forces of {names} exchanged"] = left(plain, ones, tau[:, swapped])
+        judged[f"the columns of {names} exchanged"] = left(swapped, ones, tau[:, swapped])
+    for i, name in enumerate(robot.v_names):
+        turned = np.where(plain == i, -1.0, 1.0)
+        judged[f"positions of {name} of the other sign"] = left(plain, turned, tau)
+        judged[f"forces of {name} of the other sign"] = left(plain, ones, tau * turned)
+    best = min(judged, key=judged.__getitem__)
+    if not judged[best] < UNMIXED * before:
+        return []
+    return [
+        f"with {best} the model leaves {100 * judged[best]:.2g} % of the forces instead of {100 * before:.2g} %: "
+        "columns are probably mixed up, or joints turn the other way than in the file"
+    ]
+
+
+def _left_of(regressor: Array, v: Array, force: Array) -> float:
+    """Return the root mean square that a fit with viscous and Coulomb friction leaves of forces, each of size one.
+
+    Joints that are about to turn back do not count: a sample there has any friction.
+    """
+    size = np.maximum(np.sqrt(np.mean(force**2, axis=0)), 1e-300)
+    counted = (np.abs(v) > FASTER * np.abs(v).max(axis=0)).reshape(-1)
+    rubbing = [np.eye(v.shape[1]) * x[:, None, :] for x in (v, np.sign(v), np.ones_like(v))]
+    tall = (np.concatenate([regressor, *rubbing], axis=-1) / size[:, None]).reshape(force.size, -1)[counted]
+    width = np.linalg.norm(tall, axis=0)
+    tall = tall[:, width > 0.0] / width[width > 0.0]
+    target = (force / size).reshape(-1)[counted]
+    rest = target - tall @ np.linalg.lstsq(tall, target, rcond=1e-8)[0]
+    return float(np.sqrt(np.mean(rest**2)))
+
+
+# ------------------------------------------------------------------ encoders that stick
+
+STUCK_FOR, FREED_BY = 0.1, 5.0
+"""Seconds for which a position does not change, and with how many times its usual largest step it goes on then."""
+
+
+def of_stuck_encoders(data: Measured, robot: Robot) -> list[str]:
+    """Return a warning if positions stand still to the last digit and then jump, while forces go on changing."""
+    words = []
+    t, q = data.t, data.q
+    for k in range(q.shape[1] if q.shape[1] == robot.nq else 0):
+        steps = np.abs(np.diff(q[:, k]))
+        moving = steps[steps > 0.0]
+        if len(moving) < 2:
+            continue
+        usual = float(np.quantile(moving, 0.99))
+        changes = np.flatnonzero(steps > 0.0)
+        starts = np.concatenate([[0], changes[:-1] + 1])
+        stuck = (t[changes] - t[starts] > STUCK_FOR) & (steps[changes] > FREED_BY * usual)
+        if stuck.any():
+            first = int(np.flatnonzero(stuck)[0])
+            begin, end = t[starts[first]], t[changes[first]]
+            words.append(
+                f"{data.name}: the position of {robot.q_names[k]} does not change from {begin:.4g} s to {end:.4g} s "
+                f"and then jumps by {steps[changes[first]]:.3g}: an encoder that hung? Leave out these rows"
+            )
+    return words
+
+
 # ------------------------------------------------------------------ delays
 
 LONGEST_DELAY, DELAYS = 0.05, 21
 """Delays that are looked for, in seconds both ways, and how many of them."""
 
-LATE = 0.8
-"""Share of what is left without a delay that a delay must leave at most to be believed."""
+FINER, LEAST_DELAY = 11, 5e-4
+"""Delays that are tried around the best of these, and the shortest one, in seconds, that is told."""
+
+LATE, EARLY = 0.8, 0.5
+"""Share of what is left without a delay that one of forces, or of positions, must leave at most to be believed.
+
+Joints that stick look as if positions came late: forces grow before anything moves.
+"""
 
 
 def of_delay(columns: Columns, fit: Estimate) -> list[str]:
@@ -250,23 +381,31 @@ def of_delay(columns: Columns, fit: Estimate) -> list[str]:
     prepared = columns.prepared
     if any(r is not None for r in prepared.reductions) or any(m.wrenches for m in prepared.motions):
         return []
-    delays = np.linspace(-LONGEST_DELAY, LONGEST_DELAY, DELAYS)
-    moved = [
-        np.concatenate([d(_shifted(m.t, m.tau, delay) - m.tau)
-                        for m, d in zip(prepared.motions, prepared.decimations, strict=True)])
-        for delay in delays
-    ]  # fmt: skip
     plain = {k: replace(own, model=MODELS["coulomb"], shape=0.0) if own.shape else own
              for k, own in columns.friction.items()}  # fmt: skip
     weight = np.sqrt(fit.weights) / fit.noise
-    curves = [_left_with(columns.equations(own), moved, weight)
+    judges = [_left_with(columns.equations(own), weight)
               for own in ([columns.friction, plain] if plain != columns.friction else [plain])]  # fmt: skip
-    left, middle = min(curves, key=np.min), DELAYS // 2
-    k = int(np.argmin(left))
-    if k in (0, DELAYS - 1, middle) or left[k] > LATE * min(curve[middle] for curve in curves):
+
+    def curves(delays: Array) -> list[Array]:
+        moved = [
+            np.concatenate([d(_shifted(m.t, m.tau, delay) - m.tau)
+                            for m, d in zip(prepared.motions, prepared.decimations, strict=True)])
+            for delay in delays
+        ]  # fmt: skip
+        return [np.array([judge(more) for more in moved]) for judge in judges]
+
+    delays = np.linspace(-LONGEST_DELAY, LONGEST_DELAY, DELAYS)
+    coarse, middle = curves(delays), DELAYS // 2
+    k = int(np.argmin(min(coarse, key=np.min)))
+    if k in (0, DELAYS - 1):
         return []
-    a, b, c = left[k - 1 : k + 2]
-    best = delays[k] + (delays[1] - delays[0]) * (0.5 * (a - c) / (a - 2.0 * b + c) if a - 2.0 * b + c > 0.0 else 0.0)
+    finer = np.linspace(delays[k - 1], delays[k + 1], FINER)
+    left = min(curves(finer), key=np.min)
+    best = float(finer[int(np.argmin(left))])
+    needed = LATE if best > 0.0 else EARLY
+    if abs(best) < LEAST_DELAY or left.min() > needed * min(curve[middle] for curve in coarse):
+        return []
     late, word = abs(1e3 * best), "earlier" if best > 0.0 else "later"
     return [
         f"forces fit the motion much better when they are taken {late:.2g} ms {word}: "
@@ -275,13 +414,17 @@ def of_delay(columns: Columns, fit: Estimate) -> list[str]:
     ]
 
 
-def _left_with(equations: MeasuredEquations, moved: Sequence[Array], weight: Array) -> Array:
-    """Return what the best fit leaves of forces to each of which something is added."""
+def _left_with(equations: MeasuredEquations, weight: Array) -> Callable[[Array], float]:
+    """Return what tells how much the best fit leaves of forces to which something is added."""
     tall = (equations.y * weight[..., None]).reshape(-1, len(equations.names))
     size = np.linalg.norm(tall, axis=0)
     basis = np.linalg.qr(tall[:, size > 0.0] / size[size > 0.0])[0]
-    forces = [((equations.tau + more) * weight).reshape(-1) for more in moved]
-    return np.array([force @ force - np.sum((basis.T @ force) ** 2) for force in forces])
+
+    def left(more: Array) -> float:
+        force = ((equations.tau + more) * weight).reshape(-1)
+        return float(force @ force - np.sum((basis.T @ force) ** 2))
+
+    return left
 
 
 def _shifted(t: Array, tau: Array, delay: float) -> Array:

@@ -89,7 +89,7 @@ def words_about(robot: Robot, wrong: dict[int, float]) -> list[str]:
                        for k, x in wrong.items())  # fmt: skip
     return [
         f"the measured forces disagree about what the bodies weigh: beside the others, {listed}, about. Look at the "
-        "scale of its sensor or drive; gains='auto' corrects the force"
+        "scale of its sensor or drive; gains='auto' (--gains auto) corrects the force"
     ]
 
 

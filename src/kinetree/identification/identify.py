@@ -22,7 +22,7 @@ from ..errors import (
 )
 from ..model.parameters import ParameterTable
 from .closed_motion import motions_of
-from .doubts import doubts, of_delay, of_units, signs
+from .doubts import SHORT, doubts, of_columns, of_delay, of_stuck_encoders, of_units, signs
 from .equations import MeasuredEquations, Prepared, row_names
 from .estimators.consistency import WAYS
 from .estimators.instrumental_variables import explained
@@ -141,8 +141,9 @@ def identify(
     start = None if initial is None else np.asarray(initial, dtype=float)
     data = as_measured(data, robot)
     refuse_currents(data, robot, gains)
+    lasts = sum(float(one.t[-1] - one.t[0]) for one in data)
     odd_units = [word for one in data for word in of_units(one, robot)]
-    _warn(odd_units)
+    _warn([*odd_units, *(word for one in data for word in of_stuck_encoders(one, robot))])
 
     def model_with(factors: Array | None) -> ChosenModel:
         motions, band, notes = motions_of(robot, data, None, factors, cutoff, both_sides, start)
@@ -153,8 +154,6 @@ def identify(
     if isinstance(gains, str):
         factors = agreeing_gains(robot, model_with)
     model = model_with(factors)
-    if not isinstance(gains, str):
-        _warn(words_about(robot, disagreeing(model)))
     asked, motions = unknowns_of(model.columns.prepared, friction, springs, fixed), model.columns.prepared.motions
     said_by = None if instruments is None else _instruments(model.columns, instruments, factors)
     prior = values_before(model.groups, model.columns.equations().names, asked.file_values)
@@ -164,7 +163,12 @@ def identify(
         method = "weighted" if estimator == "didim" else estimator
         fit = estimate(equations.y, equations.tau, method, equations.counted, prior)
         if aloud:
-            _warn([*signs(model.columns.friction_names(), fit, equations), *of_delay(model.columns, fit)])
+            predicted = equations.y @ fit.values
+            mixed = [] if odd_units else of_columns(model.columns, relative_errors(equations.tau, predicted))
+            wrong = mixed or signs(model.columns.friction_names(), fit, equations)
+            scales = {} if wrong or isinstance(gains, str) else disagreeing(model)
+            late = [] if wrong or lasts < SHORT else of_delay(model.columns, fit)
+            _warn([*wrong, *words_about(robot, scales), *late])
         if consistent is None:
             solution = nearest_to_file(model.groups, equations.names, fit.values, asked.file_values)
         else:
@@ -176,7 +180,6 @@ def identify(
         run = ControlledRun(robot, controller, motions, result.robot)  # type: ignore[arg-type]
         result = _by_simulation(run, model, result, partial(fitted, aloud=False))
     known_groups = prior[: len(model.groups.independent)]
-    lasts = sum(float(one.t[-1] - one.t[0]) for one in data)
     _warn(doubts(result, known_groups, [robot.v_names[k] for k in asked.still], bool(odd_units), lasts))
     return result
 
