@@ -28,6 +28,7 @@ from ..model import describe as description
 from ..model import parameters as parameter_tables
 from ..model.changes import other_numbers, single_joints
 from ..model.changes.locking import lock
+from ..model.drives import with_spring
 from ..model.joint_data import PerFreedom, memory_data, spring_data, stribeck_data
 from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
@@ -184,14 +185,14 @@ class Robot(BaseParameterMethods, LoopMethods):
         stiffness: Mapping[str, PerFreedom],
         rest: Mapping[str, PerFreedom] | None = None,
     ) -> Robot:
-        """Return the same robot with springs at some of its joints, in place of those that they had.
+        """Return the same robot with springs at some of its joints and tendons, in place of those that they had.
 
         Parameters
         ----------
-        stiffness : mapping from joint to number, or to one per freedom
+        stiffness : mapping from joint or tendon to number, or to one per freedom
             Zero takes a spring away.
-        rest : mapping from joint to number, or to one per coordinate, optional
-            Where springs rest: at the neutral position when left out.
+        rest : mapping from joint to number, or to one per coordinate, or from tendon to its length, optional
+            Where springs rest: of joints at the neutral position when left out, of tendons where they did.
 
         Examples
         --------
@@ -204,14 +205,19 @@ class Robot(BaseParameterMethods, LoopMethods):
         for name in rests:
             if name not in stiffness:
                 raise ModelError(f"rest says where a spring of {name!r} rests, but its stiffness is not given")
-        chosen = {self.model.joint(name).name: value for name, value in stiffness.items()}
+        lines = {t.name for t in self.model.tendons} - {j.name for j in self.model.joints}
+        tendons = [
+            with_spring(t, stiffness[t.name], rests.get(t.name)) if t.name in lines and t.name in stiffness else t
+            for t in self.model.tendons
+        ]
+        chosen = {self.model.joint(name).name: value for name, value in stiffness.items() if name not in lines}
         joints = [
             replace(j, **spring_data(j.kind, chosen[j.name], rests.get(j.name), f"joint {j.name!r}: "))
             if j.name in chosen
             else j
             for j in self.model.joints
         ]
-        return self._with(replace(self.model, joints=tuple(joints)))
+        return self._with(replace(self.model, joints=tuple(joints), tendons=tuple(tendons)))
 
     def with_friction_travel(self, travel: Mapping[str, PerFreedom]) -> Robot:
         """Return the same robot with Coulomb friction that builds up over some way behind a reversal (Dahl's model).
