@@ -114,6 +114,7 @@ if TYPE_CHECKING:
     from .simulation.simulate import Simulator, simulate, simulate_prescribed
     from .simulation.worlds import sensors
     from .simulation.worlds.draws import LogUniform, Normal, Uniform
+    from .simulation.worlds.moment import Moment
     from .simulation.worlds.random_pushes import RandomPushes
     from .simulation.worlds.world import World
     from .sweeps.running import sweep
@@ -160,6 +161,7 @@ __all__ = [
     "MissingFileError",
     "ModelError",
     "ModelWarning",
+    "Moment",
     "NoLoopsError",
     "Normal",
     "OptionError",
@@ -256,6 +258,7 @@ _LATER = {
     "Normal": ".simulation.worlds.draws:Normal",
     "LogUniform": ".simulation.worlds.draws:LogUniform",
     "Uniform": ".simulation.worlds.draws:Uniform",
+    "Moment": ".simulation.worlds.moment:Moment",
     "RandomPushes": ".simulation.worlds.random_pushes:RandomPushes",
     "World": ".simulation.worlds.world:World",
     "Baumgarte": ".simulation.constrained.drift:Baumgarte",

@@ -327,7 +327,8 @@ class SimulationError(KinetreeError, RuntimeError):
     def __init__(self, message: str, time: float, joint: str | None = None, record: Any = None) -> None:
         self.time, self.joint, self.record = time, joint, record
         place = f", joint {joint!r}" if joint is not None and repr(joint) not in message else ""
-        super().__init__(Message(f"at t = {time:.9g} s{place}: ", message))
+        when = 0.0 if abs(time) < 1e-9 else time  # steps look at where they begin from within
+        super().__init__(Message(f"at t = {when:.9g} s{place}: ", message))
 
 
 class IdentificationError(KinetreeError, ValueError):
@@ -404,6 +405,8 @@ SAME_MEANING = (
     ("integrator", "solver", "ode"),
     ("output", "samples", "t_eval"),
     ("q0", "q", "x0", "initial", "start"),
+    ("trajectory", "goal", "target", "desired", "reference", "setpoint", "ref"),
+    ("path", "goal", "target", "desired", "reference", "trajectory"),
     ("q_guess", "near", "guess", "initial", "q0"),
     ("stiffness", "k", "kp", "spring"),
     ("damping", "d", "b", "c", "kd"),
@@ -411,6 +414,7 @@ SAME_MEANING = (
     ("positions", "velocities", "Q"),
     ("efforts", "R"),
     ("ground", "stops", "contacts"),
+    ("senses", "ground", "contacts"),
     ("position_noise", "noise", "std"),
     ("threads", "workers", "n_jobs", "jobs"),
     ("batch", "num_envs", "n_envs", "nworld", "num_worlds"),
@@ -494,7 +498,7 @@ def wrong_arguments(function: Callable[..., Any], name: str, args: tuple[Any, ..
     any_name = any(p.kind is p.VAR_KEYWORD for p in taken.values())
     for key in named:
         if key not in by_name and not any_name:
-            return f"{name}() has no argument {key!r}; {_hint(key, [k for k in by_name if k not in named])}"
+            return f"{name}() has no argument {key!r}; {_hint(key, [k for k in by_name if k not in named], by_name)}"
     if len(args) > len(by_place) and not any(p.kind is p.VAR_POSITIONAL for p in taken.values()):
         rest = [key for key in by_name if key not in by_place]
         more = f"; the others go by name: {_shown(f'{key}=' for key in rest)}" if rest else ""
@@ -517,13 +521,14 @@ def refuse_unknown_arguments(name: str, given: Iterable[str], known: Iterable[st
             raise ArgumentError(f"{name} has no argument {key!r}; {_hint(key, names)}")
 
 
-def _hint(word: str, known: list[str]) -> str:
+def _hint(word: str, known: list[str], every: list[str] | None = None) -> str:
+    """Return which of the names that are left may be meant, or every name."""
     same = [key for words in SAME_MEANING if word in words for key in known if key in words]
     near = nearest(word, known, 2)
     likely = ([k for k in near if k.lower() == word.lower() and len(word) > 1] or list(dict.fromkeys(same)) or near)[:2]
     if likely:
         return "did you mean " + " or ".join(map(repr, likely)) + "?"
-    return f"known: {_shown(known)}" if known else "it takes none"
+    return f"known: {_shown(every or known)}" if every or known else "it takes none"
 
 
 def _shown(names: Iterable[str], most: int = MOST_ARGUMENTS) -> str:

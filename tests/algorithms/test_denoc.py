@@ -81,6 +81,9 @@ def test_gripper_shapes_and_zeros():
     denoc = gripper().denoc([0.3, -0.2, 0.5, 1.0], modules=GRIPPER_MODULES)
     assert denoc.N_l.shape == (24, 24)
     assert denoc.N_d.shape == (24, 4)
+    assert repr(denoc) == "<Denoc of 'gripper' at module level: N is 24 x 4>"
+    with pytest.raises(AttributeError, match=r"'GIM'; here it is gim$"):
+        denoc.GIM  # noqa: B018
     assert denoc.twist_propagation("M2", "M1").shape == (12, 6)
     assert denoc.twist_propagation("M3", "M1").shape == (6, 6)
     assert denoc.joint_propagation("M2").shape == (12, 2)

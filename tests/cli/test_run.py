@@ -418,6 +418,13 @@ WRONG = [
     ("robot: kuka-kr5\nmotion: {kind: sine, frequency: 1, duration: 1}", 3, "needs 'amplitude'"),
     ("robot: kuka-kr5\nmotion: {kind: spline, times: [0, 1], points: [[1]]}", 3, "list of 6 numbers"),
     ("robot: {file: robot.yaml}\nmotion: {kind: gallery}", 3, "robots of the gallery"),
+    ("robot: kuka-kr5\nmotion: {kind: gallery, of: gripper}", 3, "this robot has joint_1"),
+    (
+        "robot: {name: four-bar, parameters: {joints.coupler_joint.position: [0.12, 0, 0]}}\nmotion: {kind: gallery}",
+        3,
+        "its links are others",
+    ),
+    ("robot: {name: gripper, parameters: {bodies.plam.mass: 1}}\nsimulation: {time: 1}", 2, "did you mean 'palm'"),
     ("robot: kuka-kr5\ncontroller: pd", 3, "without a simulation"),
     ("robot: kuka-kr5\nsimulation: {time: 1}\ncontroller: {kind: pds}", 4, "did you mean 'pd'"),
     ("robot: kuka-kr5\nsimulation: {time: 1}\ncontroller: {kind: pd, kp: soft}", 4, "kp must be a number"),
@@ -428,7 +435,7 @@ WRONG = [
     ("robot: kuka-kr5\nsimulation: {time: 1}\nground: {spots: [toe]}", 4, "named 'toe'"),
     ("robot: biped-planar\nmotion: {kind: gait, duration: 1, period: 1}", 3, "needs 'stride'"),
     (GAIT + "    - {joints: [left_hip, left_kne], thigh: 0.5, shank: 0.5, group: 0}", 11, "did you mean 'left_knee'"),
-    (GAIT + "    - {joints: [base_joint], thigh: 0.5, shank: 0.5, group: 0}", 11, "needs a motor and one freedom"),
+    (GAIT + "    - {joints: [base_joint], thigh: 0.5, shank: 0.5, group: 0}", 11, "it needs a motor"),
     (GAIT + "    - {joints: [left_hip], thigh: 0.5, shank: 0.5, group: 2}", 11, "group 0"),
     (GAIT + "    - {joints: [left_hip], angles: [hep], thigh: 0.5, shank: 0.5, group: 1}", 11, "did you mean 'hip'"),
     (GAIT + "    - {joints: [left_hip, left_hip], thigh: 0.5, shank: 0.5, group: 0}", 11, "to one twice"),
@@ -469,6 +476,42 @@ def test_a_walker_without_python_is_the_one_of_the_gallery(tmp_path):
     assert moved.q[5] == 1.5
     assert moved.q[7] == 0.1
     assert np.array_equal(np.delete(moved.q, [5, 7]), np.delete(plan.q, [5, 7]))
+
+
+def test_a_walker_with_universal_hips_is_the_one_of_the_gallery(tmp_path):
+    m = walker("quadruped")
+    legs = "".join(
+        f"    - {{joints: [{leg}_hip, {leg}_knee], thigh: 0.3, shank: 0.3, group: {one.group}, hip: {list(one.hip)}}}\n"
+        for leg, one in zip(("front_left", "front_right", "rear_left", "rear_right"), m.walk.legs, strict=True)
+    )
+    gait = GAIT.replace("biped-planar", "quadruped").replace("0.96", "0.5").replace("0.1\n", "0.09\n") + legs
+    plan = read(study_file(tmp_path, f"kinetree-study: 1\n{gait}")).analyses["prescribed"].__self__
+    times = np.linspace(0.0, 2.5, 26)
+    assert np.allclose((plan.q, plan.v), m.start(), atol=1e-12)
+    assert np.allclose(plan.desired(times), m.walk(times), atol=1e-12)
+    wrong = legs.replace("thigh", "angles: [-roll, hip, knee], thigh")
+    path = study_file(tmp_path, f"kinetree-study: 1\n{gait.replace(legs, wrong)}")
+    problem = invoke("run", path, "-o", tmp_path / "r", code=1).stderr
+    assert "coordinates=('-roll', '-hip', 'knee') fits" in problem
+
+
+def test_a_worked_example_with_other_numbers_and_another_pace(tmp_path):
+    text = "kinetree-study: 1\nrobot: {robot}\nmotion: {{kind: gallery, {more}duration: 2}}\n"
+    changed = "{name: gripper, parameters: {bodies.palm.mass: 0.8, joints: {palm_joint: {damping: 2}}}}"
+    robot = kt.load("gripper").with_parameters(
+        {"bodies": {"palm": {"mass": 0.8}}, "joints": {"palm_joint": {"damping": 2}}}
+    )
+    robot.save(tmp_path / "heavy.yaml")
+    q, v, a = kt.gallery.motion("gripper").states(np.linspace(0.0, 1.0, 5))
+    wanted = robot.inverse_dynamics(q, 0.5 * v, 0.25 * a)
+    given = kt.load("gripper").inverse_dynamics(q, 0.5 * v, 0.25 * a, parameters={"bodies": {"palm": {"mass": 0.8}}})
+    assert np.allclose(wanted, given, atol=1e-14)
+    for where, more in ((changed, ""), ("heavy.yaml", "of: gripper, ")):
+        plan = read(study_file(tmp_path, text.format(robot=where, more=more))).analyses["inverse"].__self__
+        states = plan.states(np.linspace(0.0, 2.0, 5))
+        assert np.allclose(plan.robot.inverse_dynamics(*states), wanted, atol=1e-14)
+        assert np.allclose(plan.desired(1.0), [x[2] * p for x, p in zip((q, v, a), (1.0, 0.5, 0.25), strict=True)])
+        assert plan.robot.joint("palm_joint").damping == (2.0,)
 
 
 def test_the_walkers_file_runs(tmp_path, monkeypatch):

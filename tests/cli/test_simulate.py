@@ -121,6 +121,16 @@ def test_a_sampled_controller_is_that_of_python(pendulum, tmp_path):
     invoke("run", study, "--output", tmp_path / "out")
 
 
+def test_gains_that_are_chosen_are_told_and_a_goal_beyond_the_range_too(pendulum):
+    goal = ("--controller", "pd", "--target", "hinge=1.5", "--time", 0.01)
+    done = invoke("simulate", pendulum, *goal)
+    told = simulated(pendulum, *goal)["gains"]
+    assert f"gains: kp {told['kp'][0]:.4g}  kd {told['kd'][0]:.4g}" in done.stdout
+    assert "--target: hinge = 1.5 is beyond its range, from -1 to 1" in done.stderr
+    found = kt.control.gains_for(kt.load(pendulum), [0.0])
+    assert (told["kp"], told["kd"]) == (found.kp.tolist(), found.kd.tolist())
+
+
 def test_gravity_compensation_holds(pendulum):
     told = simulated(pendulum, "--controller", "gravity", "--initial", 0.7, "--time", 1)
     assert told["final"]["q"]["hinge"] == pytest.approx(0.7, abs=1e-9)

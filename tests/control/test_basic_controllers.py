@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.linalg import expm
 
 import kinetree as kt
 from helpers.robots import arm, floating_pair, gripper, random_state, random_tree, rods
@@ -197,6 +198,35 @@ def test_operational_space_error_is_linear_and_the_posture_unfelt():
     jacobian = robot.jacobian(q, "hand", "aligned")[3:]
     wanted = xdd + 100.0 * (x - here) + 20.0 * (xd - jacobian @ v)
     np.testing.assert_allclose(robot.acceleration(q, v, a, "hand", "aligned", classical=True)[3:], wanted, rtol=1e-8)
+
+
+def test_a_frame_on_springs_and_dampers_beside_an_unfelt_posture():
+    robot, goal = panda_like(), np.array([0.3, 0.2, 1.2])
+    q, v, _ = random_state(robot, np.random.default_rng(6))
+    kp, kd = np.array([600.0, 1500.0, 900.0, 20.0, 30.0, 40.0]), np.array([60.0, 90.0, 70.0, 2.0, 3.0, 4.0])
+    pull, drag = np.linspace(5.0, 20.0, 7), np.linspace(1.0, 3.0, 7)
+    pose, jacobian = robot.pose(q, "hand"), robot.jacobian(q, "hand", "aligned")
+    for n, orientation in ((3, None), (6, np.eye(3))):
+        rows = np.vstack([jacobian[3:], jacobian[:3]])[:n]
+        turned = 0.5 * sum(np.cross(here, there) for here, there in zip(pose[:3, :3].T, np.eye(3), strict=True))
+        force = kp[:n] * np.append(goal - pose[:3, 3], turned)[:n] - kd[:n] * (rows @ v)
+        options = {"kp": kp[:n], "kd": kd[:n], "orientation": orientation}
+        plain = laws.CartesianImpedance("hand", trajectories.Constant(goal), **options)(robot, 0.0, q, v)
+        np.testing.assert_allclose(plain, rows.T @ force + robot.gravity_force(q), rtol=1e-9, atol=1e-9)
+        drawn = (
+            laws.CartesianImpedance(
+                "hand", trajectories.Constant(goal), **options, posture=np.zeros(7), posture_kp=pull, posture_kd=drag
+            )(robot, 0.0, q, v)
+            - plain
+        )
+        assert np.abs(drawn).max() > 0.1
+        assert np.abs(rows @ np.linalg.solve(robot.mass_matrix(q), drawn)).max() < 1e-9
+        left = drawn - (-pull * q - drag * v)  # which the frame's own force makes up for
+        with pytest.raises(ShapeError, match=rf"kp must be one number or {n}, one per controlled direction"):
+            kt.simulate(robot, time=0.1, controller=laws.CartesianImpedance(
+                "hand", trajectories.Constant(goal), 9 * [1.0], 1.0, orientation
+            ))  # fmt: skip
+        assert np.abs(left - rows.T @ np.linalg.lstsq(rows.T, left, rcond=None)[0]).max() < 1e-9
 
 
 def test_operational_space_turns_the_frame():
@@ -478,3 +508,20 @@ def test_trajectories_in_a_law_are_compiled_with_it():
     python = kt.simulate(robot, controller=law, **options)
     np.testing.assert_allclose(compiled.q, python.q, atol=1e-9)
     assert abs(compiled.q[-1] - compiled.q[0]).max() > 0.01
+
+
+def test_computed_torque_with_an_integral_is_of_third_order():
+    """A load that nobody knows of: e'' = -kp e - kd e' - ki z - f/m, z' = e, for a batch of gains, and in samples."""
+    made = kt.Builder("cart").body("cart", "base", kt.Prismatic("x"), mass=2.0).build()
+    cart, ki, push = made.with_backend("compiled"), np.array([[0.0], [300.0], [1000.0]]), 6.0
+    law = laws.ComputedTorque(trajectories.Constant([0.5]), 100.0, 20.0, ki=ki)
+    options = {"time": 1.5, "integrator": "rk4", "step": 2e-3, "output": [0.0, 0.3, 1.5]}
+    record = kt.simulate(cart, controller=law, forces=kt.forces.JointPush("cart_joint", push), **options)
+    for k, gain in enumerate(ki[:, 0]):
+        rate = np.array([[0, 1, 0, 0], [-100, -20, -gain, -1], [1, 0, 0, 0], [0, 0, 0, 0]], dtype=float)
+        e = [(expm(rate * t) @ [0.5, 0.0, 0.0, push / 2.0])[0] for t in record.time]
+        assert np.allclose(0.5 - record.q[:, k, 0], e, rtol=0.0, atol=1e-9)
+    fast = laws.Sampled(laws.ComputedTorque(trajectories.Constant([0.5]), 100.0, 20.0, ki=1000.0), 2e-3)
+    options |= {"time": 0.3, "output": [0.0, 0.3]}
+    sampled = kt.simulate(cart, controller=fast, forces=kt.forces.JointPush("cart_joint", push), **options)
+    assert np.allclose(sampled.q[:, 0], record.q[:2, 2, 0], atol=5e-3)

@@ -6,9 +6,11 @@ import mujoco
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.interpolate import PchipInterpolator
 
 import kinetree as kt
 from helpers.loop_models import LEG_START, leg
+from helpers.robots import rods
 from kinetree import forces as F
 from kinetree.gallery.user_study import read as read_study
 
@@ -236,6 +238,41 @@ def test_characteristics_as_tables_and_functions_are_the_same_force():
     closed_to(a, 1e-5)
 
 
+def test_a_table_over_the_angle_of_a_crank(tmp_path):
+    """Like SciPy's of three periods in the middle, seam included; a wheel that it turns has its area as energy."""
+    turn = 2.0 * np.pi
+    angle, force = np.array([0.5, 1.0, 2.0, 3.5, 4.5, 6.0]), np.array([3.0, 8.0, 6.0, -1.0, -2.0, 1.0])
+    gas = F.Characteristic(angle, force, period=turn, smooth=True)
+    three = PchipInterpolator(np.concatenate([angle + k * turn for k in (-1, 0, 1)]), np.tile(force, 3))
+    x = np.linspace(0.0, turn, 200)
+    for turns in (0, -3, 40):
+        np.testing.assert_allclose(gas(x + turns * turn), three(x), atol=1e-11)
+    np.testing.assert_allclose(gas.energy(x), three.antiderivative()(x) - three.antiderivative()(0.0), atol=1e-12)
+    whole = three.integrate(0.0, turn)
+    np.testing.assert_allclose(gas.energy(x - 3 * turn), gas.energy(x) - 3 * whole, atol=1e-11)
+    straight = F.Characteristic([*angle, 0.5 + turn], [*force, 3.0], period=turn)
+    np.testing.assert_allclose(straight(x - turn), np.interp(x, angle, force, period=turn), atol=1e-12)
+    bent = F.Characteristic(angle, force, smooth=True)  # without a period it goes on straight
+    np.testing.assert_allclose([bent(-3.0), bent(8.0)], [3.0 - 3.5 * 10.0, 1.0 + 2.0 * 2.0], atol=1e-12)
+
+    wheel = kt.Builder("wheel").body("wheel", "base", kt.Revolute("z"), mass=1.0, inertia=(0.4, 0.4, 0.4))
+    (tmp_path / "gas.yaml").write_text(
+        f"forces: [{{kind: joint-push, joint: wheel_joint, over: wheel_joint, force: {{x: {angle.tolist()}, "
+        f"y: {force.tolist()}, period: {turn!r}, smooth: true}}}}]"
+    )
+    how = {"integrator": "rk4", "step": 1e-3, "output": 9}
+    r = kt.simulate(wheel.build(), [0.3], [2.0], time=2.0, forces=F.load(tmp_path / "gas.yaml"), **how)
+    assert r.q[-1, 0] > 2 * turn
+    gained = gas.energy(r.q[:, 0]) - gas.energy(0.3)
+    np.testing.assert_allclose(0.2 * r.v[:, 0] ** 2, 0.2 * 4.0 + gained, rtol=1e-6)
+    with pytest.raises(kt.OptionError, match="more than the period"):
+        F.Characteristic([0.0, 7.0], [1.0, 1.0], period=turn)
+    with pytest.raises(kt.OptionError, match="has another force: 2, not 1"):
+        F.Characteristic([0.0, 1.0, turn], [1.0, 3.0, 2.0], period=turn)
+    with pytest.raises(kt.OptionError, match="a function of its coordinate"):
+        F.JointPush("piston_joint", 3.0, over="crank_joint")
+
+
 @pytest.mark.parametrize("integrator", ["rk4", "implicit_euler"])
 def test_a_batch_with_numbers_of_its_own(integrator):
     k = np.array([20.0, 50.0, 80.0, 5.0])
@@ -369,3 +406,23 @@ def test_a_study_with_forces_says_which_line_names_what_is_not_there(tmp_path):
     path.write_text(text)
     outcome = read_study(path).analyses["simulation"](False)
     assert outcome.records["record"].info["forces"] == ["Drag"]
+
+
+def test_an_element_tells_its_forces_along_the_world():
+    """Of a spring between two points both ends, of a push on a batch each robot's; and what drives a joint directly."""
+    robot = rods(2)
+    spring = kt.forces.PointSpring(("base", (0.5, 0, 0)), ("b1", (0, 0, -1)), stiffness=30.0, length=0.8)
+    record = kt.simulate(robot, [0.3, 0.2], time=0.2, forces=spring, output=5)
+    away = robot.pose(record.q, "b1") @ [0, 0, -1, 1] - [0.5, 0, 0, 1]
+    length = np.linalg.norm(away[:, :3], axis=-1, keepdims=True)
+    pull = 30.0 * (length - 0.8) * away[:, :3] / length
+    assert np.allclose(spring.books(record)["force"], np.stack([pull, -pull], axis=1), atol=1e-12)
+    wall = kt.forces.PointForce("b1", lambda t, x, v: [-50.0 * x[0], 0.0, 0.0])
+    many = kt.simulate(
+        robot, [[0.3, 0.2], [0.1, 0.0]], time=0.1, forces=wall, integrator="rk4", step=0.05, output=3
+    )  # fmt: skip
+    told = wall.books(many)
+    assert told["force"].shape == (3, 2, 1, 3)
+    assert np.allclose(told["force"][..., 0, 0], -50.0 * robot.pose(many.q, "b1")[..., 0, 3])
+    assert told["joint_force"].shape == (3, 2, 2)
+    assert not told["joint_force"].any()

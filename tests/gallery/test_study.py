@@ -55,7 +55,7 @@ def test_facts_decide(fact, holds):
 
 def test_facts_show_themselves():
     fact = Fact("a thing", (1.0, 2e-6), (1.25, 3e-6), "m", reason="because", source="000 L1")
-    assert str(fact) == "a thing: stated (1, 2e-06) m, measured (1.25, 3e-06) m, does not hold (because)"
+    assert str(fact) == "a thing: stated (1, 2e-06) m (000 L1), measured (1.25, 3e-06) m, does not hold (because)"
     assert fact.known
     assert Fact("a", 1e-9, 0.0, "N", relation="<").shown("stated") == "below 1e-09 N"
     with pytest.raises(kt.UnknownNameError, match="relation of a fact"):
@@ -129,6 +129,10 @@ def test_table_for_terminals():
     console.print(small().run().table())
     text = console.export_text()
     for part in ("small: a small study", "holds", "does not", "FAILS", "a misprint", "3 m"):
+        assert part in text
+    console.print(kt.gallery.study("gripper").run("matrices").table())
+    text = console.export_text()
+    for part in ("000 section 4.4.1", "S. K. Saha", "notes: numbers derived", "ours: what must be true"):
         assert part in text
 
 

@@ -126,6 +126,7 @@ def test_pictures_show_the_robot():
 
 def test_episodes_are_truncated_after_so_many_steps():
     environments = kt.gym.make_vec("cart-pole", num_envs=2, max_episode_steps=7)
+    assert kt.gym.VectorEnvironment(environments.world, max_episode_steps=7)._limit == environments._limit
     environments.reset(seed=0)
     late = [environments.step(np.zeros((2, 1)))[3].tolist() for _ in range(7)]
     assert late == [[False, False]] * 6 + [[True, True]]
@@ -138,6 +139,9 @@ def test_episodes_are_truncated_after_so_many_steps():
         (lambda e: kt.gym.make("arm", time_limits=3), kt.UnknownNameError, "did you mean 'time_limit'"),
         (lambda e: kt.gym.make("kinetree/CartPole-v1"), kt.UnknownNameError, "did you mean 'cart-pole'"),
         (lambda e: kt.gym.make("arm", time_limit=1.0, max_episode_steps=3), kt.OptionError, "not both"),
+        (lambda e: kt.gym.VectorEnvironment(e.world, episode_length=3), kt.ArgumentError, "'time_limit'"),
+        (lambda e: kt.gym.Environment(kt.gym.make("cart-pole").world, limit=3), kt.ArgumentError, "'time_limit'"),
+        (lambda e: kt.gym.make("cart-pole").step(np.zeros(2)), kt.ShapeError, r"of shape \(1,\), got \(2,\)"),
         (lambda e: e.step(np.zeros(2)), kt.ShapeError, r"shape \(2, 1\)"),
         (lambda e: e.step([["a"], ["b"]]), kt.ShapeError, "must be numbers"),
         (lambda e: kt.gym.VectorEnvironment(e.world).step(np.zeros((2, 1))), kt.OptionError, "reset.. comes before"),

@@ -29,6 +29,7 @@ def test_forces_are_printed_by_name(forces):
     along = next(line for line in lines if "force along x" in line)
     assert float(along.split()[-2]) == pytest.approx(forces.multipliers[:, 2].max(), rel=1e-3)
     assert "<table>" in forces._repr_html_()
+    assert "loop_wrenches_world has them along those of the world" in lines[-2]
 
 
 def test_forces_are_saved_by_name(forces, tmp_path):
@@ -39,6 +40,9 @@ def test_forces_are_saved_by_name(forces, tmp_path):
     assert [float(row["tau_crank_joint [N m]"]) for row in rows] == forces.tau[:, 0].tolist()
     assert [float(row["crank_pin: force along x [N]"]) for row in rows] == forces.multipliers[:, 2].tolist()
     assert [float(row["rocker_joint.fy [N]"]) for row in rows] == forces.joint_wrenches[:, 1, 4].tolist()
+    world = forces.loop_wrenches_world[:, 0, 3:]
+    assert [float(row["crank_pin.world_fy [N]"]) for row in rows] == world[:, 1].tolist()
+    assert np.allclose(np.linalg.norm(world, axis=-1), np.linalg.norm(forces.loop_wrenches[:, 0, 3:], axis=-1))
     with pytest.raises(kt.OptionError, match=r"saved as \.csv"):
         forces.save(tmp_path / "forces.xlsx")
     with pytest.raises(kt.OptionError, match="one entry for each of the 3 states"):
@@ -115,3 +119,55 @@ def test_forces_that_the_motion_does_not_tell_are_marked():
     platform = kt.load("stewart-platform")  # nothing is redundant
     at, still = kt.gallery.start("stewart-platform"), np.zeros(platform.nv)
     assert "undetermined" not in str(platform.constraint_forces(at, still, still))
+
+
+def test_motions_that_happen_by_themselves_need_no_motors():
+    """A rod on two balls may spin as it likes: one motor for two freedoms (RSSR)."""
+    b, rod = kt.Builder("rssr"), kt.MassProperties.rod
+    b.body("crank", "base", kt.Revolute("z"), mass_properties=rod(0.5, (0, 0, 0), (0.06, 0, 0)))
+    tube = kt.MassProperties.of(0.6, (0.2, 0, 0), (1e-4, 8e-3, 8e-3))
+    b.body("tube", "crank", kt.Spherical(), position=(0.06, 0, 0), actuated=False, mass_properties=tube)
+    swing = rod(0.7, (0, 0, 0), (0, 0.25, 0))
+    b.body("rocker", "base", kt.Revolute("x"), position=(0.3, 0.2, 0), actuated=False, mass_properties=swing)
+    b.loop("ball", "tube", "rocker", kt.Spherical(), placement=(0.4, 0, 0), seat=(0, 0.25, 0))
+    robot = b.build()
+    q = robot.close(robot.neutral(), fixed=["crank_joint"])
+    v = robot.velocities(q, {"crank_joint": 6.0, "tube_joint.wx": 0.5})
+    a, tau = robot.hybrid_dynamics(q, v, a={"crank_joint": 2.0})
+    forces = robot.constraint_forces(q, v, a)
+    np.testing.assert_allclose(forces.tau, tau, atol=1e-12)
+    np.testing.assert_allclose(forces.multipliers, robot.multipliers(q, v, tau), atol=1e-10)
+    assert not forces.undetermined.any
+    up = np.array([0, 0, 9.81])
+    momentum = 0.0  # Newton's law of all bodies together: what the base carries
+    for name, mass, com in (("crank", 0.5, (0.03, 0, 0)), ("tube", 0.6, (0.2, 0, 0)), ("rocker", 0.7, (0, 0.125, 0))):
+        momentum = momentum + mass * (robot.point_acceleration(q, v, a, name, com) + up)
+    held = [robot.pose(q, name)[:3, :3] @ forces.joint_wrenches[k, 3:] for name, k in (("crank", 0), ("rocker", 2))]
+    np.testing.assert_allclose(sum(held), momentum, atol=1e-10)
+    np.testing.assert_allclose(forces.at("crank_joint")[3:] + forces.at("rocker_joint")[3:], momentum, atol=1e-10)
+    np.testing.assert_array_equal(forces.at("ball"), forces.loop_wrenches_world[0])
+    with pytest.raises(kt.UnknownNameError, match="'crank'; did you mean 'crank_joint'"):
+        forces.at("crank")
+    other = robot.accelerations(q, v, {"crank_joint": 2.0, "tube_joint.wx": a[1] + 1.0})
+    with pytest.raises(
+        kt.SingularError, match=r"does not happen by itself: 0\.0001 N m are missing at 'tube_joint.wx'"
+    ):
+        robot.constraint_forces(q, v, other)
+
+
+def test_bearings_carry_the_pull_of_springs_between_points():
+    b = kt.Builder("boom").body("boom", "base", kt.Revolute("y"), mass=1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))
+    b.body("jib", "boom", kt.Revolute("y"), position=(1.0, 0, 0), mass=0.5, com=(0.2, 0, 0), inertia=(0.1, 0.1, 0.1))
+    b.tendon("stay", points=[("base", (0, 0, 0.3)), ("boom", (0.5, 0, 0)), ("jib", (0.4, 0, 0.2))],
+             stiffness=100.0, rest=0.2)  # fmt: skip
+    robot, q, still = b.build(), np.zeros(2), np.zeros(2)
+    found = robot.joint_wrenches(q, still, still, {"boom": [0, 0, 0, 1.0, 2.0, 3.0]})
+    first, second = np.array([-0.5, 0, 0.3]), np.array([0.9, 0, 0.2])
+    pull = 100.0 * (np.linalg.norm(first) + np.linalg.norm(second) - 0.2)
+    first, second = pull * first / np.linalg.norm(first), pull * second / np.linalg.norm(second)
+    up = np.array([0, 0, 9.81])
+    jib = 0.5 * up + second
+    np.testing.assert_allclose(found[1, 3:], jib)
+    np.testing.assert_allclose(found[0, 3:], jib + up - first - second - [1.0, 2.0, 3.0])
+    motors = robot.inverse_dynamics(q, still, still, {"boom": [0, 0, 0, 1.0, 2.0, 3.0]})
+    np.testing.assert_allclose(found[:, 1], motors)  # along the joints nothing but the motors is left

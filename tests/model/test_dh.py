@@ -57,7 +57,9 @@ def test_names_of_redysim_and_of_matlab():
     ]  # fmt: skip
     q, v, a = np.random.default_rng(0).standard_normal((3, 5, 2))
     expected = kt.from_dh(plain, "modified").inverse_dynamics(q, v, a)
-    for table in (redysim, matlab):
+    by_columns = {key: [row.get(key, 0.0) for row in redysim] for key in redysim[0]}  # as inputs.m has them
+    by_columns["m"] = np.array([[2.0], [1.0]])
+    for table in (redysim, matlab, by_columns):
         assert_close(kt.from_dh(table, "modified").inverse_dynamics(q, v, a), expected, 1e-12)
 
 
@@ -606,7 +608,8 @@ def test_floating_base_carries_what_is_welded_to_it():
     [
         ([], "modified", "the DH table is empty"),
         ("alpha a d theta", "modified", "a sequence of rows, not str"),
-        ({"alpha": 0}, "modified", "a sequence of rows, not dict"),
+        ({"alpha": 0}, "modified", "a single row goes into a list"),
+        ({"alpha": [0, 1], "a": [1, 2, 3]}, "modified", "all equally many: these have alpha 2, a 3"),
         ([{"alpha": 0}], "denavit", "convention must be one of modified, standard, khalil, not 'denavit'"),
         ([{}, (0, 0, 0, 0)], "modified", "row 2: a row of the modified convention is a DHRow .* not tuple"),
         ([kt.KhalilRow(antecedent=0)], "standard", "row 1: a row of the standard convention is a DHRow"),

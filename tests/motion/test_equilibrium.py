@@ -41,6 +41,57 @@ def test_a_linkage_on_a_spring():
     np.testing.assert_allclose(held.tau, bars.inverse_dynamics(held.q, still, still), atol=1e-9)
 
 
+def lamp(k, *, coupled=False, upper=1.2):
+    b = kt.Builder("lamp")
+    b.body("arm", "base", kt.Revolute("y"), mass=2.0, com=(0, 0, 0.5), lower=-0.2, upper=upper, actuated=False)
+    b.tendon("spring", points=[("base", (0, 0, 0.3)), ("arm", (0, 0, 0.2))], stiffness=k, rest=0.0)
+    if coupled:
+        b.body("wheel", "base", kt.Revolute("y"), mass=1.0, inertia=(0.1, 0.1, 0.1), upper=1.0, actuated=False)
+        b.coupling("belt", "wheel_joint", {"arm_joint": 2.0})
+    return b.build().with_backend("reference")
+
+
+def test_stops_hold():
+    """m g c sin(q) pushes the arm over, the spring k a b sin(q) holds it: the one at the stop is what is left."""
+    balance = 2.0 * 9.81 * 0.5 / (0.3 * 0.2)
+    weak = kt.equilibrium(lamp(0.5 * balance), [0.3])
+    assert weak.q[0] == 1.2
+    assert weak.stable
+    assert weak.stops == {"arm_joint": pytest.approx(-0.5 * 9.81 * np.sin(1.2))}
+    assert weak.tau[0] == 0.0
+    assert "force of the stop" in str(weak)
+    assert kt.equilibrium(lamp(0.5 * balance), [1.2], tau={"arm_joint": -7.0}).q[0] == -0.2  # it is let go
+    beyond = kt.equilibrium(lamp(0.5 * balance), [0.3], limits=False)
+    assert beyond.q[0] == pytest.approx(np.pi)
+    assert beyond.stops == {}
+    balanced = kt.equilibrium(lamp(balance), [0.7])
+    assert balanced.stable
+    assert balanced.q[0] == 0.7
+    assert balanced.frequencies.tolist() == [0.0]
+    with pytest.raises(kt.OptionError, match=r"'arm_joint' would be at 1\.3 rad, its limits are -0\.2 to 1\.2"):
+        kt.equilibrium(lamp(balance), [1.3])
+    with pytest.raises(kt.OptionError, match="for q in guesses"):
+        kt.equilibrium(lamp(balance), [[0.1], [0.2]])
+    wheel = kt.equilibrium(lamp(0.5 * balance, coupled=True), [0.1, 0.2])  # the follower's stop, felt by half
+    np.testing.assert_allclose(wheel.q, [0.5, 1.0], atol=1e-12)
+    assert wheel.stops == {"wheel_joint": pytest.approx(-0.25 * 9.81 * np.sin(0.5))}
+
+
+def test_forces_act_where_it_comes_to_rest():
+    """A spring between points as an element is the spring along a tendon, and a push is a wrench."""
+    balance, loose = 2.0 * 9.81 * 0.5 / (0.3 * 0.2), lamp(0.0)
+    spring = kt.forces.PointSpring(("base", (0, 0, 0.3)), ("arm", (0, 0, 0.2)), stiffness=1.5 * balance)
+    push = kt.forces.Push(("arm", (0, 0, 1.0)), force=(2.0, 0, 0))
+    found = kt.equilibrium(loose, [0.1], forces=[spring, push])
+    assert found.q[0] == pytest.approx(np.arctan(2.0 / (0.5 * 9.81)))
+    assert found.stable
+    stiff = np.hypot(2.0, 0.5 * 9.81)
+    assert found.stiffness[0, 0] == pytest.approx(stiff)
+    assert (2 * np.pi * found.frequencies[0]) ** 2 == pytest.approx(stiff / 0.5)
+    held = kt.equilibrium(loose, held={"arm_joint": 0.3}, forces=push)
+    assert held.tau[0] == pytest.approx(-9.81 * np.sin(0.3) - 2.0 * np.cos(0.3))
+
+
 def test_what_falls_without_end_is_named():
     b = kt.Builder("stone")
     b.body("stone", "base", kt.Prismatic("z"), mass=1.0, actuated=False)

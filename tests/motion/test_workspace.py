@@ -100,3 +100,36 @@ def test_a_motor_without_lever_that_cannot_carry_the_arm_leaves_no_force():
     assert weak.reached.all()
     assert weak.maps["force"].item() == -np.inf
     assert 0.0 < strong.maps["force"].item() < 100.0
+
+
+def test_a_delta_stays_on_its_branch_at_the_limits():
+    """Beside its limits rods on balls would let the platform turn, on another branch: that is not reached."""
+    base, arm, rod, plate, low, high = 0.2, 0.32, 0.75, 0.06, -0.9, 1.5
+    b = kt.Builder("delta")
+    b.body("plate", "base", kt.Free(), mass=0.5, inertia=(1e-3, 1e-3, 1e-3))
+    angles = np.arange(3) * 2 * np.pi / 3
+    for k, angle in enumerate(angles):
+        out, along = np.array([np.cos(angle), np.sin(angle), 0]), np.array([-np.sin(angle), np.cos(angle), 0])
+        b.body(f"arm{k}", "base", kt.Revolute("y"), position=tuple(base * out), rpy=(0, 0, angle), lower=low,
+               upper=high, mass=1.0, com=(0.1, 0, 0))  # fmt: skip
+        for side in (0.05, -0.05):
+            b.loop(f"rod{k}{side}", f"arm{k}", "plate", kt.Distance(rod), placement=(arm, side, 0),
+                   seat=tuple(plate * out + side * along))  # fmt: skip
+    robot = b.build()
+    home = robot.close([0, 0, 0, 1, 0, 0, -0.65, 0.2, 0.2, 0.2])
+    x, z = np.linspace(-0.5, 0.5, 11), np.linspace(-0.5, -0.4, 3)
+    found = kt.workspace(robot.platform("plate", orientation=False), x=x, y=x, z=z, q_guess=home)
+    px, py, pz = np.meshgrid(x, x, z, indexing="ij")
+    within = np.ones(px.shape, dtype=bool)
+    for angle in angles:  # (u - arm cos q)^2 + w^2 + (z + arm sin q)^2 = rod^2
+        u = np.cos(angle) * px + np.sin(angle) * py + plate - base
+        w = np.cos(angle) * py - np.sin(angle) * px
+        with np.errstate(invalid="ignore"):
+            q = -np.arccos((u**2 + w**2 + pz**2 + arm**2 - rod**2) / (2 * arm * np.hypot(u, pz))) - np.arctan2(pz, u)
+        q = (q + np.pi) % (2 * np.pi) - np.pi
+        within &= (q >= low) & (q <= high)
+    assert 100 < within.sum() < 250
+    np.testing.assert_array_equal(found.reached, within)
+    np.testing.assert_allclose(
+        found.q[within, :4] * np.sign(found.q[within, 3:4]), [[0, 0, 0, 1]] * within.sum(), atol=1e-7
+    )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from helpers.loop_models import five_bar
+from helpers.loop_models import five_bar, lamp
 from kinetree.errors import OptionError
 from kinetree.robot.closed_kinematics import closed_from
 
@@ -140,6 +140,20 @@ def test_tendons_and_bad_input():
         robot.linearize(q, v, tau, step=-0.1)
 
 
+def test_springs_between_points_of_a_mechanism():
+    """As a tree and with its coupling: the graph of a kernel multiplies its nodes by dual numbers here."""
+    whole, h = lamp(), 1e-5
+    for robot, q in ((whole, np.array([0.8, -0.8, 0.2])), (whole.tree, np.array([0.7, -0.5, 0.2]))):
+        v = robot.velocities(q, [0.3, -0.2]) if robot.closes_loops else np.array([0.3, 0.1, -0.2])
+        model = robot.linearize(q, v, np.zeros(3))
+        x = np.concatenate([h * np.eye(len(model.A)), -h * np.eye(len(model.A))])
+        states = moved(robot, q, v, x)
+        a = robot.forward_dynamics(*states, np.zeros(3), friction=True)
+        n, ind = len(x) // 2, list(robot.coordinates.independent) if robot.closes_loops else [0, 1, 2]
+        slope = (a[:n, ind] - a[n:, ind]).T / (2 * h)
+        np.testing.assert_allclose(model.A[n // 2 :], slope, atol=1e-6 * np.abs(slope).max())
+
+
 def test_forces_are_part_of_the_model():
     """By differences of the accelerations of a simulation, and of forward dynamics with the forces added."""
     b = kt.Builder("arm")
@@ -192,3 +206,28 @@ def test_forces_are_part_of_the_model_of_a_mechanism():
     for j in range(n):
         x = h * np.eye(n)[j]
         assert np.allclose(model.A[n // 2 :, j], (rates(x) - rates(-x)) / (2.0 * h), rtol=1e-5, atol=1e-4)
+
+
+def test_springs_between_bodies_that_a_gear_couples():
+    """A tendon through points of moving bodies and a motor, whose friction has an absolute value in it."""
+    b, solid = kt.Builder("lamp"), {"mass": 1.0, "com": (0.02, 0.0, 0.2), "inertia": (0.05, 0.05, 0.04)}
+    b.body("lower", "base", kt.Revolute("y"), **solid)
+    b.body("upper", "lower", kt.Revolute("y"), position=(0, 0, 0.4), **solid)
+    b.body("shade", "upper", kt.Revolute("y"), position=(0, 0, 0.4), **solid)
+    b.tendon("spring", points=[("base", (0.3, 0, 0)), ("lower", (0.05, 0, 0.1)), ("shade", (0, 0, 0.1))],
+             stiffness=120.0, rest=0.3)  # fmt: skip
+    b.tendon("slack", points=[("lower", (0.3, 0, 0)), ("shade", (0.05, 0, 0.1))], stiffness=50.0, rest=(0.0, 3.0))
+    b.coupling("belt", "shade_joint", {"lower_joint": -0.7})
+    robot, rng, h = b.build(), np.random.default_rng(3), 1e-5
+    motor = kt.forces.Motor("lower_joint", signal=0.5, stall_torque=3.0, no_load_speed=4.0, rubbing=0.1)
+    q = robot.close([0.3, 0.5, 0.0], fixed=["lower_joint", "upper_joint"])
+    v = robot.velocities(q, rng.normal(size=2))
+    model, ind = robot.linearize(q, v, np.zeros(3), forces=motor), list(robot.coordinates.independent)
+
+    def rates(x):
+        there, going = (y[0] for y in moved(robot, q, v, x[None]))
+        push = motor.loads(robot.model, 0.0, list(there), list(going))[1]
+        return robot.forward_dynamics(there, going, np.array(push))[ind]
+
+    differences = [(rates(h * x) - rates(-h * x)) / (2.0 * h) for x in np.eye(4)]
+    np.testing.assert_allclose(model.A[2:], np.transpose(differences), atol=1e-6)

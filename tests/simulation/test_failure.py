@@ -109,9 +109,10 @@ def test_a_controller_that_fails_for_good_leaves_states_and_energies():
 
 def test_a_controller_that_only_fails_when_asked_for_the_record_is_told_too():
     def once(t, q, v, seen=set()):  # noqa: B006
-        if t == 0.5 and t in seen:
+        now = abs(t - 0.5) < 1e-6  # steps look at their ends from within
+        if now and seen:
             raise OutOfFuelError("asked twice")
-        if t == 0.5:
+        if now:
             seen.add(t)
         return [0.0]
 
@@ -173,8 +174,8 @@ def test_a_law_that_cannot_be_evaluated_is_blamed(backend, step):
         error = failing(pendulum(backend), start, time=1.0, controller=laws.Law(broken), **options)
         assert isinstance(error.__cause__, TypeError)
         assert raises_in(error, "broken")
-        assert error.time == 0.0
-        assert "the controller's law raised TypeError" in str(error)
+        assert error.time == pytest.approx(0.0, abs=1e-9)
+        assert str(error).startswith("at t = 0 s: the controller's law raised TypeError")
 
 
 class Wind:
@@ -194,7 +195,7 @@ def test_an_exception_of_a_force_element_comes_with_its_time_and_the_record():
     assert isinstance(error.__cause__, LookupError)
     assert raises_in(error, "loads")
     assert "force element Wind raised LookupError: no wind data" in str(error)
-    assert error.time == pytest.approx(0.305)
+    assert error.time == pytest.approx(0.3)  # where the next step begins, looked at from within
     assert error.record.time[-1] == pytest.approx(0.3)
     assert error.record.q.shape == (31, 1)
     traced = failing(pendulum("compiled"), [0.5], time=1.0, ground=Wind(LookupError))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -93,6 +95,8 @@ def test_on_the_ground_it_is_what_computed_torque_does_and_batches_are_their_lan
     record = kt.simulate_prescribed(robot, push, [0.62], **options, integrator="radau")
     law = kt.control.ComputedTorque(push, 0.0, 0.0, senses=[ground])
     again = kt.simulate(robot, record.q[0], record.v[0], controller=law, integrator="radau", **options)
+    with pytest.warns(kt.KinetreeWarning, match=r"takes it to be falling: ComputedTorque\(\.\.\., senses=\[ground\]\)"):
+        kt.Simulator(robot, controller=kt.control.Saturated(replace(law, senses=()), 1e3), ground=ground)
     assert record.contact_forces[:, 0, 2].max() > 30.0
     assert np.allclose(record.q, again.q, atol=1e-6)
     assert np.allclose(record.tau, again.tau, atol=1e-3 * np.abs(again.tau).max())

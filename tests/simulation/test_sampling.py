@@ -493,3 +493,34 @@ def test_samples_show_what_there_is_in_a_line(cart):
     assert shown.startswith("10 samples, 0 to 0.9 s every 0.1 s: time, q, v,")
     assert f"{np.abs(record.sampled.tau).max():.4g}" in shown
     assert len(shown) < 120
+
+
+def test_a_loop_that_its_period_makes_unstable_is_told_as_such(cart):
+    """Kd = 3 m / T is beyond 2 m / T, where a held force on a mass begins to swing up."""
+    law = control.Sampled(servo(kp=0.0, kd=3.0 * MASS / 1e-2), 1e-2)
+    for options in ({}, {"integrator": "rk4", "step": 1e-2}):
+        with pytest.raises(SimulationError, match=r"(?s)joint 'm_joint': .*period well below 2 m / kd") as caught:
+            kt.simulate(cart, [0.0], [1.0], time=3.0, controller=law, output=2, **options)
+        assert caught.value.joint == "m_joint"
+    wrong_sign = control.Law(lambda t, q, v: [20.0 * MASS * v[0]])
+    with pytest.raises(SimulationError, match=r"its velocity is \S+ m/s; the controller makes the robot unstable"):
+        kt.simulate(cart, [0.0], [1.0], time=100.0, controller=wrong_sign, steps_at_most=40)
+
+
+def test_hertz_and_resolutions_are_not_taken_for_seconds_and_counts(cart):
+    with pytest.warns(kt.KinetreeWarning, match=r"the run takes 0\.1 s; if these are hertz: period=0\.001"):
+        kt.simulate(cart, [0.0], time=0.1, controller=control.Sampled(servo(), 1000))
+    with pytest.raises(OptionError, match=r"a resolution of 0.0001 rad is 62831.9 counts per turn"):
+        control.Sampled(servo(), 1e-3, encoder=1e-4)
+
+
+def test_weights_that_leave_a_motion_alone_are_refused():
+    cart_pole = kt.Builder("cart-pole").body("cart", "base", kt.Prismatic("x"), mass=1.0, joint_name="slide")
+    cart_pole.body("pole", "cart", kt.Revolute("y"), mass=0.2, com=(0, 0, 0.5), actuated=False)
+    robot = cart_pole.build()
+    for period in (None, 0.01):
+        with pytest.raises(OptionError, match="these weights leave 'slide' as it is"):
+            control.lqr(robot, [0.0, 0.0], positions=[0.0, 10.0], efforts=0.1, period=period)
+        assert control.lqr(robot, [0.0, 0.0], positions=[1e-3, 10.0], efforts=0.1, period=period).gain[0, 0] < 0.0
+    with pytest.raises(ShapeError, match="weights, noises and the period go by name"):
+        control.lqr(robot, [0.0, 0.0], np.eye(4), 0.1)

@@ -157,6 +157,14 @@ def test_finished_parts_are_not_done_again(tmp_path):
     assert not (where / ".half-written.parquet").exists()
 
 
+def test_pandas_reads_a_folder_as_one_table(tmp_path):
+    import pandas  # only here: it takes half a second
+
+    found = kt.sweep(wave, {"x": kt.Uniform(0, 1)}, tmp_path / "s", samples=30, rows_per_part=10, workers=0)
+    for frame in (pandas.read_parquet(tmp_path / "s"), found.pandas()):
+        assert all(np.array_equal(frame[name], found[name]) for name in ("row", "x", "sine", "pair[1]"))
+
+
 def test_other_design_or_study_is_refused(tmp_path):
     kt.sweep(wave, {"x": [1.0, 2.0]}, tmp_path / "s")
     with pytest.raises(kt.OptionError, match=r"another design .* with other values"):
@@ -275,6 +283,20 @@ def test_killed_in_the_middle_and_a_worker_lost(tmp_path):
 
 
 # ------------------------------------------------------------------ of robots
+
+
+def test_samples_that_are_too_few_for_what_outputs_look_at(pendulum):
+    """A pendulum that goes round and round: v^2 differs by 4 g l between bottom and top."""
+    robot = pendulum.with_backend("compiled")
+    spin = {"v0": [40.0], "time": 4.0, "integrator": "rk4", "step": 1e-3, "workers": 0}
+    given, outputs = {"bob_joint.damping": [0.0]}, {"between": lambda record: np.ptp(record.v[..., 0] ** 2, axis=0)}
+    with pytest.warns(kt.errors.KinetreeWarning, match=r"101 samples, 0\.04 s apart, .* 'bob_joint' turns by 1\.6 rad"):
+        kt.sweep(robot, given, outputs=outputs, **spin)
+    kt.sweep(robot, given, outputs="final.q.bob_joint", **spin)  # which is one sample
+    found = kt.sweep(robot, given, outputs=outputs, record=2001, **spin)
+    assert found["between"] == pytest.approx(4 * 9.81, rel=1e-2)
+    with pytest.raises(kt.OptionError, match=r"output of a sweep is a folder.* not int; how many samples .* record="):
+        kt.sweep(robot, given, 4001, outputs=outputs, **spin)
 
 
 def test_simulations_are_those_of_simulate(pendulum):
@@ -417,3 +439,18 @@ def test_infinite_rows_are_counted_at_the_ends():
         lambda p: {"y": np.where(p["x"] == 9, np.inf, p["x"])}, {"x": np.arange(300.0)}, workers=0, rows_per_part=70
     )
     assert above.mean("y") == np.inf
+
+
+def test_an_interrupted_sweep_says_what_stays(tmp_path):
+    calls = []
+
+    def doubled(p):
+        calls.append(len(p["x"]))
+        if len(calls) == 4:  # one row is tried before the parts
+            raise KeyboardInterrupt
+        return {"y": 2.0 * p["x"]}
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        kt.sweep(doubled, {"x": np.arange(50.0)}, tmp_path / "kept", rows_per_part=10, workers=0)
+    assert "2 of 5 parts are finished and stay in" in stopped.value.__notes__[0]
+    assert len(list((tmp_path / "kept").glob("*.parquet"))) == 2

@@ -27,7 +27,7 @@ from . import constrained, constraints, derivatives, friction, loop_clusters, ne
 from .constrained import inner
 from .independent_motion import Embedding, embed, product, reduced
 from .loop_clusters import Pivots
-from .passes import Scalars, present
+from .passes import Scalars, moving_along, present
 
 Matrix = list[list[Scalar]]
 
@@ -98,19 +98,6 @@ def constraint_slopes(tree: Model, q: Scalars, v: Scalars) -> ConstraintSlopes:
         for i, row, b in zip(rows, k, bias, strict=True):
             matrix[j][i], drift[j][i] = [_rate(x) for x in row], _rate(b)
     return ConstraintSlopes(matrix, drift)
-
-
-def moving_along(tree: Model, q: Scalars, freedom: int) -> list[Scalar]:
-    """Return coordinates that change as they do with one unit of one velocity."""
-    moved: list[Scalar] = [Dual(x) for x in q]
-    for link in tree.links:
-        if link.follows or not link.v_slice.start <= freedom < link.v_slice.stop:
-            continue
-        unit = [1.0 if k == freedom else 0.0 for k in range(link.v_slice.start, link.v_slice.stop)]
-        own = q[link.q_slice]
-        for n, (x, rate) in enumerate(zip(own, link.kind.rate(own, unit), strict=True)):
-            moved[link.q_slice.start + n] = Dual(x, rate)
-    return moved
 
 
 def _rate(x: Scalar) -> Scalar:

@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ShapeError, SingularError, UnknownNameError, UnsupportedError
+from ..errors import ShapeError, SingularError, UnknownNameError, UnsupportedError, nearest
 from ..model.denoc_modules import Modules
 from ..model.tree import BASE, Model
 from ..spatial.arrays import as_array, cross_matrix, pack, split
@@ -34,6 +34,13 @@ from .denoc_blocks import Axis, BlockMatrix
 from .passes import positions, rates
 
 Array = np.ndarray
+
+IN_THE_BOOK = {
+    "nl": "N_l", "nd": "N_d", "i": "gim", "gim": "gim", "c": "convective_inertia", "mci": "convective_inertia",
+    "mtilde": "M_tilde", "mhat": "articulated_inertia(link)", "ihat": "pivot(link)", "p": "joint_propagation(link)",
+    "t": "twists", "uinv": "U_inverse", "dinv": "D_inverse", "tau": "inverse_dynamics(a)",
+}  # fmt: skip
+"""Symbols of 000, without underscores and in small letters, and what they are called here."""
 
 PIVOT_TOLERANCE = 1e-13
 """A pivot of the factorisation counts as zero below this fraction of the inertia it comes from."""
@@ -395,6 +402,21 @@ class Denoc:
         if wrenches is not None:
             force = force - self.generalized_force(wrenches)
         return force
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> None:
+            """Say what somebody looks for who has the book at hand; there is no such attribute."""
+            if hasattr(type(self), name):  # a property that raises: it says why
+                return object.__getattribute__(self, name)
+            known = [word for word in dir(type(self)) if not word.startswith("_")]
+            here = IN_THE_BOOK.get(name.replace("_", "").lower()) or next(iter(nearest(name, known, 1)), None)
+            hint = f"; here it is {here}" if here and not name.startswith("_") else ""
+            raise AttributeError(f"'Denoc' object has no attribute {name!r}{hint}", name=name, obj=self)
+
+    def __repr__(self) -> str:
+        level = "link" if self.parts is None else "module"
+        return f"<Denoc of {self.model.name!r} at {level} level: N is {6 * len(self._stack)} x {len(self.order)}>"
 
     def __str__(self) -> str:
         rows, columns = self.N.shape

@@ -14,12 +14,13 @@ from typing import Any
 
 from ..model.tree import Link, Model
 from ..spatial import Motion, Scalar, combine
+from ..spatial.dual import Dual
 from .tree_walk import Column, Coupling, LazyMatrix, add, walk_of
 
 __all__ = [
-    "Coupling", "Scalars", "add", "at_tip", "bias_motion", "collect", "each", "everywhere", "inward", "nothing",
-    "on_demand", "outward", "pairs", "part", "path_to", "positions", "present", "rates", "side_by_side", "table",
-    "tips_first", "total",
+    "Coupling", "Scalars", "add", "at_tip", "bias_motion", "collect", "each", "everywhere", "inward", "moving_along",
+    "nothing", "on_demand", "outward", "pairs", "part", "path_to", "positions", "present", "rates", "side_by_side",
+    "table", "tips_first", "total",
 ]  # fmt: skip
 
 Scalars = Sequence[Scalar]
@@ -115,6 +116,19 @@ def positions(tree: Model, q: Scalars) -> list[list[Scalar]]:
 def rates(tree: Model, v: Scalars) -> list[list[Scalar]]:
     """Return each joint's velocities or accelerations; a follower's come from its leader."""
     return walk_of(tree).rates(v)  # type: ignore[no-any-return]
+
+
+def moving_along(tree: Model, q: Scalars, freedom: int) -> list[Scalar]:
+    """Return coordinates that change as they do with one unit of one velocity."""
+    moved: list[Scalar] = [Dual(x) for x in q]
+    for link in tree.links:
+        if link.follows or not link.v_slice.start <= freedom < link.v_slice.stop:
+            continue
+        unit = [1.0 if k == freedom else 0.0 for k in range(link.v_slice.start, link.v_slice.stop)]
+        own = q[link.q_slice]
+        for n, (x, rate) in enumerate(zip(own, link.kind.rate(own, unit), strict=True)):
+            moved[link.q_slice.start + n] = Dual(x, rate)
+    return moved
 
 
 def collect(tree: Model, per_body: Sequence[Sequence[Any]], empty: Any = None) -> list[Any]:

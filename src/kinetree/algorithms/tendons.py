@@ -12,11 +12,11 @@ from typing import NamedTuple
 from ..errors import UnsupportedError
 from ..model.actuators import Actuator, Tendon, Waypoint
 from ..model.tree import BASE, Link, Model
-from ..spatial import Scalar, Transform, Vec3, sqrt, where
+from ..spatial import Force, Scalar, Transform, Vec3, sqrt, where
 from ..spatial.dual import Dual
 from .jacobian import columns_at
 from .kinematics import Posed, poses
-from .passes import Scalars, add, present
+from .passes import Scalars, add, moving_along, present
 
 
 class Taut(NamedTuple):
@@ -112,10 +112,34 @@ def pulls(tree: Model, q: Scalars) -> list[Scalar] | None:
     posed = poses(tree, q) if any(t.points for t in tendons) else None
     for tendon in tendons:
         taut = measure(tree, tendon, q, posed)
-        force = tendon.stiffness * stretch(tendon, taut.length)
+        force = stretch(tendon, taut.length) * tendon.stiffness
         for k, s in taut.slope.items():
             total[k] = total[k] + s * force
     return total
+
+
+def with_lines(tree: Model, q: Scalars, loads: Sequence[Force | None] | None) -> Sequence[Force | None] | None:
+    """Return loads on the bodies, and with them those of springs along lines, in body coordinates at the origins.
+
+    What moves feels no more of these than :func:`pulls` says; bearings do, which carry the pull of a line.
+    """
+    lines = [t for t in sprung(tree) if t.points]
+    if not lines:
+        return loads
+    posed, found = poses(tree, q), list(loads or [None] * len(tree.bodies))
+    for tendon in lines:
+        force = tendon.stiffness * stretch(tendon, measure(tree, tendon, q, posed).length)
+        for a, b in pairwise(tendon.points):
+            if a.body == b.body:
+                continue
+            away = _world(posed, b) - _world(posed, a)
+            pull = away * (force / sqrt(away.dot(away)))
+            for point, acting in ((a, pull), (b, -pull)):
+                if point.body != BASE:
+                    local = posed[point.body].pose.unrotate(acting)
+                    push, so_far = Force(Vec3(*point.position).cross(local), local), found[point.body]
+                    found[point.body] = push if so_far is None else so_far + push
+    return found
 
 
 def slopes(tree: Model, q: Scalars) -> list[list[Scalar]] | None:
@@ -124,14 +148,7 @@ def slopes(tree: Model, q: Scalars) -> list[list[Scalar]] | None:
         return None
     columns = []
     for j in range(tree.nv):
-        unit = [1.0 if k == j else 0.0 for k in range(tree.nv)]
-        moving = list(q)
-        for joint in tree.joints:
-            if not joint.mimic and j in range(joint.v_slice.start, joint.v_slice.stop):
-                own = q[joint.q_slice]
-                rate = joint.kind.rate(own, unit[joint.v_slice])
-                moving[joint.q_slice] = [Dual(x, r) for x, r in zip(own, rate, strict=True)]
-        changed = pulls(tree, moving)
+        changed = pulls(tree, moving_along(tree, q, j))
         assert changed is not None
         columns.append([f.rate if isinstance(f, Dual) else 0.0 for f in changed])
     return [[column[i] for column in columns] for i in range(tree.nv)]

@@ -60,7 +60,11 @@ def redysim(
     console = make_console()
     console.print(f"wrote {escape(str(file))}: {escape(repr(robot))}", soft_wrap=True)
     if content is None:
-        console.print("no study: neither initials.m nor trajectory.m says in numbers what to compute")
+        console.print(
+            "no study: initials.m has no numbers ti and tf (from when until when to simulate), and trajectory.m no "
+            "thi, thf and Tp (of a cycloid); 'kinetree new' writes a study",
+            soft_wrap=True,
+        )
         return
     if run.has_trajectory and "motion" not in content:
         note(

@@ -226,7 +226,10 @@ class AnalysisBar(Bar):
 
 def _show(console: Any, result: Result, folder: Path) -> None:
     """Show facts, what was computed, and where it is."""
-    console.print(result.table())
+    if result.facts:
+        console.print(result.table())
+    else:
+        console.print(f"[bold]{escape(result.study.name)}: {escape(result.study.title)}[/]: nothing is expected of it")
     for name, outcome in result.outcomes.items():
         made = [
             f"{len(outcome.facts)} fact{'' if len(outcome.facts) == 1 else 's'}",

@@ -79,7 +79,9 @@ def simulate(
         ),
     ] = None,
     kd: Annotated[Text, typer.Option(help="Damping likewise.", show_default="critical")] = None,
-    ki: Annotated[Text, typer.Option(help="Integral gain of pid likewise.", show_default="none")] = None,
+    ki: Annotated[
+        Text, typer.Option(help="Integral gain of pid and computed-torque likewise.", show_default="none")
+    ] = None,
     limit: Annotated[
         Text,
         typer.Option(
@@ -252,14 +254,21 @@ right_toe --ground-kind firm --integrator bdf
         if target is None
         else simulation_setup.configuration(robot, read_values(target, "--target", True), system, "--target", q)
     )
+    if target is not None:
+        simulation_setup.warn_of_limits(robot, goal, "--target")
     desired = trajectories.Between(robot, q, goal, duration).held() if duration else simulation_setup.stay(robot, goal)
     elements: list[Any] = [JointStops()] if stops else []
     if ground is not None:
         frames = [name.strip() for name in ground.split(",")]
         numbers = {"friction": _or(friction_coefficient, 0.7)} | ({} if stiffness is None else {"stiffness": stiffness})
         elements.append(simulation_setup.compliant_ground(robot, frames, ground_kind or "hunt-crossley", **numbers))
+    found = simulation_setup.completed_gains(
+        controller, robot, q, _gain(robot, kp, "--kp"), _gain(robot, kd, "--kd")
+    )  # fmt: skip
+    gains = {name: np.asarray(value, dtype=float).tolist() for name, value in zip(("kp", "kd"), found, strict=True)
+             if value is not None}  # fmt: skip
     law = simulation_setup.controller(
-        controller, robot, desired, kp=_gain(robot, kp, "--kp"), kd=_gain(robot, kd, "--kd"),
+        controller, robot, desired, kp=found[0], kd=found[1],
         ki=_or(_gain(robot, ki, "--ki"), 0.0), senses=elements, begin=(q, v), limited=limit == "robot",
         limit=None if limit == "robot" else _gain(robot, limit, "--limit", others=np.inf),
     )  # fmt: skip
@@ -284,9 +293,9 @@ right_toe --ground-kind firm --integrator bdf
     followed = desired if controller not in ("none", "gravity") else None
     written = _write(record, output, plot, followed)
     if as_json:
-        print_json(_summary(record) | {"files": [str(path) for path in written]})
+        print_json(_summary(record) | {"gains": gains, "files": [str(path) for path in written]})
     else:
-        _show(robot, record)
+        _show(robot, record, gains if kp is None or kd is None else {})
         for path in written:
             make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)
     if record.status == "interrupted":
@@ -295,10 +304,16 @@ right_toe --ground-kind firm --integrator bdf
 
 def _refuse_idle(controller: str, **options: Any) -> None:
     """Refuse options that this controller would not look at."""
-    idle = {"none": tuple(options), "gravity": tuple(options), "pid": ()}.get(controller, ("ki",))
+    idle = {"none": tuple(options), "gravity": tuple(options), "pid": (), "computed-torque": ()}.get(
+        controller, ("ki",)
+    )
     for name in idle:
         if options[name] not in (None, 0.0, "0"):
-            needed = "--controller pid" if name == "ki" else "a controller with a goal, such as --controller pd"
+            needed = (
+                "--controller pid or computed-torque"
+                if name == "ki"
+                else "a controller with a goal, such as --controller pd"
+            )
             advice = " (--time says how many seconds are simulated)" if name == "duration" else ""
             raise OptionError(f"--{name} needs {needed}; it is {controller!r}{advice}")
 
@@ -405,7 +420,7 @@ def _summary(record: Record) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _show(robot: Robot, record: Record) -> None:
+def _show(robot: Robot, record: Record, gains: dict[str, Any]) -> None:
     console = make_console()
     summary = _summary(record)
     console.print(
@@ -413,6 +428,9 @@ def _show(robot: Robot, record: Record) -> None:
         f"{record.status}",
         soft_wrap=True,
     )
+    if gains:
+        said = (f"{name} {','.join(f'{x:.4g}' for x in np.atleast_1d(value))}" for name, value in gains.items())
+        console.print(f"gains: {'  '.join(said)}", soft_wrap=True, highlight=False)
     console.print(_states(record))
     console.print(_energies(record))
     error, relative = summary["energy_error"], summary["energy_relative_error"]

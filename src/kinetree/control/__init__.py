@@ -1,5 +1,6 @@
 """Controllers: what the motors do at every moment, each a law over any scalar, compiled with the robot it drives."""
 
+from ..errors import nearest
 from .actuators import Actuators
 from .base import Controller, Sum, critical_damping, gains
 from .basic_controllers import (
@@ -17,15 +18,17 @@ from .commands import Commanded
 from .computed_torque import ComputedTorque
 from .feedforward import Feedforward
 from .observers import LinearObserver, MomentumObserver, Observer, kalman, luenberger
-from .operational_space import OperationalSpace
+from .operational_space import CartesianImpedance, OperationalSpace
 from .sampled import DiscreteLaw, Sampled
 from .state_feedback import StateFeedback, lqr
 from .tuning import Gains, gains_for
+from .with_model import WithModel
 
 __all__ = [
     "PD",
     "PID",
     "Actuators",
+    "CartesianImpedance",
     "Commanded",
     "ComputedTorque",
     "Controller",
@@ -45,6 +48,7 @@ __all__ = [
     "StateFeedback",
     "Sum",
     "TorqueTable",
+    "WithModel",
     "critical_damping",
     "from_function",
     "gains",
@@ -53,6 +57,13 @@ __all__ = [
     "lqr",
     "luenberger",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Say which name was meant."""
+    near = nearest(name, __all__)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

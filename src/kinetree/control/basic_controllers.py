@@ -14,9 +14,9 @@ Examples
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,7 +33,7 @@ from ..run.law_kernels import refuse_nested
 from ..spatial import Scalar, where
 from ..spatial.arrays import pack, split
 from ..spatial.numbers import real_numbers
-from .base import Controller, Gain, Outcome, as_gain, gains, require_compilable, servo
+from .base import Around, Controller, Gain, Outcome, as_gain, gains, servo
 from .closed_loops import left_to_motors, loops_of
 from .driven_joints import Scalars, driven_joints, gathered, spread, tracking_error
 
@@ -209,7 +209,7 @@ class TorqueTable(Controller):
         """Return the joint forces."""
         tau, _, _ = self.table.at(t)
         if self.kind == "step":  # the last row acts from its time on, which is after the last piece of the table
-            end, last = self.table.end, np.asarray(self.tau, dtype=float)[-1].tolist()
+            end, last = self.table.end, np.atleast_1d(np.asarray(self.tau, dtype=float)[-1]).tolist()
             late = end + SLACK * max(1.0, abs(self.table.start), abs(end))
             beyond = last if self.hold else [where(t > late, x, row) for x, row in zip(tau, last, strict=True)]
             tau = [where(t < end, x, row) for x, row in zip(tau, beyond, strict=True)]
@@ -226,7 +226,7 @@ class TorqueTable(Controller):
 
 @explains_arguments
 @dataclass(frozen=True, eq=False)
-class Saturated(Controller):
+class Saturated(Around):
     """Another controller whose forces stop at limits.
 
     Parameters
@@ -236,43 +236,12 @@ class Saturated(Controller):
         Largest force of each degree of freedom; the robot's effort limits by default.
     """
 
-    controller: Controller
     limit: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        require_compilable(self.controller)
+        super().__post_init__()
         if self.limit is not None:
             real_numbers(self.limit, Setting("limit"), infinite=True)
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """That of the other controller."""
-        return self.controller.span
-
-    @property
-    def kinks(self) -> np.ndarray:
-        """Those of the other controller."""
-        return self.controller.kinks
-
-    def relies_on_loops(self) -> bool:
-        """Return whether the other controller does."""
-        return self.controller.relies_on_loops()
-
-    def bound(self, robot: Any) -> Self:
-        """Return the same with what the other controller has to know of the robot's loops."""
-        return replace(self, controller=self.controller.bound(robot))
-
-    def initial_states(self, tree: Model) -> np.ndarray:
-        """Return the states of the other controller."""
-        return self.controller.initial_states(tree)
-
-    def parameters(self, tree: Model) -> dict[str, np.ndarray]:
-        """Return the gains of the other controller."""
-        return self.controller.parameters(tree)
-
-    def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
-        """Return the same with other gains."""
-        return replace(self, controller=self.controller.with_parameters(numbers))
 
     def limits(self, tree: Model) -> np.ndarray:
         """Return the largest force of each degree of freedom."""
@@ -287,12 +256,12 @@ class Saturated(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces, none above its limit."""
-        tau, rates = self.controller.law(tree, t, q, v, z)
+        tau, rates = super().law(tree, t, q, v, z)
         return self._limited(tree, tau), rates
 
     def update(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars, period: float) -> Outcome:
         """Return the joint forces at a sample instant and the other controller's states at the next one."""
-        tau, after = self.controller.update(tree, t, q, v, z, period)
+        tau, after = super().update(tree, t, q, v, z, period)
         return self._limited(tree, tau), after
 
     def _limited(self, tree: Model, tau: Scalars) -> list[Scalar]:

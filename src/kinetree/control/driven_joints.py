@@ -12,9 +12,11 @@ from ..algorithms import hybrid, newton_euler
 from ..errors import OptionError, ShapeError
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
+from ..robot.robot import Robot
 from ..run.failure import Fault
 from ..run.law_kernels import constant, is_traced
 from ..spatial import Force, Scalar
+from ..spatial.numbers import shown
 
 Scalars = Sequence[Scalar]
 
@@ -119,6 +121,34 @@ def desired_motion(tree: Model, trajectory: Trajectory, t: Scalar, joints: Seque
         f"the trajectory moves {len(v)} degrees of freedom; robot {tree.name!r} has {nv} {which} "
         f"({', '.join(j.name for j in followed[:6])}{', ...' if len(followed) > 6 else ''}) and {tree.nv} in all"
     )
+
+
+# ---------------------------------------------------------------- models that controllers compute with
+
+
+def checked_model(model: Any) -> Robot:
+    """Return a robot that a controller computes with, or an error."""
+    if not isinstance(model, Robot):
+        raise OptionError(f"the model that a controller computes with must be a robot, not {shown(model)}")
+    return model
+
+
+def refuse_other_joints(model: Robot, tree: Model) -> None:
+    """Refuse a model whose coordinates or motors are not those of the robot that is driven."""
+    for what, theirs, own in (
+        ("joints", _joints(model.model), _joints(tree)),
+        ("motors", [j.name for j in driven_joints(model.model)], [j.name for j in driven_joints(tree)]),
+    ):
+        if theirs != own:
+            only = [name for name in own if name not in theirs] or [name for name in theirs if name not in own] or own
+            raise OptionError(
+                f"the controller computes with {model.name!r}, whose {what} are not those of {tree.name!r}, which it "
+                f"drives: see {only[0]!r}"
+            )
+
+
+def _joints(tree: Model) -> list[str]:
+    return [f"{j.name} ({j.nq}, {j.nv})" if j.nq != 1 else j.name for j in tree.joints if not j.mimic]
 
 
 # ---------------------------------------------------------------- joints without a motor

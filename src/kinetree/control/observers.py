@@ -156,7 +156,10 @@ def linear_model(
         if elements:
             force = force - element_slopes(robot.model, place, rate, elements, 0.0).force
     if place.ndim != 1 or rate.shape != (robot.nv,) or force.shape != (robot.nv,):
-        raise ShapeError(f"one state is needed here: q ({robot.nq},), v and tau ({robot.nv},)")
+        raise ShapeError(
+            f"one state is needed here: q ({robot.nq},), v and tau ({robot.nv},); weights, noises and the period go by "
+            "name"
+        )
     return robot.linearize(place, rate, force, period, forces=forces), place, rate, force
 
 

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import articulated_body, jacobian, kinematics, newton_euler, operational_space
-from ..errors import ModelError, OptionError, ShapeError, explains_arguments
+from ..errors import ModelError, OptionError, Setting, ShapeError, UnsupportedError, explains_arguments
 from ..model.tree import Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Matrix3, MatrixRotation, Scalar, Vec3, dot, ldl, ldl_solve
-from ..spatial.arrays import split
+from ..spatial.arrays import as_array, split
+from ..spatial.numbers import real_numbers
 from .base import Controller, Gain, Outcome, servo
 from .closed_loops import Yielding, left_to_motors, loops_of, trusted
 from .driven_joints import Scalars, driven_joints, gathered, idle_joints, spread
@@ -35,14 +36,17 @@ class OperationalSpace(Controller):
     path : Trajectory
         Three coordinates of its origin in the world.
     kp, kd : gains
-        One number, or one per controlled direction: x, y, z, then rotations about x, y, z.
+        In 1/s^2 and 1/s: one number, or one per controlled direction, x, y, z, then rotations about x, y, z.  A force
+        from outside is resisted by Lambda kp, with next to nothing where the robot is light, as wrists are that turn;
+        :class:`CartesianImpedance` has stiffnesses instead.
     orientation : Trajectory or 3x3 matrix, optional
         A quaternion over time (:class:`~kinetree.motion.basic_trajectories.Rotation`) or one orientation to
         keep; left free when not given.  Its error is axis times sine of the angle.
     posture : array_like, shape (nq,), optional
         Where the joints are drawn to as far as the frame does not feel it.
-    posture_kp, posture_kd : float
-        Stiffness and damping of that; the damping acts without a posture too.
+    posture_kp, posture_kd : float or array_like, shape (nv,)
+        Stiffness and damping of that, in N m/rad and N m s/rad (or the like), for all joints or one each; the damping
+        acts without a posture too.
     damping : float
         Added to the inverse inertia as damping^2 on its diagonal: bounds the forces near singularities.
     """
@@ -53,10 +57,11 @@ class OperationalSpace(Controller):
     kd: Gain
     orientation: Any = None
     posture: ArrayLike | None = None
-    posture_kp: float = 0.0
-    posture_kd: float = 0.0
+    posture_kp: ArrayLike = 0.0
+    posture_kd: ArrayLike = 0.0
     damping: float = 0.0
     GAINS = ("kp", "kd")
+    EACH = "controlled direction (x, y, z, and about them where there is an orientation)"
     RELIES_ON_LOOPS = True
 
     def __post_init__(self) -> None:
@@ -67,11 +72,15 @@ class OperationalSpace(Controller):
             )
         if self.path.n != 3:
             raise ShapeError(f"the path must have 3 coordinates, x, y, z, not {self.path.n}")
+        for name in ("posture_kp", "posture_kd"):
+            real_numbers(getattr(self, name), Setting(name))
         if isinstance(self.orientation, Trajectory):
             if (self.orientation.nq, self.orientation.n) != (4, 3):
                 raise ShapeError("the orientation must be a quaternion over time, such as trajectories.Rotation")
         elif self.orientation is not None:
             matrix = np.asarray(self.orientation, dtype=float)
+            if matrix.shape == (4, 4):
+                raise ShapeError("the orientation must be a 3x3 rotation matrix: of a pose take pose[:3, :3]")
             if matrix.shape != (3, 3) or not np.allclose(matrix @ matrix.T, np.eye(3), atol=1e-9):
                 raise OptionError(f"the orientation must be a 3x3 rotation matrix, got {matrix.tolist()}")
 
@@ -80,18 +89,8 @@ class OperationalSpace(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
-        if idle_joints(tree) and not tree.is_constrained:
-            raise ModelError(
-                f"robot {tree.name!r} has joints without motor: operational-space control needs all driven"
-            )
-        n = self._width(tree, "kp")
-        chosen = [3, 4, 5, 0, 1, 2][:n]  # position first; Jacobians have the rotation first
-        every = jacobian.rows(jacobian.jacobian(tree, q, self.frame, "aligned"))
+        chosen, rows, push, acceleration = self._wanted(tree, t, q, v)
         rates = jacobian.rows(jacobian.jacobian_rate(tree, q, v, self.frame, "aligned"))
-        rows = [every[i] for i in chosen]
-        e, wanted, acceleration = self._error(tree, t, q)
-        e_dot = [w - dot(row, v) for row, w in zip(rows, wanted, strict=True)]
-        push = servo(e, e_dot, self.kp, self.kd)
         needed = [a + p - dot(rates[i], v) for i, a, p in zip(chosen, acceleration, push, strict=True)]
         drawn = self._drawn(tree, q, v)
         if tree.is_constrained:
@@ -104,6 +103,21 @@ class OperationalSpace(Controller):
             needed = [x - dot(row, felt) for row, x in zip(rows, needed, strict=True)]
             bias = [a + b for a, b in zip(bias, drawn, strict=True)]
         return self._pushed(rows, [[compliance[i][j] for j in chosen] for i in chosen], needed, bias), []
+
+    def _wanted(
+        self, tree: Model, t: Scalar, q: Scalars, v: Scalars
+    ) -> tuple[list[int], list[list[Scalar]], list[Scalar], list[Scalar]]:
+        """Return which directions are controlled, their rows of J, kp e + kd e', and the desired acceleration."""
+        if idle_joints(tree) and not tree.is_constrained:
+            raise ModelError(
+                f"robot {tree.name!r} has joints without motor: operational-space control needs all driven"
+            )
+        chosen = [3, 4, 5, 0, 1, 2][: self._width(tree, "kp")]  # position first; Jacobians have the rotation first
+        every = jacobian.rows(jacobian.jacobian(tree, q, self.frame, "aligned"))
+        rows = [list(every[i]) for i in chosen]
+        e, wanted, acceleration = self._error(tree, t, q)
+        e_dot = [w - dot(row, v) for row, w in zip(rows, wanted, strict=True)]
+        return chosen, rows, servo(e, e_dot, self.kp, self.kd), acceleration
 
     def _pushed(self, rows: Sequence[Scalars], compliance: Any, needed: Scalars, bias: Scalars) -> list[Scalar]:
         """Return J^T F + h, with the force F that gives the frame the acceleration that is needed."""
@@ -152,10 +166,62 @@ class OperationalSpace(Controller):
         return e + [0.5 * x for x in total], v + wanted[:3], a + wanted[3:]
 
     def _drawn(self, tree: Model, q: Scalars, v: Scalars) -> list[Scalar] | None:
-        if self.posture_kp == 0.0 and self.posture_kd == 0.0:
+        stiffness, damping = (
+            real_numbers(getattr(self, name), Setting(name), tree.nv).tolist() for name in ("posture_kp", "posture_kd")
+        )
+        if not any(stiffness) and not any(damping):
             return None
         pull: list[Scalar] = [0.0] * tree.nv
         if self.posture is not None:
-            way = kinematics.difference(tree, q, split(np.asarray(self.posture, dtype=float)))
-            pull = [self.posture_kp * x for x in way]
-        return [p - self.posture_kd * rate for p, rate in zip(pull, v, strict=True)]
+            way = kinematics.difference(tree, q, split(as_array(self.posture, (tree.nq,), "posture")))
+            pull = [k * x for k, x in zip(stiffness, way, strict=True)]
+        return [p - d * rate for p, d, rate in zip(pull, damping, v, strict=True)]
+
+
+@explains_arguments
+@dataclass(frozen=True, eq=False)
+class CartesianImpedance(OperationalSpace):
+    """A frame hangs on springs and dampers: tau = J^T (kp e + kd e') + g, and a posture beside it.
+
+    What pushes on the frame with a force f moves it by f / kp, whatever the robot's inertia, and no acceleration is
+    asked for.  For touching things; :class:`OperationalSpace` follows paths more exactly.
+
+    Parameters
+    ----------
+    frame : str
+        Body or frame that follows.
+    path : Trajectory
+        Three coordinates in the world where its origin is drawn to.
+    kp, kd : gains
+        In N/m and N s/m, of rotations in N m/rad and N m s/rad: one number, or one per controlled direction, x, y, z,
+        then rotations about x, y, z.
+    orientation, posture, posture_kp, posture_kd
+        As of :class:`OperationalSpace`.
+    damping : float
+        As of :class:`OperationalSpace`, for what of the posture's pull the frame does not feel.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> robot = kt.load("kuka-kr5")
+    >>> here = robot.pose(robot.neutral(), "link_6")[:3, 3]
+    >>> soft = CartesianImpedance("link_6", kt.trajectories.Constant(here), kp=[300.0, 2000.0, 2000.0], kd=60.0)
+    """
+
+    def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
+        """Return the joint forces."""
+        chosen, rows, push, _ = self._wanted(tree, t, q, v)
+        hold, _ = newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity)
+        drawn = self._drawn(tree, q, v)
+        if drawn is not None and tree.is_constrained:
+            raise UnsupportedError("a posture beside an impedance is for robots without closed loops")
+        if drawn is not None:  # less what of it the frame would feel
+            compliance = operational_space.inverse_inertia(tree, q, [self.frame], "aligned")
+            felt = articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, drawn, [0.0] * 3, springs=False)
+            unfelt = [-dot(row, felt) for row in rows]
+            drawn = self._pushed(rows, [[compliance[i][j] for j in chosen] for i in chosen], unfelt, drawn)
+            hold = [a + b for a, b in zip(hold, drawn, strict=True)]
+        tau = [dot(column, push) + h for column, h in zip(zip(*rows, strict=True), hold, strict=True)]
+        if not tree.is_constrained:
+            return tau, []
+        return left_to_motors(tree, self.loops or loops_of(tree), q, tau, "CartesianImpedance"), []

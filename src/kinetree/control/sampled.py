@@ -23,7 +23,7 @@ from ..spatial import Scalar
 from ..spatial.numbers import real_number, real_numbers, whole_number
 from .base import Controller, Outcome, Sum
 from .basic_controllers import Saturated
-from .driven_joints import Scalars, motorless
+from .driven_joints import Scalars, checked_model, motorless, refuse_other_joints
 from .observers import Observer
 
 MEASURED, DIFFERENCES = "measured", "differences"
@@ -97,6 +97,9 @@ class Sampled(Controller):
     bits : int, optional
         Of the converter, whose forces have ``2**bits - 1`` levels from minus to plus the limit; the robot's effort
         limits where no ``limit`` is given.
+    model : Robot, optional
+        What law and observer believe the robot to be, if that is not the one that is simulated: the same joints, other
+        numbers; see :class:`WithModel`, whose model an observer shares.
     keep : bool, optional
         Whether the record keeps what was measured and commanded, ``record.sampled``; by default for single
         simulations but not for batches.
@@ -121,6 +124,7 @@ class Sampled(Controller):
     limit: ArrayLike | None = None
     bits: int | None = None
     keep: bool | None = None
+    model: Any = None
 
     def __post_init__(self) -> None:
         given = self.controller
@@ -138,6 +142,11 @@ class Sampled(Controller):
         for name in _ALLOWED:
             if getattr(self, name) is not None:
                 self._checked(name)
+        if self.encoder is not None and (least := float(np.min(self._checked("encoder")))) < 1.0:
+            raise OptionError(
+                f"encoder counts per turn, or per metre: {least:g} of them see nothing; a resolution of {least:g} rad "
+                f"is {2.0 * math.pi / least:.6g} counts per turn"
+            )
         if self.velocity == DIFFERENCES and np.any(np.asarray(self.velocity_noise) != 0.0):
             raise OptionError(
                 Message("velocities are differences of positions: leave ", Setting("velocity_noise", ...), " out")
@@ -147,6 +156,13 @@ class Sampled(Controller):
             whole_number(self.bits, "bits", least=2, most=MOST_BITS)
         if self.observer is not None and not isinstance(self.observer, Observer):
             raise OptionError(f"observer must be one of kinetree.control, not {self.observer!r}")
+        if self.model is not None:
+            checked_model(self.model)
+
+    def known(self, tree: Model) -> Model:
+        """Return the mechanism that law and observer compute with."""
+        model = getattr(self.controller, "model", None) if self.model is None else self.model
+        return getattr(model, "model", tree)
 
     # ------------------------------------------------------------------ as any controller
 
@@ -170,6 +186,7 @@ class Sampled(Controller):
     def bound(self, robot: Any) -> Self:
         """Return the same with what the other controller has to know of the robot's loops."""
         self.check(robot.model)
+        robot = robot if self.model is None else self.model
         return replace(self, controller=self.controller.bound(robot)) if hasattr(self.controller, "bound") else self
 
     def initial_states(self, tree: Model) -> np.ndarray:
@@ -183,7 +200,7 @@ class Sampled(Controller):
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
         """Return the gains of the other controller."""
-        return self.controller.parameters(tree) if self.function is None else {}
+        return self.controller.parameters(self.known(tree)) if self.function is None else {}
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
         """Return the same with other gains."""
@@ -200,13 +217,14 @@ class Sampled(Controller):
         """Return what the other controller answers to a state as it is."""
         if self.function is not None:
             return np.asarray(self.function(*state), dtype=float)
-        answer: np.ndarray = self.controller(robot, *state, **options)
+        answer: np.ndarray = self.controller(robot if self.model is None else self.model, *state, **options)
         return answer
 
     # ------------------------------------------------------------------ at a sample
 
     def first_memory(self, tree: Model, q: Scalars, v: Scalars) -> list[Scalar]:
         """Return what observer and law remember before the first sample, at which a state is measured."""
+        tree = self.known(tree)
         own = [] if self.observer is None else list(self.observer.first_memory(tree, self.period, q, v))
         return own + ([] if self.function is not None else self.controller.initial_states(tree).tolist())
 
@@ -225,6 +243,7 @@ class Sampled(Controller):
 
     def decide(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, tau: Scalars, memory: Scalars) -> SampleDecision:
         """Return what follows from a look at the robot, over any scalar."""
+        tree = self.known(tree)
         q, v, load, observed, own = self.estimate(tree, q, v, tau, memory)
         answer: Sequence[Scalar] = [0.0] * tree.nv
         after: Sequence[Scalar] = []
@@ -289,8 +308,10 @@ class Sampled(Controller):
         self.encoders(tree)
         self.noise(tree)
         self.limits(tree)
+        if self.model is not None:
+            refuse_other_joints(self.model, tree)
         if self.observer is not None:
-            self.observer.check(tree, self.period)
+            self.observer.check(self.known(tree), self.period)
 
     def filtered(self) -> float:
         """Return what part of a velocity is taken over from the sample before: exp(-2 pi cutoff period)."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from ..algorithms import kinematics
 from ..errors import OptionError, ShapeError, explains_arguments
 from ..model.tree import Model
+from ..robot.linear_model import LinearModel
 from ..robot.load import as_robot
 from ..spatial import Scalar
 from ..spatial.numbers import real_numbers
@@ -19,6 +20,9 @@ from .driven_joints import Scalars, motorless
 from .observers import linear_model
 
 Array = np.ndarray
+
+UNMOVED = 1e-9
+"""Part of the fastest decay by which a motion at least decays that the cost sees."""
 
 STILL = 1e-3
 """Speed and acceleration, in SI units, of what is still taken for an equilibrium: numbers may be rounded."""
@@ -136,10 +140,24 @@ def lqr(
         raise OptionError(
             f"no feedback of the motors of {robot.name!r} holds it there at a finite cost ({problem})"
         ) from None
+    _refuse_unseen(a - b @ k, model, period)
     gain = np.zeros((robot.nv, 2 * n))
     gain[motors] = k
     chosen = tuple(robot.v_names.index(name) for name in model.states[:n])
     return StateFeedback(gain, place, rate, np.where(np.isin(range(robot.nv), motors), force, 0.0), chosen)
+
+
+def _refuse_unseen(closed: Array, model: LinearModel, period: float | None) -> None:
+    """Refuse weights that leave a motion as it is, since the cost does not see it."""
+    values, vectors = np.linalg.eig(closed)
+    growth = values.real if period is None else (np.abs(values) - 1.0) / period
+    if growth.max() < -UNMOVED * max(1.0, float(np.abs(growth).max())):
+        return
+    name = model.states[int(np.argmax(np.abs(vectors[:, int(np.argmax(growth))])))]
+    raise OptionError(
+        f"these weights leave {name!r} as it is, since the cost does not see it: give its position a weight, if "
+        "a small one"
+    )
 
 
 def _weights(given: ArrayLike, count: int, name: str, positive: bool = False) -> Array:

@@ -319,3 +319,24 @@ def differentiate(traced: Traced, mode: str = "auto", last: int | None = None) -
     wrt = [traced.graph.input(k) for k in range(every - count, every)]
     rows = jacobian(traced.graph, traced.outputs, wrt, mode)
     return Traced(traced.graph, [x for row in rows for x in row], traced.lengths, (*traced.shape, count))
+
+
+def along(traced: Traced, moved: Sequence[int]) -> Traced:
+    """Return a traced function with its derivative along a direction behind it.
+
+    Parameters
+    ----------
+    traced : Traced
+        Its graph grows by the derivative.  Its last inputs, as many as there are in ``moved``, are the direction.
+    moved : sequence of int
+        Which of all its inputs move, each at the rate that the direction has for it.
+
+    Returns
+    -------
+    Traced
+        Of shape ``(2, *shape)``: the value, and how fast it changes.
+    """
+    graph, first = traced.graph, sum(traced.lengths) - len(moved)
+    rates = {graph.input(i): graph.input(first + k) for k, i in enumerate(moved)}
+    found = forward(graph, traced.outputs, rates)
+    return Traced(graph, [*traced.outputs, *found], traced.lengths, (2, *traced.shape))

@@ -364,6 +364,10 @@ class Undecided:
             return condition._refused(yes, no)
 
 
+PARTS = "chosen_by"
+"""What numbers have that are made of several, such as dual numbers: beside a node it is they who calculate."""
+
+
 class Node:
     """A handle on a graph's node that behaves like a number."""
 
@@ -414,25 +418,37 @@ class Node:
         return self.scalar_functions.where(self, 0.0, 1.0) > 0.5
 
     def __add__(self, other: Any) -> Node:
+        if type(other) is not Node and hasattr(other, PARTS):
+            return NotImplemented
         return Node(self.graph, self.graph.add(self.number, self.index_of(other)))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Node:
+        if type(other) is not Node and hasattr(other, PARTS):
+            return NotImplemented
         return Node(self.graph, self.graph.sub(self.number, self.index_of(other)))
 
     def __rsub__(self, other: Any) -> Node:
+        if type(other) is not Node and hasattr(other, PARTS):
+            return NotImplemented
         return Node(self.graph, self.graph.sub(self.index_of(other), self.number))
 
     def __mul__(self, other: Any) -> Node:
+        if type(other) is not Node and hasattr(other, PARTS):
+            return NotImplemented
         return Node(self.graph, self.graph.mul(self.number, self.index_of(other)))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Node:
+        if type(other) is not Node and hasattr(other, PARTS):
+            return NotImplemented
         return Node(self.graph, self.graph.div(self.number, self.index_of(other)))
 
     def __rtruediv__(self, other: Any) -> Node:
+        if type(other) is not Node and hasattr(other, PARTS):
+            return NotImplemented
         return Node(self.graph, self.graph.div(self.index_of(other), self.number))
 
     def __neg__(self) -> Node:
@@ -450,9 +466,13 @@ class Node:
     __hash__ = object.__hash__
 
     def __lt__(self, other: Any) -> Node:
+        if type(other) is not Node and hasattr(other, PARTS):
+            return NotImplemented
         return Node(self.graph, self.graph.less(self.number, self.index_of(other)))
 
     def __gt__(self, other: Any) -> Node:
+        if type(other) is not Node and hasattr(other, PARTS):
+            return NotImplemented
         return Node(self.graph, self.graph.less(self.index_of(other), self.number))
 
     def __le__(self, other: Any) -> Node:
@@ -465,8 +485,8 @@ class Node:
 
     def __mod__(self, other: Any) -> Node:
         raise TypeError(
-            "no machine code rounds or takes remainders: choose pieces with kinetree's where(), or give a table of "
-            "samples, trajectories.sampled()"
+            "no machine code rounds or takes remainders: kinetree's arctan2(sin(x), cos(x)) brings an angle back into "
+            "one turn; else choose pieces with where(), or give a table of samples, trajectories.sampled()"
         )
 
     __rmod__ = __floordiv__ = __rfloordiv__ = __floor__ = __ceil__ = __round__ = __mod__
@@ -511,6 +531,8 @@ class Node:
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **options: Any) -> Any:
         """Let ``np.float64(2) * node`` and ``np.sin(node)`` work."""
         function = _UFUNCS.get(ufunc)
+        if ufunc in _LEFT_TO_OPERATORS and method == "__call__" and not options:
+            return _LEFT_TO_OPERATORS[ufunc](*(x if isinstance(x, Node) else float(x) for x in args))
         if function is None and ufunc not in _LEFT_TO_OPERATORS:
             known = ", ".join(f.__name__ for f in _UFUNCS if f.__name__ not in _OPERATIONS)
             raise TypeError(f"np.{ufunc.__name__} has no machine code: of a traced value there are {known} and np.clip")
@@ -598,8 +620,11 @@ def _sign(x: Node) -> Node:
     return choose(x > 0.0, 1.0, choose(x < 0.0, -1.0, x))
 
 
-_LEFT_TO_OPERATORS = (np.equal, np.not_equal, np.power, np.remainder, np.floor_divide)
-"""Which the node itself refuses in words of its own."""
+_LEFT_TO_OPERATORS = {
+    np.equal: operator.eq, np.not_equal: operator.ne, np.power: operator.pow, np.remainder: operator.mod,
+    np.fmod: operator.mod, np.floor_divide: operator.floordiv,
+}  # fmt: skip
+"""Which the node itself answers, or refuses in words of its own."""
 
 _OPERATIONS = ("add", "subtract", "multiply", "divide", "negative", "less", "greater", "less_equal", "greater_equal",
                "bitwise_and", "bitwise_or", "invert")  # fmt: skip

@@ -121,6 +121,11 @@ class Published:
         """Return the count for so many variables of 1-, 2- and 3-DOF joints."""
         return MA(self.multiplications(n1, n2, n3), self.additions(n1, n2, n3))
 
+    def __str__(self) -> str:
+        what = self.algorithm.replace("_", " ") + (", floating base" if self.floating else "")
+        bias = ", the bias force being known" if self.without_bias else ""
+        return f"{self.author}, {what}: ({self.multiplications}) M, ({self.additions}) A{bias} ({self.source})"
+
 
 NOTHING = MA(0, 0)
 

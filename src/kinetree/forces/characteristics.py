@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import OptionError, ShapeError, explains_arguments
-from ..motion.piecewise import IntervalTable, check_table, check_times, hermite, polynomial_rows, polynomials
+from ..motion.piecewise import IntervalTable, check_table, check_times, hermite, polynomial_rows, polynomials, since
 from ..spatial import Scalar
 from ..spatial.dual import Dual
-from ..spatial.numbers import shown
+from ..spatial.numbers import real_number, shown
+from ..spatial.taylor import Jet
 from .element import ForceElement, is_number, is_unknown
 
 
 @explains_arguments
 @dataclass(frozen=True, eq=False)
 class Characteristic:
-    """A table of forces over displacements or speeds, straight between its rows and beyond its ends.
+    """A table of forces over displacements or speeds, straight between its rows and beyond its ends; or over an angle.
 
     It may have any number of rows: in machine code they are data.
 
@@ -27,41 +29,114 @@ class Characteristic:
     ----------
     x, y : array_like, shape (K,)
         Displacements (or speeds), rising, and the force at each.
+    period : float, optional
+        After which the table repeats itself, such as ``2 * pi`` over the angle of a crank, ``4 * pi`` for four strokes.
+        Rows may begin anywhere, and leave out the last one, which is the first again.
+    smooth : bool
+        Bend between the rows, without kinks at them and without going beyond them (Fritsch and Carlson, 1980), across
+        the seam of a period, too.
 
     Examples
     --------
     >>> progressive = Characteristic([-0.1, 0.0, 0.1, 0.2], [-50.0, 0.0, 100.0, 400.0])
-    >>> float(progressive(0.15))
+    >>> round(float(progressive(0.15)), 9)
     250.0
+    >>> gas = Characteristic([0.0, 0.5, 3.0, 6.0], [900.0, 400.0, 0.0, 100.0], period=2.0 * np.pi)
+    >>> float(gas(2.0 * np.pi)), float(gas(-2.0 * np.pi + 0.5))
+    (900.0, 400.0)
     """
 
     x: ArrayLike
     y: ArrayLike
+    period: float | None = None
+    smooth: bool = False
     _force: IntervalTable = field(init=False, repr=False)
     _energy: IntervalTable = field(init=False, repr=False)
+    _begin: float = field(init=False, repr=False)
+    _turn: float = field(init=False, repr=False)
+    """The area below a whole period."""
+    _none: Scalar = field(init=False, repr=False)
+    """The energy that the tables have where nothing is displaced."""
 
     def __post_init__(self) -> None:
         x = check_times(self.x)
         y = check_table(self.y, len(x), "y")
         if y.shape[1] != 1:
             raise ShapeError(f"a characteristic has one force per displacement, got shape {y.shape}")
-        lines = hermite(x, [y])
-        below = np.concatenate([[0.0], np.cumsum(np.diff(x) * 0.5 * (y[1:, 0] + y[:-1, 0]))])[:-1]
-        parabolas = np.stack([below[:, None], lines[:, 0], 0.5 * lines[:, 1]], axis=1)
-        object.__setattr__(self, "x", x)
-        object.__setattr__(self, "y", y[:, 0])
-        object.__setattr__(self, "_force", polynomial_rows(x, lines))
-        table = polynomial_rows(x, parabolas)
-        parabolas[:, 0] -= polynomials(table, 1, 0.0)[0]  # none is stored where nothing is displaced
-        object.__setattr__(self, "_energy", polynomial_rows(x, parabolas))
+        put = partial(object.__setattr__, self)
+        put("x", x)
+        put("y", y[:, 0])
+        put("_begin", float(x[0]))
+        knots, forces = (x, y[:, 0]) if self.period is None else self._whole_period(x, y[:, 0])
+        put("period", None if self.period is None else float(self.period))
+        if self.smooth:
+            knots, curves = self._bent(knots, forces)
+        else:
+            curves = hermite(knots, [forces[:, None]])
+        powers = np.arange(1, curves.shape[1] + 1)
+        areas = curves / powers[:, None]
+        each = (areas[:, :, 0] * np.diff(knots)[:, None] ** powers).sum(axis=1)
+        below = np.concatenate([[0.0], np.cumsum(each)])
+        put("_force", polynomial_rows(knots, curves))
+        put("_energy", polynomial_rows(knots, np.concatenate([below[:-1, None, None], areas], axis=1)))
+        put("_turn", float(below[-1]))
+        put("_none", 0.0)
+        put("_none", float(self.energy(0.0)))  # none is stored where nothing is displaced
+
+    def _whole_period(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the table from its first row on, with the first one again at the end."""
+        period = real_number(self.period, "period", positive=True)
+        left = period - (x[-1] - x[0])
+        near = 1e-9 * period
+        if left < -near:
+            raise OptionError(
+                f"x goes over {x[-1] - x[0]:g}, which is more than the period of {period:g}: give one period"
+            )
+        if left > near:
+            return np.append(x - x[0], period), np.append(y, y[0])
+        if abs(y[-1] - y[0]) > 1e-9 * np.abs(y).max():
+            raise OptionError(
+                f"the last row, a period after the first, has another force: {y[-1]:g}, not {y[0]:g}; leave it out, or "
+                "make them equal"
+            )
+        return np.append(x[:-1] - x[0], period), np.append(y[:-1], y[0])
+
+    def _bent(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return knots and cubics; beyond the ends of a table without period straight lines as steep as these."""
+        h, rise = np.diff(x), np.diff(y) / np.diff(x)
+        if self.period is not None:
+            slopes = _gentle(np.append(h[-1], h), np.append(rise[-1], rise))
+            slopes = np.append(slopes, slopes[0])
+            return x, hermite(x, [y[:, None], slopes[:, None]])
+        slopes = np.concatenate([rise[:1], _gentle(h, rise), rise[-1:]])
+        cubics = hermite(x, [y[:, None], slopes[:, None]])
+        ends = np.zeros((2, 4, 1))
+        ends[:, :2, 0] = [[y[0] - slopes[0], slopes[0]], [y[-1], slopes[-1]]]
+        return np.concatenate([[x[0] - 1.0], x, [x[-1] + 1.0]]), np.concatenate([ends[:1], cubics, ends[1:]])
+
+    def _since(self, x: Scalar) -> Scalar:
+        """Return how far it is from the first row, within a period."""
+        return x if self.period is None else since(Jet(x - self._begin, 0.0, 0.0), self.period).value
 
     def __call__(self, x: Scalar) -> Scalar:
         """Return the force."""
-        return polynomials(self._force, 1, x)[0]
+        return polynomials(self._force, 1, self._since(x))[0]
 
     def energy(self, x: Scalar) -> Scalar:
-        """Return the area below the curve from zero on."""
-        return polynomials(self._energy, 1, x)[0]
+        """Return the area below the curve from zero on, whole periods included."""
+        within = self._since(x)
+        area = polynomials(self._energy, 1, within)[0] - self._none
+        if self.period is None:
+            return area
+        return area + (x - self._begin - within) * (self._turn / self.period)
+
+
+def _gentle(h: np.ndarray, rise: np.ndarray) -> np.ndarray:
+    """Return slopes at the knots between intervals of lengths h: zero at peaks, else means of the rises."""
+    before, after = 2.0 * h[1:] + h[:-1], h[1:] + 2.0 * h[:-1]
+    same = rise[:-1] * rise[1:] > 0.0
+    first, second = (np.where(same, r, 1.0) for r in (rise[:-1], rise[1:]))
+    return np.where(same, (before + after) / (before / first + after / second), 0.0)
 
 
 def check_characteristic(element: ForceElement, name: str) -> None:

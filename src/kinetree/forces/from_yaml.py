@@ -113,13 +113,21 @@ def _point(reader: NodeReader, node: Node, what: str) -> Any:
 
 
 def _curve(reader: NodeReader, node: Node, what: str) -> Any:
-    """Return a number, or a table ``{x: [...], y: [...]}``."""
+    """Return a number, or a table ``{x: [...], y: [...]}``, perhaps with its period."""
     if not isinstance(node, Table):
         return reader.number(node, what)
-    fields = reader.fields(node, f"{what} as a table", ("x", "y"), required=("x", "y"))
+    fields = reader.fields(node, f"{what} as a table", ("x", "y", "period", "smooth"), required=("x", "y"))
     x, y = ([reader.number(item, key) for item in reader.items(fields[key], key)] for key in ("x", "y"))
+    period = reader.number(fields["period"], "period") if "period" in fields else None
+    smooth = "smooth" in fields and reader.boolean(fields["smooth"], "smooth")
     with reader.at(node):
-        return Characteristic(x, y)
+        return Characteristic(x, y, period, smooth)
+
+
+def _over_time_or_joint(reader: NodeReader, node: Node, what: str) -> Any:
+    """Return a number, a table over time, or one ``{x: [...], y: [...]}`` over the coordinate of a joint."""
+    is_curve = isinstance(node, Table) and "x" in node.entries
+    return _curve(reader, node, what) if is_curve else _ONE(reader, node, what)
 
 
 def _over_time(count: int) -> Read:
@@ -162,7 +170,11 @@ KINDS: dict[str, tuple[Callable[..., Any], dict[str, Read], tuple[str, ...]]] = 
         ("a", "b"),
     ),
     "push": (Push, {"at": _point, "force": _VECTOR, "torque": _VECTOR, "axes": _word}, ("at",)),
-    "joint-push": (JointPush, {"joint": _word, "force": _ONE, "coordinate": _whole}, ("joint", "force")),
+    "joint-push": (
+        JointPush,
+        {"joint": _word, "force": _over_time_or_joint, "coordinate": _whole, "over": _word},
+        ("joint", "force"),
+    ),
     "drag": (
         Drag,
         {"at": _point, "linear": _number, "quadratic": _number, "turning": _number, "wind": _VECTOR},

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments
+from ..motion.trajectory import Trajectory
 from ..run.failure import asked_with_lists
 from ..spatial import Scalar, Vec3
+from ..spatial.numbers import shown
 from .element import ForceElement, Point, Surroundings, at_time, check_given, frame_and_point, listed
 
 AXES = ("world", "body")
@@ -66,20 +68,36 @@ class JointPush(ForceElement):
         In N m or N.
     coordinate : int
         Of a joint with several.
+    over : str
+        A joint over whose coordinate ``force`` is a Characteristic or a function, instead of over time: the force of
+        the gas on a piston over the angle of the crank.
+
+    Examples
+    --------
+    >>> from kinetree.forces import Characteristic
+    >>> gas = Characteristic([0.0, 0.5, 3.0, 6.0], [-900.0, -400.0, 0.0, -100.0], period=6.283185, smooth=True)
+    >>> firing = JointPush("piston_joint", gas, over="crank_joint")
     """
 
     joint: str
     force: Any
     coordinate: int = 0
+    over: str = ""
     VARIES: ClassVar = {"force": 0}
 
     def __post_init__(self) -> None:
+        if self.over and (isinstance(self.force, Trajectory) or not callable(self.force)):
+            raise OptionError(
+                f"JointPush: over joint {self.over!r} force must be a kinetree.forces.Characteristic or a function of "
+                f"its coordinate, not {shown(self.force)}"
+            )
         check_given(self, "force", 0)
 
     def act(self, on: Surroundings) -> None:
         """Drive the joint."""
         along = on.coordinate(self.joint, self.coordinate)
-        on.drive(along, at_time(self.force, on.t, 1, f"force of {self.label}")[0])
+        at = on.coordinate(self.over).length if self.over else on.t
+        on.drive(along, at_time(self.force, at, 1, f"force of {self.label}")[0])
 
 
 @explains_arguments

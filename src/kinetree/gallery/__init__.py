@@ -11,8 +11,8 @@ Examples
 A study computes what the sources compute, and puts what they state beside it:
 
 >>> result = kt.gallery.study("four-bar").run("inverse", quick=True)
->>> print(result.facts[0])
-one turn of the crank at 3 pi/2 rad/s takes 4/3 s: stated 1.333333 s, measured 1.333333 s, holds
+>>> print(result.facts[3])
+rates of theta2, theta3 at the start: stated (1.404477, 0) rad/s (notes, 6), measured (1.404477, 0) rad/s, holds
 
 ``result.table()`` shows all of it, ``result.write(folder)`` writes plots, data and a summary.
 """

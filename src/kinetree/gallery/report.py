@@ -39,17 +39,23 @@ def terminal_table(result: Result) -> RichTable:
     from rich.table import Table as Rich
 
     table = Rich(title=f"{result.study.name}: {escape(result.study.title)}", title_justify="left", show_lines=False)
-    for heading, options in (
-        ("analysis", {"no_wrap": True}), ("fact", {"ratio": 3}), ("stated", {"ratio": 2}), ("measured", {"ratio": 2}),
-        ("", {"no_wrap": True}),
-    ):  # fmt: skip
-        table.add_column(heading, **options)  # type: ignore[arg-type]
+    sources = {fact.source for fact in result.facts} - {"ours", "this file"}
+    columns: dict[str, dict[str, Any]] = {"analysis": {"no_wrap": True}, "fact": {"ratio": 3}}
+    if sources:  # else nobody but ourselves, or the user, states anything
+        columns["by"] = {"ratio": 1}
+    columns |= {"stated": {"ratio": 2}, "measured": {"ratio": 2}, "": {"no_wrap": True}}
+    for heading, options in columns.items():
+        table.add_column(heading, **options)
     for analysis, outcome in result.outcomes.items():
         for k, fact in enumerate(outcome.facts):
             text = escape(fact.text) + (f"\n[dim]{escape(fact.reason)}[/]" if fact.reason else "")
+            by = [escape(fact.source)] if sources else []
             shown = (escape(fact.shown("stated")), escape(fact.shown("measured")))
-            table.add_row(analysis if k == 0 else "", text, *shown, _terminal_verdict(fact))
+            table.add_row(analysis if k == 0 else "", text, *by, *shown, _terminal_verdict(fact))
         table.add_section()
+    if sources:
+        meant = [*_meant("\n".join(sources)), "ours: what must be true whatever a source says"]
+        table.caption, table.caption_justify = escape("\n".join(meant)), "left"
     return table
 
 
@@ -113,10 +119,16 @@ def without_tags(text: str) -> str:
 
 def _legend(text: str) -> list[str]:
     """Return what the numbers of sources in a text stand for."""
-    lines = [f"- {code}: {title}." for code, title in cited(text).items()]
-    if re.search(r"\bnotes(, | on chapters )\d", text):
-        lines.append("- notes: numbers derived from the sources' formulas and data by independent scripts.")
+    lines = [f"- {line}." for line in _meant(text)]
     return ["## Sources", "", "L and a number is a line of the source's text.", "", *lines, ""] if lines else []
+
+
+def _meant(text: str) -> list[str]:
+    """Return what the numbers of sources in a text, and its notes, stand for."""
+    lines = [f"{code}: {title}" for code, title in cited(text).items()]
+    if re.search(r"\bnotes(, | on chapters )\S", text):
+        lines.append("notes: numbers derived from the sources' formulas and data by independent scripts")
+    return lines
 
 
 def _count(result: Result) -> str:

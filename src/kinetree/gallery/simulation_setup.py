@@ -161,6 +161,22 @@ def _notice_units(robot: Robot, places: Iterable[int], values: Iterable[Any], wh
             return
 
 
+def warn_of_limits(robot: Robot, q: Array, what: str) -> None:
+    """Warn of the first joint that a configuration brings beyond its range: nothing but stops would hold it back."""
+    for joint in robot.model.joints:
+        lower, upper = np.array(joint.lower), np.array(joint.upper)
+        own = q[joint.q_slice]
+        if joint.mimic is None and np.any((own < lower) | (own > upper)):
+            k = int(np.argmax((own < lower) | (own > upper)))
+            warnings.warn(
+                f"{what}: {robot.q_names[joint.q_slice.start + k]} = {own[k]:g} is beyond its range, from {lower[k]:g} "
+                f"to {upper[k]:g}",
+                ModelWarning,
+                stacklevel=callers_level(),
+            )
+            return
+
+
 def _scaled(robot: Robot, q: Array) -> Array:
     """Return a configuration whose quaternions, which somebody wrote with a few digits, have the length one."""
     for joint in robot.model.joints:
@@ -286,7 +302,7 @@ def controller(
         raise UnknownNameError("controller", kind, CONTROLLERS)
     if kind not in ("none", "gravity") and not driven_joints(robot.model):
         raise OptionError(f"controller {kind!r}: no joint of {robot.name!r} has a motor")
-    stiffness, damping = _gains(kind, robot, begin[0], kp, kd)
+    stiffness, damping = completed_gains(kind, robot, begin[0], kp, kd)
     first = begin if robot.is_floating else None
     most = None if kind == "none" else _largest_forces(robot, limited, limit)
     laws: dict[str, Callable[[], Any]] = {
@@ -295,7 +311,9 @@ def controller(
         "pd+gravity": lambda: control.PD(desired, stiffness, damping) + control.GravityCompensation(),
         "pid": lambda: control.PID(desired, stiffness, damping, ki, limit=most),
         "gravity": lambda: control.GravityCompensation(),
-        "computed-torque": lambda: control.ComputedTorque(desired, stiffness, damping, senses),
+        "computed-torque": lambda: control.ComputedTorque(
+            desired, stiffness, damping, senses, ki=ki if np.any(np.asarray(ki)) else None
+        ),
         "feedforward": lambda: control.Feedforward(desired, stiffness, damping, senses, first),
     }
     made = laws[kind]()
@@ -351,7 +369,7 @@ def sampled(law: Any, sample_time: float | None, **told: Any) -> Any:
     return control.Sampled(law, sample_time, velocity=velocity, **given)
 
 
-def _gains(kind: str, robot: Robot, q: Array, kp: Any, kd: Any) -> tuple[Any, Any]:
+def completed_gains(kind: str, robot: Robot, q: Array, kp: Any, kd: Any) -> tuple[Any, Any]:
     """Complete gains that were not given: one frequency for all, critically damped for what each motor feels."""
     if kind in ("none", "gravity") or (kp is not None and kd is not None):
         return kp, kd
@@ -458,11 +476,11 @@ def table_motion(robot: Robot, path: Path) -> tuple[trajectories.Trajectory, tup
     table = open_table(path, {"q": names}, None, measured, {"v": names, "a": names})
     if not table.has_time:
         raise FileFormatError("a motion needs a column 'time'", str(path))
-    rows = [part.read() for part in table.parts()]
-    times = np.concatenate([part.time for part in rows if part.time is not None])
-    if len(times) < 2:
-        raise FileFormatError(f"a motion needs two rows at least, not {len(times)}", str(path))
-    given = {key: np.concatenate([part.arrays[k] for part in rows]) for k, key in enumerate(table.quantities or ("q",))}
+    times, given = table.whole()
+    if times is None or len(times) < 2:
+        raise FileFormatError(f"a motion needs two rows at least, not {0 if times is None else len(times)}", str(path))
+    if table.rules:
+        warnings.warn(f"{path}: {table.rules}", ModelWarning, stacklevel=callers_level())
     try:
         made = trajectories.sampled(times, given["q"], given.get("v"), given.get("a"))
     except KinetreeError as problem:

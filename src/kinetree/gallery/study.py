@@ -117,7 +117,8 @@ class Fact:
     def __str__(self) -> str:
         verdict = "holds" if self.holds else "does not hold"
         reason = f" ({self.reason})" if self.reason else ""
-        return f"{self.text}: stated {self.shown('stated')}, measured {self.shown('measured')}, {verdict}{reason}"
+        by = "" if self.source == "ours" else f" ({self.source})"
+        return f"{self.text}: stated {self.shown('stated')}{by}, measured {self.shown('measured')}, {verdict}{reason}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from ..errors import OptionError
+from ..errors import OptionError, ShapeError, refuse_unknown_arguments
 from ..simulation.worlds.world import World
 from .vector_environment import VectorEnvironment
 
@@ -24,12 +25,14 @@ class Environment(gymnasium.Env):
     world : World
         Of ``batch=1``.
     **options
-        As of a :class:`VectorEnvironment`.
+        As of a :class:`VectorEnvironment`, without ``autoreset_mode``.
     """
 
     def __init__(self, world: World, **options: Any) -> None:
         if isinstance(world, World) and world.batch != 1:
             raise OptionError(f"an Environment has one world, not {world.batch}: a VectorEnvironment has many")
+        taken = inspect.signature(VectorEnvironment).parameters
+        refuse_unknown_arguments("Environment()", options, [name for name in taken if name != "autoreset_mode"])
         self._vector = VectorEnvironment(world, **options, autoreset_mode=AutoresetMode.DISABLED)
         self.render_mode = self._vector.render_mode
         self.metadata = {key: self._vector.metadata[key] for key in ("render_modes", "render_fps")}
@@ -57,6 +60,8 @@ class Environment(gymnasium.Env):
         observation, reward, terminated, truncated, info
         """
         given = np.asarray(action)
+        if given.shape != self.action_space.shape:
+            raise ShapeError(f"an action must be numbers of shape {self.action_space.shape}, got {given.shape}")
         observations, rewards, ended, late, infos = self._vector.step(given[None])
         info = {"lost": True} if infos else {}
         return observations[0], float(rewards[0]), bool(ended[0]), bool(late[0]), info

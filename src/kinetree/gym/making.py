@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import OptionError, UnknownNameError
-from ..simulation.worlds.world import World
-from ..spatial.numbers import whole_number
+from ..errors import UnknownNameError
 from .environment import Environment
 from .tasks import arm, biped, cart_pole, closed_loop_leg, quadruped
 from .tasks.task import Task
@@ -59,25 +57,13 @@ def make_vec(name: str, num_envs: int = 1, **options: Any) -> VectorEnvironment:
     VectorEnvironment('cart-pole', num_envs=4096)
     """
     task, of_world, others = _sorted_options(name, options)
-    world = task.world(batch=num_envs, **of_world)
-    return VectorEnvironment(world, **_limited(world, options, others))
+    return VectorEnvironment(task.world(batch=num_envs, **of_world), **others)
 
 
 def make(name: str, **options: Any) -> Environment:
     """Make one environment of a task; options are those of :func:`make_vec`, without ``autoreset_mode``."""
     task, of_world, others = _sorted_options(name, options)
-    world = task.world(batch=1, **of_world)
-    return Environment(world, **_limited(world, options, others))
-
-
-def _limited(world: World, options: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
-    """Return options of an environment with Gymnasium's limit, in steps, as seconds."""
-    steps = others.pop("max_episode_steps", None)
-    if steps is None:
-        return others
-    if "time_limit" in options:
-        raise OptionError("give max_episode_steps or time_limit, which is in seconds, not both")
-    return others | {"time_limit": whole_number(steps, "max_episode_steps", least=1) * world.period}
+    return Environment(task.world(batch=1, **of_world), **others)
 
 
 def _sorted_options(name: str, options: dict[str, Any]) -> tuple[Task, dict[str, Any], dict[str, Any]]:
@@ -92,5 +78,7 @@ def _sorted_options(name: str, options: dict[str, Any]) -> tuple[Task, dict[str,
             raise UnknownNameError("option of an environment", key, known)
     task = TASKS[name]
     of_world = {key: value for key, value in options.items() if key in OF_WORLDS}
-    usual = {"scale": task.scale, "center": task.center, "time_limit": task.time_limit}
+    usual: dict[str, Any] = {"scale": task.scale, "center": task.center}
+    if "max_episode_steps" not in options:
+        usual["time_limit"] = task.time_limit
     return task, of_world, usual | {key: value for key, value in options.items() if key not in OF_WORLDS}

@@ -11,10 +11,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError, UnknownNameError
+from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments
 from ..simulation.worlds.world import World
 from ..spatial.arrays import aligned_zeros
-from ..spatial.numbers import real_number
+from ..spatial.numbers import real_number, whole_number
 from .rendering import Painter
 
 Array = np.ndarray
@@ -24,6 +24,7 @@ OPTIONS = ("reset_mask", "q", "v")
 """Of :meth:`VectorEnvironment.reset`."""
 
 
+@explains_arguments
 class VectorEnvironment(VectorEnv):
     """All worlds of a :class:`kinetree.World`, with what Gymnasium wants of a vector environment.
 
@@ -38,6 +39,8 @@ class VectorEnvironment(VectorEnv):
         What actions mean.
     time_limit : float, optional
         Seconds after which episodes are truncated.
+    max_episode_steps : int, optional
+        The same, in steps; one of the two.
     autoreset_mode : AutoresetMode or str
         ``NEXT_STEP`` (default), ``SAME_STEP`` or ``DISABLED``, as Gymnasium describes them.
     dtype : {float32, float64}
@@ -60,6 +63,7 @@ class VectorEnvironment(VectorEnv):
         scale: ArrayLike = 1.0,
         center: ArrayLike = 0.0,
         time_limit: float | None = None,
+        max_episode_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         dtype: Any = np.float32,
         render_mode: str | None = None,
@@ -76,6 +80,10 @@ class VectorEnvironment(VectorEnv):
             raise OptionError("scale of actions must not be zero: the action would do nothing")
         if not np.isfinite([self._scale, self._center]).all():
             raise OptionError("scale and center of actions must be finite: every world would be lost at once")
+        if max_episode_steps is not None:
+            if time_limit is not None:
+                raise OptionError("give max_episode_steps or time_limit, which is in seconds, not both")
+            time_limit = whole_number(max_episode_steps, "max_episode_steps", least=1) * world.period
         self._limit = np.inf if time_limit is None else real_number(time_limit, "time_limit", positive=True)
         self._mode = _autoreset_mode(autoreset_mode)
         if render_mode is not None and render_mode not in RENDER_MODES:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import OptionError, UnsupportedError
+from ..errors import OptionError, UnknownNameError, UnsupportedError
 from ..io.atomic_files import beside
 from ..io.paths import as_path
 from ..io.tables.text import TextTable
@@ -42,6 +42,11 @@ class ForceNames:
 
 SHARE = 1e-8
 """Components of forces that could be shared otherwise count where they are larger than this, of one."""
+
+WHOSE_AXES = (
+    "constraints: along the axes of the loop's joint, which turn with its second body; loop_wrenches_world has them "
+    "along those of the world"
+)
 
 HOW_SHARED = (
     "undetermined: redundant constraints or motors share these as parts fit and give way, not as they move; the "
@@ -77,7 +82,7 @@ def free_shares(k: Array, supplied: Array) -> tuple[Array, Array]:
     ----------
     k : ndarray (..., constraints, nv)
     supplied : ndarray of bool (nv,)
-        Which freedoms have an actuator; these must be enough to drive every motion.
+        Which freedoms have an actuator.
 
     Returns
     -------
@@ -86,7 +91,8 @@ def free_shares(k: Array, supplied: Array) -> tuple[Array, Array]:
     """
     nv = k.shape[-1]
     motors = np.broadcast_to(np.eye(nv)[:, supplied], (*k.shape[:-2], nv, int(supplied.sum())))
-    free = np.moveaxis(rank.null_space(np.concatenate([motors, np.swapaxes(k, -1, -2)], axis=-1), nv), -1, 0)
+    both = np.concatenate([motors, np.swapaxes(k, -1, -2)], axis=-1)
+    free = np.moveaxis(rank.null_space(both, int(rank.numerical_rank(both).max(initial=0))), -1, 0)
     tau = np.zeros((*free.shape[:-1], nv))
     tau[..., supplied] = free[..., : motors.shape[-1]]
     return tau, free[..., motors.shape[-1] :]
@@ -101,8 +107,9 @@ class ConstraintForces:
     tau : ndarray (..., nv)
         Actuator forces, zero at passive joints.
     multipliers : ndarray (..., constraints)
-        Forces of the loop joints along their constraints, on the successor; the shortest ones where
-        constraints are redundant.
+        Forces of the loop joints along their constraints, on the successor and along the joint's axes, which turn
+        with it; the shortest ones where constraints are redundant.  Books and ReDySim have them along the world's axes:
+        ``loop_wrenches_world``.
     names : tuple of str
         One per constraint.
     loop_wrenches : ndarray (..., loops, 6)
@@ -117,6 +124,8 @@ class ConstraintForces:
         What the numbers belong to.
     find_undetermined : callable, optional
         What :attr:`undetermined` is found by.
+    find_along_world : callable, optional
+        What :attr:`joint_wrenches_world` is found by.
     """
 
     tau: Array
@@ -128,6 +137,7 @@ class ConstraintForces:
     order: SolutionOrder | None = None
     of: ForceNames = field(default_factory=ForceNames, repr=False)
     find_undetermined: Callable[[], Undetermined] | None = field(default=None, repr=False, compare=False)
+    find_along_world: Callable[[], Array] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def undetermined(self) -> Undetermined:
@@ -136,6 +146,27 @@ class ConstraintForces:
             return self.find_undetermined()
         parts = (self.tau, self.multipliers, self.loop_wrenches, self.joint_wrenches)
         return Undetermined(*(np.zeros(part.shape, dtype=bool) for part in parts))
+
+    @cached_property
+    def joint_wrenches_world(self) -> Array:
+        """The wrenches of the tree's joints along world axes, each at its body's origin, (..., bodies, 6)."""
+        if self.find_along_world is None:
+            raise UnsupportedError("forces that no mechanism has made are known along body axes only")
+        return self.find_along_world()
+
+    def at(self, joint: str) -> Array:
+        """Return moment and force at a joint, cut or uncut, along world axes, (..., 6): on its second body.
+
+        Parameters
+        ----------
+        joint : str
+            ``forces.at("pin")[..., 3:]`` is the force that the pin carries.
+        """
+        if joint in self.of.loops:
+            return np.asarray(self.loop_wrenches_world[..., self.of.loops.index(joint), :])
+        if joint not in self.of.joints:
+            raise UnknownNameError("joint", joint, (*self.of.joints, *self.of.loops))
+        return np.asarray(self.joint_wrenches_world[..., self.of.joints.index(joint), :])
 
     @property
     def table(self) -> TextTable:
@@ -178,16 +209,22 @@ class ConstraintForces:
         known = values[np.isfinite(values)]
         return (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
 
+    @property
+    def _remarks(self) -> list[str]:
+        axes = any(name.split(": ")[-1].startswith(("force along", "moment about")) for name in self.names)
+        return [*([WHOSE_AXES] if axes else []), *([HOW_SHARED] if self.undetermined.any else [])]
+
     def __str__(self) -> str:
-        return str(self.table) + (f"\n{HOW_SHARED}" if self.undetermined.any else "")
+        return "\n".join([str(self.table), *self._remarks])
 
     def _repr_html_(self) -> str:
-        return self.table.html() + (f"<p>{escape(HOW_SHARED)}</p>" if self.undetermined.any else "")
+        return self.table.html() + "".join(f"<p>{escape(line)}</p>" for line in self._remarks)
 
     def columns(self) -> dict[str, Array]:
         """Return all numbers by name, (T,) each: ``tau_...``, constraints, ``joint.fx`` and others of every joint.
 
-        Those of joints in the tree are in body axes at the body's origin, those of loops in the joint's moving frame.
+        Those of joints in the tree are in body axes at the body's origin, those of loops in the joint's moving frame,
+        and once more along the world's axes, ``pin.world_fx``.
         """
         if self.tau.ndim > 2:
             raise UnsupportedError(
@@ -203,6 +240,9 @@ class ConstraintForces:
             rows = wrenches.reshape(len(tau), -1, 6)
             for k, name in enumerate(names):
                 found |= {f"{name}.{part} [{unit}]": rows[:, k, i] for i, (part, unit) in enumerate(WRENCH)}
+        rows = self.loop_wrenches_world.reshape(len(tau), -1, 6)
+        for k, name in enumerate(self.of.loops):
+            found |= {f"{name}.world_{part} [{unit}]": rows[:, k, i] for i, (part, unit) in enumerate(WRENCH)}
         return found
 
     def save(self, path: str | os.PathLike[str], time: Array | None = None) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from ..algorithms import constraints, kinematics
 from ..errors import OptionError
 from ..model.tree import Model
-from ..spatial import Force
+from ..spatial import Force, Vec3
 from ..spatial.arrays import batch_shape, pack, split
 from .rank import decompose, least_squares, motions, numerical_rank, solve, solve_along
 
@@ -59,8 +59,20 @@ def columns_by_null_space(
     n = np.swapaxes(motions(k, rank, scale, least)[0], -1, -2)
     root = 1.0 / np.sqrt(weights[driven])
     forces = np.zeros_like(columns)
+    if not driven.any():
+        return forces
     forces[..., driven, :] = root[:, None] * least_squares(n[..., driven] * root, n @ columns)
     return forces
+
+
+def left_by_actuators(tau: Array, k: Array, rank: int, driven: Array, scale: float, least: float) -> Array:
+    """Return the part of a motion's joint forces that no actuator and no loop can give, (..., nv).
+
+    It is zero of a motion that happens by itself, however few actuators there are.
+    """
+    forces = forces_by_null_space(tau, k, rank, driven, np.ones(len(driven)), scale, least)
+    n = motions(k, rank, scale, least)[0]
+    return np.asarray((n @ (np.swapaxes(n, -1, -2) @ (tau - forces)[..., None]))[..., 0])
 
 
 def forces_by_f_matrix(
@@ -210,3 +222,14 @@ def loop_wrenches(model: Model, q: Array, multipliers: Array) -> LoopWrenches:
             world.append(Force(pose.rotate(wrench.moment), pose.rotate(wrench.force)))
         on_bodies = [[0.0] * 6 if f is None else list(f) for f in loads]
         return LoopWrenches(pack(own, batch), pack(world, batch), pack(on_bodies, batch))
+
+
+def along_world(model: Model, q: Array, wrenches: Array) -> Array:
+    """Return wrenches on the bodies, (..., bodies, 6), along world axes instead of the bodies', at the same points."""
+    with np.errstate(all="ignore"):
+        posed = kinematics.poses(model, split(q))
+        turned = [
+            [*here.pose.rotate(Vec3(*split(one[..., :3]))), *here.pose.rotate(Vec3(*split(one[..., 3:])))]
+            for here, one in zip(posed, np.moveaxis(wrenches, -2, 0), strict=True)
+        ]
+    return pack(turned, wrenches.shape[:-2])

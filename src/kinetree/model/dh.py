@@ -177,6 +177,8 @@ def build(
     )  # fmt: skip
     if base_mass_properties is not None:
         builder.add_body(base, base_mass_properties)
+    if isinstance(table, Mapping):
+        table = dh_names.by_rows(table)
     rows = dh_names.numbered(table, columns)
     if convention is None:
         _ask_for_convention(table, rows is not None)

@@ -65,6 +65,30 @@ def is_foreign(row: object) -> bool:
     return isinstance(row, Mapping) and any(key in RENAMED or key in CONVERTED for key in row)
 
 
+def by_rows(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of a table that is given column by column, as ``inputs.m`` of ReDySim has it.
+
+    What is one number is that of every row.
+
+    Examples
+    --------
+    >>> by_rows({"a": [0, 0.3], "b": 0.1})
+    [{'a': 0, 'b': 0.1}, {'a': 0.3, 'b': 0.1}]
+    """
+    columns = {key: x.ravel() if isinstance(x, np.ndarray) and 1 in x.shape else x for key, x in table.items()}
+    lengths = {
+        key: len(x) for key, x in columns.items() if isinstance(x, (Sequence, np.ndarray)) and not isinstance(x, str)
+    }
+    if len(set(lengths.values())) != 1:
+        said = ", ".join(f"{key} {length}" for key, length in lengths.items())
+        raise ModelError(
+            "a table that is given by columns has a number per link in each of them, all equally many: "
+            + (f"these have {said}" if lengths else "{'alp': [...], 'a': [...], ...}; a single row goes into a list")
+        )
+    count = next(iter(lengths.values()))
+    return [{key: x[k] if key in lengths else x for key, x in columns.items()} for k in range(count)]
+
+
 def numbered(table: Any, columns: str | Sequence[str] | None) -> list[dict[str, Any]] | None:
     """Return the rows of a table of numbers by name; None for a table of another kind.
 

@@ -1,24 +1,36 @@
 """Where a robot comes to rest under weight, springs and given forces, with some joints held.
 
 At rest the force that weight and springs ask of the joints does nothing along the motions that are free: B^T h(q) = B^T
-tau, B being a basis of what loops and held joints leave.  The way there is that of a body in honey: steps of
+tau, B being a basis of what loops, held joints and stops leave.  The way there is that of a body in honey: steps of
 (S + mu M) y = -r, S the stiffness along B and M the mass, with mu falling as the residual r does.  It goes downhill
-where it is far, and becomes Newton's method where it is near.
+where it is far, and becomes Newton's method where it is near.  A joint that comes to the end of its range stays there,
+until all is at rest and the stop would have to pull: then it is let go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, SingularError
+from ..algorithms.friction import coefficients
+from ..algorithms.tendons import damping_force
+from ..errors import ClosureError, ModelError, OptionError, SingularError, UnsupportedError
+from ..io.tables.text import TextTable
+from ..loops.limits import PositionLimits
+from ..model.limits import bounded_by_followers
+from ..robot.closed_kinematics import closed_from
+from ..robot.linear_model import checked_elements, element_forces
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot, require_robot
 from ..run.wrenches import Wrenches
-from ..spatial.arrays import as_array
+from ..spatial.arrays import as_array, pack, split
+from ..spatial.numbers import real_number
+from .vibration_modes import Modes, RestMatrices
 
 Array = np.ndarray
 
@@ -29,30 +41,30 @@ FIRST, LONGEST = 0.05, 0.3
 """How far the first step goes, and any, in radians or metres."""
 
 ASIDE = 1e-4
-"""How far stiffness is measured, in radians or metres."""
-
-INDIFFERENT = 1e-7
-"""Stiffnesses below this part of the largest are none."""
+"""How far stiffness is measured on the way, in radians or metres."""
 
 STEPS = 300
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """A configuration at rest, and what holds it.
+    """A configuration at rest, and what holds it; ``print`` shows a table.
 
     Attributes
     ----------
     q : ndarray (nq,)
     tau : ndarray (nv,)
         Forces of all joints: of held ones what holds them, of others what was given.
+    stops : dict
+        Joints at an end of their range, by the names of ``robot.v_names``, and the force of the stop on each: positive
+        at the lower end, negative at the upper one.
     stiffness : ndarray (m, m)
         Along the columns of ``motions``.
     motions : ndarray (nv, m)
-        What is free to move.
+        What is free to move: what loops, held joints and stops leave.
     stable : bool
         Whether nothing pushes it farther when it is moved a little; what is indifferent, such as a rod that spins
-        between two balls, counts as stable.
+        between two balls or a balanced lamp, counts as stable.
     """
 
     q: Array
@@ -60,6 +72,47 @@ class Equilibrium:
     stiffness: Array
     motions: Array
     stable: bool
+    stops: dict[str, float]
+    _robot: Robot = field(repr=False)
+    _matrices: RestMatrices | str = field(repr=False)
+
+    @cached_property
+    def modes(self) -> Modes:
+        """Natural frequencies, damping ratios and shapes of small vibrations, held joints and stops standing still."""
+        if isinstance(self._matrices, str):
+            raise SingularError(f"there are no natural frequencies here: {self._matrices}")
+        return self._matrices.modes
+
+    @property
+    def frequencies(self) -> Array:
+        """Natural frequencies in Hz, the lowest first; 0 of motions that nothing brings back."""
+        return self.modes.frequencies
+
+    def __str__(self) -> str:
+        """Return where the joints are, what holds them, and how it vibrates."""
+        return "\n\n".join(str(table) for table in self._tables())
+
+    def _repr_html_(self) -> str:
+        return "".join(table.html() for table in self._tables())
+
+    def _tables(self) -> list[TextTable]:
+        robot, count = self._robot, self.motions.shape[-1]
+        free = f"{count} free motion{'s' if count > 1 else ''}" if count else "nothing is free to move"
+        title = f"{robot.name}: {'stable' if self.stable else 'unstable'} equilibrium, {free}"
+        held = {
+            name: (f"{force:.5g} {unit}", f"{self.stops[name]:+.5g} {unit}" if name in self.stops else "-")
+            for name, force, unit in zip(robot.v_names, self.tau, robot.tau_units, strict=True)
+        }
+        rows = [
+            [name, f"{place:.6g}" + (f" {unit}" if unit != "1" else ""), *held.pop(name, ("", ""))]
+            for name, place, unit in zip(robot.q_names, self.q, robot.q_units, strict=True)
+        ]
+        rows += [[name, "", *forces] for name, forces in held.items()]  # of balls, whose v and q differ
+        columns = ("joint", "position", "force", *(("force of the stop",) if self.stops else ()))
+        tables = [TextTable(columns, [row[: len(columns)] for row in rows], title, "q and tau have all")]
+        if count and isinstance(self._matrices, RestMatrices):
+            tables.append(self.modes.table())
+        return tables
 
 
 def equilibrium(
@@ -69,6 +122,9 @@ def equilibrium(
     held: Sequence[str] | Mapping[str, ArrayLike] | None = None,
     tau: Mapping[str, float] | None = None,
     wrenches: Wrenches = None,
+    forces: Any = (),
+    time: float = 0.0,
+    limits: bool = True,
 ) -> Equilibrium:
     """Return where a robot comes to rest: static equilibrium under weight, springs and forces.
 
@@ -84,6 +140,13 @@ def equilibrium(
         That act at joints which are not held, along their freedoms; none by default.
     wrenches
         Loads, as for inverse dynamics.
+    forces : force element, function or sequence of them
+        What else acts, as in :func:`kinetree.simulate`: springs between points, pushes, fields, functions ``f(t, q,
+        v)``.
+    time : float
+        At which forces act that change with time.
+    limits : bool
+        Whether joints rest at the ends of their ranges (default), or go beyond.
 
     Examples
     --------
@@ -92,76 +155,231 @@ def equilibrium(
     >>> spring = dict(stiffness=20.0, spring_rest=0.0, actuated=False)
     >>> _ = b.body("flap", "base", kt.Revolute("y"), mass=1, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1), **spring)
     >>> found = kt.equilibrium(b.build())
-    >>> round(float(found.q[0]), 4), found.stable
-    (0.2383, True)
+    >>> round(float(found.q[0]), 4), found.stable, found.frequencies.round(4).tolist()
+    (0.2383, True, [1.2374])
     """
     require_robot(robot)
     if isinstance(held, str):
         raise OptionError(f"held is a list of names of joints; for a single one write [{held!r}]")
     motors = [j.name for j in robot.model.joints if j.actuated and not j.mimic]
     names = motors if held is None else list(held)
-    rows = np.array([k for name in names for k in range(*robot.joint(name).v_slice.indices(robot.nv))], dtype=int)
+    rows = [k for name in names for k in range(*robot.joint(name).v_slice.indices(robot.nv))]
     given = np.zeros(robot.nv)
     for name, force in (tau or {}).items():
         if name in names:
             raise OptionError(f"joint {name!r} is held, so its force is an answer: leave it out of tau, or hold others")
         given[robot.joint(name).v_slice] = as_array(force, (), f"the force of {name!r}")
-    start = robot.neutral() if not isinstance(robot, Mechanism) else robot.assembled()
-    q = np.array(start if q_guess is None else as_array(q_guess, (robot.nq,), "q_guess"), dtype=float)
-    if q.ndim != 1:
-        raise OptionError(f"one configuration settles at a time: q_guess has shape {q.shape}")
-    if isinstance(held, Mapping):
-        for name, place in held.items():
-            q[robot.joint(name).q_slice] = as_array(place, (), f"the position of {name!r}")
-    settling = _Settling(robot, names, rows, given, wrenches)
-    q = settling.closed(robot.normalize(q))
-    q, motions, stiffness = settling.run(q)
-    still = np.zeros(robot.nv)
-    forces = {j.name: given[j.v_slice] for j in robot.model.joints if not j.mimic and j.name not in names}
+    loads = _OutsideLoads(wrenches, checked_elements(forces), real_number(time, "time"))
+    settling = _Settling(robot, names, rows, given, loads, _ranges(robot, rows) if limits else ())
+    q, motions = settling.run(settling.start(q_guess, held))
+    acting, still = settling.acting(q), np.zeros(robot.nv)
+    from_stops = settling.forces_of_stops(q)
     whole = robot.hybrid_dynamics(
-        q, still, a={name: np.zeros(robot.joint(name).nv) for name in names}, tau=forces, wrenches=wrenches
-    )[1]
-    sizes = np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T))
-    stable = sizes.min(initial=0.0) >= -INDIFFERENT * np.abs(sizes).max(initial=0.0)
-    return Equilibrium(q, whole, stiffness, motions, bool(stable))
+        q, still, a={name: np.zeros(robot.joint(name).nv) for name in names},
+        tau={j.name: (given + acting + from_stops)[j.v_slice] for j in robot.model.joints
+             if not j.mimic and j.name not in names},
+        wrenches=wrenches,
+    )[1]  # fmt: skip
+    own = given.copy()
+    own[rows] = (whole - acting)[rows]
+    stops = {robot.v_names[row]: float(from_stops[row]) for row in settling.stops}
+    about: RestMatrices | str
+    try:
+        about = _matrices(robot, q, own + from_stops, motions, loads)
+        stiffness, stable = about.stiffness, about.modes.stable
+    except (SingularError, ModelError, UnsupportedError) as problem:  # what has no mass can be at rest, too
+        stiffness, about = settling.stiffness(q, motions), str(problem)
+        sizes = np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T))
+        stable = bool(sizes.min(initial=0.0) >= -(ASIDE**2) * np.abs(sizes).max(initial=0.0))
+    return Equilibrium(q, own, stiffness, motions, stable, stops, robot, about)
 
 
-@dataclass(frozen=True)
+class _EndsOfCoordinate(NamedTuple):
+    """Where a coordinate may be."""
+
+    row: int
+    """Of v."""
+    place: int
+    """In q."""
+    low: float
+    high: float
+
+
+def _ranges(robot: Robot, held: Sequence[int]) -> tuple[_EndsOfCoordinate, ...]:
+    """Return the coordinates with limits that are not held; leaders have those that followers leave them."""
+    moving = set(range(robot.nv)) - set(held)
+    return tuple(
+        _EndsOfCoordinate(row, joint.q_slice.start + k, joint.lower[k], joint.upper[k])
+        for joint in bounded_by_followers(robot.model, moving).joints
+        if not joint.mimic and joint.nq == joint.nv
+        for k, row in enumerate(range(joint.v_slice.start, joint.v_slice.stop))
+        if row in moving and np.isfinite([joint.lower[k], joint.upper[k]]).any()
+    )
+
+
+class _OutsideLoads(NamedTuple):
+    """What acts from outside."""
+
+    wrenches: Wrenches
+    elements: tuple[Any, ...]
+    time: float
+
+
+def _matrices(robot: Robot, q: Array, tau: Array, motions: Array, loads: _OutsideLoads) -> RestMatrices:
+    """Return mass, stiffness and damping along motions at rest, exactly; only the viscous part of friction damps.
+
+    The linear model has A = [0 1; -M^-1 K, -M^-1 C] in the independent freedoms, forces of held joints and of stops
+    being constant: along motions that leave these joints where they are it is the same as if they were held.
+    """
+    model, still = robot.model, np.zeros(robot.nv)
+    damping = coefficients(model).damping
+
+    def viscous(t: Any, q: list[Any], v: list[Any]) -> list[Any]:
+        along = damping_force(model, q, v)
+        return [f - d * rate for f, d, rate in zip(along, damping, v, strict=True)]
+
+    exact = (
+        robot if robot.backend == "reference" else robot.with_backend("reference")
+    )  # one evaluation, no machine code
+    linear = exact.linearize(
+        q, still, tau, wrenches=loads.wrenches, friction=False, forces=(*loads.elements, viscous), time=loads.time
+    )
+    n = len(linear.states) // 2
+    rows = [robot.v_names.index(name) for name in linear.states[:n]]
+    g = exact.basis(q) if isinstance(exact, Mechanism) else np.eye(robot.nv)
+    tree = robot.tree if isinstance(robot, Mechanism) else robot
+    mass, y = g.T @ tree.mass_matrix(q) @ g, motions[rows]
+    stiffness, damped = (-(y.T @ mass @ part @ y) for part in (linear.A[n:, :n], linear.A[n:, n:]))
+    return RestMatrices(tuple(robot.v_names), motions, y.T @ mass @ y, stiffness, damped)
+
+
+@dataclass
 class _Settling:
     """How a robot with some joints held moves until nothing pushes it any more."""
 
     robot: Robot
     held: Sequence[str]
-    rows: Array
+    rows: Sequence[int]
     given: Array
-    wrenches: Wrenches
+    loads: _OutsideLoads
+    ranges: Sequence[_EndsOfCoordinate]
+    stops: dict[int, float] = field(default_factory=dict)
+    """Rows of v at an end of their range, and 1 where it is the lower end, -1 at the upper one."""
 
     @property
     def tree(self) -> Robot:
         return self.robot.tree if isinstance(self.robot, Mechanism) else self.robot
 
+    @property
+    def fixed(self) -> list[int]:
+        """Rows of v that stand still."""
+        return sorted({*self.rows, *self.stops})
+
+    def start(self, q_guess: ArrayLike | None, held: Any) -> Array:
+        """Return where it begins, closed and within limits."""
+        robot, known = self.robot, PositionLimits(self.robot.model)
+        free = np.isin(np.arange(robot.nv), self.rows, invert=True)
+        if q_guess is not None:
+            q = np.array(as_array(q_guess, (robot.nq,), "q_guess"), dtype=float)
+            if q.ndim != 1:
+                raise OptionError(
+                    f"one configuration settles at a time, and q_guess has shape {q.shape}: call equilibrium for each, "
+                    "[kt.equilibrium(robot, q) for q in guesses]"
+                )
+        elif isinstance(robot, Mechanism):
+            q = np.array(robot.assembled())
+        else:
+            q = known.clipped(robot.neutral(), free) if self.ranges else robot.neutral()
+        if isinstance(held, Mapping):
+            for name, place in held.items():
+                q[robot.joint(name).q_slice] = as_array(place, (), f"the position of {name!r}")
+        q = robot.normalize(q)
+        if self.ranges and not known.hold(q):
+            raise OptionError(f"it cannot begin there: {known.in_words(q)}. limits=False ignores limits")
+        if not isinstance(robot, Mechanism):
+            return q
+        return robot.close(q, fixed=list(self.held), limits=bool(self.ranges))
+
     def closed(self, q: Array) -> Array:
+        """Return configurations with loops closed, those of held joints and stops kept."""
         if not isinstance(self.robot, Mechanism):
             return q
-        return self.robot.close(q, fixed=list(self.held), limits=False)
+        if not self.stops:
+            return self.robot.close(q, fixed=list(self.held), limits=False)
+        free = np.isin(np.arange(self.robot.nv), self.fixed, invert=True)
+        found, _, done = closed_from(self.robot, q.reshape(-1, self.robot.nq), free)
+        if not done.all():
+            names = ", ".join(self.robot.v_names[k] for k in self.fixed)
+            raise ClosureError(f"the loops of {self.robot.name!r} do not close with {names} where they are")
+        return found.reshape(q.shape)
+
+    def basis(self, q: Array) -> Array:
+        """Return the motions that loops allow, (..., nv, n)."""
+        nv = self.robot.nv
+        if isinstance(self.robot, Mechanism):
+            return self.robot.basis(q)
+        return np.broadcast_to(np.eye(nv), (*q.shape[:-1], nv, nv))
 
     def free(self, q: Array) -> Array:
-        """Return the motions that loops and held joints leave, (..., nv, m)."""
-        nv = self.robot.nv
-        g = (
-            self.robot.basis(q)
-            if isinstance(self.robot, Mechanism)
-            else np.broadcast_to(np.eye(nv), (*q.shape[:-1], nv, nv))
-        )
-        fixed = g[..., self.rows, :]
-        _, sizes, vt = np.linalg.svd(fixed)
+        """Return the motions that loops, held joints and stops leave, (..., nv, m)."""
+        g = self.basis(q)
+        _, sizes, vt = np.linalg.svd(g[..., self.fixed, :])
         rank = int((sizes > 1e-9).sum(axis=-1).max(initial=0))
         return np.asarray(g @ np.swapaxes(vt[..., rank:, :], -1, -2))
+
+    def acting(self, q: Array) -> Array:
+        """Return what force elements do, as joint forces, (..., nv)."""
+        if not self.loads.elements:
+            return np.zeros((*q.shape[:-1], self.robot.nv))
+        still: list[Any] = [np.zeros(q.shape[:-1]) for _ in range(self.robot.nv)]
+        with np.errstate(all="ignore"):
+            found = element_forces(self.robot.model, self.loads.elements, self.loads.time, split(q), still)
+        return pack(found, q.shape[:-1])
 
     def pushed(self, q: Array) -> Array:
         """Return what is missing for rest at every joint, (..., nv)."""
         still = np.zeros(self.robot.nv)
-        return self.tree.inverse_dynamics(q, still, still, self.wrenches) - self.given
+        asked = self.tree.inverse_dynamics(q, still, still, self.loads.wrenches)
+        return np.asarray(asked - self.given - self.acting(q))
+
+    def forces_of_stops(self, q: Array) -> Array:
+        """Return the forces of stops, zero at all other joints, (nv,); held joints take their share."""
+        found = np.zeros(self.robot.nv)
+        if self.stops:
+            g, fixed = self.basis(q), self.fixed
+            forces = np.linalg.lstsq(g[fixed].T, g.T @ self.pushed(q), rcond=1e-9)[0]
+            for row, force in zip(fixed, forces, strict=True):
+                found[row] = force if row in self.stops else 0.0
+        return found
+
+    def let_go(self, q: Array, none: float) -> bool:
+        """Free the joint whose stop would have to pull most; say whether there is one."""
+        forces = self.forces_of_stops(q)
+        pulling = {row: -side * forces[row] for row, side in self.stops.items()}
+        worst = max(pulling, key=lambda row: pulling[row], default=None)
+        if worst is None or pulling[worst] <= none:
+            return False
+        del self.stops[worst]
+        return True
+
+    def stopped(self, q: Array, step: Array, reached: Array) -> Array | None:
+        """Return where the first joint comes to an end of its range on the way, if one does."""
+        found: list[tuple[float, _EndsOfCoordinate, float]] = []
+        for own in self.ranges:
+            if own.row in self.stops:
+                continue
+            before, after = q[own.place], reached[own.place]
+            for bound, side in ((own.low, 1.0), (own.high, -1.0)):
+                if side * (after - bound) < 0.0:
+                    way = abs(after - before)
+                    found.append((min(1.0, abs(bound - before) / way) if way else 0.0, own, side))
+        if not found:
+            return None
+        share, first, side = min(found, key=lambda hit: hit[0])
+        self.stops[first.row] = side
+        there = self.robot.normalize(self.robot.integrate(q, share * step))
+        there[first.place] = first.low if side > 0.0 else first.high
+        return self.closed(there)
 
     def stiffness(self, q: Array, motions: Array) -> Array:
         """Return how the residual along the free motions changes with these, the turning of the motions included."""
@@ -173,26 +391,31 @@ class _Settling:
         r = (np.swapaxes(along, -1, -2) @ self.pushed(beside)[..., None])[..., 0]
         return np.asarray((r[:count] - r[count:]).T / (2.0 * ASIDE))
 
-    def run(self, q: Array) -> tuple[Array, Array, Array]:
-        """Return the configuration at rest, the motions that are free there, and the stiffness along them."""
+    def run(self, q: Array) -> tuple[Array, Array]:
+        """Return the configuration at rest, and the motions that are free there."""
         mu, last = None, np.inf
         for _ in range(STEPS):
             motions, h = self.free(q), self.pushed(q)
-            if not motions.shape[-1]:
-                return q, motions, np.zeros((0, 0))
-            r, stiffness = motions.T @ h, self.stiffness(q, motions)
+            r, none = motions.T @ h, BALANCED * max(1.0, float(np.abs(h).max(initial=0.0)))
             size = float(np.linalg.norm(r))
-            if size <= BALANCED * max(1.0, float(np.abs(h).max())):
-                return q, motions, stiffness
-            mass = motions.T @ self.tree.mass_matrix(q) @ motions
+            if size <= none:
+                if not self.let_go(q, none):
+                    return q, motions
+                mu, last = None, np.inf
+                continue
+            stiffness, mass = self.stiffness(q, motions), motions.T @ self.tree.mass_matrix(q) @ motions
             if mu is None:
                 mu = float(np.linalg.norm(np.linalg.solve(mass, r))) / FIRST
             elif np.isfinite(last):
                 mu *= min(2.0, size / last)
             last = size
-            step = -np.linalg.solve(stiffness + mu * mass, r)
-            step *= min(1.0, LONGEST / max(float(np.abs(step).max()), 1e-300))
-            q = self.closed(self.robot.normalize(self.robot.integrate(q, motions @ step)))
+            y = -np.linalg.solve(stiffness + mu * mass, r)
+            step = motions @ (y * min(1.0, LONGEST / max(float(np.abs(y).max()), 1e-300)))
+            reached = self.closed(self.robot.normalize(self.robot.integrate(q, step)))
+            at_end = self.stopped(q, step, reached)
+            if at_end is not None:
+                mu, last = None, np.inf
+            q = reached if at_end is None else at_end
         worst = self.robot.v_names[int(np.argmax(np.abs(motions @ r)))]
         raise SingularError(
             f"{self.robot.name!r} does not come to rest from this guess: after {STEPS} steps {size:.3g} (N, N m) still "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments
 from ..spatial.scalar import Scalar
 from .piecewise import IntervalTable, check_table, check_times, hermite, polynomial_rows, polynomials
-from .trajectory import Trajectory, within
+from .trajectory import SLACK, Trajectory, alike, within
 
 BENT = 1e-3
 """By how much, as part of the largest value, a polynomial that goes on misses the next one where there is a kink."""
@@ -142,6 +143,89 @@ def spline(
     first = knots if degree == 3 else np.unique(np.clip(curve.t, knots[0], knots[-1]))
     taylor = [curve(first[:-1], nu=k) / math.factorial(k) for k in range(degree + 1)]
     return Piecewise(first, np.stack(taylor, axis=1), hold=hold)
+
+
+ROUNDS = 40
+"""How often the times between points are changed to share the limits better."""
+
+
+@explains_arguments
+def through(
+    points: ArrayLike, speed: ArrayLike, acceleration: ArrayLike, *, ends: str = "rest", degree: int = 3,
+    hold: bool = False,
+) -> Piecewise:  # fmt: skip
+    """Return a smooth curve through points whose times are found: no joint exceeds its speed and acceleration.
+
+    The curve is that of :func:`spline`.  Times between points begin as what each way takes, and are changed until the
+    limits are reached in as many intervals as can be; somewhere they are reached exactly.
+
+    Parameters
+    ----------
+    points : array_like, shape (K, n)
+        Via points, the first and the last included.
+    speed, acceleration : float or array_like, shape (n,)
+        Largest ones, of all joints or of each.
+    ends, degree, hold
+        As of :func:`spline`.
+
+    Examples
+    --------
+    >>> path = through([[0.0, 0.0], [0.8, -0.2], [0.5, 0.4]], speed=1.0, acceleration=4.0)
+    >>> path.knots.round(2).tolist()
+    [0.0, 1.17, 1.99]
+    """
+    table = check_table(points, len(points) if isinstance(points, Sequence | np.ndarray) else 0, "points")
+    if len(table) < 2:
+        raise ShapeError(f"at least two points are needed, got {len(table)}")
+    limits = [alike(table[0], x, name) for x, name in ((speed, "speed"), (acceleration, "acceleration"))]
+    if any(np.any(x <= 0.0) for x in limits):
+        raise OptionError("speed and acceleration must be positive")
+
+    def made(times: np.ndarray) -> tuple[Piecewise, np.ndarray]:
+        edges = np.append(0.0, np.cumsum(times))
+        return spline(edges, table, ends=ends, degree=degree, hold=hold), edges
+
+    way = np.abs(np.diff(table, axis=0))
+    if np.any(still := np.all(way == 0.0, axis=1)):
+        k = int(np.argmax(still))
+        raise OptionError(
+            f"points {k} and {k + 1} are the same: a pause is a part of its own, first.then(Constant(q, 1))"
+        )
+    times = np.max(np.maximum(way / limits[0], np.sqrt(2.0 * way / limits[1])), axis=1)
+    best = np.full_like(times, np.inf)
+    for _ in range(ROUNDS):
+        curve, edges = made(times)
+        needed = _needed(curve, *limits)
+        longest = float(needed.max())
+        if longest * times.sum() < best.sum():
+            best = longest * times
+        first = np.searchsorted(edges, np.asarray(curve.knots)[:-1] + SLACK * edges[-1], side="right") - 1
+        of_way = np.array([needed[first == k].max() for k in range(len(times))])
+        times = times * of_way**0.3  # longer where limits are exceeded, shorter where they are not reached
+    last = float(_needed(made(best)[0], *limits).max())  # one but for rounding
+    return made(last * best)[0]
+
+
+def _needed(curve: Piecewise, speed: np.ndarray, acceleration: np.ndarray) -> np.ndarray:
+    """Return by what factor each interval of a curve would have to be longer to keep within limits, (K,)."""
+    knots, table = np.asarray(curve.knots), np.asarray(curve.coefficients)
+    power = np.arange(1, table.shape[1])
+    rates = table[:, 1:] * power[:, None]
+    found = [_largest(rates, np.diff(knots)) / speed]
+    found.append(np.sqrt(_largest(rates[:, 1:] * power[:-1, None], np.diff(knots)) / acceleration))
+    return np.asarray(np.max(found, axis=(0, 2)))
+
+
+def _largest(coefficients: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Return the largest amounts of polynomials (K, degree + 1, n) from zero to a length each, (K, n)."""
+    scaled = coefficients * lengths[:, None, None] ** np.arange(coefficients.shape[1])[:, None]
+    result = np.empty((len(scaled), scaled.shape[2]))
+    for k, j in np.ndindex(result.shape):
+        formula = np.polynomial.Polynomial(scaled[k, :, j])
+        found = np.asarray(formula.deriv().roots() if formula.degree() > 1 else [], dtype=complex)
+        turns = found[found.imag == 0.0].real
+        result[k, j] = np.abs(formula(np.concatenate([[0.0, 1.0], turns[(turns > 0.0) & (turns < 1.0)]]))).max()
+    return result
 
 
 @explains_arguments

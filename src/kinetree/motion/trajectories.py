@@ -31,12 +31,13 @@ from .basic_trajectories import (
     Trapezoidal,
 )
 from .combine import Picked, Repeated, Stacked
-from .splines import Piecewise, sampled, spline
+from .splines import Piecewise, sampled, spline, through
 from .trajectory import Joined, Trajectory
 
 __all__ = [
     "PROFILES", "Between", "Constant", "ConstantSpeed", "Cubic", "Cycloid", "Function", "Joined", "Move", "Picked",
     "Piecewise", "Quintic", "Repeated", "Rotation", "Sine", "Stacked", "Trajectory", "Trapezoidal", "sampled", "spline",
+    "through",
 ]  # fmt: skip
 
 

@@ -84,8 +84,8 @@ class Trajectory:
         In a law that is being compiled, where the time is not known yet, they are arrays of its scalars.
         """
         if not is_concrete(t) and not hasattr(t, "__len__") and not hasattr(t, "__array__"):
-            q, v, a = (np.array(x, dtype=object) for x in self.at(t))
-            return q, v, a
+            place, rate, second = self.at(t)
+            return np.array(place, dtype=object), np.array(rate, dtype=object), np.array(second, dtype=object)
         times = np.asarray(t, dtype=float)
         with np.errstate(all="ignore"):
             q, v, a = self.at(times if times.ndim else float(times))

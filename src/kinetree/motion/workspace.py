@@ -45,6 +45,9 @@ MEANINGS = {
 LONGEST_LABEL = 38
 """Letters of a line beside a color bar."""
 
+LEEWAY = 1e-9
+"""How far beyond a limit is still on it, in radians or metres."""
+
 TRIES = 2
 """From how many fronts a point is tried that was not reached."""
 
@@ -420,8 +423,15 @@ class _PlatformMap:
             if not len(front):
                 break
             tried[front] += 1
-            q[front] = self._at(flat[front], guesses[front], kept, limits, 0)
+            q[front] = self._beside(flat[front], guesses[front], kept, limits)
         return q.reshape(*shape, -1), np.isfinite(q[:, 0]).reshape(shape)
+
+    def _beside(self, points: Array, guesses: Array, rotation: Array | None, limits: bool) -> Array:
+        """Go to points from beside them; what leaves the limits is not there, on whatever other branch it may be."""
+        q = self._at(points, guesses, rotation, False, 0)
+        if limits:
+            q[~self.robot.within_limits(q, LEEWAY)] = np.nan
+        return q
 
     def _at(self, points: Array, guesses: Array, rotation: Array | None, limits: bool, attempts: int) -> Array:
         goal = points

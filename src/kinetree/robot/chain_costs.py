@@ -125,6 +125,11 @@ class Fitted:
         """Return multiplications with divisions, and additions, as the sources count."""
         return MA(self.multiplications(n) + self.divisions(n), self.additions(n))
 
+    def __str__(self) -> str:
+        divided = f", ({self.divisions}) D" if str(self.divisions) != "0" else ""
+        what = f"{self.algorithm.replace('_', ' ')} of {self.joint} chains"
+        return f"{what}: ({self.multiplications}) M, ({self.additions}) A{divided}, for n from {self.valid_from}"
+
 
 @lru_cache(maxsize=64)
 def fit(algorithm: str, joint: str = "revolute", *, single: bool = False) -> Fitted:

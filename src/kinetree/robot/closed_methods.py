@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.algorithm import ALL
-from ..errors import OptionError, ShapeError, UnsupportedError
+from ..errors import OptionError, ShapeError, SingularError, UnsupportedError
 from ..loops import coordinates, dynamics, following, rank
-from ..loops.coordinates import Coordinates
+from ..loops.coordinates import ByName, Coordinates
 from ..loops.varied_mechanism import MovedDesigns, VariedMechanism
+from ..model.describe import counted
 from ..run.given_joints import GivenAtJoints, read_given
 from ..run.parameters import Place
 from ..run.wrenches import Wrenches
@@ -22,6 +23,9 @@ from ..spatial.arrays import as_array, batch_shape
 from .closed_derivatives import ClosedDerivatives
 from .closed_kinematics import closed_from
 from .robot import Array
+
+BY_ITSELF = 1e-6
+"""Forces that a motion lacks below this part of those that it has (at joints and in them) are none."""
 
 
 class ClosedMethods(ClosedDerivatives):
@@ -105,16 +109,21 @@ class ClosedMethods(ClosedDerivatives):
         )  # fmt: skip
         within = self._position_limits if limits else None
         before = int(lead_in)
-        q, reached = following.followed(problem, goals, start, nearest, within, must_reach, self.name, -before)
+        names = [self.model.q_names[k] for k in places]
+
+        def said(goal: Array) -> str:
+            return ", ".join(f"{name} = {x:.6g}" for name, x in zip(names, goal, strict=True))
+
+        q, reached = following.followed(problem, goals, start, nearest, within, must_reach, self.name, -before, said)
         return q[before:] if must_reach else (q[before:], reached[before:])
 
     # ---------------------------------------------------------------- dimensions that vary
 
     def driven_motion(
         self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
+        q: ByName,
+        v: ByName,
+        a: ByName,
         parameters: Any = None,
         *,
         q_guess: ArrayLike | None = None,
@@ -127,9 +136,9 @@ class ClosedMethods(ClosedDerivatives):
 
         Parameters
         ----------
-        q, v, a : array_like, shape (T, freedoms)
-            Samples of the independent freedoms, in the order of :meth:`independent`; from one sample to the next a
-            design must find its way, so they are to be close together.
+        q, v, a : array_like, shape (T, freedoms), or mapping from freedom to samples (T,)
+            Samples of the independent freedoms, in the order of :meth:`independent` or by name; from one sample to the
+            next a design must find its way, so they are to be close together.
         parameters : mapping, optional
             What varies; the mechanism as it is when left out.  As for :meth:`inverse_dynamics`, with a batch in front:
             ``{"joints": {"knee": {"position": places}}}``,
@@ -162,8 +171,10 @@ class ClosedMethods(ClosedDerivatives):
             parameters or {"gravity": self.model.gravity}
         )  # as it is, if nothing varies
         assert given.numbers is not None
-        n, what = len(self.coordinates.independent), "one per independent freedom"
-        samples = [np.atleast_2d(as_array(x, (n,), name, what)) for name, x in (("q", q), ("v", v), ("a", a))]
+        n, named = len(self.coordinates.independent), self.independent()
+        samples = [np.atleast_2d(coordinates.by_name(x, named, name)) for name, x in (("q", q), ("v", v), ("a", a))]
+        longest = max(len(x) for x in samples)
+        samples = [np.broadcast_to(x, (longest, n)) if len(x) == 1 else x for x in samples]
         if any(x.ndim != 2 for x in samples) or len({len(x) for x in samples}) > 1:
             shown = ", ".join(f"{name} {x.shape}" for name, x in zip("qva", samples, strict=True))
             raise ShapeError(
@@ -381,11 +392,47 @@ class ClosedMethods(ClosedDerivatives):
         along = rank.motions(self.loop_jacobian(state), known.rank, self._size, known.least)
         return self._handed_out(-rank.solve_along(*along, mass, columns), None)
 
+    # ---------------------------------------------------------------- whether actuators are enough
+
+    def _happens_by_itself(self, tau: Array, carried: Array, k: Array, known: Coordinates) -> None:
+        """Refuse a motion that its actuators, too few for most, cannot be the cause of."""
+        left = np.abs(dynamics.left_by_actuators(tau, k, known.rank, self._supplied, self._size, known.least))
+        allowed = BY_ITSELF * np.maximum(np.abs(tau).max(axis=-1), np.abs(carried).max(axis=(-1, -2)))
+        if (left > allowed[..., None]).any():
+            most = np.nanmax(left, axis=tuple(range(left.ndim - 1)))
+            self._enough_actuators(k, known, most)
+
+    def _enough_actuators(self, k: Array, known: Coordinates, most: Array | None = None) -> None:
+        freedoms, count = self.nv - known.rank, int(self._supplied.sum())
+        if count < freedoms:
+            motors, left = int(self.driven.sum()), [j for j in known.independent if not self._supplied[j]]
+            listed = ", ".join(self.v_names[j] for j in left[:6]) + (", ..." if len(left) > 6 else "")
+            base = f" beside the {count - motors} of its base" if count > motors else ""
+            said = "so not every motion that is asked for can be had"
+            if most is not None:
+                worst = int(np.argmax(most))
+                unit = self.model.tau_units[worst]
+                said = f"and this motion does not happen by itself: {most[worst]:.3g} {unit} are missing at " + repr(
+                    self.v_names[worst]
+                )
+            raise SingularError(
+                f"{self.name!r} has {freedoms} freedoms but {counted(motors, 'actuator', 'actuators')}{base}: nothing "
+                f"drives {listed}, {said}. "
+                "hybrid_dynamics(q, v, a={joint: ...}) takes the motion of "
+                "driven joints and finds that of the others; or mark more joints as actuated"
+            )
+        bad = dynamics.without_hold(k, known.rank, self._supplied, self._size, known.least)
+        if bad.any():
+            lane = np.unravel_index(int(np.argmax(bad)), bad.shape)
+            where = f" in state {tuple(int(i) for i in lane)}" if bad.ndim else ""
+            listed = ", ".join(n for n, d in zip(self.v_names, self._supplied, strict=True) if d)
+            raise SingularError(
+                f"singular configuration of {self.name!r}{where}, or motors in the wrong places: the actuators "
+                f"({listed}) have no hold on one of its motions (see mobility(q)), so their forces are not determined"
+            )
+
     # what Mechanism brings
     def _keep_geometry(self, parameters: Any) -> None:
-        raise NotImplementedError
-
-    def _enough_actuators(self, k: Array, known: Coordinates) -> None:
         raise NotImplementedError
 
     def _tree_regressor(self, q: Array, v: Array, a: Array, parameters: Any, friction: bool, threads: int) -> Array:

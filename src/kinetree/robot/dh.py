@@ -19,7 +19,7 @@ __all__ = ["DHRow", "KhalilRow", "from_dh"]
 
 @explains_arguments
 def from_dh(
-    table: Sequence[DHRow | KhalilRow | Mapping[str, Any]] | ArrayLike,
+    table: Sequence[DHRow | KhalilRow | Mapping[str, Any]] | Mapping[str, Any] | ArrayLike,
     convention: str | None = None,
     *,
     name: str | None = None,
@@ -42,7 +42,7 @@ def from_dh(
         Fixed rows are welded to their parent; their frames keep their names.  Mappings may use the names of ReDySim
         (``alp``, ``th``, ``b``, ``bt``, ``m``, ...), of the Robotics Toolbox (``sigma``, ``offset``, ``qlim``, ``m``,
         ``r``, ``I``, ``Jm``, ``G``, ``B``, ``Tc``) or of MATLAB (``Mass``, ``CenterOfMass``, ``Inertia``); or the table
-        is numbers, see ``columns``.
+        is numbers, see ``columns``; or a mapping with a sequence for each column, as ReDySim's ``inputs.m`` has them.
     convention : {"modified", "standard", "khalil"}
         Pose of a row's frame in its parent's:
         ``Rx(alpha) Tx(a) Rz(theta) Tz(d)`` for modified,

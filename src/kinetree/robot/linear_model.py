@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import newton_euler
-from ..algorithms.closed_derivatives import moving_along
 from ..algorithms.friction import friction_force
+from ..algorithms.passes import moving_along
 from ..errors import OptionError, ShapeError, UnsupportedError
 from ..model.joints import JointKind
 from ..model.tree import Model
@@ -115,15 +115,16 @@ def friction_slopes(model: Model, q: Array, v: Array, speed: float) -> ForceSlop
 
 
 def element_slopes(model: Model, q: Array, v: Array, elements: Sequence[Any], time: float) -> ForceSlopes:
-    """Return what force elements and functions f(t, q, v) do at a time, as joint forces."""
+    """Return what force elements and functions f(t, q, v) do at a time, and how that changes."""
+    return ForceSlopes(model, q, v, lambda own, rates: element_forces(model, elements, time, own, rates))
 
-    def acts(own: list[Any], rates: list[Any]) -> list[Any]:
-        total: list[Any] = [0.0] * model.nv
-        for element in elements:
-            total = [a + b for a, b in zip(total, _joint_forces(model, element, time, own, rates), strict=True)]
-        return total
 
-    return ForceSlopes(model, q, v, acts)
+def element_forces(model: Model, elements: Sequence[Any], time: float, q: list[Any], v: list[Any]) -> list[Any]:
+    """Return what force elements and functions f(t, q, v) do at a time, as joint forces, over any scalar."""
+    total: list[Any] = [0.0] * model.nv
+    for element in elements:
+        total = [a + b for a, b in zip(total, _joint_forces(model, element, time, q, v), strict=True)]
+    return total
 
 
 def _joint_forces(model: Model, element: Any, t: float, q: list[Any], v: list[Any]) -> list[Any]:

@@ -20,7 +20,6 @@ from ..algorithms.table import ALGORITHMS
 from ..errors import (
     OptionError,
     ShapeError,
-    SingularError,
     SingularityWarning,
     UnknownNameError,
     UnsupportedError,
@@ -270,17 +269,25 @@ class Mechanism(ClosedMethods):
 
     def _inverse(
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any,
-        tolerance: float | None, parameters: Any = None,
+        tolerance: float | None, parameters: Any = None, by_itself: bool = False,
     ) -> tuple[Array, Array, SolutionOrder | None]:  # fmt: skip
-        """Return the actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method."""
+        """Return the actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method.
+
+        ``by_itself`` lets actuators be too few for most motions, if they are enough for this one.
+        """
         state, v, a = self._closed_motion(q, v, a, tolerance)
         tau = self._tree_inverse_dynamics(state, v, a, wrenches, parameters)
         if friction:
             tau = tau + self.friction_force(v, parameters, q)
         k, known = self.loop_jacobian(state), self.coordinates_at(state)
         cost = self._checked_weights(weights)
-        self._enough_actuators(k, known)
         k = np.broadcast_to(k, (*tau.shape[:-1], *k.shape[-2:]))
+        few = int(self._supplied.sum()) < self.nv - known.rank
+        if few and by_itself and method == "reduced":
+            carried = self._tree_joint_wrenches(state, v, a, self._body_loads(wrenches, state), False)
+            self._happens_by_itself(tau, carried, k, known)
+        else:
+            self._enough_actuators(k, known)
         order: SolutionOrder | None = None
         if method == "subsystems":
             from ..loops.subsystems import recursion
@@ -316,28 +323,6 @@ class Mechanism(ClosedMethods):
             raise OptionError("weights must be positive, finite numbers at every actuated joint")
         return cost
 
-    def _enough_actuators(self, k: Array, known: Coordinates) -> None:
-        freedoms, count = self.nv - known.rank, int(self._supplied.sum())
-        if count < freedoms:
-            motors, left = int(self.driven.sum()), [j for j in known.independent if not self._supplied[j]]
-            listed = ", ".join(self.v_names[j] for j in left[:6]) + (", ..." if len(left) > 6 else "")
-            base = f" beside the {count - motors} of its base" if count > motors else ""
-            raise SingularError(
-                f"{self.name!r} has {freedoms} freedoms but {counted(motors, 'actuator', 'actuators')}{base}: nothing "
-                f"drives {listed}, so not every motion that is asked for can be had. "
-                "hybrid_dynamics(q, v, a={joint: ...}) takes the motion of "
-                "driven joints and finds that of the others; or mark more joints as actuated"
-            )
-        bad = dynamics.without_hold(k, known.rank, self._supplied, self._size, known.least)
-        if bad.any():
-            lane = np.unravel_index(int(np.argmax(bad)), bad.shape)
-            where = f" in state {tuple(int(i) for i in lane)}" if bad.ndim else ""
-            listed = ", ".join(n for n, d in zip(self.v_names, self._supplied, strict=True) if d)
-            raise SingularError(
-                f"singular configuration of {self.name!r}{where}, or motors in the wrong places: the actuators "
-                f"({listed}) have no hold on one of its motions (see mobility(q)), so their forces are not determined"
-            )
-
     def constraint_forces(
         self,
         q: ArrayLike,
@@ -352,6 +337,9 @@ class Mechanism(ClosedMethods):
     ) -> ConstraintForces:
         """Return the actuator forces, multipliers and the reactions at all joints, cut and uncut, of a motion.
 
+        With fewer actuators than freedoms it takes motions that happen by themselves: accelerations from
+        :meth:`forward_dynamics` or :meth:`hybrid_dynamics`, of a record, or zero at an equilibrium.
+
         Parameters
         ----------
         q, v, a, wrenches, friction, method, weights, tolerance
@@ -359,7 +347,7 @@ class Mechanism(ClosedMethods):
         """
         if method not in INVERSE_METHODS:
             raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
-        tau, multipliers, order = self._inverse(q, v, a, wrenches, friction, method, weights, tolerance)
+        tau, multipliers, order = self._inverse(q, v, a, wrenches, friction, method, weights, tolerance, by_itself=True)
         state = self.evaluator.states.configuration(q)
         loops = dynamics.loop_wrenches(self.model, state, multipliers)
         reactions = self._tree_joint_wrenches(state, v, a, loops.on_bodies + self._body_loads(wrenches, state), False)
@@ -367,7 +355,7 @@ class Mechanism(ClosedMethods):
             tau, multipliers, self.constraint_names, loops.own, loops.world, reactions, order, ForceNames(
                 tuple(self.v_names), self.model.tau_units, self.constraint_units, tuple(self.loop_names),
                 tuple(joint.name for joint in self.model.joints), tuple(bool(on) for on in self._supplied),
-            ), partial(self._undetermined, state),
+            ), partial(self._undetermined, state), partial(dynamics.along_world, self.model, state, reactions),
         )  # fmt: skip
 
     def _undetermined(self, q: Array) -> Undetermined:

@@ -7,6 +7,8 @@ so equal laws are compiled once however often they are set up.
     a law of named vectors;
 :class:`StepProgram`
     many steps of a law that asks for rates, which never leave the machine code in between;
+:class:`TangentProgram`
+    a law with its derivative along directions;
 :class:`TreeProgram`
     a recursion over a large tree, as loops.
 """
@@ -22,6 +24,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..engine import cache
+from ..engine.differentiate import along
 from ..engine.graph import LESS, Graph, Node, Undecided, inputs
 from ..engine.kernels.kernel import Kernel, PreparedCall
 from ..engine.kernels.loop_kernel import RolledKernel
@@ -107,6 +110,10 @@ def refuse_nested(answer: Sequence[Any], such: str) -> None:
     for k, x in enumerate(answer):
         if isinstance(flatten(x), list) or (isinstance(x, np.ndarray) and x.dtype == object and x.ndim):
             what = f"{len(x)} numbers" if isinstance(x, (list, tuple, np.ndarray)) else f"a {type(x).__name__}"
+            if isinstance(x, (list, tuple)) and len(x) == 1:
+                raise TypeError(
+                    f"entry {k} of what it returned is a list of one number, not that number: take [0] of it"
+                )
             raise TypeError(f"entry {k} of what it returned is {what}, not one number: unpack it, such as {such}")
         if x is None or isinstance(x, (str, bytes, dict)):
             raise TypeError(f"it returned {x!r}, not a number, as entry {k}")
@@ -340,6 +347,42 @@ class StepProgram:
 
 def _of_no_graph() -> Traced:
     raise AssertionError("made of stages, not of one graph")
+
+
+class TangentProgram:
+    """A law with its derivative along directions, in machine code.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    law : callable
+        Takes lists of scalars, returns a flat list of scalars.
+    lengths : sequence of int
+        Length of each list.
+    moved : sequence of int
+        Which of all these scalars, counted through, move along a direction; the others stand still.
+    cpu : str
+        What machine code is made for; the usual processor if empty.
+    """
+
+    def __init__(self, name: str, law: Law, lengths: Sequence[int], moved: Sequence[int], cpu: str = "") -> None:
+        sizes = (*lengths, len(moved))
+        traced = along(trace(lambda *vectors: law(*vectors[:-1]), sizes, lambda x: x), moved)
+        graph = traced.graph
+
+        def make(key: str, target: host.Machine) -> Kernel:
+            return Kernel(
+                name, lambda: traced, traced.lengths, traced.shape, key, target=target, tables=graph.tables
+            )  # fmt: skip
+
+        content = "along" + repr((graph.kinds, graph.args, graph.values, traced.outputs, traced.lengths))
+        self.kernel: Kernel = once(content, cpu, make, graph.tables)
+
+    def __call__(self, *vectors: Array, direction: Array, threads: int = 1) -> tuple[Array, Array]:
+        """Return values and how fast they change, each (..., n); batches broadcast."""
+        found = _run(self.kernel, *vectors, direction, threads=threads)
+        return found[..., 0, :], found[..., 1, :]
 
 
 class TreeProgram:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..algorithms.table import FORWARD_METHODS
+from ..contact.ground import Ground
+from ..control.driven_joints import idle_joints
 from ..errors import (
+    KinetreeWarning,
     Message,
     ModelError,
     OptionError,
@@ -183,6 +186,29 @@ def law_and_function(given: Any, robot: Robot) -> tuple[Any, Callable[..., Any] 
         return None, given
     fixed = "; constant forces are lambda t, q, v: tau" if isinstance(given, (list, tuple, np.ndarray)) else ""
     raise OptionError(f"a controller has a law, or is a function of (t, q, v), not {shown(given)}{fixed}")
+
+
+def warn_of_unknown_ground(robot: Robot, controller: Any, elements: Sequence[Any]) -> None:
+    """Warn of a law with the dynamics of a robot on a free base inside that is not told what the base stands on."""
+    stands = any(isinstance(element, Ground) for element in elements)
+    if not stands or not idle_joints(robot.model):
+        return
+    for law in _parts(controller):
+        if hasattr(law, "senses") and not law.senses:
+            warnings.warn(
+                f"{type(law).__name__} does not know the ground that {robot.name!r} stands on, and takes it to be "
+                f"falling: {type(law).__name__}(..., senses=[ground])",
+                KinetreeWarning,
+                stacklevel=callers_level(),
+            )
+
+
+def _parts(controller: Any) -> Iterator[Any]:
+    """Go through a controller and those that it is made of."""
+    yield controller
+    for inner in (*getattr(controller, "parts", ()), getattr(controller, "controller", None)):
+        if inner is not None:
+            yield from _parts(inner)
 
 
 def known_span(controller: Any, forces: Sequence[Any]) -> tuple[float, float]:

@@ -94,9 +94,7 @@ class Prescribed:
                 "joints=[...])"
             )
         if isinstance(self.trajectory, Walk):
-            names = [joint.name for joint in self.moved(tree)]
-            if len(names) == self.trajectory.n:
-                self.trajectory.check(robot, names, lengths=False)
+            self.trajectory.check(robot, [joint.name for joint in self.moved(tree)], lengths=False)
         begin = self.trajectory.start
         desired_motion(tree, self.trajectory, begin if np.isfinite(begin) else 0.0, self.moved(tree))  # or says why not
 

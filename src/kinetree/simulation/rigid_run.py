@@ -263,7 +263,8 @@ class RigidRun:
             if not np.all(np.isfinite(solver.y)):
                 raise Fault("the motion grows without bound", solver.t)
             self.n_steps += 1
-            self.budget.spend(self.n_steps, float(solver.t), self.integrator, self.equation)
+            nq, nv = self.phase.robot.nq, self.phase.robot.nv
+            self.budget.spend(self.n_steps, float(solver.t), self.integrator, self.equation, solver.y[nq : nq + nv])
             dense = solver.dense_output()
             event = self.phase.first_event(dense, t0, solver.t)
             self._samples_between(dense, solver.t if event is None else event)

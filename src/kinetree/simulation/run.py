@@ -38,7 +38,7 @@ from .integrators.stepper import FixedStepper, Stepper, is_motion
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
 from .sampling import Sampling
-from .step_budget import EXPLICIT, StepBudget
+from .step_budget import EXPLICIT, UNSTABLE_SAMPLES, StepBudget
 from .system import WORKS, State
 from .watched_events import ENDLESS_COUNT, ENDLESS_TIME, WatchedEvents
 
@@ -114,7 +114,10 @@ class Run:
         self.numbers = numbers
         self.watched = WatchedEvents(events, equation, end - begin)
         self.wanted, self.span, self.sampling = wanted, span, sampling
-        self.kinks = self._worth_stopping(np.zeros(0) if kinks is None else kinks)
+        known = np.zeros(0) if kinks is None else kinks
+        self.kinks = self._worth_stopping(known)
+        self.between_steps = known
+        """Kinks of forces, for integrators with a fixed step, which take a step in parts where some are within it."""
         self.times: list[float] = []
         self.states: list[State] = []
         self.happened: list[Occurrence] = []
@@ -160,14 +163,14 @@ class Run:
     def _stepper(self, state: State, reach: float) -> Stepper:
         n = self.numbers
         if isinstance(self.equation, ConstrainedEquation):
-            return stepper_of(self.equation, self.integrator, self.begin, state, reach, n)
+            return stepper_of(self.equation, self.integrator, self.begin, state, reach, n, self.between_steps)
         if self.integrator in ADAPTIVE:
             kind = LoopStepper if self.equation.tree.is_constrained else ScipyStepper
             return kind(
                 self.equation, self.integrator, self.begin, state, reach, n.rtol, n.atol, n.largest_step
             )  # fmt: skip
         assert n.step is not None
-        return FixedStepper(self.equation, self.integrator, self.begin, state, reach, n.step)
+        return FixedStepper(self.equation, self.integrator, self.begin, state, reach, n.step, self.between_steps)
 
     def _go(self, state: State, reach: float, progress: bool) -> str | None:
         """Step until the end; the name of the event that stopped it, if one did."""
@@ -200,7 +203,7 @@ class Run:
                 self._sample(stepper, stepper.t, after)
                 if stopped:
                     stepper.carry_on(after, self._stop(stepper.t, reach))
-                budget.spend(self.n_steps, stepper.t, self.integrator, self.equation)
+                budget.spend(self.n_steps, stepper.t, self.integrator, self.equation, stepper.state[1])
                 bar.show_time(stepper.t)
         return None
 
@@ -341,6 +344,8 @@ class Run:
             return lost
         speed = np.abs(state[1])
         name = names[int(np.argmax(np.where(np.isfinite(speed), speed, np.inf)))] if names else None
+        if self.sampling is not None:
+            return Fault(Message("the motion grows without bound: ", UNSTABLE_SAMPLES), t, name)
         if self.integrator in ADAPTIVE:
             return Fault("the motion grows without bound", t, name)
         return Fault(

@@ -7,13 +7,14 @@ the same for one simulation and for batches, for trees and for mechanisms, and f
 from __future__ import annotations
 
 import math
+import warnings
 from collections import deque
 
 import numpy as np
 
 from ..control.driven_joints import refuse_motorless
 from ..control.sampled import DIFFERENCES, Sampled, SampledPart, find_sampled
-from ..errors import Message, OptionError, Setting
+from ..errors import KinetreeWarning, Message, OptionError, Setting, callers_level
 from ..run.failure import Fault
 from ..spatial import Scalar
 from ..spatial.arrays import pack, split
@@ -244,6 +245,18 @@ def sampling_of(
     """Return what a sampled controller does in a run; None if there is none."""
     found = find_sampled(equation.system.controller)
     return None if found is None else Sampling(equation, found, begin, batch, step)
+
+
+def warn_of_one_look(found: Sampling | None, begin: float, end: float) -> None:
+    """Warn of a period that is longer than the run, and looks like a frequency."""
+    if found is not None and found.part.period > end - begin and found.part.period >= 1.0:
+        period = found.part.period
+        warnings.warn(
+            f"the sampled controller looks once in {period:g} s, and the run takes {end - begin:g} s; if these are "
+            f"hertz: period={1.0 / period:g}",
+            KinetreeWarning,
+            stacklevel=callers_level(),
+        )
 
 
 def refuse_between(part: Sampled, step: float) -> None:

@@ -41,18 +41,20 @@ from .arguments import (
     refuse_endless,
     time_span,
     varied_parameters,
+    warn_of_unknown_ground,
 )
 from .constrained.choice import chosen_constraints
 from .constrained.driven_robot import DrivenRobot
 from .equation import Equation
 from .events import as_events
 from .friction_memory import memory_of
-from .integrators.fixed_step_methods import ADAPTIVE, FIXED, INTEGRATORS
+from .integrators.fixed_step_methods import ADAPTIVE, FIXED, GENERALIZED_ALPHA, INTEGRATORS
+from .integrators.stepper import NO_KINKS
 from .prescribed import Prescribed, as_prescribed
 from .records.record import FAILED, Record
 from .run import Run, hang_on, known_until, make_record
 from .run_batch import run_batch
-from .sampling import sampling_of
+from .sampling import sampling_of, warn_of_one_look
 from .system import DynamicSystem, State
 
 BATCH_SAMPLES = 101
@@ -326,6 +328,7 @@ class Simulator(ExplainsArguments):
         others = force_elements(forces, "forces")
         self.elements = force_elements(ground) + memory_of(robot.model, friction) + others
         self.n_forces = len(others)
+        warn_of_unknown_ground(robot, controller, self.elements)
         self.span = known_span(controller if self.prescribed is None else self.prescribed, others)
         self.friction, self.friction_speed = friction, self.numbers.friction_speed
         self.varied = varied_parameters(robot, parameters, integrator)
@@ -384,9 +387,11 @@ class Simulator(ExplainsArguments):
         z = equation.system.initial_z()
         if not batch:
             times = output_times(output, begin, end, self.numbers.steps_at_most)
+            sampling = sampling_of(equation, begin, (), self.numbers.step)
+            warn_of_one_look(sampling, begin, end)
             run = Run(
                 equation, self.integrator, begin, end, self.numbers, watched, times, self.constraints.within(self.span),
-                sampling_of(equation, begin, (), self.numbers.step), known_kinks(self.law, self.elements, begin, end),
+                sampling, known_kinks(self.law, self.elements, begin, end),
             )  # fmt: skip
             return run((np.array(q), np.array(v), z), progress)
         if watched:
@@ -409,8 +414,10 @@ class Simulator(ExplainsArguments):
         assert self.numbers.step is not None
         wanted = times[times <= reach]
         sampling = sampling_of(equation, begin, state[0].shape[:-1], self.numbers.step)
+        warn_of_one_look(sampling, begin, end)
         samples, status, fault = run_batch(
-            equation, self.integrator, state, begin, end, self.numbers.step, wanted, progress, sampling
+            equation, self.integrator, state, begin, end, self.numbers.step, wanted, progress, sampling,
+            NO_KINKS if self.integrator == GENERALIZED_ALPHA else known_kinks(self.law, self.elements, begin, end),
         )  # fmt: skip
         if isinstance(fault, SystemExit):
             record = make_record(equation, *samples, (), status, self.integrator, {})

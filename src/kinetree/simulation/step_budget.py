@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from ..control.sampled import find_sampled
 from ..errors import Message, Setting
 from ..run.failure import Fault
 from .equation import Equation
@@ -12,6 +15,23 @@ LOOKS = ((200, 1000.0), (2000, 1.0))
 times these may be too many by then: a short phase of small steps is no reason to give up."""
 
 EXPLICIT = ("rk45", "dop853")
+
+RUNAWAY = 1e4
+"""Velocities (rad/s, m/s) of a motion that needs so many steps from which on a controller lets it run away."""
+
+
+def runaway(place: int, speed: float, equation: Equation) -> Message:
+    """Return what to say of a motion under a controller that grows without bound."""
+    said = f"the motion runs away: by now its velocity is {speed:.3g} {equation.robot.v_units[place]}/s"
+    if find_sampled(equation.system.controller) is not None:
+        return Message(said, ", and ", UNSTABLE_SAMPLES)
+    return Message(said, "; the controller makes the robot unstable: see to signs and gains")
+
+
+UNSTABLE_SAMPLES = (
+    "the sampled controller may be what is unstable: a velocity gain kd on an inertia m wants a period well below "
+    "2 m / kd, and a delay makes that worse"
+)
 
 
 class StepBudget:
@@ -28,7 +48,7 @@ class StepBudget:
         self.at_most, self.end = at_most, end
         self._looked = {every: (0, begin) for every, _ in LOOKS}
 
-    def spend(self, count: int, t: float, integrator: str, equation: Equation) -> None:
+    def spend(self, count: int, t: float, integrator: str, equation: Equation, v: np.ndarray) -> None:
         """Stop a run that has taken so many steps by now, if that is too many or will be at this pace."""
         for every, excess in LOOKS:
             before, since = self._looked[every]
@@ -39,6 +59,10 @@ class StepBudget:
             pace = (t - since) / max(1, count - before)
             left = (self.end - t) / pace if pace > 0.0 else float("inf")
             if full or count + left > excess * self.at_most:
+                speeds, names = np.abs(v), equation.robot.v_names
+                driven = equation.system.controller is not None or equation.function is not None
+                if driven and names and (fastest := float(speeds.max())) > RUNAWAY:
+                    raise Fault(runaway(int(np.argmax(speeds)), fastest, equation), t, names[int(np.argmax(speeds))])
                 raise Fault(self._too_many(count, left, pace, integrator, equation), t)
 
     def _too_many(self, count: int, left: float, pace: float, integrator: str, equation: Equation) -> Message:

@@ -43,6 +43,9 @@ class Dual:
     def __neg__(self) -> Dual:
         return Dual(-self.value, -self.rate)
 
+    def __abs__(self) -> Dual:
+        return Dual(abs(self.value), scalar.sign(self.value) * self.rate)
+
     def __mul__(self, other: Any) -> Dual:
         v, r = self._parts(other)
         return Dual(self.value * v, self.rate * v + self.value * r)
@@ -138,6 +141,7 @@ _UFUNCS: dict[Any, Any] = {
     np.multiply: operator.mul,
     np.true_divide: operator.truediv,
     np.negative: operator.neg,
+    np.absolute: operator.abs,
     np.exp: Dual.scalar_functions.exp,
     np.log: Dual.scalar_functions.log,
     np.tanh: Dual.scalar_functions.tanh,

@@ -152,7 +152,9 @@ class SweepResult:
         try:
             import pandas
         except ImportError:
-            raise OptionError("data frames need the package pandas: pip install pandas; or use arrays()") from None
+            raise OptionError(
+                "data frames need the package pandas: pip install 'kinetree[sweep]'; or use arrays()"
+            ) from None
         return pandas.DataFrame(self.arrays())
 
     def failures(self) -> dict[str, Array]:

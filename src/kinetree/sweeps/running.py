@@ -129,6 +129,11 @@ def sweep(
         takers = (sweep, Simulations, Forces, simulate)
         known = ["of", *(key for taker in takers for key in inspect.signature(taker).parameters)]
         refuse_unknown_arguments("sweep()", options, known)
+    if output is not None and not isinstance(output, (str, os.PathLike)):
+        raise OptionError(
+            f"output of a sweep is a folder, as text or a pathlib.Path, not {type(output).__name__}; how many samples "
+            "each simulation keeps for its outputs is record=..."
+        )
     made = study_of_name(study, options) if isinstance(study, (str, os.PathLike)) else as_study(study, **options)
     rows = as_design(parameters, design, samples, seed)
     return run(made, rows, output, workers, cluster, rows_per_part, resume, progress, timeout)
@@ -176,6 +181,12 @@ def run(
         raise OutputError(
             f"{problem}; {finished} of {manifest.parts} parts are finished and stay: make room and call again"
         ) from None
+    except KeyboardInterrupt as stop:
+        if own_folder is None:
+            stop.add_note(
+                f"{finished} of {manifest.parts} parts are finished and stay in {path}: the same call computes the rest"
+            )
+        raise
     computed = sum(count for _, _, count in todo)
     return SweepResult(path, seconds=clock.perf_counter() - begin, keep=own_folder, computed=computed)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -12,6 +13,7 @@ import numpy as np
 
 from ..errors import (
     KinetreeError,
+    KinetreeWarning,
     OptionError,
     ShapeError,
     UnsupportedError,
@@ -44,6 +46,12 @@ NUMBERS_AT_ONCE = 8_000_000
 """Numbers of a motion that are kept at once."""
 
 SAMPLES = 101
+
+FAR_APART = 1.0
+"""Radians that a joint may turn between two samples before somebody is told."""
+
+JUMPY = 0.25
+"""Part of its range that a velocity may change by from sample to sample, in the mean: eight samples of a swing."""
 
 
 class SweepStudy:
@@ -251,6 +259,9 @@ class Simulations(_OfRobot):
     outputs
         What is kept, see :func:`kinetree.sweeps.measures`: ``"peak_force"``, ``"final.q.elbow"``, ``"forward"``,
         ``"tilt"``, ``"energy_error"``, ..., or functions of the record, ``{"height": lambda record: ...}``.
+    record : int or array_like, optional
+        So many samples of each simulation, or at these times: what outputs look at.  101 by default with a fixed step,
+        and a warning where that is too few to see extremes.
     controller, ground, forces, prescribed, time, step, integrator, ...
         As of :func:`kinetree.simulate`.  With a fixed step (``integrator="rk4", step=1e-3``) thousands of rows are one
         batch in machine code; an adaptive one simulates row after row.
@@ -258,10 +269,12 @@ class Simulations(_OfRobot):
 
     def __init__(
         self, robot: Any, q0: Any = None, v0: Any = None, *, outputs: Any = "peak_force", controller: Any = None,
-        ground: Any = (), forces: Any = (), prescribed: Any = None, **options: Any,
+        ground: Any = (), forces: Any = (), prescribed: Any = None, record: Any = None, **options: Any,
     ) -> None:  # fmt: skip
         self.robot = as_robot(robot)
         self.label = self.robot.name
+        if record is not None:
+            options["output"] = record
         if "parameters" in options:
             raise OptionError("parameters are what a sweep varies: give them to sweep(...)")
         if "events" in options:
@@ -287,6 +300,13 @@ class Simulations(_OfRobot):
         return self.options.get("integrator", "dop853") not in ADAPTIVE
 
     @property
+    def _looks_between(self) -> bool:
+        """Whether an output looks at more than beginning and end."""
+        wanted = [self._wanted] if isinstance(self._wanted, str) else self._wanted
+        values = wanted.values() if isinstance(wanted, Mapping) else wanted
+        return not all(isinstance(x, str) and x.startswith(("final.", "forward")) for x in values)
+
+    @property
     def rows_at_once(self) -> int:
         """How many rows are simulated together."""
         if not self.by_batches:
@@ -302,6 +322,8 @@ class Simulations(_OfRobot):
         rows = len(next(iter(columns.values())))
         if self.by_batches:
             record = self._simulated(columns)
+            if "output" not in self.options and self._looks_between:
+                _warn_of_few_samples(record)
             moved = MovedBatch(self.robot, record.time, record.q, record.v, record.tau, record)
             return take(self.outputs, moved, rows) | {FAILURE: said(record.lost, LOST)}
         return _one_by_one([{name: x[k : k + 1] for name, x in columns.items()} for k in range(rows)], self._alone)
@@ -339,6 +361,28 @@ class Simulations(_OfRobot):
             "simulations", self.robot.model, swept.q0, swept.v0, swept.controller, swept.ground, swept.forces,
             self.prescribed, self.options, self._wanted,
         )  # fmt: skip
+
+
+def _warn_of_few_samples(record: Record) -> None:
+    """Warn where the samples of a record are so far apart that what happens between them is not seen."""
+    between = float(np.diff(record.time).max(initial=0.0))
+    speed = np.where(np.isfinite(record.v), np.abs(record.v), 0.0)
+    turned = between * speed.max(axis=0).max(axis=0, initial=0.0)
+    turned[[unit != "rad" for unit in record.info["v_units"]]] = 0.0  # of a hinge peaks come once a turn
+    with np.errstate(all="ignore"):
+        swing = np.abs(np.diff(record.v, axis=0)).mean(axis=0) / np.ptp(record.v, axis=0)
+    swing = np.where(np.isfinite(swing), swing, 0.0).max(axis=0, initial=0.0)
+    far = np.maximum(turned / FAR_APART, swing / JUMPY)
+    worst = int(np.argmax(far))
+    if len(record.time) > 2 and far[worst] > 1.0:
+        turns = f"turns by {turned[worst]:.3g} rad" if turned[worst] > FAR_APART else "swings to and fro"
+        what = f"{record.v_names[worst]!r} {turns}"
+        warnings.warn(
+            f"each simulation has {len(record.time)} samples, {between:.3g} s apart, between which {what}: peaks, "
+            "means and functions of the record do not see what is between; record=1001, say, gives more samples",
+            KinetreeWarning,
+            stacklevel=2,
+        )
 
 
 def _one_by_one(rows: Sequence[Columns], compute: Callable[[Columns], dict[str, Array]]) -> dict[str, Any]:

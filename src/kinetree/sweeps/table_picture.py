@@ -46,8 +46,10 @@ def draw_table(robot: Robot, key: str, table: Path, picture: str | os.PathLike[s
     rows = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_SAMPLES)).astype(int))
     times = np.concatenate([part.time for part in parts if part.time is not None]) if opened.has_time else None
     across = rows if times is None else times[rows]
+    idle = {k for j in robot.model.joints if not j.actuated for k in range(j.v_slice.start, j.v_slice.stop)}
+    drawn = [k for k in range(robot.nv) if not (key == "tau" and k in idle) or np.any(values[:, k])]
     measured = list(units(robot)[key].values())
-    groups = {unit: [k for k, own in enumerate(measured) if own == unit] for unit in dict.fromkeys(measured)}
+    groups = {unit: [k for k in drawn if measured[k] == unit] for unit in dict.fromkeys(measured[k] for k in drawn)}
     heights = [height_beside(len(places), HEIGHT) for places in groups.values()]
     with drawing((WIDTH, sum(heights) + 0.6), picture) as figure:
         axes: Any = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]

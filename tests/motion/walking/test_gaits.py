@@ -5,12 +5,15 @@ The numbers of the sources are read off figures or stated in words, and what the
 as loose as the words are.
 """
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import kinetree as kt
 from helpers.walkers import WALKERS
-from kinetree.motion.walking import center_of_pressure
+from kinetree.motion.walking import center_of_pressure, gaits
 
 pytestmark = pytest.mark.slow
 
@@ -130,5 +133,22 @@ def test_a_walk_that_goes_backwards_is_refused_with_the_signs_that_fit():
         kt.simulate_prescribed(two_legs("y", "y", "y"), walk, time=0.1)
     with pytest.raises(kt.OptionError, match=r"thigh and shank 0.5 and 0.5 m long"):
         walk.check(two_legs("-y", "y", "-y", thigh=0.3))
-    with pytest.raises(kt.OptionError, match="the walk moves 6 hinges"):
+    with pytest.raises(kt.OptionError, match="the walk moves 6 coordinates"):
         walk.check(kt.load("kuka-kr5"), ["joint_1"])
+
+
+@pytest.mark.parametrize("name", ["quadruped", "hexapod", "spatial-biped"])
+def test_what_fits_is_found_for_hips_of_several_freedoms_and_feet_that_are_points(name):
+    machine = WALKERS[name]()
+    legs = machine.walk.legs
+    machine.walk.check(machine.robot)
+    share = len(legs[0].coordinates)
+    places = machine.robot.nq - machine.walk.n + np.arange(share)
+    assert gaits.leg_coordinates(machine.robot, places) == tuple(legs[0].coordinates)  # what its system.py says by hand
+    turned = [replace(leg, coordinates=[f"-{c}".replace("--", "") for c in leg.coordinates]) for leg in legs]
+    fits = re.escape(f"coordinates={tuple(legs[0].coordinates)!r} fits")
+    with pytest.raises(kt.OptionError, match=fits):
+        gaits.Walk(machine.walk.gait, turned).check(machine.robot)
+    fewer = gaits.Walk(machine.walk.gait, [replace(leg, coordinates=["hip"]) for leg in legs])
+    with pytest.raises(kt.OptionError, match=fits):
+        kt.simulate_prescribed(machine.robot, fewer, time=0.1)

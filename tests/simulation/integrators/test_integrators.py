@@ -246,3 +246,28 @@ def test_a_massless_tip_is_refused_to_the_variational_integrator():
     robot = b.body("tip", "a", kt.Revolute("x"), position=(0, 0, -1)).build()
     with pytest.raises(kt.SingularError, match="joint 'tip_joint' moves body 'tip'"):
         kt.simulate(robot, [0.1, 0.1], time=0.1, integrator="variational", step=0.01)
+
+
+def test_forces_held_for_some_steps_are_those_of_these_steps():
+    """Where forces jump at the end of a step, that step has the ones before: a cart's motion is exact to rounding."""
+    cart = kt.Builder("cart").body("cart", "base", kt.Prismatic("x"), mass=2.0).build()
+    push, held = np.array([1.0, -3.0, 5.0, -2.0, 4.0, 0.5, -7.0, 3.0]), 0.3  # whose sums round either way
+    times = held * np.arange(len(push) + 1)
+    q, v = [0.0], [0.0]
+    for a in push / 2.0:
+        q.append(q[-1] + held * v[-1] + 0.5 * held**2 * a)
+        v.append(v[-1] + held * a)
+    table = kt.control.TorqueTable(times, np.append(push, 0.0), kind="step")
+    as_a_law = kt.control.Law(lambda t, q, v: [sum(f * kt.where((t >= a) & (t < a + held), 1.0, 0.0)
+                                                   for f, a in zip(push, times, strict=False))])  # fmt: skip
+    outside = kt.forces.JointPush("cart_joint", kt.trajectories.Function(
+        lambda t: [sum(f * kt.where((t >= a) & (t < a + held), 1.0, 0.0) for f, a in zip(push, times, strict=False))]
+    ))  # fmt: skip
+    index = lambda t, q, v: [push[int(t / held)] if t < times[-1] else 0.0]  # noqa: E731
+    for integrator, given in (
+        ("dopri5", {"controller": table}), ("rk4", {"controller": table}), ("rk4", {"controller": as_a_law}),
+        ("rk4", {"forces": outside}), ("rk4", {"controller": index}),
+    ):  # fmt: skip
+        run = kt.simulate(cart, time=times[-1], integrator=integrator, step=0.1, output=times, **given)
+        assert np.allclose(run.q[:, 0], q, rtol=0.0, atol=1e-12)
+        assert np.allclose(run.v[:, 0], v, atol=1e-12)

@@ -331,8 +331,11 @@ def test_curves_of_contacts_and_loops_are_named(tmp_path):
         assert [text.get_text() for text in axes[0].get_legend().get_texts()] == ["toe", "block 1", "block 2"]
     robot = kt.gallery.load("four-bar")
     q, v, _ = kt.gallery.motion("four-bar").states(0.0)
-    drawn = kt.simulate(robot, q, v, time=0.01, output=2).plot("reactions").axes[0]
+    held = kt.simulate(robot, q, v, time=0.01, controller=kt.control.GravityCompensation(), output=2)
+    drawn = held.plot("reactions").axes[0]
     assert [text.get_text() for text in drawn.get_legend().get_texts()] == list(robot.constraint_names)
+    motors = held.plot("torques").axes[0]
+    assert [text.get_text() for text in motors.get_legend().get_texts()] == ["crank_joint"]  # the others have no motor
 
 
 @pytest.mark.parametrize("ending", [".npz", ".csv", ".parquet"])

@@ -1,5 +1,8 @@
 """Worlds: steps by actions, resets, random numbers, sensors; the same bits for any batch."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -112,6 +115,74 @@ def test_an_action_arrives_after_its_delay(delay):
             world.step([4.0])
         assert np.isclose(world.v[0, 0], 2.0 * (0.024 - delay), atol=1e-12)
         world.reset()
+
+
+@pytest.mark.parametrize("delay", [0.003, 0.013])
+def test_a_servo_holds_where_it_is_until_the_first_action_arrives(delay):
+    b = kt.Builder("arm", gravity=(0, 0, 0))
+    b.body("trunk", "base", kt.Planar(), mass=2.0, inertia=(0.1, 0.1, 0.1), actuated=False)
+    b.body("arm", "trunk", kt.Universal("XY"), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    start = [0.1, 0.2, 0.3, 0.7, -0.4]
+    world = kt.World(
+        b.build(), batch=2, step=1e-3, substeps=8, action=kt.control.Commanded("position", kp=50.0, delay=delay),
+        start=(start, np.zeros(5)), random={"q": {"arm_joint": kt.Uniform(0.1, 0.2)}},
+        observe=lambda m: [*m.action, *m.previous_action, *m.forces],
+    )  # fmt: skip
+    for _ in range(2):
+        begin, seen = world.q[:, 3:].copy(), world.observe()
+        assert np.array_equal(seen[:, :4], np.hstack([begin, begin]))
+        assert not seen[:, 4:].any()  # no motor pulls
+        for k in range(1, 4):
+            seen = world.step([float(k), -float(k)]).observation
+            assert np.array_equal(seen[:, :2], [[k, -k]] * 2)
+            assert np.array_equal(seen[:, 2:4], [[k - 1, 1 - k]] * 2 if k > 1 else begin)
+            assert np.array_equal(world.q[:, 3:], begin) == (delay >= world.period * k)
+        world.reset()
+
+
+def test_signals_of_actuators_do_what_they_do_in_mujoco(tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    text = """
+    <mujoco><option timestep="0.001" integrator="RK4"/><worldbody><body name="upper" pos="0 0 1">
+      <joint name="a" axis="0 1 0" damping="0.2"/><inertial pos="0 0 -0.2" mass="2" diaginertia="0.05 0.05 0.01"/>
+      <body name="lower" pos="0 0 -0.5"><joint name="b" axis="0 1 0"/>
+        <inertial pos="0 0 -0.2" mass="1" diaginertia="0.02 0.02 0.005"/></body></body></worldbody>
+    <actuator><motor name="motor" joint="a" gear="40" ctrlrange="-1 1" ctrllimited="true"/>
+      <position name="servo" joint="b" kp="20" gear="2"/></actuator></mujoco>"""
+    (tmp_path / "arm.xml").write_text(text)
+    arm = kt.Robot(kt.load(tmp_path / "arm.xml").model, backend="compiled")
+    world = kt.World(
+        arm, batch=2, action="signal", integrator="rk4", step=1e-3, substeps=20, start=([0.3, 0.5], [0.0, 0.0]),
+        observe=lambda m: [*m.action, *m.forces], random={"motor_strength": kt.Uniform(1.0, 1.0)},
+    )  # fmt: skip
+    assert world.action_names == ["motor", "servo"]
+    assert np.allclose(world.observe(), [0.0, 1.0, 0.0, 0.0])  # the servo rests at twice the angle
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.qpos[:] = 0.3, 0.5
+    for signals in ([0.4, 0.9], [-1.7, 0.3], [0.2, 1.4]):  # the second is out of range
+        world.step(signals)
+        data.ctrl[:] = signals
+        mujoco.mj_step(model, data, 20)
+    assert np.allclose(world.state, np.hstack([data.qpos, data.qvel]), atol=1e-9)
+    with pytest.raises(kt.ModelError, match="no actuators that signals could drive"):
+        kt.World(pendulum(), action="signal")
+    with pytest.raises(kt.OptionError, match="take no kp"):
+        kt.control.Commanded("signal", kp=3.0)
+
+
+def test_the_coordinate_of_a_joint_with_two_of_them_is_refused():
+    b = kt.Builder("arm").body("arm", "base", kt.Universal("XY"), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    for wrong in (lambda m: m.position("arm_joint"), lambda m: m.speed("arm_joint")):
+        with pytest.raises(kt.OptionError, match=r"has 2 numbers: m.[qv]\[0:2\] are its own"):
+            kt.World(kt.Robot(b.build().model, backend="compiled"), reward=wrong)
+
+
+def test_worlds_say_that_they_cannot_be_copied():
+    world = kt.World(pendulum())
+    for way in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(kt.UnsupportedError, match="make another one with the same arguments"):
+            way(world)
 
 
 def test_sensors_show_what_bodies_feel():
@@ -369,6 +440,10 @@ def test_a_world_whose_constraints_are_chosen_badly_leaves_the_others_their_bits
         ({"observe": lambda m: [m.q[0], None]}, "returned None, not a number, as entry 1"),
         ({"observe": lambda m: m.qvel}, "a moment has no 'qvel'; did you mean m.v?"),
         ({"num_envs": 4}, "did you mean 'batch'"),
+        ({"observe": lambda m: [m.place("lower")[2]]}, r"a vector has \.x, \.y and \.z"),
+        ({"observe": lambda m: [*m.contact_forces]}, "no ground to touch"),
+        ({"goal": {"speed": 1.0}, "observe": lambda m: [m.goal["speed"]]}, r"take \[0\] of it"),
+        ({"random": {"friction": kt.Uniform(0.4, 1.0)}}, '"joints": {name: {"friction": ...}}} or {"ground": {"fric'),
         ({"parameters": {"lower.M": 1.0}, "random": {"lower.M": kt.Uniform(0.5, 1.0)}}, "both"),
     ],
 )

@@ -167,7 +167,7 @@ def _mechanism_figures(along: PrescribedMechanism) -> dict[str, Drawing]:
         "mechanism": picture,
         "motion": Curves(t, moved, f"Joints during {along.motion.what}."),
         "torques": Curves(t, forced, "What the actuators do for this motion."),
-        "multipliers": Curves(t, _multiplier_panels(along), "Forces and moments at the cut joints."),
+        "multipliers": Curves(t, _multiplier_panels(along), "Forces and moments at the cut joints, along their axes."),
         "reactions": Curves(
             t, [PlotPanel("reaction [N]", _reaction_sizes(along))],
             f"Size of the force in every joint; {', '.join(short(n) for n in mechanism.loop_names)} cut.",

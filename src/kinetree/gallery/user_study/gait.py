@@ -10,7 +10,7 @@ from ...control.driven_joints import driven_joints, idle_joints
 from ...errors import OptionError
 from ...model.formats.yaml_nodes import Node, NodeReader
 from ...motion import trajectories
-from ...motion.walking.gaits import Leg, Walk, put_base
+from ...motion.walking.gaits import COORDINATES, Leg, Walk, angles_of, leg_coordinates, put_base
 from ...motion.walking.legs import Gait
 from ...robot.robot import Robot
 
@@ -42,10 +42,13 @@ def read_gait(
             leg, joints = _leg(reader, robot, item)
         legs.append(leg)
         names += joints
-    twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
+    each = list(dict.fromkeys(names))
+    twice = next((name for name in each if names.count(name) > robot.joint(name).nv), None)
     if twice is not None:
         raise reader.error(f"joint {twice!r} belongs to two legs, or to one twice", fields["legs"])
     walk = Walk(gait, legs)
+    with reader.at(fields["legs"]):
+        walk.check(robot, each, lengths=False)
     return _whole(robot, q, walk, names), walk, above
 
 
@@ -54,21 +57,24 @@ def _leg(reader: NodeReader, robot: Robot, node: Node) -> tuple[Leg, list[str]]:
     joints = [reader.text(item, "a joint of a leg") for item in reader.items(given["joints"], "joints")]
     driven = {j.name: j for j in driven_joints(robot.model)}
     for item, name in zip(reader.items(given["joints"], "joints"), joints, strict=True):
-        joint = robot.joint(name)  # or says which name was meant
-        if joint.nv != 1 or name not in driven:
-            raise reader.error(f"joint {name!r} cannot be part of a leg: it needs a motor and one freedom", item)
-    angles = ["hip", "knee", "ankle"][: len(joints)]
+        robot.joint(name)  # or says which name was meant
+        if name not in driven:
+            raise reader.error(f"joint {name!r} cannot be part of a leg: it needs a motor", item)
+    places = [place for name in joints for place in angles_of(robot, name)]
+    names = [name for name in joints for _ in angles_of(robot, name)]
+    angles = leg_coordinates(robot, places) or COORDINATES[: len(places)]
     if "angles" in given:
-        angles = [reader.text(item, "an angle of a leg") for item in reader.items(given["angles"], "angles")]
-    if len(angles) != len(joints):
-        raise reader.error(f"a leg with {len(joints)} joints needs as many angles, not {len(angles)}", node)
+        angles = tuple(reader.text(item, "an angle of a leg") for item in reader.items(given["angles"], "angles"))
+    if len(angles) != len(places):
+        has = f"a leg with {len(joints)} joints" + (f" of {len(places)} angles" if len(places) > len(joints) else "")
+        raise reader.error(f"{has} needs as many angles, not {len(angles)}", node)
     hip = reader.numbers(given["hip"], "hip", 2) if "hip" in given else [0.0, 0.0]
     group = reader.number(given["group"], "group")
     if group not in (0.0, 1.0):
         said = f"a leg belongs to group 0 (stands first) or 1 (swings first), not {group:g}"
         raise reader.error(said, given["group"])
     thigh, shank = (reader.number(given[key], key) for key in ("thigh", "shank"))
-    return Leg(thigh, shank, int(group), (hip[0], hip[1]), angles), joints
+    return Leg(thigh, shank, int(group), (hip[0], hip[1]), angles), names
 
 
 def _whole(robot: Robot, q: Array, walk: Walk, names: list[str]) -> trajectories.Trajectory:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +27,10 @@ if TYPE_CHECKING:
 
 MISPLACED = 0.05
 """A foot farther from where it is meant than this part of the leg's length is no matter of a slight difference."""
+
+
+COORDINATES = ("hip", "knee", "ankle")
+"""Those of a leg that moves in its plane and has a foot."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +55,11 @@ class Leg:
     shank: float
     group: int
     hip: tuple[float, float] = (0.0, 0.0)
-    coordinates: Sequence[str] = ("hip", "knee", "ankle")
+    coordinates: Sequence[str] = COORDINATES
 
     def __post_init__(self) -> None:
+        if len(self.hip) != 2:
+            raise OptionError(f"a hip is two numbers, forward and to the left of the trunk's origin, not {self.hip!r}")
         for name in self.coordinates:
             if name.lstrip("-") not in (*LegAngles._fields, "zero"):
                 raise UnknownNameError("angle of a leg", name, (*LegAngles._fields, "zero"))
@@ -117,58 +122,66 @@ class Walk(Trajectory):
         robot : Robot
             Drawn with x forward and z up.
         joints : sequence of str, optional
-            That follow the walk, in its order; those with motors by default.
+            That follow the walk, in its order; those with motors by default.  They may have several freedoms each.
         lengths : bool
             Whether legs of other lengths or shapes are refused, too (default), or only axes that turn the other way.
         """
         names = (
             [j.name for j in robot.model.joints if j.actuated and not j.mimic and j.nv] if joints is None else joints
         )
-        if len(names) != self.n or any(robot.joint(name).nv != 1 for name in names):
-            raise OptionError(f"the walk moves {self.n} hinges, and these are {len(names)}: {', '.join(names)}")
-        times, first = np.linspace(0.0, 2.0 * self.gait.period, 17), 0
+        places = [k for name in names for k in angles_of(robot, name)]
+        if len(places) != self.n:
+            share, rest = divmod(len(places), len(self.legs))
+            fits = None if rest else leg_coordinates(robot, places[:share])
+            raise OptionError(
+                f"the walk moves {self.n} coordinates ({len(self.legs)} legs, each "
+                f"{', '.join(self.legs[0].coordinates)}), and {', '.join(names)} have {len(places)}"
+                + (f": coordinates={fits!r} fits" if fits else "")
+            )
+        first = 0
         for k, leg in enumerate(self.legs):
-            own = names[first : first + len(leg.coordinates)]
+            own = places[first : first + len(leg.coordinates)]
             first += len(own)
-            plain = [name.lstrip("-") for name in leg.coordinates]
-            if "hip" in plain and "ankle" in plain:
-                self._check_leg(robot, k, own, own[plain.index("hip")], own[plain.index("ankle")], times, lengths)
+            if {"hip", "knee"} <= {name.lstrip("-") for name in leg.coordinates}:
+                self._check_leg(robot, k, own, lengths)
 
-    def _check_leg(
-        self, robot: Robot, k: int, joints: Sequence[str], hip: str, ankle: str, times: np.ndarray, lengths: bool
-    ) -> None:
-        leg = self.legs[k]
+    def _check_leg(self, robot: Robot, k: int, places: Sequence[int], lengths: bool) -> None:
+        leg, times = self.legs[k], np.linspace(0.0, 2.0 * self.gait.period, 17)
         up = np.stack(
             np.broadcast_arrays(*(as_jet(c).value for c in self._ankle_to_hip(Jet(times, 1.0), leg))), axis=-1
         )
-        places = [robot.joint(name).q_slice.start for name in joints]
+        meant = leg_angles(up[:, 0], up[:, 1], up[:, 2], leg.thigh, leg.shank)
+        joints = [_joint_at(robot, place) for place in places]
 
         def off(coordinates: Sequence[str]) -> float:
-            """Return how far the ankle strays from where it is meant, or the toe of a foot that should be level."""
-            angles = replace(leg, coordinates=coordinates).pick(
-                leg_angles(up[:, 0], up[:, 1], up[:, 2], leg.thigh, leg.shank)
-            )
+            """Return how far the ankle strays from where it is meant, or the toe of a foot that should be level.
+
+            Without an ankle, the foot is the end of the shank, straight below the knee where all joints are at zero.
+            """
             q = np.tile(robot.neutral(), (len(times), 1))
-            q[:, places] = np.stack(angles, axis=-1)
-            foot, drawn = robot.pose(q, ankle), robot.pose(robot.neutral(), ankle)
-            way = foot[:, :3, 3] - robot.pose(q, hip)[:, :3, 3]
-            rise = (foot[:, :3, :3] @ drawn[:3, :3].T)[:, 2, 0] * (leg.thigh + leg.shank)
+            q[:, places] = np.stack(np.broadcast_arrays(*replace(leg, coordinates=coordinates).pick(meant)), axis=-1)
+            at = {name.lstrip("-"): joint for name, joint in zip(coordinates, joints, strict=True)}
+            shin = robot.pose(q, at.get("ankle", at["knee"]))
+            turned = shin[:, :3, :3] @ robot.pose(robot.neutral(), at.get("ankle", at["knee"]))[:3, :3].T
+            foot, rise = shin[:, :3, 3], turned[:, 2, 0] * (leg.thigh + leg.shank)
+            if "ankle" not in at:
+                foot, rise = foot - leg.shank * turned[:, :, 2], 0.0 * rise
+            way = foot - robot.pose(q, at["hip"])[:, :3, 3]
             return float(max(np.linalg.norm(way + up, axis=-1).max(), np.abs(rise).max()))
 
         allowed = MISPLACED * (leg.thigh + leg.shank)
         astray = off(leg.coordinates)
         if astray <= allowed:
             return
-        signs = list(product(("", "-"), repeat=len(joints)))
-        turned = [tuple(s + name.lstrip("-") for s, name in zip(some, leg.coordinates, strict=True)) for some in signs]
-        best = min(turned, key=off)
+        fits = leg_coordinates(robot, places)
         where = (
-            f"leg {k} of {robot.name!r} ({', '.join(joints)}) would put its foot {astray:.3g} m from where it is meant"
+            f"leg {k} of {robot.name!r} ({', '.join(dict.fromkeys(joints))}) would put its foot {astray:.3g} m from "
+            "where it is meant"
         )
-        if off(best) <= allowed:
+        if fits is not None and {"hip", "knee"} <= {name.lstrip("-") for name in fits} and off(fits) <= allowed:
             raise OptionError(
-                f"{where}: its axes turn the other way, so that it would walk backwards or fall. "
-                f"coordinates={best!r} fits"
+                f"{where}: its axes are not {', '.join(leg.coordinates)}, so that it would walk backwards or fall. "
+                f"coordinates={fits!r} fits"
             )
         if lengths:
             raise OptionError(
@@ -241,6 +254,58 @@ class Walk(Trajectory):
         return np.array(rows)
 
 
+def angles_of(robot: Robot, name: str) -> range:
+    """Return which coordinates a joint has; of a leg's joint they are angles."""
+    joint = robot.joint(name)
+    if joint.nq != joint.nv:
+        raise OptionError(f"joint {name!r} has a quaternion, and a walk tells angles: kt.EulerSpherical(...) has them")
+    return range(joint.q_slice.start, joint.q_slice.stop)
+
+
+def _joint_at(robot: Robot, place: int) -> str:
+    return next(j.name for j in robot.model.joints if j.q_slice.start <= place < j.q_slice.stop)
+
+
+def leg_coordinates(robot: Robot, places: Sequence[int]) -> tuple[str, ...] | None:
+    """Return what the coordinates of a leg are, by the axes that its joints have where all are at zero.
+
+    Axes along y are hip, knee and ankle, from the trunk down; before the knee those along x roll the leg, behind it the
+    foot, the other way round (000 fig. B.5).
+
+    Parameters
+    ----------
+    robot : Robot
+        Drawn with x forward and z up.
+    places : sequence of int
+        Where the leg's coordinates are in ``q``, from the trunk down.
+
+    Returns
+    -------
+    tuple of str or None
+        As for :class:`Leg`; None where axes are oblique, or more than three lie along y.
+    """
+    ends = robot.joint(_joint_at(robot, places[-1]))
+    moves = robot.jacobian(robot.neutral(), ends.name, axes="aligned")[:3]
+    found: list[str] = []
+    for place in places:
+        joint = robot.joint(_joint_at(robot, place))
+        axis = moves[:, joint.v_slice.start + place - joint.q_slice.start]
+        along, bent = int(np.argmax(np.abs(axis))), [name.lstrip("-") for name in found]
+        if np.abs(axis[along]) < 0.99:
+            return None
+        forward = axis[along] > 0
+        if along == 2:
+            found.append("zero")
+        elif along == 0:
+            found.append("roll" if forward == ("knee" in bent) else "-roll")
+        else:
+            name = next((some for some in ("hip", "knee", "ankle") if some not in bent), None)
+            if name is None:
+                return None
+            found.append(name if forward == (name == "knee") else f"-{name}")
+    return tuple(found)
+
+
 def put_base(robot: Robot, base: Joint, q: np.ndarray, v: np.ndarray, place: np.ndarray, speed: np.ndarray) -> None:
     """Bring the first body of an upright robot to a place and a speed, by those coordinates of a joint in metres."""
     body = robot.model.bodies[0].name
@@ -302,38 +367,98 @@ class TrunkPath(Trajectory):
 
 
 @explains_arguments
-def biped(gait: Gait, thigh: float, shank: float, **options: Any) -> Walk:
+def biped(
+    gait: Gait, thigh: float, shank: float, *, hip_width: float = 0.0, coordinates: Sequence[str] = COORDINATES
+) -> Walk:
     """Return a walk of two legs: left hip, knee, ankle, then those of the right leg; the left one supports first.
 
     x is forward, z is up.  Signs are those of 000 fig. B.5: a positive ``hip`` swings the thigh forward, a positive
     ``knee`` bends it so that the shank swings back, a positive ``ankle`` lifts the toe.  So hips and ankles turn about
     **-y** and knees about **+y**.  For a robot whose hinges all turn about +y, give
     ``coordinates=("-hip", "knee", "-ankle")``; :meth:`Walk.check` says whether a robot would put its feet where they
-    are meant, and which signs it needs otherwise.
+    are meant, and which coordinates it needs otherwise.
 
     Parameters
     ----------
     gait : Gait
     thigh, shank : float
         Lengths, in metres.
-    **options
-        ``hip_width``, the distance of the hips; ``coordinates`` as for :class:`Leg`.
+    hip_width : float
+        Distance of the hips.
+    coordinates : sequence of str
+        What the joint coordinates of a leg are, in order, as for :class:`Leg`.
     """
-    width = options.pop("hip_width", 0.0)
-    return Walk(gait, [Leg(thigh, shank, k, (0.0, 0.5 * width * (1 - 2 * k)), **options) for k in range(2)])
+    return Walk(gait, [Leg(thigh, shank, k, (0.0, 0.5 * hip_width * (1 - 2 * k)), coordinates) for k in range(2)])
 
 
 @explains_arguments
-def trot(gait: Gait, thigh: float, shank: float, hips: Sequence[tuple[float, float]], **options: Any) -> Walk:
-    """Return four legs, diagonal ones together: the first and the fourth support first (000 section 7.3)."""
-    if len(hips) != 4:
-        raise OptionError(f"a quadruped has 4 hips, not {len(hips)}")
-    return Walk(gait, [Leg(thigh, shank, g, h, **options) for g, h in zip((0, 1, 1, 0), hips, strict=True)])
+def trot(
+    gait: Gait,
+    thigh: float,
+    shank: float,
+    hips: Sequence[tuple[float, float]],
+    *,
+    coordinates: Sequence[str] = COORDINATES,
+) -> Walk:
+    """Return a walk of four legs, diagonal ones together: the first and the fourth support first (000 section 7.3).
+
+    Parameters
+    ----------
+    gait : Gait
+    thigh, shank : float
+        Lengths, in metres.
+    hips : sequence of four pairs of floats
+        Where the hips are on the trunk, forward and to the left, in the order of the robot's legs: front left, front
+        right, rear left, rear right.
+    coordinates : sequence of str
+        What the joint coordinates of a leg are, in order, as for :class:`Leg`; :meth:`Walk.check` says what fits.
+
+    Examples
+    --------
+    The machine of the book, whose hips turn about x, then y, and whose feet are points:
+
+    >>> import kinetree as kt
+    >>> hips = [(0.5, 0.25), (0.5, -0.25), (-0.5, 0.25), (-0.5, -0.25)]
+    >>> walk = kt.walking.trot(kt.legs.QUADRUPED, 0.3, 0.3, hips, coordinates=("-roll", "-hip", "knee"))
+    >>> walk.check(kt.load("quadruped"))
+    """
+    return _of_legs("quadruped", (0, 1, 1, 0), gait, thigh, shank, hips, coordinates)
 
 
 @explains_arguments
-def tripod(gait: Gait, thigh: float, shank: float, hips: Sequence[tuple[float, float]], **options: Any) -> Walk:
-    """Return six legs, three together: the first, fourth and fifth support first (000 section 7.4)."""
-    if len(hips) != 6:
-        raise OptionError(f"a hexapod has 6 hips, not {len(hips)}")
-    return Walk(gait, [Leg(thigh, shank, g, h, **options) for g, h in zip((0, 1, 1, 0, 0, 1), hips, strict=True)])
+def tripod(
+    gait: Gait,
+    thigh: float,
+    shank: float,
+    hips: Sequence[tuple[float, float]],
+    *,
+    coordinates: Sequence[str] = COORDINATES,
+) -> Walk:
+    """Return a walk of six legs, three together: the first, fourth and fifth support first (000 section 7.4).
+
+    Parameters
+    ----------
+    gait : Gait
+    thigh, shank : float
+        Lengths, in metres.
+    hips : sequence of six pairs of floats
+        Where the hips are on the trunk, forward and to the left, in the order of the robot's legs: left before right,
+        front to rear.
+    coordinates : sequence of str
+        What the joint coordinates of a leg are, in order, as for :class:`Leg`; :meth:`Walk.check` says what fits.
+    """
+    return _of_legs("hexapod", (0, 1, 1, 0, 0, 1), gait, thigh, shank, hips, coordinates)
+
+
+def _of_legs(
+    what: str,
+    groups: Sequence[int],
+    gait: Gait,
+    thigh: float,
+    shank: float,
+    hips: Sequence[tuple[float, float]],
+    coordinates: Sequence[str],
+) -> Walk:
+    if len(hips) != len(groups):
+        raise OptionError(f"a {what} has {len(groups)} hips, not {len(hips)}")
+    return Walk(gait, [Leg(thigh, shank, g, h, coordinates) for g, h in zip(groups, hips, strict=True)])

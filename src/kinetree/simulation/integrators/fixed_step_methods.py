@@ -29,6 +29,12 @@ Step = Callable[[Model, Rate, Scalar, Scalars, Scalars, Scalars, Scalar], State]
 """(tree, rate, t, q, v, z, h) to the state at t + h."""
 
 
+INSIDE = 1e-9
+"""Part of a step by which its ends are looked at from within: forces that jump where a step ends, as those that are
+held for so many steps do, are the ones of this step.  Rounding of times would decide otherwise, and formulas that look
+at the end of a step would take the forces of the next one, which leaves them with the first order."""
+
+
 class Tableau(NamedTuple):
     """Coefficients of an explicit Runge-Kutta formula: nodes, rows of the stages, weights, order."""
 
@@ -112,12 +118,13 @@ def runge_kutta(tableau: Tableau) -> Step:
         z_rates: list[list[Scalar]] = []
         for c, row in zip(tableau.c, tableau.a, strict=True):
             if not row:
-                velocity, (a, z_rate) = list(v), rate(t, q, v, z)
+                velocity, (a, z_rate) = list(v), rate(t + INSIDE * h, q, v, z)
                 u_rate = velocity
             else:
                 u = plus(still, h, row, u_rates)
                 velocity = plus(v, h, row, a_rates)
-                a, z_rate = rate(t + c * h, kinematics.integrate(tree, q, u), velocity, plus(z, h, row, z_rates))
+                when = t + min(c, 1.0 - INSIDE) * h
+                a, z_rate = rate(when, kinematics.integrate(tree, q, u), velocity, plus(z, h, row, z_rates))
                 u_rate = dexp_inverse(tree, u, velocity)
             u_rates.append(u_rate)
             a_rates.append(a)
@@ -134,13 +141,13 @@ def runge_kutta(tableau: Tableau) -> Step:
 
 def euler(tree: Model, rate: Rate, t: Scalar, q: Scalars, v: Scalars, z: Scalars, h: Scalar) -> State:
     """Explicit Euler: first order."""
-    a, z_rate = rate(t, q, v, z)
+    a, z_rate = rate(t + INSIDE * h, q, v, z)
     return kinematics.integrate(tree, q, scaled(h, v)), plus(v, h, (1.0,), [a]), plus(z, h, (1.0,), [z_rate])
 
 
 def semi_implicit_euler(tree: Model, rate: Rate, t: Scalar, q: Scalars, v: Scalars, z: Scalars, h: Scalar) -> State:
     """Symplectic Euler: first order; the new velocity moves the configuration."""
-    a, z_rate = rate(t, q, v, z)
+    a, z_rate = rate(t + INSIDE * h, q, v, z)
     faster = plus(v, h, (1.0,), [a])
     return kinematics.integrate(tree, q, scaled(h, faster)), faster, plus(z, h, (1.0,), [z_rate])
 

@@ -190,6 +190,15 @@ class Steps:
         name, cpu = f"{integrator} steps of {self.equation.robot.name!r}", self.equation.robot.cpu
         return StepProgram(name, *laws, cpu, single)
 
+    def law(self, integrator: str) -> Callable[..., list[Scalar]]:
+        """Return one step of a tree as a law ``(t, h, state, numbers)`` of lists of scalars."""
+        advance, rate, _ = self._laws(FIXED[integrator], integrator == IMPLICIT)
+
+        def step(t: Scalars, h: Scalars, state: Scalars, p: Scalars = ()) -> list[Scalar]:
+            return advance(lambda question: rate(question, p), t[0], state, h[0], p)
+
+        return step
+
     def _laws(self, formula: Step, implicit: bool) -> StepLaws:
         """Return a step of a formula which asks for accelerations; ``implicit`` ones look ahead by the step."""
         tree, nv = self.equation.tree, self.equation.tree.nv

@@ -58,9 +58,10 @@ def plot(
     heights = [height_beside(len(curves), HEIGHT) for _, curves in drawn] or [HEIGHT]
     with drawing((WIDTH, sum(heights) + 0.6), path) as figure:
         axes: Any = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+        looks: dict[str, int] = {}  # a joint looks the same in all panels, also where others are left out
         for axis, (label, curves) in zip(axes, drawn, strict=False):
             for k, (name, values) in enumerate(curves):
-                axis.plot(record.time, values, label=_label(name), **line(k))
+                axis.plot(record.time, values, label=_label(name), **line(looks.setdefault(name, k)))
             for event in record.events:
                 axis.axvline(event.time, color="#5c6670", linewidth=0.8, linestyle=":")
             axis.set_ylabel(label)
@@ -110,7 +111,9 @@ def panels(
         "energy": [("energy [J]", [(n, x) for n, x in _energies(record) if np.any(np.abs(x) > 0.0)])],
         "reactions": _reactions(record),
     }
-    found["torques"] = [(label, curves) for label, curves in found["torques"] if any(np.any(x) for _, x in curves)]
+    # without a motor, or with one that does nothing at all, there is nothing to see
+    acting = [(label, [(name, x) for name, x in curves if np.any(x)]) for label, curves in found["torques"]]
+    found["torques"] = [(label, curves) for label, curves in acting if curves]
     return found
 
 
@@ -165,14 +168,16 @@ def _reactions(record: Record) -> list[tuple[str, Curves]]:
     if contact.size:
         spots = _spots(record, contact.shape[1])
         least = ROUNDING * np.nanmax(np.abs(contact), initial=0.0)
-        for i in (2, 0, 1):  # upwards is what one looks for; a direction in which nothing acts is left out
+        acting = [i for i in (2, 0, 1) if np.nanmax(np.abs(contact[..., i]), initial=0.0) > least]
+        for i in acting or [2]:  # upwards is what one looks for; a direction in which nothing acts is left out
             curves = [(spot, contact[:, k, i]) for k, spot in enumerate(spots)]
-            if i == 2 or np.nanmax(np.abs(contact[..., i]), initial=0.0) > least:
-                made.append((f"contact force {'xyz'[i]} [N]", curves))
+            made.append((f"contact force {'xyz'[i]} [N]", curves))
     if record.constraint_forces.size:
         values = record.constraint_forces
         names = record.info.get("constraint_names") or [f"constraint {k}" for k in range(values.shape[1])]
-        made.append(("loop force [N, N m]", [(name, values[:, k]) for k, name in enumerate(names)]))
+        made.append(
+            ("loop force,\nalong the joint's axes [N, N m]", [(name, values[:, k]) for k, name in enumerate(names)])
+        )
     return made
 
 

@@ -27,10 +27,12 @@ class Actions:
     ----------
     given : ndarray (batch, motors)
         The last actions.
+    previous : ndarray (batch, motors)
+        Those before.
     """
 
     def __init__(self, numbers: Array, at: Mapping[str, slice], period: float, is_late: bool) -> None:
-        self._numbers, self._period, self._is_late = numbers, period, is_late
+        self._numbers, self._period, self.is_late = numbers, period, is_late
         self._command, self._before, self._given_at, self._rest = (
             numbers[:, at[name]] for name in ("command", "before", "given_at", "delay")
         )
@@ -42,16 +44,25 @@ class Actions:
         width = self._command.shape[-1]
         self._history = np.zeros((1, len(numbers), width), dtype=numbers.dtype)
         self.given: Array = np.zeros((len(numbers), width), dtype=numbers.dtype) if is_late else self._command
+        self.previous = np.zeros_like(self.given)
 
     def before_draws(self, lanes: Array) -> None:
         """Put back the delay that the model has, for draws to replace it."""
         self._rest[lanes] = self._of_model[lanes]
 
-    def begin(self, lanes: Array) -> None:
-        """Forget the actions of some worlds, whose delay may be another one from now on."""
-        for numbers in (self._command, self._before, self._given_at, self.given):
-            numbers[lanes] = 0.0
-        if not self._is_late:
+    def begin(self, lanes: Array, resting: Array) -> None:
+        """Forget the actions of some worlds, whose delay may be another one from now on.
+
+        Parameters
+        ----------
+        lanes : ndarray of int (n,)
+        resting : ndarray (n, motors)
+            The command that asks for nothing: what motors have until the first action arrives.
+        """
+        self._given_at[lanes] = 0.0
+        for numbers in (self._command, self._before, self.given, self.previous):
+            numbers[lanes] = resting
+        if not self.is_late:
             return
         self.delay[lanes] = delay = self._rest[lanes, 0].astype(float)
         self._late[lanes] = whole = np.floor(delay / self._period + 1e-9).astype(int)
@@ -60,12 +71,13 @@ class Actions:
         if missing > 0:
             more = np.zeros((missing, *self._history.shape[1:]), dtype=self._history.dtype)
             self._history = np.concatenate([self._history, more])
-        self._history[:, lanes] = 0.0
+        self._history[:, lanes] = resting
 
     def take(self, given: Array, time: Array) -> None:
         """Take new actions, given at a time."""
+        self.previous[:] = self.given
         self.given[:] = given
-        if not self._is_late:
+        if not self.is_late:
             return
         self._history[1:] = self._history[:-1]
         self._history[0] = given

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from ...algorithms import centroidal, kinematics
-from ...errors import nearest
+from ...errors import OptionError, nearest
 from ...spatial import Motion, Scalar, Transform, Vec3
 from ..loop_choice import LoopChoice
 from ..system import Acting, DynamicSystem
@@ -17,7 +17,9 @@ Scalars = Sequence[Scalar]
 ELSEWHERE = {
     "qpos": "q", "qvel": "v", "velocities": "v", "positions": "q", "ctrl": "action", "actions": "action", "t": "time",
     "tau": "forces", "torques": "forces", "qacc": "accelerations", "com": "center_of_mass", "goals": "goal",
-    "xpos": "place",
+    "xpos": "place", "last_action": "action", "prev_action": "previous_action", "projected_gravity": "up",
+    "gravity": "up", "orientation": "pose", "rotation": "pose", "quaternion": "pose", "base_velocity": "twist",
+    "contacts": "contact_forces",
 }  # fmt: skip
 """What is asked for under other names."""
 
@@ -30,23 +32,33 @@ class Moment:
     time : scalar
         Seconds since the episode began.
     q, v : sequence of scalars
-    action : sequence of scalars
-        The last action, as it was given.
+    action, previous_action : sequence of scalars
+        The last action as the world was given it, and the one before.  Where none was given yet, they are what asks for
+        nothing: where the motors are if actions are positions, else zero.
     goal : mapping of str to sequence of scalars
         Numbers of the world's ``goal``, by name.
     """
 
     def __init__(
         self, system: DynamicSystem, time: Scalar, q: Scalars, v: Scalars, z: Scalars, action: Scalars,
-        choice: LoopChoice | None = None, goal: Mapping[str, Scalars] | None = None,
+        choice: LoopChoice | None = None, goal: Mapping[str, Scalars] | None = None, previous_action: Scalars = (),
     ) -> None:  # fmt: skip
         self.system, self.tree = system, system.tree
         self.time, self.q, self.v, self.z, self.action = time, q, v, z, action
         self.goal = {} if goal is None else goal
+        self.previous_action = previous_action
         self._choice = choice
 
     def __getattr__(self, name: str) -> Any:
-        known = ("time", "q", "v", "action", "goal", *(key for key in vars(Moment) if not key.startswith("_")))
+        known = (
+            "time",
+            "q",
+            "v",
+            "action",
+            "previous_action",
+            "goal",
+            *(key for key in vars(Moment) if not key.startswith("_")),
+        )
         near = [ELSEWHERE[name]] if name in ELSEWHERE else nearest(name, known, 2)
         raise AttributeError(f"a moment has no {name!r}; " + (
             "did you mean " + " or ".join(f"m.{key}" for key in near) + "?" if near else f"it has {', '.join(known)}"
@@ -56,11 +68,18 @@ class Moment:
 
     def position(self, joint: str) -> Scalar:
         """Return the coordinate of a joint of one freedom."""
-        return self.q[self.tree.joint(joint).q_slice][0]
+        return self._only(joint, "q", self.q[self.tree.joint(joint).q_slice])
 
     def speed(self, joint: str) -> Scalar:
         """Return the velocity of a joint of one freedom."""
-        return self.v[self.tree.joint(joint).v_slice][0]
+        return self._only(joint, "v", self.v[self.tree.joint(joint).v_slice])
+
+    def _only(self, joint: str, name: str, found: Scalars) -> Scalar:
+        if len(found) == 1:
+            return found[0]
+        place = getattr(self.tree.joint(joint), f"{name}_slice")
+        numbers = f"{len(found)} numbers: m.{name}[{place.start}:{place.stop}] are its own" if found else "no numbers"
+        raise OptionError(f"joint {joint!r} has {numbers}")
 
     # ------------------------------------------------------------------ frames
 
@@ -108,6 +127,10 @@ class Moment:
     def contact_forces(self) -> list[Vec3]:
         """Of all spots that can touch the ground, along world axes."""
         flat = self.system.contact_forces(self.time, self.q, self.v, self.z)
+        if not flat:
+            raise OptionError(
+                "m.contact_forces: the World has no ground to touch; give ground=kinetree.ground.Ground(...)"
+            )
         return [Vec3(*flat[k : k + 3]) for k in range(0, len(flat), 3)]
 
     @cached_property

@@ -23,6 +23,9 @@ STATES = ("q", "v")
 """What is drawn of where episodes begin."""
 
 NEVER_NEGATIVE = ("mass", "M", "damping", "friction", "rotor_inertia", MOTOR_STRENGTH, DELAY)
+OF_GROUNDS = ("friction", "stiffness", "damping", "dissipation", "sliding_damping")
+"""Some numbers that laws of the ground have."""
+
 INERTIA = "inertia"
 LONGEST_DELAY = 10.0
 """Seconds."""
@@ -76,7 +79,20 @@ def _each(given: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Distribut
                 for key, distribution in _mapping(properties, owner).items():
                     yield (name, owner, key), checked_distribution(distribution, f"{key} of {owner!r}")
         else:
+            _refuse_nobodys(name)
             yield (name,), checked_distribution(content, name)
+
+
+def _refuse_nobodys(name: str) -> None:
+    """Refuse a property without whose it is, and say where those stand that have it."""
+    owners = {BODIES: OF_BODIES, JOINTS: OF_JOINTS, GROUND: OF_GROUNDS}
+    content = f'{{"{name}": ...}}'
+    shown = [
+        f'{{"{key}": {content if key == GROUND else f"{{name: {content}}}"}}}'
+        for key, properties in owners.items() if name in properties
+    ]  # fmt: skip
+    if shown:
+        raise OptionError(f"random {name}: say of what, as random={' or '.join(shown)}")
 
 
 def _mapping(given: Any, name: str) -> Mapping[str, Any]:

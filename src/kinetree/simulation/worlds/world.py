@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,6 +45,8 @@ from .random_pushes import PushForces, RandomPushes, checked_pushes
 from .random_start import RandomStart
 from .randomized import DELAY, GROUND, MOTOR_STRENGTH, STATES, Drawn, checked_mapping, other_number, robot_numbers
 from .sensors import Sensor, check_sensors
+from .step_derivatives import StepDerivatives
+from .stepped import DifferentiatedStep, Stepped
 
 Array = np.ndarray
 Scalars = Sequence[Scalar]
@@ -60,18 +62,8 @@ RETURNED = {
 NO_NUMBER = "a comparison is no number: choose with kinetree.where(m.q[0] > 1.0, 1.0, 0.0)"
 """What is said of a condition where a number is wanted."""
 
-
-class Stepped(NamedTuple):
-    """What a step of a world gives; what no function was given for is None."""
-
-    observation: Array | None
-    """(batch, n)"""
-    reward: Array | None
-    """(batch,)"""
-    ended: Array
-    """(batch,): those whose end came, or which were lost."""
-    lost: Array
-    """(batch,): those with an action or a state that is no number; theirs stay so until they are reset."""
+OF_VECTORS = "a vector has .x, .y and .z; [*vector] is the list of them, and vector.dot(vector) its length squared"
+"""What is said to those who take a vector for an array."""
 
 
 class World(ExplainsArguments):
@@ -85,9 +77,9 @@ class World(ExplainsArguments):
         A robot, its file, or its name in the gallery; with or without loops.
     batch : int
         How many worlds.
-    action : {"torque", "position", "velocity"} or Commanded
-        What actions are: forces of the motors, or targets of servos, whose gains a
-        :class:`kinetree.control.Commanded` has: ``Commanded("position", kp=40, kd=1)``.
+    action : {"torque", "position", "velocity", "signal"} or Commanded
+        What actions are: forces of the motors; targets of servos, whose gains a :class:`kinetree.control.Commanded`
+        has, ``Commanded("position", kp=40, kd=1)``; or signals of the robot's own actuators, as MJCF files have them.
     controller : controller, optional
         What acts beside the action, which is a residual then.
     ground, forces : force elements
@@ -182,8 +174,7 @@ class World(ExplainsArguments):
         self._command = _without_gains(action) if isinstance(action, str) else action
         if not isinstance(self._command, Commanded):
             raise OptionError(f"action must be a kind of command or a kinetree.control.Commanded, not {action!r}")
-        self.action_names = [f"{j.name}" if j.nv == 1 else f"{j.name}[{k}]" for j in self._command.motors(robot.model)
-                             for k in range(j.nv)]  # fmt: skip
+        self.action_names = self._command.names(robot.model)
         listed = (sensors,) if isinstance(sensors, Sensor) else tuple(sensors)
         self.sensors, self.sensor_names = listed, check_sensors(robot.model, listed)
         self._pushes = checked_pushes(pushes)
@@ -203,6 +194,7 @@ class World(ExplainsArguments):
         self._outcome = self._trace_outcome()
         self._look = self._outcome.prepared(self._seen(), threads)
         self._sensing: LawProgram | None = None
+        self._derivatives: StepDerivatives | None = None
         self.reset()
         self._frozen = True
 
@@ -306,16 +298,20 @@ class World(ExplainsArguments):
 
     # ------------------------------------------------------------------ what laws see
 
-    def _moment(self, t: Scalars, state: Scalars, p: Scalars, action: Scalars, goal: Scalars) -> Moment:
+    def _moment(
+        self, t: Scalars, state: Scalars, p: Scalars, action: Scalars, previous: Scalars, goal: Scalars
+    ) -> Moment:
         system = self._equation.with_numbers(p)
         q, v, z = self._equation.parts(state)
         loops = self._equation.loops
         choice = None if loops is None else LoopChoice(loops.rows)
-        return Moment(system, t[0], q, v, z, action, choice, self._goals.named(goal))
+        return Moment(system, t[0], q, v, z, action, choice, self._goals.named(goal), previous)
 
     def _law(self, name: str, law: Callable[..., list[Any]]) -> LawProgram:
-        sizes = 1, self._state.shape[-1], self._numbers.shape[-1], self.action_size, self._goals.numbers.shape[-1]
-        lengths = dict(zip(("t", "state", "p", "action", "goal"), sizes, strict=True))
+        lengths = {
+            "t": 1, "state": self._state.shape[-1], "p": self._numbers.shape[-1], "action": self.action_size,
+            "previous": self.action_size, "goal": self._goals.numbers.shape[-1],
+        }  # fmt: skip
         title = f"{name} of {self.robot.name!r}"
         return LawProgram(
             title, law, lengths, self._equation.compiled, cpu=self.robot.cpu, single=self.precision == "single"
@@ -327,8 +323,8 @@ class World(ExplainsArguments):
         largest = float(np.finfo(self._numbers.dtype).max)
         read: dict[str, Callable[[Any], list[Any]]] = {"observe": list, "reward": _one, "ended": _ends}
 
-        def law(t: Scalars, state: Scalars, p: Scalars, action: Scalars, goal: Scalars) -> list[Any]:
-            moment, found = self._moment(t, state, p, action, goal), []
+        def law(state: Scalars, action: Scalars, **others: Scalars) -> list[Any]:
+            moment, found = self._moment(state=state, action=action, **others), []
             for name, function in self._laws.items():
                 if function is None:
                     continue
@@ -342,8 +338,9 @@ class World(ExplainsArguments):
                 except KinetreeError:
                     raise
                 except Exception as problem:
+                    why = OF_VECTORS if "'Vec3'" in str(problem) else repr(problem)
                     raise OptionError(
-                        f"{name} of the World cannot be traced into machine code ({problem!r}); "
+                        f"{name} of the World cannot be traced into machine code ({why}); "
                         f"{RETURNED[name]}, written with arithmetic, < and >, kinetree.where, sin, cos, exp, ..., "
                         "without if; or compute it from world.q and world.v in Python"
                     ) from problem
@@ -433,7 +430,8 @@ class World(ExplainsArguments):
         for where_, drawn in self._drawn:
             self._numbers[lanes, where_] = drawn.draw(self.seed, self.first + lanes, episodes)
         self._goals.draw(self.seed, lanes, self.first + lanes, episodes)
-        self._actions.begin(lanes)
+        q = self._state[lanes, : self.robot.nq]
+        self._actions.begin(lanes, self._command.resting(self.robot.model, q))
         if self._push is not None:
             self._push.begin(lanes)
 
@@ -484,6 +482,32 @@ class World(ExplainsArguments):
         self._advance()
         return self._stepped()
 
+    def step_with_derivatives(self, action: ArrayLike) -> DifferentiatedStep:
+        """Let all worlds move as :meth:`step` does, and tell how where they come to changes with state and action.
+
+        Derivatives are exact, of the very steps that are taken: by positions along the freedoms (three for a ball, six
+        for a free body, as :meth:`kinetree.Robot.integrate` moves), then by velocities.  Where something touches down
+        or sticks they are those of the side it is on.
+
+        Parameters
+        ----------
+        action : array_like, shape (batch, n) or (n,)
+
+        Returns
+        -------
+        DifferentiatedStep
+            What :meth:`step` gives, ``by_state`` (batch, 2 nv, 2 nv) and ``by_action`` (batch, 2 nv, n).
+        """
+        if self._derivatives is None:
+            if self._actions.is_late:
+                raise UnsupportedError("with a delay, where a step ends hangs on earlier actions too: leave delay out")
+            self._derivatives = StepDerivatives(
+                self._equation, self.integrator, self.step_size, self.substeps, self._at["command"], self.threads
+            )
+        time, state = self._time.copy(), self._state.astype(float)
+        stepped = self.step(action)
+        return DifferentiatedStep(stepped, *self._derivatives(time, state, self._numbers.astype(float)))
+
     def _stepped(self) -> Stepped:
         found, n = self._look(), self._observed
         self._lost |= found[:, -1] != 0.0  # those that are no numbers, too
@@ -498,7 +522,7 @@ class World(ExplainsArguments):
         """Return what laws take, of some worlds."""
         parts = {
             "t": self._advance.clock, "state": self._state, "p": self._numbers, "action": self._actions.given,
-            "goal": self._goals.numbers,
+            "previous": self._actions.previous, "goal": self._goals.numbers,
         }  # fmt: skip
         return {name: x[lanes] for name, x in parts.items() if x.shape[-1]}
 
@@ -532,8 +556,8 @@ class World(ExplainsArguments):
             )
         if self._sensing is None:
 
-            def law(t: Scalars, state: Scalars, p: Scalars, action: Scalars, goal: Scalars) -> list[Any]:
-                moment = self._moment(t, state, p, action, goal)
+            def law(state: Scalars, **others: Scalars) -> list[Any]:
+                moment = self._moment(state=state, **others)
                 return [x + 0.0 * state[0] for sensor in self.sensors for x in sensor.read(moment)]
 
             self._sensing = self._law("sensors", law)
@@ -610,6 +634,12 @@ class World(ExplainsArguments):
         if DELAY in found:
             found[DELAY] = self._actions.delay[:, None].copy()
         return found
+
+    def __reduce__(self) -> Any:
+        raise UnsupportedError(
+            "a World holds machine code and cannot be copied or pickled: make another one with the same arguments, in "
+            "another process too, and put it where this one is with reset(q=world.q, v=world.v)"
+        )
 
     def __repr__(self) -> str:
         return (

@@ -1,0 +1,64 @@
+"""Controllers that do not know the robot exactly: they compute with another one than they drive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from ..errors import UnsupportedError, explains_arguments
+from ..model.tree import Model
+from ..spatial import Scalar
+from .base import Around
+from .driven_joints import Scalars, checked_model, refuse_other_joints
+from .sampled import find_sampled
+
+
+@explains_arguments
+@dataclass(frozen=True, eq=False)
+class WithModel(Around):
+    """Another controller that computes with a model of its own, whatever the robot that it drives is like.
+
+    So it is seen what a wrong mass, a load that nobody told of, or an unknown friction does.  ``parameters=`` of a
+    simulation change the robot alone.
+
+    Parameters
+    ----------
+    controller : Controller
+    model : Robot
+        What it believes the robot to be: the same joints, other numbers.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> robot = kt.load("kuka-kr5")
+    >>> loaded = robot.with_payload("link_6", kt.MassProperties.sphere(3.0, 0.05))
+    >>> unaware = kt.control.WithModel(kt.control.GravityCompensation(), robot)
+    >>> record = kt.simulate(loaded, time=0.1, controller=unaware)
+    """
+
+    model: Any
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_model(self.model)
+        if find_sampled(self.controller) is not None:
+            raise UnsupportedError(
+                "what is sampled is the law together with its model: Sampled(WithModel(law, model), period=...)"
+            )
+
+    def known(self, tree: Model) -> Model:
+        """Return the model."""
+        mechanism: Model = self.model.model
+        return mechanism
+
+    def bound(self, robot: Any) -> Self:
+        """Return the same with what the other controller has to know of its model's loops."""
+        refuse_other_joints(self.model, robot.model)
+        return replace(self, controller=self.controller.bound(self.model))
+
+    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+        """Return stiffness and damping of the other controller, none where it does not say what its are."""
+        if not hasattr(self.controller, "impedance"):
+            return [0.0] * tree.nv, [0.0] * tree.nv
+        stiffness, damping = self.controller.impedance(self.known(tree), t, q, v)
+        return stiffness, damping
