@@ -138,6 +138,18 @@ def test_trapezoid_keeps_its_limits_and_uses_one_of_them():
     assert tr.Trapezoidal.within([0.0], [1.0], 0.5, 1.0).duration == 2.5  # d/v + v/a
 
 
+@pytest.mark.parametrize("kind", [tr.Cubic, tr.Quintic, tr.Cycloid])
+def test_smooth_moves_keep_their_limits_and_use_one_of_them(kind):
+    speed, growth = np.array([0.5, 1.0, 3.0]), np.array([1.0, 0.8, 2.0])
+    for scale in (3.0, 0.05):  # the long one is limited by speed, the short one by acceleration
+        move = kind.within(Q0, Q0 + scale * (Q1 - Q0), speed, growth, begin=0.5)
+        _, v, a = move(np.linspace(0.5, move.end, 40_001))
+        used = (np.abs(v) / speed).max(), (np.abs(a) / growth).max()
+        assert max(used) == pytest.approx(1.0, abs=1e-7)
+        assert (used[0] > used[1]) == (scale == 3.0)
+        np.testing.assert_allclose(v[[0, -1]], 0.0, atol=1e-12)
+
+
 def test_jets_against_sympy():
     t = sympy.Symbol("t")
     text = sympy.atan2(sympy.sin(t) / (2 + t), sympy.sqrt(1 + t**2)) * t**3 - 1 / t
@@ -274,6 +286,8 @@ def test_joined_and_repeated_keep_time():
         (lambda: tr.Cycloid(["a"], [1.0], 1.0), ShapeError, "q0"),
         (lambda: tr.Trapezoidal(Q0, Q1, 1.0, 0.7), OptionError, "ramp"),
         (lambda: tr.Trapezoidal.within(Q0, Q0, 1.0, 1.0), OptionError, "differ"),
+        (lambda: tr.Quintic.within(Q0, Q1, 1.0, -1.0), OptionError, "positive"),
+        (lambda: tr.Quintic.within(Q0, Q1, 1.0, 1.0, v1=0.5), OptionError, "leave v1 out"),
         (lambda: tr.spline([0, 1, 1], POINTS[:3]), OptionError, r"times\[2\]"),
         (lambda: tr.spline([0, 1, 2], POINTS), ShapeError, "points"),
         (lambda: tr.spline([0, 1, 2], [[0], [np.inf], [1]]), OptionError, r"points\[1, 0\]"),
@@ -415,6 +429,7 @@ def test_points_without_a_curve_within_limits():
         (([[0.0], [0.0], [1.0]], 1.0, 1.0), "points 0 and 1 are the same: a pause is a part of its own"),
         (([[0.0], [1.0]], 0.0, 1.0), "must be positive"),
         (([[0.0]], 1.0, 1.0), "at least two points"),
+        (([[0.0], [1.0, 2.0]], 1.0, 1.0), "points must be rows of equally many numbers"),
     ):
         with pytest.raises((OptionError, ShapeError), match=words):
             tr.through(*given)

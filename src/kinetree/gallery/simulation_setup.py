@@ -311,7 +311,9 @@ def controller(
         "pd+gravity": lambda: control.PD(desired, stiffness, damping) + control.GravityCompensation(),
         "pid": lambda: control.PID(desired, stiffness, damping, ki, limit=most),
         "gravity": lambda: control.GravityCompensation(),
-        "computed-torque": lambda: control.ComputedTorque(desired, stiffness, damping, senses),
+        "computed-torque": lambda: control.ComputedTorque(
+            desired, stiffness, damping, senses, ki=ki if np.any(np.asarray(ki)) else None
+        ),
         "feedforward": lambda: control.Feedforward(desired, stiffness, damping, senses, first),
     }
     made = laws[kind]()

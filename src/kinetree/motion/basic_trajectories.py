@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -103,6 +103,8 @@ class Move(Timed):
     q0: ArrayLike
     q1: ArrayLike
     duration: float
+    PEAKS: ClassVar[tuple[float, float]]
+    """Largest speed and acceleration of a move by one in one second."""
 
     def __post_init__(self) -> None:
         first = vector(self.q0, "q0")
@@ -119,6 +121,29 @@ class Move(Timed):
         """Return how far it is, from 0 to 1, when the part ``u`` of the time has passed."""
         raise NotImplementedError
 
+    @classmethod
+    def within(cls, q0: ArrayLike, q1: ArrayLike, speed: ArrayLike, acceleration: ArrayLike, **options: Any) -> Self:
+        """Return the quickest such move, from rest to rest, that keeps every joint within its speed and acceleration.
+
+        Parameters
+        ----------
+        q0, q1 : array_like, shape (n,)
+        speed, acceleration : float or array_like, shape (n,)
+            Largest ones, of all joints or of each.
+        **options
+            ``begin`` and ``hold``.
+
+        Examples
+        --------
+        >>> Quintic.within([0.0], [1.0], speed=0.75, acceleration=9.0).duration
+        2.5
+        """
+        set_ends = [name for name in ("v0", "v1", "a0", "a1") if name in options]
+        if set_ends:
+            raise OptionError(f"a move within limits begins and ends at rest: leave {set_ends[0]} out")
+        first, rate, growth = _limited(q0, q1, speed, acceleration)
+        return cls(first, q1, max(cls.PEAKS[0] / rate, math.sqrt(cls.PEAKS[1] / growth)), **options)
+
     def position(self, t: Scalar) -> list[Scalar]:
         """Return positions over any scalar."""
         q0, q1 = np.asarray(self.q0), np.asarray(self.q1)
@@ -126,10 +151,28 @@ class Move(Timed):
         return [a + s * d for a, d in zip(split(q0), split(q1 - q0), strict=True)]
 
 
+def _limited(
+    q0: ArrayLike, q1: ArrayLike, speed: ArrayLike, acceleration: ArrayLike
+) -> tuple[np.ndarray, float, float]:
+    """Return q0, and the largest speed and acceleration as parts of the whole way that all joints allow."""
+    first = vector(q0, "q0")
+    distance = np.abs(alike(first, q1, "q1") - first)
+    if first.ndim != 1 or not np.any(distance > 0):
+        raise OptionError("within needs one q0 and one q1 that differ; use Constant to stay")
+    limits = [alike(first, x, name) for x, name in ((speed, "speed"), (acceleration, "acceleration"))]
+    if any(np.any(x <= 0) for x in limits):
+        raise OptionError("speed and acceleration must be positive")
+    moving = distance > 0
+    rate, growth = (float(np.min(x[moving] / distance[moving])) for x in limits)
+    return first, rate, growth
+
+
 @explains_arguments
 @dataclass(frozen=True, eq=False)
 class Cycloid(Move):
     """The sources' standard move: q0 + (q1 - q0) (u - sin(2 pi u) / (2 pi)), u = t / duration (000 section 6.2.1)."""
+
+    PEAKS = (2.0, 2.0 * math.pi)
 
     def profile(self, u: Scalar) -> Scalar:
         """Return how far it is."""
@@ -159,9 +202,7 @@ class Trapezoidal(Move):
         return trapezoid(u, self.ramp)
 
     @classmethod
-    def within(
-        cls, q0: ArrayLike, q1: ArrayLike, speed: ArrayLike, acceleration: ArrayLike, **options: Any
-    ) -> Trapezoidal:
+    def within(cls, q0: ArrayLike, q1: ArrayLike, speed: ArrayLike, acceleration: ArrayLike, **options: Any) -> Self:
         """Return the quickest such move that keeps every joint within its speed and acceleration.
 
         Examples
@@ -169,15 +210,7 @@ class Trapezoidal(Move):
         >>> Trapezoidal.within([0.0], [1.0], speed=0.5, acceleration=1.0).duration
         2.5
         """
-        first = vector(q0, "q0")
-        distance = np.abs(alike(first, q1, "q1") - first)
-        if first.ndim != 1 or not np.any(distance > 0):
-            raise OptionError("within needs one q0 and one q1 that differ; use Constant to stay")
-        limits = [alike(first, x, name) for x, name in ((speed, "speed"), (acceleration, "acceleration"))]
-        if any(np.any(x <= 0) for x in limits):
-            raise OptionError("speed and acceleration must be positive")
-        moving = distance > 0
-        rate, growth = (float(np.min(x[moving] / distance[moving])) for x in limits)
+        first, rate, growth = _limited(q0, q1, speed, acceleration)
         ramp = min(rate / growth, math.sqrt(1.0 / growth))  # a short move never reaches its speed
         duration = ramp + 1.0 / (growth * ramp)
         return cls(first, q1, duration, min(ramp / duration, 0.5), **options)
@@ -190,6 +223,7 @@ class Cubic(Move):
 
     v0: ArrayLike = 0.0
     v1: ArrayLike = 0.0
+    PEAKS = (1.5, 6.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -223,6 +257,7 @@ class Quintic(Cubic):
 
     a0: ArrayLike = 0.0
     a1: ArrayLike = 0.0
+    PEAKS = (1.875, 10.0 / math.sqrt(3.0))
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -26,7 +26,7 @@ from ..errors import (
 from ..loops.actuation import Actuation, actuation_at
 from ..model import describe as description
 from ..model import parameters as parameter_tables
-from ..model.changes import single_joints
+from ..model.changes import other_numbers, single_joints
 from ..model.changes.locking import lock
 from ..model.joint_data import PerFreedom, memory_data, spring_data, stribeck_data
 from ..model.mass import MassProperties, require_mass_properties
@@ -290,7 +290,9 @@ class Robot(BaseParameterMethods, LoopMethods):
         ----------
         parameters : ParameterTable, array_like or mapping
             A table as :meth:`parameters` returns it, an array of all its values, or ``{name: value}``; what a mapping
-            leaves out stays.
+            leaves out stays.  A mapping may also have the words of a robot's file, as ``parameters=`` of every method
+            does: ``{"bodies": {"bob": {"mass": 2.0}}, "joints": {"elbow": {"position": (0.4, 0, 0)}}}``; then the
+            inertia about the center of mass stays what it is.
         physical : bool
             Refuse parameters that no body and no joint can have.  With ``False`` a body may have a first moment but
             no mass, or an inertia that no body has, as grouped parameters do; every algorithm works with them.
@@ -301,7 +303,11 @@ class Robot(BaseParameterMethods, LoopMethods):
         >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
         >>> robot.with_parameters({"bob.M": 2.0, "bob.MZ": -2.0, "bob.XX": 2.0, "bob.YY": 2.0}).body("bob").mass
         2.0
+        >>> robot.with_parameters({"bodies": {"bob": {"mass": 2.0}}}).body("bob").mass
+        2.0
         """
+        if isinstance(parameters, Mapping) and any(word in parameters for word in other_numbers.WORDS):
+            return self._with(other_numbers.with_numbers(self.model, parameters, physical=physical))
         return self._with(parameter_tables.with_parameters(self.model, parameters, physical=physical))
 
     def grouped(self, form: str = "fewest", *, near: ArrayLike | None = None) -> Robot:

@@ -114,7 +114,10 @@ class Run:
         self.numbers = numbers
         self.watched = WatchedEvents(events, equation, end - begin)
         self.wanted, self.span, self.sampling = wanted, span, sampling
-        self.kinks = self._worth_stopping(np.zeros(0) if kinks is None else kinks)
+        known = np.zeros(0) if kinks is None else kinks
+        self.kinks = self._worth_stopping(known)
+        self.between_steps = known
+        """Kinks of forces, for integrators with a fixed step, which take a step in parts where some are within it."""
         self.times: list[float] = []
         self.states: list[State] = []
         self.happened: list[Occurrence] = []
@@ -160,14 +163,14 @@ class Run:
     def _stepper(self, state: State, reach: float) -> Stepper:
         n = self.numbers
         if isinstance(self.equation, ConstrainedEquation):
-            return stepper_of(self.equation, self.integrator, self.begin, state, reach, n)
+            return stepper_of(self.equation, self.integrator, self.begin, state, reach, n, self.between_steps)
         if self.integrator in ADAPTIVE:
             kind = LoopStepper if self.equation.tree.is_constrained else ScipyStepper
             return kind(
                 self.equation, self.integrator, self.begin, state, reach, n.rtol, n.atol, n.largest_step
             )  # fmt: skip
         assert n.step is not None
-        return FixedStepper(self.equation, self.integrator, self.begin, state, reach, n.step)
+        return FixedStepper(self.equation, self.integrator, self.begin, state, reach, n.step, self.between_steps)
 
     def _go(self, state: State, reach: float, progress: bool) -> str | None:
         """Step until the end; the name of the event that stopped it, if one did."""

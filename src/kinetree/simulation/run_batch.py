@@ -15,7 +15,7 @@ from ..run.failure import Fault
 from .constrained.equation import ConstrainedEquation
 from .constrained.steppers import held_steps
 from .equation import Array, Equation
-from .integrators.stepper import projection
+from .integrators.stepper import NO_KINKS, pieces, projection, steps_cut
 from .integrators.steps_on_arrays import ManySteps
 from .records.record import COMPLETE
 from .run import INTERRUPTED, interrupted
@@ -28,10 +28,10 @@ STEPS_PER_CALL = 2_000_000
 
 def run_batch(
     equation: Equation, integrator: str, state: State, begin: float, end: float, step: float, times: Array,
-    progress: bool, sampling: Sampling | None = None,
+    progress: bool, sampling: Sampling | None = None, kinks: Array = NO_KINKS,
 ) -> tuple[tuple[Array, Array, Array, Array], str, Fault | SystemExit | None]:  # fmt: skip
     """Step a batch through time; samples (t, q, v, z) with time first, how it ended, and what ended it before."""
-    grid = _StepTimes(begin, end, step)
+    grid = _StepTimes(begin, end, step, kinks)
     taken: list[State] = []
     status = COMPLETE
     fault: Fault | SystemExit | None = None
@@ -50,11 +50,11 @@ def run_batch(
                         state = sampling.act(grid.time(at), state)
                         stop = grid.nearest(sampling.next_stop)
                         continue
-                    n = min(largest, whole - at, stop - at)
-                    state = advance(grid.time(at), state, step, n)
+                    n = min(largest, whole - at, stop - at, max(1, grid.next_cut(at) - at))
+                    state = grid.step(advance, at, state, step) if n == 1 else advance(grid.time(at), state, step, n)
                     at += n
                     bar.show_time(grid.time(at))
-                taken.append(advance(grid.time(at), state, rest, 1) if rest else state)
+                taken.append(grid.step(advance, at, state, rest) if rest else state)
     except KeyboardInterrupt:
         status = interrupted(grid.time(at))
     except SystemExit as problem:
@@ -73,23 +73,35 @@ def run_batch(
 
 
 class _StepTimes:
-    """Times of steps: begin + k step, exactly."""
+    """Times of steps: begin + k step, exactly; and steps that forces bend or jump within, which are taken in parts."""
 
-    def __init__(self, begin: float, end: float, step: float) -> None:
-        self.begin, self.step = begin, step
+    def __init__(self, begin: float, end: float, step: float, kinks: Array) -> None:
+        self.begin, self.length, self.kinks = begin, step, kinks
         self.steps = int(np.ceil((end - begin) / step - 1e-9))
+        self.cut = steps_cut(kinks, begin, step)
+
+    def next_cut(self, k: int) -> int:
+        """Return the next step, from the k-th on, that is taken in parts; the end if there is none."""
+        later = int(np.searchsorted(self.cut, k))
+        return int(self.cut[later]) if later < len(self.cut) else self.steps
+
+    def step(self, advance: ManySteps, k: int, state: State, h: float) -> State:
+        """Take a step of h from the beginning of the k-th on, in parts where forces bend or jump within it."""
+        for begin, length in pieces(self.time(k), h, self.kinks):
+            state = advance(begin, state, length, 1)
+        return state
 
     def nearest(self, t: float) -> int:
-        return round((t - self.begin) / self.step)
+        return round((t - self.begin) / self.length)
 
     def time(self, k: int) -> float:
-        return self.begin + k * self.step
+        return self.begin + k * self.length
 
     def before(self, t: float) -> tuple[int, float]:
         """Return whole steps before a time, and what remains of it; nothing remains within rounding of the time."""
-        k = int(np.floor((t - self.begin) / self.step + 1e-9))
+        k = int(np.floor((t - self.begin) / self.length + 1e-9))
         rest = t - self.time(k)
-        return k, (rest if rest > 1e-9 * self.step else 0.0)
+        return k, (rest if rest > 1e-9 * self.length else 0.0)
 
 
 def many_steps(equation: Equation, integrator: str) -> ManySteps:

@@ -48,7 +48,8 @@ from .constrained.driven_robot import DrivenRobot
 from .equation import Equation
 from .events import as_events
 from .friction_memory import memory_of
-from .integrators.fixed_step_methods import ADAPTIVE, FIXED, INTEGRATORS
+from .integrators.fixed_step_methods import ADAPTIVE, FIXED, GENERALIZED_ALPHA, INTEGRATORS
+from .integrators.stepper import NO_KINKS
 from .prescribed import Prescribed, as_prescribed
 from .records.record import FAILED, Record
 from .run import Run, hang_on, known_until, make_record
@@ -415,7 +416,8 @@ class Simulator(ExplainsArguments):
         sampling = sampling_of(equation, begin, state[0].shape[:-1], self.numbers.step)
         warn_of_one_look(sampling, begin, end)
         samples, status, fault = run_batch(
-            equation, self.integrator, state, begin, end, self.numbers.step, wanted, progress, sampling
+            equation, self.integrator, state, begin, end, self.numbers.step, wanted, progress, sampling,
+            NO_KINKS if self.integrator == GENERALIZED_ALPHA else known_kinks(self.law, self.elements, begin, end),
         )  # fmt: skip
         if isinstance(fault, SystemExit):
             record = make_record(equation, *samples, (), status, self.integrator, {})

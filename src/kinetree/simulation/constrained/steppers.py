@@ -10,7 +10,7 @@ from ...errors import ClosureError, Message, Setting, UnsupportedError
 from ...run.failure import Fault
 from ..integrators.adaptive import ScipyStepper
 from ..integrators.fixed_step_methods import ADAPTIVE, GENERALIZED_ALPHA
-from ..integrators.stepper import FixedStepper, Stepper
+from ..integrators.stepper import NO_KINKS, FixedStepper, Stepper
 from ..integrators.steps_on_arrays import ManySteps
 from ..system import State
 from .drift import Partitioned, Projection
@@ -74,8 +74,9 @@ class HoldingFixedStepper(FixedStepper):
 
 
 def stepper_of(
-    equation: ConstrainedEquation, integrator: str, begin: float, state: State, end: float, numbers: Any
-) -> Stepper:
+    equation: ConstrainedEquation, integrator: str, begin: float, state: State, end: float, numbers: Any,
+    kinks: np.ndarray = NO_KINKS,
+) -> Stepper:  # fmt: skip
     """Return what steps such a system."""
     if integrator in ADAPTIVE:
         return HoldingScipyStepper(
@@ -84,7 +85,7 @@ def stepper_of(
     assert numbers.step is not None
     if integrator == GENERALIZED_ALPHA:
         return AlphaStepper(equation, begin, state, end, numbers.step)
-    return HoldingFixedStepper(equation, integrator, begin, state, end, numbers.step)
+    return HoldingFixedStepper(equation, integrator, begin, state, end, numbers.step, kinks)
 
 
 def held_steps(equation: ConstrainedEquation, integrator: str) -> ManySteps:

@@ -22,6 +22,9 @@ from .stepper import Stepper, projection
 if TYPE_CHECKING:
     from scipy.integrate import OdeSolver
 
+ROUNDED = 8.0 * float(np.finfo(float).eps)
+"""Part of a time that its last digits are."""
+
 STIFF_AFTER = 15
 """Steps in a row at the edge of stability after which a problem counts as stiff (Hairer, Norsett, Wanner IV.2)."""
 
@@ -63,6 +66,7 @@ class ScipyStepper(Stepper):
         """Go on from another state."""
         self.t = self.t_old = t
         self.state = state
+        self._look_no_further(self.end)
         self.lengths = [x.shape[-1] for x in state]
         y = np.concatenate(state)
         if not np.isfinite(self._rate(t, y)).all():  # SciPy would look for a first step for ever
@@ -78,6 +82,7 @@ class ScipyStepper(Stepper):
             self._carry_on_implicitly(state, end)
             return
         solver, y = self.solver, np.concatenate(state)
+        self._look_no_further(end)
         rate = self._rate(self.t, y)
         if not np.isfinite(rate).all():
             super().carry_on(state, end)
@@ -95,6 +100,7 @@ class ScipyStepper(Stepper):
         jumped = any(
             not np.array_equal(a, b) for a, b in zip(state[1:], self._parts(solver.y)[1:], strict=True)
         )  # the positions may have got their unit length
+        self._look_no_further(end)
         rate = self._rate(self.t, y)
         if jumped or self.name == "sundials" or not np.isfinite(rate).all():
             super().carry_on(state, end)
@@ -104,9 +110,14 @@ class ScipyStepper(Stepper):
         if hasattr(solver, "f"):  # Radau's, which is of before if forces have jumped here
             solver.f, solver.sol = rate, None
 
+    def _look_no_further(self, end: float) -> None:
+        """Look at forces until just before a stop only, at which they may jump."""
+        self.last_look = max(end - ROUNDED * abs(end), self.t)
+
     def _rate(self, t: float, y: Array) -> Array:
+        """Return the rates of one state or a batch."""
         with np.errstate(all="ignore"):
-            return np.concatenate(self.rates(t, *self._parts(y)))
+            return np.concatenate(self.rates(min(t, self.last_look), *self._parts(y)), axis=-1)
 
     def _jacobian(self, t: float, y: Array) -> Array:
         """Return how the rates change with the state, by differences.
@@ -117,8 +128,7 @@ class ScipyStepper(Stepper):
         steps = 1.5e-8 * np.maximum(1.0, np.abs(y))
         moved = y + np.diag(steps)
         if self.equation.function is None:
-            with np.errstate(all="ignore"):
-                rates = np.concatenate(self.rates(t, *self._parts(moved)), axis=-1)
+            rates = self._rate(t, moved)
         else:  # a user's function may know one state at a time only
             rates = np.stack([self._rate(t, row) for row in moved])
         return ((rates - self._rate(t, y)) / (np.diag(moved) - y)[:, None]).T

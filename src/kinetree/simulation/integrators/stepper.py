@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,16 @@ from ...run.failure import Fault
 from ..equation import Equation
 from ..projection import nearest_state, projector
 from ..system import State
+from .fixed_step_methods import INSIDE
 from .steps_on_arrays import NoConvergence
 
 LONGEST_LEAP = 10_000
 """Steps in machine code between two looks at the keyboard."""
+
+NO_KINKS = np.zeros(0)
+
+SAME_TIME = 0.5 * INSIDE
+"""Part of a step within which a kink of forces is at its end, where formulas look at it from within."""
 
 ENDLESS = 1e10
 """Velocities beyond this are no motion of a robot."""
@@ -68,15 +75,37 @@ class Stepper:
         self.restart(self.t, state)
 
 
+def steps_cut(kinks: np.ndarray, start: float, h: float) -> np.ndarray:
+    """Return the numbers of the steps from a start on that kinks of forces are within, and not at their ends."""
+    nearest = np.round((kinks - start) / h)
+    off = kinks - (start + nearest * h)
+    within = np.abs(off) > SAME_TIME * h
+    return (nearest - (off < 0.0))[within].astype(int)
+
+
+def pieces(t: float, h: float, kinks: np.ndarray) -> list[tuple[float, float]]:
+    """Return beginnings and lengths of the parts that kinks of forces cut a step into: one, if none are within it."""
+    same = SAME_TIME * h
+    within = kinks[np.searchsorted(kinks, t + same, "right") : np.searchsorted(kinks, t + h - same, "left")]
+    if not len(within):
+        return [(t, h)]
+    edges = [t, *within.tolist(), t + h]
+    return [(a, b - a) for a, b in pairwise(edges)]
+
+
 class FixedStepper(Stepper):
     """Steps of equal length; the last one ends where the run does.
 
-    States within a step are found by a shorter step from its beginning, so they are as exact as any.
+    States within a step are found by a shorter step from its beginning, so they are as exact as any.  A step in which
+    forces bend or jump is taken in parts that end there.
     """
 
-    def __init__(self, equation: Equation, name: str, t: float, state: State, end: float, step: float) -> None:
+    def __init__(
+        self, equation: Equation, name: str, t: float, state: State, end: float, step: float,
+        kinks: np.ndarray = NO_KINKS,
+    ) -> None:  # fmt: skip
         self.advance = equation.steps.one(name)
-        self.equation, self.name, self.end, self.h = equation, name, end, step
+        self.equation, self.name, self.end, self.h, self.kinks = equation, name, end, step, kinks
         self.project = projection(equation) if not equation.traceable else _as_it_is  # machine code closes loops itself
         self.careful = False
         self.restart(t, state)
@@ -86,6 +115,7 @@ class FixedStepper(Stepper):
         self.t = self.t_old = self.start = t
         self.state = self.old = state
         self.count = 0
+        self.cut = steps_cut(self.kinks, t, self.h)
 
     def step(self) -> None:
         """Go one step on."""
@@ -102,6 +132,9 @@ class FixedStepper(Stepper):
         """Go on to the last whole step before a time, or to an end that is one, in machine code."""
         to_end = self.end <= until
         steps = (min(until, self.end) - self.start) / self.h
+        later = int(np.searchsorted(self.cut, self.count))
+        if later < len(self.cut):
+            steps = min(steps, self.cut[later] + 0.5)
         whole = min(int(steps + (1e-9 if to_end else -1e-9)) - self.count, LONGEST_LEAP)
         if whole < 2 or self.careful or not self.equation.traceable:
             self.step()
@@ -130,7 +163,9 @@ class FixedStepper(Stepper):
 
     def _from(self, t: float, state: State, h: float) -> State:
         try:
-            return self.project(self.advance(t, state, h))
+            for begin, length in pieces(t, h, self.kinks):
+                state = self.project(self.advance(begin, state, length))
+            return state
         except NoConvergence:
             raise self._unsolved(t, h) from None
         except ClosureError as problem:
