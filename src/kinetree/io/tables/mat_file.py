@@ -33,7 +33,7 @@ DEEPEST = 3
 
 
 @dataclass(frozen=True)
-class _Element:
+class _MatlabElement:
     kind: int
     data: bytes
 
@@ -72,7 +72,7 @@ def read_mat(path: Path) -> dict[str, Array]:
     return found
 
 
-def _elements(data: bytes, order: str) -> Iterator[_Element]:
+def _elements(data: bytes, order: str) -> Iterator[_MatlabElement]:
     """Yield the elements that stand one behind the other."""
     at = 0
     while at + 8 <= len(data):
@@ -90,11 +90,13 @@ def _elements(data: bytes, order: str) -> Iterator[_Element]:
         if kind == COMPRESSED:
             yield from _elements(zlib.decompress(content), order)
         else:
-            yield _Element(kind, content)
+            yield _MatlabElement(kind, content)
         at = end
 
 
-def _matrices(element: _Element, order: str, path: str, depth: int, name: str = "") -> Iterator[tuple[str, Array]]:
+def _matrices(
+    element: _MatlabElement, order: str, path: str, depth: int, name: str = ""
+) -> Iterator[tuple[str, Array]]:
     """Yield arrays of an element, with their names."""
     if element.kind != MATRIX or not element.data:
         return
@@ -122,7 +124,7 @@ def _matrices(element: _Element, order: str, path: str, depth: int, name: str = 
             yield from _matrices(part, order, f"{whole}.", depth + 1, own)
 
 
-def _numbers(element: _Element, order: str) -> Array:
+def _numbers(element: _MatlabElement, order: str) -> Array:
     """Return the numbers of an element, in the processor's own order of bytes."""
     kind = NUMBERS.get(element.kind)
     if kind is None or len(element.data) % int(kind[1]):
@@ -130,7 +132,7 @@ def _numbers(element: _Element, order: str) -> Array:
     return np.frombuffer(element.data, dtype=f"{order}{kind}").astype(kind)
 
 
-def _first(element: _Element, order: str) -> int:
+def _first(element: _MatlabElement, order: str) -> int:
     found = _numbers(element, order)
     if not len(found):
         raise _Damaged("an element without numbers")
