@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from scipy.io import savemat
 
 import kinetree as kt
 
@@ -205,8 +206,9 @@ def motions(robot: kt.Robot) -> dict[str, bytes]:
     lines = [",".join(columns), *(",".join(map(repr, row.tolist())) for row in table)]
     degrees = [name.replace("hinge", "hinge [deg]") if name.startswith("q_h") else name for name in columns]
     arrays = {key: np.column_stack([x for name, x in columns.items() if name.startswith(f"{key}_")]) for key in "qva"}
-    packed, stream = io.BytesIO(), io.BytesIO()
+    packed, stream, matlab = io.BytesIO(), io.BytesIO(), io.BytesIO()
     np.savez(packed, time=columns["time"], **arrays)
+    savemat(matlab, {"log": {"t": columns["time"], **arrays}})
     pyarrow.parquet.write_table(pyarrow.table(columns), stream)
     motion = "\n".join([*lines, ""])
     return {
@@ -214,6 +216,11 @@ def motions(robot: kt.Robot) -> dict[str, bytes]:
         "motion.csv": motion.encode(),
         "plain.csv": "\n".join([*lines[1:], ""]).encode(),
         "degrees.csv": "\n".join([";".join(degrees), *(line.replace(",", ";") for line in lines[1:]), ""]).encode(),
+        "europe.csv": "\n".join(
+            ["; ".join(columns), *(x.replace(",", ";").replace(".", ",") for x in lines[1:])]
+        ).encode(),
+        "spaces.csv": "\n".join(["# " + " ".join(columns), *(line.replace(",", "  ") for line in lines[1:])]).encode(),
+        "motion.mat": matlab.getvalue(),
         "motion.npz": packed.getvalue(),
         "motion.parquet": stream.getvalue(),
     }

@@ -260,6 +260,7 @@ def _parquet_changed(data: bytes, rng: np.random.Generator) -> bytes:
 
 CHANGES: dict[str, Callable[[bytes, np.random.Generator], bytes]] = {
     ".csv": lambda data, rng: mutated(data, rng, TEXT),
+    ".mat": lambda data, rng: mutated(data, rng, BYTES),
     ".npz": _npz_changed,
     ".parquet": _parquet_changed,
 }
@@ -360,7 +361,8 @@ TARGETS = {
         Target("redysim", redysim_files, 350),
         Target("dh", dh_tables, 1500),
         Target("csv", TABLES.motions(".csv"), 400),
-        Target("npz", TABLES.motions(".npz"), 300),
+        Target("npz", TABLES.motions(".npz"), 250),
+        Target("mat", TABLES.motions(".mat"), 50),
         Target("parquet", TABLES.motions(".parquet"), 300),
         Target("measured", TABLES.measured, 150),
         Target("records", TABLES.records, 500),

@@ -173,7 +173,8 @@ BEYOND_LIMITS, MARGIN = 1.5, 0.2
 MOVES = 0.05
 """Joints that stay so near to zero, in rad, tell nothing about units."""
 
-CLOCKS = {"milliseconds": 1e-3, "microseconds": 1e-6, "nanoseconds": 1e-9}
+CLOCKS = {"milliseconds": ("ms", 1e-3), "microseconds": ("us", 1e-6), "nanoseconds": ("ns", 1e-9)}
+"""Units of clocks that times may be in without saying so."""
 
 SLOWEST = 0.25
 """Steps of time, in seconds, that no controller has."""
@@ -212,8 +213,8 @@ def doubtful_steps(step: float) -> str:
     """
     if not step > SLOWEST:
         return ""
-    unit = next((unit for unit, size in CLOCKS.items() if size * step < SLOWEST), "nanoseconds")
-    return f"times look like {unit}: the steps would be {step:.3g} s"
+    unit = next((unit for unit, (_, size) in CLOCKS.items() if size * step < SLOWEST), "nanoseconds")
+    return f"times look like {unit}: the steps would be {step:.3g} s; name the column 't [{CLOCKS[unit][0]}]' if so"
 
 
 def of_units(data: Measured, robot: Robot) -> list[str]:

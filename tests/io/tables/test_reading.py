@@ -4,8 +4,10 @@ import io
 
 import numpy as np
 import pytest
+from scipy.io import loadmat, savemat
 
 import kinetree as kt
+from kinetree.io.tables.mat_file import read_mat
 from kinetree.io.tables.reading import open_table
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -147,8 +149,6 @@ def test_joints_that_count_from_zero_are_not_those_of_the_same_name(tmp_path):
 
 
 def test_arrays_of_matlab_and_numpy(tmp_path):
-    from scipy.io import savemat
-
     forms = {
         "by name": {"t": T, "q": Q, "tau": TAU},
         "turned": {"log": {"time": T, "joint_positions": Q.T, "torque": TAU.T}},
@@ -163,6 +163,17 @@ def test_arrays_of_matlab_and_numpy(tmp_path):
         if form != "turned":
             np.savez(tmp_path / "m.npz", **held)
             arm(tmp_path / "m.npz", (tmp_path / "m.npz").read_bytes())
+    for compressed in (False, True):
+        arrays = {
+            "a": np.arange(6.0).reshape(2, 3),
+            "b": np.arange(300, dtype="i8").reshape(20, 15),
+            "c": Q.astype("f4"),
+        }
+        savemat(tmp_path / "m.mat", arrays | {"s": {"d": T, "w": "words"}, "e": []}, do_compression=compressed)
+        judge = loadmat(tmp_path / "m.mat", simplify_cells=True)
+        read_back = read_mat(tmp_path / "m.mat")
+        assert all(np.array_equal(read_back[name], judge[name]) for name in arrays)
+        assert np.array_equal(read_back["s.d"], judge["s"]["d"])
     (tmp_path / "m.mat").write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM\x89HDF\r\n\x1a\n" + bytes(100))
     with pytest.raises(kt.FileFormatError, match=r"version 7\.3.*'-v7'"):
         read(tmp_path / "m.mat")

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
 from ...errors import FileFormatError, KinetreeError
 from .columns import TIME, Layout, Units, Wanted, column_name, in_seconds, layout, with_optional
+from .mat_file import read_mat
 from .other_names import array_readings, times_among
 from .parts import ROWS, OpenTable, Part, Rows, opened
 
 Array = np.ndarray
-
-DEEPEST = 3
-"""Structures within structures that are looked into."""
 
 MOST_LISTED = 12
 
@@ -216,36 +214,3 @@ def read_npz(path: Path) -> dict[str, Array]:
             return {name: np.asarray(file[name]) for name in file.files}
     except Exception as problem:
         raise FileFormatError(f"this is no file of NumPy arrays ({problem})", str(path)) from None
-
-
-def read_mat(path: Path) -> dict[str, Array]:
-    """Read all arrays of numbers of a file of MATLAB; those in structures by their whole names, ``log.q``."""
-    from scipy.io import loadmat  # only few tables are of MATLAB, and this takes a while
-
-    try:
-        found = loadmat(path, simplify_cells=True)
-    except NotImplementedError:
-        raise FileFormatError(
-            "this file of MATLAB is of version 7.3 (HDF5), which is not read: save it as version 7, in MATLAB "
-            "save('m.mat', 't', 'q', 'tau', '-v7')",
-            str(path),
-        ) from None
-    except Exception as problem:
-        raise FileFormatError(f"this is no file of MATLAB ({problem})", str(path)) from None
-    arrays = dict(_flattened({name: x for name, x in found.items() if not name.startswith("__")}))
-    if not arrays:
-        raise FileFormatError(
-            "this file of MATLAB holds no arrays of numbers: tables, timeseries and other objects are not read; save "
-            "arrays t, q, tau, as in t = data.Time; q = data.q; save('m.mat', 't', 'q', 'tau')",
-            str(path),
-        )
-    return arrays
-
-
-def _flattened(held: Mapping[str, Any], path: str = "", depth: int = 0) -> Iterator[tuple[str, Array]]:
-    for name, x in held.items():
-        if isinstance(x, Mapping):
-            if depth < DEEPEST:
-                yield from _flattened(x, f"{path}{name}.", depth + 1)
-        elif isinstance(x, np.ndarray) and x.dtype.kind in "fiu" and x.dtype.names is None:
-            yield f"{path}{name}", x

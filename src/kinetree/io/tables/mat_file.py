@@ -1,0 +1,139 @@
+"""Arrays of numbers in files of MATLAB, versions 5 to 7.
+
+SciPy's reader is written for files that one trusts: damaged ones can end the process.  This one reads what tables need,
+arrays of real numbers and structures of them, and passes over all else: text, cells, sparse matrices, objects.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import FileFormatError
+
+Array = np.ndarray
+
+HEADER = 128
+NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+"""Types of data elements."""
+
+MATRIX, COMPRESSED = 14, 15
+STRUCTURE, NUMERIC = 2, range(6, 16)
+"""Classes of arrays."""
+
+COMPLEX = 0x0800
+DEEPEST = 3
+"""Structures within structures that are looked into."""
+
+
+@dataclass(frozen=True)
+class _MatlabElement:
+    kind: int
+    data: bytes
+
+
+class _Damaged(Exception):
+    """Something that no file of MATLAB has."""
+
+
+def read_mat(path: Path) -> dict[str, Array]:
+    """Read all arrays of real numbers; those in structures by their whole names, ``log.q``.
+
+    Rows and columns have one axis.
+    """
+    data = path.read_bytes()
+    order = {b"IM": "<", b"MI": ">"}.get(data[126:HEADER])
+    if order is not None and data[125 if order == "<" else 124] == 2:
+        raise FileFormatError(
+            "this file of MATLAB is of version 7.3 (HDF5), which is not read: save it as version 7, in MATLAB "
+            "save('m.mat', 't', 'q', 'tau', '-v7')",
+            str(path),
+        )
+    if order is None:
+        raise FileFormatError("this is no file of MATLAB, version 5 to 7: save(..., '-v7') writes one", str(path))
+    found: dict[str, Array] = {}
+    try:
+        for element in _elements(data[HEADER:], order):
+            found |= dict(_matrices(element, order, "", 0))
+    except (_Damaged, struct.error, zlib.error, ValueError, OverflowError, RecursionError) as problem:
+        raise FileFormatError(f"this file of MATLAB is damaged ({problem})", str(path)) from None
+    if not found:
+        raise FileFormatError(
+            "this file of MATLAB holds no arrays of numbers: tables, timeseries and other objects are not read; save "
+            "arrays t, q, tau, as in t = data.Time; q = data.q; save('m.mat', 't', 'q', 'tau')",
+            str(path),
+        )
+    return found
+
+
+def _elements(data: bytes, order: str) -> Iterator[_MatlabElement]:
+    """Yield the elements that stand one behind the other."""
+    at = 0
+    while at + 8 <= len(data):
+        kind, size = struct.unpack_from(f"{order}II", data, at)
+        if kind >> 16:  # a small one, in its own tag
+            kind, size, begin, end = kind & 0xFFFF, kind >> 16, at + 4, at + 8
+            if size > 4:
+                raise _Damaged(f"an element of {size} bytes where four have room")
+        else:
+            begin = at + 8
+            end = begin + size + (0 if kind == COMPRESSED else -size % 8)
+        if begin + size > len(data):
+            raise _Damaged("it ends too early")
+        content = data[begin : begin + size]
+        if kind == COMPRESSED:
+            yield from _elements(zlib.decompress(content), order)
+        else:
+            yield _MatlabElement(kind, content)
+        at = end
+
+
+def _matrices(
+    element: _MatlabElement, order: str, path: str, depth: int, name: str = ""
+) -> Iterator[tuple[str, Array]]:
+    """Yield arrays of an element, with their names."""
+    if element.kind != MATRIX or not element.data:
+        return
+    parts = list(_elements(element.data, order))
+    if len(parts) < 4:
+        return  # an object, or empty
+    flags = _first(parts[0], order)
+    shape = tuple(int(x) for x in _numbers(parts[1], order))
+    whole = f"{path}{name or parts[2].data.decode('ascii')}"
+    if any(x < 0 for x in shape):
+        raise _Damaged(f"array {whole!r} has shape {shape}")
+    if flags & 0xFF in NUMERIC and not flags & COMPLEX:
+        values = _numbers(parts[3], order)
+        if len(values) != prod(shape):
+            raise _Damaged(f"array {whole!r} of shape {shape} has {len(values)} numbers")
+        array = values.reshape(shape, order="F")
+        yield whole, array.reshape(-1) if array.ndim == 2 and 1 in shape else array
+    elif flags & 0xFF == STRUCTURE and prod(shape) == 1 and depth < DEEPEST and len(parts) > 4:
+        length = _first(parts[3], order)
+        text = parts[4].data
+        if not 0 < length <= 64:
+            raise _Damaged(f"names of {length} letters")
+        names = [text[k : k + length].split(b"\0")[0].decode("ascii") for k in range(0, len(text), length)]
+        for own, part in zip(names, parts[5:], strict=False):
+            yield from _matrices(part, order, f"{whole}.", depth + 1, own)
+
+
+def _numbers(element: _MatlabElement, order: str) -> Array:
+    """Return the numbers of an element, in the processor's own order of bytes."""
+    kind = NUMBERS.get(element.kind)
+    if kind is None or len(element.data) % int(kind[1]):
+        raise _Damaged(f"an element of type {element.kind} where numbers should be")
+    return np.frombuffer(element.data, dtype=f"{order}{kind}").astype(kind)
+
+
+def _first(element: _MatlabElement, order: str) -> int:
+    found = _numbers(element, order)
+    if not len(found):
+        raise _Damaged("an element without numbers")
+    return int(found[0])
