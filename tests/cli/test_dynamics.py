@@ -210,14 +210,14 @@ def test_plain_order_without_names(tmp_path, arm, motion, with_time):
     assert rows.shape[1] == arm.nv + with_time
 
 
-@pytest.mark.parametrize("name", [lambda n: f"signal-{n}", lambda n: n.replace("joint", "Joint")])
+@pytest.mark.parametrize("name", [lambda n: f"signal-{n}", lambda n: n.replace("joint", "joynt")])
 def test_names_that_are_not_understood_are_never_taken_in_their_order(tmp_path, arm, motion, name):
     """Otherwise accelerations, velocities and positions could be taken for one another in silence."""
     _, q, v, a = motion
     write_csv(tmp_path / "m.csv", {name(n): x for n, x in named(arm, a=a, v=v, q=q).items()})
     problem = invoke("id", "kuka-kr5", tmp_path / "m.csv", "-o", tmp_path / "tau.csv", code=1).stderr
     assert "18 columns are missing: q_joint_1, " in problem
-    assert ("'q_Joint_1' may be 'q_joint_1'" in problem) == ("Joint" in name("joint"))
+    assert ("'q_joynt_1' may be 'q_joint_1'" in problem) == ("joynt" in name("joint"))
     assert not (tmp_path / "tau.csv").exists()
 
 
@@ -525,6 +525,18 @@ def test_time_at_the_seam_of_two_parts(tmp_path, table, monkeypatch):
     refused(tmp_path, table, "motion.csv, line 5", "time does not increase")
 
 
+@pytest.mark.parametrize("block", [300, 10**6])
+def test_rows_that_came_twice_are_left_out(tmp_path, table, motion, arm, block, monkeypatch):
+    lines = table.read_text().split("\n")
+    table.write_text("\n".join([*lines[:9], lines[8], lines[8], *lines[9:20], lines[19], *lines[20:]]))
+    monkeypatch.setattr(reading, "BLOCK", block)  # 300: a part per line
+    said = invoke("id", "kuka-kr5", table, "-o", tmp_path / "tau.csv").stderr
+    assert "3 of 53 rows repeat the one before, times included; they are left out" in said
+    rows = read_csv(tmp_path / "tau.csv")[1]
+    assert np.array_equal(rows[:, 0], motion[0])
+    assert np.array_equal(rows[:, 1:], arm.inverse_dynamics(*motion[1:]))
+
+
 def test_missing_columns(tmp_path, arm, motion):
     _, q, v, a = motion
     columns = named(arm, q=q, v=v, a=a)
@@ -563,7 +575,7 @@ def test_files_that_are_none(tmp_path, table):
         refused(tmp_path, tmp_path / name, name)
     (tmp_path / "m.csv").write_bytes(b"q\xff\xfe,\n")
     refused(tmp_path, tmp_path / "m.csv", "UTF-8", "line 1")
-    refused(tmp_path, tmp_path / "m.txt", "'.txt'")
+    refused(tmp_path, tmp_path / "m.xlsx", "'.xlsx'", "pd.read_excel('m.xlsx').to_csv('m.csv', index=False)")
 
 
 def test_arrays_of_the_wrong_shape(tmp_path):

@@ -418,6 +418,13 @@ WRONG = [
     ("robot: kuka-kr5\nmotion: {kind: sine, frequency: 1, duration: 1}", 3, "needs 'amplitude'"),
     ("robot: kuka-kr5\nmotion: {kind: spline, times: [0, 1], points: [[1]]}", 3, "list of 6 numbers"),
     ("robot: {file: robot.yaml}\nmotion: {kind: gallery}", 3, "robots of the gallery"),
+    ("robot: kuka-kr5\nmotion: {kind: gallery, of: gripper}", 3, "this robot has joint_1"),
+    (
+        "robot: {name: four-bar, parameters: {joints.coupler_joint.position: [0.12, 0, 0]}}\nmotion: {kind: gallery}",
+        3,
+        "its links are others",
+    ),
+    ("robot: {name: gripper, parameters: {bodies.plam.mass: 1}}\nsimulation: {time: 1}", 2, "did you mean 'palm'"),
     ("robot: kuka-kr5\ncontroller: pd", 3, "without a simulation"),
     ("robot: kuka-kr5\nsimulation: {time: 1}\ncontroller: {kind: pds}", 4, "did you mean 'pd'"),
     ("robot: kuka-kr5\nsimulation: {time: 1}\ncontroller: {kind: pd, kp: soft}", 4, "kp must be a number"),
@@ -486,6 +493,25 @@ def test_a_walker_with_universal_hips_is_the_one_of_the_gallery(tmp_path):
     path = study_file(tmp_path, f"kinetree-study: 1\n{gait.replace(legs, wrong)}")
     problem = invoke("run", path, "-o", tmp_path / "r", code=1).stderr
     assert "coordinates=('-roll', '-hip', 'knee') fits" in problem
+
+
+def test_a_worked_example_with_other_numbers_and_another_pace(tmp_path):
+    text = "kinetree-study: 1\nrobot: {robot}\nmotion: {{kind: gallery, {more}duration: 2}}\n"
+    changed = "{name: gripper, parameters: {bodies.palm.mass: 0.8, joints: {palm_joint: {damping: 2}}}}"
+    robot = kt.load("gripper").with_parameters(
+        {"bodies": {"palm": {"mass": 0.8}}, "joints": {"palm_joint": {"damping": 2}}}
+    )
+    robot.save(tmp_path / "heavy.yaml")
+    q, v, a = kt.gallery.motion("gripper").states(np.linspace(0.0, 1.0, 5))
+    wanted = robot.inverse_dynamics(q, 0.5 * v, 0.25 * a)
+    given = kt.load("gripper").inverse_dynamics(q, 0.5 * v, 0.25 * a, parameters={"bodies": {"palm": {"mass": 0.8}}})
+    assert np.allclose(wanted, given, atol=1e-14)
+    for where, more in ((changed, ""), ("heavy.yaml", "of: gripper, ")):
+        plan = read(study_file(tmp_path, text.format(robot=where, more=more))).analyses["inverse"].__self__
+        states = plan.states(np.linspace(0.0, 2.0, 5))
+        assert np.allclose(plan.robot.inverse_dynamics(*states), wanted, atol=1e-14)
+        assert np.allclose(plan.desired(1.0), [x[2] * p for x, p in zip((q, v, a), (1.0, 0.5, 0.25), strict=True)])
+        assert plan.robot.joint("palm_joint").damping == (2.0,)
 
 
 def test_the_walkers_file_runs(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.linalg import expm
 
 import kinetree as kt
 from helpers.robots import arm, floating_pair, gripper, random_state, random_tree, rods
@@ -221,6 +222,10 @@ def test_a_frame_on_springs_and_dampers_beside_an_unfelt_posture():
         assert np.abs(drawn).max() > 0.1
         assert np.abs(rows @ np.linalg.solve(robot.mass_matrix(q), drawn)).max() < 1e-9
         left = drawn - (-pull * q - drag * v)  # which the frame's own force makes up for
+        with pytest.raises(ShapeError, match=rf"kp must be one number or {n}, one per controlled direction"):
+            kt.simulate(robot, time=0.1, controller=laws.CartesianImpedance(
+                "hand", trajectories.Constant(goal), 9 * [1.0], 1.0, orientation
+            ))  # fmt: skip
         assert np.abs(left - rows.T @ np.linalg.lstsq(rows.T, left, rcond=None)[0]).max() < 1e-9
 
 
@@ -503,3 +508,20 @@ def test_trajectories_in_a_law_are_compiled_with_it():
     python = kt.simulate(robot, controller=law, **options)
     np.testing.assert_allclose(compiled.q, python.q, atol=1e-9)
     assert abs(compiled.q[-1] - compiled.q[0]).max() > 0.01
+
+
+def test_computed_torque_with_an_integral_is_of_third_order():
+    """A load that nobody knows of: e'' = -kp e - kd e' - ki z - f/m, z' = e, for a batch of gains, and in samples."""
+    made = kt.Builder("cart").body("cart", "base", kt.Prismatic("x"), mass=2.0).build()
+    cart, ki, push = made.with_backend("compiled"), np.array([[0.0], [300.0], [1000.0]]), 6.0
+    law = laws.ComputedTorque(trajectories.Constant([0.5]), 100.0, 20.0, ki=ki)
+    options = {"time": 1.5, "integrator": "rk4", "step": 2e-3, "output": [0.0, 0.3, 1.5]}
+    record = kt.simulate(cart, controller=law, forces=kt.forces.JointPush("cart_joint", push), **options)
+    for k, gain in enumerate(ki[:, 0]):
+        rate = np.array([[0, 1, 0, 0], [-100, -20, -gain, -1], [1, 0, 0, 0], [0, 0, 0, 0]], dtype=float)
+        e = [(expm(rate * t) @ [0.5, 0.0, 0.0, push / 2.0])[0] for t in record.time]
+        assert np.allclose(0.5 - record.q[:, k, 0], e, rtol=0.0, atol=1e-9)
+    fast = laws.Sampled(laws.ComputedTorque(trajectories.Constant([0.5]), 100.0, 20.0, ki=1000.0), 2e-3)
+    options |= {"time": 0.3, "output": [0.0, 0.3]}
+    sampled = kt.simulate(cart, controller=fast, forces=kt.forces.JointPush("cart_joint", push), **options)
+    assert np.allclose(sampled.q[:, 0], record.q[:2, 2, 0], atol=5e-3)

@@ -122,6 +122,8 @@ def test_general_arm_beats_the_best_published_count(seed):
     got = cost(general_arm(np.random.default_rng(seed), 6, "modified"), "inverse_dynamics")
     best = p.INVERSE[0](6)
     assert "94 n1 + 58 n2 + 46 n3 - 81) M" in str(p.INVERSE[0])
+    with pytest.raises(kt.UnknownNameError, match="'rnea'; did you mean 'inverse_dynamics'"):
+        kt.gallery.load("gripper").cost("rnea")
     assert best == MA(483, 417)
     assert got.multiplications + got.divisions < best.multiplications
     assert got.additions < best.additions

@@ -10,6 +10,7 @@ from scipy.interpolate import PchipInterpolator
 
 import kinetree as kt
 from helpers.loop_models import LEG_START, leg
+from helpers.robots import rods
 from kinetree import forces as F
 from kinetree.gallery.user_study import read as read_study
 
@@ -405,3 +406,23 @@ def test_a_study_with_forces_says_which_line_names_what_is_not_there(tmp_path):
     path.write_text(text)
     outcome = read_study(path).analyses["simulation"](False)
     assert outcome.records["record"].info["forces"] == ["Drag"]
+
+
+def test_an_element_tells_its_forces_along_the_world():
+    """Of a spring between two points both ends, of a push on a batch each robot's; and what drives a joint directly."""
+    robot = rods(2)
+    spring = kt.forces.PointSpring(("base", (0.5, 0, 0)), ("b1", (0, 0, -1)), stiffness=30.0, length=0.8)
+    record = kt.simulate(robot, [0.3, 0.2], time=0.2, forces=spring, output=5)
+    away = robot.pose(record.q, "b1") @ [0, 0, -1, 1] - [0.5, 0, 0, 1]
+    length = np.linalg.norm(away[:, :3], axis=-1, keepdims=True)
+    pull = 30.0 * (length - 0.8) * away[:, :3] / length
+    assert np.allclose(spring.books(record)["force"], np.stack([pull, -pull], axis=1), atol=1e-12)
+    wall = kt.forces.PointForce("b1", lambda t, x, v: [-50.0 * x[0], 0.0, 0.0])
+    many = kt.simulate(
+        robot, [[0.3, 0.2], [0.1, 0.0]], time=0.1, forces=wall, integrator="rk4", step=0.05, output=3
+    )  # fmt: skip
+    told = wall.books(many)
+    assert told["force"].shape == (3, 2, 1, 3)
+    assert np.allclose(told["force"][..., 0, 0], -50.0 * robot.pose(many.q, "b1")[..., 0, 3])
+    assert told["joint_force"].shape == (3, 2, 2)
+    assert not told["joint_force"].any()

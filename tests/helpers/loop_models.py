@@ -367,3 +367,16 @@ def sweep(mechanism: kt.Mechanism, start: np.ndarray, joints: list[str], positio
 def compiled_system(name: str) -> tuple[kt.Robot, np.ndarray]:
     """Return a system of the gallery in machine code, and its start."""
     return kt.gallery.load(name).with_backend("compiled"), kt.gallery.start(name)
+
+
+def lamp(damping=0.02):
+    """Two arms; a plate between them stays upright by a coupling, and springs between points carry both."""
+    b, up = kt.Builder("lamp"), kt.Revolute((0, -1, 0))
+    rod = kt.MassProperties.rod
+    b.body("lower", "base", up, actuated=False, damping=damping, mass_properties=rod(0.5, (0, 0, 0), (0.45, 0, 0)))
+    b.body("plate", "lower", up, position=(0.45, 0, 0), actuated=False, mass=0.05, inertia=(1e-5, 1e-5, 1e-5))
+    b.body("upper", "plate", up, actuated=False, damping=damping, mass_properties=rod(1.0, (0, 0, 0), (0.4, 0, 0)))
+    b.coupling("upright", {"lower_joint": 1, "plate_joint": 1})
+    b.tendon("spring", points=[("base", (0, 0, 0.1)), ("lower", (0.12, 0, 0))], stiffness=560.0, rest=0.02)
+    b.tendon("second", points=[("plate", (0, 0, 0.08)), ("upper", (0.1, 0, 0))], stiffness=300.0, rest=0.03)
+    return b.build()

@@ -477,3 +477,31 @@ def test_a_way_too_short_to_be_seen_is_coulomb_friction():
     assert not any(any(joint.friction_travel) for joint in found.robot.model.joints)
     assert np.all(found.training_errors < 0.8 * plain.training_errors)
     assert np.allclose(found.errors(seen), found.training_errors, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda q, v, tau: (q[:, ::-1], v[:, ::-1], tau), "the positions of upper_joint and lower_joint exchanged"),
+        (lambda q, v, tau: (q, v, tau[:, ::-1]), "the forces of upper_joint and lower_joint exchanged"),
+        (lambda q, v, tau: (q * [1, -1], v * [1, -1], tau), "positions of lower_joint of the other sign"),
+    ],
+)
+def test_columns_that_are_mixed_up_are_named(change, said):
+    good = data(0.01)
+    q, v, tau = change(good.q, good.v, good.tau)
+    with pytest.warns(kt.IdentificationWarning) as heard, suppress(kt.IdentificationError):
+        kt.identify(GUESS, kt.Measured(good.t, q, tau, v), friction="coulomb", springs=False, consistent=None)
+    words = [str(one.message) for one in heard]
+    assert f"with {said} the model leaves" in words[0]
+    assert not any("disagree about what the bodies weigh" in word for word in words)
+
+
+def test_an_encoder_that_hung_is_named():
+    good = data(0.01, duration=5.0)
+    q = good.q + 1e-6 * np.random.default_rng(0).standard_normal(good.q.shape)
+    q[400:500, 1] = q[400, 1]
+    with pytest.warns(
+        kt.IdentificationWarning, match="position of lower_joint does not change from 2 s to 2.4.* jumps"
+    ):
+        kt.identify(GUESS, kt.Measured(good.t, q, good.tau), friction="coulomb", springs=False)

@@ -94,6 +94,8 @@ def test_currents_are_read_and_need_gains(tmp_path, word):
     for gains in (None, "auto"):
         with pytest.raises(kt.IdentificationError, match=f"currents, and forces are needed.*{NAMES[0]}"):
             kt.identify(ROBOT, data, gains=gains)
+    with pytest.raises(kt.IdentificationError, match="has currents and the data forces"):
+        kt.identify(ROBOT, [data, kt.Measured(t, q, tau)], gains=[2.0, 3.0])
 
 
 def test_files_as_other_programs_write_them(tmp_path):
@@ -127,7 +129,7 @@ def test_files_as_other_programs_write_them(tmp_path):
         assert np.array_equal(data.v, v)
         assert np.array_equal(data.tau, tau)
     savemat(tmp_path / "other.mat", {"t": t, "x": q, "y": tau})
-    with pytest.raises(kt.FileFormatError, match=r"no array 'q'.*there are t, x, y"):
+    with pytest.raises(kt.FileFormatError, match=r"no array 'q'.*there are t \(100,\), x \(100, 2\), y"):
         kt.Measured.read(tmp_path / "other.mat", ROBOT)
 
 
@@ -139,6 +141,25 @@ def test_rows_that_came_twice_are_left_out_and_times_with_too_few_digits_refused
     assert np.array_equal(data.q, q)
     with pytest.raises(kt.IdentificationError, match=r"80 of 100 rows have the time of the row before.*more digits"):
         kt.Measured(np.floor(t / 0.05 + 1e-9), q, tau)
+
+
+def test_rows_with_one_time_that_differ_are_named_as_in_the_file():
+    t, q, _, _, tau = samples()
+    rows = np.sort([*range(len(t)), 7, 7])
+    tau_too = tau[rows]
+    tau_too[9] += 1.0
+    with pytest.raises(kt.IdentificationError, match=r"stands still between rows 8 .* and 10 "):
+        kt.Measured(t[rows], q[rows], tau_too)
+    lost = np.array([float(f"{x:.9g}") for x in 1.7e9 + t])
+    with pytest.raises(kt.IdentificationError, match=r"since 1970.*lost their last digits: 99 of 100 rows.*t - t\[0\]"):
+        kt.Measured(lost, q, tau)
+
+
+def test_what_was_understood_is_shown(tmp_path):
+    t, q, _, _, tau = samples()
+    head = ["t", "pos1", "pos2", "torque1", "torque2"]
+    data = kt.Measured.read(write_csv(tmp_path / "m.csv", dict(zip(head, [t, *q.T, *tau.T], strict=True))), ROBOT)
+    assert f"q of {NAMES[0]}, {NAMES[1]} is read from pos1, pos2" in repr(data.split(0.5)[1])
 
 
 def test_times_must_go_on():

@@ -144,6 +144,10 @@ def test_motions_that_happen_by_themselves_need_no_motors():
         momentum = momentum + mass * (robot.point_acceleration(q, v, a, name, com) + up)
     held = [robot.pose(q, name)[:3, :3] @ forces.joint_wrenches[k, 3:] for name, k in (("crank", 0), ("rocker", 2))]
     np.testing.assert_allclose(sum(held), momentum, atol=1e-10)
+    np.testing.assert_allclose(forces.at("crank_joint")[3:] + forces.at("rocker_joint")[3:], momentum, atol=1e-10)
+    np.testing.assert_array_equal(forces.at("ball"), forces.loop_wrenches_world[0])
+    with pytest.raises(kt.UnknownNameError, match="'crank'; did you mean 'crank_joint'"):
+        forces.at("crank")
     other = robot.accelerations(q, v, {"crank_joint": 2.0, "tube_joint.wx": a[1] + 1.0})
     with pytest.raises(
         kt.SingularError, match=r"does not happen by itself: 0\.0001 N m are missing at 'tube_joint.wx'"

@@ -437,6 +437,7 @@ def test_points_without_a_curve_within_limits():
         (([[0.0], [0.0], [1.0]], 1.0, 1.0), "points 0 and 1 are the same: a pause is a part of its own"),
         (([[0.0], [1.0]], 0.0, 1.0), "must be positive"),
         (([[0.0]], 1.0, 1.0), "at least two points"),
+        (([[0.0], [1.0, 2.0]], 1.0, 1.0), "points must be rows of equally many numbers"),
     ):
         with pytest.raises((OptionError, ShapeError), match=words):
             tr.through(*given)

@@ -235,10 +235,26 @@ def test_a_path_is_led_into_on_the_branch_of_the_guess():
     assert caught.value.point == 0
 
 
+def test_a_path_beyond_a_dead_point_says_how_far_it_comes():
+    """Crank and rod of a slider, 0.3 m and 0.5 m, come to lie in one line."""
+    b, z = kt.Builder("slider"), kt.Revolute("z")
+    b.body("crank", "base", z, mass=1.0)
+    b.body("rod", "crank", z, position=(0.3, 0, 0), actuated=False, mass=1.0)
+    b.body("block", "base", kt.Prismatic("x"), actuated=False, mass=1.0)
+    b.loop("pin", "rod", "block", z, placement=(0.5, 0, 0))
+    robot = b.build()
+    q = robot.close([1.0, -1.5, 0.6], fixed=["crank_joint"])
+    with pytest.raises(kt.errors.PathError, match=r"It comes as far as block_joint = 0\.79999.*: a dead point"):
+        robot.follow({"block_joint": [q[2], 0.78, 0.82]}, q)
+
+
 def test_a_mechanism_as_it_is_moves_in_one_call():
     bars, start = kt.load("four-bar"), kt.gallery.start("four-bar")
     angles = np.linspace(0.0, 1.0, 11)[:, None]
     moved = bars.driven_motion(angles, 0 * angles + 2.0, 0 * angles, q_guess=start)
+    named = bars.driven_motion({"crank_joint": angles[:, 0]}, {"crank_joint": 2.0}, {"crank_joint": 0.0}, q_guess=start)
+    np.testing.assert_array_equal(named.tau, moved.tau)
+    assert str(named) == "motion of 11 samples: it follows all of it; q (11, 3), v, a and tau (11, 3)"
     q = bars.follow({"crank_joint": angles}, start)
     v = bars.velocities(q, 0 * angles + 2.0)
     np.testing.assert_allclose(moved.q, q, atol=1e-9)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from helpers.loop_models import five_bar
+from helpers.loop_models import five_bar, lamp
 from kinetree.errors import OptionError
 from kinetree.robot.closed_kinematics import closed_from
 
@@ -138,19 +138,6 @@ def test_tendons_and_bad_input():
     np.testing.assert_allclose(found[2:, 2:], (ahead - behind).T / (2 * h), atol=1e-8)
     with pytest.raises(kt.OptionError, match="step"):
         robot.linearize(q, v, tau, step=-0.1)
-
-
-def lamp():
-    """Two arms; a plate between them stays upright by a coupling, and springs between points carry both."""
-    b, up = kt.Builder("lamp"), kt.Revolute((0, -1, 0))
-    rod = kt.MassProperties.rod
-    b.body("lower", "base", up, actuated=False, damping=0.02, mass_properties=rod(0.5, (0, 0, 0), (0.45, 0, 0)))
-    b.body("plate", "lower", up, position=(0.45, 0, 0), actuated=False, mass=0.05, inertia=(1e-5, 1e-5, 1e-5))
-    b.body("upper", "plate", up, actuated=False, damping=0.03, mass_properties=rod(1.0, (0, 0, 0), (0.4, 0, 0)))
-    b.coupling("upright", {"lower_joint": 1, "plate_joint": 1})
-    b.tendon("spring", points=[("base", (0, 0, 0.1)), ("lower", (0.12, 0, 0))], stiffness=560.0, rest=0.02)
-    b.tendon("second", points=[("plate", (0, 0, 0.08)), ("upper", (0.1, 0, 0))], stiffness=300.0, rest=0.03)
-    return b.build()
 
 
 def test_springs_between_points_of_a_mechanism():

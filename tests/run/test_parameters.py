@@ -5,6 +5,7 @@ import pytest
 
 import kinetree as kt
 from helpers.robots import random_state, random_tree
+from kinetree.sweeps.parameter_names import SweptRobot
 
 COUNT = 4
 
@@ -255,3 +256,46 @@ def test_closed_loops_take_inertias_and_friction():
 def test_parameters_that_cannot_be(state, given, problem, words):
     with pytest.raises(problem, match=words):
         arm().inverse_dynamics(*state, parameters=given)
+
+
+def sprung(stiffness=1.0, rest=0.0, slack=0.05, at=0.2):
+    b, spring = kt.Builder("lamp"), {"stiffness": 0.3, "spring_rest": at}
+    for name, parent, place in (("lower", "base", (0, 0, 0)), ("upper", "lower", (0, 0, 0.4))):
+        b.body(name, parent, kt.Revolute("y"), position=place, mass=0.5, com=(0.02, 0, 0.2), **spring)
+    b.tendon("spring", points=[("base", (0, 0, 0.1)), ("lower", (0, 0, 0.1))], stiffness=stiffness, rest=rest)
+    b.tendon("rope", points=[("lower", (0, 0, 0.2)), ("upper", (0.1, 0, 0))], stiffness=200.0, rest=(0.0, slack))
+    return b.build()
+
+
+def test_springs_along_tendons():
+    """A batch of springs beside robots that are built with each of them; and one where the ends of a spring meet."""
+    robot, rng = sprung(), np.random.default_rng(0)
+    q, v, a = rng.normal(size=(3, 3, 2))
+    stiff, rest, slack, at = rng.uniform(0.05, 0.3, (4, 3))
+    given = {
+        "tendons": {"spring": {"stiffness": 900.0 * stiff, "rest": rest}, "rope": {"rest": slack}},
+        "joints": {"lower_joint": {"spring_rest": at}, "upper_joint": {"spring_rest": at}},
+    }
+    built = [sprung(900.0 * stiff[k], rest[k], slack[k], at[k]).with_backend("reference") for k in range(3)]
+    expected = [one.inverse_dynamics(q[k], v[k], a[k]) for k, one in enumerate(built)]
+    np.testing.assert_allclose(robot.inverse_dynamics(q, v, a, parameters=given), expected, atol=1e-12)
+    kept = robot.with_springs({"spring": 900.0 * stiff[0], "rope": 200.0}, {"spring": rest[0], "rope": (0.0, slack[0])})
+    assert kept.model.tendons == built[0].model.tendons
+    still = np.zeros(2)
+    stiffer = kt.equilibrium(sprung(), still, held=[], parameters={"tendons": {"spring": {"stiffness": 5e3}}})
+    np.testing.assert_allclose(sprung(5e3).inverse_dynamics(stiffer.q, still, still), 0.0, atol=1e-7)
+    beside = [sprung(5e3, at=0.0).inverse_dynamics(s * 1e-6 * np.eye(2), still, still) for s in (1, -1)]
+    at_zero = sprung(5e3, at=0.0).inverse_dynamics_derivatives(still, still, still)[0]
+    np.testing.assert_allclose(at_zero, (beside[0] - beside[1]).T / 2e-6, atol=1e-5)
+    known = SweptRobot(robot).numbers()
+    assert known["tendons.spring.stiffness"].own == 1.0
+    assert known["tendons.rope.rest"].own == 0.05
+    assert known["joints.lower_joint.spring_rest"].own == 0.2
+    for bad, words in (
+        ({"tendons": {"spring": {"damping": 1.0}}}, "no parameter of tendon 'spring' named 'damping'"),
+        ({"tendons": {"sprin": {"rest": 1.0}}}, "did you mean 'spring'"),
+    ):
+        with pytest.raises(kt.UnknownNameError, match=words):
+            robot.inverse_dynamics(q, v, a, parameters=bad)
+    with pytest.raises(kt.OptionError, match="parameters have a batch"):
+        kt.equilibrium(robot, parameters=given)

@@ -97,9 +97,9 @@ def test_files_without_what_is_needed_say_so(robot, tmp_path, text, message):
 def test_files_that_are_not_there(robot, tmp_path):
     with pytest.raises(kt.KinetreeError, match=r"nowhere\.csv"):
         as_track(robot, tmp_path / "nowhere.csv")
-    (tmp_path / "motion.txt").write_text("t,q1\n")
-    with pytest.raises(kt.KinetreeError, match=r"\.csv"):
-        as_track(robot, tmp_path / "motion.txt")
+    (tmp_path / "motion.xlsx").write_text("t,q1\n")
+    with pytest.raises(kt.KinetreeError, match=r"\.csv.*read_excel"):
+        as_track(robot, tmp_path / "motion.xlsx")
 
 
 @pytest.mark.parametrize(

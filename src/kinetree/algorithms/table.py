@@ -110,12 +110,21 @@ METHOD = Option("method", FORWARD_METHODS[0], FORWARD_METHODS, counted=FORWARD_M
 _WEIGHTLESS = (0.0, 0.0, 0.0)
 
 
+ABBREVIATED = {
+    "id": "inverse_dynamics", "rnea": "inverse_dynamics", "rne": "inverse_dynamics", "newton_euler": "inverse_dynamics",
+    "fd": "forward_dynamics", "aba": "forward_dynamics", "crba": "mass_matrix", "crb": "mass_matrix",
+    "inertia": "mass_matrix", "gim": "mass_matrix", "fk": "pose", "fkine": "pose", "gravload": "gravity_force",
+    "nle": "bias_force", "ccrba": "centroidal_momentum_matrix",
+}  # fmt: skip
+"""What algorithms are called for short, in books and other libraries."""
+
+
 def find(name: str) -> Algorithm:
     """Return an algorithm by name; an unknown name suggests the nearest."""
     try:
         return ALGORITHMS.get(name) or LOOP_ALGORITHMS[name]
     except (KeyError, TypeError):
-        raise UnknownNameError("algorithm", name, ALGORITHMS) from None
+        raise UnknownNameError("algorithm", name, ALGORITHMS, meant=ABBREVIATED.get(str(name).lower())) from None
 
 
 # ------------------------------------------------------------------ the algorithms, with options as keywords

@@ -5,7 +5,7 @@ A length L(q) changes at the rate s v, s being its slope; a force f along it doe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -50,7 +50,7 @@ def along_joints(tree: Model, names: Sequence[str], coefficients: Sequence[float
 
 
 def through_points(tree: Model, points: Sequence[Waypoint], posed: Sequence[Posed]) -> Taut:
-    """Return the length of a line through points of bodies."""
+    """Return the length of a line through points of bodies; points that meet have no direction, and no slope."""
     length: Scalar = 0.0
     slope: dict[int, Scalar] = {}
     for a, b in pairwise(points):
@@ -59,17 +59,26 @@ def through_points(tree: Model, points: Sequence[Waypoint], posed: Sequence[Pose
             length = length + sqrt(away.dot(away))
             continue
         away = _world(posed, b) - _world(posed, a)
-        distance = sqrt(away.dot(away))
+        square = away.dot(away)
+        distance = sqrt(square)
         length = length + distance
-        direction = away * (1.0 / distance)
-        for point, sense in ((a, -1.0), (b, 1.0)):
-            if point.body == BASE:
-                continue
-            local = posed[point.body].pose.unrotate(direction)
-            for k, column in enumerate(columns_at(tree, posed, point.body, Transform((), Vec3(*point.position)))):
-                if column is not None:
-                    slope[k] = add(slope.get(k), column.linear.dot(local) * sense)
+        direction = away * where(square > 0.0, 1.0 / where(square > 0.0, distance, 1.0), 0.0 * square)
+        for k, s in _shares(tree, posed, a, b, direction):
+            slope[k] = add(slope.get(k), s)
     return Taut(length, slope)
+
+
+def _shares(
+    tree: Model, posed: Sequence[Posed], a: Waypoint, b: Waypoint, direction: Vec3
+) -> Iterator[tuple[int, Scalar]]:
+    """Yield how freedoms move two points apart along a direction in the world; one that moves both comes twice."""
+    for point, sense in ((a, -1.0), (b, 1.0)):
+        if point.body == BASE:
+            continue
+        local = posed[point.body].pose.unrotate(direction)
+        for k, column in enumerate(columns_at(tree, posed, point.body, Transform((), Vec3(*point.position)))):
+            if column is not None:
+                yield k, column.linear.dot(local) * sense
 
 
 def _world(posed: Sequence[Posed], point: Waypoint) -> Vec3:
@@ -98,9 +107,14 @@ def sprung(tree: Model) -> list[Tendon]:
 def stretch(tendon: Tendon, length: Scalar) -> Scalar:
     """Return how far a tendon is beyond where its spring rests, or short of it."""
     short, long = tendon.rest
-    if short == long:
+    if short is long or (isinstance(short, float) and isinstance(long, float) and short == long):
         return length - long
     return where(length > long, length - long, where(length < short, length - short, 0.0 * length))
+
+
+def is_as_its_length(tendon: Tendon) -> bool:
+    """Return whether a spring between two points rests at no length: its force is smooth where they meet."""
+    return len(tendon.points) == 2 and all(isinstance(x, float) and x == 0.0 for x in tendon.rest)
 
 
 def pulls(tree: Model, q: Scalars) -> list[Scalar] | None:
@@ -111,6 +125,12 @@ def pulls(tree: Model, q: Scalars) -> list[Scalar] | None:
     total: list[Scalar] = [0.0] * tree.nv
     posed = poses(tree, q) if any(t.points for t in tendons) else None
     for tendon in tendons:
+        if is_as_its_length(tendon):
+            assert posed is not None
+            a, b = tendon.points
+            for k, s in _shares(tree, posed, a, b, _world(posed, b) - _world(posed, a)):
+                total[k] = total[k] + s * tendon.stiffness
+            continue
         taut = measure(tree, tendon, q, posed)
         force = stretch(tendon, taut.length) * tendon.stiffness
         for k, s in taut.slope.items():

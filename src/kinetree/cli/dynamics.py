@@ -33,7 +33,9 @@ Array = np.ndarray
 Motion = Annotated[
     Path,
     typer.Argument(
-        metavar="MOTION", help="Table of states: .csv, .parquet or .npz; or a folder of .parquet.", show_default=False
+        metavar="MOTION",
+        help="Table of states: .csv, .parquet, .npz or .mat; or a folder of .parquet.",
+        show_default=False,
     ),
 ]
 Output = Annotated[
@@ -84,13 +86,14 @@ def inverse(
 ) -> None:
     """Compute inverse dynamics: joint forces for every row of a motion.
 
-    The motion has a column for each coordinate, velocity and acceleration, named as in `q_elbow`, `v_elbow`,
-    `a_elbow` (or `q0`, `q1`, ...), perhaps with a unit behind, `q_elbow [deg]`, which is converted; and perhaps `time`,
-    which must increase. Only a table without a line of names is taken in that order. The answer has the columns
-    `tau_elbow`, ... . Files are read and written in parts, so they may be larger than the memory; a fault is reported
-    with file and line, and leaves no file behind. Of `.npz` files the arrays `q`, `v`, `a` and `time` are used. Of a
-    mechanism with loops give all joints, moving as its loops allow; or only the independent ones (its motors, as a
-    rule; `kinetree info` names them), and the others follow, on the branch that `--initial` is on.
+    The motion has a column for each coordinate, velocity and acceleration, named as in `q_elbow`, `v_elbow`, `a_elbow`
+    (or `q0`, `q1`, ...), perhaps with a unit behind, `q_elbow [deg]`, which is converted; and perhaps `time`, which
+    must increase. Names of other programs, such as `/joint_states/position[0]` or `qd1`, are understood where they
+    leave no doubt, and it is printed as what. Only a table without a line of names is taken in that order. The answer
+    has the columns `tau_elbow`, ... . Files are read and written in parts, so they may be larger than the memory; a
+    fault is reported with file and line, and leaves no file behind. Of `.npz` files the arrays `q`, `v`, `a` and `time`
+    are used. Of a mechanism with loops give all joints, moving as its loops allow; or only the independent ones (its
+    motors, as a rule; `kinetree info` names them), and the others follow, on the branch that `--initial` is on.
 
     A table with `time` and positions only is differentiated with `--differentiate`: positions are smoothed as their
     noise asks, or filtered without a phase at `--cutoff`; times may be uneven. How far accelerations can be trusted,

@@ -26,7 +26,7 @@ Motions = Annotated[
     list[Path],
     typer.Argument(
         metavar="MOTION...",
-        help="Tables (.csv, .parquet, .npz, .mat) with time, q, tau and perhaps v and a, columns named for joints.",
+        help="Tables (.csv, .parquet, .npz, .mat) with time, q and tau, perhaps v and a; columns named for joints.",
         show_default=False,
     ),
 ]
@@ -91,7 +91,9 @@ def identify(
     """Identify masses, inertias and friction from measured motions.
 
     Columns are named for joints, as in `q_elbow`, `v_elbow`, `tau_elbow`, or numbered, as in `q1`; velocities and
-    accelerations may be missing. The robot that was found has bodies that can be, unless `--consistent none` is given.
+    accelerations may be missing. Names of other programs (`/joint_states/position[0]`, `torque1`), decimal commas and
+    currents (`i_elbow [A]`, with `--gains`) are understood, and what was understood is printed. The robot that was
+    found has bodies that can be, unless `--consistent none` is given.
 
     For example:
 
@@ -104,6 +106,9 @@ def identify(
     if not 0.0 <= held_out < 1.0:
         raise OptionError(f"--held-out must be a share from 0 up to 1, not {held_out:g}")
     data = [Measured.read(path, robot) for path in motions]
+    for one in data:
+        if one.remark:
+            note(f"{one.name}: {one.remark}")
     training: list[Any] = data
     rest: list[Any] = []
     if held_out:

@@ -102,6 +102,8 @@ def _study(robot: Robot, run: RedysimRun, file: Path) -> dict[str, Any] | None:
         told = True
     if run.time is not None:
         content["simulation"] = {"time": run.time, "integrator": run.integrator or "rk45"}
+        if run.integrator != "dopri5":  # which has a step instead
+            content["simulation"] |= {key: x for key, x in (("rtol", run.rtol), ("atol", run.atol)) if x is not None}
         if run.step is not None:
             content["simulation"]["samples"] = round(run.time / run.step) + 1
             if run.integrator == "dopri5":

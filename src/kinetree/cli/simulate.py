@@ -79,7 +79,9 @@ def simulate(
         ),
     ] = None,
     kd: Annotated[Text, typer.Option(help="Damping likewise.", show_default="critical")] = None,
-    ki: Annotated[Text, typer.Option(help="Integral gain of pid likewise.", show_default="none")] = None,
+    ki: Annotated[
+        Text, typer.Option(help="Integral gain of pid and computed-torque likewise.", show_default="none")
+    ] = None,
     limit: Annotated[
         Text,
         typer.Option(
@@ -302,10 +304,16 @@ right_toe --ground-kind firm --integrator bdf
 
 def _refuse_idle(controller: str, **options: Any) -> None:
     """Refuse options that this controller would not look at."""
-    idle = {"none": tuple(options), "gravity": tuple(options), "pid": ()}.get(controller, ("ki",))
+    idle = {"none": tuple(options), "gravity": tuple(options), "pid": (), "computed-torque": ()}.get(
+        controller, ("ki",)
+    )
     for name in idle:
         if options[name] not in (None, 0.0, "0"):
-            needed = "--controller pid" if name == "ki" else "a controller with a goal, such as --controller pd"
+            needed = (
+                "--controller pid or computed-torque"
+                if name == "ki"
+                else "a controller with a goal, such as --controller pd"
+            )
             advice = " (--time says how many seconds are simulated)" if name == "duration" else ""
             raise OptionError(f"--{name} needs {needed}; it is {controller!r}{advice}")
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..algorithms.tendons import Driven, clamped, drive
+from ..algorithms.tendons import Driven, clamped, drive, transmission
 from ..errors import ModelError, ShapeError, UnknownNameError, explains_arguments
 from ..model.tree import Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Scalar
+from ..spatial.arrays import split
 from .base import Controller, Outcome, as_gain, gains
 from .driven_joints import Scalars
 
@@ -44,39 +45,18 @@ class Actuators(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
-        tau: list[Scalar] = [0.0] * tree.nv
-        for driven in self.at(tree, t, q, v):
-            for k, s in driven.taut.slope.items():
-                tau[k] = tau[k] + s * driven.force
-        for joint in tree.joints:
-            if joint.mimic is None:
-                for k, limit in zip(range(joint.v_slice.start, joint.v_slice.stop), joint.effort_limit, strict=False):
-                    if not (isinstance(tau[k], float) and tau[k] == 0.0):
-                        tau[k] = clamped(tau[k], (-limit, limit))
-        return tau, []
+        return joint_forces(tree, self.at(tree, t, q, v)), []
 
     def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
         """Return how stiff and how damping the servos are at each freedom, for steps that are implicit in them.
 
         What a tendon couples is counted where it acts, so that a step with it is never less stable than the truth.
         """
-        stiffness: list[Scalar] = [0.0] * tree.nv
-        damping: list[Scalar] = [0.0] * tree.nv
-        for driven in self.at(tree, t, q, v):
-            sizes = {k: abs(s) for k, s in driven.taut.slope.items()}
-            whole: Scalar = sum(sizes.values(), 0.0)
-            for k, s in sizes.items():  # what drives away from rest is left to the step as it is
-                stiffness[k] = stiffness[k] + s * whole * clamped(driven.stiffness, (0.0, math.inf))
-                damping[k] = damping[k] + s * whole * clamped(driven.damping, (0.0, math.inf))
-        return stiffness, damping
+        return joint_impedance(tree, self.at(tree, t, q, v))
 
     def at(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> list[Driven]:
         """Return what every actuator does at a state."""
-        if not tree.actuators:
-            raise ModelError(
-                f"robot {tree.name!r} has no actuators that signals could drive: add them with builder.actuator(...), "
-                "or control its joints by a law such as control.PD"
-            )
+        check_has_actuators(tree)
         signals = self._at_time(tree, t)
         return [drive(tree, a, u, q, v) for a, u in zip(tree.actuators, signals, strict=True)]
 
@@ -99,3 +79,55 @@ class Actuators(Controller):
                 raise UnknownNameError("actuator", name, names)
         given = [np.asarray(self.signals.get(name, 0.0), dtype=float) for name in names]
         return np.stack(np.broadcast_arrays(*given), axis=-1) if given else 0.0
+
+
+def check_has_actuators(tree: Model) -> None:
+    """Refuse a robot that has nothing for signals to drive."""
+    if not tree.actuators:
+        raise ModelError(
+            f"robot {tree.name!r} has no actuators that signals could drive: add them with builder.actuator(...), "
+            "or control its joints by a law such as control.PD"
+        )
+
+
+def joint_forces(tree: Model, actuators: Sequence[Driven]) -> list[Scalar]:
+    """Return what actuators do to the joints, within the joints' effort limits."""
+    tau: list[Scalar] = [0.0] * tree.nv
+    for driven in actuators:
+        for k, s in driven.taut.slope.items():
+            tau[k] = tau[k] + s * driven.force
+    for joint in tree.joints:
+        if joint.mimic is None:
+            for k, limit in zip(range(joint.v_slice.start, joint.v_slice.stop), joint.effort_limit, strict=False):
+                if not (isinstance(tau[k], float) and tau[k] == 0.0):
+                    tau[k] = clamped(tau[k], (-limit, limit))
+    return tau
+
+
+def joint_impedance(tree: Model, actuators: Sequence[Driven]) -> tuple[list[Scalar], list[Scalar]]:
+    """Return how stiff and how damping actuators are at each freedom; see :meth:`Actuators.impedance`."""
+    stiffness: list[Scalar] = [0.0] * tree.nv
+    damping: list[Scalar] = [0.0] * tree.nv
+    for driven in actuators:
+        sizes = {k: abs(s) for k, s in driven.taut.slope.items()}
+        whole: Scalar = sum(sizes.values(), 0.0)
+        for k, s in sizes.items():  # what drives away from rest is left to the step as it is
+            stiffness[k] = stiffness[k] + s * whole * clamped(driven.stiffness, (0.0, math.inf))
+            damping[k] = damping[k] + s * whole * clamped(driven.damping, (0.0, math.inf))
+    return stiffness, damping
+
+
+def resting_signals(tree: Model, q: np.ndarray) -> np.ndarray:
+    """Return the signals, (..., actuators), with which actuators pull least where the robot rests at q (..., nq).
+
+    A motor's is zero, a position servo's where it is; the nearest in range where those are not.
+    """
+    found = []
+    for actuator in tree.actuators:
+        length = np.asarray(transmission(tree, actuator, split(q)).length, dtype=float)
+        gain = actuator.gain[0] + actuator.gain[1] * length
+        pull = actuator.bias[0] + actuator.bias[1] * length
+        with np.errstate(divide="ignore", invalid="ignore"):
+            signal = np.where((gain == 0.0) | (pull == 0.0), 0.0, -pull / gain)
+        found.append(np.broadcast_to(np.clip(signal, *actuator.control_range), q.shape[:-1]))
+    return np.stack(found, axis=-1)

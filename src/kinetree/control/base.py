@@ -44,8 +44,8 @@ def holds_scalars(value: Gain) -> TypeGuard[list[Scalar]]:
     return isinstance(value, list) and bool(value) and not isinstance(value[0], (int, float))
 
 
-def as_gain(value: Gain, count: int, name: str) -> np.ndarray:
-    """Return a gain as an array (..., count)."""
+def as_gain(value: Gain, count: int, name: str, each: str = "driven degree of freedom") -> np.ndarray:
+    """Return a gain as an array (..., count), one for each of what is controlled."""
     try:
         numbers = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -57,7 +57,7 @@ def as_gain(value: Gain, count: int, name: str) -> np.ndarray:
     if numbers.shape[-1] not in (1, count):
         n, batch = numbers.shape[-1], numbers.shape
         hint = f"; one for each of {n} simulations are {name}[:, None], shape ({n}, 1)" if len(batch) == 1 else ""
-        wanted = "one number" if count == 1 else f"one number or {count}, one per driven degree of freedom"
+        wanted = "one number" if count == 1 else f"one number or {count}, one per {each}"
         given = f" must be {wanted}, with a batch of simulations in front; got shape {batch}{hint}"
         raise ShapeError(Message(Setting(name), given))
     return np.broadcast_to(numbers, (*numbers.shape[:-1], count))
@@ -101,6 +101,9 @@ class Controller:
 
     GAINS: ClassVar[tuple[str, ...]] = ()
     """Fields that may vary over a batch of simulations."""
+
+    EACH: ClassVar[str] = "driven degree of freedom"
+    """What there is a gain for each of."""
 
     RELIES_ON_LOOPS: ClassVar[bool] = False
     """Whether the law computes with closed loops, so that its forces mean nothing where they are open."""
@@ -163,7 +166,7 @@ class Controller:
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
         """Return the gains, each (..., n), that may vary over a batch."""
-        return {name: as_gain(getattr(self, name), self._width(tree, name), name) for name in self.GAINS}
+        return {name: as_gain(getattr(self, name), self._width(tree, name), name, self.EACH) for name in self.GAINS}
 
     def _width(self, tree: Model, name: str) -> int:
         return sum(j.nv for j in self.joints(tree))
@@ -236,7 +239,8 @@ def require_compilable(part: Controller) -> Controller:
             "a plain Python function cannot be combined with other laws: call them inside of it, or use Law"
         )
     if not isinstance(part, Controller):
-        raise OptionError(f"a controller is needed here, not {type(part).__name__}")
+        hint = ": control.Law(function) makes one of yours" if callable(part) else ""
+        raise OptionError(f"a controller is needed here, not {type(part).__name__}{hint}")
     return part
 
 

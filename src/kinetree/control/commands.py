@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.tendons import Driven
 from ..errors import OptionError, UnknownNameError, explains_arguments
 from ..model.tree import Joint, Model
 from ..spatial import Scalar, where
+from .actuators import Actuators, check_has_actuators, joint_forces, joint_impedance, resting_signals
 from .base import Controller, Gain, Outcome, gains, holds_scalars
 from .basic_controllers import limited
 from .driven_joints import Scalars, driven_joints, gathered, spread
 
-MODES = ("torque", "position", "velocity")
-"""What a command is: joint forces, where joints shall be, or how fast they shall go."""
+SIGNAL = "signal"
+MODES = ("torque", "position", "velocity", SIGNAL)
+"""What a command is: joint forces, where joints shall be, how fast they shall go, or signals of actuators."""
 
 
 @explains_arguments
@@ -25,8 +28,9 @@ class Commanded(Controller):
 
     Parameters
     ----------
-    mode : {"torque", "position", "velocity"}
-        ``tau = c``, ``tau = kp (c - q) - kd v`` or ``tau = kd (c - v)``, times the strength.
+    mode : {"torque", "position", "velocity", "signal"}
+        ``tau = c``, ``tau = kp (c - q) - kd v`` or ``tau = kd (c - v)``, times the strength; or signals of the robot's
+        own actuators, with their gears, gains and ranges, as in :class:`Actuators`.
     kp, kd : float or array_like
         Of the servo, one or one per motor.
     strength : float or array_like
@@ -59,13 +63,35 @@ class Commanded(Controller):
             if holds_scalars(value):
                 continue
             numbers = np.asarray(value, dtype=float)
+            if self.mode == SIGNAL and np.any(numbers):
+                raise OptionError(
+                    f"commands that are signals take no {name}: the robot's actuators have their own gains"
+                )
             if np.any(numbers < 0.0) or (needed and not np.any(numbers)):
                 raise OptionError(
                     f"{name} of commands of {self.mode} must be positive, not {value!r}: else nothing moves"
                 )
 
     def _width(self, tree: Model, name: str) -> int:
-        return 1 if name in ("given_at", "delay") else super()._width(tree, name)
+        if name in ("given_at", "delay"):
+            return 1
+        return len(tree.actuators) if self.mode == SIGNAL else super()._width(tree, name)
+
+    def names(self, tree: Model) -> list[str]:
+        """Return what is commanded: actuators, or joints, with a number where they have several freedoms."""
+        if self.mode == SIGNAL:
+            check_has_actuators(tree)
+            return [actuator.name for actuator in tree.actuators]
+        return [joint.name if joint.nv == 1 else f"{joint.name}[{k}]" for joint in self.motors(tree)
+                for k in range(joint.nv)]  # fmt: skip
+
+    def _driven(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> list[Driven]:
+        """Return what the robot's actuators do with the signals that have arrived, each with its strength."""
+        strength = gains(self.strength, len(tree.actuators), "strength")
+        found = Actuators(self.current(tree, t)).at(tree, t, q, v)
+        return [
+            Driven(d.taut, s * d.force, s * d.stiffness, s * d.damping) for s, d in zip(strength, found, strict=True)
+        ]
 
     def motors(self, tree: Model) -> list[Joint]:
         """Return the joints with a motor; those with quaternions take forces and speeds only."""
@@ -81,6 +107,8 @@ class Commanded(Controller):
 
     def resting(self, tree: Model, q: np.ndarray) -> np.ndarray:
         """Return the command, (..., motors), that asks for nothing at q: where motors are, or no speed and no force."""
+        if self.mode == SIGNAL:
+            return resting_signals(tree, q)
         joints = self.motors(tree)
         if self.mode == "position":
             return np.concatenate([q[..., joint.q_slice] for joint in joints], axis=-1)
@@ -88,7 +116,7 @@ class Commanded(Controller):
 
     def current(self, tree: Model, t: Scalar) -> list[Scalar]:
         """Return the command that has arrived."""
-        count = sum(joint.nv for joint in self.motors(tree))
+        count = len(self.names(tree))
         new, old = gains(self.command, count, "command"), gains(self.before, count, "before")
         (given_at,), (delay,) = gains(self.given_at, 1, "given_at"), gains(self.delay, 1, "delay")
         late = t - given_at < delay
@@ -96,6 +124,8 @@ class Commanded(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
+        if self.mode == SIGNAL:
+            return joint_forces(tree, self._driven(tree, t, q, v)), []
         joints = self.motors(tree)
         count, wanted = sum(joint.nv for joint in joints), self.current(tree, t)
         strength, kd = gains(self.strength, count, "strength"), gains(self.kd, count, "kd")
@@ -115,6 +145,8 @@ class Commanded(Controller):
 
     def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
         """Return stiffness and damping of each freedom, for steps that are implicit in them."""
+        if self.mode == SIGNAL:
+            return joint_impedance(tree, self._driven(tree, t, q, v))
         joints = self.motors(tree)
         count = sum(joint.nv for joint in joints)
         strength = gains(self.strength, count, "strength")

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..errors import OptionError, explains_arguments
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Force, Scalar
-from .base import Controller, Gain, Outcome, servo
+from .base import Controller, Gain, Outcome, as_gain, gains, servo
 from .closed_loops import followed_joints, loops_of
 from .closed_loops import forces_for as closed_forces_for
 from .driven_joints import Scalars, forces_for, gathered, spread, tracking_error
@@ -22,7 +24,8 @@ class ComputedTorque(Controller):
     """tau = I alpha + h with alpha = q''_des + kp e + kd e' (000 eq. 9.3-9.4, floating base 9.8-9.9, 9.11).
 
     The error then obeys e'' + kd e' + kp e = 0 whatever the robot, but for the friction of its joints,
-    which :class:`FrictionCompensation` takes away.
+    which :class:`FrictionCompensation` takes away.  With ``ki`` alpha has ki times the integral of e, too, and what is
+    constant and unknown leaves no error; the equation is of third order then, and stable while ki < kp kd.
 
     Parameters
     ----------
@@ -36,6 +39,8 @@ class ComputedTorque(Controller):
         For mechanisms with closed loops: names of the joints that the trajectory, the errors and the gains belong
         to, from which all others follow; by default those with motors.  Must be given where there are more motors
         than freedoms, which then share the forces so that the sum of their squares is least.
+    ki : gain, optional
+        In 1/s^3.  The integral is a state of the simulation.
     """
 
     trajectory: Trajectory
@@ -43,6 +48,7 @@ class ComputedTorque(Controller):
     kd: Gain
     senses: Sequence[Any] = ()
     coordinates: Sequence[str] | None = None
+    ki: Gain | None = None
     GAINS = ("kp", "kd")
     RELIES_ON_LOOPS = True
 
@@ -55,17 +61,30 @@ class ComputedTorque(Controller):
         """Return the joints whose motion the trajectory gives."""
         return followed_joints(tree, self.coordinates, self.loops)
 
+    def initial_states(self, tree: Model) -> np.ndarray:
+        """Return zeros: the integrals of the errors at the beginning, if there are any."""
+        return np.zeros(0 if self.ki is None else sum(j.nv for j in self.joints(tree)))
+
+    def parameters(self, tree: Model) -> dict[str, np.ndarray]:
+        """Return the gains, each (..., n), that may vary over a batch."""
+        found = super().parameters(tree)
+        return found if self.ki is None else found | {"ki": as_gain(self.ki, self._width(tree, "ki"), "ki")}
+
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Return the joint forces."""
+        """Return the joint forces, and the errors as the rates of their integrals."""
         followed = self.joints(tree)
         error = tracking_error(tree, self.trajectory, t, q, v, followed)
         push = servo(error.position, error.velocity, self.kp, self.kd)
         alpha = [a + b for a, b in zip(error.acceleration, push, strict=True)]
+        rates: list[Scalar] = []
+        if self.ki is not None:
+            alpha = [a + k * x for a, k, x in zip(alpha, gains(self.ki, len(z), "ki"), z, strict=True)]
+            rates = error.position
         loads = sensed(tree, self.senses, t, q, v)
         if tree.is_constrained:
-            return closed_forces_for(tree, self.loops or loops_of(tree), q, v, followed, alpha, loads), []
+            return closed_forces_for(tree, self.loops or loops_of(tree), q, v, followed, alpha, loads), rates
         _, tau = forces_for(tree, q, v, followed, alpha, loads)
-        return spread(tree, followed, gathered(followed, tau)), []
+        return spread(tree, followed, gathered(followed, tau)), rates
 
 
 def check_senses(elements: Sequence[Any]) -> None:

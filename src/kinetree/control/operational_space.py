@@ -14,7 +14,7 @@ from ..errors import ModelError, OptionError, Setting, ShapeError, UnsupportedEr
 from ..model.tree import Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Matrix3, MatrixRotation, Scalar, Vec3, dot, ldl, ldl_solve
-from ..spatial.arrays import split
+from ..spatial.arrays import as_array, split
 from ..spatial.numbers import real_numbers
 from .base import Controller, Gain, Outcome, servo
 from .closed_loops import Yielding, left_to_motors, loops_of, trusted
@@ -61,6 +61,7 @@ class OperationalSpace(Controller):
     posture_kd: ArrayLike = 0.0
     damping: float = 0.0
     GAINS = ("kp", "kd")
+    EACH = "controlled direction (x, y, z, and about them where there is an orientation)"
     RELIES_ON_LOOPS = True
 
     def __post_init__(self) -> None:
@@ -172,7 +173,7 @@ class OperationalSpace(Controller):
             return None
         pull: list[Scalar] = [0.0] * tree.nv
         if self.posture is not None:
-            way = kinematics.difference(tree, q, split(np.asarray(self.posture, dtype=float)))
+            way = kinematics.difference(tree, q, split(as_array(self.posture, (tree.nq,), "posture")))
             pull = [k * x for k, x in zip(stiffness, way, strict=True)]
         return [p - d * rate for p, d, rate in zip(pull, damping, v, strict=True)]
 

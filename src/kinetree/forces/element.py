@@ -23,7 +23,7 @@ from ..errors import ModelError, OptionError, ShapeError, UnsupportedError
 from ..model.tree import BASE, Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Force, Scalar, Transform, Vec3, sqrt, where
-from ..spatial.arrays import split
+from ..spatial.arrays import pack, split
 from ..spatial.numbers import shown
 
 Scalars = Sequence[Scalar]
@@ -64,6 +64,7 @@ class Surroundings:
         self.tree, self.t, self.q, self.v = tree, t, q, v
         self.loads: Loads = [None] * len(tree.bodies)
         self.joint_forces: list[Scalar] = [0.0] * tree.nv
+        self.pushes: list[Vec3] = []
 
     @cached_property
     def posed(self) -> list[Posed]:
@@ -130,6 +131,7 @@ class Surroundings:
 
     def push(self, at: MovingPoint, force: Vec3) -> None:
         """Let a force along world axes act at a point; the base takes any."""
+        self.pushes.append(force)
         if at.body != BASE:
             own = self.posed[at.body].pose.unrotate(force)
             self._add(at.body, Force(at.arm.cross(own), own))
@@ -245,7 +247,7 @@ class ForceElement:
         return total
 
     def books(self, record: Any) -> dict[str, np.ndarray]:
-        """Return its power on the robot and the energy stored in it at the samples of a record.
+        """Return what it does at the samples of a record: its forces, its power on the robot, the energy stored in it.
 
         Parameters
         ----------
@@ -255,7 +257,9 @@ class ForceElement:
         Returns
         -------
         dict
-            ``power`` in watts and ``energy`` in joules, arrays (T, ...).
+            ``power`` in watts and ``energy`` in joules, arrays (T, ...); ``force`` at each point that it pushes at, in
+            the order of these, along world axes, (T, ..., points, 3); ``joint_force`` along the freedoms that it drives
+            directly, (T, ..., nv).
         """
         if record.robot is None:
             raise OptionError(
@@ -266,7 +270,11 @@ class ForceElement:
         shape = record.q.shape[:-1]
         with np.errstate(all="ignore"):
             found = {"power": self.power(tree, times, q, v), "energy": self.energy(tree, times, q, v)}
-        return {name: np.array(np.broadcast_to(x, shape), dtype=float) for name, x in found.items()}
+            on = Surroundings(tree, times, q, v)
+            self.act(on)
+        force = pack([x for push in on.pushes for x in push], shape).reshape(*shape, len(on.pushes), 3)
+        told = {name: np.array(np.broadcast_to(x, shape), dtype=float) for name, x in found.items()}
+        return told | {"force": force, "joint_force": pack(on.joint_forces, shape)}
 
     def named(self, name: str) -> Self:
         """Return the same element under another name."""

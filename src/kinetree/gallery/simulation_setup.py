@@ -311,7 +311,9 @@ def controller(
         "pd+gravity": lambda: control.PD(desired, stiffness, damping) + control.GravityCompensation(),
         "pid": lambda: control.PID(desired, stiffness, damping, ki, limit=most),
         "gravity": lambda: control.GravityCompensation(),
-        "computed-torque": lambda: control.ComputedTorque(desired, stiffness, damping, senses),
+        "computed-torque": lambda: control.ComputedTorque(
+            desired, stiffness, damping, senses, ki=ki if np.any(np.asarray(ki)) else None
+        ),
         "feedforward": lambda: control.Feedforward(desired, stiffness, damping, senses, first),
     }
     made = laws[kind]()
@@ -474,11 +476,11 @@ def table_motion(robot: Robot, path: Path) -> tuple[trajectories.Trajectory, tup
     table = open_table(path, {"q": names}, None, measured, {"v": names, "a": names})
     if not table.has_time:
         raise FileFormatError("a motion needs a column 'time'", str(path))
-    rows = [part.read() for part in table.parts()]
-    times = np.concatenate([part.time for part in rows if part.time is not None])
-    if len(times) < 2:
-        raise FileFormatError(f"a motion needs two rows at least, not {len(times)}", str(path))
-    given = {key: np.concatenate([part.arrays[k] for part in rows]) for k, key in enumerate(table.quantities or ("q",))}
+    times, given = table.whole()
+    if times is None or len(times) < 2:
+        raise FileFormatError(f"a motion needs two rows at least, not {0 if times is None else len(times)}", str(path))
+    if table.rules:
+        warnings.warn(f"{path}: {table.rules}", ModelWarning, stacklevel=callers_level())
     try:
         made = trajectories.sampled(times, given["q"], given.get("v"), given.get("a"))
     except KinetreeError as problem:

@@ -48,7 +48,7 @@ def motions_of(
     for one in as_measured(data, robot):
         found = sampled(one)
         pieces += found.pieces
-        notes += [f"{one.name}: {note}" for note in found.notes]
+        notes += [f"{one.name}: {note}" for note in (one.remark, *found.notes) if note]
     steps = {round(piece.step, 9) for piece in pieces}
     if band is None and max(steps) > 1.05 * min(steps):
         raise IdentificationError(

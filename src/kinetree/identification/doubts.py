@@ -202,6 +202,20 @@ def doubtful_angles(robot: Robot, reach: Array) -> str:
     return f"positions look like degrees: they go up to {reach[moving].max():.4g} rad"
 
 
+def doubtful_steps(step: float) -> str:
+    """Say which unit times look like, where a step would be longer than any controller's.
+
+    Parameters
+    ----------
+    step : float
+        From one row to the next, as the table has it.
+    """
+    if not step > SLOWEST:
+        return ""
+    unit = next((unit for unit, size in CLOCKS.items() if size * step < SLOWEST), "nanoseconds")
+    return f"times look like {unit}: the steps would be {step:.3g} s"
+
+
 def of_units(data: Measured, robot: Robot) -> list[str]:
     """Return a warning if positions, velocities and times do not fit one another, or cannot be in rad and s."""
     good = np.isfinite(data.q).all(axis=1)
@@ -218,10 +232,7 @@ def of_units(data: Measured, robot: Robot) -> list[str]:
         found = next((words for value, words in UNITS if value / NEAR < ratio < value * NEAR), "")
         if not found and -NEAR < ratio < -1.0 / NEAR:
             found = "velocities have the other sign than positions"
-    if not found and float(np.median(steps)) > SLOWEST:
-        step = float(np.median(steps))
-        unit = next((unit for unit, size in CLOCKS.items() if size * step < SLOWEST), "nanoseconds")
-        found = f"times look like {unit}: the steps would be {step:.3g} s"
+    found = found or doubtful_steps(float(np.median(steps)))
     if not found and q.shape[1] == robot.nq:
         found = doubtful_angles(robot, np.abs(q).max(axis=0))
     if not found:

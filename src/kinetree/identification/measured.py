@@ -22,18 +22,17 @@ from ..errors import (
     ShapeError,
     callers_level,
 )
-from ..io.tables.reading import OpenTable, open_table
+from ..io.tables.parts import OpenTable
+from ..io.tables.reading import open_table
+from ..io.tables.times import lost_digits, repeated, words_about_repeated
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 Array = np.ndarray
 
-CURRENTS = ("tau", "current", "i")
-"""What columns of motor currents are called."""
-
-COARSE = 0.2
-"""Share of times that are those before them beyond which times were rounded."""
+CURRENT = "current"
+"""What tables call motor currents."""
 
 LEAST_SAMPLES = 50
 """Fewer rows tell nothing about frequencies."""
@@ -46,7 +45,8 @@ class Measured(ExplainsArguments):
     Parameters
     ----------
     t : array_like, shape (n,)
-        Times in seconds, each later than the one before; they need not be evenly spaced.
+        Times in seconds, each later than the one before; they need not be evenly spaced.  A row that is the one before
+        once more, time and all, is left out, with a warning.
     q : array_like, shape (n, nq)
         Positions.  Of a mechanism with closed loops those of the independent joints may do: the others follow.
     tau : array_like, shape (n, nv) or (n, motors)
@@ -59,7 +59,9 @@ class Measured(ExplainsArguments):
     name : str
         What to call the data in messages and reports.
     currents : bool
-        Whether ``tau`` are currents of the motors, which ``gains=`` of :func:`kinetree.identify` turns into forces.
+        Whether ``tau`` holds motor currents, in A: :func:`identify` then needs ``gains``.
+    remark : str
+        What was understood when the data were read, by which rule.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class Measured(ExplainsArguments):
     wrenches: Mapping[str, Array] = field(default_factory=dict)
     name: str = "the data"
     currents: bool = False
+    remark: str = ""
 
     def __init__(
         self,
@@ -88,39 +91,49 @@ class Measured(ExplainsArguments):
         wrenches: Mapping[str, ArrayLike] | None = None,
         name: str = "the data",
         currents: bool = False,
+        remark: str = "",
     ) -> None:
         times = _numbers(t, "t", 1)
         if len(times) < LEAST_SAMPLES:
             raise IdentificationError(
                 f"{name}: {len(times)} rows are too few to identify anything: at least {LEAST_SAMPLES} are needed"
             )
-        own: dict[str, Any] = {"t": times, "name": name, "currents": currents}
+        own: dict[str, Any] = {"t": times}
         own |= {key: _rows(x, key, len(times)) for key, x in (("q", q), ("tau", tau))}
         own |= {key: None if x is None else _rows(x, key, len(times)) for key, x in (("v", v), ("a", a))}
         given = {} if wrenches is None else wrenches
-        own["wrenches"] = {frame: _wrench(x, frame, len(times)) for frame, x in given.items()}
-        own = _once(own)
-        _refuse_odd_times(own["t"], name)
+        forces = {frame: _wrench(x, frame, len(times)) for frame, x in given.items()}
+        again = repeated(times, [x for x in (*own.values(), *forces.values()) if x is not None])
+        _refuse_odd_times(times, ~again, name)
+        if again.any():
+            words = words_about_repeated(int(again.sum()), len(times))
+            warnings.warn(f"{name}: {words}", IdentificationWarning, stacklevel=callers_level())
+            own = {key: None if x is None else x[~again] for key, x in own.items()}
+            forces = {frame: x[~again] for frame, x in forces.items()}
+        own |= {"wrenches": forces, "name": name, "currents": bool(currents), "remark": remark}
         for key, value in own.items():
             object.__setattr__(self, key, value)
 
     def __repr__(self) -> str:
         present = [key for key in ("q", "v", "a", "tau") if getattr(self, key) is not None]
         present += [f"wrenches on {frame}" for frame in self.wrenches]
+        if self.currents:
+            present[present.index("tau")] = "currents"
         listed = ", ".join(present[:-1]) + f" and {present[-1]}"
-        return f"<Measured: {len(self)} rows in {self.t[-1] - self.t[0]:.4g} s, {listed}>"
+        remark = f"; {self.remark}" if self.remark else ""
+        return f"<Measured: {len(self)} rows in {self.t[-1] - self.t[0]:.4g} s, {listed}{remark}>"
 
     def __len__(self) -> int:
         return len(self.t)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], robot: Robot) -> Measured:
-        """Read a table: ``.csv``, ``.parquet``, ``.npz`` or ``.mat``.
+        """Read a table: ``.csv``, ``.txt``, ``.parquet``, ``.npz`` or ``.mat``.
 
-        Columns are named for joints (``q_elbow``, ``v_elbow``, ``a_elbow``, ``tau_elbow``; logs of ROS have
-        ``/joint_states/elbow/position``) or numbered (``q1``, ``q2``, ...), with a column ``t`` or ``time``;
-        velocities and accelerations may be missing.  Currents, ``current_elbow [A]``, are read, too; they need gains.
-        ``.npz`` and ``.mat`` files have arrays ``time``, ``q``, ``tau``, ...
+        Columns are named for joints (``q_elbow``, ``v_elbow``, ``a_elbow``, ``tau_elbow``) or numbered (``q1``,
+        ``q2``, ...), with a column ``t`` or ``time``; velocities and accelerations may be missing.  ``.npz`` and
+        ``.mat`` files have arrays ``t``, ``q``, ``tau``, ...  Names of other programs are understood where they leave
+        no doubt, and ``remark`` says as what; so are currents (``current_elbow``, ``i_elbow``) in the place of forces.
 
         Parameters
         ----------
@@ -134,15 +147,14 @@ class Measured(ExplainsArguments):
             warnings.warn(f"{path.name}: {source.doubt}", IdentificationWarning, stacklevel=callers_level())
         if not source.has_time:
             raise IdentificationError(f"{path}: there is no column of times; name it 't' or 'time'")
-        rows = [part.read() for part in source.parts()]
-        if not rows:
+        times, arrays = source.whole()
+        if times is None:
             raise IdentificationError(f"{path}: there are no rows")
-        arrays: dict[str, Any] = {
-            "tau" if key in CURRENTS else key: np.concatenate([part.arrays[k] for part in rows])
-            for k, key in enumerate(source.quantities)
-        }
-        times = np.concatenate([part.time for part in rows if part.time is not None])
-        return cls(t=times, **arrays, name=path.name, currents=currents)
+        tau = arrays["tau"] if "tau" in arrays else arrays[CURRENT]
+        return cls(
+            t=times, q=arrays["q"], tau=tau, v=arrays.get("v"), a=arrays.get("a"), name=path.name, currents=currents,
+            remark=source.remark,
+        )  # fmt: skip
 
     def rows(self, chosen: slice | Array) -> Measured:
         """Return some of the rows."""
@@ -174,6 +186,7 @@ def replace_arrays(data: Measured, change: Any) -> Measured:
         wrenches={frame: change(x) for frame, x in data.wrenches.items()},
         name=data.name,
         currents=data.currents,
+        remark=data.remark,
     )
 
 
@@ -216,36 +229,16 @@ def _open(path: Path, robot: Robot) -> tuple[OpenTable, bool]:
         "a": dict(zip(every, (f"{unit}/s^2" for unit in robot.v_units), strict=True)),
         "tau": dict(zip(every, robot.tau_units, strict=True)),
     }
-    problem: FileFormatError | None = None
-    for q, v, tau in choices:
-        try:
-            return open_table(path, {"q": q, "tau": tau}, None, units, {"v": v, "a": v}), False
-        except FileFormatError as found:
-            problem = problem or found
-    assert problem is not None
     amperes = dict.fromkeys(every, "A")
-    for (q, v, tau), word in product(choices, CURRENTS):
+    problem: FileFormatError | None = None
+    for (forces, own), (q, v, tau) in product((("tau", units["tau"]), (CURRENT, amperes), ("tau", amperes)), choices):
         try:
-            return open_table(path, {"q": q, word: tau}, None, {**units, word: amperes}, {"v": v, "a": v}), True
-        except FileFormatError:
-            continue
+            found = open_table(path, {"q": q, forces: tau}, None, {**units, forces: own}, {"v": v, "a": v})
+            return found, own is amperes
+        except FileFormatError as why:
+            problem = problem or why
+    assert problem is not None
     raise problem
-
-
-def _once(own: dict[str, Any]) -> dict[str, Any]:
-    """Leave out rows that are those before in all, times included: messages that were written down twice."""
-    arrays = [x for x in (*own.values(), *own["wrenches"].values()) if isinstance(x, np.ndarray)]
-    same = np.all([np.all(np.diff(x.reshape(len(x), -1), axis=0) == 0.0, axis=1) for x in arrays], axis=0)
-    if not same.any():
-        return own
-    kept = np.concatenate([[True], ~same])
-    warnings.warn(
-        f"{own['name']}: {same.sum()} of {len(kept)} rows repeat the one before, times included; they are left out",
-        IdentificationWarning,
-        stacklevel=callers_level(),
-    )
-    found = {key: x[kept] if isinstance(x, np.ndarray) else x for key, x in own.items()}
-    return found | {"wrenches": {frame: x[kept] for frame, x in own["wrenches"].items()}}
 
 
 def _fitted(data: Measured, robot: Robot) -> Measured:
@@ -273,7 +266,7 @@ def _fitted(data: Measured, robot: Robot) -> Measured:
         return data
     tau = np.zeros((len(data), robot.nv))
     tau[:, driven] = data.tau
-    return Measured(data.t, data.q, tau, data.v, data.a, data.wrenches, data.name, data.currents)
+    return Measured(data.t, data.q, tau, data.v, data.a, data.wrenches, data.name, data.currents, data.remark)
 
 
 def _numbers(given: ArrayLike, what: str, axes: int) -> Array:
@@ -305,22 +298,18 @@ def _wrench(given: ArrayLike, frame: str, count: int) -> Array:
     return found
 
 
-def _refuse_odd_times(t: Array, name: str) -> None:
+def _refuse_odd_times(t: Array, kept: Array, name: str) -> None:
     if not np.isfinite(t).all():
         raise IdentificationError(f"{name}: the time of row {int(np.argmin(np.isfinite(t))) + 1} is no finite number")
-    steps = np.diff(t)
+    rows = np.flatnonzero(kept)
+    steps = np.diff(t[rows])
     if (steps <= 0.0).any():
-        row = int(np.argmax(steps <= 0.0))
-        word = "runs backwards" if steps[row] < 0.0 else "stands still"
-        many, coarse = int(np.sum(steps == 0.0)), np.sum(steps == 0.0) > COARSE * len(steps)
-        what_to_do = (
-            f"{many} of {len(t)} rows have the time of the row before them: write times with more digits, or count "
-            "them from the first"
-            if coarse
-            else "sort the rows, leave out those that came twice, or give each motion as data of its own: "
-            "identify(robot, [first, second])"
-        )
+        if lost := lost_digits(t[rows]):
+            raise IdentificationError(f"{name}: {lost}")
+        k = int(np.argmax(steps <= 0.0))
+        first, second = int(rows[k]), int(rows[k + 1])
+        word, do = ("runs backwards", "sort the rows") if steps[k] < 0.0 else ("stands still", "leave one of the rows")
         raise IdentificationError(
-            f"{name}: time {word} between rows {row + 1} ({t[row]:.9g} s) and {row + 2} ({t[row + 1]:.9g} s); "
-            + what_to_do
+            f"{name}: time {word} between rows {first + 1} ({t[first]:.12g} s) and {second + 1} ({t[second]:.12g} s); "
+            f"{do}, or give each motion as data of its own: identify(robot, [first, second])"
         )

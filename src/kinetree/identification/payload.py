@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
@@ -13,8 +14,10 @@ from ..model.mass import MassProperties
 from ..model.parameters import OF_BODIES, mass_properties_from_table, mass_properties_to_table
 from .closed_motion import motions_of
 from .equations import Prepared
+from .estimators.least_squares import UNTOLD
 from .friction_models import MODELS
 from .identifiable import grouped, structural_columns
+from .identified import Identified
 from .identify import identify
 from .measured import Data, motors
 
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
+
+OF_INERTIA = (*(f".{symbol}" for symbol in OF_BODIES), ".rotor_inertia")
+"""Endings of names of what bodies and rotors have."""
 
 DENSITY = 3000.0
 """Of what robots carry, in kg/m^3: between plastics and steel, for a first guess of its inertia."""
@@ -37,7 +43,7 @@ class Payload:
     values : ndarray (10,)
         XX XY XZ YY YZ ZZ MX MY MZ M about the body's frame, along its axes.
     deviations : ndarray (10,)
-        Standard deviations of these, by the motion with the load and, of what it tells alone, by the one without; NaN
+        Standard deviations of these, by the motion with the load and by what the one without it told of the robot; NaN
         of those that the former tells only together with others, or not at all.
     mass_properties : MassProperties
         The same as mass, center of mass and inertia; grouped if no body is like that.
@@ -92,9 +98,41 @@ def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **option
         load = _ball(mass_properties_to_table(best.robot.body(body).mass_properties) - old)
         after = identify(before.robot if load is None else before.robot.with_payload(body, load), loaded, **again)
     found = mass_properties_to_table(after.robot.body(body).mass_properties) - old
-    with_load, without = (dict(zip(fit.names, fit.deviations, strict=True)) for fit in (best, before))
-    deviations = np.array([np.hypot(with_load.get(n, np.nan), np.nan_to_num(without.get(n, 0.0))) for n in own])
+    with_load = dict(zip(best.names, best.deviations, strict=True))
+    without = _spread(before, best, free, loaded, own, options.get("initial"))
+    deviations = np.array([np.hypot(with_load.get(n, np.nan), without.get(n, 0.0)) for n in own])
     return Payload(found, deviations, mass_properties_from_table(found), after.training_errors)
+
+
+def _spread(
+    before: Identified, best: Identified, free: Data, loaded: Data, own: Sequence[str], initial: Any
+) -> dict[str, float]:
+    """Return by how much the load varies with what is held of the robot, which the motion without it told.
+
+    What is held is off by some dx of covariance C; the load p then takes over A dx as well as B p can, where A and B
+    are columns of the motion with the load: its covariance is G C G^T with G = B^+ A.
+    """
+    robot = before.given
+    names = tuple(n for n in before.solution if n in robot.parameters() and n.endswith(OF_INERTIA))
+    whole = grouped(structural_columns(robot, names), names).independent if names else ()
+    part = grouped(structural_columns(robot, tuple(own)), tuple(own)).independent
+    rows = []
+    for data, noise in ((free, before.noise), (loaded, best.noise)):
+        motions = motions_of(robot, data, before.band, before.gains, initial=initial)[0]
+        prepared = Prepared(robot, motions, before.band, before.contacts)
+        held = [prepared.equations.only(whole).y]
+        held += [prepared.friction(robot.v_names.index(n), f.model, f.shape, f.time)[1]
+                 for n, f in before.friction.items()]  # fmt: skip
+        held += [prepared.spring(robot.v_names.index(n), rest)[1] for n, rest in before.springs.items()]
+        scale = prepared.equations.counted / noise
+        rows.append([(np.concatenate(y, axis=-1) * scale[..., None]).reshape(scale.size, -1)
+                     for y in (held, [prepared.equations.only(part).y])])  # fmt: skip
+    (alone, _), (with_load, carried) = rows
+    size = np.maximum(np.linalg.norm(alone, axis=0), 1e-300)
+    told = np.linalg.norm(alone, axis=0) > 0.0
+    spread = np.linalg.pinv(alone[:, told] / size[told], rcond=UNTOLD) / size[told, None]
+    spread = np.linalg.lstsq(carried, with_load[:, told] @ spread, rcond=UNTOLD)[0]
+    return dict(zip(part, np.linalg.norm(spread, axis=1), strict=True))
 
 
 def _ball(values: Array) -> MassProperties | None:

@@ -123,8 +123,13 @@ def gains_of(robot: Robot, given: Any) -> Array | None:
 
 
 def refuse_currents(data: Sequence[Measured], robot: Robot, gains: Any) -> None:
-    """Refuse currents that nobody says the forces of."""
+    """Refuse currents that nobody says the forces of, or beside forces."""
     wrong = [one.name for one in data if one.currents]
+    if wrong and len(wrong) < len(data):
+        forces = next(one.name for one in data if not one.currents)
+        raise IdentificationError(
+            f"{wrong[0]} has currents and {forces} forces, and gains multiply all: identify from one kind"
+        )
     if wrong and (gains is None or isinstance(gains, str)):
         raise IdentificationError(
             f"{', '.join(wrong)}: there are currents, and forces are needed: give gains= (--gains), the force of each "

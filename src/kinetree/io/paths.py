@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +52,14 @@ def is_file(path: Path) -> bool:
         return False
 
 
-def file_meant(path: Path) -> str:
-    """Say, behind a message that a file is missing, which one may have been meant."""
+def file_meant(path: Path, endings: Collection[str] = ()) -> str:
+    """Say, behind a message that a file is missing, which one may have been meant; of all, or of those that end so."""
     folder = path.parent
     if not is_folder(folder):
         return f": there is no directory {str(folder)!r}"
     try:
-        near = nearest(path.name, [p.name for p in folder.iterdir() if p.is_file()])
+        there = [p.name for p in folder.iterdir() if not endings or p.suffix.lower() in endings if p.is_file()]
+        near = nearest(path.name, there)
     except OSError:  # a folder that may not be looked into
         return ""
     return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import OptionError, UnsupportedError
+from ..errors import OptionError, UnknownNameError, UnsupportedError
 from ..io.atomic_files import beside
 from ..io.paths import as_path
 from ..io.tables.text import TextTable
@@ -124,6 +124,8 @@ class ConstraintForces:
         What the numbers belong to.
     find_undetermined : callable, optional
         What :attr:`undetermined` is found by.
+    find_along_world : callable, optional
+        What :attr:`joint_wrenches_world` is found by.
     """
 
     tau: Array
@@ -135,6 +137,7 @@ class ConstraintForces:
     order: SolutionOrder | None = None
     of: ForceNames = field(default_factory=ForceNames, repr=False)
     find_undetermined: Callable[[], Undetermined] | None = field(default=None, repr=False, compare=False)
+    find_along_world: Callable[[], Array] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def undetermined(self) -> Undetermined:
@@ -143,6 +146,27 @@ class ConstraintForces:
             return self.find_undetermined()
         parts = (self.tau, self.multipliers, self.loop_wrenches, self.joint_wrenches)
         return Undetermined(*(np.zeros(part.shape, dtype=bool) for part in parts))
+
+    @cached_property
+    def joint_wrenches_world(self) -> Array:
+        """The wrenches of the tree's joints along world axes, each at its body's origin, (..., bodies, 6)."""
+        if self.find_along_world is None:
+            raise UnsupportedError("forces that no mechanism has made are known along body axes only")
+        return self.find_along_world()
+
+    def at(self, joint: str) -> Array:
+        """Return moment and force at a joint, cut or uncut, along world axes, (..., 6): on its second body.
+
+        Parameters
+        ----------
+        joint : str
+            ``forces.at("pin")[..., 3:]`` is the force that the pin carries.
+        """
+        if joint in self.of.loops:
+            return np.asarray(self.loop_wrenches_world[..., self.of.loops.index(joint), :])
+        if joint not in self.of.joints:
+            raise UnknownNameError("joint", joint, (*self.of.joints, *self.of.loops))
+        return np.asarray(self.joint_wrenches_world[..., self.of.joints.index(joint), :])
 
     @property
     def table(self) -> TextTable:

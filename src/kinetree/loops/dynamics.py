@@ -17,7 +17,7 @@ import numpy as np
 from ..algorithms import constraints, kinematics
 from ..errors import OptionError
 from ..model.tree import Model
-from ..spatial import Force
+from ..spatial import Force, Vec3
 from ..spatial.arrays import batch_shape, pack, split
 from .rank import decompose, least_squares, motions, numerical_rank, solve, solve_along
 
@@ -222,3 +222,14 @@ def loop_wrenches(model: Model, q: Array, multipliers: Array) -> LoopWrenches:
             world.append(Force(pose.rotate(wrench.moment), pose.rotate(wrench.force)))
         on_bodies = [[0.0] * 6 if f is None else list(f) for f in loads]
         return LoopWrenches(pack(own, batch), pack(world, batch), pack(on_bodies, batch))
+
+
+def along_world(model: Model, q: Array, wrenches: Array) -> Array:
+    """Return wrenches on the bodies, (..., bodies, 6), along world axes instead of the bodies', at the same points."""
+    with np.errstate(all="ignore"):
+        posed = kinematics.poses(model, split(q))
+        turned = [
+            [*here.pose.rotate(Vec3(*split(one[..., :3]))), *here.pose.rotate(Vec3(*split(one[..., 3:])))]
+            for here, one in zip(posed, np.moveaxis(wrenches, -2, 0), strict=True)
+        ]
+    return pack(turned, wrenches.shape[:-2])

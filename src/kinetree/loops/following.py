@@ -143,6 +143,7 @@ def followed(
     must_reach: bool,
     name: str,
     first: int = 0,
+    said: Callable[[Array], str] = str,
 ) -> tuple[Array, Array]:
     """Return configurations along goals (T, g), NaN where there are none, and where there are some.
 
@@ -162,6 +163,8 @@ def followed(
         Of the mechanism, for messages.
     first : int
         Number of the first goal, for messages: -1 where that is the start.
+    said : callable
+        A goal in words.
     """
     q = np.full((len(goals), len(start)), np.nan)
     for k in np.flatnonzero(np.isfinite(goals).all(axis=-1)):
@@ -174,7 +177,9 @@ def followed(
         q[k:], missed, share = path.follow(goals[k:], begin, must_reach)
         if must_reach and missed is not None:
             last = q[np.isfinite(q).all(axis=-1)][-1]
-            raise _lost(int(k) + missed, share, last, nearest, name, first)
+            before = goals[: int(k) + missed][np.isfinite(goals[: int(k) + missed]).all(axis=-1)][-1]
+            end = said(path.between(before, goals[int(k) + missed], share))
+            raise _lost(int(k) + missed, share, last, nearest, name, first, end)
         break
     reached = np.isfinite(q).all(axis=-1)
     within = reached if limits is None else limits.hold(q)
@@ -197,13 +202,15 @@ def _error(point: int, why: str) -> PathError:
 
 
 def _lost(
-    k: int, share: float, last: Array, nearest: Callable[[int, Array], Array], name: str, first: int
+    k: int, share: float, last: Array, nearest: Callable[[int, Array], Array], name: str, first: int, end: str
 ) -> PathError:  # fmt: skip
     """Say why a point of a path is not reached."""
     try:
         nearest(k, last)
     except ClosureError as problem:
-        return _error(k + first, str(problem))
+        gap = str(problem).split(". ")[0]  # a guess that is nearer, which it goes on to ask for, there is not
+        why = f"{gap}. It comes as far as {end}: a dead point, or the end of what these sizes reach"
+        return _error(k + first, why)
     why = (
         f"after {share:.0%} of the way from the point before it comes "
         "to a singular configuration, beyond which the point is reached on another branch only. Lead the path around "

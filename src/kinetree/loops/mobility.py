@@ -96,7 +96,8 @@ class Mobility:
         lines = [
             f"{counted(self.freedoms, 'degree', 'degrees')} of freedom: {_some(self.independent, ', ') or 'none'} "
             f"(counting joints and constraints gives {self.gruebler})",
-            f"{self.constraints} loop constraints, {self.rank} independent{self._decided_by()}",
+            f"{counted(self.constraints, 'loop constraint', 'loop constraints')}, {self.rank} independent"
+            f"{self._decided_by()}",
         ]
         if self.velocity_constraints:
             lines.append(

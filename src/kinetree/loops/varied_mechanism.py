@@ -66,6 +66,12 @@ class MovedDesigns:
         """Which designs follow the whole motion, (...)."""
         return np.asarray(np.isfinite(self.tau).all(axis=(-1, -2)))
 
+    def __str__(self) -> str:
+        good = int(self.closed.sum())
+        alone = "it follows" if good else "it cannot follow"
+        whole = f"{good} of {self.closed.size} designs follow" if self.closed.ndim else alone
+        return f"motion of {self.q.shape[-2]} samples: {whole} all of it; q {self.q.shape}, v, a and tau {self.v.shape}"
+
 
 class VariedMechanism:
     """The two laws of a mechanism of which these parameters vary.

@@ -64,16 +64,10 @@ class DriveBuilder(ExplainsArguments):
         where = f"tendon {name!r}: "
         if bool(joints) == bool(len(points)):
             raise ModelError(f"{where}give either joints, or points that it goes through")
-        (stiff,), (drag,) = (
-            per_freedom(x, 1, 0.0, where + w, True) for x, w in ((stiffness, "stiffness"), (damping, "damping"))
-        )
-        if not (math.isfinite(stiff) and math.isfinite(drag)):
+        stiff, (low, high) = spring_along(where, stiffness, rest)
+        (drag,) = per_freedom(damping, 1, 0.0, where + "damping", True)
+        if not math.isfinite(drag):
             raise ModelError(f"{where}stiffness and damping must be finite")
-        if stiff and rest is None:
-            raise ModelError(f"{where}a spring needs a length at which it rests: rest=...")
-        low, high = per_freedom(0.0 if rest is None else rest, 2, 0.0, where + "rest")
-        if low > high:
-            raise ModelError(f"{where}rest goes from the shorter length to the longer, not {(low, high)}")
         through = [(p, (0.0, 0.0, 0.0)) if isinstance(p, str) else (p[0], _point(p[1], where)) for p in points]
         if points and len(through) < 2:
             raise ModelError(f"{where}a line needs two points at least")
@@ -302,3 +296,30 @@ def _range(bounds: Sequence[float] | None, what: str) -> tuple[float, float]:
     if low > high:
         raise ModelError(f"{what} goes from the smaller number to the larger, not {(low, high)}")
     return (low, high)
+
+
+def spring_along(
+    where: str,
+    stiffness: float | Sequence[float] | None,
+    rest: float | Sequence[float] | None,
+    known: tuple[float, float] | None = None,
+) -> tuple[float, tuple[float, float]]:
+    """Return stiffness and rest lengths of a spring along a tendon; without ``rest`` those that are known."""
+    (stiff,) = per_freedom(stiffness, 1, 0.0, where + "stiffness", True)
+    if not math.isfinite(stiff):
+        raise ModelError(f"{where}stiffness and damping must be finite")
+    if stiff and rest is None and known is None:
+        raise ModelError(f"{where}a spring needs a length at which it rests: rest=...")
+    low, high = per_freedom((known or 0.0) if rest is None else rest, 2, 0.0, where + "rest")
+    if low > high:
+        raise ModelError(f"{where}rest goes from the shorter length to the longer, not {(low, high)}")
+    return stiff, (low, high)
+
+
+def with_spring(
+    tendon: Tendon, stiffness: float | Sequence[float] | None, rest: float | Sequence[float] | None
+) -> Tendon:
+    """Return a tendon with another spring; it rests where the one before did unless said otherwise."""
+    known = tendon.rest if tendon.stiffness else None
+    stiff, lengths = spring_along(f"tendon {tendon.name!r}: ", stiffness, rest, known)
+    return replace(tendon, stiffness=stiff, rest=lengths)

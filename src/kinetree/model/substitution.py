@@ -28,6 +28,7 @@ from ..spatial import (
     Transform,
     Vec3,
 )
+from .actuators import Tendon
 from .mass import GroupedMass, MassProperties
 from .parameters import OF_BODIES as TEN
 from .parameters import Parameter, mass_properties_to_table, rows
@@ -39,12 +40,17 @@ Given = Mapping[str, Any]
 SIZES: dict[str, tuple[int, ...]] = {"com": (3,), "inertia": (3, 6), "position": (3,), "rpy": (3,), "seat": (3,)}
 """How many numbers a property consists of; those not named here are one number, or one per degree of freedom."""
 
-PER_FREEDOM = ("rotor_inertia", "gear_ratio", "damping", "friction", "friction_offset", "stiffness", "stribeck")
+PER_FREEDOM = (
+    "rotor_inertia", "gear_ratio", "damping", "friction", "friction_offset", "stiffness", "spring_rest", "stribeck",
+)  # fmt: skip
+
+OF_JOINT_SPRINGS = ("stiffness", "spring_rest")
 
 OF_BODIES = ("mass", "com", "inertia")
 OF_JOINTS = ("position", "rpy", *PER_FREEDOM)
 OF_FRAMES = ("position", "rpy")
 OF_LOOPS = ("position", "rpy", "seat")
+OF_TENDONS = ("stiffness", "rest")
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ class Substitution:
     gravity : tuple of 3, optional
     parameters : dict of name to scalar
         Rows of the table of parameters.
-    loops : dict of name to dict of property to scalars
+    loops, tendons : dict of name to dict of property to scalars
         As bodies, joints and frames.
     """
 
@@ -111,13 +117,14 @@ class Substitution:
     gravity: tuple[Any, ...] | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     loops: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tendons: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @cached_property
     def scalars(self) -> list[Any]:
         """Everything put in that is no plain number, once, in the order given."""
         found: dict[int, Any] = {}
         whole = {"": {"gravity": self.gravity or ()}}
-        for table in (self.bodies, self.joints, self.frames, self.loops, whole, {"": self.parameters}):
+        for table in (self.bodies, self.joints, self.frames, self.loops, self.tendons, whole, {"": self.parameters}):
             for given in table.values():
                 for value in given.values():
                     for x in value if isinstance(value, tuple) else (value,):
@@ -165,6 +172,7 @@ class Substitution:
             frames=tuple(self._frame(f, converted, everything) for f in model.frames),
             gravity=tuple(gravity),  # type: ignore[arg-type]
             loops=tuple(self._loop(x, converted, everything) for x in model.loops),
+            tendons=tuple(self._tendon(t, converted) for t in model.tendons) if self.tendons else model.tendons,
         )
 
     def _chosen(self, model: Model) -> list[Parameter]:
@@ -236,6 +244,16 @@ class Substitution:
             seat=_pose(loop.seat, seat, convert, everything),
         )
 
+    def _tendon(self, tendon: Tendon, convert: Convert) -> Tendon:
+        """Return a tendon with another spring; of one that is slack between two lengths the longer is meant."""
+        given = self.tendons.get(tendon.name)
+        if given is None:
+            return tendon
+        short, long = tendon.rest
+        end = convert(given["rest"]) if "rest" in given else long
+        stiffness = convert(given["stiffness"]) if "stiffness" in given else tendon.stiffness
+        return replace(tendon, stiffness=stiffness, rest=(end if short == long else short, end))
+
 
 def _pose(own: Any, given: Given, convert: Convert, everything: bool) -> Any:
     """Return a pose with its position or its angles replaced."""
@@ -267,6 +285,7 @@ def substitution(
     gravity: Any = None,
     parameters: Given | None = None,
     loops: Mapping[str, Given] | None = None,
+    tendons: Mapping[str, Given] | None = None,
 ) -> Substitution:
     """Check what is to be put into a model: that names are known, and that sizes are right.
 
@@ -283,10 +302,19 @@ def substitution(
         "joint": _checked("joint", joints, [j.name for j in model.joints], OF_JOINTS),
         "frame": _checked("frame", frames, own, OF_FRAMES),
         "loop": _checked("loop", loops, [x.name for x in model.loops], OF_LOOPS),
+        "tendon": _checked("tendon", tendons, [x.name for x in model.tendons], OF_TENDONS),
     }
+    for tendon in model.tendons:
+        if tendon.name in tables["tendon"] and not tendon.stiffness:
+            raise ModelError(f"tendon {tendon.name!r} has no spring that could be a parameter: give it one first")
     for name, given in tables["joint"].items():
-        if "stiffness" in given and not model.joint(name).stiffness:
-            raise ModelError(f"joint {name!r} has no spring whose stiffness could be a parameter: give it one first")
+        sprung = [key for key in OF_JOINT_SPRINGS if key in given]
+        if sprung and not model.joint(name).stiffness:
+            raise ModelError(f"joint {name!r} has no spring whose {sprung[0]} could be a parameter: give it one first")
+        if "spring_rest" in given and model.joint(name).kind.quaternion is not None:
+            raise ModelError(
+                f"the spring of joint {name!r} rests at an orientation, which is no parameter: with_springs changes it"
+            )
         if "stribeck" in given and not model.joint(name).stribeck:
             raise ModelError(f"joint {name!r} has no stribeck_speed with which its friction could fade: give it first")
         for key in PER_FREEDOM:
@@ -302,7 +330,9 @@ def substitution(
         if name not in known:
             raise UnknownNameError("parameter", name, known)
     flat = {name: _number(x) for name, x in (parameters or {}).items()}
-    made = Substitution(tables["body"], tables["joint"], tables["frame"], free_fall, flat, tables["loop"])
+    made = Substitution(
+        tables["body"], tables["joint"], tables["frame"], free_fall, flat, tables["loop"], tables["tendon"]
+    )
     made.tree(model, lambda x: x)  # refuses what is given twice
     return made
 

@@ -1,10 +1,10 @@
 """Where a robot comes to rest under weight, springs and given forces, with some joints held.
 
 At rest the force that weight and springs ask of the joints does nothing along the motions that are free: B^T h(q) = B^T
-tau, B being a basis of what loops, held joints and stops leave.  The way there is that of a body in honey: steps of
-(S + mu M) y = -r, S the stiffness along B and M the mass, with mu falling as the residual r does.  It goes downhill
-where it is far, and becomes Newton's method where it is near.  A joint that comes to the end of its range stays there,
-until all is at rest and the stop would have to pull: then it is let go.
+tau, B being a basis of what loops, held joints and stops leave.  The way there is Newton's method where it is near,
+and where that does not help that of a body in honey: steps of (S + mu M) y = -r, S the stiffness along B, M the mass
+and r what is missing, as long as forces do work on them.  A joint that comes to the end of its range stays there, until
+all is at rest and the stop would have to pull: then it is let go.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from ..loops.limits import PositionLimits
 from ..model.limits import bounded_by_followers
 from ..robot.closed_kinematics import closed_from
 from ..robot.linear_model import checked_elements, element_forces
+from ..robot.make import make
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot, require_robot
+from ..run.parameters import ParameterReader, put_in
 from ..run.wrenches import Wrenches
 from ..spatial.arrays import as_array, pack, split
 from ..spatial.numbers import real_number
@@ -43,7 +45,8 @@ FIRST, LONGEST = 0.05, 0.3
 ASIDE = 1e-4
 """How far stiffness is measured on the way, in radians or metres."""
 
-STEPS = 300
+STEPS, HALVINGS = 300, 30
+"""Of the way, and of a step that forces do no work on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +128,7 @@ def equilibrium(
     forces: Any = (),
     time: float = 0.0,
     limits: bool = True,
+    parameters: Any = None,
 ) -> Equilibrium:
     """Return where a robot comes to rest: static equilibrium under weight, springs and forces.
 
@@ -147,6 +151,9 @@ def equilibrium(
         At which forces act that change with time.
     limits : bool
         Whether joints rest at the ends of their ranges (default), or go beyond.
+    parameters : mapping, optional
+        Other numbers in the place of the robot's own, as in inverse dynamics, one of each: ``{"tendons": {"spring":
+        {"stiffness": 300.0}}}``.  No machine code is made for them.
 
     Examples
     --------
@@ -159,6 +166,8 @@ def equilibrium(
     (0.2383, True, [1.2374])
     """
     require_robot(robot)
+    if parameters is not None:
+        robot = _with_other_numbers(robot, parameters)
     if isinstance(held, str):
         raise OptionError(f"held is a list of names of joints; for a single one write [{held!r}]")
     motors = [j.name for j in robot.model.joints if j.actuated and not j.mimic]
@@ -192,6 +201,19 @@ def equilibrium(
         sizes = np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T))
         stable = bool(sizes.min(initial=0.0) >= -(ASIDE**2) * np.abs(sizes).max(initial=0.0))
     return Equilibrium(q, own, stiffness, motions, stable, stops, robot, about)
+
+
+def _with_other_numbers(robot: Robot, parameters: Any) -> Robot:
+    """Return the robot with other parameters, run as its laws are written."""
+    given = ParameterReader(robot.model)(parameters)
+    if given.numbers is None:
+        return robot
+    if given.numbers.ndim > 1:
+        raise OptionError(
+            f"one robot settles at a time, and parameters have a batch {given.numbers.shape[:-1]}: call equilibrium "
+            "for each of them"
+        )
+    return make(put_in(robot.model, given.places, [float(x) for x in given.numbers]), backend="reference")
 
 
 class _EndsOfCoordinate(NamedTuple):
@@ -391,33 +413,80 @@ class _Settling:
         r = (np.swapaxes(along, -1, -2) @ self.pushed(beside)[..., None])[..., 0]
         return np.asarray((r[:count] - r[count:]).T / (2.0 * ASIDE))
 
+    def missing(self, q: Array) -> tuple[Array, Array, float]:
+        """Return the free motions at a configuration, what is missing for rest along them, and what counts as none."""
+        motions, h = self.free(q), self.pushed(q)
+        return motions, motions.T @ h, BALANCED * max(1.0, float(np.abs(h).max(initial=0.0)))
+
     def run(self, q: Array) -> tuple[Array, Array]:
         """Return the configuration at rest, and the motions that are free there."""
-        mu, last = None, np.inf
+        radius = FIRST
         for _ in range(STEPS):
-            motions, h = self.free(q), self.pushed(q)
-            r, none = motions.T @ h, BALANCED * max(1.0, float(np.abs(h).max(initial=0.0)))
+            motions, r, none = self.missing(q)
             size = float(np.linalg.norm(r))
             if size <= none:
                 if not self.let_go(q, none):
                     return q, motions
-                mu, last = None, np.inf
+                radius = FIRST
                 continue
-            stiffness, mass = self.stiffness(q, motions), motions.T @ self.tree.mass_matrix(q) @ motions
-            if mu is None:
-                mu = float(np.linalg.norm(np.linalg.solve(mass, r))) / FIRST
-            elif np.isfinite(last):
-                mu *= min(2.0, size / last)
-            last = size
-            y = -np.linalg.solve(stiffness + mu * mass, r)
-            step = motions @ (y * min(1.0, LONGEST / max(float(np.abs(y).max()), 1e-300)))
-            reached = self.closed(self.robot.normalize(self.robot.integrate(q, step)))
-            at_end = self.stopped(q, step, reached)
-            if at_end is not None:
-                mu, last = None, np.inf
-            q = reached if at_end is None else at_end
+            stiffness = self.stiffness(q, motions)
+            near = -np.linalg.lstsq(stiffness, r, rcond=1e-12)[0]
+            if np.abs(near).max() <= FIRST:
+                stops = dict(self.stops)
+                reached, _ = self.moved(q, motions @ near)
+                if reached is not None and np.linalg.norm(self.missing(reached)[1]) <= 0.5 * size:
+                    q = reached
+                    continue
+                self.stops = stops
+            downhill = _Downhill(stiffness, motions.T @ self.tree.mass_matrix(q) @ motions, r)
+            for _ in range(HALVINGS):
+                step = motions @ downhill.step(radius)
+                reached, whole = self.moved(q, step)
+                if reached is not None and (not whole or self.work(q, step, reached) < 0.0):
+                    radius = min(LONGEST, 2.0 * radius)
+                    break
+                radius *= 0.25
+            q = q if reached is None else reached
         worst = self.robot.v_names[int(np.argmax(np.abs(motions @ r)))]
         raise SingularError(
             f"{self.robot.name!r} does not come to rest from this guess: after {STEPS} steps {size:.3g} (N, N m) still "
             f"push, most at {worst!r}. It may fall without end, or turn freely: hold it (held=[...]), or begin nearer"
         )
+
+    def work(self, q: Array, step: Array, reached: Array) -> float:
+        """Return the energy that a step gains, by the forces at both of its ends."""
+        there, missing, _ = self.missing(reached)
+        return float(0.5 * (step @ self.pushed(q) + np.linalg.lstsq(there, step, rcond=None)[0] @ missing))
+
+    def moved(self, q: Array, step: Array) -> tuple[Array | None, bool]:
+        """Return where a step leads, and whether it was gone to its end; else a joint has come to a stop before.
+
+        Where loops do not close there is nothing.
+        """
+        try:
+            reached = self.closed(self.robot.normalize(self.robot.integrate(q, step)))
+        except ClosureError:
+            return None, False
+        at_end = self.stopped(q, step, reached)
+        return (reached, True) if at_end is None else (at_end, False)
+
+
+class _Downhill:
+    """Steps that lose energy: (S + mu M) y = -r, mu as small as leaves S + mu M positive and the step short."""
+
+    def __init__(self, stiffness: Array, mass: Array, r: Array) -> None:
+        floor = 1e-9 * max(float(np.trace(mass)), 1e-12) * np.eye(len(mass))  # of what has no mass
+        inverse = np.linalg.inv(np.linalg.cholesky(mass + floor))
+        self.sizes, x = np.linalg.eigh(inverse @ (0.5 * (stiffness + stiffness.T)) @ inverse.T)
+        self.back, self.along = inverse.T @ x, x.T @ inverse @ r
+
+    def step(self, radius: float) -> Array:
+        """Return the step, its largest entry at most so many radians or metres."""
+        least = max(0.0, -float(self.sizes.min()))
+        beyond = 1e-9 * max(float(np.abs(self.sizes).max()), 1e-12)
+        while True:
+            y = -self.back @ (self.along / (self.sizes + least + beyond))
+            excess = float(np.abs(y).max()) / radius
+            if not excess > 1.0:
+                return np.asarray(y)
+            beyond *= max(1.5, 0.5 * excess)

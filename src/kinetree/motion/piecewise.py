@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import OptionError, ShapeError
 from ..spatial.arrays import split
+from ..spatial.numbers import shown
 from ..spatial.scalar import Scalar, arctan2, can_gather, cos, gather, sin, where
 from ..spatial.taylor import Jet, value_of
 
@@ -154,7 +155,10 @@ def check_times(times: Any, least: int = 2) -> np.ndarray:
 
 def check_table(values: Any, count: int, name: str) -> np.ndarray:
     """Return one row of finite numbers per time; a plain list counts as one column."""
-    table = np.asarray(values, dtype=float)
+    try:
+        table = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ShapeError(f"{name} must be rows of equally many numbers, not {shown(values)}") from None
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or len(table) != count:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -177,8 +178,7 @@ def through(
     >>> path.knots.round(2).tolist()
     [0.0, 1.17, 1.99]
     """
-    table = np.asarray(points, dtype=float)
-    table = check_table(table, len(table) if table.ndim else 0, "points")
+    table = check_table(points, len(points) if isinstance(points, Sequence | np.ndarray) else 0, "points")
     if len(table) < 2:
         raise ShapeError(f"at least two points are needed, got {len(table)}")
     limits = [alike(table[0], x, name) for x, name in ((speed, "speed"), (acceleration, "acceleration"))]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..algorithms.algorithm import ALL
 from ..errors import OptionError, ShapeError, SingularError, UnsupportedError
 from ..loops import coordinates, dynamics, following, rank
-from ..loops.coordinates import Coordinates
+from ..loops.coordinates import ByName, Coordinates
 from ..loops.varied_mechanism import MovedDesigns, VariedMechanism
 from ..model.describe import counted
 from ..run.given_joints import GivenAtJoints, read_given
@@ -109,16 +109,21 @@ class ClosedMethods(ClosedDerivatives):
         )  # fmt: skip
         within = self._position_limits if limits else None
         before = int(lead_in)
-        q, reached = following.followed(problem, goals, start, nearest, within, must_reach, self.name, -before)
+        names = [self.model.q_names[k] for k in places]
+
+        def said(goal: Array) -> str:
+            return ", ".join(f"{name} = {x:.6g}" for name, x in zip(names, goal, strict=True))
+
+        q, reached = following.followed(problem, goals, start, nearest, within, must_reach, self.name, -before, said)
         return q[before:] if must_reach else (q[before:], reached[before:])
 
     # ---------------------------------------------------------------- dimensions that vary
 
     def driven_motion(
         self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
+        q: ByName,
+        v: ByName,
+        a: ByName,
         parameters: Any = None,
         *,
         q_guess: ArrayLike | None = None,
@@ -131,9 +136,9 @@ class ClosedMethods(ClosedDerivatives):
 
         Parameters
         ----------
-        q, v, a : array_like, shape (T, freedoms)
-            Samples of the independent freedoms, in the order of :meth:`independent`; from one sample to the next a
-            design must find its way, so they are to be close together.
+        q, v, a : array_like, shape (T, freedoms), or mapping from freedom to samples (T,)
+            Samples of the independent freedoms, in the order of :meth:`independent` or by name; from one sample to the
+            next a design must find its way, so they are to be close together.
         parameters : mapping, optional
             What varies; the mechanism as it is when left out.  As for :meth:`inverse_dynamics`, with a batch in front:
             ``{"joints": {"knee": {"position": places}}}``,
@@ -166,8 +171,10 @@ class ClosedMethods(ClosedDerivatives):
             parameters or {"gravity": self.model.gravity}
         )  # as it is, if nothing varies
         assert given.numbers is not None
-        n, what = len(self.coordinates.independent), "one per independent freedom"
-        samples = [np.atleast_2d(as_array(x, (n,), name, what)) for name, x in (("q", q), ("v", v), ("a", a))]
+        n, named = len(self.coordinates.independent), self.independent()
+        samples = [np.atleast_2d(coordinates.by_name(x, named, name)) for name, x in (("q", q), ("v", v), ("a", a))]
+        longest = max(len(x) for x in samples)
+        samples = [np.broadcast_to(x, (longest, n)) if len(x) == 1 else x for x in samples]
         if any(x.ndim != 2 for x in samples) or len({len(x) for x in samples}) > 1:
             shown = ", ".join(f"{name} {x.shape}" for name, x in zip("qva", samples, strict=True))
             raise ShapeError(

@@ -191,9 +191,9 @@ class LoopMethods:
     @of_mechanisms
     def driven_motion(
         self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
+        q: ByName,
+        v: ByName,
+        a: ByName,
         parameters: Any = None,
         *,
         q_guess: ArrayLike | None = None,

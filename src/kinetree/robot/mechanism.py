@@ -355,7 +355,7 @@ class Mechanism(ClosedMethods):
             tau, multipliers, self.constraint_names, loops.own, loops.world, reactions, order, ForceNames(
                 tuple(self.v_names), self.model.tau_units, self.constraint_units, tuple(self.loop_names),
                 tuple(joint.name for joint in self.model.joints), tuple(bool(on) for on in self._supplied),
-            ), partial(self._undetermined, state),
+            ), partial(self._undetermined, state), partial(dynamics.along_world, self.model, state, reactions),
         )  # fmt: skip
 
     def _undetermined(self, q: Array) -> Undetermined:

@@ -26,8 +26,9 @@ from ..errors import (
 from ..loops.actuation import Actuation, actuation_at
 from ..model import describe as description
 from ..model import parameters as parameter_tables
-from ..model.changes import single_joints
+from ..model.changes import other_numbers, single_joints
 from ..model.changes.locking import lock
+from ..model.drives import with_spring
 from ..model.joint_data import PerFreedom, memory_data, spring_data, stribeck_data
 from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
@@ -184,14 +185,14 @@ class Robot(BaseParameterMethods, LoopMethods):
         stiffness: Mapping[str, PerFreedom],
         rest: Mapping[str, PerFreedom] | None = None,
     ) -> Robot:
-        """Return the same robot with springs at some of its joints, in place of those that they had.
+        """Return the same robot with springs at some of its joints and tendons, in place of those that they had.
 
         Parameters
         ----------
-        stiffness : mapping from joint to number, or to one per freedom
+        stiffness : mapping from joint or tendon to number, or to one per freedom
             Zero takes a spring away.
-        rest : mapping from joint to number, or to one per coordinate, optional
-            Where springs rest: at the neutral position when left out.
+        rest : mapping from joint to number, or to one per coordinate, or from tendon to its length, optional
+            Where springs rest: of joints at the neutral position when left out, of tendons where they did.
 
         Examples
         --------
@@ -204,14 +205,19 @@ class Robot(BaseParameterMethods, LoopMethods):
         for name in rests:
             if name not in stiffness:
                 raise ModelError(f"rest says where a spring of {name!r} rests, but its stiffness is not given")
-        chosen = {self.model.joint(name).name: value for name, value in stiffness.items()}
+        lines = {t.name for t in self.model.tendons} - {j.name for j in self.model.joints}
+        tendons = [
+            with_spring(t, stiffness[t.name], rests.get(t.name)) if t.name in lines and t.name in stiffness else t
+            for t in self.model.tendons
+        ]
+        chosen = {self.model.joint(name).name: value for name, value in stiffness.items() if name not in lines}
         joints = [
             replace(j, **spring_data(j.kind, chosen[j.name], rests.get(j.name), f"joint {j.name!r}: "))
             if j.name in chosen
             else j
             for j in self.model.joints
         ]
-        return self._with(replace(self.model, joints=tuple(joints)))
+        return self._with(replace(self.model, joints=tuple(joints), tendons=tuple(tendons)))
 
     def with_friction_travel(self, travel: Mapping[str, PerFreedom]) -> Robot:
         """Return the same robot with Coulomb friction that builds up over some way behind a reversal (Dahl's model).
@@ -290,7 +296,9 @@ class Robot(BaseParameterMethods, LoopMethods):
         ----------
         parameters : ParameterTable, array_like or mapping
             A table as :meth:`parameters` returns it, an array of all its values, or ``{name: value}``; what a mapping
-            leaves out stays.
+            leaves out stays.  A mapping may also have the words of a robot's file, as ``parameters=`` of every method
+            does: ``{"bodies": {"bob": {"mass": 2.0}}, "joints": {"elbow": {"position": (0.4, 0, 0)}}}``; then the
+            inertia about the center of mass stays what it is.
         physical : bool
             Refuse parameters that no body and no joint can have.  With ``False`` a body may have a first moment but
             no mass, or an inertia that no body has, as grouped parameters do; every algorithm works with them.
@@ -301,7 +309,11 @@ class Robot(BaseParameterMethods, LoopMethods):
         >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
         >>> robot.with_parameters({"bob.M": 2.0, "bob.MZ": -2.0, "bob.XX": 2.0, "bob.YY": 2.0}).body("bob").mass
         2.0
+        >>> robot.with_parameters({"bodies": {"bob": {"mass": 2.0}}}).body("bob").mass
+        2.0
         """
+        if isinstance(parameters, Mapping) and any(word in parameters for word in other_numbers.WORDS):
+            return self._with(other_numbers.with_numbers(self.model, parameters, physical=physical))
         return self._with(parameter_tables.with_parameters(self.model, parameters, physical=physical))
 
     def grouped(self, form: str = "fewest", *, near: ArrayLike | None = None) -> Robot:

@@ -23,7 +23,7 @@ from ..spatial.arrays import batch_shape
 
 Array = np.ndarray
 
-TABLES = ("bodies", "joints", "frames", "loops")
+TABLES = ("bodies", "joints", "frames", "loops", "tendons")
 """Mappings of names to mappings of properties, as a robot's file has them."""
 
 GEOMETRY = ("position", "rpy", "seat")
@@ -41,7 +41,7 @@ class Place(NamedTuple):
     table: str
     """One of :data:`TABLES`, :data:`GRAVITY` or :data:`FLAT`."""
     owner: str = ""
-    """A body, joint, frame or joint that closes a loop; empty for gravity and parameters of the table."""
+    """A body, joint, frame, joint that closes a loop or tendon; empty for gravity and parameters of the table."""
     key: str = ""
     """A property; of the table the name of the parameter."""
     size: int = 1
@@ -118,9 +118,9 @@ class ParameterReader:
         Parameters
         ----------
         given : mapping, ParameterTable, GivenParameters, array or None
-            ``{"link_3.M": masses, ...}`` by the names of the table; under ``"bodies"``, ``"joints"``, ``"frames"`` and
-            ``"gravity"`` properties as in :func:`kinetree.symbolic.with_parameters`; a whole table; or an array
-            (..., p) of all its values.
+            ``{"link_3.M": masses, ...}`` by the names of the table; under ``"bodies"``, ``"joints"``, ``"frames"``,
+            ``"tendons"`` and ``"gravity"`` properties as in :func:`kinetree.symbolic.with_parameters`; a whole table;
+            or an array (..., p) of all its values.
         """
         if given is None:
             return NO_PARAMETERS
@@ -212,6 +212,9 @@ def own_numbers(model: Model, place: Place) -> Array:
         mass = model.bodies[model.body_index[place.owner]].mass_properties
         return np.atleast_1d(np.asarray(getattr(mass, place.key), dtype=float))[: place.size]
     owner: Any
+    if place.table == "tendons":
+        owner = next(tendon for tendon in model.tendons if tendon.name == place.owner)
+        return np.array([owner.rest[1] if place.key == "rest" else owner.stiffness])
     if place.table == "loops":
         owner = next(loop for loop in model.loops if loop.name == place.owner)
         pose = owner.seat if place.key == "seat" else owner.placement
@@ -247,7 +250,8 @@ def _substituted(model: Model, places: Sequence[Place], numbers: Sequence[Scalar
     for place in places:
         values = list(numbers[first : first + place.size])
         first += place.size
-        one = values if place.key in PER_FREEDOM or not place.alone else values[0]
+        per_freedom = place.table == "joints" and place.key in PER_FREEDOM
+        one = values if per_freedom or not place.alone else values[0]
         if place.table == GRAVITY:
             tables[GRAVITY] = values
         elif place.table == FLAT:

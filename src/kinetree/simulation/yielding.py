@@ -56,7 +56,7 @@ class Impedance:
         """Add springs and dampers along tendons."""
         for tendon in self.tree.tendons:
             b = tendon.damping if friction else 0.0
-            if tendon.stiffness or b:
+            if present(tendon.stiffness) or present(b):
                 self.add_along(tendons.measure(self.tree, tendon, q), tendon.stiffness, b)
 
     def add_along(self, taut: tendons.Taut, stiffness: Scalar, damping: Scalar) -> None:

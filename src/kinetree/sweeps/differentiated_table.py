@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import FileFormatError, OptionError
+from ..errors import FileFormatError, ModelWarning, OptionError, callers_level
 from ..identification.differentiation.differentiated import DifferentiatedMotion, differentiated
+from ..identification.doubts import doubtful_steps
 from ..io.tables.columns import Wanted
-from ..io.tables.converting import not_increasing
-from ..io.tables.reading import OpenTable, Part, Rows, open_table
+from ..io.tables.parts import OpenTable, Part, Rows
+from ..io.tables.reading import open_table
+from ..io.tables.times import lost_digits, not_increasing, repeated, words_about_repeated
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -60,10 +63,15 @@ def differentiated_table(
         raise OptionError(f"{path} has no rows, so there is nothing to compute")
     times = np.concatenate([part.time for part in rows if part.time is not None])
     q = np.concatenate([part.arrays[0] for part in rows])
-    steps = np.diff(times)
-    if not (steps > 0.0).all():
-        bad = int(np.argmin(steps > 0.0)) + 1
-        raise _fault(parts, rows, bad, not_increasing(times[bad - 1], times[bad]))
+    again = repeated(times, [q])
+    good = (np.diff(times) > 0.0) | again[1:]
+    if not good.all():
+        bad = int(np.argmin(good)) + 1
+        lost = lost_digits(times[~again]) if times[bad] == times[bad - 1] else ""
+        raise _fault(parts, rows, bad, lost or not_increasing(times[bad - 1], times[bad]))
+    times, q = times[~again], q[~again]
+    if doubt := doubtful_steps(float(np.median(np.diff(times))) if len(times) > 1 else 0.0):
+        warnings.warn(f"{path}: {doubt}. Times are taken in s", ModelWarning, stacklevel=callers_level())
     joints = list(fewer["q"]) if source.fewer and fewer is not None else None
     found = differentiated(robot, times, q, cutoff=cutoff, joints=joints)
     remark = _remark(found, cutoff, joints or robot.v_names)
@@ -72,7 +80,8 @@ def differentiated_table(
     def read() -> Iterator[Part]:
         yield Part(lambda: whole, lambda row, message: _fault(parts, rows, row, message), 1.0)
 
-    remarks = ". ".join(text for text in (source.remark, remark) if text)
+    left_out = words_about_repeated(int(again.sum()), len(again)) if again.any() else ""
+    remarks = ". ".join(text for text in (source.remark, left_out, remark) if text)
     return OpenTable(read, True, remarks, source.fewer, ("q", "v", "a"))
 
 

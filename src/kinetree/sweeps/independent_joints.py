@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import FileFormatError, PathError
 from ..io.tables.columns import Wanted
-from ..io.tables.reading import OpenTable, Part, Rows
+from ..io.tables.parts import OpenTable, Part, Rows
 
 if TYPE_CHECKING:
     from ..robot.mechanism import Mechanism

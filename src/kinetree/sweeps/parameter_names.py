@@ -5,6 +5,7 @@
 ``bodies.link_2.mass``, ``.com.x``         mass, center of mass (inertia about it stays)
 ``joints.elbow.position.x``, ``.rpy.z``    where a joint sits; ``.damping``, ``.stiffness``, ... likewise
 ``loops.pin.position.x``, ``.seat.x``      where a loop closes
+``tendons.line.stiffness``, ``.rest``      of the spring along a tendon
 ``gravity.z``
 ``controller.kp``, ``controller.kp.elbow`` gains, of all motors or of one
 ``ground.friction``, ``ground[1].stiffness``
@@ -26,7 +27,7 @@ from ..control.base import Sum
 from ..errors import OptionError, UnknownNameError
 from ..forces.element import ForceElement
 from ..model.parameters import OF_SOME
-from ..model.substitution import OF_BODIES, OF_FRAMES, OF_JOINTS, OF_LOOPS, PER_FREEDOM
+from ..model.substitution import OF_BODIES, OF_FRAMES, OF_JOINTS, OF_LOOPS, OF_TENDONS, PER_FREEDOM
 from ..robot.robot import Robot
 from ..run.parameters import Place, own_numbers
 
@@ -96,6 +97,7 @@ class SweptRobot:
             "joints": ([j.name for j in model.joints], OF_JOINTS),
             "frames": ([f.name for f in model.frames], OF_FRAMES),
             "loops": ([x.name for x in model.loops], OF_LOOPS),
+            "tendons": ([t.name for t in model.tendons if t.stiffness], OF_TENDONS),
         }
         for kind, (names, properties) in owners.items():
             for owner in names:
@@ -107,9 +109,13 @@ class SweptRobot:
     def _place(self, table: str, owner: str, key: str) -> Place | None:
         """Return the place of a property; None where there is nothing to vary."""
         model = self.robot.model
+        if table == "tendons":
+            return Place(table, owner, key)
         if table == "joints" and key in PER_FREEDOM:
             joint = model.joint(owner)
-            if not joint.kind.nv or joint.mimic or (key in OF_SOME and not getattr(joint, key)):
+            if not joint.kind.nv or joint.mimic or (key in (*OF_SOME, "spring_rest") and not getattr(joint, key)):
+                return None
+            if key == "spring_rest" and joint.kind.quaternion is not None:
                 return None
             return Place(table, owner, key, joint.kind.nv, joint.kind.nv == 1)
         if key == "inertia" or table == "bodies":

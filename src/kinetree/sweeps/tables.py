@@ -35,7 +35,8 @@ from ..io.progress import Bar
 from ..io.tables.columns import Wanted
 from ..io.tables.converting import Law, convert
 from ..io.tables.formats import FORMATS, need_pyarrow
-from ..io.tables.reading import OpenTable, open_table
+from ..io.tables.parts import OpenTable
+from ..io.tables.reading import open_table
 from ..io.tables.writing import new_table
 from ..model.units import FORCE_OF
 from ..robot.load import as_robot
@@ -111,8 +112,8 @@ def over_table(
     robot : Robot, or name or path of one
     method : {"inverse_dynamics", "forward_dynamics"}
     source : path
-        A ``.parquet``, ``.csv`` or ``.npz`` file with the columns ``q_elbow``, ``v_elbow``, and ``a_elbow`` or
-        ``tau_elbow``; or a folder of Parquet files.
+        A ``.parquet``, ``.csv``, ``.npz`` or ``.mat`` file with the columns ``q_elbow``, ``v_elbow``, and ``a_elbow``
+        or ``tau_elbow``; or a folder of Parquet files.
     output : path
         A ``.parquet``, ``.csv`` or ``.npz`` file, which appears when it is whole; or a folder, into which Parquet files
         go as they are finished, and where those that are there are not computed again.
@@ -130,7 +131,8 @@ def over_table(
     progress : bool
         Show a bar on the terminal.
     tell : callable, optional
-        Called with remarks about the table: columns that are not used.
+        Called with remarks about the table: columns that are not used, or understood by a rule; without it there
+        is a warning about the latter.
 
     Returns
     -------
@@ -208,6 +210,8 @@ class _Conversion:
             raise OptionError(Message(Setting("initial"), words))
         if table.remark and self.tell is not None:
             self.tell(table.remark)
+        elif table.rules and self.tell is None:
+            warnings.warn(f"{path}: {table.rules}", ModelWarning, stacklevel=callers_level())
         if not table.fewer:
             return table, self.law
         assert isinstance(robot, Mechanism)
@@ -237,7 +241,7 @@ class _Conversion:
             for k, path in enumerate(paths):
                 if k:
                     table, law = self.opened(path)
-                rows += convert(table.parts(), law, sink, self.threads, bar, 1.0 / len(paths))
+                rows += convert(table.parts(), law, sink, self.threads, bar, 1.0 / len(paths), self.tell)
             if not rows:
                 raise OptionError(f"{source} has no rows, so there is nothing to compute")
         return rows
@@ -262,7 +266,7 @@ class _Conversion:
                         opened = {piece.path: self.opened(piece.path)}
                     table, law = opened[piece.path]
                     with new_table(place, METHODS[self.method][1], self.robot.v_names, table.has_time) as sink:
-                        rows += convert(table.parts_of(piece.groups), law, sink, self.threads)
+                        rows += convert(table.parts_of(piece.groups), law, sink, self.threads, tell=self.tell)
                     bar.show((rows + skipped) / total)
         except OutputError as problem:
             done = rows + skipped

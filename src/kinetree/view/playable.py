@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import FileFormatError, ModelWarning, OptionError, ShapeError, callers_level
 from ..identification.measured import Measured
 from ..io.paths import as_path
+from ..io.tables.formats import FORMATS
 from ..io.tables.reading import open_table
 from ..model.describe import counted
 from ..motion.trajectory import Trajectory
@@ -44,7 +45,7 @@ def as_track(robot: Robot, motion: Any, contacts: Any = None) -> Track:
     motion : Track, Record, tuple of arrays, Trajectory, Measured or path
         Arrays are times (n,), positions (n, nq), perhaps velocities and joint forces (n, nv).  Files are what a
         record was saved to, or a table with a column ``t`` or ``time`` and one for each joint (``q_elbow``, or
-        ``q1``, ``q2``, ...): ``.csv``, ``.npz`` or ``.parquet``.
+        ``q1``, ``q2``, ...): ``.csv``, ``.npz``, ``.parquet`` or ``.mat``.
     contacts : optional
         Where a record's contact forces act.
     """
@@ -69,10 +70,11 @@ def as_track(robot: Robot, motion: Any, contacts: Any = None) -> Track:
 
 def read_motion(path: Path, robot: Robot) -> Record | tuple[Array, ...]:
     """Read a file: of a record if it is one, else a table with columns of times and positions."""
-    try:
-        return Record.load(path, robot)
-    except FileFormatError:
-        pass  # then it is a table of something else, whose reader says what it lacks
+    if path.suffix.lower() in FORMATS:
+        try:
+            return Record.load(path, robot)
+        except FileFormatError:
+            pass  # then it is a table of something else, whose reader says what it lacks
     names = {"q": list(robot.q_names)}
     others = {"v": list(robot.v_names), "tau": list(robot.v_names)}
     units = {
@@ -83,11 +85,11 @@ def read_motion(path: Path, robot: Robot) -> Record | tuple[Array, ...]:
     table = open_table(path, names, None, units, others)
     if not table.has_time:
         raise FileFormatError("there is no column of times; name it 't' or 'time'", str(path))
-    rows = [part.read() for part in table.parts()]
-    if not rows:
+    times, arrays = table.whole()
+    if times is None:
         raise FileFormatError("there are no rows", str(path))
-    arrays = {key: np.concatenate([part.arrays[k] for part in rows]) for k, key in enumerate(table.quantities)}
-    times = np.concatenate([part.time for part in rows if part.time is not None])
+    if table.rules:
+        warnings.warn(f"{path}: {table.rules}", ModelWarning, stacklevel=callers_level())
     return (times, arrays["q"], arrays.get("v"), arrays.get("tau"))  # type: ignore[return-value]
 
 

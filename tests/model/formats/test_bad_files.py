@@ -437,6 +437,7 @@ def test_bad_yaml(tmp_path, case):
 
 def test_a_file_that_is_not_there(tmp_path):
     (tmp_path / "panda.urdf").touch()
+    (tmp_path / "pand.png").touch()  # a picture is not meant
     with pytest.raises(kt.RobotFileNotFoundError, match=r"no robot file .*pand\.urdf'; did you mean 'panda\.urdf'\?"):
         kt.load(tmp_path / "pand.urdf")
     with pytest.raises(FileNotFoundError, match="there is no directory"):

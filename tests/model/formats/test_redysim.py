@@ -85,7 +85,8 @@ def test_the_command_writes_a_robot_and_a_study_that_run(folder, tmp_path):
     invoke("import", "redysim", folder, "-o", file)
     study = yaml.safe_load((tmp_path / "gripper-study.yaml").read_text())
     assert study["motion"]["kind"] == "cycloid"
-    assert study["simulation"] == {"time": 3.0, "integrator": "rk45", "samples": 301}
+    simulation = {"time": 3.0, "integrator": "rk45", "rtol": 1e-3, "atol": 1e-6, "samples": 301}
+    assert study["simulation"] == simulation
     assert kt.load(file).nv == 4
     message = invoke("import", "redysim", folder, "-o", file, code=1).output
     assert "is there already" in message

@@ -140,6 +140,37 @@ def test_a_servo_holds_where_it_is_until_the_first_action_arrives(delay):
         world.reset()
 
 
+def test_signals_of_actuators_do_what_they_do_in_mujoco(tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    text = """
+    <mujoco><option timestep="0.001" integrator="RK4"/><worldbody><body name="upper" pos="0 0 1">
+      <joint name="a" axis="0 1 0" damping="0.2"/><inertial pos="0 0 -0.2" mass="2" diaginertia="0.05 0.05 0.01"/>
+      <body name="lower" pos="0 0 -0.5"><joint name="b" axis="0 1 0"/>
+        <inertial pos="0 0 -0.2" mass="1" diaginertia="0.02 0.02 0.005"/></body></body></worldbody>
+    <actuator><motor name="motor" joint="a" gear="40" ctrlrange="-1 1" ctrllimited="true"/>
+      <position name="servo" joint="b" kp="20" gear="2"/></actuator></mujoco>"""
+    (tmp_path / "arm.xml").write_text(text)
+    arm = kt.Robot(kt.load(tmp_path / "arm.xml").model, backend="compiled")
+    world = kt.World(
+        arm, batch=2, action="signal", integrator="rk4", step=1e-3, substeps=20, start=([0.3, 0.5], [0.0, 0.0]),
+        observe=lambda m: [*m.action, *m.forces], random={"motor_strength": kt.Uniform(1.0, 1.0)},
+    )  # fmt: skip
+    assert world.action_names == ["motor", "servo"]
+    assert np.allclose(world.observe(), [0.0, 1.0, 0.0, 0.0])  # the servo rests at twice the angle
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.qpos[:] = 0.3, 0.5
+    for signals in ([0.4, 0.9], [-1.7, 0.3], [0.2, 1.4]):  # the second is out of range
+        world.step(signals)
+        data.ctrl[:] = signals
+        mujoco.mj_step(model, data, 20)
+    assert np.allclose(world.state, np.hstack([data.qpos, data.qvel]), atol=1e-9)
+    with pytest.raises(kt.ModelError, match="no actuators that signals could drive"):
+        kt.World(pendulum(), action="signal")
+    with pytest.raises(kt.OptionError, match="take no kp"):
+        kt.control.Commanded("signal", kp=3.0)
+
+
 def test_the_coordinate_of_a_joint_with_two_of_them_is_refused():
     b = kt.Builder("arm").body("arm", "base", kt.Universal("XY"), mass=1.0, inertia=(0.1, 0.1, 0.1))
     for wrong in (lambda m: m.position("arm_joint"), lambda m: m.speed("arm_joint")):

@@ -73,6 +73,7 @@ def with_parameters(
     gravity: Any = None,
     parameters: Given | None = None,
     loops: Mapping[str, Given] | None = None,
+    tendons: Mapping[str, Given] | None = None,
 ) -> Parametric:
     """Return a robot with other scalars in the place of some of its numbers.
 
@@ -84,8 +85,8 @@ def with_parameters(
         (xx, yy, zz, xy, xz, yz).  What is welded to a body is part of it.
     joints : mapping of joint name to mapping
         Where the joint sits on its parent: ``position`` (3) and ``rpy`` (3, as in URDF); its motor:
-        ``rotor_inertia`` and ``gear_ratio``; ``damping``, ``friction`` and ``friction_offset``; ``stiffness``, where it
-        has a spring.
+        ``rotor_inertia`` and ``gear_ratio``; ``damping``, ``friction`` and ``friction_offset``; ``stiffness`` and
+        ``spring_rest``, where it has a spring.
     frames : mapping of frame name to mapping
         ``position`` and ``rpy`` of named frames.
     gravity : sequence of 3
@@ -95,6 +96,8 @@ def with_parameters(
     loops : mapping of loop joint name to mapping
         Where a joint that closes a loop sits: ``position`` and ``rpy`` on its predecessor, and its position ``seat`` on
         its successor.
+    tendons : mapping of tendon name to mapping
+        ``stiffness`` and ``rest`` of the spring along it; of one that is slack between two lengths the longer.
 
     Returns
     -------
@@ -122,5 +125,6 @@ def with_parameters(
             gravity=gravity,
             parameters=parameters,
             loops=loops,
+            tendons=tendons,
         ),
     )

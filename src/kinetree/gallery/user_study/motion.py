@@ -18,7 +18,7 @@ from ...robot.robot import Robot
 from ...simulation.prescribed import Prescribed
 from .. import simulation_setup
 from ..system import States
-from ..systems import motion
+from ..systems import load, motion
 from .gait import GAIT_KEYS, read_gait, walking_start
 from .plan import ClosedMotion
 
@@ -40,7 +40,7 @@ MOTION_KEYS = {
     "constant-speed": ("from", "speed", "duration"),
     "sine": ("center", "amplitude", "frequency", "phase", "duration"),
     "spline": ("times", "points"),
-    "gallery": (),
+    "gallery": ("of", "duration"),
     "table": ("file",),
     "gait": GAIT_KEYS,
 }
@@ -102,7 +102,7 @@ class MotionReader(NodeReader):
         fields = self.fields(node, f"a motion of kind {kind!r}", ("kind", *MOTION_KEYS[kind]))
         with self.at(node):
             if kind == "gallery":
-                return self.gallery_motion(node)
+                return self.gallery_motion(fields, node)
             if kind in ("table", "gait"):
                 return self.table(fields, node) if kind == "table" else self.gait(fields, node)
             made, span = self.trajectory(kind, fields, node)
@@ -231,16 +231,39 @@ class MotionReader(NodeReader):
         self.coordinates(self.q)  # refuses quaternions
         return trajectories.spline(times, points), times[-1]
 
-    def gallery_motion(self, node: Node) -> tuple[trajectories.Trajectory, Callable[[Array], States], float]:
-        """Return the motion that a system of the gallery comes with."""
-        if self.system is None:
-            raise self.error("a motion of kind 'gallery' is for robots of the gallery", node)
-        own = motion(self.system)
+    def gallery_motion(
+        self, fields: dict[str, Node], node: Node
+    ) -> tuple[trajectories.Trajectory, Callable[[Array], States], float]:
+        """Return the motion that a system of the gallery comes with, perhaps of another duration."""
+        system = self.text(fields["of"], "of") if "of" in fields else self.system
+        if system is None:
+            raise self.error(
+                "a motion of kind 'gallery' is for robots of the gallery; for one of its files 'of' says whose, "
+                "such as {kind: gallery, of: gripper}",
+                node,
+            )
+        own, alike = motion(system), load(system)
+        if alike.q_names != self.robot.q_names:
+            raise OptionError(
+                f"the motion of {system!r} is one of {', '.join(alike.joint_names)}, and this robot has "
+                f"{', '.join(self.robot.joint_names)}"
+            )
         begin, end = own.span
+        span = self.number(fields["duration"], "duration") if "duration" in fields else end - begin
+        if not span > 0:
+            raise OptionError(f"the duration of a motion must be positive, not {span:g}")
+        pace = (end - begin) / span
+
+        def states(times: Array) -> States:
+            q, v, a = own.states(np.asarray(times) * pace + begin)
+            return States(q, v * pace, a * pace**2)
+
         self.coordinates(self.q)  # refuses quaternions
         places = [k for joint in self.moving for k in range(joint.q_slice.start, joint.q_slice.stop)]
         speeds = [k for joint in self.moving for k in range(joint.v_slice.start, joint.v_slice.stop)]
-        times = np.linspace(0.0, end - begin, SAMPLES)
-        q, v, a = own.states(times + begin)
+        times = np.linspace(0.0, span, SAMPLES)
+        q, v, a = states(times)
+        if isinstance(self.robot, Mechanism) and not self.robot.closure_error(q).max() < simulation_setup.CLOSED:
+            raise OptionError(f"loops of this robot do not allow the motion of {system!r}: its links are others")
         followed = trajectories.sampled(times, q[:, places], v[:, speeds], a[:, speeds])
-        return followed.held(), lambda times: own.states(times + begin), end - begin
+        return followed.held(), states, span

@@ -44,7 +44,9 @@ TOP_KEYS = (
     "outputs", "expect", "sweep",
 )  # fmt: skip
 
-ROBOT_KEYS = ("name", "file", "floating_base", "mimic", "gravity", "loops")
+ROBOT_KEYS = ("name", "file", "floating_base", "mimic", "gravity", "loops", "parameters")
+
+OWNERS = ("bodies", "joints", "frames", "loops")
 
 CONTROLLER_KEYS = ("kind", "kp", "kd", "ki", "limited", "limit", "sample_time", *simulation_setup.SAMPLING)
 
@@ -171,14 +173,39 @@ class StudyReader(MotionReader):
             options["gravity"] = self.numbers(fields["gravity"], "gravity", 3)
         if "loops" in fields:
             options["loops"] = self.beside(self.text(fields["loops"], "loops"))
+        name: str | None = None
         with self.at(fields.get("name", fields.get("file", node))):
             if "name" in fields:
                 name = self.text(fields["name"], "name of the robot")
-                return systems.load(name, **options), name
-            file = self.text(fields["file"], "robot")
-            if not Path(file).suffix:
-                raise UnknownNameError("system in the gallery, and no robot file,", file, systems.NAMES)
-            return load(self.beside(file), **options), None
+                robot: Robot = systems.load(name, **options)
+            else:
+                file = self.text(fields["file"], "robot")
+                if not Path(file).suffix:
+                    raise UnknownNameError("system in the gallery, and no robot file,", file, systems.NAMES)
+                robot = load(self.beside(file), **options)
+        if "parameters" in fields:
+            with self.at(fields["parameters"]):
+                robot = robot.with_parameters(self.other_numbers(fields["parameters"]))
+        return robot, name
+
+    def other_numbers(self, node: Node) -> dict[str, Any]:
+        """Read numbers in the place of the robot's: ``bodies: {palm: {mass: 0.8}}``, or ``bodies.palm.mass: 0.8``."""
+        if not isinstance(node, Table):
+            raise self.error("parameters are given by name, such as {bodies.palm.mass: 0.8}", node)
+        found: dict[str, Any] = {}
+        for key, value in node.entries.items():
+            word, _, rest = key.partition(".")
+            owner, _, last = rest.rpartition(".")
+            if word in OWNERS and owner:
+                found.setdefault(word, {}).setdefault(owner, {})[last] = self.angles(value, key)
+            elif isinstance(value, Table):
+                inner = found.setdefault(key, {})
+                for name, numbers in value.entries.items():
+                    given = self.fields(numbers, name, tuple(getattr(numbers, "entries", ())))
+                    inner.setdefault(name, {}).update({k: self.angles(x, f"{k} of {name}") for k, x in given.items()})
+            else:
+                found[key] = self.angles(value, key)
+        return found
 
     def beside(self, file: str) -> Path:
         """Return a path as seen from the study's file."""

@@ -8,6 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...errors import FileFormatError, nearest, printable
+from .other_names import PATH, OtherNames, times_among, words_of
+from .other_names import WORDS as OTHER_WORDS
+from .times import SINCE_1970, unit_since_1970
 from .units import factor
 
 Wanted = Mapping[str, Sequence[str]]
@@ -16,7 +19,7 @@ Wanted = Mapping[str, Sequence[str]]
 Units = Mapping[str, Mapping[str, str]]
 """Units of quantities in SI, by the names of their entries."""
 
-TIME = re.compile(r"t|time|__time|timestamp|stamp", re.IGNORECASE)
+TIME = re.compile(r"t|time", re.IGNORECASE)
 SUGGESTIONS = 4
 """Missing columns for which one with almost the same name is looked for."""
 
@@ -25,20 +28,6 @@ WORD = re.compile(r"\.([qwv]?[xyz]|-[xyz]|qw|angle|about_[xyz]2?)$")
 
 WORDS = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "actuator"}
 """What studies call the quantities in their tables."""
-
-OTHER_WORDS = {
-    "q": ("position", "pos"),
-    "v": ("velocity", "vel", "qd", "dq"),
-    "a": ("acceleration", "acc", "qdd", "ddq"),
-    "tau": ("effort", "torque"),
-}
-"""What logs of other programs call them, before or behind the name of a joint."""
-
-TOPIC = re.compile(r"(?:/?(?:\w+/)*joint_states?[/.]|field\.)(?=.)")
-"""What logs of ROS have in front of that: the topic, ``/joint_states/elbow/position`` or ``field.position0``."""
-
-OF_A_KIND = re.compile(rf"({'|'.join(WORDS)})[_:]")
-"""How names begin that say which quantity they are."""
 
 
 def column_name(name: str) -> str:
@@ -64,6 +53,10 @@ class Layout:
         Whether these are the fewer columns that do as well.
     factors : mapping from int to float
         By what the numbers of columns with a unit are multiplied.
+    nanoseconds : int or None
+        The column of nanoseconds that are to be added to the times.
+    rules : str
+        What was understood by a rule; ``remark`` does not repeat it.
     doubt : str
         Why the columns may be others than they were taken for.
     """
@@ -74,13 +67,32 @@ class Layout:
     remark: str = ""
     fewer: bool = False
     factors: Mapping[int, float] = field(default_factory=dict)
+    nanoseconds: int | None = None
+    rules: str = ""
     doubt: str = ""
 
     @property
     def used(self) -> list[int]:
         """Return all columns that are needed."""
         own = {k for columns in self.quantities.values() for k in columns}
-        return sorted(own if self.time is None else own | {self.time})
+        return sorted(own | {k for k in (self.time, self.nanoseconds) if k is not None})
+
+
+def in_seconds(found: Layout, first: float) -> Layout:
+    """Return where things are, with times that count since 1970 in another unit than seconds converted.
+
+    Parameters
+    ----------
+    found : Layout
+        With a column of times.
+    first : float
+        The first of these.
+    """
+    unit = unit_since_1970(first)
+    if found.time is None or found.time in found.factors or unit is None:
+        return found
+    rules = "; ".join(text for text in (found.rules, f"times are {unit} since 1970") if text)
+    return replace(found, factors={**found.factors, found.time: SINCE_1970[unit]}, rules=rules)
 
 
 def with_optional(file: str, header: Sequence[str] | None, count: int, wanted: Wanted, optional: Wanted) -> Wanted:
@@ -151,7 +163,7 @@ def layout(
         return _in_order(file, tuple(f"column {k + 1}" for k in range(count)), wanted, fewer)
     head = _Header(file, header)
     found = {key: head.find(key, labels) for key, labels in wanted.items()}
-    if fewer is not None and _are_just(found, wanted, fewer):
+    if fewer is not None and (_are_just(found, wanted, fewer) or head.has_just_others(found, wanted, fewer)):
         return replace(layout(file, header, count, fewer, units=units), fewer=True)
     head.refuse_missing(found, wanted, fewer)
     quantities = {key: tuple(k for k in own if k is not None) for key, own in found.items()}
@@ -160,10 +172,10 @@ def layout(
     for key, own in quantities.items():
         for label, k in zip(wanted[key], own, strict=True):
             factors |= head.factor(k, units[key][label] if units else None)
-    unnamed = Layout(head.names, time, quantities)
-    left = [head.names[k] for k in range(count) if k not in unnamed.used]
+    found_all = Layout(head.names, time, quantities, factors=factors, nanoseconds=head.nanoseconds)
+    left = [head.names[k] for k in range(count) if k not in found_all.used and head.names[k]]
     remark = f"columns not used: {_some(left)}" if left else ""
-    return Layout(head.names, time, quantities, remark, factors=factors, doubt=head.doubt(quantities, wanted))
+    return replace(found_all, remark=remark, rules="; ".join(head.understood.values()), doubt=head.doubt)
 
 
 class _Header:
@@ -173,25 +185,70 @@ class _Header:
         self.file = file
         self.names = tuple(name.strip() for name in header)
         for name, times in Counter(self.names).items():
-            if times > 1:
+            if times > 1 and name:
                 raise FileFormatError(f"two columns are named {name!r}", file, 1)
-        bare, self.units = zip(*map(_without_unit, self.names), strict=True)
-        self.bare = tuple(TOPIC.sub("", name, count=1) if TOPIC.match(name) else name for name in bare)
+        self.bare, units = zip(*map(_without_unit, self.names), strict=True)
+        self.units: list[str | None] = list(units)
         self.whole: set[int] = set()  # columns that are called as an entry is: brackets in their names are no units
+        self.others = OtherNames(self.bare)
+        self.nanoseconds: int | None = None
+        self.doubt = ""
+        self.understood: dict[str, str] = {}  # what is read from columns that other programs named
 
     def find(self, key: str, labels: Sequence[str]) -> list[int | None]:
-        """Find the column of every entry: by the joint's name, or else numbered from zero or from one."""
+        """Find the column of every entry.
+
+        By the joint's name, or else numbered from zero or from one; where some are missing, as other programs do.
+        """
         best: list[int | None] = [None] * len(labels)
-        for spelling in _spellings(key, labels):
+        for spelling, begins in _spellings(key, labels):
             forms_of_all = {form for forms in spelling for form in forms}
             whole = {k for k, name in enumerate(self.names) if name in forms_of_all}
             places: dict[str, list[int]] = {}
             for k, (name, bare) in enumerate(zip(self.names, self.bare, strict=True)):
                 places.setdefault(name if k in whole else bare, []).append(k)
             own = [self._only([k for form in forms for k in places.get(form, ())]) for forms in spelling]
+            if begins and labels and own[0] is None:
+                continue  # q1 alone is the first of those that count from one
             if sum(k is not None for k in own) > sum(k is not None for k in best):
                 best, self.whole = own, self.whole | whole
-        return best
+        return best if all(k is not None for k in best) else self._find_others(key, labels) or best
+
+    def _find_others(self, key: str, labels: Sequence[str]) -> list[int | None]:
+        """Find the column of every entry as other programs name them; refuse what can be read in two ways."""
+        choices = self.others.choices(key, labels)
+        if not choices:
+            return []
+        if len(choices) > 1:
+            (first, _), (second, _), *_ = choices
+            one, other = (next(self.names[k] for k in own if k not in same) for own, same in
+                          ((first, second), (second, first)))  # fmt: skip
+            raise FileFormatError(
+                f"columns such as {one!r} and {other!r} can both be {key!r} of the joints: rename those that are meant "
+                f"to '{key}_{labels[0]}', ..., or leave out the others",
+                self.file,
+                1,
+            )
+        columns, units = choices[0]
+        shown = self.names[columns[0]]
+        if PATH & set(shown) and len(labels) > 1 and not self.others.choices(key, labels, by_name=True):
+            self.doubt = self.doubt or (
+                f"{shown!r} and those that follow are taken for the joints {_some(labels)}, in this order; messages of "
+                "ROS may have another, often that of the alphabet: see their names"
+            )
+        for k, unit in zip(columns, units, strict=True):
+            self.units[k] = self.units[k] or unit
+        self.understood[key] = f"{key} of {_some(labels)} is read from {_some([self.names[k] for k in columns])}"
+        return list(columns)
+
+    def has_just_others(self, found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: Wanted) -> bool:
+        """Tell whether the fewer columns, and no others, are there under names that other programs give them."""
+        if any(k is not None for own in found.values() for k in own):
+            return False
+        complete = (self.others.choices(key, wanted[key]) for key in wanted)
+        return not any(complete) and all(
+            self.others.choices(key, labels, by_name=True) for key, labels in fewer.items()
+        )
 
     def _only(self, found: Sequence[int]) -> int | None:
         if len(found) > 1:
@@ -201,7 +258,20 @@ class _Header:
 
     def time(self) -> int | None:
         """Find the column of times."""
-        return self._only([k for k, bare in enumerate(self.bare) if TIME.fullmatch(bare)])
+        own = self._only([k for k, bare in enumerate(self.bare) if TIME.fullmatch(bare)])
+        if own is not None:
+            return own
+        found = times_among(self.bare)
+        if len(found) > 1:
+            listed = " and ".join(repr(self.names[one.column]) for one in found)
+            raise FileFormatError(f"columns {listed} may be the times: name the one that is 't'", self.file, 1)
+        if not found:
+            return None
+        k, self.nanoseconds = found[0].column, found[0].nanoseconds
+        self.units[k] = self.units[k] or found[0].unit
+        more = "" if self.nanoseconds is None else f" and {self.names[self.nanoseconds]}"
+        self.understood["t"] = f"times are read from {self.names[k]}{more}"
+        return k
 
     def factor(self, k: int, wanted: str | None) -> dict[int, float]:
         """Return by what a column is to be multiplied, if it has a unit; refuse one that it cannot have."""
@@ -213,15 +283,20 @@ class _Header:
             raise FileFormatError(f"column {self.names[k]!r}: {found}", self.file, 1)
         return {} if found == 1.0 else {k: found}
 
-    def doubt(self, quantities: Mapping[str, Sequence[int]], wanted: Wanted) -> str:
-        """Say so where numbered entries of messages of ROS were taken in the order of the robot's joints."""
-        for key, own in quantities.items():
-            first = self.names[own[0]] if own else ""
-            if TOPIC.match(first) and re.search(r"\d\]?$", first) and not any(x in first for x in wanted[key]):
-                return (
-                    f"{first!r} and those that follow are taken for the joints {_some(wanted[key])}, in this order; "
-                    "messages of ROS may have another, often that of the alphabet: see their names"
-                )
+    def _to_rename(
+        self, key: str, own: Sequence[int | None], labels: Sequence[str], left: Sequence[str]
+    ) -> str:  # fmt: skip
+        """Say which columns may be a quantity of which entries are missing, and how to name them."""
+        if all(k is not None for k in own) or not labels:
+            return ""
+        names = f"'{key}_{labels[0]}'" + (f", '{key}_{labels[1]}', ..." if len(labels) > 1 else "")
+        may_be = [name for name in self.others.like(key) if name in left]
+        if may_be:
+            motor = " (what they are at the joint, not at the motor)" if "motor" in " ".join(may_be).lower() else ""
+            return f"{_some(may_be, 4)} may be {key}: rename them to {names}, or number them, '{key}1', ...{motor}"
+        currents = [name for name in self.others.like("current") if name in left] if key == "tau" else []
+        if currents:
+            return f"{_some(currents, 4)} may be currents: multiply them by torque constants and gears for {names}"
         return ""
 
     def refuse_missing(self, found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: Wanted | None) -> None:
@@ -237,13 +312,14 @@ class _Header:
         used = {k for own in found.values() for k in own}
         left = [name for k, name in enumerate(self.names) if k not in used]
         meant = {name: nearest(name, _of_this_kind(name, left), 1) for name in missing[:SUGGESTIONS]}
+        renaming = [words for key in found if (words := self._to_rename(key, found[key], wanted[key], left))]
         hints = [f"{near[0]!r} may be {name!r}" for name, near in meant.items() if near]
         what = "1 column is" if len(missing) == 1 else f"{len(missing)} columns are"
         there = f"there are {_some(self.names)}"
         if hints:
             there += f"; {', '.join(hints)}: rename what is misspelt"
-        if not hints and len(missing) > 1:
-            there += "; rename them, or number them as in q1, q2, ..., tau1, ..."
+        elif renaming:
+            there += f"; {'; '.join(renaming)}"
         if all(k is None for own in found.values() for k in own):
             there += "; without a line of names columns are taken in their order"
         raise FileFormatError(f"{what} missing: {_some(missing)}; {there}{_or_fewer(fewer)}", self.file, 1)
@@ -252,7 +328,14 @@ class _Header:
 def _of_this_kind(missing: str, names: Sequence[str]) -> list[str]:
     """Return the columns that may be a misspelt one: the force of a joint is not its position."""
     kind = missing.partition("_")[0]
-    return [name for name in names if not (other := OF_A_KIND.match(name)) or other[1] == kind]
+    return [name for name in names if not (kinds := _kinds(name)) or kind in kinds]
+
+
+def _kinds(name: str) -> set[str]:
+    """Return the quantities that a name has a word for, at its beginning or anywhere a whole word."""
+    words = [word.lower() for word in words_of(name).words]
+    own = {word for k, word in enumerate(words) if len(word) > 1 or k == 0}
+    return {key for key, known in OTHER_WORDS.items() if own & known}
 
 
 def _without_unit(name: str) -> tuple[str, str | None]:
@@ -273,17 +356,14 @@ def _are_just(found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: 
     )  # fmt: skip
 
 
-def _spellings(key: str, labels: Sequence[str]) -> Iterator[list[tuple[str, ...]]]:
+def _spellings(key: str, labels: Sequence[str]) -> Iterator[tuple[list[tuple[str, ...]], bool]]:
+    """Yield ways to name the columns of a quantity, and whether the first of them must be there."""
     labels = [column_name(label) for label in labels]
     for own in (labels, _counted(labels)):
-        yield [(f"{key}_{x}", f"{key}:{x}", f"{key} {x}", f"{WORDS.get(key, key)} {x}") for x in own]
-    for word in OTHER_WORDS.get(key, ()):
-        yield [(f"{word}_{x}", f"{word}/{x}", f"{word}.{x}", f"{x}_{word}", f"{x}/{word}", f"{x}.{word}")
-               for x in labels]  # fmt: skip
+        yield [(f"{key}_{x}", f"{key}:{x}", f"{key} {x}", f"{WORDS.get(key, key)} {x}") for x in own], False
     for first in (0, 1):
         numbers = range(first, first + len(labels))
-        for word in (key, *OTHER_WORDS.get(key, ())):
-            yield [(f"{word}{k}", f"{word}_{k}", f"{word}[{k}]") for k in numbers]
+        yield [(f"{key}{k}", f"{key}_{k}", f"{key}[{k}]") for k in numbers], first == 0
 
 
 def _counted(labels: Sequence[str]) -> list[str]:

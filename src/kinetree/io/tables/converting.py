@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ...errors import KinetreeError
 from ..progress import Bar
-from .reading import Part
+from .parts import Part, Rows
+from .times import lost_digits, not_increasing, repeated, words_about_repeated
 from .writing import Sink
 
 Array = np.ndarray
@@ -25,29 +26,66 @@ class Computed:
 
     part: Part
     rows: int
-    first: float
-    last: float
     encoded: Any
+    left_out: int = 0
+    """Rows that were the one before once more."""
+    first: tuple[float, tuple[Array, ...]] = (np.inf, ())
+    last: tuple[float, tuple[Array, ...]] = (-np.inf, ())
+    """Times and states; without times every part seems to come later than the one before."""
+    without_first: Callable[[], Any] | None = None
 
 
 def convert(
-    parts: Iterable[Part], law: Law, sink: Sink, threads: int, bar: Bar | None = None, share: float = 1.0
+    parts: Iterable[Part],
+    law: Law,
+    sink: Sink,
+    threads: int,
+    bar: Bar | None = None,
+    share: float = 1.0,
+    tell: Callable[[str], None] | None = None,
 ) -> int:
     """Compute every row and write the answers in order; return how many there were.
 
-    ``share`` is that of this table in all that the bar shows.
+    Rows that are the one before once more, time and all, are left out.
+
+    Parameters
+    ----------
+    parts : iterable of Part
+    law : callable
+        Of some rows.
+    sink : Sink
+        Where answers go.
+    threads : int
+        Parts that are computed at once.
+    bar : Bar, optional
+    share : float
+        Of this table in all that the bar shows.
+    tell : callable, optional
+        Called with words about rows that were left out.
     """
-    rows, last = 0, -np.inf
+    rows, left_out = 0, 0
+    last: tuple[float, tuple[Array, ...]] = (-np.inf, ())
     for done in _in_order(parts, lambda part: _compute(part, law, sink), threads):
         if not done.rows:
             continue
-        if not done.first > last:
-            raise done.part.fault(0, not_increasing(last, done.first))
-        rows, last = rows + done.rows, done.last
-        sink.write(done.encoded)
+        rows, left_out, encoded = rows + done.rows, left_out + done.left_out, done.encoded
+        if not done.first[0] > last[0]:
+            if done.without_first is None or not _are_same(last, done.first):
+                raise done.part.fault(0, not_increasing(last[0], done.first[0]))
+            rows, left_out, encoded = rows - 1, left_out + 1, done.without_first()
+        last = done.last
+        sink.write(encoded)
         if bar is not None:
             bar.show(bar.done + share * done.part.share)
+    if left_out and tell is not None:
+        tell(words_about_repeated(left_out, rows + left_out))
     return rows
+
+
+def _are_same(one: tuple[float, tuple[Array, ...]], other: tuple[float, tuple[Array, ...]]) -> bool:
+    return one[0] == other[0] and all(
+        np.array_equal(x, y, equal_nan=True) for x, y in zip(one[1], other[1], strict=True)
+    )  # fmt: skip
 
 
 def _in_order(parts: Iterable[Part], work: Callable[[Part], Computed], threads: int) -> Iterator[Computed]:
@@ -72,21 +110,32 @@ def _in_order(parts: Iterable[Part], work: Callable[[Part], Computed], threads: 
 def _compute(part: Part, law: Law, sink: Sink) -> Computed:
     rows = part.read()
     if not len(rows):
-        return Computed(part, 0, np.nan, np.nan, None)
-    times = rows.time
+        return Computed(part, 0, None)
+    times, left_out = rows.time, 0
     if times is not None:
+        again = repeated(times, rows.arrays)
         steps = np.diff(times, prepend=-np.inf)
-        if not (steps > 0.0).all():
-            bad = int(np.argmin(steps > 0.0))
-            raise part.fault(bad, not_increasing(times[bad - 1] if bad else -np.inf, times[bad]))
+        if not ((steps > 0.0) | again).all():
+            bad = int(np.argmin((steps > 0.0) | again))
+            before = times[bad - 1] if bad else -np.inf
+            lost = lost_digits(times[~again]) if times[bad] == before else ""
+            raise part.fault(bad, lost or not_increasing(before, times[bad]))
+        left_out = int(again.sum())
+        if left_out:
+            kept = np.flatnonzero(~again)
+            times, rows = times[kept], Rows(times[kept], tuple(x[kept] for x in rows.arrays))
+            original = part
+            part = replace(original, fault=lambda row, message: original.fault(int(kept[row]), message))
     try:
         answer = law(*rows.arrays)
     except KinetreeError as problem:
         bad = first_fault(rows.arrays, law)
         raise part.fault(bad, _of_one_row(rows.arrays, bad, law, problem)) from None
-    # without times every part seems to come later than the one before
-    first, last = (np.inf, -np.inf) if times is None else (float(times[0]), float(times[-1]))
-    return Computed(part, len(rows), first, last, sink.encode(times, answer))
+    encoded = sink.encode(times, answer)
+    if times is None:
+        return Computed(part, len(rows), encoded)
+    first, last = ((float(times[k]), tuple(x[k] for x in rows.arrays)) for k in (0, -1))
+    return Computed(part, len(rows), encoded, left_out, first, last, lambda: sink.encode(times[1:], answer[1:]))
 
 
 def first_fault(arrays: tuple[Array, ...], law: Law) -> int:
@@ -109,10 +158,3 @@ def _of_one_row(arrays: tuple[Array, ...], row: int, law: Law, problem: Kinetree
     except KinetreeError as alone:
         return str(alone)
     return str(problem)
-
-
-def not_increasing(before: float, now: float) -> str:
-    """Say what is wrong with a time that is not later than the one before."""
-    if np.isnan(now):
-        return "time is not a number"
-    return f"time does not increase: {now:.10g} s after {before:.10g} s"

@@ -1,79 +1,32 @@
-"""Tables of motions read in parts: ``.csv``, ``.parquet``, ``.npz`` and ``.mat``, every fault with its file and row."""
+"""Tables of motions read in parts: text, Parquet, and arrays of NumPy or MATLAB; every fault with its file and row."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
-from ...errors import FileFormatError, KinetreeError, MissingFileError, OptionError
+from ...errors import FileFormatError, KinetreeError, MissingFileError
 from ..paths import file_meant, is_file, is_folder
-from .columns import OTHER_WORDS, Layout, Units, Wanted, layout, with_optional
-from .formats import RECORD_MARK, format_of, need_pyarrow, pyarrow
+from .arrays import ArrayTable
+from .columns import Layout, Units, Wanted, in_seconds, layout, with_optional
+from .csv_head import decoded, is_number, read_head, refuse_lone_returns, split
+from .formats import need_pyarrow, pyarrow, readable_format
+from .parts import ROWS, OpenTable, Part, Rows, opened
+from .units import TIMES
 
 Array = np.ndarray
 BLOCK = 4_000_000
 """Bytes of a part of a CSV file."""
-LONE_RETURN = re.compile(rb"\r(?!\n)")
-PEEK = 65_536
-"""Bytes that tell how numbers are written."""
-DECIMAL_COMMA, DECIMAL_POINT = (
-    re.compile(rb"(?:^|[;\t])\s*[-+]?\d*" + mark + rb"\d+(?:[eE][-+]?\d+)?\s*(?=[;\t\r\n]|$)", re.MULTILINE)
-    for mark in (b",", rb"\.")
-)
-ROWS = 65_536
-"""Rows of a part of the other files."""
 
-
-@dataclass(frozen=True)
-class Rows:
-    """Some rows of a table: times, if there are any, and an array per quantity."""
-
-    time: Array | None
-    arrays: tuple[Array, ...]
-
-    def __len__(self) -> int:
-        return len(self.arrays[0])
-
-
-@dataclass(frozen=True)
-class Part:
-    """Some rows that have not been read yet."""
-
-    read: Callable[[], Rows]
-    fault: Callable[[int, str], FileFormatError]
-    """Of one of its rows, counted from zero."""
-    share: float
-    """Of the whole file."""
-
-
-@dataclass(frozen=True)
-class OpenTable:
-    """A table that can be read in parts, in order."""
-
-    parts: Callable[[], Iterator[Part]]
-    has_time: bool
-    remark: str = ""
-    fewer: bool = False
-    """Whether it holds the fewer columns that do as well."""
-    quantities: tuple[str, ...] = ()
-    """What the arrays of its rows are, in order."""
-    groups: Callable[[Sequence[int]], Iterator[Part]] | None = None
-    """Of a Parquet file the parts of some of its groups of rows."""
-    doubt: str = ""
-    """Why columns may be others than they were taken for."""
-
-    def parts_of(self, groups: Sequence[int]) -> Iterator[Part]:
-        """Return the parts of some groups of rows of a Parquet file."""
-        if self.groups is None:
-            raise OptionError("only Parquet files without joints that follow others can be read from the middle")
-        return self.groups(groups)
+DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\s*\d{1,2}:\d{2}")
+NUMBER_AND_UNIT = re.compile(r"\s*[+-]?[\d.]+(?:[eE][+-]?\d+)?\s*([A-Za-z°]+)\s*")
 
 
 def open_table(
@@ -97,14 +50,14 @@ def open_table(
     optional : mapping, optional
         Further quantities, read where the table has them.
     """
-    kind = path.suffix.lower()
-    kind = kind if kind == ".mat" else format_of(path, "tables are .csv, .parquet, .npz or .mat files")
+    kind = readable_format(path)
     if is_folder(path):
         raise FileFormatError("this is no file", str(path))
     if not is_file(path):
         raise MissingFileError(f"there is no file {str(path)!r}{file_meant(path)}")
-    table: type[CsvTable | ParquetTable | NpzTable]
-    table = {".csv": CsvTable, ".parquet": ParquetTable, ".npz": NpzTable, ".mat": MatTable}[kind]  # type: ignore[assignment]
+    tables = {".parquet": ParquetTable, ".npz": ArrayTable, ".mat": ArrayTable}
+    table: type[CsvTable | ParquetTable | ArrayTable]
+    table = tables.get(kind, CsvTable)  # type: ignore[assignment]
     try:
         return table(path, wanted, fewer, units, optional).source()
     except KinetreeError:
@@ -117,7 +70,7 @@ def open_table(
 
 
 class CsvTable:
-    """Comma-separated values; semicolons and tabs are understood, too, and decimal commas between these.
+    """Comma-separated values; semicolons, tabs and spaces are understood, too, and so are decimal commas.
 
     Every line is a row.  An empty one is a fault (a lost sample, perhaps) but for those at the end of the file.
     """
@@ -131,50 +84,38 @@ class CsvTable:
         optional: Wanted | None = None,
     ) -> None:
         self.path, self.file = path, str(path)
-        with path.open("rb") as stream:
-            first = stream.readline()
-            self.skipped = 1 if first.startswith(RECORD_MARK.encode()) else 0
-            if self.skipped:
-                first = stream.readline()
-            more = stream.read(PEEK)
-        text = self._decode(first, 1 + self.skipped).lstrip("\ufeff")
-        if not text.strip():
-            raise FileFormatError("the file is empty, or its first line is", self.file, 1 + self.skipped)
-        self._refuse_lone_returns(first, 1 + self.skipped)
-        self.decimal_comma = _has_decimal_commas(first + more)
-        self.delimiter = max(";\t" if self.decimal_comma else ",;\t", key=text.count)
-        cells = self._cells(text, 1 + self.skipped)
-        numbers = [_is_number(cell.replace(",", ".") if self.decimal_comma else cell) for cell in cells]
-        if any(numbers) and not all(numbers):
-            odd = cells[numbers.index(False)]
-            raise FileFormatError(
-                f"the first line must be names or numbers, and not both: {odd.strip()!r} is no number",
-                self.file,
-                1 + self.skipped,
-            )
-        self.has_header = not any(numbers)
+        self.head = head = read_head(path)
+        self.count, self.delimiter = head.count, head.delimiter
         if optional:
-            wanted = with_optional(self.file, cells if self.has_header else None, len(cells), wanted, optional)
-        self.layout = layout(self.file, cells if self.has_header else None, len(cells), wanted, fewer, units)
-        self.count = len(cells)
+            wanted = with_optional(self.file, head.names, head.count, wanted, optional)
+        self.layout = layout(self.file, head.names, head.count, wanted, fewer, units)
+        self._find_unit_of_times()
+
+    def _find_unit_of_times(self) -> None:
+        """Convert times since 1970 that are no seconds."""
+        time = self.layout.time
+        if time is None or self.layout.nanoseconds is not None:
+            return
+        with self.path.open("rb") as stream:
+            for _ in range(self.head.skipped):
+                stream.readline()
+            row = stream.readline().decode("utf-8", "replace")
+        try:
+            first = float(split(row, self.delimiter)[time].replace(self.head.decimal, "."))
+        except (ValueError, IndexError, csv.Error):
+            return  # whoever reads the row says what is wrong with it
+        self.layout = in_seconds(self.layout, first)
 
     def source(self) -> OpenTable:
         """Return the table, ready to be read."""
-        return OpenTable(
-            self.parts,
-            self.layout.time is not None,
-            self.layout.remark,
-            self.layout.fewer,
-            tuple(self.layout.quantities),
-            doubt=self.layout.doubt,
-        )
+        return opened(self.layout, self.parts, self.head.rules)
 
     def parts(self) -> Iterator[Part]:
         """Yield blocks of whole lines."""
         size = max(1, self.path.stat().st_size)
         line, empty = 1, 0
         with self.path.open("rb") as stream:
-            for _ in range(self.skipped + self.has_header):
+            for _ in range(self.head.skipped):
                 stream.readline()
                 line += 1
             while block := stream.read(BLOCK) + stream.readline():
@@ -193,44 +134,28 @@ class CsvTable:
 
         return Part(lambda: self._read(block, line, empty), fault, share)
 
-    def _cells(self, text: str, line: int) -> list[str]:
-        """Split the first line."""
-        try:
-            return next(csv.reader([text], delimiter=self.delimiter, strict=True))
-        except csv.Error as problem:
-            raise FileFormatError(f"the line cannot be split into columns ({problem})", self.file, line) from None
-
-    def _refuse_lone_returns(self, block: bytes, line: int) -> None:
-        """Refuse carriage returns that end no line: some readers take them for line ends, and some do not."""
-        if b"\r" in block and block.count(b"\r") != block.count(b"\r\n"):
-            before = LONE_RETURN.search(block)
-            here = line + (block.count(b"\n", 0, before.start()) if before else 0)
-            raise FileFormatError(
-                "a carriage return stands alone, and may or may not end a line: end lines with \\n or \\r\\n",
-                self.file,
-                here,
-            )
-
     def _refuse_empty(self, line: int) -> NoReturn:
         raise FileFormatError("the line is empty; only at the end of the file may lines be so", self.file, line)
 
     def _read(self, block: bytes, line: int, empty: int) -> Rows:
         if empty:
             self._refuse_empty(empty)
-        self._refuse_lone_returns(block, line)
-        if self.decimal_comma:
-            block = block.replace(b",", b".")
-        columns = csv_numbers(block, self.count, self.layout.used, self.delimiter)
+        refuse_lone_returns(self.file, block, line)
+        if self.delimiter == " ":  # any number of them, and of tabs
+            block = b"\n".join(b" ".join(row.split()) for row in block.split(b"\n"))
+        columns = csv_numbers(block, self.count, self.layout.used, self.delimiter, self.head.decimal)
         if columns is None:  # not installed, or something is wrong: the slow reader says what and where
             columns = self._carefully(block, line)
         for k, times in self.layout.factors.items():
             columns[k] = columns[k] * times
         own = {key: np.stack([columns[k] for k in ks], axis=1) for key, ks in self.layout.quantities.items()}
         time = None if self.layout.time is None else columns[self.layout.time]
+        if time is not None and self.layout.nanoseconds is not None:
+            time = time + 1e-9 * columns[self.layout.nanoseconds]
         return Rows(time, tuple(own.values()))
 
     def _carefully(self, block: bytes, line: int) -> dict[int, Array]:
-        reader = csv.reader(io.StringIO(self._decode(block, line)), delimiter=self.delimiter)
+        reader = csv.reader(io.StringIO(decoded(self.file, block, line)), delimiter=self.delimiter)
         used = self.layout.used
         rows = []
         while True:
@@ -245,28 +170,38 @@ class CsvTable:
             if not any(cell.strip() for cell in cells) and len(cells) < 2:
                 self._refuse_empty(here)
             if len(cells) != self.count:
-                raise FileFormatError(f"{len(cells)} columns, where the first line has {self.count}", self.file, here)
+                self._refuse_count(len(cells), here)
             rows.append([self._number(cells[k], k, here) for k in used])
         table = np.array(rows, dtype=float).reshape(len(rows), len(used))
         return {k: table[:, i] for i, k in enumerate(used)}
 
+    def _refuse_count(self, count: int, line: int) -> NoReturn:
+        words = f"{count} columns, where the first line has {self.count}"
+        if count == 2 * self.count and self.delimiter == ",":
+            words += "; decimal commas cannot be told from those between columns: write semicolons between these"
+        raise FileFormatError(words, self.file, line)
+
     def _number(self, cell: str, column: int, line: int) -> float:
-        name = self.layout.names[column]
+        name, decimal = self.layout.names[column], self.head.decimal
         if not cell.strip():
             raise FileFormatError(f"the value of {name!r} is missing", self.file, line)
-        if not _is_number(cell):
-            raise FileFormatError(f"{name!r} must be a number, not {cell.strip()!r}", self.file, line)
-        return float(cell)
+        plain = cell if decimal == "." or "." in cell else cell.replace(decimal, ".")
+        if decimal != "." and is_number(cell) and "." in cell:
+            words = f"{name!r} is {cell.strip()!r}, while other numbers have decimal commas: write all in one way"
+            raise FileFormatError(words, self.file, line)
+        if not is_number(plain):
+            hint = ""
+            if DATE.match(cell):
+                hint = "; write times as seconds, in pandas (t - t.iloc[0]).dt.total_seconds()"
+            elif unit := NUMBER_AND_UNIT.fullmatch(cell):
+                hint = f"; leave the unit out of every cell, and name the column '{name} [{unit[1]}]'"
+            raise FileFormatError(f"{name!r} must be a number, not {cell.strip()!r}{hint}", self.file, line)
+        return float(plain)
 
-    def _decode(self, data: bytes, line: int) -> str:
-        try:
-            return data.decode("utf-8")
-        except UnicodeDecodeError as problem:
-            here = line + data[: problem.start].count(b"\n")
-            raise FileFormatError("the file is not text in UTF-8", self.file, here) from None
 
-
-def csv_numbers(block: bytes, count: int, used: Sequence[int], delimiter: str = ",") -> dict[int, Array] | None:
+def csv_numbers(
+    block: bytes, count: int, used: Sequence[int], delimiter: str = ",", decimal: str = "."
+) -> dict[int, Array] | None:
     """Read columns of numbers out of whole lines by pyarrow; None where that is not installed, or something is wrong.
 
     Parameters
@@ -279,6 +214,8 @@ def csv_numbers(block: bytes, count: int, used: Sequence[int], delimiter: str = 
         Those to read.
     delimiter : str
         What stands between two columns.
+    decimal : str
+        The decimal point, or comma.
     """
     found = pyarrow()
     if found is None:
@@ -293,27 +230,15 @@ def csv_numbers(block: bytes, count: int, used: Sequence[int], delimiter: str = 
             ),
             parse_options=kind.ParseOptions(delimiter=delimiter, ignore_empty_lines=False),
             convert_options=kind.ConvertOptions(
-                column_types=dict.fromkeys(needed, found.float64()), null_values=[], include_columns=needed
+                column_types=dict.fromkeys(needed, found.float64()),
+                null_values=[],
+                include_columns=needed,
+                decimal_point=decimal,
             ),
         )
     except found.ArrowInvalid:
         return None
     return {int(name): table.column(name).to_numpy() for name in needed}
-
-
-def _has_decimal_commas(lines: bytes) -> bool:
-    """Tell whether numbers between semicolons or tabs are written as in much of Europe: ``-0,5``, not ``0.5``."""
-    if b";" not in lines and b"\t" not in lines:
-        return False
-    return DECIMAL_COMMA.search(lines) is not None and DECIMAL_POINT.search(lines) is None
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell
 
 
 # ------------------------------------------------------------------ Parquet
@@ -343,20 +268,31 @@ class ParquetTable:
         self.layout: Layout = layout(self.file, None if says_nothing else names, len(names), wanted, fewer, units)
         for k in self.layout.used:
             kind = self.schema.types[k]
-            if not (arrow.types.is_floating(kind) or arrow.types.is_integer(kind)):
+            if k == self.layout.time and arrow.types.is_timestamp(kind):
+                factors = {**self.layout.factors, k: TIMES[kind.unit]}
+                self.layout = replace(self.layout, factors=factors)
+            elif not (arrow.types.is_floating(kind) or arrow.types.is_integer(kind)):
                 raise FileFormatError(f"column {names[k]!r} holds {kind}, not numbers", self.file)
+        self._find_unit_of_times()
+
+    def _find_unit_of_times(self) -> None:
+        """Convert times since 1970 that are no seconds."""
+        time = self.layout.time
+        if time is None or self.layout.nanoseconds is not None:
+            return
+        arrow = need_pyarrow()
+        try:
+            with arrow.parquet.ParquetFile(self.path) as file:
+                batch = next(file.iter_batches(1, columns=[self.schema.names[time]]), None)
+                if batch is not None and batch.num_rows and not batch.column(0).null_count:
+                    first = np.asarray(batch.column(0)).astype(float)
+                    self.layout = in_seconds(self.layout, float(first[0]))
+        except (arrow.ArrowException, OSError):
+            pass  # whoever reads the rows says what is wrong with them
 
     def source(self) -> OpenTable:
         """Return the table, ready to be read."""
-        return OpenTable(
-            self.parts,
-            self.layout.time is not None,
-            self.layout.remark,
-            self.layout.fewer,
-            tuple(self.layout.quantities),
-            self.parts,
-            self.layout.doubt,
-        )
+        return replace(opened(self.layout, self.parts), groups=self.parts)
 
     def parts(self, groups: Sequence[int] | None = None) -> Iterator[Part]:
         """Yield batches of rows, of some groups or of all."""
@@ -382,118 +318,13 @@ class ParquetTable:
             if values.null_count:
                 empty = int(np.argmax(np.asarray(values.is_null())))
                 raise fault(empty, f"the value of {self.schema.names[k]!r} is missing")
-            return np.asarray(values, dtype=float) * self.layout.factors.get(k, 1.0)
+            return np.asarray(values).astype(float) * self.layout.factors.get(k, 1.0)
 
         def read() -> Rows:
             own = [np.stack([column(k) for k in ks], axis=1) for ks in self.layout.quantities.values()]
-            return Rows(None if self.layout.time is None else column(self.layout.time), tuple(own))
+            time = None if self.layout.time is None else column(self.layout.time)
+            if time is not None and self.layout.nanoseconds is not None:
+                time = time + 1e-9 * column(self.layout.nanoseconds)
+            return Rows(time, tuple(own))
 
         return Part(read, fault, share)
-
-
-# ------------------------------------------------------------------ npz
-
-
-class NpzTable:
-    """Arrays by name, rows first; a record saved as ``.npz`` is one."""
-
-    def __init__(
-        self,
-        path: Path,
-        wanted: Wanted,
-        fewer: Wanted | None = None,
-        units: Units | None = None,
-        optional: Wanted | None = None,
-    ) -> None:
-        self.path, self.file = path, str(path)
-        names = {"time": ("time", "t")}
-        names |= {key: (key, *OTHER_WORDS.get(key, ())) for key in (*wanted, *(optional or ()))}
-        every = self._arrays()
-        self.there = tuple(every)
-        self.arrays = {key: every[own[0]] for key, words in names.items() if (own := [w for w in words if w in every])}
-        self._turn({**wanted, **(optional or {})})
-        wanted = {**wanted, **{key: labels for key, labels in (optional or {}).items() if key in self.arrays}}
-        self.fewer = fewer is not None and self._fit(fewer) and not self._fit(wanted)
-        self.wanted = fewer if self.fewer and fewer is not None else wanted
-        rows = None
-        for key, labels in self.wanted.items():
-            self._check(key, len(labels))
-            rows = len(self.arrays[key]) if rows is None else rows
-            if len(self.arrays[key]) != rows:
-                self._fail(f"array {key!r} has {len(self.arrays[key])} rows and the first one {rows}")
-        time = self.arrays.get("time")
-        if time is not None and (time.shape != (rows,) or time.dtype.kind not in "fiu"):
-            self._fail(f"array 'time' must be numbers of shape ({rows},), not {time.dtype} {time.shape}")
-        self.rows = rows or 0
-
-    def _arrays(self) -> dict[str, Array]:
-        """Read the arrays of the file."""
-        try:
-            with np.load(self.path, allow_pickle=False) as file:
-                return {name: np.asarray(file[name]) for name in file.files}
-        except Exception as problem:
-            raise FileFormatError(f"this is no file of NumPy arrays ({problem})", self.file) from None
-
-    def _turn(self, wanted: Wanted) -> None:
-        """Let rows come first where the program that wrote the file has them last."""
-
-    def _fit(self, wanted: Wanted) -> bool:
-        return all(self.arrays[k].shape[1:] == (len(labels),) for k, labels in wanted.items() if k in self.arrays)
-
-    def _check(self, key: str, width: int) -> None:
-        if key not in self.arrays:
-            there = f"there are {', '.join(self.there[:8])}" if self.there else "there are none"
-            self._fail(f"there is no array {key!r}; needed are {', '.join(self.wanted)}, and perhaps time; {there}")
-        array = self.arrays[key]
-        if array.dtype.kind not in "fiu" or array.ndim != 2 or array.shape[1] != width:
-            self._fail(f"array {key!r} must be numbers of shape (rows, {width}), not {array.dtype} {array.shape}")
-
-    def _fail(self, message: str) -> NoReturn:
-        raise FileFormatError(message, self.file)
-
-    def source(self) -> OpenTable:
-        """Return the table, ready to be read."""
-        return OpenTable(self.parts, "time" in self.arrays, fewer=self.fewer, quantities=tuple(self.wanted))
-
-    def parts(self) -> Iterator[Part]:
-        """Yield slices of the arrays."""
-        for first in range(0, self.rows, ROWS):
-            yield self._part(first, min(ROWS, self.rows - first))
-
-    def _part(self, first: int, count: int) -> Part:
-        def fault(row: int, message: str) -> FileFormatError:
-            return FileFormatError(f"row {first + row + 1}: {message}", self.file)
-
-        def read() -> Rows:
-            own = tuple(np.asarray(self.arrays[key][first : first + count], dtype=float) for key in self.wanted)
-            time = self.arrays.get("time")
-            return Rows(None if time is None else np.asarray(time[first : first + count], dtype=float), own)
-
-        return Part(read, fault, count / self.rows)
-
-
-class MatTable(NpzTable):
-    """Matrices of a file of MATLAB, by name, or fields of its only structure; samples may be rows or columns."""
-
-    def _arrays(self) -> dict[str, Array]:
-        from scipy.io import loadmat  # only those who have such files wait for it
-
-        try:
-            found = loadmat(self.path, simplify_cells=True)
-        except NotImplementedError:
-            self._fail("files of version 7.3 are not read: write it by save(..., '-v7')")
-        except Exception as problem:
-            raise FileFormatError(f"this is no file of MATLAB ({problem})", self.file) from None
-        found = {name: value for name, value in found.items() if not name.startswith("__")}
-        if len(found) == 1 and isinstance(only := next(iter(found.values())), dict):
-            found = only
-        return {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
-
-    def _turn(self, wanted: Wanted) -> None:
-        rows = len(self.arrays["time"]) if "time" in self.arrays and self.arrays["time"].ndim == 1 else None
-        for key in [key for key in wanted if key in self.arrays]:
-            array = self.arrays[key]
-            if array.ndim == 2 and rows is not None and array.shape[1] == rows != len(array):
-                self.arrays[key] = array.T
-            elif array.ndim == 1 and len(wanted[key]) == 1:
-                self.arrays[key] = array[:, None]

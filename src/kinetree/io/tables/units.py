@@ -9,19 +9,18 @@ from collections.abc import Iterator
 from ...errors import nearest
 
 ANGLES = {"rad": 1.0, "mrad": 1e-3, "deg": math.radians(1.0), "degree": math.radians(1.0),
-          "degrees": math.radians(1.0), "rev": math.tau, "turn": math.tau}  # fmt: skip
+          "degrees": math.radians(1.0), "radian": 1.0, "radians": 1.0, "rev": math.tau, "turn": math.tau}  # fmt: skip
 LENGTHS = {"m": 1.0, "dm": 0.1, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "in": 0.0254, "ft": 0.3048}
-TIMES = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0}
+TIMES = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0}
 FORCES = {"N": 1.0, "mN": 1e-3, "kN": 1e3}
-CURRENTS = {"A": 1.0, "mA": 1e-3}
 
 
 def _spelled() -> Iterator[tuple[str, tuple[str, float]]]:
     """Yield every spelling with its unit in SI, and what it is of that."""
     yield from (("1", ("1", 1.0)), ("-", ("1", 1.0)), ("rpm", ("rad/s", math.tau / 60.0)))
-    for own, parts in (("s", TIMES), ("A", CURRENTS)):
-        for unit, factor in parts.items():
-            yield unit, (own, factor)
+    yield from (("A", ("A", 1.0)), ("mA", ("A", 1e-3)))
+    for unit, factor in TIMES.items():
+        yield unit, ("s", factor)
     for own, parts in (("rad", ANGLES), ("m", LENGTHS)):
         for unit, factor in parts.items():
             yield unit, (own, factor)
@@ -48,18 +47,20 @@ def factor(written: str, wanted: str | None) -> float | str:
     wanted : str or None
         The unit in SI that the numbers must be of, such as ``rad/s``; None for any.
     """
-    found = UNITS.get(_plain(written))
+    found = UNITS.get(plain(written))
     if found is None:
-        near = nearest(_plain(written), UNITS, 1)
+        near = nearest(plain(written), UNITS, 1)
         hint = f"did you mean {near[0]!r}?" if near else "such as rad, deg, m, mm, N m, N, s, ms, with /s or /s^2"
         return f"the unit {written!r} is not understood; {hint}"
     unit, times = found
-    if wanted is not None and unit != _plain(wanted):
+    if unit == "A" and wanted in ("N m", "N"):
+        return f"the unit {written!r} is of a current and not of a force; name the column 'current_...' or 'i_...'"
+    if wanted is not None and unit != plain(wanted):
         return f"the unit {written!r} does not fit, it must be one of {wanted!r}"
     return times
 
 
-def _plain(written: str) -> str:
-    """Return one spelling of many: ``N·m`` and ``N m`` are ``Nm``, ``°/s²`` is ``deg/s^2``."""
+def plain(written: str) -> str:
+    """Return one spelling of many: ``N·m``, ``N.m`` and ``N m`` are ``Nm``, ``°/s²`` is ``deg/s^2``."""
     text = written.replace("**", "^").replace("²", "^2").replace("°", "deg").replace("µ", "u").replace("μ", "u")
-    return re.sub(r"[\s·⋅*]", "", text)
+    return re.sub(r"[\s·⋅*]", "", text.replace("N-m", "Nm").replace("N.m", "Nm"))

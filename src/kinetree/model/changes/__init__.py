@@ -1,1 +1,1 @@
-"""Other mechanisms made of one that is there: joints locked, compound joints as chains."""
+"""Other mechanisms made of one that is there: joints locked, compound joints as chains, other numbers."""

@@ -17,6 +17,9 @@ from .source import Options, Source
 
 __all__ = ["Options", "read", "save"]
 
+ENDINGS = (".urdf", ".sdf", ".world", ".xml", ".mjcf", ".xacro", ".yaml", ".yml", ".m")
+"""Of files that are, or nearly are, robots."""
+
 
 def read(
     path: str | os.PathLike[str], options: Options | None = None, loops: str | os.PathLike[str] | None = None
@@ -78,7 +81,7 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
 
 
 def _open(path: Path) -> Source:
-    return Source(path, whole_content(path, "robot file", RobotFileNotFoundError, lambda: file_meant(path)))
+    return Source(path, whole_content(path, "robot file", RobotFileNotFoundError, lambda: file_meant(path, ENDINGS)))
 
 
 def _reader(source: Source) -> Callable[[Source, Options], Model]:

@@ -291,7 +291,12 @@ class PlatformPositions(ExplainsArguments):
             return self.inverse(goals[k], near, limits=limits)
 
         within = self._limits if limits else None
-        found, _ = following.followed(path, flat, q, nearest, within, must_reach, m.name)
+
+        def said(goal: Array) -> str:
+            x, y, z = goal.reshape(shape)[:3, 3] if len(shape) == 2 else goal
+            return f"({x:.5g}, {y:.5g}, {z:.5g})"
+
+        found, _ = following.followed(path, flat, q, nearest, within, must_reach, m.name, said=said)
         return _answer(found, must_reach)
 
     def assemblies(

@@ -160,8 +160,8 @@ class ActuatorRequirements:
         columns = (
             "actuator",
             "unit",
-            "from",
-            "to",
+            "least",
+            "largest",
             "max rate [/s]",
             "max force [N, N m]",
             "rms force",

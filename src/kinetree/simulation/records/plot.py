@@ -168,10 +168,10 @@ def _reactions(record: Record) -> list[tuple[str, Curves]]:
     if contact.size:
         spots = _spots(record, contact.shape[1])
         least = ROUNDING * np.nanmax(np.abs(contact), initial=0.0)
-        for i in (2, 0, 1):  # upwards is what one looks for; a direction in which nothing acts is left out
+        acting = [i for i in (2, 0, 1) if np.nanmax(np.abs(contact[..., i]), initial=0.0) > least]
+        for i in acting or [2]:  # upwards is what one looks for; a direction in which nothing acts is left out
             curves = [(spot, contact[:, k, i]) for k, spot in enumerate(spots)]
-            if i == 2 or np.nanmax(np.abs(contact[..., i]), initial=0.0) > least:
-                made.append((f"contact force {'xyz'[i]} [N]", curves))
+            made.append((f"contact force {'xyz'[i]} [N]", curves))
     if record.constraint_forces.size:
         values = record.constraint_forces
         names = record.info.get("constraint_names") or [f"constraint {k}" for k in range(values.shape[1])]

@@ -54,6 +54,7 @@ class Record(ExplainsArguments):
     Attributes
     ----------
     time : ndarray, shape (T,)
+        Also as ``t``, as measurements and trajectories call it.
     q, v, a : ndarray, shapes (T, ..., nq), (T, ..., nv), (T, ..., nv)
     tau : ndarray, shape (T, ..., nv)
         Forces of the actuators.
@@ -104,6 +105,11 @@ class Record(ExplainsArguments):
 
     def __len__(self) -> int:
         return len(self.time)
+
+    @property
+    def t(self) -> Array:
+        """The same as ``time``, by the name it has in measurements and motions."""
+        return self.time
 
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "nothing"

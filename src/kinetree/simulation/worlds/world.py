@@ -77,9 +77,9 @@ class World(ExplainsArguments):
         A robot, its file, or its name in the gallery; with or without loops.
     batch : int
         How many worlds.
-    action : {"torque", "position", "velocity"} or Commanded
-        What actions are: forces of the motors, or targets of servos, whose gains a
-        :class:`kinetree.control.Commanded` has: ``Commanded("position", kp=40, kd=1)``.
+    action : {"torque", "position", "velocity", "signal"} or Commanded
+        What actions are: forces of the motors; targets of servos, whose gains a :class:`kinetree.control.Commanded`
+        has, ``Commanded("position", kp=40, kd=1)``; or signals of the robot's own actuators, as MJCF files have them.
     controller : controller, optional
         What acts beside the action, which is a residual then.
     ground, forces : force elements
@@ -174,8 +174,7 @@ class World(ExplainsArguments):
         self._command = _without_gains(action) if isinstance(action, str) else action
         if not isinstance(self._command, Commanded):
             raise OptionError(f"action must be a kind of command or a kinetree.control.Commanded, not {action!r}")
-        self.action_names = [f"{j.name}" if j.nv == 1 else f"{j.name}[{k}]" for j in self._command.motors(robot.model)
-                             for k in range(j.nv)]  # fmt: skip
+        self.action_names = self._command.names(robot.model)
         listed = (sensors,) if isinstance(sensors, Sensor) else tuple(sensors)
         self.sensors, self.sensor_names = listed, check_sensors(robot.model, listed)
         self._pushes = checked_pushes(pushes)

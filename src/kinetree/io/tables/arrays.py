@@ -1,0 +1,251 @@
+"""Tables in arrays with names, of NumPy (``.npz``) and MATLAB (``.mat``), each quantity in one or joint by joint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ...errors import FileFormatError, KinetreeError
+from .columns import TIME, Layout, Units, Wanted, column_name, in_seconds, layout, with_optional
+from .other_names import array_readings, times_among
+from .parts import ROWS, OpenTable, Part, Rows, opened
+
+Array = np.ndarray
+
+DEEPEST = 3
+"""Structures within structures that are looked into."""
+
+MOST_LISTED = 12
+
+
+class ArrayTable:
+    """Arrays by name, rows first; a record saved as ``.npz`` is one.
+
+    Each becomes columns, named for the quantity and its entries, and these are found as those of other tables are.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        wanted: Wanted,
+        fewer: Wanted | None = None,
+        units: Units | None = None,
+        optional: Wanted | None = None,
+    ) -> None:
+        self.path, self.file = path, str(path)
+        self.rules: list[str] = []
+        self.columns: dict[str, Array] = {}
+        self.taken: set[str] = set()
+        self.there = read_mat(path) if path.suffix.lower() == ".mat" else read_npz(path)
+        time = self._time()
+        for key, labels in {**wanted, **(optional or {})}.items():
+            self._add_whole(key, labels, (fewer or {}).get(key), None if time is None else time.size)
+        single = self._single() if not self.columns else None
+        rows = self._rows(single)
+        if single is None:
+            self._add_columns(rows)
+            self._refuse_missing(wanted)
+            self._add_time(time, rows)
+        else:
+            self.columns = {str(k): column for k, column in enumerate(single.T)}
+        header = list(self.columns) if single is None else None
+        if optional:
+            wanted = with_optional(self.file, header, len(self.columns), wanted, optional)
+        found = layout(self.file, header, len(self.columns), wanted, fewer, units)
+        if found.time is not None and rows:
+            found = in_seconds(found, float(list(self.columns.values())[found.time][0]))
+        self.layout: Layout = found if single is not None else replace(found, remark="")
+        self.rows = rows
+
+    # -------------------------------------------------------------- what is there
+
+    def _time(self) -> Array | None:
+        own = [name for name in self.there if TIME.fullmatch(name)]
+        if not own:
+            names = list(self.there)
+            own = [names[one.column] for one in times_among(names) if one.nanoseconds is None]
+        if len(own) > 1:
+            self._fail(f"arrays {' and '.join(map(repr, own[:2]))} may be the times: leave the one that is")
+        if not own:
+            return None
+        self.taken.add(own[0])
+        if own[0] not in ("t", "time"):
+            self.rules.append(f"times are read from array {own[0]!r}")
+        self.name_of_time = own[0]
+        return np.asarray(self.there[own[0]])
+
+    def _add_whole(self, key: str, labels: Sequence[str], fewer: Sequence[str] | None, count: int | None) -> None:
+        """Make columns of the array that holds a quantity, if there is one."""
+        found = {key: None} if key in self.there else {
+            name: unit for name in self.there if name not in self.taken for unit in array_readings(name, key)
+        }  # fmt: skip
+        if len(found) > 1:
+            found = {name: unit for name, unit in found.items() if self.there[name].ndim == 2}
+        if len(found) > 1:
+            both = " and ".join(map(repr, list(found)[:2]))
+            self._fail(f"arrays {both} can both be {key!r} of the joints: call the one that is meant {key!r}")
+        for name, unit in found.items():
+            array = self.there[name]
+            if name != key and array.ndim == 1 and len(labels) > 1:
+                continue  # of one joint, as it seems
+            array, own = self._oriented(name, array, labels, fewer, count)
+            self.taken.add(name)
+            if name != key:
+                self.rules.append(f"{key} is read from array {name!r}")
+            more = f" [{unit}]" if unit else ""
+            named = (f"{key}_{column_name(label)}{more}" for label in own)
+            self.columns |= dict(zip(named, array.T, strict=True))
+
+    def _oriented(
+        self, name: str, array: Array, labels: Sequence[str], fewer: Sequence[str] | None, count: int | None
+    ) -> tuple[Array, Sequence[str]]:
+        """Return an array with its rows first, and the names of its columns."""
+        known = {len(own): own for own in (fewer or labels, labels)}
+        if array.ndim == 1 and 1 in known:
+            array = array[:, None]
+        if array.dtype.kind in "fiu" and array.ndim == 2:
+            down, across = array.shape
+            turned = down in known and (across not in known or (count == across != down))
+            if turned:
+                self.rules.append(f"array {name!r} has a row for each joint, {array.shape}, and is turned")
+                array = array.T
+            if array.shape[1] in known:
+                return array, known[array.shape[1]]
+        self._fail(
+            f"array {name!r} must be numbers of shape (rows, {len(labels)}), not {array.dtype} {array.shape}"
+        )  # fmt: skip
+
+    def _single(self) -> Array | None:
+        """Return the only array, if it is a table."""
+        rest = [x for name, x in self.there.items() if name not in self.taken and x.ndim == 2 and min(x.shape) > 1]
+        return rest[0] if len(rest) == 1 and rest[0].dtype.kind in "fiu" and not self.taken else None
+
+    def _rows(self, single: Array | None) -> int:
+        """Count the rows, and refuse arrays that disagree."""
+        if single is not None:
+            return len(single)
+        rows: int | None = None
+        for name, column in self.columns.items():
+            rows = len(column) if rows is None else rows
+            if len(column) != rows:
+                self._fail(f"array {name.partition('_')[0]!r} has {len(column)} rows and the first one {rows}")
+        if rows is None:
+            lengths = {x.size for name, x in self.there.items() if name not in self.taken and _is_column(x)}
+            rows = max(lengths, default=0)
+        return rows
+
+    def _add_time(self, time: Array | None, rows: int) -> None:
+        if time is None:
+            return
+        flat = time.reshape(-1) if time.ndim == 2 and 1 in time.shape else time
+        if flat.shape != (rows,) or time.dtype.kind not in "fiu":
+            self._fail(f"array {self.name_of_time!r} must be numbers of shape ({rows},), not {time.dtype} {time.shape}")
+        self.columns = {"time": flat, **self.columns}
+
+    def _add_columns(self, rows: int) -> None:
+        """Add arrays that are a column each."""
+        for name, x in self.there.items():
+            if name not in self.taken and _is_column(x) and x.size == rows and name not in self.columns:
+                self.columns[name] = x.reshape(-1)
+
+    def _refuse_missing(self, wanted: Wanted) -> None:
+        """Refuse a file in which nothing of a quantity can be found."""
+        for key in wanted:
+            there = any(one.startswith(f"{key}_") for one in self.columns)
+            if not there and layout_or_nothing(self.file, list(self.columns), wanted, key) is None:
+                listed = [f"{name} {self.there[name].shape}" for name in self.there] or ["none"]
+                more = f", ... ({len(listed)} in all)" if len(listed) > MOST_LISTED else ""
+                self._fail(
+                    f"there is no array {key!r}; needed are {', '.join(wanted)}, and perhaps time; there are "
+                    f"{', '.join(listed[:MOST_LISTED])}{more}"
+                )
+
+    def _fail(self, message: str) -> NoReturn:
+        raise FileFormatError(message, self.file)
+
+    # -------------------------------------------------------------- rows
+
+    def source(self) -> OpenTable:
+        """Return the table, ready to be read."""
+        return opened(self.layout, self.parts, self.rules)
+
+    def parts(self) -> Iterator[Part]:
+        """Yield slices of the arrays."""
+        for first in range(0, self.rows, ROWS):
+            yield self._part(first, min(ROWS, self.rows - first))
+
+    def _part(self, first: int, count: int) -> Part:
+        columns, factors = list(self.columns.values()), self.layout.factors
+
+        def fault(row: int, message: str) -> FileFormatError:
+            return FileFormatError(f"row {first + row + 1}: {message}", self.file)
+
+        def column(k: int) -> Array:
+            return np.asarray(columns[k][first : first + count], dtype=float) * factors.get(k, 1.0)
+
+        def read() -> Rows:
+            own = tuple(np.stack([column(k) for k in ks], axis=1) for ks in self.layout.quantities.values())
+            return Rows(None if self.layout.time is None else column(self.layout.time), own)
+
+        return Part(read, fault, count / self.rows)
+
+
+def layout_or_nothing(file: str, names: Sequence[str], wanted: Wanted, key: str) -> Layout | None:
+    """Find the columns of one quantity, if all of them are there."""
+    try:
+        return layout(file, names, len(names), {key: wanted[key]}) if names else None
+    except KinetreeError:
+        return None
+
+
+def _is_column(x: Array) -> bool:
+    return x.dtype.kind in "fiu" and x.size > 1 and (x.ndim == 1 or (x.ndim == 2 and 1 in x.shape))
+
+
+# ------------------------------------------------------------------ files
+
+
+def read_npz(path: Path) -> dict[str, Array]:
+    """Read all arrays of a file of NumPy that can be read without running anything."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: np.asarray(file[name]) for name in file.files}
+    except Exception as problem:
+        raise FileFormatError(f"this is no file of NumPy arrays ({problem})", str(path)) from None
+
+
+def read_mat(path: Path) -> dict[str, Array]:
+    """Read all arrays of numbers of a file of MATLAB; those in structures by their whole names, ``log.q``."""
+    from scipy.io import loadmat  # only few tables are of MATLAB, and this takes a while
+
+    try:
+        found = loadmat(path, simplify_cells=True)
+    except NotImplementedError:
+        raise FileFormatError(
+            "this file of MATLAB is of version 7.3 (HDF5), which is not read: save it as version 7, in MATLAB "
+            "save('m.mat', 't', 'q', 'tau', '-v7')",
+            str(path),
+        ) from None
+    except Exception as problem:
+        raise FileFormatError(f"this is no file of MATLAB ({problem})", str(path)) from None
+    arrays = dict(_flattened({name: x for name, x in found.items() if not name.startswith("__")}))
+    if not arrays:
+        raise FileFormatError(
+            "this file of MATLAB holds no arrays of numbers: tables, timeseries and other objects are not read; save "
+            "arrays t, q, tau, as in t = data.Time; q = data.q; save('m.mat', 't', 'q', 'tau')",
+            str(path),
+        )
+    return arrays
+
+
+def _flattened(held: Mapping[str, Any], path: str = "", depth: int = 0) -> Iterator[tuple[str, Array]]:
+    for name, x in held.items():
+        if isinstance(x, Mapping):
+            if depth < DEEPEST:
+                yield from _flattened(x, f"{path}{name}.", depth + 1)
+        elif isinstance(x, np.ndarray) and x.dtype.kind in "fiu" and x.dtype.names is None:
+            yield f"{path}{name}", x

@@ -1,0 +1,231 @@
+"""The first lines of a table in text: names, units, comments, what parts columns, and how numbers are written."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from ...errors import FileFormatError
+from .formats import RECORD_MARK
+from .units import UNITS, plain
+
+LINES = 60
+"""That are looked at."""
+
+DELIMITERS = ",;\t"
+COMMENT = ("#", "%")
+DECIMAL_COMMA = re.compile(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*")
+LONE_RETURN = re.compile(rb"\r(?!\n)")
+EXCELS = re.compile(r"sep=(.)\s*", re.IGNORECASE)
+"""How Excel is told what parts columns."""
+
+NUMBERED = re.compile(r"(?P<path>.*?)(?P<word>[A-Za-z]+)[\[_]?(?P<number>\d+)\]?")
+
+
+@dataclass(frozen=True)
+class CsvHead:
+    """What the first lines of a table say.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+        Of the columns, with their units in brackets behind them; None where there are none.
+    line : int
+        Of the names, or of the first row where there are none.
+    skipped : int
+        Lines before the first row.
+    count : int
+        Columns.
+    delimiter : str
+        What parts columns; a space for any number of spaces and tabs.
+    decimal : str
+        The decimal point, or comma.
+    rules : tuple of str
+        What was understood that may need a look.
+    """
+
+    names: tuple[str, ...] | None
+    line: int
+    skipped: int
+    count: int
+    delimiter: str
+    decimal: str = "."
+    rules: tuple[str, ...] = ()
+
+
+def read_head(path: Path) -> CsvHead:
+    """Look at the first lines of a file."""
+    with path.open("rb") as stream:
+        lines = list(islice(stream, LINES))
+    return _Lines(str(path), lines).head()
+
+
+def split(line: str, delimiter: str) -> list[str]:
+    """Return the cells of a line; csv.Error where it has none."""
+    if delimiter == " ":
+        return line.split()
+    return next(csv.reader([line], delimiter=delimiter, strict=True), [])
+
+
+def is_number(cell: str) -> bool:
+    """Tell whether a cell is a number with a decimal point."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell
+
+
+def _is_any_number(cell: str) -> bool:
+    return is_number(cell) or DECIMAL_COMMA.fullmatch(cell) is not None
+
+
+def refuse_lone_returns(file: str, block: bytes, line: int) -> None:
+    """Refuse carriage returns that end no line: some readers take them for line ends, and some do not."""
+    if b"\r" in block and block.count(b"\r") != block.count(b"\r\n"):
+        before = LONE_RETURN.search(block)
+        here = line + (block.count(b"\n", 0, before.start()) if before else 0)
+        raise FileFormatError(
+            "a carriage return stands alone, and may or may not end a line: end lines with \\n or \\r\\n", file, here
+        )
+
+
+def decoded(file: str, data: bytes, line: int) -> str:
+    """Return lines as text; refuse what is not UTF-8."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        here = line + data[: problem.start].count(b"\n")
+        raise FileFormatError(
+            "the file is not text in UTF-8: save it so ('CSV UTF-8' in Excel, encoding='utf-8' in Python)", file, here
+        ) from None
+
+
+class _Lines:
+    """The first lines of a file, and where to go on in them."""
+
+    def __init__(self, file: str, lines: list[bytes]) -> None:
+        self.file, self.lines, self.at = file, lines, 0
+        self.delimiter: str | None = None
+        self.rules: list[str] = []
+
+    def head(self) -> CsvHead:
+        comment = self._pass_over_comments()
+        line, first = self.at + 1, self._text(self.at)
+        if not first.strip():
+            raise FileFormatError("the file is empty, or its first line is", self.file, line)
+        refuse_lone_returns(self.file, self.lines[self.at], line)
+        delimiter = self.delimiter or self._delimiter(self.at)
+        cells = self._cells(self.at, delimiter)
+        numbers = [_is_any_number(cell) for cell in cells]
+        if comment and any(numbers):
+            names = self._split_or_nothing(comment.lstrip("".join(COMMENT) + " "), delimiter)
+            if len(names) == len(cells) and not any(map(_is_any_number, names)):
+                return self._finished(CsvHead(tuple(names), line - 1, line - 1, len(cells), delimiter))
+        if any(numbers) and not all(numbers):
+            odd = cells[numbers.index(False)]
+            raise FileFormatError(
+                f"the first line must be names or numbers, and not both: {odd.strip()!r} is no number", self.file, line
+            )
+        if any(numbers):
+            return self._finished(CsvHead(None, line, line - 1, len(cells), delimiter))
+        self._refuse_lines_above_names(len(cells))
+        return self._finished(CsvHead(tuple(cells), line, line, len(cells), delimiter))
+
+    def _pass_over_comments(self) -> str:
+        """Go to the first line that is none; return the last that is, which may hold names."""
+        comment = ""
+        if self.lines and self.lines[0].startswith(RECORD_MARK.encode()):
+            self.at = 1
+        excels = EXCELS.fullmatch(self._text(self.at, "replace").strip())
+        if excels:
+            self.delimiter = excels[1]
+            self.at += 1
+        while (text := self._text(self.at, "replace")).startswith(COMMENT):
+            comment = text
+            self.at += 1
+        return comment.strip()
+
+    def _text(self, at: int, errors: str = "") -> str:
+        """Return a line; nothing behind the last."""
+        data = self.lines[at] if at < len(self.lines) else b""
+        text = data.decode("utf-8", errors) if errors else decoded(self.file, data, at + 1)
+        return text.lstrip("\ufeff") if at == 0 else text
+
+    def _cells(self, at: int, delimiter: str) -> list[str]:
+        try:
+            return split(self._text(at), delimiter)
+        except csv.Error as problem:
+            words = f"the line cannot be split into columns ({problem})"
+            raise FileFormatError(words, self.file, at + 1) from None
+
+    def _split_or_nothing(self, text: str, delimiter: str) -> list[str]:
+        try:
+            return [cell.strip() for cell in split(text.strip(), delimiter)]
+        except csv.Error:
+            return []
+
+    def _delimiter(self, at: int) -> str:
+        """Find what parts columns: what is most frequent, unless commas are those of numbers; or spaces."""
+        first, second = self._text(at, "replace"), self._text(at + 1, "replace")
+        for one in ";\t":
+            if one in first and all(map(_is_any_number, self._split_or_nothing(first, one))):
+                return one
+        spaced = first.split()
+        if len(spaced) > 1 and not re.search("[;\t]", first.strip()):
+            same = len(second.split()) == len(spaced) and any(map(_is_any_number, second.split()))
+            if all(map(_is_any_number, spaced)) or ("," not in first and same):
+                return " "
+        if "\t" in first.strip() and not re.search("[;,]", first):
+            return "\t"
+        return max(DELIMITERS, key=first.count)
+
+    def _refuse_lines_above_names(self, count: int) -> None:
+        """Say where names stand if they seem to stand below other lines."""
+        if len(self._split_or_nothing(self._text(self.at + 1, "replace"), self._delimiter(self.at))) == count > 1:
+            return
+        for at in range(self.at + 1, len(self.lines) - 1):
+            delimiter = self._delimiter(at)
+            names, row = (self._split_or_nothing(self._text(k, "replace"), delimiter) for k in (at, at + 1))
+            if 1 < len(names) == len(row) != count and any(map(is_number, row)) and not any(map(is_number, names)):
+                raise FileFormatError(
+                    f"the names of columns seem to stand in line {at + 1}: leave out the lines above them, or begin "
+                    "these with '#'",
+                    self.file,
+                    self.at + 1,
+                )
+
+    def _finished(self, head: CsvHead) -> CsvHead:
+        """Look at what stands between names and numbers, and at how these are written."""
+        rows = [self._split_or_nothing(self._text(k, "replace"), head.delimiter)
+                for k in range(head.skipped, len(self.lines))]  # fmt: skip
+        if head.names is not None and rows and len(rows[0]) == head.count and not any(map(_is_any_number, rows[0])):
+            units = [cell.strip("[]() ") for cell in rows[0]]
+            if any(units) and all(not unit or plain(unit) in UNITS for unit in units):
+                names = (f"{n.strip()} [{u}]" if u else n for n, u in zip(head.names, units, strict=True))
+                head, rows = replace(head, names=tuple(names), skipped=head.skipped + 1), rows[1:]
+        if head.names is not None and rows and len(rows[0]) == head.count:
+            head = replace(head, names=_named_by_row(head.names, rows[0]))
+        commas = any(DECIMAL_COMMA.fullmatch(cell) for row in rows if len(row) == head.count for cell in row)
+        rules = ("numbers have decimal commas",) if commas else ()
+        return replace(head, decimal="," if commas else ".", rules=rules)
+
+
+def _named_by_row(names: Sequence[str], row: Sequence[str]) -> tuple[str, ...]:
+    """Put the names of joints that stand in columns ``name0``, ``name[1]``, ... in the place of these numbers."""
+    cut = [NUMBERED.fullmatch(name.strip()) for name in names]
+    joints = {
+        (one["path"], one["number"]): cell
+        for one, cell in zip(cut, row, strict=True)
+        if one and one["word"] == "name" and cell and not _is_any_number(cell)
+    }
+    return tuple(
+        f"{one['path']}{one['word']}/{joints[one['path'], one['number']]}"
+        if one and one["word"] != "name" and (one["path"], one["number"]) in joints
+        else name
+        for one, name in zip(cut, names, strict=True)
+    )

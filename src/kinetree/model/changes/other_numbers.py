@@ -1,0 +1,97 @@
+"""The same mechanism with other numbers by the words of a robot's file: masses, places of joints, friction, gravity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...errors import ModelError
+from ..mass import GroupedMass, MassProperties
+from ..parameters import with_parameters
+from ..pose import Pose
+from ..substitution import PER_FREEDOM, Given, substitution
+from ..tree import Body, Joint, Loop, Model, check_gravity
+
+WORDS = ("bodies", "joints", "frames", "loops", "gravity")
+"""What of a model is changed by the words of its file; all other names are rows of the table of parameters."""
+
+
+def with_numbers(model: Model, given: Mapping[str, Any], *, physical: bool = True) -> Model:
+    """Return a model with other numbers, given as ``parameters=`` of every algorithm takes them.
+
+    Parameters
+    ----------
+    model : Model
+    given : mapping
+        ``{"bodies": {"palm": {"mass": 0.8}}, "joints": {"elbow": {"position": (0.4, 0, 0)}}, "gravity": (0, 0, -1.6)}``
+        and names of the table, ``{"palm.M": 0.8}``; what is left out stays.  With another mass or center the inertia
+        about the center stays.
+    physical : bool
+        Refuse bodies that cannot be.
+    """
+    words = {key: value for key, value in given.items() if key in WORDS}
+    table = {key: value for key, value in given.items() if key not in WORDS}
+    chosen = substitution(model, parameters=table, **words)
+    if chosen.scalars:  # all that is not a plain number
+        raise ModelError(f"a robot has one number at each place, not {chosen.scalars[0]!r}")
+    changed = replace(
+        model,
+        bodies=tuple(_body(b, chosen.bodies.get(b.name), physical) for b in model.bodies),
+        joints=tuple(_joint(j, chosen.joints.get(j.name)) for j in model.joints),
+        frames=tuple(replace(f, pose=_placed(f.pose, chosen.frames.get(f.name, {}))) for f in model.frames),
+        loops=tuple(_loop(x, chosen.loops.get(x.name)) for x in model.loops),
+        gravity=model.gravity if chosen.gravity is None else check_gravity(chosen.gravity),
+    )
+    return with_parameters(changed, table, physical=physical) if table else changed
+
+
+def _body(body: Body, given: Given | None, physical: bool) -> Body:
+    if not given:
+        return body
+    own = body.mass_properties
+    assert not isinstance(own, GroupedMass), "refused by substitution"
+    numbers = {key: given.get(key, getattr(own, key)) for key in ("mass", "com", "inertia")}
+    made = MassProperties.of(**numbers)
+    problems = made.problems()
+    if problems and physical:
+        raise ModelError(f"body {body.name!r}: {problems[0]}")
+    return replace(body, mass_properties=made)
+
+
+def _joint(joint: Joint, given: Given | None) -> Joint:
+    if not given:
+        return joint
+    numbers: dict[str, Any] = {
+        key: _finite(given[key], f"{key} of joint {joint.name!r}") for key in PER_FREEDOM if key in given
+    }
+    for key in ("damping", "friction", "rotor_inertia", "stiffness"):
+        if min(numbers.get(key, (0.0,))) < 0.0:
+            raise ModelError(f"{key} of joint {joint.name!r} is {min(numbers[key]):g}: it cannot be negative")
+    if "rotor_inertia" in numbers or "gear_ratio" in numbers:
+        for key, other in (("rotor_inertia", 0.0), ("gear_ratio", 1.0)):
+            numbers.setdefault(key, getattr(joint, key) or (other,) * joint.kind.nv)
+    return replace(joint, placement=_placed(joint.placement, given), **numbers)
+
+
+def _loop(loop: Loop, given: Given | None) -> Loop:
+    if not given:
+        return loop
+    seat = {"position": given["seat"]} if "seat" in given else {}
+    return replace(loop, placement=_placed(loop.placement, given), seat=_placed(loop.seat, seat))
+
+
+def _placed(own: Pose, given: Given) -> Pose:
+    position = _finite(given.get("position", own.translation), "a position")
+    if "rpy" in given:
+        return Pose.of(position, rpy=_finite(given["rpy"], "rpy"))
+    x, y, z = position
+    return replace(own, translation=(x, y, z))
+
+
+def _finite(values: Sequence[Any], what: str) -> tuple[float, ...]:
+    if not all(np.isfinite(values)):
+        raise ModelError(f"{what} must be finite numbers, not {values!r}")
+    return tuple(float(x) for x in values)
