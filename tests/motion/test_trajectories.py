@@ -424,6 +424,14 @@ def test_a_curve_through_points_keeps_within_limits_and_reaches_one(degree):
     assert path.end < even.end * max(np.max(np.abs(v) / speed), np.sqrt(np.max(np.abs(a) / acceleration)))
 
 
+@pytest.mark.parametrize(("degree", "ends"), [(5, "rest"), (5, "not-a-knot")])
+def test_times_of_a_curve_within_limits_do_not_vanish(degree, ends):
+    points = np.array([4.392, 6.202, 4.036, 4.312, 8.785, 19.561, 24.177])[:, None]  # one way came down to nothing
+    path = tr.through(points, 0.10095, 0.21114, degree=degree, ends=ends)
+    _, v, a = path(np.linspace(0.0, path.end, 40_001))
+    assert max(np.abs(v).max() / 0.10095, np.abs(a).max() / 0.21114) == pytest.approx(1.0, abs=1e-5)
+
+
 def test_points_without_a_curve_within_limits():
     for given, words in (
         (([[0.0], [0.0], [1.0]], 1.0, 1.0), "points 0 and 1 are the same: a pause is a part of its own"),

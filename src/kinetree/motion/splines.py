@@ -145,6 +145,10 @@ def spline(
     return Piecewise(first, np.stack(taylor, axis=1), hold=hold)
 
 
+LEAST_SHARE = 0.01
+"""Part of what a way takes by itself, in proportion to the whole, that it has at least: changes of times may overshoot
+until nothing is left of one."""
+
 ROUNDS = 40
 """How often the times between points are changed to share the limits better."""
 
@@ -191,7 +195,7 @@ def through(
         raise OptionError(
             f"points {k} and {k + 1} are the same: a pause is a part of its own, first.then(Constant(q, 1))"
         )
-    times = np.max(np.maximum(way / limits[0], np.sqrt(2.0 * way / limits[1])), axis=1)
+    times = start = np.max(np.maximum(way / limits[0], np.sqrt(2.0 * way / limits[1])), axis=1)
     best = np.full_like(times, np.inf)
     for _ in range(ROUNDS):
         curve, edges = made(times)
@@ -199,11 +203,14 @@ def through(
         longest = float(needed.max())
         if longest * times.sum() < best.sum():
             best = longest * times
-        first = np.searchsorted(edges, np.asarray(curve.knots)[:-1] + SLACK * edges[-1], side="right") - 1
-        of_way = np.array([needed[first == k].max() for k in range(len(times))])
+        # polynomials need not begin at points: all that a way has a part of count for it
+        first = np.searchsorted(np.asarray(curve.knots), edges[:-1] + SLACK * times, side="right") - 1
+        last = np.searchsorted(np.asarray(curve.knots), edges[1:] - SLACK * times, side="left")
+        of_way = np.array([needed[a:b].max() for a, b in zip(first, last, strict=True)])
         times = times * of_way**0.3  # longer where limits are exceeded, shorter where they are not reached
-    last = float(_needed(made(best)[0], *limits).max())  # one but for rounding
-    return made(last * best)[0]
+        times = np.maximum(times, LEAST_SHARE * start * (times.sum() / start.sum()))
+    left = float(_needed(made(best)[0], *limits).max())  # one but for rounding
+    return made(left * best)[0]
 
 
 def _needed(curve: Piecewise, speed: np.ndarray, acceleration: np.ndarray) -> np.ndarray:
