@@ -261,7 +261,9 @@ def test_a_table_over_the_angle_of_a_crank(tmp_path):
         f"y: {force.tolist()}, period: {turn!r}, smooth: true}}}}]"
     )
     how = {"integrator": "rk4", "step": 1e-3, "output": 9}
-    r = kt.simulate(wheel.build(), [0.3], [2.0], time=2.0, forces=F.load(tmp_path / "gas.yaml"), **how)
+    r = kt.simulate(
+        wheel.build().with_backend("compiled"), [0.3], [2.0], time=2.0, forces=F.load(tmp_path / "gas.yaml"), **how
+    )
     assert r.q[-1, 0] > 2 * turn
     gained = gas.energy(r.q[:, 0]) - gas.energy(0.3)
     np.testing.assert_allclose(0.2 * r.v[:, 0] ** 2, 0.2 * 4.0 + gained, rtol=1e-6)

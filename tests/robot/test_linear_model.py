@@ -218,7 +218,7 @@ def test_springs_between_bodies_that_a_gear_couples():
              stiffness=120.0, rest=0.3)  # fmt: skip
     b.tendon("slack", points=[("lower", (0.3, 0, 0)), ("shade", (0.05, 0, 0.1))], stiffness=50.0, rest=(0.0, 3.0))
     b.coupling("belt", "shade_joint", {"lower_joint": -0.7})
-    robot, rng, h = b.build(), np.random.default_rng(3), 1e-5
+    robot, rng, h = b.build().with_backend("compiled"), np.random.default_rng(3), 1e-5
     motor = kt.forces.Motor("lower_joint", signal=0.5, stall_torque=3.0, no_load_speed=4.0, rubbing=0.1)
     q = robot.close([0.3, 0.5, 0.0], fixed=["lower_joint", "upper_joint"])
     v = robot.velocities(q, rng.normal(size=2))

@@ -269,7 +269,7 @@ def sprung(stiffness=1.0, rest=0.0, slack=0.05, at=0.2):
 
 def test_springs_along_tendons():
     """A batch of springs beside robots that are built with each of them; and one where the ends of a spring meet."""
-    robot, rng = sprung(), np.random.default_rng(0)
+    robot, rng = sprung().with_backend("compiled"), np.random.default_rng(0)
     q, v, a = rng.normal(size=(3, 3, 2))
     stiff, rest, slack, at = rng.uniform(0.05, 0.3, (4, 3))
     given = {
