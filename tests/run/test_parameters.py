@@ -299,3 +299,32 @@ def test_springs_along_tendons():
             robot.inverse_dynamics(q, v, a, parameters=bad)
     with pytest.raises(kt.OptionError, match="parameters have a batch"):
         kt.equilibrium(robot, parameters=given)
+
+
+def hung_at_frames(eye: float, hook: float, stiffness: float = 400.0) -> kt.Robot:
+    b = kt.Builder("hung").body("arm", "base", kt.Revolute("y"), mass=1.0, com=(0.02, 0, 0.2))
+    b.frame("eye", "arm", (0, 0, eye), rpy=(0.3, 0, 0)).frame("hook", "base", (0.05, 0, hook))
+    return b.tendon("s", points=["hook", ("eye", (0, 0.01, 0.02))], stiffness=stiffness, rest=0.03).build()
+
+
+def test_tendons_go_where_their_frames_are_put(tmp_path):
+    """Beside robots that are built with each place; as parameters, with other numbers for good, and out of a file."""
+    robot, rng = hung_at_frames(0.12, 0.1), np.random.default_rng(0)
+    q, eyes, hooks = rng.normal(size=(3, 1)), [0.08, 0.12, 0.2], [0.1, 0.2, 0.3]
+    put = [[(0, 0, eye), (0.05, 0, hook)] for eye, hook in zip(eyes, hooks, strict=True)]
+    given = {"frames": {name: {"position": np.array(put)[:, k]} for k, name in enumerate(("eye", "hook"))}}
+    built = [hung_at_frames(*places) for places in zip(eyes, hooks, strict=True)]
+    expected = [one.inverse_dynamics(q[k], [0.0], [0.0]) for k, one in enumerate(built)]
+    robot.save(tmp_path / "hung.yaml")
+    still = np.zeros((3, 1))
+    for one in (robot, robot.with_backend("compiled"), kt.load(tmp_path / "hung.yaml")):
+        np.testing.assert_allclose(one.inverse_dynamics(q, still, still, parameters=given), expected, atol=1e-12)
+    energies = robot.potential_energy(q, parameters=given)
+    np.testing.assert_allclose(energies, [one.potential_energy(q[k]) for k, one in enumerate(built)], atol=1e-12)
+    last = {"frames": {name: {"position": table["position"][2]} for name, table in given["frames"].items()}}
+    for good in (robot.with_parameters(last), robot.with_parameters(last | {"tendons": {"s": {"stiffness": 400.0}}})):
+        np.testing.assert_allclose(good.inverse_dynamics(q[2], [0.0], [0.0]), expected[2], atol=1e-12)
+    softer = robot.with_parameters({"tendons": {"s": {"stiffness": 200.0}}})
+    assert softer.model.tendons == hung_at_frames(0.12, 0.1, 200.0).model.tendons
+    with pytest.raises(kt.ModelError, match="stiffness of tendon 's' is -1: it cannot be negative"):
+        robot.with_parameters({"tendons": {"s": {"stiffness": -1.0}}})

@@ -9,10 +9,15 @@ from typing import Any, NamedTuple
 
 
 class Waypoint(NamedTuple):
-    """A point of a body that a tendon goes through; body -1 is the base."""
+    """A point of a body that a tendon goes through; body -1 is the base.
+
+    Where it was given by a frame it belongs to that, at the offset within it, and goes where other numbers put it.
+    """
 
     body: int
     position: tuple[float, float, float]
+    frame: str = ""
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)

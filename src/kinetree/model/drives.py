@@ -236,7 +236,7 @@ class DriveBuilder(ExplainsArguments):
                 raise UnknownNameError(f"body or frame (of tendon {draft.name!r})", end, places)
             body, pose = places[end]
             x, y, z = (pose @ Pose.of(position)).translation
-            points.append(Waypoint(body, (x, y, z)))
+            points.append(Waypoint(body, (x, y, z), end, position))
         if points and len({p.body for p in points}) == 1:
             raise ModelError(
                 f"tendon {draft.name!r} goes through points of one rigid body only: its length never changes"

@@ -58,8 +58,13 @@ def respan(model: Model, cuts: Sequence[str] | None = None, rule: str | None = N
             joint.name, names[joint.parent], names[i], joint.kind, joint.placement, inverse(on[i]), data
         )
     builder._loops = {loop.name: _draft(loop, names, on) for loop in model.loops if loop.successor not in halves}
+    frames = {frame.name for frame in model.frames}
     for tendon in model.tendons:
-        points = [(names[p.body], (on[p.body] @ Pose.of(p.position)).translation) for p in tendon.points]
+        points = [
+            (p.frame, p.offset) if p.frame in frames
+            else (names[p.body], (on[p.body] @ Pose.of(p.position)).translation)
+            for p in tendon.points
+        ]  # fmt: skip
         own = dict(zip(tendon.joints, tendon.coefficients, strict=True))
         builder._tendons[tendon.name] = TendonDraft(
             tendon.name, own, points, tendon.stiffness, tendon.rest, tendon.damping

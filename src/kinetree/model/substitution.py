@@ -28,7 +28,7 @@ from ..spatial import (
     Transform,
     Vec3,
 )
-from .actuators import Tendon
+from .actuators import Tendon, Waypoint
 from .mass import GroupedMass, MassProperties
 from .parameters import OF_BODIES as TEN
 from .parameters import Parameter, mass_properties_to_table, rows
@@ -172,7 +172,7 @@ class Substitution:
             frames=tuple(self._frame(f, converted, everything) for f in model.frames),
             gravity=tuple(gravity),  # type: ignore[arg-type]
             loops=tuple(self._loop(x, converted, everything) for x in model.loops),
-            tendons=tuple(self._tendon(t, converted) for t in model.tendons) if self.tendons else model.tendons,
+            tendons=tuple(self._tendon(t, model, converted) for t in model.tendons),
         )
 
     def _chosen(self, model: Model) -> list[Parameter]:
@@ -244,8 +244,13 @@ class Substitution:
             seat=_pose(loop.seat, seat, convert, everything),
         )
 
-    def _tendon(self, tendon: Tendon, convert: Convert) -> Tendon:
-        """Return a tendon with another spring; of one that is slack between two lengths the longer is meant."""
+    def _tendon(self, tendon: Tendon, model: Model, convert: Convert) -> Tendon:
+        """Return a tendon with another spring, through points of frames where these are now.
+
+        Of a tendon that is slack between two lengths the longer is meant.
+        """
+        if self.frames:
+            tendon = replace(tendon, points=tuple(self._waypoint(p, model, convert) for p in tendon.points))
         given = self.tendons.get(tendon.name)
         if given is None:
             return tendon
@@ -253,6 +258,12 @@ class Substitution:
         end = convert(given["rest"]) if "rest" in given else long
         stiffness = convert(given["stiffness"]) if "stiffness" in given else tendon.stiffness
         return replace(tendon, stiffness=stiffness, rest=(end if short == long else short, end))
+
+    def _waypoint(self, point: Waypoint, model: Model, convert: Convert) -> Waypoint:
+        if point.frame not in self.frames:
+            return point
+        pose = _pose(model.frame(point.frame).pose, self.frames[point.frame], convert, everything=False)
+        return point._replace(position=tuple(pose.spatial().point(Vec3(*point.offset))))
 
 
 def _pose(own: Any, given: Given, convert: Convert, everything: bool) -> Any:

@@ -12,7 +12,7 @@ from numpy.polynomial import Polynomial
 
 from ...errors import ModelError, OptionError, UnsupportedError
 from ...spatial.arrays import as_array
-from ..actuators import JointCoupling, Tendon, Waypoint
+from ..actuators import JointCoupling, Tendon
 from ..pose import Pose
 from ..tree import BASE, Body, Configuration, Frame, Joint, Loop, Model, lay_out
 
@@ -134,10 +134,10 @@ def _loops(model: Model, place: Mapping[int, Place]) -> Iterable[Loop]:
 def _tendon(tendon: Tendon, held: Mapping[str, tuple[float, ...]], place: Mapping[int, Place]) -> Tendon:
     """Return a tendon without the joints that do not change its length any more, and through the bodies there are."""
     points = []
-    for body, position in tendon.points:
-        index, seat = place[body]
-        x, y, z = (float(c) for c in (seat @ Pose.of(position)).translation)
-        points.append(Waypoint(index, (x, y, z)))
+    for point in tendon.points:
+        index, seat = place[point.body]
+        x, y, z = (float(c) for c in (seat @ Pose.of(point.position)).translation)
+        points.append(point._replace(body=index, position=(x, y, z)))
     terms = list(zip(tendon.joints, tendon.coefficients, strict=True))
     length = sum(c * held[name][0] for name, c in terms if name in held)
     left = [(name, c) for name, c in terms if name not in held]

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError
+from ..actuators import Tendon, Waypoint
 from ..mass import GroupedMass, MassProperties
 from ..parameters import with_parameters
 from ..pose import Pose
 from ..substitution import PER_FREEDOM, Given, substitution
-from ..tree import Body, Joint, Loop, Model, check_gravity
+from ..tree import Body, Frame, Joint, Loop, Model, check_gravity
 
-WORDS = ("bodies", "joints", "frames", "loops", "gravity")
+WORDS = ("bodies", "joints", "frames", "loops", "tendons", "gravity")
 """What of a model is changed by the words of its file; all other names are rows of the table of parameters."""
 
 
@@ -37,12 +38,14 @@ def with_numbers(model: Model, given: Mapping[str, Any], *, physical: bool = Tru
     chosen = substitution(model, parameters=table, **words)
     if chosen.scalars:  # all that is not a plain number
         raise ModelError(f"a robot has one number at each place, not {chosen.scalars[0]!r}")
+    frames = {f.name: replace(f, pose=_placed(f.pose, chosen.frames.get(f.name, {}))) for f in model.frames}
     changed = replace(
         model,
         bodies=tuple(_body(b, chosen.bodies.get(b.name), physical) for b in model.bodies),
         joints=tuple(_joint(j, chosen.joints.get(j.name)) for j in model.joints),
-        frames=tuple(replace(f, pose=_placed(f.pose, chosen.frames.get(f.name, {}))) for f in model.frames),
+        frames=tuple(frames.values()),
         loops=tuple(_loop(x, chosen.loops.get(x.name)) for x in model.loops),
+        tendons=tuple(_tendon(t, chosen.tendons.get(t.name, {}), frames) for t in model.tendons),
         gravity=model.gravity if chosen.gravity is None else check_gravity(chosen.gravity),
     )
     return with_parameters(changed, table, physical=physical) if table else changed
@@ -81,6 +84,25 @@ def _loop(loop: Loop, given: Given | None) -> Loop:
         return loop
     seat = {"position": given["seat"]} if "seat" in given else {}
     return replace(loop, placement=_placed(loop.placement, given), seat=_placed(loop.seat, seat))
+
+
+def _tendon(tendon: Tendon, given: Given, frames: Mapping[str, Frame]) -> Tendon:
+    points = tuple(_waypoint(p, frames.get(p.frame)) for p in tendon.points)
+    (stiffness, end) = _finite(
+        (given.get("stiffness", tendon.stiffness), given.get("rest", tendon.rest[1])),
+        f"spring of tendon {tendon.name!r}",
+    )
+    short, long = tendon.rest
+    if stiffness < 0.0:
+        raise ModelError(f"stiffness of tendon {tendon.name!r} is {stiffness:g}: it cannot be negative")
+    return replace(tendon, points=points, stiffness=stiffness, rest=(end if short == long else short, end))
+
+
+def _waypoint(point: Waypoint, frame: Frame | None) -> Waypoint:
+    if frame is None:
+        return point
+    x, y, z = (frame.pose @ Pose.of(point.offset)).translation
+    return point._replace(position=(x, y, z))
 
 
 def _placed(own: Pose, given: Given) -> Pose:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 from ..actuators import Actuator, JointCoupling, Tendon
@@ -91,7 +91,8 @@ def written(model: Model, names: Mapping[int, str]) -> list[str]:
     lines = ["couplings:"] if couplings else []
     lines += [f"  - {_flow(_coupling(c))}" for c in couplings]
     lines += ["tendons:"] if tendons else []
-    lines += [f"  - {_flow(_tendon(t, names))}" for t in tendons]
+    frames = {frame.name for frame in model.frames}
+    lines += [f"  - {_flow(_tendon(t, names, frames))}" for t in tendons]
     lines += ["actuators:"] if actuators else []
     return lines + [f"  - {_flow(_actuator(a))}" for a in actuators]
 
@@ -106,12 +107,16 @@ def _coupling(coupling: JointCoupling) -> dict[str, Any]:
     return found | {"polynomial": list(coupling.polynomial)}
 
 
-def _tendon(tendon: Tendon, names: Mapping[int, str]) -> dict[str, Any]:
+def _tendon(tendon: Tendon, names: Mapping[int, str], frames: Set[str]) -> dict[str, Any]:
     found: dict[str, Any] = {"name": tendon.name}
     if tendon.joints:
         found["joints"] = dict(zip(tendon.joints, tendon.coefficients, strict=True))
     else:
-        found["points"] = [{"body": names[p.body], "position": list(p.position)} for p in tendon.points]
+        found["points"] = [
+            {"body": p.frame, "position": list(p.offset)} if p.frame in frames
+            else {"body": names[p.body], "position": list(p.position)}
+            for p in tendon.points
+        ]  # fmt: skip
     if tendon.stiffness:
         low, high = tendon.rest
         found |= {"stiffness": tendon.stiffness, "rest": low if low == high else [low, high]}
