@@ -219,7 +219,20 @@ def test_rates_by_name_and_rates_that_loops_forbid():
     with pytest.raises(kt.StateError, match=r"do not allow this velocity in state \(1,\)"):
         robot.accelerations(q, v + np.array([[0.0] * 4, [0.0, 0.01, 0.0, 0.0]]), [0.0, 0.0])
     with pytest.raises(kt.ShapeError, match="it is a mapping"):
-        robot.close({"a1_joint": 1.0})
+        robot.pose({"a1_joint": 1.0}, "tip")
+
+
+def test_a_guess_by_joint():
+    robot = five_bar()
+    told = {"a1_joint": START[:, 0], "a2_joint": START[:, 1:2], "b1_joint": START[:, 2], "b2_joint": START[:, 3]}
+    held = ["a1_joint", "b1_joint"]
+    np.testing.assert_array_equal(robot.close(told, held), robot.close(START, held))
+    bent = robot.close({"a2_joint": -1.0, "b2_joint": 1.0}, {"a1_joint": 2.0, "b1_joint": 1.0})
+    np.testing.assert_array_equal(bent, robot.close([0.0, -1.0, 0.0, 1.0], {"a1_joint": 2.0, "b1_joint": 1.0}))
+    with pytest.raises(kt.UnknownNameError, match="did you mean 'a1_joint'"):
+        robot.close({"a1": 1.0})
+    with pytest.raises(kt.ShapeError, match="batches"):
+        robot.close({"a1_joint": [1.0, 2.0], "b1_joint": [1.0, 2.0, 3.0]})
 
 
 def test_a_path_is_led_into_on_the_branch_of_the_guess():

@@ -115,6 +115,8 @@ def test_bad_input(tmp_path, pendulum):
         kt.sweep(wave, {"x": kt.Uniform(0, 1)})
     with pytest.raises(kt.UnknownNameError, match=r"did you mean 'bob_joint\.damping'"):
         kt.sweep(pendulum, {"bob_joint.dampin": [1.0]}, time=1.0)
+    with pytest.raises(kt.OptionError, match=r"tendons\.s\.points\.0: points .*frames\.eye\.position"):
+        kt.sweep(pendulum, {"tendons.s.points.0": [1.0]}, time=1.0)
     with pytest.raises(kt.UnknownNameError, match="did you mean 'peak_force'"):
         kt.sweep(pendulum, {"bob_joint.damping": [1.0]}, time=1.0, outputs="peak_froce")
     with pytest.raises(kt.KinetreeError, match="given twice"):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
-from ..errors import UnknownNameError
+from ..errors import OptionError, UnknownNameError
+from ..spatial.arrays import as_array, batch_shape
 from .tree import Model
 
 
@@ -23,6 +27,34 @@ def named(model: Model, name: str) -> np.ndarray:
         own = model.joints[model.joint_index[joint]] if joint in model.joint_index else None
         if own is not None and own.nq == len(position):  # followers have no coordinates of their own
             q[own.q_slice] = position
+    return q
+
+
+def by_joint(model: Model, given: Mapping[str, Any], others: np.ndarray, called: str) -> np.ndarray:
+    """Return configurations with joints at given positions, (..., nq).
+
+    Parameters
+    ----------
+    model : Model
+    given : mapping from joint name to position
+        May have a batch's shape; for joints with one coordinate with or without a last axis of length one.
+    others : ndarray, shape (..., nq)
+        Where the joints are that are left out.
+    called : str
+        The name of ``others``, for messages.
+    """
+    values = {}
+    for name, position in given.items():
+        joint, what = model.joint(name), f"the position of {name!r}"
+        if joint.mimic:
+            raise OptionError(f"joint {name!r} mimics {joint.mimic.leader!r} and has no position of its own: give that")
+        value = as_array(position, (), what)
+        value = value[..., None] if joint.nq == 1 and value.shape[-1:] != (1,) else value
+        values[name] = as_array(value, (joint.nq,), what)
+    shapes = {f"the position of {name!r}": (x, 1) for name, x in values.items()}
+    q = np.broadcast_to(others, (*batch_shape(**{called: (others, 1)}, **shapes), model.nq)).copy()
+    for name, value in values.items():
+        q[..., model.joint(name).q_slice] = value
     return q
 
 

@@ -52,6 +52,11 @@ OF_FRAMES = ("position", "rpy")
 OF_LOOPS = ("position", "rpy", "seat")
 OF_TENDONS = ("stiffness", "rest")
 
+POINTS_FOLLOW_FRAMES = (
+    "points of tendons are no parameters by themselves: make a point a frame, frame('eye', ...), and name it, "
+    "tendon(..., points=['eye', ...]); it then follows the frame's position, frames.eye.position"
+)
+
 
 @dataclass(frozen=True)
 class ScalarMass:
@@ -360,6 +365,8 @@ def _checked(
             raise ModelError(f"parameters of {what} {name!r} must be a mapping such as {{{properties[0]!r}: ...}}")
         found[name] = {}
         for key, value in values.items():
+            if what == "tendon" and key == "points":
+                raise ModelError(f"tendon {name!r}: {POINTS_FOLLOW_FRAMES}")
             if key not in properties:
                 raise UnknownNameError(f"parameter of {what} {name!r}", key, properties)
             sizes, place = SIZES.get(key), f"{key} of {what} {name!r}"

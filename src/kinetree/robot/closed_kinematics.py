@@ -20,9 +20,10 @@ from ..loops.coordinates import ByName, Coordinates
 from ..loops.limits import PositionLimits
 from ..loops.long_chains import singular_values
 from ..loops.mobility import Mobility, position_rank, singular_directions
+from ..model import configurations
 from ..model.spanning import respan
 from ..model.tree import Model
-from ..spatial.arrays import as_array, batch_shape
+from ..spatial.arrays import as_array
 from .robot import Array, Robot
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ class ClosedKinematics(Robot):
 
     def close(
         self,
-        q_guess: ArrayLike,
+        q_guess: ArrayLike | Mapping[str, Any],
         fixed: Sequence[str] | Mapping[str, Any] | None = None,
         *,
         tolerance: float | None = None,
@@ -211,7 +212,8 @@ class ClosedKinematics(Robot):
 
         Parameters
         ----------
-        q_guess : array_like, shape (..., nq)
+        q_guess : array_like, shape (..., nq), or mapping from joint name to position
+            Where to begin; joints that a mapping leaves out begin at their zeros.
         fixed : sequence of joint names, or mapping from joint name to position
             Joints that keep their place (or the given one); all others may move. Positions may have a batch's
             shape, for joints with one coordinate with or without a last axis of length one.
@@ -228,6 +230,8 @@ class ClosedKinematics(Robot):
         """
         if tolerance is not None and not tolerance > 0.0:
             raise OptionError(f"tolerance must be positive, not {tolerance!r}: rounding leaves gaps of some 1e-16")
+        if isinstance(q_guess, Mapping):
+            q_guess = configurations.by_joint(self.model, q_guess, self.neutral(), "q_guess")
         q, free = self._held(np.array(self.evaluator.states.configuration(q_guess, "q_guess"), dtype=float), fixed)
         batch = q.shape[:-1]
         guesses = q.reshape(-1, self.nq)
@@ -281,20 +285,13 @@ class ClosedKinematics(Robot):
         if isinstance(fixed, str):
             raise OptionError(f"fixed is a list of names of joints; for a single one write [{fixed!r}]")
         free = np.ones(self.nv, dtype=bool)
-        values = {}
         for name in fixed or ():
             joint = self.model.joint(name)
             if joint.mimic:
                 raise OptionError(f"joint {name!r} mimics {joint.mimic.leader!r} and cannot be held itself: hold that")
             free[joint.v_slice] = False
-            if isinstance(fixed, Mapping):
-                value = as_array(fixed[name], (), f"the position of {name!r}")
-                value = value[..., None] if joint.nq == 1 and value.shape[-1:] != (1,) else value
-                values[name] = as_array(value, (joint.nq,), f"the position of {name!r}")
-        batch = batch_shape(q_guess=(q, 1), **{f"the position of {name!r}": (x, 1) for name, x in values.items()})
-        q = np.broadcast_to(q, (*batch, self.nq)).copy()
-        for name, value in values.items():
-            q[..., self.model.joint(name).q_slice] = value
+        if isinstance(fixed, Mapping):
+            q = configurations.by_joint(self.model, fixed, q, "q_guess")
         return q, free
 
     def moved(self, q: Array, v: Array) -> Array:

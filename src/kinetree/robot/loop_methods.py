@@ -133,7 +133,7 @@ class LoopMethods:
     @of_mechanisms
     def close(
         self,
-        q_guess: ArrayLike,
+        q_guess: ArrayLike | Mapping[str, Any],
         fixed: Sequence[str] | Mapping[str, Any] | None = None,
         *,
         tolerance: float | None = None,

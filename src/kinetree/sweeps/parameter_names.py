@@ -6,6 +6,7 @@
 ``joints.elbow.position.x``, ``.rpy.z``    where a joint sits; ``.damping``, ``.stiffness``, ... likewise
 ``loops.pin.position.x``, ``.seat.x``      where a loop closes
 ``tendons.line.stiffness``, ``.rest``      of the spring along a tendon
+``frames.eye.position.x``, ``.rpy.z``      where a frame sits, and with it the tendons through it
 ``gravity.z``
 ``controller.kp``, ``controller.kp.elbow`` gains, of all motors or of one
 ``ground.friction``, ``ground[1].stiffness``
@@ -27,7 +28,15 @@ from ..control.base import Sum
 from ..errors import OptionError, UnknownNameError
 from ..forces.element import ForceElement
 from ..model.parameters import OF_SOME
-from ..model.substitution import OF_BODIES, OF_FRAMES, OF_JOINTS, OF_LOOPS, OF_TENDONS, PER_FREEDOM
+from ..model.substitution import (
+    OF_BODIES,
+    OF_FRAMES,
+    OF_JOINTS,
+    OF_LOOPS,
+    OF_TENDONS,
+    PER_FREEDOM,
+    POINTS_FOLLOW_FRAMES,
+)
 from ..robot.robot import Robot
 from ..run.parameters import Place, own_numbers
 
@@ -262,5 +271,7 @@ def _with_field(element: Any, name: str, array: Array) -> Any:
 def checked_names(names: Sequence[str], known: Mapping[str, Any]) -> None:
     """Refuse names that nothing has; say which were perhaps meant."""
     for name in names:
+        if name not in known and name.startswith("tendons.") and ".points" in name:
+            raise OptionError(f"{name}: {POINTS_FOLLOW_FRAMES}")
         if name not in known:
             raise UnknownNameError("parameter of this study", name, known)
