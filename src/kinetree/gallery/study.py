@@ -25,6 +25,7 @@ import numpy as np
 from ..errors import OptionError, UnknownNameError
 from ..io.paths import as_path
 from ..io.plain_json import plain
+from ..simulation.run import interrupts_passed_on
 from . import report
 from .systems import about, model_text
 
@@ -249,7 +250,8 @@ class Study:
             if tell is not None:
                 tell(name)
             begin = time.perf_counter()
-            outcomes[name] = self.analyses[name](quick)
+            with interrupts_passed_on():
+                outcomes[name] = self.analyses[name](quick)
             seconds[name] = time.perf_counter() - begin
         return Result(self, outcomes, seconds, quick)
 

@@ -30,6 +30,7 @@ from ..io.cluster import PATIENCE, checked_workers, client_of, has_dask, need_da
 from ..io.paths import as_path
 from ..io.progress import Bar
 from ..io.tables.formats import need_pyarrow
+from ..simulation.run import interrupts_passed_on
 from ..simulation.simulate import simulate
 from .designs import Design, DesignRows, as_design, parts, relative_names
 from .folder import FAILURE, ROW, Manifest, SweepFolder
@@ -353,7 +354,8 @@ def compute_rows(study: SweepStudy, rows: DesignRows) -> dict[str, Any]:
     if not finite.all():
         return _beside_the_unknown(study, rows, finite)
     try:
-        return _checked(study.compute(rows.columns), count, taken=(ROW, *rows.columns))
+        with interrupts_passed_on():
+            return _checked(study.compute(rows.columns), count, taken=(ROW, *rows.columns))
     except Exception as problem:
         if count == 1:
             return _all_failed(1, _worded(problem))
