@@ -447,6 +447,13 @@ WRONG = [
         "'dust' is no number",
     ),
     ("robot: biped-planar\nsimulation: {time: 1}\nground: {spots: [{frame: left_foot, width: 1}]}", 4, "has a length"),
+    ("robot: biped-planar\nsimulation: {time: 1}\nground: {spots: all, source: hexpod}", 4, "did you mean 'hexapod'"),
+    (
+        "robot: biped-planar\nsimulation: {time: 1}\nground: {spots: all, source: hexapod, kind: hunt-crossley}",
+        4,
+        "is 'firm' or 'dusty'",
+    ),
+    ("robot: biped-planar\nsimulation: {time: 1}\nground: {spots: all, isotropic: 0}", 4, "must be true or false"),
     ("robot: biped-planar\nmotion: {kind: table, file: none.csv}", 3, "there is no file"),
     ("robot: kuka-kr5\nsimulation: {time: 1}\noutputs: {plots: [energi]}", 4, "did you mean 'energy'"),
     ("robot: kuka-kr5\nsimulation: {time: 1}\nexpect: {final_error: 1}", 4, "needs a simulation and a motion"),
@@ -489,6 +496,15 @@ def test_a_walker_with_universal_hips_is_the_one_of_the_gallery(tmp_path):
     times = np.linspace(0.0, 2.5, 26)
     assert np.allclose((plan.q, plan.v), m.start(), atol=1e-12)
     assert np.allclose(plan.desired(times), m.walk(times), atol=1e-12)
+    tips = "spots: [front_left_tip, front_right_tip, rear_left_tip, rear_right_tip]"
+    q, v = plan.q.copy(), plan.v.copy()
+    q[list(m.robot.q_names).index("base_joint.z")] -= 0.01
+    v[:6] += [0.1, 0.2, 0.3, 0.4, 0.5, -0.2]  # feet slide forward and sideways
+    numbers = "kind: firm, stiffness: 2500, factor: 10, friction: 0.7, sliding_damping: 1500"
+    for given, book in (("source: quadruped", True), (f"{numbers}, isotropic: false", True), (numbers, False)):
+        text = f"kinetree-study: 1\n{gait}ground: {{{given}, {tips}}}\n"
+        floor = read(study_file(tmp_path, text)).analyses["prescribed"].__self__.elements[0]
+        assert np.allclose(floor(m.robot, q, v), m.ground(m.robot, q, v), rtol=1e-9) == book
     wrong = legs.replace("thigh", "angles: [-roll, hip, knee], thigh")
     path = study_file(tmp_path, f"kinetree-study: 1\n{gait.replace(legs, wrong)}")
     problem = invoke("run", path, "-o", tmp_path / "r", code=1).stderr

@@ -261,7 +261,7 @@ right_toe --ground-kind firm --integrator bdf
     if ground is not None:
         frames = [name.strip() for name in ground.split(",")]
         numbers = {"friction": _or(friction_coefficient, 0.7)} | ({} if stiffness is None else {"stiffness": stiffness})
-        elements.append(simulation_setup.compliant_ground(robot, frames, ground_kind or "hunt-crossley", **numbers))
+        elements.append(simulation_setup.compliant_ground(robot, frames, ground_kind, **numbers))
     found = simulation_setup.completed_gains(
         controller, robot, q, _gain(robot, kp, "--kp"), _gain(robot, kd, "--kd")
     )  # fmt: skip

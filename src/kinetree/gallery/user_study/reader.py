@@ -51,8 +51,8 @@ OWNERS = ("bodies", "joints", "frames", "loops")
 CONTROLLER_KEYS = ("kind", "kp", "kd", "ki", "limited", "limit", "sample_time", *simulation_setup.SAMPLING)
 
 GROUND_KEYS = (
-    "spots", "kind", "stiffness", "dissipation", "exponent", "factor", "damping", "depth", "dust", "friction",
-    "sliding_damping", "height", "slope",
+    "spots", "kind", "source", "isotropic", "stiffness", "dissipation", "exponent", "factor", "damping", "depth",
+    "dust", "friction", "sliding_damping", "height", "slope",
 )  # fmt: skip
 
 SIMULATION_KEYS = ("time", "integrator", "step", "rtol", "atol", "samples", "friction")
@@ -257,10 +257,13 @@ class StudyReader(MotionReader):
         if "ground" in self.top:
             node = self.top["ground"]
             fields = self.fields(node, "ground", GROUND_KEYS, required=("spots",))
-            numbers: dict[str, Any] = {key: self.number(fields[key], key) for key in GROUND_KEYS[2:] if key in fields}
-            if "kind" in fields:
-                numbers["kind"] = self.text(fields["kind"], "kind of ground")
-            with self.at(fields.get("kind", node)):
+            numbers: dict[str, Any] = {key: self.number(fields[key], key) for key in GROUND_KEYS[4:] if key in fields}
+            for key, what in (("kind", "kind of ground"), ("source", "source of the ground")):
+                if key in fields:
+                    numbers[key] = self.text(fields[key], what)
+            if "isotropic" in fields:
+                numbers["isotropic"] = self.boolean(fields["isotropic"], "isotropic")
+            with self.at(fields.get("kind", fields.get("source", node))):
                 found.append(simulation_setup.compliant_ground(self.robot, self.spots(fields["spots"]), **numbers))
         if "stops" in self.top and self.boolean(self.top["stops"], "stops"):
             found.append(JointStops())

@@ -99,8 +99,8 @@ def _stated(name: str) -> Callable[[PrescribedMechanism], Sequence[Fact]]:
                     relation="<",
                     source="notes, erratum 22",
                 ),
-                Fact(f"multiplier along x {when}", FORCE_X, world[:, 3], "N", 5.01e-6, source=NOTES),
-                Fact(f"multiplier along y {when}", FORCE_Y, world[:, 4], "N", 5.01e-6, source=NOTES),
+                Fact(f"multiplier along the world's x {when}", FORCE_X, world[:, 3], "N", 5.01e-6, source=NOTES),
+                Fact(f"multiplier along the world's y {when}", FORCE_Y, world[:, 4], "N", 5.01e-6, source=NOTES),
             ]
         return facts
 
