@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError, UnknownNameError
+from ..io.interrupts import interrupts_passed_on
 from ..io.paths import as_path
 from ..io.plain_json import plain
-from ..simulation.run import interrupts_passed_on
 from . import report
 from .systems import about, model_text
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +23,7 @@ from ..errors import (
     callers_level,
     message_of,
 )
+from ..io.interrupts import are_interrupts_passed_on
 from ..io.progress import TimeBar
 from ..robot.mechanism import Mechanism
 from ..run.failure import Fault, blaming
@@ -86,22 +86,9 @@ INTERRUPTED = "interrupted"
 """How a run ended that was stopped from the keyboard."""
 
 
-_PASSED_ON: ContextVar[bool] = ContextVar("interrupts are passed on", default=False)
-
-
-@contextmanager
-def interrupts_passed_on() -> Iterator[None]:
-    """Let Ctrl-C end what calls runs, too: where they make one result, a part of a run must not pass for a whole."""
-    before = _PASSED_ON.set(True)
-    try:
-        yield
-    finally:
-        _PASSED_ON.reset(before)
-
-
 def interrupted(reached: float) -> str:
     """Warn that a run was stopped from the keyboard; return the status of its record."""
-    if _PASSED_ON.get():
+    if are_interrupts_passed_on():
         raise  # the interrupt that is being handled
     message = f"interrupted: the record ends at t = {reached:g} s"
     warnings.warn(message, KinetreeWarning, stacklevel=callers_level())

@@ -27,10 +27,10 @@ from ..errors import (
     refuse_unknown_arguments,
 )
 from ..io.cluster import PATIENCE, checked_workers, client_of, has_dask, need_dask
+from ..io.interrupts import interrupts_passed_on
 from ..io.paths import as_path
 from ..io.progress import Bar
 from ..io.tables.formats import need_pyarrow
-from ..simulation.run import interrupts_passed_on
 from ..simulation.simulate import simulate
 from .designs import Design, DesignRows, as_design, parts, relative_names
 from .folder import FAILURE, ROW, Manifest, SweepFolder
