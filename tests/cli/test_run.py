@@ -378,6 +378,9 @@ def test_a_fall_on_the_ground(tmp_path):
     sunk = (2 * 9.81 / 1e4) ** (2 / 3)  # where k d^1.5 carries it
     assert record.q[-1, 0] == pytest.approx(0.15 - sunk, abs=1e-4)
     assert record.contact_forces[-1, 0, 2] == pytest.approx(2 * 9.81, rel=1e-3)
+    path.write_text(path.read_text().replace("samples: 301", "samples: steps").replace("time: 3", "time: 0.3"))
+    record = read(path).run().outcomes["simulation"].records["record"]
+    assert len(record) - 1 == record.info["steps"]
 
 
 def test_expectations_that_fail(tmp_path):

@@ -203,7 +203,7 @@ class StudyPlan:
         if "largest_force" not in self.expect:
             return []
         driven = [k for j in driven_joints(self.robot.model) for k in range(j.v_slice.start, j.v_slice.stop)]
-        text = "largest force of any motor"
+        text = f"largest force of any motor, in {len(tau)} samples"
         return [_below(text, self.expect["largest_force"], float(np.abs(tau[:, driven]).max()), "N m, N")]
 
     def _limit_facts(self, motion: States) -> list[Fact]:

@@ -59,6 +59,9 @@ GROUND_KEYS = (
 
 SIMULATION_KEYS = ("time", "integrator", "step", "rtol", "atol", "samples", "friction")
 
+EVERY_STEP = "steps"
+"""In the place of a number of samples."""
+
 OUTPUT_KEYS = ("samples", "plots")
 
 EXPECT_KEYS = ("energy_error", "final_error", "largest_force", "within_limits", "forward", "tilt")
@@ -355,7 +358,9 @@ class StudyReader(MotionReader):
             if options["integrator"] not in INTEGRATORS:
                 unknown = UnknownNameError("integrator", options["integrator"], INTEGRATORS)
                 raise self.error(str(unknown), fields["integrator"])
-        options["output"] = self.whole(fields["samples"], "samples") if "samples" in fields else 201
+        given = fields.get("samples")
+        every = isinstance(given, Scalar) and given.text == EVERY_STEP
+        options["output"] = None if every else 201 if given is None else self.whole(given, "samples")
         if "friction" in fields:
             options["friction"] = self.boolean(fields["friction"], "friction")
         return options
