@@ -378,6 +378,9 @@ def test_a_fall_on_the_ground(tmp_path):
     sunk = (2 * 9.81 / 1e4) ** (2 / 3)  # where k d^1.5 carries it
     assert record.q[-1, 0] == pytest.approx(0.15 - sunk, abs=1e-4)
     assert record.contact_forces[-1, 0, 2] == pytest.approx(2 * 9.81, rel=1e-3)
+    path.write_text(path.read_text().replace("samples: 301", "samples: steps").replace("time: 3", "time: 0.3"))
+    record = read(path).run().outcomes["simulation"].records["record"]
+    assert len(record) - 1 == record.info["steps"]
 
 
 def test_expectations_that_fail(tmp_path):
@@ -528,6 +531,28 @@ def test_a_worked_example_with_other_numbers_and_another_pace(tmp_path):
         assert np.allclose(plan.robot.inverse_dynamics(*states), wanted, atol=1e-14)
         assert np.allclose(plan.desired(1.0), [x[2] * p for x, p in zip((q, v, a), (1.0, 0.5, 0.25), strict=True)])
         assert plan.robot.joint("palm_joint").damping == (2.0,)
+
+
+def test_where_a_simulation_of_a_worked_example_begins(tmp_path):
+    text = "kinetree-study: 1\nrobot: {}\n{}simulation: {{time: 0.01, samples: 2}}\n"
+    plain = read(study_file(tmp_path, text.format("gripper", ""))).run()
+    assert plain.outcomes["simulation"].remarks[1] == (
+        "It begins where the motion of the gallery begins, at rest: the file has no start."
+    )
+    record = plain.outcomes["simulation"].records["record"]
+    assert np.array_equal(record.q[0], kt.gallery.motion("gripper").states([0.0]).q[0])
+    for start in ("free-fall", "{q: free-fall}"):
+        fall = read(study_file(tmp_path, text.format("gripper", f"start: {start}\n"))).analyses["simulation"].__self__
+        assert np.array_equal(fall.q, kt.gallery.start("gripper", "free-fall"))
+        assert fall.begins == "It begins at the start of the file."
+    for robot, joint in (("gripper", "palm_joint"), ("four-bar", "crank_joint")):
+        both = f"motion: {{kind: gallery}}\nstart: {{q: {{{joint}: 0.3}}}}\n"
+        with pytest.warns(kt.errors.ModelWarning, match=f"begins elsewhere .* rad in {joint}; nothing follows"):
+            read(study_file(tmp_path, text.format(robot, both)))
+    read(study_file(tmp_path, text.format("four-bar", "motion: {kind: gallery}\ncontroller: pd\n")))  # no warning
+    (tmp_path / "wrong.yaml").write_text(text.format("gripper", "start: free-fal\n"))
+    with pytest.raises(kt.FileFormatError, match=r"line 3: .*free-fal"):
+        read(tmp_path / "wrong.yaml")
 
 
 def test_the_walkers_file_runs(tmp_path, monkeypatch):

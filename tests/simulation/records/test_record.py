@@ -567,3 +567,19 @@ def test_a_record_tells_which_joints_leave_their_ranges():
     assert "\nfaster than allowed: drop 9.81, limit 5" in str(fall)
     with pytest.raises(kt.OptionError, match="integrator='rk4', step=1e-3"):
         kt.simulate(robot, np.zeros((2, 2)), time=1.0)
+
+
+def test_peaks_at_touchdown_are_told_where_samples_miss_them():
+    ball = kt.Builder("ball").body("ball", "base", kt.Prismatic("z"), mass=2.0).build()
+    floor = kt.ground.Ground([kt.ground.Spot("ball", (0, 0, 0), 0.1)], kt.ground.Firm(2e3, 200.0, 0.02))
+    peak = 200.0 * np.sqrt(2 * 9.81 * 0.4)  # c v, where it lands
+    every = kt.simulate(ball, [0.5], time=0.5, ground=floor)
+    assert every.contact_forces.max() > 0.9 * peak
+    assert every.peaks_missed is None
+    landed = int(np.argmax(np.abs(every.contact_forces).sum(axis=(1, 2)) > 0))
+    few = every[[0, landed - 1, -1]]
+    assert few.contact_forces.max() < 0.5 * peak
+    printed = " ".join(str(few).split())
+    assert "those of the 3 samples: at touchdown forces may be larger" in printed
+    assert f"at each of the {len(every) - 1} steps" in printed
+    assert every[:landed].peaks_missed is None  # in the air

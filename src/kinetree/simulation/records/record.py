@@ -126,7 +126,7 @@ class Record(ExplainsArguments):
 
     @property
     def table(self) -> TextTable:
-        """One row per freedom: first, last, least and largest position, largest speed and force."""
+        """One row per freedom: first, last, least and largest position, largest speed and force, of the samples."""
         names, of_q = self.v_names, self.q_names
         units = list(self.info.get("v_units") or [""] * len(names))
         rows: list[tuple[object, ...]] = []
@@ -142,7 +142,7 @@ class Record(ExplainsArguments):
         columns = ("joint", "unit", "first", "last", "least", "largest", "max speed", "max force")
         return TextTable(
             columns, rows, repr(self).strip("<>"), "record.q, v, tau have all; record.save(path) writes them",
-            notes=self.limits_passed,
+            notes=[*self.limits_passed, *([] if (words := self.peaks_missed) is None else [words])],
         )  # fmt: skip
 
     def __str__(self) -> str:
@@ -198,6 +198,16 @@ class Record(ExplainsArguments):
         if fast:
             lines.append(f"faster than allowed: {_some(fast)}")
         return tuple(lines)
+
+    @property
+    def peaks_missed(self) -> str | None:
+        """A line of words where forces of the ground may be larger between the samples, or None."""
+        steps = self.info.get("steps")
+        if len(self) - 1 == steps or not np.any(self.contact_forces):
+            return None
+        many, every = counted(len(self), "sample", "samples"), "step" if steps is None else f"of the {steps} steps"
+        more = "take more" if self.batch else f"without output= there is one at each {every}"
+        return f"max speed and force are those of the {many}: at touchdown forces may be larger between them; {more}"
 
     @property
     def batch(self) -> tuple[int, ...]:
