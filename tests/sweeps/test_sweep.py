@@ -184,6 +184,17 @@ def test_an_interrupted_simulation_is_no_row(tmp_path, integrator):
         assert kt.simulate(robot, [0.1], controller=options["controller"], time=0.1).status == "interrupted"
 
 
+def test_joints_that_leave_their_ranges_are_named():
+    b = kt.Builder("p")
+    b.body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1), inertia=(1, 1, 1), lower=-0.5, upper=0.5)
+    options = {"parameters": {"v0.bob_joint": [0.1, 2.0]}, "time": 1.0, "outputs": ["final.q.bob_joint"], "workers": 0}
+    for integrator in ({"integrator": "rk4", "step": 0.01}, {"integrator": "dop853"}):
+        with pytest.warns(
+            kt.KinetreeWarning, match=r"leave their ranges, 'bob_joint': .* ground=kt\.stops\.JointStops\(\)"
+        ):
+            kt.sweep(b.build(), **options, **integrator)
+
+
 def test_pandas_reads_a_folder_as_one_table(tmp_path):
     import pandas  # only here: it takes half a second
 
