@@ -259,3 +259,40 @@ def test_a_mechanism_as_it_is_moves_in_one_call():
     v = bars.velocities(q, 0 * angles + 2.0)
     np.testing.assert_allclose(moved.q, q, atol=1e-9)
     np.testing.assert_allclose(moved.tau, bars.inverse_dynamics(q, v, bars.accelerations(q, v, 0 * angles)), atol=1e-8)
+
+
+def rssr():
+    """A spatial four-bar whose coupler may spin between its two balls."""
+    b = kt.Builder("RSSR", gravity=(0.5, -1.0, -9.81))
+    b.body("crank", "base", kt.Revolute("z"), mass=0.2, com=(0.05, 0, 0), inertia=(1e-5, 2e-4, 2e-4))
+    b.body("coupler", "crank", kt.Spherical(), position=(0.1, 0, 0), actuated=False,
+           mass=0.3, com=(0.21, 0, 0), inertia=(2e-3, 4e-3, 4e-3))  # fmt: skip
+    b.body("rocker", "base", kt.Revolute("x"), position=(0.3, 0.2, 0), actuated=False,
+           mass=0.3, com=(0, 0, 0.12), inertia=(2e-3, 2e-3, 1e-5))  # fmt: skip
+    b.loop("ball", "coupler", "rocker", kt.Spherical(), placement=(0.42, 0, 0), seat=(0, 0, 0.25))
+    return b.build()
+
+
+def test_a_rod_that_spins_idly_is_told_of_and_takes_no_power():
+    robot = rssr().with_backend("reference")
+    q = robot.close(robot.neutral(), fixed={"crank_joint": 0.3})
+    with pytest.raises(kt.ShapeError, match=r"coupler_joint\.wx missing.*idle.*'coupler_joint\.wx': 0"):
+        robot.velocities(q, {"crank_joint": 10.0})
+    v = robot.velocities(q, {"crank_joint": 10.0, "coupler_joint.wx": [0.0, 3.0]})
+    a, tau = robot.hybrid_dynamics(np.stack([q, q]), v, a={"crank_joint": 2.0})
+    np.testing.assert_array_equal(tau[:, 1:], 0.0)
+    h = 1e-4
+    before, after = (
+        robot.kinetic_energy(there, v + s * a) + robot.potential_energy(there)
+        for s, there in ((s, robot.moved(np.stack([q, q]), s * v + s**2 / 2 * a)) for s in (-h, h))
+    )
+    np.testing.assert_allclose((after - before) / (2 * h), tau[:, 0] * 10.0, rtol=1e-4)  # all power is the crank's
+    with pytest.raises(kt.UnsupportedError, match="idle spin, a universal joint"):
+        robot.driven_motion(np.zeros((2, 2)), np.zeros((2, 2)), np.zeros((2, 2)), q_guess=q)
+
+
+def test_a_driven_state_does_not_spin_idly():
+    robot = rssr().with_backend("reference")
+    q, v = kt.DrivenRobot(robot, {"crank_joint": lambda t: 0.3 + 10 * t}).state(0.0, robot.neutral())
+    spin = robot.velocity(q, v, "coupler")[0]  # about the rod, along the axes of the body
+    assert abs(spin) < 1e-9 < abs(v[1])  # beside the crank it does turn

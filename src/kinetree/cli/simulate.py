@@ -422,6 +422,7 @@ def _summary(record: Record) -> dict[str, Any]:
         "energy": {name: [float(x[0]), float(x[-1])] for name, x in energy.as_dict().items()},
         "energy_error": float(np.abs(energy.error).max()), "energy_relative_error": energy.relative_error,
         "events": len(record.events), "beyond_limits": record.beyond_limits,
+        "too_fast": record.too_fast,
     }  # fmt: skip
 
 
@@ -442,8 +443,8 @@ def _show(robot: Robot, record: Record, gains: dict[str, Any]) -> None:
     console.print(
         f"energy balance off by at most {error:.2g} J, {relative:.1g} of the energy exchanged", soft_wrap=True
     )
-    if record.limits_passed is not None:
-        console.print(escape(record.limits_passed.replace("ground=kt.stops.JointStops()", "--stops")), soft_wrap=True)
+    for line in record.limits_passed:
+        console.print(escape(line.replace("ground=kt.stops.JointStops()", "--stops")), soft_wrap=True)
 
 
 def _states(record: Record) -> Table:

@@ -316,7 +316,10 @@ def by_name(given: ByName, names: Sequence[str], called: str) -> Array:
             raise UnknownNameError("independent freedom", name, names)
     missing = [name for name in names if name not in given]
     if missing:
-        raise ShapeError(f"{called} must tell all independent freedoms: {', '.join(missing)} missing")
+        raise ShapeError(
+            f"{called} must tell all independent freedoms: {', '.join(missing)} missing. What is idle, as the spin of "
+            f"a rod between two balls is, must be told as well, {missing[0]!r}: 0 for instance"
+        )
     columns = [as_array(given[name], (), f"{called} of {name!r}") for name in names]
     try:
         return np.stack(np.broadcast_arrays(*columns), axis=-1)

@@ -106,7 +106,8 @@ class VariedMechanism:
             if joint.nq != joint.nv:
                 raise UnsupportedError(
                     f"joint {joint.name!r} drives {self.model.name!r} and has a quaternion, whose motion is no list of "
-                    "numbers: choose other independent freedoms with with_independent([...])"
+                    "numbers: choose other independent freedoms with with_independent([...]), or, where this one is an "
+                    "idle spin, a universal joint that takes it away"
                 )
             found.append(joint.q_slice.start + freedom - joint.v_slice.start)
         return found

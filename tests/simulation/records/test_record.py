@@ -577,6 +577,10 @@ def test_a_record_tells_which_joints_leave_their_ranges():
     assert held.q[:, 0].max() > 0.5
     assert held.beyond_limits == {}
     assert "out of range" not in str(held)
+    limited = b.body("c", "base", kt.Prismatic("z"), mass=1, joint_name="drop", velocity_limit=5.0).build()
+    fall = kt.simulate(limited, time=1.0, output=11)
+    assert fall.too_fast == {"drop": (pytest.approx(9.81), 5.0)}
+    assert "\nfaster than allowed: drop 9.81, limit 5" in str(fall)
     with pytest.raises(kt.OptionError, match="integrator='rk4', step=1e-3"):
         kt.simulate(robot, np.zeros((2, 2)), time=1.0)
 

@@ -122,7 +122,9 @@ class DrivenRobot:
         Returns
         -------
         q, v : ndarrays
-            The nearest velocity to rest that fits what is prescribed.
+            Of all velocities that fit what is prescribed that of least kinetic energy.  So a rod between two balls,
+            whose spin nothing tells, does not turn about its own axis; for another spin see
+            :meth:`kinetree.Mechanism.velocities`.
         """
         robot, moments = self.robot, as_array(t, (), "t")
         if q_guess is None:

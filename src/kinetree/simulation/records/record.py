@@ -142,7 +142,7 @@ class Record(ExplainsArguments):
         columns = ("joint", "unit", "first", "last", "least", "largest", "max speed", "max force")
         return TextTable(
             columns, rows, repr(self).strip("<>"), "record.q, v, tau have all; record.save(path) writes them",
-            notes=[words for words in (self.limits_passed, self.peaks_missed) if words is not None],
+            notes=[*self.limits_passed, *([] if (words := self.peaks_missed) is None else [words])],
         )  # fmt: skip
 
     def __str__(self) -> str:
@@ -172,16 +172,32 @@ class Record(ExplainsArguments):
         return passed
 
     @property
-    def limits_passed(self) -> str | None:
-        """The same in a line of words, or None."""
+    def too_fast(self) -> dict[str, tuple[float, float]]:
+        """Freedoms that move faster than the robot's velocity limits: the largest speed and the limit."""
+        if self.robot is None or not len(self):
+            return {}
+        limits = self.robot.velocity_limits
+        speeds = [max(map(abs, _extremes(self.v[..., k]))) for k in range(len(limits))]
+        return {
+            name: (speed, float(limit))
+            for name, speed, limit in zip(self.v_names, speeds, limits, strict=True)
+            if speed > (1.0 + 1e-9) * limit
+        }
+
+    @property
+    def limits_passed(self) -> tuple[str, ...]:
+        """Both in words, a line each; nothing where limits are kept."""
+        lines = []
         passed = [f"{name} goes to {at:.4g}, past {limit:.4g}" for name, (at, limit) in self.beyond_limits.items()]
-        if not passed:
-            return None
-        rest = f", and {len(passed) - NAMED} more" if len(passed) > NAMED else ""
-        return (
-            f"out of range: {'; '.join(passed[:NAMED])}{rest}. A simulation goes past the limits of joints unless "
-            "stops hold them: ground=kt.stops.JointStops()"
-        )
+        if passed:
+            lines.append(
+                f"out of range: {_some(passed)}. A simulation goes past the limits of joints unless stops hold them: "
+                "ground=kt.stops.JointStops()"
+            )
+        fast = [f"{name} {speed:.4g}, limit {limit:.4g}" for name, (speed, limit) in self.too_fast.items()]
+        if fast:
+            lines.append(f"faster than allowed: {_some(fast)}")
+        return tuple(lines)
 
     @property
     def peaks_missed(self) -> str | None:
@@ -385,6 +401,11 @@ class Record(ExplainsArguments):
             return record
 
         return files.load(as_path(path, "the file of a record"), make)
+
+
+def _some(items: Sequence[str]) -> str:
+    rest = f", and {len(items) - NAMED} more" if len(items) > NAMED else ""
+    return "; ".join(items[:NAMED]) + rest
 
 
 def _extremes(values: Array) -> tuple[float, float]:
