@@ -22,6 +22,7 @@ from kinetree.cli.app import app
 from kinetree.cli.shared import complete_robot, complete_study
 from kinetree.gallery import Fact, Outcome, Study
 from kinetree.gallery.report import _legend
+from kinetree.gallery.sources import COMPUTED
 from kinetree.gallery.systems.walking_machine import walker
 from kinetree.gallery.user_study import read, starter
 
@@ -638,4 +639,4 @@ def test_the_legend_names_sources_that_are_cited_and_no_others():
     assert _legend("below 0.001 rad, 1,000 N; 0.0035") == []
     assert any("003" in line for line in _legend("003 section 4, below 0.001"))
     assert not any("001" in line for line in _legend("003 section 4, below 0.001"))
-    assert any("notes:" in line for line in _legend("notes on chapters 2-7, 8.2"))
+    assert any("not printed" in line for line in _legend(f"| {COMPUTED} |"))

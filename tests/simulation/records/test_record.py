@@ -199,6 +199,22 @@ def test_pictures_of_some_joints(record):
         record.plot("motion", joints=["hing"])
 
 
+def test_pictures_with_a_panel_for_each_joint(record, tmp_path):
+    pytest.importorskip("matplotlib")
+    names = list(dict.fromkeys(name.partition(".")[0] for name in record.v_names))
+    axes = record.plot(("velocities", "energy"), separate=True).axes
+    assert [a.get_ylabel() for a in axes].count("energy [J]") == 1
+    shown = [{t.get_text().partition(".")[0] for t in a.get_legend().get_texts()} for a in axes[:-1]]
+    assert all(len(joint) == 1 for joint in shown)
+    assert {joint for panel in shown for joint in panel} == set(names)
+    drawn = {line.get_label(): line.get_ydata() for a in axes[:-1] for line in a.lines}
+    for k, name in enumerate(record.v_names):
+        assert np.array_equal(drawn[name], record.v[:, k])
+    many = kt.Record.load(_still([f"joint_{k}" for k in range(81)], tmp_path / "still.npz"))
+    with pytest.raises(kt.OptionError, match="makes 81 of them"):
+        many.plot("velocities", separate=True)
+
+
 def test_legends_of_many_curves_are_whole(tmp_path):
     """Forty names stand beside the curves, all within the picture and none upon another."""
     pytest.importorskip("matplotlib")

@@ -324,6 +324,7 @@ class Record(ExplainsArguments):
         *,
         joints: str | Sequence[str] | None = None,
         desired: Trajectory | None = None,
+        separate: bool = False,
     ) -> Figure:
         """Draw motion, errors, torques, energy and reactions over time, each curve with the name of its joint.
 
@@ -339,6 +340,9 @@ class Record(ExplainsArguments):
             Draw these joints only, by name; energy and reactions are of the whole robot.
         desired : Trajectory, optional
             The motion that was to be followed, for the errors.
+        separate : bool
+            One panel for each joint, with a scale of its own: torques of a wrist beside those of a shoulder are a flat
+            line.
 
         Returns
         -------
@@ -350,7 +354,7 @@ class Record(ExplainsArguments):
         >>> record = kt.simulate(kt.load("kuka-kr5"), time=0.1, output=11)
         >>> figure = record.plot(("motion", "torques"), joints=["joint_2", "joint_3"])
         """
-        return draw(self, what, path, joints, desired)
+        return draw(self, what, path, joints, desired, separate)
 
     def errors(self, desired: Trajectory) -> TrackingErrors:
         """Return how far the joints with motors stayed behind a desired motion: what was desired less what was.
