@@ -87,6 +87,16 @@ def test_pendulum_bounces_off_its_stop_without_gaining_energy():
     assert energy[-1] < energy[0] - 0.1
 
 
+def test_stops_are_the_same_as_ground_and_as_forces():
+    robot = kt.Builder("one").body("bob", "base", kt.Revolute("y"), mass=1.0, com=(0.3, 0, 0), upper=0.5).build()
+    ways = ({"ground": JointStops()}, {"forces": [kt.forces.JointStops()]})
+    first, second = (kt.simulate(robot, [0.4], time=0.3, integrator="rk4", step=1e-3, **way) for way in ways)
+    assert 0.5 < first.q.max() < 0.52  # it came to the stop
+    np.testing.assert_allclose(second.q, first.q, atol=1e-12)
+    np.testing.assert_allclose(second.energy.forces, first.energy.ground, atol=1e-12)
+    assert first.energy.ground[-1] < -0.1
+
+
 def test_joints_without_limits_and_unknown_ones_are_named():
     robot = kt.Builder("one").body("a", "base", kt.Revolute("y"), joint_name="free", mass=1.0, com=(1, 0, 0)).build()
     assert JointStops().loads(robot.model, 0.0, [9.0], [0.0])[1] == [0.0]

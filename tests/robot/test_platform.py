@@ -691,3 +691,34 @@ def test_requirements_are_a_table_with_names(tmp_path):
         kt.Mechanism.platform(platform.mechanism, "center", actuated=platform.actuated[:2]).requirements(
             [here], [0.0], q
         )
+
+
+def small_delta(platform_radius, scale=1.0):
+    """A delta whose platform has coordinates of its own, as designers draw it; only differences of radii move it."""
+    b = kt.Builder("delta")
+    b.body("plate", "base", kt.Translation(), mass=0.1, actuated=False)
+    for k, angle in enumerate(np.radians([0, 120, 240]), start=1):
+        out = np.array([np.cos(angle), np.sin(angle), 0])
+        b.body(f"arm_{k}", "base", kt.Revolute("y"), position=scale * (0.1 + platform_radius) * out,
+               rpy=(0, 0, angle), mass=0.2, inertia=(0.01, 0.01, 0.01))  # fmt: skip
+        rod = kt.Distance(scale * 0.7)
+        b.loop(f"rod_{k}", f"arm_{k}", "plate", rod, placement=(scale * 0.3, 0, 0), seat=scale * platform_radius * out)
+    mechanism = b.build()
+    q = mechanism.close([0, 0, -0.6 * scale, 0.1, 0.2, 0.3], fixed=["arm_1_joint", "arm_2_joint", "arm_3_joint"])
+    return mechanism.platform("plate", orientation=False), q
+
+
+def test_margins_depend_neither_on_the_size_of_a_machine_nor_on_its_small_platform():
+    platform, q = small_delta(0.05)
+    assert platform.length == pytest.approx(0.3)
+    margins = platform.margins(q)
+    assert 0.5 < margins["forward"] < 0.8
+    # the share of the motors in the motion that moves them least, by the platform's Jacobian alone
+    stretch = np.linalg.svd(platform.jacobian(q) / platform.length, compute_uv=False)
+    assert margins["forward"] == pytest.approx(1 / np.hypot(1, stretch[0]))
+    larger, there = small_delta(0.15, 4.0)
+    assert larger.length == pytest.approx(4 * 0.3)
+    for kind in ("forward", "inverse"):
+        assert larger.margins(there)[kind] == pytest.approx(margins[kind], rel=1e-6), kind
+    with pytest.raises(kt.ArgumentError, match="orientation"):
+        platform.mechanism.platform("plate", orientaton=False)

@@ -24,6 +24,8 @@ Scalars = Sequence[Scalar]
 class JointStops:
     """Springs with dampers behind the position limits; they push back and never pull.
 
+    A simulation takes them as ``ground=`` or among ``forces=``: the same forces and the same motion.
+
     Parameters
     ----------
     law : Firm, Dusty or HuntCrossley

@@ -198,7 +198,11 @@ class Dynamics(Kinematics):
     def gravity_force(
         self, q: ArrayLike, *, parameters: Any = None, out: Array | None = None, threads: int = 1
     ) -> Array:
-        """Return joint forces that hold the robot still, against gravity and springs: the slope of potential energy."""
+        """Return joint forces that hold a tree still, against gravity and springs: the slope of potential energy.
+
+        Of a mechanism these are the forces at all joints of its open tree; what its motors hold it still with is
+        ``inverse_dynamics(q, v, a)`` at rest, with v and a zero.
+        """
         return self.evaluator.run("gravity_force", parameters=parameters, out=out, threads=threads, q=q)
 
     def friction_force(self, v: ArrayLike, parameters: Any = None, q: ArrayLike | None = None) -> Array:

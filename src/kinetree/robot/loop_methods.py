@@ -229,7 +229,14 @@ class LoopMethods:
         raise NotImplementedError
 
     @of_mechanisms
-    def platform(self, frame: str, **options: Any) -> Platform:
+    def platform(
+        self,
+        frame: str,
+        actuated: Sequence[str] | None = None,
+        *,
+        orientation: bool = True,
+        length: float | None = None,
+    ) -> Platform:
         """Return the mechanism as a parallel manipulator that moves ``frame``."""
         raise NotImplementedError
 

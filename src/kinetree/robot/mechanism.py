@@ -167,19 +167,31 @@ class Mechanism(ClosedMethods):
                 return self._whole_algorithm(request)
         return super()._compiled_form(request)
 
-    def platform(self, frame: str, **options: Any) -> Platform:
+    def platform(
+        self,
+        frame: str,
+        actuated: Sequence[str] | None = None,
+        *,
+        orientation: bool = True,
+        length: float | None = None,
+    ) -> Platform:
         """Return the mechanism as a parallel manipulator that moves ``frame``: kinematics, Jacobians, singularities.
 
         Parameters
         ----------
         frame : str
             The body or frame that is the platform.
-        **options
-            See :class:`kinetree.robot.platform.platform.Platform`.
+        actuated : sequence of str, optional
+            Names of the actuated joints; those marked as actuated in the model by default.
+        orientation : bool
+            Whether the frame's orientation matters, beside its position: not for a delta robot or a five-bar.
+        length : float, optional
+            What angles are multiplied with in margins and singularities; by default the length of the motors' links,
+            or the platform's size where motors push: see :class:`kinetree.robot.platform.platform.Platform`.
         """
         from .platform.platform import Platform
 
-        return Platform(self, frame, **options)
+        return Platform(self, frame, actuated, orientation=orientation, length=length)
 
     # ---------------------------------------------------------------- inverse dynamics
 

@@ -48,8 +48,10 @@ class Platform(PlatformPositions):
         Whether the frame's orientation matters, beside its position: not for the tip of a five-bar or of
         a delta robot.  Velocities of the platform then have three components instead of six.
     length : float, optional
-        What angles are multiplied with where they are compared with lengths (singularities only); the
-        mean distance of the platform's joints from the frame by default.
+        What angles are multiplied with where they are compared with lengths: margins and singularities only.
+        By default the mean length of the links that turning motors move, from the motor's joint to the farthest other
+        one; with motors that push, the mean distance of the platform's joints from the frame.  Give one to compare
+        different machines, or where these links are no measure of how far the platform goes, as behind gears.
 
     Examples
     --------

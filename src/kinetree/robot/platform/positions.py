@@ -100,15 +100,35 @@ class PlatformPositions(ExplainsArguments):
         return PositionLimits(self.mechanism.model)
 
     def _size(self) -> float:
-        """Return the mean distance of the platform's joints from the frame."""
+        """Return the length that compares angles with lengths, by the links of motors, the platform, or all links.
+
+        Motors that turn move the platform by as much as their links are long; where motors push, the only angles
+        that count are those of the platform.
+        """
         model = self.mechanism.model
         place = model.frame(self.frame)
-        points = [np.zeros(3)]
-        points += [j.placement.position for j in model.joints if j.parent == place.body]
-        points += [loop.placement.position for loop in model.loops if loop.predecessor == place.body]
-        points += [loop.seat.position for loop in model.loops if loop.successor == place.body]
-        mean = float(np.mean([np.linalg.norm(p - place.pose.position) for p in points]))
-        return mean or 1.0
+        turning = [(i, j) for i, j in enumerate(model.joints) if j in self._joints and "rad" in j.kind.v_units]
+        ends = [end for i, j in turning for end in ((i, np.zeros(3)), (j.parent, j.placement.position))]
+        ways = (
+            [self._farthest(body, point) for body, point in ends if body != BASE],  # of both, so that no cut matters
+            [np.linalg.norm(p - place.pose.position) for p in self._joints_on(place.body)],
+            [self._farthest(body, p) for body in range(len(model.bodies)) for p in self._joints_on(body)],
+        )
+        return next((float(np.mean(lengths)) for lengths in ways if np.any(lengths)), 1.0)
+
+    def _farthest(self, body: int, point: Array) -> float:
+        """Return how far the farthest joint on a body is from a point of it, or the frame."""
+        place = self.mechanism.model.frame(self.frame)
+        points = self._joints_on(body) + ([place.pose.position] if place.body == body else [])
+        return max((float(np.linalg.norm(p - point)) for p in points), default=0.0)
+
+    def _joints_on(self, body: int) -> list[Array]:
+        """Return where a body is held; two translations or more are coordinates of the body, and hold it nowhere."""
+        model = self.mechanism.model
+        points = [] if model.joints[body].kind.v_units.count("m") > 1 else [np.zeros(3)]
+        points += [j.placement.position for j in model.joints if j.parent == body]
+        points += [loop.placement.position for loop in model.loops if loop.predecessor == body]
+        return points + [loop.seat.position for loop in model.loops if loop.successor == body]
 
     # ---------------------------------------------------------------- positions
 
