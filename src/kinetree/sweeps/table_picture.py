@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import OptionError
 from ..io.paths import is_folder
 from ..io.pictures import drawing
-from ..io.plot_style import height_beside, legend_beside, line
+from ..io.plot_style import height_beside, keep_zero_flat, legend_beside, line
 from ..io.tables.reading import open_table
 from ..robot.robot import Robot
 from .tables import units
@@ -70,6 +70,7 @@ def draw_table(robot: Robot, key: str, table: Path, picture: str | os.PathLike[s
                     label=robot.v_names[place].replace("$", r"\$"),
                     **line(drawn.index(place) if separate else k),
                 )
+            keep_zero_flat(axis, [values[rows, k] for k in drawn if measured[k] == unit])
             axis.set_ylabel(f"{WORDS.get(unit, key)} [{unit}]")
             legend_beside(axis)
         axes[-1].set_xlabel("row" if times is None else "time [s]")

@@ -210,6 +210,12 @@ def test_pictures_with_a_panel_for_each_joint(record, tmp_path):
     drawn = {line.get_label(): line.get_ydata() for a in axes[:-1] for line in a.lines}
     for k, name in enumerate(record.v_names):
         assert np.array_equal(drawn[name], record.v[:, k])
+    hinge = record.v_names.index("hinge")
+    noise = record.v.copy()
+    noise[:, hinge] *= 1e-30
+    drawn = replace(record, v=noise).plot("velocities", separate=True).axes
+    axis = next(a for a in drawn if a.get_legend().get_texts()[0].get_text() == "hinge")
+    assert axis.get_ylim()[1] > 1e-12  # what is zero but for rounding is drawn as zero
     many = kt.Record.load(_still([f"joint_{k}" for k in range(81)], tmp_path / "still.npz"))
     with pytest.raises(kt.OptionError, match="makes 81 of them"):
         many.plot("velocities", separate=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import OptionError, UnknownNameError, UnsupportedError, printable
 from ...io.pictures import drawing
-from ...io.plot_style import height_beside, legend_beside, line
+from ...io.plot_style import height_beside, keep_zero_flat, legend_beside, line
 from ...model.units import FORCE_OF
 from ...motion.trajectory import Trajectory
 from .tracking import tracking_errors
@@ -71,7 +71,13 @@ def plot(
         looks: dict[str, int] = {}  # a joint looks the same in all panels, also where others are left out
         for axis, (label, curves) in zip(axes, drawn, strict=False):
             for k, (name, values) in enumerate(curves):
-                axis.plot(record.time, values, label=_label(name), **line(looks.setdefault(name, k)))
+                axis.plot(
+                    record.time,
+                    values,
+                    label=_label(name),
+                    **line(looks.setdefault(name, len(looks) if separate else k)),
+                )
+            keep_zero_flat(axis, [x for other, those in drawn if other == label for _, x in those])
             for event in record.events:
                 axis.axvline(event.time, color="#5c6670", linewidth=0.8, linestyle=":")
             axis.set_ylabel(label)
