@@ -132,6 +132,13 @@ def test_the_answer_is_drawn_and_degrees_without_a_name_are_noticed(tmp_path, ar
     assert "degrees" not in told.stderr
     picture = (tmp_path / "tau.svg").read_text()
     assert all(f"<!-- {text} -->" in picture for text in ("torque [N m]", "time [s]", *arm.v_names))
+    assert picture.count("<!-- torque [N m] -->") == 1
+    invoke("inverse", "kuka-kr5", table, "-o", tmp_path / "tau.csv", "--plot", tmp_path / "tau.svg", "--separate")
+    picture = (tmp_path / "tau.svg").read_text()
+    assert picture.count("<!-- torque [N m] -->") == arm.nv
+    assert all(f"<!-- {name} -->" in picture for name in arm.v_names)
+    told = invoke("inverse", "kuka-kr5", table, "-o", tmp_path / "tau.csv", "--separate", code=1)
+    assert "--separate needs --plot" in told.stderr
     write_csv(tmp_path / "turned.csv", named(arm, time=t, q=90.0 + q, v=v, a=a))
     told = invoke("inverse", "kuka-kr5", tmp_path / "turned.csv", "-o", tmp_path / "tau.csv")
     assert "positions look like degrees" in told.stderr

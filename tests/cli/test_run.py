@@ -22,6 +22,7 @@ from kinetree.cli.app import app
 from kinetree.cli.shared import complete_robot, complete_study
 from kinetree.gallery import Fact, Outcome, Study
 from kinetree.gallery.report import _legend
+from kinetree.gallery.sources import COMPUTED
 from kinetree.gallery.systems.walking_machine import walker
 from kinetree.gallery.user_study import read, starter
 
@@ -378,6 +379,9 @@ def test_a_fall_on_the_ground(tmp_path):
     sunk = (2 * 9.81 / 1e4) ** (2 / 3)  # where k d^1.5 carries it
     assert record.q[-1, 0] == pytest.approx(0.15 - sunk, abs=1e-4)
     assert record.contact_forces[-1, 0, 2] == pytest.approx(2 * 9.81, rel=1e-3)
+    path.write_text(path.read_text().replace("samples: 301", "samples: steps").replace("time: 3", "time: 0.3"))
+    record = read(path).run().outcomes["simulation"].records["record"]
+    assert len(record) - 1 == record.info["steps"]
 
 
 def test_expectations_that_fail(tmp_path):
@@ -447,6 +451,13 @@ WRONG = [
         "'dust' is no number",
     ),
     ("robot: biped-planar\nsimulation: {time: 1}\nground: {spots: [{frame: left_foot, width: 1}]}", 4, "has a length"),
+    ("robot: biped-planar\nsimulation: {time: 1}\nground: {spots: all, source: hexpod}", 4, "did you mean 'hexapod'"),
+    (
+        "robot: biped-planar\nsimulation: {time: 1}\nground: {spots: all, source: hexapod, kind: hunt-crossley}",
+        4,
+        "is 'firm' or 'dusty'",
+    ),
+    ("robot: biped-planar\nsimulation: {time: 1}\nground: {spots: all, isotropic: 0}", 4, "must be true or false"),
     ("robot: biped-planar\nmotion: {kind: table, file: none.csv}", 3, "there is no file"),
     ("robot: kuka-kr5\nsimulation: {time: 1}\noutputs: {plots: [energi]}", 4, "did you mean 'energy'"),
     ("robot: kuka-kr5\nsimulation: {time: 1}\nexpect: {final_error: 1}", 4, "needs a simulation and a motion"),
@@ -489,6 +500,15 @@ def test_a_walker_with_universal_hips_is_the_one_of_the_gallery(tmp_path):
     times = np.linspace(0.0, 2.5, 26)
     assert np.allclose((plan.q, plan.v), m.start(), atol=1e-12)
     assert np.allclose(plan.desired(times), m.walk(times), atol=1e-12)
+    tips = "spots: [front_left_tip, front_right_tip, rear_left_tip, rear_right_tip]"
+    q, v = plan.q.copy(), plan.v.copy()
+    q[list(m.robot.q_names).index("base_joint.z")] -= 0.01
+    v[:6] += [0.1, 0.2, 0.3, 0.4, 0.5, -0.2]  # feet slide forward and sideways
+    numbers = "kind: firm, stiffness: 2500, factor: 10, friction: 0.7, sliding_damping: 1500"
+    for given, book in (("source: quadruped", True), (f"{numbers}, isotropic: false", True), (numbers, False)):
+        text = f"kinetree-study: 1\n{gait}ground: {{{given}, {tips}}}\n"
+        floor = read(study_file(tmp_path, text)).analyses["prescribed"].__self__.elements[0]
+        assert np.allclose(floor(m.robot, q, v), m.ground(m.robot, q, v), rtol=1e-9) == book
     wrong = legs.replace("thigh", "angles: [-roll, hip, knee], thigh")
     path = study_file(tmp_path, f"kinetree-study: 1\n{gait.replace(legs, wrong)}")
     problem = invoke("run", path, "-o", tmp_path / "r", code=1).stderr
@@ -512,6 +532,28 @@ def test_a_worked_example_with_other_numbers_and_another_pace(tmp_path):
         assert np.allclose(plan.robot.inverse_dynamics(*states), wanted, atol=1e-14)
         assert np.allclose(plan.desired(1.0), [x[2] * p for x, p in zip((q, v, a), (1.0, 0.5, 0.25), strict=True)])
         assert plan.robot.joint("palm_joint").damping == (2.0,)
+
+
+def test_where_a_simulation_of_a_worked_example_begins(tmp_path):
+    text = "kinetree-study: 1\nrobot: {}\n{}simulation: {{time: 0.01, samples: 2}}\n"
+    plain = read(study_file(tmp_path, text.format("gripper", ""))).run()
+    assert plain.outcomes["simulation"].remarks[1] == (
+        "It begins where the motion of the gallery begins, at rest: the file has no start."
+    )
+    record = plain.outcomes["simulation"].records["record"]
+    assert np.array_equal(record.q[0], kt.gallery.motion("gripper").states([0.0]).q[0])
+    for start in ("free-fall", "{q: free-fall}"):
+        fall = read(study_file(tmp_path, text.format("gripper", f"start: {start}\n"))).analyses["simulation"].__self__
+        assert np.array_equal(fall.q, kt.gallery.start("gripper", "free-fall"))
+        assert fall.begins == "It begins at the start of the file."
+    for robot, joint in (("gripper", "palm_joint"), ("four-bar", "crank_joint")):
+        both = f"motion: {{kind: gallery}}\nstart: {{q: {{{joint}: 0.3}}}}\n"
+        with pytest.warns(kt.errors.ModelWarning, match=f"begins elsewhere .* rad in {joint}; nothing follows"):
+            read(study_file(tmp_path, text.format(robot, both)))
+    read(study_file(tmp_path, text.format("four-bar", "motion: {kind: gallery}\ncontroller: pd\n")))  # no warning
+    (tmp_path / "wrong.yaml").write_text(text.format("gripper", "start: free-fal\n"))
+    with pytest.raises(kt.FileFormatError, match=r"line 3: .*free-fal"):
+        read(tmp_path / "wrong.yaml")
 
 
 def test_the_walkers_file_runs(tmp_path, monkeypatch):
@@ -597,4 +639,4 @@ def test_the_legend_names_sources_that_are_cited_and_no_others():
     assert _legend("below 0.001 rad, 1,000 N; 0.0035") == []
     assert any("003" in line for line in _legend("003 section 4, below 0.001"))
     assert not any("001" in line for line in _legend("003 section 4, below 0.001"))
-    assert any("notes:" in line for line in _legend("notes on chapters 2-7, 8.2"))
+    assert any("not printed" in line for line in _legend(f"| {COMPUTED} |"))

@@ -255,6 +255,7 @@ def test_velocities_that_follow_cannot_be_given():
 
 def test_a_bad_ending_of_a_picture(tmp_path, pendulum):
     assert "--plot" in invoke("simulate", pendulum, "--time", 0.01, "--plot", tmp_path / "p.xyz", code=1).stderr
+    assert "--separate needs --plot" in invoke("simulate", pendulum, "--separate", code=1).stderr
     assert [p.name for p in tmp_path.iterdir()] == ["pendulum.yaml"]
 
 

@@ -256,9 +256,10 @@ def test_table_replays_and_ends():
     y = run(robot, table, *GRIP(0.0)[:2], [0.0, 0.2], 1e-6)
     np.testing.assert_allclose(y[-1, :4], GRIP(0.2)[0], atol=1e-3)
     step = laws.TorqueTable([0.0, 1.0, 2.0], [[1.0] * 4, [2.0] * 4, [9.0] * 4], kind="step")
-    assert step(robot, [0.0, 0.99, 1.0, 1.5], np.zeros(4), np.zeros(4))[:, 0].tolist() == [1.0, 1.0, 2.0, 2.0]
-    with pytest.raises(TrajectoryError, match="ends at t = 2"):
-        step(robot, 2.5, np.zeros(4), np.zeros(4))
+    at = [0.0, 0.99, 1.0, 1.5, 2.0, 3.0]  # three rows of a plan are three steps
+    assert step(robot, at, np.zeros(4), np.zeros(4))[:, 0].tolist() == [1.0, 1.0, 2.0, 2.0, 9.0, 9.0]
+    with pytest.raises(TrajectoryError, match="ends at t = 3"):
+        step(robot, 3.5, np.zeros(4), np.zeros(4))
     assert (
         laws.TorqueTable([0, 1], np.ones((2, 4)), hold=True)(robot, 7.0, np.zeros(4), np.zeros(4)).tolist() == [1] * 4
     )

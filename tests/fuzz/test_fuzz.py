@@ -23,7 +23,7 @@ TESTS = Path(__file__).parents[1]
 
 GROUPS = (
     ["mjcf", "urdf", "sdf", "loops", "redysim", "studies"],
-    ["yaml", "dh", "csv", "npz", "parquet", "measured", "records"],
+    ["yaml", "dh", "csv", "npz", "mat", "parquet", "measured", "records"],
 )
 """Each about as long as the other, for two processors."""
 

@@ -132,7 +132,12 @@ def test_table_for_terminals():
         assert part in text
     console.print(kt.gallery.study("gripper").run("matrices").table())
     text = console.export_text()
-    for part in ("000 section 4.4.1", "S. K. Saha", "notes: numbers derived", "ours: what must be true"):
+    for part in (
+        "000 section 4.4.1",
+        "S. K. Saha",
+        "computed from the book's formulas: not printed",
+        "ours: what must be true",
+    ):
         assert part in text
 
 
@@ -321,6 +326,13 @@ def test_a_whole_study_on_disk(tmp_path):
     with (folder / "inverse-torques.csv").open(newline="") as file:
         first = next(csv.DictReader(file))
     assert float(first["actuator crank_joint [N m]"]) == pytest.approx(2.009999, abs=5e-7)
+    with (folder / "inverse-multipliers.csv").open(newline="") as file:
+        held = next(csv.DictReader(file))
+    world = [float(held[f"crank_pin force {axis} along world axes [N]"]) for axis in "xy"]
+    own = [float(held[f"multiplier crank_pin: force along its own {axis} [N]"]) for axis in "xy"]
+    assert world == pytest.approx([-15.71413, 45.53722], abs=5.01e-6)  # the same numbers as in the facts
+    assert np.hypot(*own) == pytest.approx(np.hypot(*world), rel=1e-12)
+    assert own != pytest.approx(world, rel=0.1)
     text = (folder / "summary.md").read_text()
     for assumed in kt.gallery.about("four-bar").assumed:
         assert assumed in text

@@ -6,6 +6,7 @@ from scipy.signal import lsim
 
 import kinetree as kt
 from helpers.measured_motions import fourier, two_links
+from kinetree.identification.doubts import of_stuck_encoders
 from kinetree.identification.estimators.pseudo_inertia import is_possible
 from kinetree.identification.report import _robot_table
 
@@ -505,3 +506,21 @@ def test_an_encoder_that_hung_is_named():
         kt.IdentificationWarning, match="position of lower_joint does not change from 2 s to 2.4.* jumps"
     ):
         kt.identify(GUESS, kt.Measured(good.t, q, good.tau), friction="coulomb", springs=False)
+
+
+def test_an_encoder_that_hung_is_named_though_the_joint_came_back_and_rest_and_coarse_steps_are_not():
+    t = np.arange(0.0, 8.0, 1e-3)
+    moving = np.stack([np.sin(2.0 * t), 0.3 * np.sin(7.0 * t)], axis=1)
+    noisy = moving + 1e-4 * np.random.default_rng(0).standard_normal(moving.shape)
+    stuck = noisy.copy()
+    turns = np.argmin(np.abs(t - np.pi / 4.0))  # where the first joint turns: it comes back to where it was
+    stuck[turns - 200 : turns + 200, 0] = stuck[turns - 200, 0]
+
+    def said(q):
+        return of_stuck_encoders(kt.Measured(t, q, np.zeros_like(q)), GUESS)
+
+    assert len(said(stuck)) == 1
+    assert "position of upper_joint does not change from 0.585 s to 0.984 s and then goes on" in said(stuck)[0]
+    rests = moving * np.minimum(1.0, (t - 4.0).clip(0.0) ** 2)[:, None]
+    for q in (noisy, rests, np.round(noisy, 2), np.round(moving, 3), np.round(moving, 1)):
+        assert not said(q)

@@ -66,6 +66,7 @@ def test_a_frame_added_later():
     assert_close(
         robot.with_frame("t", "b1", (1, 2, 3)).pose(q, "t")[:3, 3], robot.point_position(q, "b1", (1, 2, 3)), 1e-14
     )
+    assert np.array_equal(robot.point_position(q, "b1"), robot.pose(q, "b1")[:3, 3])
     with pytest.raises(kt.ModelError, match="'f1' already"):
         robot.with_frame("f1", "b1", (0, 0, 0))
     with pytest.raises(kt.UnknownNameError, match="did you mean"):

@@ -75,3 +75,11 @@ def test_what_cannot_be_is_said(tip):
         kt.compile_function(lambda x: [math.sin(x[0])], 1)
     with pytest.raises(kt.ModelError, match=r"where\(\) instead of if"):
         kt.compile_function(lambda x: [1.0 if x[0] > 0 else 2.0], 1)
+
+
+def test_exponentials_look_up_their_tables():
+    f = kt.compile_function(lambda q: [kt.tanh(q[0]) * kt.exp(q[1]), kt.exp(q[0])], 2)
+    x = np.random.default_rng(0).normal(size=(9, 2))
+    a, b = np.tanh(x[:, 0]), np.exp(x[:, 1])
+    np.testing.assert_allclose(f(x), np.stack([a * b, np.exp(x[:, 0])], 1), rtol=1e-15)
+    np.testing.assert_allclose(f.jacobian(x)[:, 0], np.stack([(1 - a * a) * b, a * b], 1), rtol=1e-13)

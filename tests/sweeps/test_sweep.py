@@ -159,6 +159,44 @@ def test_finished_parts_are_not_done_again(tmp_path):
     assert not (where / ".half-written.parquet").exists()
 
 
+@pytest.mark.parametrize("integrator", ["rk4", "dop853"])
+def test_an_interrupted_simulation_is_no_row(tmp_path, integrator):
+    """A run that Ctrl-C stops is a shorter record elsewhere; in a sweep its numbers would pass for those of a whole."""
+    robot = kt.Builder("p").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1), inertia=(1, 1, 1)).build()
+    asked = {"until": 0.05}
+
+    def torque(t, q, v):
+        if np.max(t) > asked["until"]:
+            raise KeyboardInterrupt
+        return 0.0 * v
+
+    options = {
+        "controller": kt.control.from_function(torque), "time": 0.1, "integrator": integrator,
+        "outputs": {"end": lambda record: record.q[-1, :, 0]}, "rows_per_part": 2, "workers": 0,
+    } | ({"step": 0.01} if integrator == "rk4" else {})  # fmt: skip
+    design = {"q0.bob_joint": np.linspace(0.1, 0.4, 4)}
+    with pytest.raises(KeyboardInterrupt):
+        kt.sweep(robot, design, tmp_path / "s", **options)
+    assert not list(tmp_path.glob("s/part-*"))
+    asked["until"] = 1.0
+    found = kt.sweep(robot, design, tmp_path / "s", **options)
+    assert found["end"].shape == (4,)
+    asked["until"] = 0.05
+    with pytest.warns(kt.KinetreeWarning, match="interrupted: the record ends at"):
+        assert kt.simulate(robot, [0.1], controller=options["controller"], time=0.1).status == "interrupted"
+
+
+def test_joints_that_leave_their_ranges_are_named():
+    b = kt.Builder("p")
+    b.body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1), inertia=(1, 1, 1), lower=-0.5, upper=0.5)
+    options = {"parameters": {"v0.bob_joint": [0.1, 2.0]}, "time": 1.0, "outputs": ["final.q.bob_joint"], "workers": 0}
+    for integrator in ({"integrator": "rk4", "step": 0.01}, {"integrator": "dop853"}):
+        with pytest.warns(
+            kt.KinetreeWarning, match=r"leave their ranges, 'bob_joint': .* ground=kt\.stops\.JointStops\(\)"
+        ):
+            kt.sweep(b.build(), **options, **integrator)
+
+
 def test_pandas_reads_a_folder_as_one_table(tmp_path):
     import pandas  # only here: it takes half a second
 

@@ -17,6 +17,7 @@ from .shared import (
     Mimic,
     MissingMeshes,
     RobotName,
+    Separate,
     Strict,
     load_robot,
     make_console,
@@ -76,6 +77,7 @@ def inverse(
     differentiate: Differentiate = False,
     cutoff: Cutoff = None,
     plot: Picture = None,
+    separate: Separate = False,
     friction: Friction = False,
     threads: Threads = 0,
     floating_base: FloatingBase = False,
@@ -112,7 +114,7 @@ def inverse(
     """
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
     _run(
-        robot, robot_name, "inverse_dynamics", motion, output, initial, friction, threads, as_json, plot,
+        robot, robot_name, "inverse_dynamics", motion, output, initial, friction, threads, as_json, plot, separate,
         differentiate, cutoff,
     )  # fmt: skip
 
@@ -123,6 +125,7 @@ def forward(
     output: Output,
     initial: Initial = None,
     plot: Picture = None,
+    separate: Separate = False,
     friction: Friction = False,
     threads: Threads = 0,
     floating_base: FloatingBase = False,
@@ -141,15 +144,18 @@ def forward(
         kinetree forward kuka-kr5 states.csv -o accelerations.csv
     """
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
-    _run(robot, robot_name, "forward_dynamics", motion, output, initial, friction, threads, as_json, plot)
+    _run(robot, robot_name, "forward_dynamics", motion, output, initial, friction, threads, as_json, plot, separate)
 
 
 def _run(
     robot: Robot, robot_name: str, method: str, motion: Path, output: Path, initial: str | None, friction: bool,
-    threads: int, as_json: bool, plot: Path | None, differentiate: bool = False, cutoff: float | None = None,
+    threads: int, as_json: bool, plot: Path | None, separate: bool, differentiate: bool = False,
+    cutoff: float | None = None,
 ) -> None:  # fmt: skip
     if threads < 0:
         raise OptionError(f"--threads must be a number of threads, or 0 for one per processor, not {threads}")
+    if separate and plot is None:
+        raise OptionError("--separate needs --plot")
     from ..sweeps.table_picture import draw_table
     from ..sweeps.tables import METHODS, over_table
 
@@ -158,7 +164,7 @@ def _run(
         initial=_Start(robot, robot_name, initial), differentiate=differentiate, cutoff=cutoff,
     )  # fmt: skip
     if plot is not None:
-        draw_table(robot, METHODS[method][1], output, plot)
+        draw_table(robot, METHODS[method][1], output, plot, separate)
         note(f"wrote {plot}")
     if as_json:
         print_json({"robot": robot.name, "rows": done.rows, "seconds": done.seconds, "output": str(output)})

@@ -204,4 +204,5 @@ MissingMeshes = Annotated[
         "'massless'."
     ),
 ]
+Separate = Annotated[bool, typer.Option("--separate", help="Draw a panel for each joint, with a scale of its own.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]

@@ -19,6 +19,7 @@ from .shared import (
     Mimic,
     MissingMeshes,
     RobotName,
+    Separate,
     Strict,
     complain,
     load_robot,
@@ -184,6 +185,7 @@ def simulate(
         typer.Option("--output", "-o", help="Record to write: .npz, .csv or .parquet.", show_default=False),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Picture to draw: .png, .svg or .pdf.", show_default=False)] = None,
+    separate: Separate = False,
     floating_base: FloatingBase = False,
     mimic: Mimic = "follow",
     strict: Strict = False,
@@ -237,6 +239,7 @@ right_toe --ground-kind firm --integrator bdf
     _refuse_without("--sample-time", sample_time is not None, delay=delay, encoder=encoder, noise=noise, seed=seed)
     _refuse_without("--noise", noise is not None, seed=seed)
     _refuse_without("--ground", ground is not None, **of_ground)
+    _refuse_without("--plot", plot is not None, separate=separate or None)
     if follow is not None and controller != "none":
         raise OptionError("--follow finds the forces itself: leave --controller out")
     adaptive = integrator in ADAPTIVE
@@ -261,7 +264,7 @@ right_toe --ground-kind firm --integrator bdf
     if ground is not None:
         frames = [name.strip() for name in ground.split(",")]
         numbers = {"friction": _or(friction_coefficient, 0.7)} | ({} if stiffness is None else {"stiffness": stiffness})
-        elements.append(simulation_setup.compliant_ground(robot, frames, ground_kind or "hunt-crossley", **numbers))
+        elements.append(simulation_setup.compliant_ground(robot, frames, ground_kind, **numbers))
     found = simulation_setup.completed_gains(
         controller, robot, q, _gain(robot, kp, "--kp"), _gain(robot, kd, "--kd")
     )  # fmt: skip
@@ -291,7 +294,7 @@ right_toe --ground-kind firm --integrator bdf
             complain("yellow", "note", f"the record up to there is in {output}")
         raise
     followed = desired if controller not in ("none", "gravity") else None
-    written = _write(record, output, plot, followed)
+    written = _write(record, output, plot, followed, separate)
     if as_json:
         print_json(_summary(record) | {"gains": gains, "files": [str(path) for path in written]})
     else:
@@ -390,18 +393,20 @@ def _by_name(given: dict[str, list[float]], motors: dict[str, int], option: str,
 # ------------------------------------------------------------------ what came out
 
 
-def _write(record: Record, output: Path | None, plot: Path | None, desired: Any = None) -> list[Path]:
+def _write(
+    record: Record, output: Path | None, plot: Path | None, desired: Any = None, separate: bool = False
+) -> list[Path]:
     if output is not None:
         record.save(output)
     if plot is not None:
-        draw(record, plot, desired)
+        draw(record, plot, desired, separate)
     return [path for path in (output, plot) if path is not None]
 
 
-def draw(record: Record, plot: Path, desired: Any = None) -> None:
+def draw(record: Record, plot: Path, desired: Any = None, separate: bool = False) -> None:
     """Draw a picture of a record, wholly or not at all; with errors where a motion was desired."""
     try:
-        record.plot(path=plot, desired=desired)
+        record.plot(path=plot, desired=desired, separate=separate)
     except OptionError as problem:  # about the ending
         raise OptionError(f"--plot {plot}: {problem}") from None
 
@@ -417,6 +422,7 @@ def _summary(record: Record) -> dict[str, Any]:
         "energy": {name: [float(x[0]), float(x[-1])] for name, x in energy.as_dict().items()},
         "energy_error": float(np.abs(energy.error).max()), "energy_relative_error": energy.relative_error,
         "events": len(record.events), "beyond_limits": record.beyond_limits,
+        "too_fast": record.too_fast,
     }  # fmt: skip
 
 
@@ -437,8 +443,8 @@ def _show(robot: Robot, record: Record, gains: dict[str, Any]) -> None:
     console.print(
         f"energy balance off by at most {error:.2g} J, {relative:.1g} of the energy exchanged", soft_wrap=True
     )
-    if record.limits_passed is not None:
-        console.print(escape(record.limits_passed.replace("ground=kt.stops.JointStops()", "--stops")), soft_wrap=True)
+    for line in record.limits_passed:
+        console.print(escape(line.replace("ground=kt.stops.JointStops()", "--stops")), soft_wrap=True)
 
 
 def _states(record: Record) -> Table:

@@ -27,7 +27,7 @@ from ..errors import Message, OptionError, Setting, ShapeError, UnknownNameError
 from ..model.tree import Model
 from ..motion.piecewise import check_table, check_times, hermite
 from ..motion.splines import Piecewise
-from ..motion.trajectory import SLACK, Trajectory
+from ..motion.trajectory import Trajectory
 from ..run.failure import asked_with_lists
 from ..run.law_kernels import refuse_nested
 from ..spatial import Scalar, where
@@ -181,7 +181,7 @@ class TorqueTable(Controller):
     tau : array_like, shape (K, n)
         Of the driven degrees of freedom, or of all.
     kind : {"linear", "step"}
-        Straight between rows, or each row until the next.
+        Straight between rows, or each row until the next, and the last for as long as the one before it.
     hold : bool
         Keep the last row after the end (and the first before the start) instead of an error.
     """
@@ -197,7 +197,11 @@ class TorqueTable(Controller):
         rows = check_table(self.tau, len(knots), "tau")
         if self.kind not in ("linear", "step"):
             raise UnknownNameError("kind of table", self.kind, ("linear", "step"))
-        made = hermite(knots, [rows]) if self.kind == "linear" else np.stack([rows[:-1], 0.0 * rows[:-1]], axis=1)
+        if self.kind == "linear":
+            made = hermite(knots, [rows])
+        else:
+            made = np.stack([rows, 0.0 * rows], axis=1)
+            knots = np.append(knots, 2.0 * knots[-1] - knots[-2])
         object.__setattr__(self, "table", Piecewise(knots, made, hold=self.hold))
 
     @property
@@ -208,11 +212,6 @@ class TorqueTable(Controller):
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
         tau, _, _ = self.table.at(t)
-        if self.kind == "step":  # the last row acts from its time on, which is after the last piece of the table
-            end, last = self.table.end, np.atleast_1d(np.asarray(self.tau, dtype=float)[-1]).tolist()
-            late = end + SLACK * max(1.0, abs(self.table.start), abs(end))
-            beyond = last if self.hold else [where(t > late, x, row) for x, row in zip(tau, last, strict=True)]
-            tau = [where(t < end, x, row) for x, row in zip(tau, beyond, strict=True)]
         driven = driven_joints(tree)
         count = sum(j.nv for j in driven)
         if len(tau) == count:

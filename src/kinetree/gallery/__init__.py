@@ -11,8 +11,10 @@ Examples
 A study computes what the sources compute, and puts what they state beside it:
 
 >>> result = kt.gallery.study("four-bar").run("inverse", quick=True)
->>> print(result.facts[3])
-rates of theta2, theta3 at the start: stated (1.404477, 0) rad/s (notes, 6), measured (1.404477, 0) rad/s, holds
+>>> result.facts[3].source
+"computed from the book's formulas"
+>>> print(result.facts[3].shown("stated"), "and", result.facts[3].shown("measured"))
+(1.404477, 0) rad/s and (1.404477, 0) rad/s
 
 ``result.table()`` shows all of it, ``result.write(folder)`` writes plots, data and a summary.
 """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import re
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from ..io.plot_style import RC
 from ..io.tables.formats import pyarrow
 from ..io.tables.writing import csv_text, write_parquet
 from ..version import VERSION
-from .sources import cited
+from .sources import COMPUTED, cited
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -124,10 +123,10 @@ def _legend(text: str) -> list[str]:
 
 
 def _meant(text: str) -> list[str]:
-    """Return what the numbers of sources in a text, and its notes, stand for."""
+    """Return what the numbers of sources in a text stand for, and who computed what they do not print."""
     lines = [f"{code}: {title}" for code, title in cited(text).items()]
-    if re.search(r"\bnotes(, | on chapters )\S", text):
-        lines.append("notes: numbers derived from the sources' formulas and data by independent scripts")
+    if COMPUTED in text:
+        lines.append(f"{COMPUTED}: not printed there; found from its formulas and data by independent scripts")
     return lines
 
 

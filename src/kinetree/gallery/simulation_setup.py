@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import control
-from ..contact.ground import Dusty, Firm, Ground, HuntCrossley, PseudoCoulomb, whole_body
+from ..contact.ground import SOURCE_SETS, Dusty, Firm, Ground, HuntCrossley, PseudoCoulomb, whole_body
 from ..contact.surfaces import Plane
 from ..control.base import critical_damping
 from ..control.driven_joints import driven_joints
@@ -398,8 +398,9 @@ STIFFNESS = {"hunt-crossley": 1e5, "firm": 2000.0, "dusty": 2000.0}
 
 
 def compliant_ground(
-    robot: Robot, spots: Sequence[Any], kind: str = "hunt-crossley", *, friction: float = 0.7,
-    sliding_damping: float = 1000.0, height: float = 0.0, slope: float = 0.0, **numbers: float,
+    robot: Robot, spots: Sequence[Any], kind: str | None = None, *, source: str | None = None,
+    friction: float | None = None, sliding_damping: float | None = None, isotropic: bool | None = None,
+    height: float = 0.0, slope: float = 0.0, **numbers: float,
 ) -> Ground:  # fmt: skip
     """Make level or sloping ground that some frames of a robot can touch.
 
@@ -407,10 +408,15 @@ def compliant_ground(
     ----------
     spots : sequence
         Names of frames, or spots; ``["all"]`` means every joint, body origin and frame.
-    kind : str
-        One of :data:`GROUNDS`: Hunt and Crossley's law, or the firm and the dusty ground of 000 (appendix D).
-    friction, sliding_damping : float
-        Coefficient of friction (0 for none), and how steeply friction rises with the speed.
+    kind : str, optional
+        One of :data:`GROUNDS`: Hunt and Crossley's law (default), or the firm and the dusty ground of 000 (appendix D).
+    source : str, optional
+        One of the sources' walking machines, :data:`kinetree.contact.ground.SOURCE_SETS`: its ground, firm unless
+        told otherwise, but for the numbers that are given.
+    friction, sliding_damping : float, optional
+        Coefficient of friction (0 for none), and how steeply friction rises with the speed; 0.7 and 1000 N s/m.
+    isotropic : bool, optional
+        False treats both directions of the surface by themselves, as the sources print it and as ``source`` has it.
     height, slope : float
         Of the plane; the slope in radians about y, going down towards positive x.
     **numbers : float
@@ -418,8 +424,18 @@ def compliant_ground(
         the ``damping``, or the over-damping ``factor`` from which it follows with the robot's mass (10 by default, 000
         eq. D.4), and the ``depth`` beyond which the damper acts fully on the way out, or the thickness of the ``dust``.
     """
+    usual: Mapping[str, float] = {}
+    if source is not None:
+        if source not in SOURCE_SETS:
+            raise UnknownNameError("set of ground data", source, SOURCE_SETS)
+        usual = SOURCE_SETS[source]
+    kind = ("hunt-crossley" if source is None else "firm") if kind is None else kind
     if kind not in GROUNDS:
         raise UnknownNameError("kind of ground", kind, GROUNDS)
+    if source is not None and kind == "hunt-crossley":
+        raise OptionError(
+            f"the ground of {source!r} is 'firm' or 'dusty', not {kind!r}: its numbers are those of a damper"
+        )
     for number in numbers:
         if number not in GROUNDS[kind]:
             own = ", ".join(GROUNDS[kind])
@@ -430,9 +446,13 @@ def compliant_ground(
         name = getattr(spot, "frame", spot)
         if name not in known:
             raise UnknownNameError("frame that could touch the ground", name, known)
-    rubbing = PseudoCoulomb(friction, sliding_damping) if friction else None
+    friction = usual.get("friction", 0.7) if friction is None else friction
+    steep = usual.get("sliding_damping", 1000.0) if sliding_damping is None else sliding_damping
+    rubbing = PseudoCoulomb(friction, steep, source is None if isotropic is None else isotropic) if friction else None
     surface = Plane.inclined(slope, point=(0.0, 0.0, height))
-    numbers = {"stiffness": STIFFNESS[kind]} | numbers
+    if source is not None and "damping" not in numbers:
+        numbers = {"factor": usual["factor"]} | numbers
+    numbers = {"stiffness": usual.get("stiffness", STIFFNESS[kind])} | numbers
     if kind == "hunt-crossley":
         return Ground(chosen, HuntCrossley(**{"dissipation": 0.5} | numbers), rubbing, surface)
     return Ground(chosen, _damped(kind, robot.mass, numbers), rubbing, surface)

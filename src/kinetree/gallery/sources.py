@@ -13,6 +13,9 @@ SOURCES = {
 }
 """By number; docs/conventions.md says how they are cited."""
 
+COMPUTED = "computed from the book's formulas"
+"""Who states what no source prints: another program, written when the text was read, or files of its authors."""
+
 
 def cited(*texts: str) -> dict[str, str]:
     """Return those of the sources whose numbers occur in some texts.

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError, UnknownNameError
+from ..io.interrupts import interrupts_passed_on
 from ..io.paths import as_path
 from ..io.plain_json import plain
 from . import report
@@ -249,7 +250,8 @@ class Study:
             if tell is not None:
                 tell(name)
             begin = time.perf_counter()
-            outcomes[name] = self.analyses[name](quick)
+            with interrupts_passed_on():
+                outcomes[name] = self.analyses[name](quick)
             seconds[name] = time.perf_counter() - begin
         return Result(self, outcomes, seconds, quick)
 

@@ -328,9 +328,16 @@ def _left_of(regressor: Array, v: Array, force: Array) -> float:
 STUCK_FOR, FREED_BY = 0.1, 5.0
 """Seconds for which a position does not change, and with how many times its usual largest step it goes on then."""
 
+BRAKES_WITHIN, BREAKS_BY = 0.025, 1.5
+"""Seconds over which changes of speed are compared, and how many times the largest elsewhere one is at a stuck end."""
+
 
 def of_stuck_encoders(data: Measured, robot: Robot) -> list[str]:
-    """Return a warning if positions stand still to the last digit and then jump, while forces go on changing."""
+    """Return a warning if positions stand still to the last digit in the midst of a motion.
+
+    Behind that they jump; or, where the joint came back meanwhile, its speed breaks off or sets in faster than it
+    changes anywhere else.  A joint that comes to rest brakes, and one whose steps are coarse has such changes always.
+    """
     words = []
     t, q = data.t, data.q
     for k in range(q.shape[1] if q.shape[1] == robot.nq else 0):
@@ -340,16 +347,36 @@ def of_stuck_encoders(data: Measured, robot: Robot) -> list[str]:
             continue
         usual = float(np.quantile(moving, 0.99))
         changes = np.flatnonzero(steps > 0.0)
-        starts = np.concatenate([[0], changes[:-1] + 1])
-        stuck = (t[changes] - t[starts] > STUCK_FOR) & (steps[changes] > FREED_BY * usual)
+        starts, ends = np.concatenate([[0], changes + 1]), np.append(changes, len(t) - 1)
+        long = t[ends] - t[starts] > STUCK_FOR
+        starts, ends = starts[long], ends[long]
+        jumps = np.append(steps, 0.0)[ends]
+        stuck = (jumps > FREED_BY * usual) | _breaks_off(t, q[:, k], starts, ends)
         if stuck.any():
             first = int(np.flatnonzero(stuck)[0])
-            begin, end = t[starts[first]], t[changes[first]]
+            begin, end, jump = t[starts[first]], t[ends[first]], jumps[first]
+            then = f"jumps by {jump:.3g}" if jump > FREED_BY * usual else "goes on, as if it had been moving before"
             words.append(
                 f"{data.name}: the position of {robot.q_names[k]} does not change from {begin:.4g} s to {end:.4g} s "
-                f"and then jumps by {steps[changes[first]]:.3g}: an encoder that hung? Leave out these rows"
+                f"and then {then}: an encoder that hung? Leave out these rows"
             )
     return words
+
+
+def _breaks_off(t: Array, q: Array, starts: Array, ends: Array) -> Array:
+    """Tell at which spells of equal positions the speed breaks off, or sets in, faster than it changes elsewhere."""
+    span = max(3, int(np.ceil(BRAKES_WITHIN / max(float(np.median(np.diff(t))), 1e-300))))
+    if len(q) < 3 * span:
+        return np.zeros(len(starts), dtype=bool)
+    bends = np.abs(q[2 * span :] - 2.0 * q[span:-span] + q[: -2 * span])  # around samples span, span + 1, ...
+    elsewhere = np.isfinite(bends)
+    for first, last in zip(starts, ends, strict=True):
+        elsewhere[max(0, first - 2 * span) : max(0, last + 1)] = False
+    most = BREAKS_BY * float(np.max(bends[elsewhere], initial=0.0))
+    inner = (starts >= span) & (ends + span < len(q))  # records begin and end in the midst of anything
+    before = np.abs(q[starts] - q[np.maximum(starts - span, 0)])
+    behind = np.abs(q[np.minimum(ends + span, len(q) - 1)] - q[ends])
+    return np.asarray(inner & (most > 0.0) & (np.maximum(before, behind) > most))
 
 
 # ------------------------------------------------------------------ delays

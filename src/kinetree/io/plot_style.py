@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,3 +79,16 @@ def legend_beside(axis: Axes) -> None:
     names = len(axis.get_legend_handles_labels()[1])
     if 0 < names <= MOST_IN_LEGEND:
         axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), ncols=columns_of_legend(names))
+
+
+ROUNDING = 1e-9
+"""Share of the largest value below which a curve beside it is zero."""
+
+
+def keep_zero_flat(axis: Axes, beside: Sequence[np.ndarray]) -> None:
+    """Draw curves that are zero but for rounding as zero, beside others of the same kind in other panels."""
+    largest = max((float(np.nanmax(np.abs(x), initial=0.0)) for x in beside), default=0.0)
+    curves = [np.asarray(curve.get_ydata(), dtype=float) for curve in axis.lines]
+    own = max((float(np.nanmax(np.abs(x), initial=0.0)) for x in curves), default=0.0)
+    if np.isfinite(largest) and own < ROUNDING * largest:
+        axis.set_ylim(-ROUNDING * largest, ROUNDING * largest)

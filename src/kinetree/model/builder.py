@@ -115,7 +115,7 @@ class ModelBuilder(DriveBuilder):
             message = f"body {name!r}: {problem}"
             if properties.mass < 0 or not properties.is_finite:
                 raise ModelError(message)
-            self._oddity(message)
+            self._oddity(message + ("; strict=False takes it with a warning" if self.strict else ""))
 
     def _oddity(self, message: str) -> None:
         """Something a real-world file may contain but a mechanism should not."""

@@ -108,7 +108,7 @@ class Workspace:
         free = [axis for axis in self._axes().values() if len(axis) > 1]
         unit = {0: "", 1: " m", 2: " m^2", 3: " m^3"}[len(free)]
         size = f", {self.size:.4g}{unit}" if free else ""
-        held = "".join(f", {name} = {axis[0]:.4g} m" for name, axis in self._axes().items() if len(axis) == 1)
+        held = "".join(f", {name} = {_plain(axis[0]):.4g} m" for name, axis in self._axes().items() if len(axis) == 1)
         count = f"{self.reached.sum()} of {self.reached.size} points{size}"
         title = f"{self.frame!r} of {self.name!r} reaches {count}{f' at{held[1:]}' if held and free else ''}"
         return TextTable(("map", "least", "median", "largest", "what it is"), rows, title)
@@ -184,13 +184,18 @@ class Workspace:
         """Yield title, names and places of the axes, and values of each picture."""
         axes = self._axes()
         free = [name for name, axis in axes.items() if len(axis) > 1]
-        held = ", ".join(f"{name} = {axis[0]:.4g} m" for name, axis in axes.items() if len(axis) == 1)
+        held = ", ".join(f"{name} = {_plain(axis[0]):.4g} m" for name, axis in axes.items() if len(axis) == 1)
         if len(free) < 3:
             names = free or ["x"]
             yield held, names, [axes[name] for name in names], values.reshape([len(axes[name]) for name in names])
             return
         for k in np.unique(np.linspace(0, len(self.z) - 1, min(MOST_SLICES, len(self.z))).round().astype(int)):
-            yield f"z = {self.z[k]:.4g} m", ["x", "y"], [self.x, self.y], values[:, :, k]
+            yield f"z = {_plain(self.z[k]):.4g} m", ["x", "y"], [self.x, self.y], values[:, :, k]
+
+
+def _plain(x: float) -> float:
+    """Return a coordinate as it is shown: what rounding left of zero is zero."""
+    return round(float(x), 12) + 0.0
 
 
 @explains_arguments

@@ -164,7 +164,7 @@ class Kinematics(Description):
         options = {"frame": frame, "axes": axes, "classical": classical}
         return self.evaluator.run("acceleration", options, out=out, threads=threads, q=q, v=v, a=a)
 
-    def point_position(self, q: ArrayLike, frame: str, point: ArrayLike) -> Array:
+    def point_position(self, q: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0)) -> Array:
         """Return the world coordinates of a point given in a frame's coordinates."""
         return self._point(q, frame, point)[0]
 

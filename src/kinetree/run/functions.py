@@ -28,7 +28,7 @@ class CompiledFunction:
         self.name = name
         self.shape = traced.shape
         self._source = source
-        self._kernel = Kernel(name, lambda: traced, traced.lengths, traced.shape)
+        self._kernel = Kernel(name, lambda: traced, traced.lengths, traced.shape, tables=traced.graph.tables)
 
     def __call__(self, *arrays: ArrayLike, out: np.ndarray | None = None, threads: int = 1) -> np.ndarray:
         """Evaluate; each array is ``(..., n)`` with its own n, and batches broadcast as in NumPy."""

@@ -23,6 +23,7 @@ from ..errors import (
     callers_level,
     message_of,
 )
+from ..io.interrupts import are_interrupts_passed_on
 from ..io.progress import TimeBar
 from ..robot.mechanism import Mechanism
 from ..run.failure import Fault, blaming
@@ -87,6 +88,8 @@ INTERRUPTED = "interrupted"
 
 def interrupted(reached: float) -> str:
     """Warn that a run was stopped from the keyboard; return the status of its record."""
+    if are_interrupts_passed_on():
+        raise  # the interrupt that is being handled
     message = f"interrupted: the record ends at t = {reached:g} s"
     warnings.warn(message, KinetreeWarning, stacklevel=callers_level())
     return INTERRUPTED

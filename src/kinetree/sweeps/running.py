@@ -27,6 +27,7 @@ from ..errors import (
     refuse_unknown_arguments,
 )
 from ..io.cluster import PATIENCE, checked_workers, client_of, has_dask, need_dask
+from ..io.interrupts import interrupts_passed_on
 from ..io.paths import as_path
 from ..io.progress import Bar
 from ..io.tables.formats import need_pyarrow
@@ -353,7 +354,8 @@ def compute_rows(study: SweepStudy, rows: DesignRows) -> dict[str, Any]:
     if not finite.all():
         return _beside_the_unknown(study, rows, finite)
     try:
-        return _checked(study.compute(rows.columns), count, taken=(ROW, *rows.columns))
+        with interrupts_passed_on():
+            return _checked(study.compute(rows.columns), count, taken=(ROW, *rows.columns))
     except Exception as problem:
         if count == 1:
             return _all_failed(1, _worded(problem))

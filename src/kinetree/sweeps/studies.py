@@ -324,6 +324,7 @@ class Simulations(_OfRobot):
             record = self._simulated(columns)
             if "output" not in self.options and self._looks_between:
                 _warn_of_few_samples(record)
+            _warn_of_limits(record)
             moved = MovedBatch(self.robot, record.time, record.q, record.v, record.tau, record)
             return take(self.outputs, moved, rows) | {FAILURE: said(record.lost, LOST)}
         return _one_by_one([{name: x[k : k + 1] for name, x in columns.items()} for k in range(rows)], self._alone)
@@ -331,6 +332,7 @@ class Simulations(_OfRobot):
     def _alone(self, columns: Columns) -> dict[str, Array]:
         """Simulate one row by an adaptive integrator."""
         record = self._simulated(columns, alone=True)
+        _warn_of_limits(record)
         q, v, tau = (x[:, None] for x in (record.q, record.v, record.tau))
         return take(self.outputs, MovedBatch(self.robot, record.time, q, v, tau, one_of_batch(record)), 1)
 
@@ -380,6 +382,18 @@ def _warn_of_few_samples(record: Record) -> None:
         warnings.warn(
             f"each simulation has {len(record.time)} samples, {between:.3g} s apart, between which {what}: peaks, "
             "means and functions of the record do not see what is between; record=1001, say, gives more samples",
+            KinetreeWarning,
+            stacklevel=2,
+        )
+
+
+def _warn_of_limits(record: Record) -> None:
+    """Warn where joints are simulated beyond their ranges, in words that are the same for all parts."""
+    passed = record.beyond_limits
+    if passed:
+        named = ", ".join(repr(name) for name in passed)
+        warnings.warn(
+            f"in some rows joints leave their ranges, {named}: nothing holds them but ground=kt.stops.JointStops()",
             KinetreeWarning,
             stacklevel=2,
         )

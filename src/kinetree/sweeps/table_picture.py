@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import OptionError
 from ..io.paths import is_folder
 from ..io.pictures import drawing
-from ..io.plot_style import height_beside, legend_beside, line
+from ..io.plot_style import height_beside, keep_zero_flat, legend_beside, line
 from ..io.tables.reading import open_table
 from ..robot.robot import Robot
 from .tables import units
@@ -19,13 +19,16 @@ from .tables import units
 WIDTH, HEIGHT = 9.0, 3.0
 """Of a panel, in inches; one with many names beside it is higher."""
 
+LOW, MOST_PANELS = 1.5, 80
+"""Height of a panel that one joint has for itself, and how many there may be."""
+
 MOST_SAMPLES = 5000
 """Of longer tables as many rows are drawn, evenly: a picture has no more columns of dots."""
 
 WORDS = {"N m": "torque", "N": "force", "rad/s^2": "acceleration", "m/s^2": "acceleration"}
 
 
-def draw_table(robot: Robot, key: str, table: Path, picture: str | os.PathLike[str]) -> None:
+def draw_table(robot: Robot, key: str, table: Path, picture: str | os.PathLike[str], separate: bool = False) -> None:
     """Draw what :func:`kinetree.sweeps.over_table` wrote.
 
     Parameters
@@ -37,6 +40,8 @@ def draw_table(robot: Robot, key: str, table: Path, picture: str | os.PathLike[s
         A file; not a folder of parts.
     picture : path
         ``.png``, ``.svg``, ``.pdf``, ...
+    separate : bool
+        One panel for each freedom, with a scale of its own.
     """
     if is_folder(table):
         raise OptionError(f"a picture is drawn of one table, not of the folder {str(table)!r}: give a file to write")
@@ -49,13 +54,23 @@ def draw_table(robot: Robot, key: str, table: Path, picture: str | os.PathLike[s
     idle = {k for j in robot.model.joints if not j.actuated for k in range(j.v_slice.start, j.v_slice.stop)}
     drawn = [k for k in range(robot.nv) if not (key == "tau" and k in idle) or np.any(values[:, k])]
     measured = list(units(robot)[key].values())
-    groups = {unit: [k for k in drawn if measured[k] == unit] for unit in dict.fromkeys(measured[k] for k in drawn)}
-    heights = [height_beside(len(places), HEIGHT) for places in groups.values()]
+    groups = [(unit, [k for k in drawn if measured[k] == unit]) for unit in dict.fromkeys(measured[k] for k in drawn)]
+    if separate:
+        groups = [(unit, [k]) for unit, places in groups for k in places]
+    if len(groups) > MOST_PANELS:
+        raise OptionError(f"--separate makes {len(groups)} panels, and a picture has at most {MOST_PANELS}")
+    heights = [height_beside(len(places), LOW if separate else HEIGHT) for _, places in groups]
     with drawing((WIDTH, sum(heights) + 0.6), picture) as figure:
         axes: Any = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-        for axis, (unit, places) in zip(axes, groups.items(), strict=True):
+        for axis, (unit, places) in zip(axes, groups, strict=True):
             for k, place in enumerate(places):
-                axis.plot(across, values[rows, place], label=robot.v_names[place].replace("$", r"\$"), **line(k))
+                axis.plot(
+                    across,
+                    values[rows, place],
+                    label=robot.v_names[place].replace("$", r"\$"),
+                    **line(drawn.index(place) if separate else k),
+                )
+            keep_zero_flat(axis, [values[rows, k] for k in drawn if measured[k] == unit])
             axis.set_ylabel(f"{WORDS.get(unit, key)} [{unit}]")
             legend_beside(axis)
         axes[-1].set_xlabel("row" if times is None else "time [s]")

@@ -199,6 +199,28 @@ def test_pictures_of_some_joints(record):
         record.plot("motion", joints=["hing"])
 
 
+def test_pictures_with_a_panel_for_each_joint(record, tmp_path):
+    pytest.importorskip("matplotlib")
+    names = list(dict.fromkeys(name.partition(".")[0] for name in record.v_names))
+    axes = record.plot(("velocities", "energy"), separate=True).axes
+    assert [a.get_ylabel() for a in axes].count("energy [J]") == 1
+    shown = [{t.get_text().partition(".")[0] for t in a.get_legend().get_texts()} for a in axes[:-1]]
+    assert all(len(joint) == 1 for joint in shown)
+    assert {joint for panel in shown for joint in panel} == set(names)
+    drawn = {line.get_label(): line.get_ydata() for a in axes[:-1] for line in a.lines}
+    for k, name in enumerate(record.v_names):
+        assert np.array_equal(drawn[name], record.v[:, k])
+    hinge = record.v_names.index("hinge")
+    noise = record.v.copy()
+    noise[:, hinge] *= 1e-30
+    drawn = replace(record, v=noise).plot("velocities", separate=True).axes
+    axis = next(a for a in drawn if a.get_legend().get_texts()[0].get_text() == "hinge")
+    assert axis.get_ylim()[1] > 1e-12  # what is zero but for rounding is drawn as zero
+    many = kt.Record.load(_still([f"joint_{k}" for k in range(81)], tmp_path / "still.npz"))
+    with pytest.raises(kt.OptionError, match="makes 81 of them"):
+        many.plot("velocities", separate=True)
+
+
 def test_legends_of_many_curves_are_whole(tmp_path):
     """Forty names stand beside the curves, all within the picture and none upon another."""
     pytest.importorskip("matplotlib")
@@ -561,5 +583,25 @@ def test_a_record_tells_which_joints_leave_their_ranges():
     assert held.q[:, 0].max() > 0.5
     assert held.beyond_limits == {}
     assert "out of range" not in str(held)
+    limited = b.body("c", "base", kt.Prismatic("z"), mass=1, joint_name="drop", velocity_limit=5.0).build()
+    fall = kt.simulate(limited, time=1.0, output=11)
+    assert fall.too_fast == {"drop": (pytest.approx(9.81), 5.0)}
+    assert "\nfaster than allowed: drop 9.81, limit 5" in str(fall)
     with pytest.raises(kt.OptionError, match="integrator='rk4', step=1e-3"):
         kt.simulate(robot, np.zeros((2, 2)), time=1.0)
+
+
+def test_peaks_at_touchdown_are_told_where_samples_miss_them():
+    ball = kt.Builder("ball").body("ball", "base", kt.Prismatic("z"), mass=2.0).build()
+    floor = kt.ground.Ground([kt.ground.Spot("ball", (0, 0, 0), 0.1)], kt.ground.Firm(2e3, 200.0, 0.02))
+    peak = 200.0 * np.sqrt(2 * 9.81 * 0.4)  # c v, where it lands
+    every = kt.simulate(ball, [0.5], time=0.5, ground=floor)
+    assert every.contact_forces.max() > 0.9 * peak
+    assert every.peaks_missed is None
+    landed = int(np.argmax(np.abs(every.contact_forces).sum(axis=(1, 2)) > 0))
+    few = every[[0, landed - 1, -1]]
+    assert few.contact_forces.max() < 0.5 * peak
+    printed = " ".join(str(few).split())
+    assert "those of the 3 samples: at touchdown forces may be larger" in printed
+    assert f"at each of the {len(every) - 1} steps" in printed
+    assert every[:landed].peaks_missed is None  # in the air

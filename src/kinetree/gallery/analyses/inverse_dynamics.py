@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -132,9 +133,28 @@ def _mechanism_tables(along: PrescribedMechanism) -> dict[str, Table]:
     return {
         "motion": motion_table(mechanism, along.time, along.states),
         "torques": time | dict(columns("actuator", names, forces.tau[:, driven], units)),
-        "multipliers": time | dict(columns("multiplier", forces.names, forces.multipliers, held)),
+        "multipliers": time
+        | _world_axes(along)
+        | dict(columns("multiplier", _own_axes(forces.names), forces.multipliers, held)),
         "reactions": time | _reactions(along),
     }
+
+
+WRENCH = ("moment x", "moment y", "moment z", "force x", "force y", "force z")
+
+
+def _world_axes(along: PrescribedMechanism) -> dict[str, Array]:
+    """Return what the cut joints carry along the world's axes, as the sources draw multipliers (000 section 8.3)."""
+    return {
+        f"{loop} {label} along world axes [{'N m' if k < 3 else 'N'}]": along.forces.at(loop)[:, k]
+        for loop in along.mechanism.loop_names
+        for k, label in enumerate(WRENCH)
+    }
+
+
+def _own_axes(names: Sequence[str]) -> list[str]:
+    """Return names of constraints that say whose axes they mean: those of the joint, which turn with it."""
+    return [re.sub(r" (along|about) (?=[xyz]$)", r" \1 its own ", name) for name in names]
 
 
 def _reactions(along: PrescribedMechanism) -> dict[str, Array]:
@@ -147,7 +167,7 @@ def _reactions(along: PrescribedMechanism) -> dict[str, Array]:
     )
     made: dict[str, Array] = {}
     for name, wrench in parts:
-        for k, label in enumerate(("moment x", "moment y", "moment z", "force x", "force y", "force z")):
+        for k, label in enumerate(WRENCH):
             made[f"{name} {label} [{'N m' if k < 3 else 'N'}]"] = wrench[:, k]
     return made
 
@@ -167,7 +187,9 @@ def _mechanism_figures(along: PrescribedMechanism) -> dict[str, Drawing]:
         "mechanism": picture,
         "motion": Curves(t, moved, f"Joints during {along.motion.what}."),
         "torques": Curves(t, forced, "What the actuators do for this motion."),
-        "multipliers": Curves(t, _multiplier_panels(along), "Forces and moments at the cut joints, along their axes."),
+        "multipliers": Curves(
+            t, _multiplier_panels(along), "Forces and moments at the cut joints along the world's axes, as in books."
+        ),
         "reactions": Curves(
             t, [PlotPanel("reaction [N]", _reaction_sizes(along))],
             f"Size of the force in every joint; {', '.join(short(n) for n in mechanism.loop_names)} cut.",
@@ -183,18 +205,18 @@ def _is_planar(mechanism: Mechanism, q: Array) -> bool:
 
 
 def _multiplier_panels(along: PrescribedMechanism) -> list[PlotPanel]:
-    forces, units = along.forces, along.mechanism.constraint_units
-    size = np.abs(forces.multipliers).max()
-    seen = np.abs(forces.multipliers).max(axis=0) > 1e-9 * size
-    made = []
-    for label, unit in (("force [N]", "m"), ("moment [N m]", "rad")):
+    """Return what the cut joints carry along the world's axes; a direction in which nothing acts is left out."""
+    least, made = 1e-9 * np.abs(along.forces.loop_wrenches_world).max(), []
+    for label, part in (("force,\nworld axes [N]", 3), ("moment,\nworld axes [N m]", 0)):
+        word = "along" if part else "about"
         curves = [
-            Curve(short(name), forces.multipliers[:, k])
-            for k, name in enumerate(forces.names)
-            if seen[k] and units[k] == unit
+            Curve(f"{short(loop)} {word} {'xyz'[k]}", along.forces.at(loop)[:, part + k])
+            for loop in along.mechanism.loop_names
+            for k in range(3)
         ]
-        if curves:
-            made.append(PlotPanel(label, curves))
+        acting = [curve for curve in curves if np.abs(curve.y).max() > least]
+        if acting:
+            made.append(PlotPanel(label, acting))
     return made
 
 

@@ -57,6 +57,8 @@ class StudyPlan:
         Whether the motion is one of the joints with motors alone, under which the others move by the dynamics.
     forces : sequence of force elements
         That act in the simulation.
+    begins : str
+        Where the simulation begins, in words.
     """
 
     robot: Robot
@@ -73,6 +75,7 @@ class StudyPlan:
     expect: Mapping[str, float | bool] = field(default_factory=dict)
     free_base: bool = False
     forces: Sequence[Any] = ()
+    begins: str = ""
 
     # ---------------------------------------------------------------- inverse dynamics
 
@@ -162,7 +165,12 @@ class StudyPlan:
             *self._energy_facts(record), *final, *self._walk_facts(record), *self._force_facts(record.tau),
             *self._limit_facts(States(record.q, record.v, record.a)),
         ]  # fmt: skip
-        return Outcome(facts, records={"record": record}, figures=figures, remarks=[_summary(record)])
+        return Outcome(
+            facts,
+            records={"record": record},
+            figures=figures,
+            remarks=[_summary(record), *([self.begins] if self.begins else [])],
+        )
 
     # ---------------------------------------------------------------- what the user expects
 
@@ -195,7 +203,7 @@ class StudyPlan:
         if "largest_force" not in self.expect:
             return []
         driven = [k for j in driven_joints(self.robot.model) for k in range(j.v_slice.start, j.v_slice.stop)]
-        text = "largest force of any motor"
+        text = f"largest force of any motor, in {len(tau)} samples"
         return [_below(text, self.expect["largest_force"], float(np.abs(tau[:, driven]).max()), "N m, N")]
 
     def _limit_facts(self, motion: States) -> list[Fact]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -17,7 +18,7 @@ import numpy as np
 
 from ...contact.stops import JointStops
 from ...contact.surfaces import Spot, line, rectangle
-from ...errors import FileFormatError, UnknownNameError
+from ...errors import FileFormatError, ModelWarning, UnknownNameError, callers_level
 from ...forces.from_yaml import read_forces
 from ...io.paths import as_path, whole_content
 from ...model.formats import yaml, yaml_nodes
@@ -25,6 +26,7 @@ from ...model.formats.source import Source
 from ...model.formats.yaml_nodes import Node, Scalar, Table
 from ...motion import trajectories
 from ...robot.load import load
+from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...simulation.integrators.fixed_step_methods import INTEGRATORS
 from ...simulation.records.plot import PANELS
@@ -51,11 +53,14 @@ OWNERS = ("bodies", "joints", "frames", "loops")
 CONTROLLER_KEYS = ("kind", "kp", "kd", "ki", "limited", "limit", "sample_time", *simulation_setup.SAMPLING)
 
 GROUND_KEYS = (
-    "spots", "kind", "stiffness", "dissipation", "exponent", "factor", "damping", "depth", "dust", "friction",
-    "sliding_damping", "height", "slope",
+    "spots", "kind", "source", "isotropic", "stiffness", "dissipation", "exponent", "factor", "damping", "depth",
+    "dust", "friction", "sliding_damping", "height", "slope",
 )  # fmt: skip
 
 SIMULATION_KEYS = ("time", "integrator", "step", "rtol", "atol", "samples", "friction")
+
+EVERY_STEP = "steps"
+"""In the place of a number of samples."""
 
 OUTPUT_KEYS = ("samples", "plots")
 
@@ -151,9 +156,11 @@ class StudyReader(MotionReader):
         samples, plots = self.read_outputs()
         controller, expected = self.read_controller(desired, elements), self.read_expect(simulation, desired)
         forces = read_forces(self, self.top["forces"], self.robot.model, self.q) if "forces" in self.top else []
+        if simulation and states is not None and desired is not None:
+            self.compare_start(desired)
         return StudyPlan(
             self.robot, self.q, self.v, desired, states, span, samples, controller, elements, simulation, plots,
-            expected, self.free_base, forces,
+            expected, self.free_base, forces, self.words_on_start(),
         )  # fmt: skip
 
     def read_robot(self, node: Node) -> tuple[Robot, str | None]:
@@ -212,14 +219,45 @@ class StudyReader(MotionReader):
         return self.path.parent / file
 
     def read_start(self) -> tuple[Array, Array]:
-        """Read where it is and how fast."""
-        fields = self.fields(self.top["start"], "start", ("q", "v")) if "start" in self.top else {}
+        """Read where it is and how fast; a word is a start of the gallery, or a configuration that the file names."""
+        fields: dict[str, Node] = {}
+        if "start" in self.top:
+            given = self.top["start"]
+            fields = {"q": given} if isinstance(given, Scalar) else self.fields(given, "start", ("q", "v"))
         where = self.top.get("start", self.top["robot"])
         self.start_given = self.given(fields.get("q")), self.given(fields.get("v"))
         with self.at(fields.get("q", where)):
             q = simulation_setup.configuration(self.robot, self.start_given[0], self.system, "start.q")
         with self.at(fields.get("v", where)):
             return q, simulation_setup.velocity(self.robot, q, self.start_given[1], "start.v")
+
+    def words_on_start(self) -> str:
+        """Say where a simulation begins."""
+        if self.start_given != (None, None) or self.free_base:
+            return "It begins at the start of the file." if "start" in self.top else "It begins on the motion."
+        known = self.system is not None and len(systems.start(self.system)) == self.robot.nq  # not on another base
+        where = "where the motion of the gallery begins" if known else "as the robot is drawn"
+        return f"It begins {where}, at rest: the file has no start."
+
+    def compare_start(self, desired: trajectories.Trajectory) -> None:
+        """Warn where the desired motion begins elsewhere than the simulation."""
+        wanted = np.asarray(desired(0.0)[0])
+        if isinstance(self.robot, Mechanism):
+            places = [k for joint in self.moving for k in range(joint.v_slice.start, joint.v_slice.stop)]
+            off = wanted - self.coordinates(self.q)
+        else:
+            places, off = list(range(self.robot.nv)), self.robot.difference(self.q, wanted)
+        far = int(np.argmax(np.abs(off)))
+        if not abs(off[far]) > simulation_setup.CLOSED:
+            return
+        name, unit = self.robot.v_names[places[far]], self.robot.v_units[places[far]]
+        follows = "the controller has to catch up" if "controller" in self.top else "nothing follows the motion"
+        warnings.warn(
+            f"{self.path.name}: the motion begins elsewhere than the simulation, by {off[far]:.3g} {unit} in {name}; "
+            f"{follows}",
+            ModelWarning,
+            stacklevel=callers_level(),
+        )
 
     # ---------------------------------------------------------------- what acts on it
 
@@ -257,10 +295,13 @@ class StudyReader(MotionReader):
         if "ground" in self.top:
             node = self.top["ground"]
             fields = self.fields(node, "ground", GROUND_KEYS, required=("spots",))
-            numbers: dict[str, Any] = {key: self.number(fields[key], key) for key in GROUND_KEYS[2:] if key in fields}
-            if "kind" in fields:
-                numbers["kind"] = self.text(fields["kind"], "kind of ground")
-            with self.at(fields.get("kind", node)):
+            numbers: dict[str, Any] = {key: self.number(fields[key], key) for key in GROUND_KEYS[4:] if key in fields}
+            for key, what in (("kind", "kind of ground"), ("source", "source of the ground")):
+                if key in fields:
+                    numbers[key] = self.text(fields[key], what)
+            if "isotropic" in fields:
+                numbers["isotropic"] = self.boolean(fields["isotropic"], "isotropic")
+            with self.at(fields.get("kind", fields.get("source", node))):
                 found.append(simulation_setup.compliant_ground(self.robot, self.spots(fields["spots"]), **numbers))
         if "stops" in self.top and self.boolean(self.top["stops"], "stops"):
             found.append(JointStops())
@@ -317,7 +358,9 @@ class StudyReader(MotionReader):
             if options["integrator"] not in INTEGRATORS:
                 unknown = UnknownNameError("integrator", options["integrator"], INTEGRATORS)
                 raise self.error(str(unknown), fields["integrator"])
-        options["output"] = self.whole(fields["samples"], "samples") if "samples" in fields else 201
+        given = fields.get("samples")
+        every = isinstance(given, Scalar) and given.text == EVERY_STEP
+        options["output"] = None if every else 201 if given is None else self.whole(given, "samples")
         if "friction" in fields:
             options["friction"] = self.boolean(fields["friction"], "friction")
         return options

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import OptionError, UnknownNameError, UnsupportedError, printable
 from ...io.pictures import drawing
-from ...io.plot_style import height_beside, legend_beside, line
+from ...io.plot_style import height_beside, keep_zero_flat, legend_beside, line
 from ...model.units import FORCE_OF
 from ...motion.trajectory import Trajectory
 from .tracking import tracking_errors
@@ -28,6 +28,12 @@ Curves = list[tuple[str, Array]]
 WIDTH, HEIGHT = 9.0, 2.3
 """Of a drawing, in inches; one with many names beside it is higher."""
 
+LOW, MOST_SEPARATE = 1.5, 80
+"""Height of a panel that one joint has for itself, and how many there may be."""
+
+OF_ROBOT = ("energy", "reactions")
+"""Parts of a plot that belong to no joint."""
+
 ROUNDING = 1e-9
 """Share of the largest force below which there is none in a direction."""
 
@@ -41,6 +47,7 @@ def plot(
     path: str | os.PathLike[str] | None,
     joints: str | Sequence[str] | None = None,
     desired: Trajectory | None = None,
+    separate: bool = False,
 ) -> Figure:
     """See :meth:`kinetree.Record.plot`."""
     if record.batch:
@@ -55,13 +62,22 @@ def plot(
         if name == "errors" and what and desired is None:
             raise OptionError("errors are those against a desired motion: plot('errors', desired=trajectory)")
     drawn = [(label, curves) for name in chosen for label, curves in available.get(name, []) if curves]
-    heights = [height_beside(len(curves), HEIGHT) for _, curves in drawn] or [HEIGHT]
+    if separate:
+        drawn = _separated({name: available.get(name, []) for name in chosen})
+    least = LOW if separate else HEIGHT
+    heights = [height_beside(len(curves), least) for _, curves in drawn] or [HEIGHT]
     with drawing((WIDTH, sum(heights) + 0.6), path) as figure:
         axes: Any = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
         looks: dict[str, int] = {}  # a joint looks the same in all panels, also where others are left out
         for axis, (label, curves) in zip(axes, drawn, strict=False):
             for k, (name, values) in enumerate(curves):
-                axis.plot(record.time, values, label=_label(name), **line(looks.setdefault(name, k)))
+                axis.plot(
+                    record.time,
+                    values,
+                    label=_label(name),
+                    **line(looks.setdefault(name, len(looks) if separate else k)),
+                )
+            keep_zero_flat(axis, [x for other, those in drawn if other == label for _, x in those])
             for event in record.events:
                 axis.axvline(event.time, color="#5c6670", linewidth=0.8, linestyle=":")
             axis.set_ylabel(label)
@@ -70,6 +86,24 @@ def plot(
         figure.align_ylabels()
         figure.suptitle(_label(str(record.info.get("robot", ""))))
     return figure
+
+
+def _separated(parts: dict[str, list[tuple[str, Curves]]]) -> list[tuple[str, Curves]]:
+    """Return axes of one joint each, so that small curves have their own scale; energy and reactions stay whole."""
+    made: list[tuple[str, Curves]] = []
+    for part, whole in parts.items():
+        for label, curves in whole:
+            if part in OF_ROBOT:
+                made += [(label, curves)] if curves else []
+                continue
+            for joint in dict.fromkeys(joint_of(name) for name, _ in curves):
+                made.append((label, [(name, x) for name, x in curves if joint_of(name) == joint]))
+    if len(made) > MOST_SEPARATE:
+        raise OptionError(
+            f"a panel for each joint makes {len(made)} of them, and a picture has at most {MOST_SEPARATE}: choose "
+            "parts and joints, plot('torques', joints=[...], separate=True)"
+        )
+    return made
 
 
 def _chosen(record: Record, joints: str | Sequence[str] | None) -> set[str] | None:

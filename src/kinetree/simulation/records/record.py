@@ -126,7 +126,7 @@ class Record(ExplainsArguments):
 
     @property
     def table(self) -> TextTable:
-        """One row per freedom: first, last, least and largest position, largest speed and force."""
+        """One row per freedom: first, last, least and largest position, largest speed and force, of the samples."""
         names, of_q = self.v_names, self.q_names
         units = list(self.info.get("v_units") or [""] * len(names))
         rows: list[tuple[object, ...]] = []
@@ -142,7 +142,7 @@ class Record(ExplainsArguments):
         columns = ("joint", "unit", "first", "last", "least", "largest", "max speed", "max force")
         return TextTable(
             columns, rows, repr(self).strip("<>"), "record.q, v, tau have all; record.save(path) writes them",
-            notes=[] if (words := self.limits_passed) is None else [words],
+            notes=[*self.limits_passed, *([] if (words := self.peaks_missed) is None else [words])],
         )  # fmt: skip
 
     def __str__(self) -> str:
@@ -172,16 +172,42 @@ class Record(ExplainsArguments):
         return passed
 
     @property
-    def limits_passed(self) -> str | None:
-        """The same in a line of words, or None."""
+    def too_fast(self) -> dict[str, tuple[float, float]]:
+        """Freedoms that move faster than the robot's velocity limits: the largest speed and the limit."""
+        if self.robot is None or not len(self):
+            return {}
+        limits = self.robot.velocity_limits
+        speeds = [max(map(abs, _extremes(self.v[..., k]))) for k in range(len(limits))]
+        return {
+            name: (speed, float(limit))
+            for name, speed, limit in zip(self.v_names, speeds, limits, strict=True)
+            if speed > (1.0 + 1e-9) * limit
+        }
+
+    @property
+    def limits_passed(self) -> tuple[str, ...]:
+        """Both in words, a line each; nothing where limits are kept."""
+        lines = []
         passed = [f"{name} goes to {at:.4g}, past {limit:.4g}" for name, (at, limit) in self.beyond_limits.items()]
-        if not passed:
+        if passed:
+            lines.append(
+                f"out of range: {_some(passed)}. A simulation goes past the limits of joints unless stops hold them: "
+                "ground=kt.stops.JointStops()"
+            )
+        fast = [f"{name} {speed:.4g}, limit {limit:.4g}" for name, (speed, limit) in self.too_fast.items()]
+        if fast:
+            lines.append(f"faster than allowed: {_some(fast)}")
+        return tuple(lines)
+
+    @property
+    def peaks_missed(self) -> str | None:
+        """A line of words where forces of the ground may be larger between the samples, or None."""
+        steps = self.info.get("steps")
+        if len(self) - 1 == steps or not np.any(self.contact_forces):
             return None
-        rest = f", and {len(passed) - NAMED} more" if len(passed) > NAMED else ""
-        return (
-            f"out of range: {'; '.join(passed[:NAMED])}{rest}. A simulation goes past the limits of joints unless "
-            "stops hold them: ground=kt.stops.JointStops()"
-        )
+        many, every = counted(len(self), "sample", "samples"), "step" if steps is None else f"of the {steps} steps"
+        more = "take more" if self.batch else f"without output= there is one at each {every}"
+        return f"max speed and force are those of the {many}: at touchdown forces may be larger between them; {more}"
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -298,6 +324,7 @@ class Record(ExplainsArguments):
         *,
         joints: str | Sequence[str] | None = None,
         desired: Trajectory | None = None,
+        separate: bool = False,
     ) -> Figure:
         """Draw motion, errors, torques, energy and reactions over time, each curve with the name of its joint.
 
@@ -313,6 +340,9 @@ class Record(ExplainsArguments):
             Draw these joints only, by name; energy and reactions are of the whole robot.
         desired : Trajectory, optional
             The motion that was to be followed, for the errors.
+        separate : bool
+            One panel for each joint, with a scale of its own: torques of a wrist beside those of a shoulder are a flat
+            line.
 
         Returns
         -------
@@ -324,7 +354,7 @@ class Record(ExplainsArguments):
         >>> record = kt.simulate(kt.load("kuka-kr5"), time=0.1, output=11)
         >>> figure = record.plot(("motion", "torques"), joints=["joint_2", "joint_3"])
         """
-        return draw(self, what, path, joints, desired)
+        return draw(self, what, path, joints, desired, separate)
 
     def errors(self, desired: Trajectory) -> TrackingErrors:
         """Return how far the joints with motors stayed behind a desired motion: what was desired less what was.
@@ -371,6 +401,11 @@ class Record(ExplainsArguments):
             return record
 
         return files.load(as_path(path, "the file of a record"), make)
+
+
+def _some(items: Sequence[str]) -> str:
+    rest = f", and {len(items) - NAMED} more" if len(items) > NAMED else ""
+    return "; ".join(items[:NAMED]) + rest
 
 
 def _extremes(values: Array) -> tuple[float, float]:

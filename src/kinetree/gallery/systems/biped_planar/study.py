@@ -19,6 +19,7 @@ from ...analyses.walking import (
     walking_study,
 )
 from ...plots import Curve, Curves, PlotPanel
+from ...sources import COMPUTED
 from ...study import Fact, Outcome
 
 Array = np.ndarray
@@ -117,7 +118,7 @@ def _stated(along: OnGround) -> list[Fact]:
     return [
         Fact("sizes of N_l and N_d: rows, columns", (42, 42, 42, 12),
              (*np.asarray(denoc.N_l).shape, *np.asarray(denoc.N_d).shape), source="000 section 4.4.2"),
-        initial_speed(along, 0.520395, "notes, 8.4"),
+        initial_speed(along, 0.520395, COMPUTED),
         Fact("vertical reaction of the standing foot, largest", 100.0, float(standing.max()), "N", 10.0,
              reason="the book's figure ends at 100 N; the weight is 92.2 N", source="000 section 7.2.1"),
         Fact("vertical reaction of the landing foot, largest", 100.0, peak, "N", 10.0, reason=reason,

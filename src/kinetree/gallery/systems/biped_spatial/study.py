@@ -10,6 +10,7 @@ from ...analyses.walking import (
     prescribed,
     walking_study,
 )
+from ...sources import COMPUTED
 from ...study import Fact
 
 SAID = Statements(
@@ -26,11 +27,11 @@ def _stated(along: OnGround) -> list[Fact]:
     planar = prescribed("biped-planar", 1.0)
     return [
         Fact("initial speeds by the inverted pendulum, forward and towards the standing foot", (0.727719, 0.175832),
-             (forward, side), "m/s", 5.01e-7, source="notes, 8.5"),
+             (forward, side), "m/s", 5.01e-7, source=COMPUTED),
         Fact("mean speed", 0.6, gait.speed, "m/s", 1e-12, source="000 section 7.2.2"),
         Fact("theta_3, theta_4, theta_6 of a standing leg at the start, upright as seen from the front",
              (0.532117, 0.740991, 0.208874), (upright.hip, upright.knee, upright.ankle), "rad", 5.01e-7,
-             source="notes on chapters 8-10, 6",
+             source=COMPUTED,
              reason="in the authors' program the hip starts above the foot; here, by section 7.2.2, the foot is 0.08 m "
              "aside of the trunk's middle and 0.03 m aside of the hip, which changes the angles by 0.003 rad"),
         Fact("at touchdown the torques are smoother than the planar biped's: largest jump between samples of 2.5 ms, "

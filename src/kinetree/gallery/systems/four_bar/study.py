@@ -13,6 +13,7 @@ from ...analyses.inverse_dynamics import inverse
 from ...analyses.loops import groups, recut
 from ...analyses.prescribed import PrescribedMechanism
 from ...analyses.replay import Accelerations, Direct, directly, replay
+from ...sources import COMPUTED
 from ...study import Fact, Study
 from ..four_bar_linkage import BOOK
 
@@ -35,8 +36,6 @@ FORCE_Y = (45.53722, 22.82715, 36.85296, 67.79770)
 
 TABLE_10_8 = ((0.0, 0.9844, 4.3144), (4.7124, 1.4045, 0.0))
 
-NOTES = "notes, 6"
-
 Array = np.ndarray
 
 
@@ -50,14 +49,14 @@ def _stated(name: str) -> Callable[[PrescribedMechanism], Sequence[Fact]]:
         facts = [
             Fact("one turn of the crank at 3 pi/2 rad/s takes 4/3 s", 4 / 3, 2 * np.pi / v[0, 0], "s", 1e-12,
                  source="000 sections 8.3, 10.2.2"),
-            Fact(f"angle theta2 of the rocker {when}", ROCKER, q[:, 1], "rad", 5.01e-7, source=NOTES),
-            Fact(f"angle theta3 of the coupler {when}", COUPLER, q[:, 2], "rad", 5.01e-7, source=NOTES),
-            Fact("rates of theta2, theta3 at the start", (1.404477, 0.0), v[0, 1:], "rad/s", 5.01e-7, source=NOTES),
+            Fact(f"angle theta2 of the rocker {when}", ROCKER, q[:, 1], "rad", 5.01e-7, source=COMPUTED),
+            Fact(f"angle theta3 of the coupler {when}", COUPLER, q[:, 2], "rad", 5.01e-7, source=COMPUTED),
+            Fact("rates of theta2, theta3 at the start", (1.404477, 0.0), v[0, 1:], "rad/s", 5.01e-7, source=COMPUTED),
             Fact("accelerations of theta2, theta3 at the start", (3.086670, -6.173340), a[0, 1:], "rad/s^2", 5.01e-7,
-                 source=NOTES),
-            Fact(f"driving torque {when}", TORQUES[name], forces.tau[:, 0], "N m", 5.01e-7, source=NOTES),
+                 source=COMPUTED),
+            Fact(f"driving torque {when}", TORQUES[name], forces.tau[:, 0], "N m", 5.01e-7, source=COMPUTED),
             Fact("largest and smallest torque of a turn", EXTREMES[name], (fine.max(), fine.min()), "N m", 5.01e-5,
-                 source=NOTES),
+                 source=COMPUTED),
         ]  # fmt: skip
         if name == "four-bar":
             world = forces.loop_wrenches_world[:, 0]
@@ -97,10 +96,10 @@ def _stated(name: str) -> Callable[[PrescribedMechanism], Sequence[Fact]]:
                     _printed_gap(1.0),
                     "m",
                     relation="<",
-                    source="notes, erratum 22",
+                    source=COMPUTED,
                 ),
-                Fact(f"multiplier along x {when}", FORCE_X, world[:, 3], "N", 5.01e-6, source=NOTES),
-                Fact(f"multiplier along y {when}", FORCE_Y, world[:, 4], "N", 5.01e-6, source=NOTES),
+                Fact(f"multiplier along the world's x {when}", FORCE_X, world[:, 3], "N", 5.01e-6, source=COMPUTED),
+                Fact(f"multiplier along the world's y {when}", FORCE_Y, world[:, 4], "N", 5.01e-6, source=COMPUTED),
             ]
         return facts
 
@@ -159,15 +158,15 @@ def _printed_state(along: PrescribedMechanism, exact: Direct, law: Accelerations
     closed_q, closed_v = mechanism.project(q, v, fixed=["crank_joint"])
     closed = directly(along, closed_q, closed_v, 1e-10, 1e-12)
     return [
-        Fact("that error, from the exact initial state", 1.7e-3, _crank_error(exact), "rad", 5.01e-5, source=NOTES),
+        Fact("that error, from the exact initial state", 1.7e-3, _crank_error(exact), "rad", 5.01e-5, source=COMPUTED),
         Fact("the loop comes open by so much, nothing keeping it closed", 5.5e-6, exact.gap, "m", 5.01e-8,
-             source=NOTES),
+             source=COMPUTED),
         Fact("Table 10.8 is the initial state to four decimals; largest difference", 5.01e-5,
              float(max(np.abs(q - begin.q).max(), np.abs(v - begin.v).max())), "rad, rad/s", relation="<",
              source="000 section 10.2.2.2"),
-        Fact("error of theta1 from Table 10.8 as printed", 0.0985, _crank_error(rounded), "rad", 5e-4, source=NOTES),
+        Fact("error of theta1 from Table 10.8 as printed", 0.0985, _crank_error(rounded), "rad", 5e-4, source=COMPUTED),
         Fact("the same with the loop's equations in the joint's axes, as kinetree has them", 0.0985,
-             _crank_error(ours), "rad", 5e-4, source=NOTES,
+             _crank_error(ours), "rad", 5e-4, source=COMPUTED,
              reason="the printed state leaves the loop open by some micrometres, and how an open loop moves depends on "
              "how its equations are written; the motion multiplies that thousands of times. So kinetree refuses such "
              "states unless told otherwise, and project() closes them"),

@@ -13,11 +13,10 @@ from ...analyses.free_fall import at, free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.prescribed import AlongMotion
 from ...drawings import PLANE
+from ...sources import COMPUTED
 from ...study import Fact, Outcome, Study
 from .. import load, motion
 from ..motion_laws import DEGREE
-
-CALCULATED = "notes on chapters 2-7, 8.1"
 
 TIMES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -46,7 +45,7 @@ def _torques(along: AlongMotion) -> list[Fact]:
     tau = along.torque_at(np.array(TIMES))
     when = "at t = 0, 0.25, 0.5, 0.75, 1 s"
     facts = [
-        Fact(f"torque of the {name} {when}", stated, tau[:, k], "N m", 5.01e-7, source=CALCULATED)
+        Fact(f"torque of the {name} {when}", stated, tau[:, k], "N m", 5.01e-7, source=COMPUTED)
         for k, (name, stated) in enumerate(TORQUES.items())
     ]
     q, v, a = along.motion.states(np.linspace(0.0, 1.0, 101))
@@ -74,7 +73,7 @@ def _fall(robot: Robot, record: Record) -> list[Fact]:
     q = np.degrees(record.q)
     a = robot.forward_dynamics(record.q[0], np.zeros(4), np.zeros(4))
     facts = [
-        Fact(f"angles after {t:g} s", stated, q[at(record, [t])[0]], "degrees", 5.01e-5, source=CALCULATED)
+        Fact(f"angles after {t:g} s", stated, q[at(record, [t])[0]], "degrees", 5.01e-5, source=COMPUTED)
         for t, stated in FALLING.items()
     ]
     simulator = Simulator(robot, integrator="rk45", rtol=1e-3, atol=1e-6, works=False)  # as Table 10.6 has it
@@ -82,8 +81,8 @@ def _fall(robot: Robot, record: Record) -> list[Fact]:
     seconds = _best(lambda: simulator.run(record.q[0], time=1.0, output=1001, progress=False))
     return [
         Fact("accelerations at the beginning", (-68.180938, 117.374780, -65.591789, 23.302346), a, "rad/s^2", 5.01e-7,
-             source="notes on chapters 8-10, 6"),
-        Fact("energy", -0.80709238, float(record.energy.total[0]), "J", 5.01e-9, source="notes on chapters 8-10, 6"),
+             source=COMPUTED),
+        Fact("energy", -0.80709238, float(record.energy.total[0]), "J", 5.01e-9, source=COMPUTED),
         *facts,
         Fact("computing time for 1 s, 1001 samples, below ReDySim's (another machine, of 2006)", REDYSIM_FALL, seconds,
              "s", relation="<", source="000 section 6.2.1", reason=LOADED),
@@ -120,9 +119,9 @@ def matrices(quick: bool) -> Outcome:
         where = f"at {degrees} degrees"
         facts += [
             Fact(f"entries 11, 12, 13, 14, 22, 23 of the mass matrix {where}", entries,
-                 (m[0, 0], m[0, 1], m[0, 2], m[0, 3], m[1, 1], m[1, 2]), "kg m^2", 5.01e-9, source="notes, 5.5"),
-            Fact(f"first row of the modular U {where}", row, u[0, 1:], "", 5.01e-9, source="notes, 5.5"),
-            Fact(f"first pivot D_1 {where}", pivot, float(d[0, 0]), "kg m^2", 5.01e-9, source="notes, 5.5"),
+                 (m[0, 0], m[0, 1], m[0, 2], m[0, 3], m[1, 1], m[1, 2]), "kg m^2", 5.01e-9, source=COMPUTED),
+            Fact(f"first row of the modular U {where}", row, u[0, 1:], "", 5.01e-9, source=COMPUTED),
+            Fact(f"first pivot D_1 {where}", pivot, float(d[0, 0]), "kg m^2", 5.01e-9, source=COMPUTED),
             Fact(f"finger and thumb are not coupled {where}; largest entry", 0.0, float(np.abs(m[1:3, 3]).max()),
                  "kg m^2", source="000 section 5.5.1"),
         ]  # fmt: skip

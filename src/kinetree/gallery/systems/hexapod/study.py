@@ -16,6 +16,7 @@ from ...analyses.walking import (
     stepped,
     walking_study,
 )
+from ...sources import COMPUTED
 from ...study import Fact, Outcome
 
 NAME, STEP = "hexapod", 0.5
@@ -77,11 +78,11 @@ SAID = Statements(
 def _stated(along: OnGround) -> list[Fact]:
     gait = along.machine.walk.gait
     return [
-        initial_speed(along, 1.077291, "notes, 8.7"),
+        initial_speed(along, 1.077291, COMPUTED),
         Fact("mean speed", 0.8, gait.speed, "m/s", 1e-12, source="000 section 7.4"),
         Fact("potential energy at the start with the authors' trunk of 2 kg", 43.164,
              float(along.machine.robot.potential_energy(along.q[0])) - 2.0 * 9.81 * 0.55, "J", 5e-4,
-             source="notes, 8.7"),
+             source=COMPUTED),
     ]  # fmt: skip
 
 

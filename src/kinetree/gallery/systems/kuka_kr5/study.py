@@ -11,6 +11,7 @@ from ....robot.dh import DHRow, from_dh
 from ...analyses.free_fall import free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.prescribed import AlongMotion
+from ...sources import COMPUTED
 from ...study import Fact, Study
 
 TABLE_6_6 = (  # a, alpha, b, mass, Ixx, Iyy, Izz (000 section 6.2.2)
@@ -38,7 +39,7 @@ def _facts(along: AlongMotion) -> list[Fact]:
              source="000 figure 6.6"),
         Fact("joint with the largest torque", 2, int(tau.max(axis=0).argmax()) + 1, source="000 figure 6.6"),
         Fact("with the inertias as Table 6.6 prints them, cut off, torques change by at most", 3e-3, float(difference),
-             "N m", relation="<", source="notes on chapters 2-7, 8.2"),
+             "N m", relation="<", source=COMPUTED),
     ]  # fmt: skip
 
 

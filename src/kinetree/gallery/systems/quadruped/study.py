@@ -8,6 +8,7 @@ from ...analyses.walking import (
     initial_speed,
     walking_study,
 )
+from ...sources import COMPUTED
 from ...study import Fact
 
 SAID = Statements(
@@ -21,7 +22,7 @@ SAID = Statements(
 def _stated(along: OnGround) -> list[Fact]:
     gait = along.machine.walk.gait
     return [
-        initial_speed(along, 0.680449, "notes, 8.6"),
+        initial_speed(along, 0.680449, COMPUTED),
         Fact("mean speed", 0.4, gait.speed, "m/s", 1e-12, source="000 section 7.3",
              reason="the book's own numbers, a stride of 0.3 m in 1 s (Table B.2), make 0.3 m/s"),
     ]  # fmt: skip

@@ -9,6 +9,7 @@ from ...analyses.inverse_dynamics import inverse
 from ...analyses.loops import block, cuts_by_rule, groups, point, sizes
 from ...analyses.prescribed import PrescribedMechanism
 from ...analyses.replay import replay
+from ...sources import COMPUTED
 from ...study import Fact, Study
 
 START = (0.0, 4.51103, -2.73888, -0.87644, -1.46037, -1.46037, -1.68122)
@@ -39,9 +40,9 @@ def _stated(along: PrescribedMechanism) -> list[Fact]:
         Fact("subsystem III is determinate, then II, then I: sizes of the systems solved", (4, 2, 1), groups(along),
              source="000 section 8.4"),
         Fact("zero blocks of the Jacobian (8.11), largest entry", 0.0, max(zeros), source="000 section 8.4"),
-        Fact("angles at the start", START, q[0], "rad", 5.01e-6, source="notes, 6"),
+        Fact("angles at the start", START, q[0], "rad", 5.01e-6, source=COMPUTED),
         Fact("theta of 1^4 equals that of 1^5 all along (parallelogram); largest difference", 1e-9,
-             float(np.abs(closed[:, upper] - closed[:, shank]).max()), "rad", relation="<", source="notes, 6"),
+             float(np.abs(closed[:, upper] - closed[:, shank]).max()), "rad", relation="<", source=COMPUTED),
         Fact("the pantograph magnifies by 200/50", (4.0, 4.0), (magnified.min(), magnified.max()), tolerance=1e-9,
              source="000 section 8.4, Table 8.2"),
         _straight(along),

@@ -11,6 +11,7 @@ from ...analyses.inverse_dynamics import inverse
 from ...analyses.loops import block, cuts_by_rule, groups, point, recut, sizes
 from ...analyses.prescribed import PrescribedMechanism
 from ...analyses.replay import replay
+from ...sources import COMPUTED
 from ...study import Fact, Study
 from .. import start
 from .system import ARM, FOREARM, FREE_FALL, PIVOTS, SIDE
@@ -41,15 +42,15 @@ def _stated(along: PrescribedMechanism) -> list[Fact]:
              "subsystem I, is cut at the elbows, which makes that subsystem determinate; so is the model"),
         Fact("cut by the rule, nothing is determinate by itself: sizes of the systems solved", (7,), elsewhere.groups),
         Fact("the torques do not depend on the cuts; largest difference", 1e-9, elsewhere.difference, "N m",
-             relation="<", source="notes, 6"),
+             relation="<", source=COMPUTED),
         Fact("zero blocks of the Jacobian (8.15), largest entry", 0.0, max(zeros), source="000 section 8.5"),
         Fact("arms 1, 2, 3, forearm 1 and platform at the start, as in ReDySim's own run",
              (1.9814, -1.6050, 0.5403, -2.3099, 0.3284), q[0, [0, 5, 6, 1, 2]], "rad", 5.01e-5,
              source="ReDySim; gallery"),
         Fact("the platform's middle stays on its circle: smallest and largest distance from the base's",
-             (0.108253, 0.108253), (away.min(), away.max()), "m", 5.01e-7, source="notes, 6"),
+             (0.108253, 0.108253), (away.min(), away.max()), "m", 5.01e-7, source=COMPUTED),
         Fact("the platform's heading stays 0; sine of the largest", 1e-12, float(heading), relation="<",
-             source="notes, 6"),
+             source=COMPUTED),
     ]  # fmt: skip
 
 
@@ -77,11 +78,11 @@ def _table_8_4(mechanism: Mechanism, record: Record) -> list[Fact]:
     return [
         Fact("the initial angles are whole degrees", whole, table / DEGREE, "degrees", 6e-3, source="000 Table 8.4"),
         Fact("the platform's heading is 225 degrees", 225.0, table[:3].sum() / DEGREE, "degrees", 6e-3,
-             source="notes, 1.6"),
-        Fact("implied pivot of leg 2", (1.008, -0.005), pivots[0], "m", 5.01e-4, source="notes, 1.6"),
-        Fact("implied pivot of leg 3", (0.517, 0.863), pivots[1], "m", 5.01e-4, source="notes, 1.6"),
+             source=COMPUTED),
+        Fact("implied pivot of leg 2", (1.008, -0.005), pivots[0], "m", 5.01e-4, source=COMPUTED),
+        Fact("implied pivot of leg 3", (0.517, 0.863), pivots[1], "m", 5.01e-4, source=COMPUTED),
         Fact("the printed state misses the base by", 0.017, np.linalg.norm(pivots - BASE[1:], axis=-1).max(), "m",
-             5.01e-4, source="notes, 1.6"),
+             5.01e-4, source=COMPUTED),
         Fact("the printed state closes the loops on the equilateral base; largest gap", 1e-6,
              float(mechanism.closure_error(table)), "m", relation="<", source="000 Table 8.4",
              reason="it is rounded to whole degrees; the simulation starts from the nearest state that keeps the first "
@@ -89,7 +90,7 @@ def _table_8_4(mechanism: Mechanism, record: Record) -> list[Fact]:
         Fact("so closed, no angle differs from the table by more than", 2.0,
              float(np.abs(begin - table).max() / DEGREE), "degrees", relation="<"),
         Fact("ReDySim's own initial state misses closure by about 1 cm", 0.010, float(_redysim_gaps().max()), "m",
-             5e-3, source="notes, 8"),
+             5e-3, source=COMPUTED),
         Fact("all rates are 0 at the start", 0.0, float(np.abs(record.v[0]).max()), "rad/s", source="000 Table 8.4"),
     ]  # fmt: skip
 
