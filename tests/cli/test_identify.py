@@ -65,3 +65,28 @@ def test_trouble_is_one_line(folder):
         answer = run(folder / "robot.yaml", folder / "motion.csv", *words)
         assert answer.exit_code == 1
         assert said in answer.output
+
+
+def test_joints_that_were_not_measured_are_locked(folder, tmp_path):
+    longer = kt.Builder("with fingers")
+    longer.body("upper", "base", kt.Revolute("y"), mass=3.0, com=(0.2, 0, 0.03), inertia=(0.02, 0.06, 0.05))
+    longer.body("lower", "upper", kt.Revolute("y"), position=(0.5, 0, 0), mass=1.2, com=(0.2, 0, 0),
+                inertia=(0.01, 0.03, 0.03))  # fmt: skip
+    for name in ("left", "right"):
+        longer.body(name, "lower", kt.Prismatic("x"), mass=0.1, com=(0.3, 0, 0), inertia=(1e-4,) * 3)
+    longer.build().save(tmp_path / "robot.yaml")
+    given = (tmp_path / "robot.yaml", folder / "motion.csv", "--friction", "none", "--json")
+    answer = run(*given)
+    assert answer.exit_code == 1
+    assert "--locked left_joint=0" in answer.output
+    answer = run(*given, "--locked", "left_joint=0.02", "--locked", "right_joint", "-o", tmp_path / "found.yaml")
+    assert answer.exit_code == 0, answer.output
+    found = kt.load(tmp_path / "found.yaml")
+    q, v, a = np.random.default_rng(3).standard_normal((3, 20, 2))
+    expected = two_links().inverse_dynamics(q, v, a)
+    assert np.abs(found.inverse_dynamics(q, v, a) - expected).max() < 0.02 * np.abs(expected).max()
+    assert found.pose(np.zeros(2), "left")[0, 3] == pytest.approx(0.52)
+    for words, said in ((["left_joint=1,left_joint=2"], "more than once"), (["lft_joint=0"], "left_joint")):
+        answer = run(*given, "--locked", *words)
+        assert answer.exit_code == 1
+        assert said in answer.output

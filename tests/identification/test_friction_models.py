@@ -39,6 +39,18 @@ def test_coulomb_friction_has_no_sign_within_noise():
     assert np.array_equal(coulomb(v, v, 0.0, 0.0), np.sign(v))
 
 
+def test_coulomb_friction_keeps_its_sign_where_a_joint_only_slows_down():
+    t = np.linspace(-1.0, 1.0, 401)
+    noise = 0.01 * np.sin(40.0 * t)
+    assert np.all(coulomb(t, t**2 + noise, 0.01, 0.0) == 1.0)
+    assert np.all(coulomb(t, -(t**2) + noise, 0.01, 0.0) == -1.0)
+    turns = coulomb(t, t**2 - 0.025, 0.01, 0.0)  # backwards by more than noise explains
+    assert turns[200] == pytest.approx(-0.025 / 0.03)
+    assert np.allclose(coulomb(t, t**3, 0.01, 0.0), np.clip(t**3 / 0.03, -1.0, 1.0))  # where it turns back
+    begins = coulomb(t, (t + 1.0) ** 2, 0.01, 0.0)  # nothing says from where it came
+    assert begins[0] == 0.0
+
+
 def test_rest_is_a_whole_window_of_slow_samples():
     v = np.ones((100, 1))
     v[40:60] = 0.0

@@ -1,4 +1,5 @@
 from contextlib import suppress
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ from scipy.signal import lsim
 
 import kinetree as kt
 from helpers.measured_motions import fourier, two_links
-from kinetree.identification.doubts import of_stuck_encoders
+from kinetree.identification.doubts import _more_telling, of_stuck_encoders
 from kinetree.identification.estimators.pseudo_inertia import is_possible
 from kinetree.identification.report import _robot_table
 
@@ -343,6 +344,57 @@ def test_a_motion_that_tells_hardly_anything_is_noticed():
     noisy = kt.Measured(t, 2e-3 * q, tau + 0.2 * rng.standard_normal(tau.shape))
     with pytest.warns(kt.IdentificationWarning, match="parameters have a standard deviation of more than 30 %"):
         kt.identify(GUESS, noisy, friction="coulomb")
+
+
+def test_combinations_are_numbers_that_compare_with_other_robots():
+    found = kt.identify(GUESS, data(0.02), rotor_inertia=False, friction="coulomb", springs=False)
+    q, v, a = np.random.default_rng(2).standard_normal((3, 20, 2))
+    columns = GUESS.regressor(q, v, a, parameters=found.columns, friction=True)
+    assert np.allclose(columns @ found.values, found.robot.inverse_dynamics(q, v, a, friction=True))
+    own = found.robot.parameters()
+    assert np.allclose(found.matrix @ [own[name] for name in found.parameters], found.values)
+    right, wrong = found.compare(TRUTH), found.compare(GUESS)
+    assert np.allclose(GUESS.regressor(q, v, a, parameters=found.columns, friction=True) @ right.others,
+                       TRUTH.inverse_dynamics(q, v, a, friction=True))  # fmt: skip
+    assert np.abs(right.z).max() < 4.0
+    assert np.abs(wrong.z).max() > 20.0
+    assert "0 differ" in repr(right)
+    assert len(str(right).splitlines()) == len(found) + 1
+    assert np.abs(found.compare(found.robot).z).max() < 1e-9
+    with pytest.raises(kt.UnsupportedError, match=r"has no upper\.XX"):
+        found.compare(kt.gallery.load("four-bar"))
+    assert repr(found.predicted(data(0.02))).startswith("<MeasuredEquations: ")
+    assert len(repr(found.predicted(data(0.02)))) < 120
+
+
+def test_friction_keeps_its_sign_at_the_seams_of_repeated_motions():
+    """All joints touch zero speed there and go on: positions alone must tell nearly as much as the true motion."""
+    t, w = np.arange(0.0, 4.0, 2e-3), np.pi / 2.0
+    rises = 1.0 - np.cos(w * t)
+    first = rises * np.cos(2.0 * w * t) + 0.3 * np.sin(w * t) ** 2
+    second = rises * np.cos(w * t) + 0.6 * np.sin(2.0 * w * t) ** 2
+    v = np.tile(np.stack([first, second], axis=1), (3, 1))
+    t = 2e-3 * np.arange(len(v))
+    q, a = 2e-3 * (np.cumsum(v, axis=0) - 0.5 * v), np.gradient(v, t, axis=0)
+    rng = np.random.default_rng(1)
+    tau = TRUTH.inverse_dynamics(q, v, a, friction=True) + 0.02 * rng.standard_normal(q.shape)
+    noisy, true = kt.Measured(t, q + 1e-4 * rng.standard_normal(q.shape), tau), kt.Measured(t, q, tau, v, a)
+    found, known = (
+        kt.identify(GUESS, seen.rows(slice(500, 5500)), rotor_inertia=False, friction="coulomb", springs=False)
+        for seen in (noisy, true)
+    )
+    assert np.all(found.training_errors < 2.2 * known.training_errors)
+    assert np.abs(found.compare(TRUTH).z).max() < 4.0
+
+
+def test_exciting_motions_are_recommended_where_there_are_any():
+    free = kt.Builder("free")
+    free.body("trunk", "base", kt.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    said = [_more_telling(SimpleNamespace(given=robot)) for robot in (GUESS, free.build(), kt.gallery.load("four-bar"))]
+    assert ["exciting_motion" in words for words in said] == [True, False, False]
+    for robot in (free.build(), kt.gallery.load("four-bar")):
+        with pytest.raises(kt.UnsupportedError):
+            kt.exciting_motion(robot, 1.0)
 
 
 def test_forces_that_are_zero_throughout_are_refused():

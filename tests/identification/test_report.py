@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from helpers.measured_motions import fourier, two_links
 from kinetree.identification.equations import MeasuredEquations
-from kinetree.identification.report import facts
+from kinetree.identification.report import _first_terms, facts
 from kinetree.identification.residuals import whiteness
 
 
@@ -65,3 +65,10 @@ def test_a_factor_of_one_is_no_news(found):
     (said,) = (fact for fact in facts(replace(found[0], equations=equations)) if "too small by about" in fact)
     assert "lower_joint (" in said
     assert "upper_joint" not in said
+
+
+def test_long_sums_are_printed_by_their_first_terms():
+    long = "first_link.ZZ + 0.2717 second_link.MY - 0.01846 third_link.M + fourth_link.XX + fifth_link.MZ"
+    assert _first_terms(long) == "first_link.ZZ + 0.2717 second_link.MY ... (3 more)"
+    assert _first_terms(long[:60]) == long[:60]
+    assert _first_terms("a" * 70) == "a" * 70

@@ -14,6 +14,7 @@ from ..errors import OptionError
 from .shared import (
     FloatingBase,
     Json,
+    Locked,
     Mimic,
     MissingMeshes,
     RobotName,
@@ -84,6 +85,7 @@ def inverse(
     mimic: Mimic = "follow",
     strict: Strict = False,
     missing_meshes: MissingMeshes = "refuse",
+    locked: Locked = None,
     as_json: Json = False,
 ) -> None:
     """Compute inverse dynamics: joint forces for every row of a motion.
@@ -112,10 +114,10 @@ def inverse(
         kinetree inverse panda.urdf motion.parquet -o torques
         kinetree inverse kuka-kr5 positions.csv -o tau.csv --differentiate
     """
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked)
     _run(
-        robot, robot_name, "inverse_dynamics", motion, output, initial, friction, threads, as_json, plot, separate,
-        differentiate, cutoff,
+        robot, "" if locked else robot_name, "inverse_dynamics", motion, output, initial, friction, threads, as_json,
+        plot, separate, differentiate, cutoff,
     )  # fmt: skip
 
 
@@ -132,6 +134,7 @@ def forward(
     mimic: Mimic = "follow",
     strict: Strict = False,
     missing_meshes: MissingMeshes = "refuse",
+    locked: Locked = None,
     as_json: Json = False,
 ) -> None:
     """Compute forward dynamics: accelerations for every row of states and joint forces.
@@ -143,8 +146,11 @@ def forward(
 
         kinetree forward kuka-kr5 states.csv -o accelerations.csv
     """
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
-    _run(robot, robot_name, "forward_dynamics", motion, output, initial, friction, threads, as_json, plot, separate)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked)
+    _run(
+        robot, "" if locked else robot_name, "forward_dynamics", motion, output, initial, friction, threads, as_json,
+        plot, separate,
+    )  # fmt: skip
 
 
 def _run(

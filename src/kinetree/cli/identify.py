@@ -12,6 +12,7 @@ from ..errors import OptionError
 from .shared import (
     FloatingBase,
     Json,
+    Locked,
     Mimic,
     MissingMeshes,
     RobotName,
@@ -86,6 +87,7 @@ def identify(
     mimic: Mimic = "follow",
     strict: Strict = False,
     missing_meshes: MissingMeshes = "refuse",
+    locked: Locked = None,
     as_json: Json = False,
 ) -> None:
     """Identify masses, inertias and friction from measured motions.
@@ -98,11 +100,12 @@ def identify(
     For example:
 
         kinetree identify robot.urdf motion.csv -o found.urdf --report out/ --held-out 0.4
+        kinetree identify panda.urdf motion.csv --locked panda_finger_joint1=0.02,panda_finger_joint2=0.02
     """
     from ..identification import Measured
     from ..identification import identify as run
 
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked)
     if not 0.0 <= held_out < 1.0:
         raise OptionError(f"--held-out must be a share from 0 up to 1, not {held_out:g}")
     data = [Measured.read(path, robot) for path in motions]
@@ -125,7 +128,7 @@ def identify(
     errors = found.errors(rest) if rest else None
     if output is not None:
         given = Path(robot_name)
-        if given.suffix.lower() == output.suffix.lower() == ".urdf" and given.is_file():
+        if given.suffix.lower() == output.suffix.lower() == ".urdf" and given.is_file() and not locked:
             found.save(output, original=given)
             note("meshes and all else in the file are as they were")
         else:

@@ -6,7 +6,7 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,10 +16,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from ..errors import KinetreeWarning, OutputError, UnknownNameError, printable
+from ..errors import KinetreeWarning, OptionError, OutputError, UnknownNameError, printable
 from ..io.plain_json import json_text
 from ..robot.load import load
 from .error_wording import Write, worded
+from .values import read_values
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -133,12 +134,25 @@ def print_json(data: Any) -> None:
 
 def load_robot(
     robot: str | Path, floating_base: bool = False, mimic: str = "follow", strict: bool = False,
-    missing_meshes: str = "refuse",
+    missing_meshes: str = "refuse", locked: Sequence[str] | None = None,
 ) -> Robot:  # fmt: skip
-    """Load a system of the gallery by its name, or a robot file."""
+    """Load a system of the gallery by its name, or a robot file; perhaps with joints that do not move."""
+    found = _loaded(robot, missing_meshes, {"floating_base": floating_base, "mimic": mimic, "strict": strict})
+    words = [word for text in locked or () for word in text.replace(",", " ").split()]
+    named = [word for word in words if "=" not in word]
+    placed: dict[str, Any] = dict.fromkeys(named)
+    for word in words:
+        if "=" in word:
+            ((name, value),) = read_values(word, "--locked", True).items()
+            if name in placed:
+                raise OptionError(f"--locked: {name!r} is given more than once")
+            placed[name] = value
+    return found.reduced(placed) if placed else found
+
+
+def _loaded(robot: str | Path, missing_meshes: str, options: dict[str, Any]) -> Robot:
     from .. import gallery
 
-    options: dict[str, Any] = {"floating_base": floating_base, "mimic": mimic, "strict": strict}
     if str(robot) in gallery.names():
         return gallery.load(str(robot), **options)
     path = Path(robot)
@@ -205,4 +219,13 @@ MissingMeshes = Annotated[
     ),
 ]
 Separate = Annotated[bool, typer.Option("--separate", help="Draw a panel for each joint, with a scale of its own.")]
+Locked = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--locked",
+        help="Joints that do not move, where they stand: 'finger=0.02', 'wrist=90deg', or 'finger' for zero; commas "
+        "between, or repeated.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]

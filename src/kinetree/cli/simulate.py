@@ -16,6 +16,7 @@ from .shared import (
     INTERRUPTED,
     FloatingBase,
     Json,
+    Locked,
     Mimic,
     MissingMeshes,
     RobotName,
@@ -190,6 +191,7 @@ def simulate(
     mimic: Mimic = "follow",
     strict: Strict = False,
     missing_meshes: MissingMeshes = "refuse",
+    locked: Locked = None,
     as_json: Json = False,
 ) -> None:
     """Let a robot move and keep a record of it.
@@ -248,8 +250,8 @@ right_toe --ground-kind firm --integrator bdf
         raise OptionError(f"--samples must be at least 2 and at most {STEPS_AT_MOST}, not {samples}")
     if time is not None and not (np.isfinite(time) and time >= 0.0):
         raise OptionError(f"--time must be seconds, zero or more, not {time:g}")
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
-    system = robot_name if robot_name in gallery.names() else None
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked)
+    system = robot_name if robot_name in gallery.names() and not locked else None
     q = simulation_setup.configuration(robot, read_values(initial, "--initial", True), system, "--initial")
     v = simulation_setup.velocity(robot, q, read_values(velocity, "--velocity", True), "--velocity")
     goal = (

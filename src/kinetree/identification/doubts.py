@@ -11,6 +11,7 @@ import numpy as np
 
 from .equations import MeasuredEquations
 from .estimators.least_squares import Estimate
+from .excitation import can_be_excited
 from .friction_models import MODELS
 from .identified import POOR, Identified
 from .measured import Measured
@@ -80,7 +81,7 @@ def doubts(
         words.append(
             f"{len(found.poor)} of {len(found)} parameters have a standard deviation of more than 30 %, such as "
             f"{_some(found.poor, 3)}: the motion is too small or too slow for its noise, and the robot will err on "
-            "others. kt.exciting_motion finds motions that tell more"
+            f"others. {_more_telling(found)}"
         )
     if not found.physical:
         words.append(
@@ -88,6 +89,13 @@ def doubts(
             "the triangle inequality): give consistent='barrier' for ones that are"
         )
     return words
+
+
+def _more_telling(found: Identified) -> str:
+    """Say how to come by motions that tell more."""
+    if can_be_excited(found.given):
+        return "kt.exciting_motion finds motions that tell more"
+    return "Let it move faster and further, in many postures, with all joints at once"
 
 
 def signs(joints: Sequence[str], fit: Estimate, equations: MeasuredEquations) -> list[str]:

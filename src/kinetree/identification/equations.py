@@ -26,7 +26,7 @@ BLOCK = 4096
 """Samples of which the regressor is computed at once."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MeasuredEquations:
     """Rows ``Y x = tau``.
 
@@ -49,6 +49,12 @@ class MeasuredEquations:
     names: tuple[str, ...]
     rows: tuple[str, ...]
     t: Array
+
+    def __repr__(self) -> str:
+        n, r, p = self.y.shape
+        what = "the prediction" if self.names == ("prediction",) else f"{p} columns"
+        span = f", t from {self.t[0]:.4g} to {self.t[-1]:.4g} s" if n else ""
+        return f"<MeasuredEquations: {n} samples of {r} joint forces (tau) and {what} (y){span}>"
 
     def with_columns(self, names: Sequence[str], columns: Array) -> MeasuredEquations:
         """Return the same rows with more columns."""

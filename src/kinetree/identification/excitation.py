@@ -225,6 +225,11 @@ def random_motion(
 # ------------------------------------------------------------------ what was asked for
 
 
+def can_be_excited(robot: Robot) -> bool:
+    """Tell whether motions are found for a robot: a tree of joints with one coordinate each."""
+    return not robot.closes_loops and all(not j.mimic and j.nq == j.nv == 1 for j in robot.model.joints)
+
+
 def _check(robot: Robot, form: str, criterion: str, duration: float, count: int, starts: int) -> None:
     if form not in FORMS:
         raise UnknownNameError("form of motions", form, FORMS)
@@ -234,7 +239,7 @@ def _check(robot: Robot, form: str, criterion: str, duration: float, count: int,
         raise OptionError(f"duration must be a time in seconds, not {duration!r}")
     if count < 2 or starts < 1:
         raise OptionError(f"count must be at least 2 and starts at least 1, not {count} and {starts}")
-    if robot.closes_loops or any(j.mimic or j.nq != 1 or j.nv != 1 for j in robot.model.joints):
+    if not can_be_excited(robot):
         raise UnsupportedError(
             "exciting motions are found for trees of joints with one coordinate each: give a mechanism's tree, or a "
             "floating robot without its base"

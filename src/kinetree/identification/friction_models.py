@@ -1,8 +1,8 @@
 """What friction depends on: functions of a joint's motion that the joint force is linear in.
 
 Velocities are noisy around zero, where the sign of Coulomb friction would be a lie.  So within the noise it goes
-through zero in a straight line; and samples at which a joint rests, so that its friction can be anything up to what
-breaks it loose, do not count.
+through zero in a straight line, where the joint turns back; and samples at which a joint rests, so that its friction
+can be anything up to what breaks it loose, do not count.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ Function = Callable[[Array, Array, float, float], Array]
 
 NOISE = 3.0
 """Velocities below so many standard deviations of their noise have no sign."""
+
+TURNED_BACK = 2.0
+"""Standard deviations of noise by which a joint that slowed down is not seen to go backwards before it goes on."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +78,21 @@ def offset(q: Array, v: Array, noise: float, shape: float) -> Array:
 
 
 def coulomb(q: Array, v: Array, noise: float, shape: float) -> Array:
-    """Return the sign of the velocity, a straight line within its noise."""
+    """Return the sign of the velocity, a straight line within its noise.
+
+    Where a joint slows down and goes on the same way, and nothing but noise says that it turned back meanwhile,
+    friction keeps its sign, as Dahl's does: motions that are repeated end to end do so at every seam.
+    """
     width = NOISE * noise
-    return np.clip(v / width, -1.0, 1.0) if width > 0.0 else np.sign(v)
+    if not width > 0.0:
+        return np.sign(v)
+    found = np.clip(v / width, -1.0, 1.0)
+    told = np.flatnonzero(np.abs(found) == 1.0)
+    same = (found[told[1:]] == found[told[:-1]]) & (np.diff(told) > 1)
+    for first, last in zip(told[:-1][same], told[1:][same], strict=True):
+        if np.min(found[first] * v[first:last]) > -TURNED_BACK * noise:
+            found[first:last] = found[first]
+    return found
 
 
 def presliding(q: Array, v: Array, noise: float, shape: float) -> Array:

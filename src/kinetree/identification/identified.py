@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ExplainsArguments, IdentificationWarning, UnsupportedError, callers_level
+from ..model.parameters import OF_BODIES
 from . import report
 from .closed_motion import motions_of
 from .equations import MeasuredEquations, Prepared
@@ -27,6 +28,41 @@ Array = np.ndarray
 
 POOR = 0.3
 """Relative standard deviation beyond which a parameter is poorly told."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Combinations of parameters that were found, beside those of another robot.
+
+    Attributes
+    ----------
+    names : tuple of str
+    values, deviations : ndarray
+        What was found.
+    others : ndarray
+        The other robot's.
+    units : tuple of str
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    deviations: Array
+    others: Array
+    units: tuple[str, ...]
+
+    @property
+    def z(self) -> Array:
+        """By how many standard deviations what was found is above the other's."""
+        difference = self.values - self.others
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(difference == 0.0, 0.0, difference / self.deviations)
+
+    def __repr__(self) -> str:
+        beyond = int(np.sum(np.abs(self.z) > 3.0))
+        return f"<Comparison of {len(self.names)} combinations: {beyond} differ by more than 3 deviations>"
+
+    def __str__(self) -> str:
+        return report.comparison_text(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +123,13 @@ class Identified(ExplainsArguments):
     """Parameters that were held."""
     solution: Mapping[str, float]
     """Every parameter that was fitted, of bodies and of joints."""
+    matrix: Array
+    """What the combinations are, as numbers: ``matrix @ [values of parameters]`` are ``values``."""
+    parameters: tuple[str, ...]
+    """The parameters that the columns of the matrix belong to."""
+    columns: tuple[str, ...]
+    """One parameter of each combination, which the others are grouped into: ``regressor(..., parameters=columns)``
+    times ``values`` are the joint forces."""
     contacts: tuple[str, ...] = ()
     gains: Array | None = None
 
@@ -110,6 +153,24 @@ class Identified(ExplainsArguments):
     def poor(self) -> tuple[str, ...]:
         """Combinations with a relative standard deviation of more than 30 %."""
         return tuple(n for n, d in zip(self.names, self.relative_deviations, strict=True) if d > POOR)
+
+    def compare(self, robot: Robot) -> Comparison:
+        """Compare the combinations that were found with those of another robot, such as the file's or a known one.
+
+        Parameters
+        ----------
+        robot : Robot
+            With the same bodies and joints; what it has no parameter for, such as a spring, is zero there.
+        """
+        table = robot.parameters()
+        own = set(table.names)
+        strange = [n for n in self.parameters if n.rpartition(".")[2] in OF_BODIES and n not in own]
+        if strange:
+            raise UnsupportedError(
+                f"{robot.name!r} has no {strange[0]}: robots with the bodies of {self.given.name!r} can be compared"
+            )
+        theirs = self.matrix @ np.array([table[name] if name in own else 0.0 for name in self.parameters])
+        return Comparison(self.names, self.values, self.deviations, theirs, self.units)
 
     def predicted(self, data: Data) -> MeasuredEquations:
         """Return measured forces, filtered as in the fit (``tau``), beside what the model says (``y[..., 0]``).

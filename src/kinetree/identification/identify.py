@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import block_diag
 
 from ..control.base import Controller
 from ..errors import (
@@ -259,6 +260,9 @@ def _result(
         equations=replace(equations, y=np.stack([predicted], axis=-1), tau=total, names=("prediction",)),
         known=model.held,
         solution=solution,
+        matrix=block_diag(groups.matrix, np.eye(len(of_joints))),
+        parameters=(*groups.parameters, *of_joints),
+        columns=(*groups.independent, *of_joints),
         contacts=prepared.contacts,
         gains=gains,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,16 @@ from .equations import MeasuredEquations
 from .residuals import Whiteness, relative_errors, whiteness
 
 if TYPE_CHECKING:
-    from .identified import Identified
+    from .identified import Comparison, Identified
     from .measured import Data
 
 Array = np.ndarray
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 FORMATS = {"html": "report.html", "markdown": "report.md"}
+WIDEST = 60
+"""Letters of a combination that are printed on a terminal; reports have all."""
+
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
     "table{border-collapse:collapse;font-size:90%}"
@@ -37,8 +41,39 @@ def text(found: Identified) -> str:
     """Return a summary for the terminal."""
     lines = [repr(found).strip("<>"), ""]
     lines += _columns(_error_table(found, None))
-    lines += ["", *(f"- {fact}" for fact in facts(found)), "", *_columns(_parameter_table(found))]
+    lines += ["", *(f"- {fact}" for fact in facts(found)), "", *_columns(_shortened(_parameter_table(found)))]
     return "\n".join(lines)
+
+
+def comparison_text(compared: Comparison) -> str:
+    """Return what was found beside another robot's, for the terminal."""
+    rows = [
+        [name, f"{value:.5g}", f"{deviation:.2g}", f"{other:.5g}", f"{z:.2g}", unit]
+        for name, value, deviation, other, z, unit in zip(
+            compared.names,
+            compared.values,
+            compared.deviations,
+            compared.others,
+            compared.z,
+            compared.units,
+            strict=True,
+        )
+    ]
+    return "\n".join(_columns(_shortened((["combination", "found", "deviation", "other", "z", "unit"], rows))))
+
+
+def _shortened(table: Table) -> Table:
+    """Return a table whose first column is no wider than a terminal has room for: of long sums the first terms."""
+    head, rows = table
+    return head, [[_first_terms(row[0]), *row[1:]] for row in rows]
+
+
+def _first_terms(name: str) -> str:
+    if len(name) <= WIDEST:
+        return name
+    ends = [found.start() for found in re.finditer(r" [+-] ", name)]
+    kept = max(1, sum(end <= WIDEST - len(" ... (99 more)") for end in ends))
+    return f"{name[: ends[kept - 1]]} ... ({len(ends) + 1 - kept} more)" if ends else name
 
 
 def facts(found: Identified) -> list[str]:

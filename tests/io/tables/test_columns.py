@@ -44,6 +44,15 @@ def test_forces_are_not_taken_for_misspelt_positions():
     assert "may be" not in str(said.value)
 
 
+def test_joints_that_were_not_measured_may_be_locked():
+    with pytest.raises(kt.FileFormatError, match=r"2 columns are missing: q_elbow, v_elbow") as said:
+        found("q_slide [left]", "v_slide [left]")
+    assert "robot.reduced(locked={'elbow': 0.0}), or --locked elbow=0" in str(said.value)
+    with pytest.raises(kt.FileFormatError, match="1 column is missing: v_elbow") as said:
+        found("q_elbow", "q_slide [left]", "v_slide [left]")
+    assert "locked" not in str(said.value)
+
+
 @pytest.mark.parametrize("name", ["[", "]", "()", "[]", "q [", "(deg)", "[" * 1000 + "]" * 1000, " " * 100_000 + "]"])
 def test_odd_names_are_no_danger(name):
     own = found("q_elbow", "q_slide [left]", "v_elbow", "v_slide [left]", name)

@@ -320,9 +320,25 @@ class _Header:
             there += f"; {', '.join(hints)}: rename what is misspelt"
         elif renaming:
             there += f"; {'; '.join(renaming)}"
+        elif idle := _not_measured(found, wanted):
+            places = ", ".join(f"{name!r}: 0.0" for name in idle[:SUGGESTIONS])
+            more = ", ..." if len(idle) > SUGGESTIONS else ""
+            there += (
+                f"; joints that were not measured can be locked where they stood: robot.reduced(locked={{{places}"
+                f"{more}}}), or --locked {idle[0]}=0"
+            )
         if all(k is None for own in found.values() for k in own):
             there += "; without a line of names columns are taken in their order"
         raise FileFormatError(f"{what} missing: {_some(missing)}; {there}{_or_fewer(fewer)}", self.file, 1)
+
+
+def _not_measured(found: Mapping[str, Sequence[int | None]], wanted: Wanted) -> list[str]:
+    """Return entries, as a rule joints, of which a table has no column at all, if it has all columns of others."""
+    there = [{label for k, label in zip(own, wanted[key], strict=True) if k is not None} for key, own in found.items()]
+    known = dict.fromkeys(label for key in found for label in wanted[key])
+    if not there or not set.intersection(*there):
+        return []
+    return [label for label in known if not any(label in own for own in there)]
 
 
 def _of_this_kind(missing: str, names: Sequence[str]) -> list[str]:
