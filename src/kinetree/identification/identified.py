@@ -98,6 +98,8 @@ class Identified(ExplainsArguments):
         Joints whose stiffness was identified, and where their springs rest.
     notes : tuple of str
         What was done to the data and decided on the way.
+    warned : tuple of str
+        All warnings about these data and this fit; reports have them, too.
     """
 
     robot: Robot
@@ -132,6 +134,7 @@ class Identified(ExplainsArguments):
     times ``values`` are the joint forces."""
     contacts: tuple[str, ...] = ()
     gains: Array | None = None
+    warned: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)

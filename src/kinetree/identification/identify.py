@@ -144,7 +144,14 @@ def identify(
     refuse_currents(data, robot, gains)
     lasts = sum(float(one.t[-1] - one.t[0]) for one in data)
     odd_units = [word for one in data for word in of_units(one, robot)]
-    _warn([*odd_units, *(word for one in data for word in of_stuck_encoders(one, robot))])
+    warned: list[str] = []
+
+    def warn(words: Iterable[str]) -> None:
+        found = list(words)
+        _warn(found)
+        warned.extend(found)
+
+    warn([*odd_units, *(word for one in data for word in of_stuck_encoders(one, robot))])
 
     def model_with(factors: Array | None) -> ChosenModel:
         motions, band, notes = motions_of(robot, data, None, factors, cutoff, both_sides, start)
@@ -169,7 +176,7 @@ def identify(
             wrong = mixed or signs(model.columns.friction_names(), fit, equations)
             scales = {} if wrong or isinstance(gains, str) else disagreeing(model)
             late = [] if wrong or lasts < SHORT else of_delay(model.columns, fit)
-            _warn([*wrong, *words_about(robot, scales), *late])
+            warn([*wrong, *words_about(robot, scales), *late])
         if consistent is None:
             solution = nearest_to_file(model.groups, equations.names, fit.values, asked.file_values)
         else:
@@ -181,8 +188,8 @@ def identify(
         run = ControlledRun(robot, controller, motions, result.robot)  # type: ignore[arg-type]
         result = _by_simulation(run, model, result, partial(fitted, aloud=False))
     known_groups = prior[: len(model.groups.independent)]
-    _warn(doubts(result, known_groups, [robot.v_names[k] for k in asked.still], bool(odd_units), lasts))
-    return result
+    warn(doubts(result, known_groups, [robot.v_names[k] for k in asked.still], bool(odd_units), lasts))
+    return replace(result, warned=tuple(warned))
 
 
 def _by_simulation(

@@ -142,6 +142,7 @@ def write(found: Identified, folder: Path, held_out: Data | None, format: str) -
 
 def _parts(found: Identified, seen: MeasuredEquations | None) -> list[tuple[str, list[str] | Table]]:
     return [
+        *([("Warnings", list(found.warned))] if found.warned else []),
         ("What to know", facts(found)),
         ("Errors", _error_table(found, seen)),
         ("Friction", _friction_table(found)),
