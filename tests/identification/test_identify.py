@@ -1,3 +1,4 @@
+import warnings
 from contextlib import suppress
 from types import SimpleNamespace
 
@@ -9,7 +10,7 @@ import kinetree as kt
 from helpers.measured_motions import fourier, two_links
 from kinetree.identification.doubts import _more_telling, of_stuck_encoders
 from kinetree.identification.estimators.pseudo_inertia import is_possible
-from kinetree.identification.report import _robot_table
+from kinetree.identification.report import _parts, _robot_table
 
 TRUTH = two_links().with_parameters(
     {"upper_joint.damping": 0.4, "upper_joint.friction": 0.3, "lower_joint.damping": 0.1, "lower_joint.friction": 0.2,
@@ -550,6 +551,28 @@ def test_columns_that_are_mixed_up_are_named(change, said):
     assert not any("disagree about what the bodies weigh" in word for word in words)
 
 
+def test_noise_of_forces_does_not_hide_mixed_columns_and_results_keep_the_warnings():
+    good = data(0.01)
+    size = np.sqrt(np.mean(good.tau**2, axis=0))
+    noisy = good.tau + 0.3 * size * np.random.default_rng(0).standard_normal(good.tau.shape)
+    with pytest.warns(kt.IdentificationWarning) as heard:
+        found = kt.identify(
+            GUESS,
+            kt.Measured(good.t, good.q, noisy[:, ::-1], good.v),
+            friction="coulomb",
+            springs=False,
+            consistent=None,
+        )
+    assert "the forces of upper_joint and lower_joint exchanged" in found.warned[0]
+    assert found.warned == tuple(str(one.message) for one in heard)
+    assert dict(_parts(found, None))["Warnings"] == list(found.warned)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", kt.IdentificationWarning)
+        clean = kt.identify(GUESS, good, friction="coulomb", springs=False)
+    assert clean.warned == ()
+    assert "Warnings" not in dict(_parts(clean, None))
+
+
 def test_an_encoder_that_hung_is_named():
     good = data(0.01, duration=5.0)
     q = good.q + 1e-6 * np.random.default_rng(0).standard_normal(good.q.shape)
@@ -576,3 +599,11 @@ def test_an_encoder_that_hung_is_named_though_the_joint_came_back_and_rest_and_c
     rests = moving * np.minimum(1.0, (t - 4.0).clip(0.0) ** 2)[:, None]
     for q in (noisy, rests, np.round(noisy, 2), np.round(moving, 3), np.round(moving, 1)):
         assert not said(q)
+
+
+@pytest.mark.filterwarnings("ignore::kinetree.IdentificationWarning")
+@pytest.mark.parametrize("seed", [2, 9, 10])
+def test_short_motions_of_plain_friction_get_no_slow_dampers(seed):
+    """Cross-validation favors any column where parts of a motion tell little; all data must fit better, too."""
+    found = kt.identify(GUESS, data(0.1, seed, duration=4.0, parts="q"))
+    assert [own.time for own in found.friction.values()] == [0.0, 0.0]

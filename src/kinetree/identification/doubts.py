@@ -54,7 +54,7 @@ def doubts(
     still : sequence of str
         Joints that hardly move.
     odd_units : bool
-        Whether units of the motion are in doubt already: then those of forces are no news.
+        Whether units of the motion or its columns are in doubt already: then those of forces are no news.
     lasts : float
         How many seconds were measured.
     """
@@ -257,10 +257,10 @@ def of_units(data: Measured, robot: Robot) -> list[str]:
 MIXED_UP = 0.1
 """Relative error beyond which some joint's column may be another's, or have the wrong sign."""
 
-TRIED_ROWS = 400
-"""Samples by which exchanged columns are judged."""
+TRIED_ROWS, AVERAGED = 400, 25
+"""Groups of samples by which exchanged columns are judged, and how many samples are averaged in each, against noise."""
 
-UNMIXED = 0.4
+UNMIXED = 0.5
 """Share of what is left that exchanged columns must leave at most to be believed."""
 
 FASTER = 0.05
@@ -281,8 +281,9 @@ def of_columns(columns: Columns, errors: Array) -> list[str]:
     simple = all(joint.nv == joint.nq == 1 and joint.actuated and not joint.mimic for joint in robot.model.joints)
     if not simple or robot.closes_loops or prepared.contacts or not np.any(errors > MIXED_UP):
         return []
-    rows = [m.t.size for m in prepared.motions]
-    picked = np.linspace(0, sum(rows) - 1, min(TRIED_ROWS, sum(rows))).astype(int)
+    rows = sum(m.t.size for m in prepared.motions)
+    begins = np.linspace(0, max(rows - AVERAGED, 0), min(TRIED_ROWS, max(rows // AVERAGED, 1))).astype(int)
+    picked = (begins[:, None] + np.arange(min(AVERAGED, rows))).reshape(-1)
     q, v, a, tau = (
         np.concatenate([getattr(m, key) for m in prepared.motions])[picked] for key in ("q", "v", "a", "tau")
     )
@@ -290,7 +291,7 @@ def of_columns(columns: Columns, errors: Array) -> list[str]:
     def left(order: Array, sign: Array, force: Array) -> float:
         """Return which share of forces a fit leaves, if the motion of each joint is that of another."""
         motion = [sign * x[:, order] for x in (q, v, a)]
-        return _left_of(robot.regressor(*motion, parameters=prepared.inertial), motion[1], force)
+        return _left_of(robot.regressor(*motion, parameters=prepared.inertial), motion[1], force, len(begins))
 
     plain, ones = np.arange(robot.nv), np.ones(robot.nv)
     before = left(plain, ones, tau)
@@ -315,18 +316,21 @@ def of_columns(columns: Columns, errors: Array) -> list[str]:
     ]
 
 
-def _left_of(regressor: Array, v: Array, force: Array) -> float:
+def _left_of(regressor: Array, v: Array, force: Array, groups: int) -> float:
     """Return the root mean square that a fit with viscous and Coulomb friction leaves of forces, each of size one.
 
-    Joints that are about to turn back do not count: a sample there has any friction.
+    Samples are averaged in groups.  Joints that are about to turn back do not count: a sample there has any friction.
     """
     size = np.maximum(np.sqrt(np.mean(force**2, axis=0)), 1e-300)
-    counted = (np.abs(v) > FASTER * np.abs(v).max(axis=0)).reshape(-1)
+    fast = np.abs(v) > FASTER * np.abs(v).max(axis=0)
     rubbing = [np.eye(v.shape[1]) * x[:, None, :] for x in (v, np.sign(v), np.ones_like(v))]
-    tall = (np.concatenate([regressor, *rubbing], axis=-1) / size[:, None]).reshape(force.size, -1)[counted]
+    both = np.concatenate([regressor, *rubbing, force[:, :, None]], axis=-1) / size[:, None]
+    both = both.reshape(groups, -1, *both.shape[1:]).mean(axis=1)
+    counted = fast.reshape(groups, -1, v.shape[1]).all(axis=1).reshape(-1)
+    tall, target = np.split(both.reshape(len(counted), -1)[counted], [-1], axis=1)
+    target = target[:, 0]
     width = np.linalg.norm(tall, axis=0)
     tall = tall[:, width > 0.0] / width[width > 0.0]
-    target = (force / size).reshape(-1)[counted]
     rest = target - tall @ np.linalg.lstsq(tall, target, rcond=1e-8)[0]
     return float(np.sqrt(np.mean(rest**2)))
 

@@ -145,6 +145,7 @@ def identify(
     lasts = sum(float(one.t[-1] - one.t[0]) for one in data)
     odd_units = [word for one in data for word in of_units(one, robot)]
     warned: list[str] = []
+    mixed: list[str] = []  # columns that are another's, or of the wrong sign: then scales and units are no news
 
     def warn(words: Iterable[str]) -> None:
         found = list(words)
@@ -172,7 +173,8 @@ def identify(
         fit = estimate(equations.y, equations.tau, method, equations.counted, prior)
         if aloud:
             predicted = equations.y @ fit.values
-            mixed = [] if odd_units else of_columns(model.columns, relative_errors(equations.tau, predicted))
+            if not odd_units:
+                mixed.extend(of_columns(model.columns, relative_errors(equations.tau, predicted)))
             wrong = mixed or signs(model.columns.friction_names(), fit, equations)
             scales = {} if wrong or isinstance(gains, str) else disagreeing(model)
             late = [] if wrong or lasts < SHORT else of_delay(model.columns, fit)
@@ -188,7 +190,7 @@ def identify(
         run = ControlledRun(robot, controller, motions, result.robot)  # type: ignore[arg-type]
         result = _by_simulation(run, model, result, partial(fitted, aloud=False))
     known_groups = prior[: len(model.groups.independent)]
-    warn(doubts(result, known_groups, [robot.v_names[k] for k in asked.still], bool(odd_units), lasts))
+    warn(doubts(result, known_groups, [robot.v_names[k] for k in asked.still], bool(odd_units or mixed), lasts))
     return replace(result, warned=tuple(warned))
 
 
