@@ -484,7 +484,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "gravity_force", _Q, _gravity_force, _per_v(),
-            "Joint forces that hold the robot still, against gravity and springs: the slope of potential energy.",
+            "Joint forces that hold a tree still, against gravity and springs: the slope of potential energy.",
             results=("tau",), direct=True, ahead=True, regroups=True, large=PASSES,
         ),
         Algorithm(
