@@ -197,6 +197,13 @@ def test_joints_that_leave_their_ranges_are_named():
             kt.sweep(b.build(), **options, **integrator)
 
 
+def test_stops_are_no_ground_that_feet_touch():
+    b = kt.Builder("p").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1), lower=-0.5, upper=0.5)
+    options = {"time": 0.1, "integrator": "rk4", "step": 0.01, "outputs": ["peak_ground_force"], "workers": 0}
+    with pytest.raises(kt.KinetreeError, match="spots that touch a ground, and there are none"):
+        kt.sweep(b.build(), {"v0.bob_joint": [0.1, 2.0]}, ground=kt.stops.JointStops(), **options)
+
+
 def test_pandas_reads_a_folder_as_one_table(tmp_path):
     import pandas  # only here: it takes half a second
 

@@ -159,5 +159,10 @@ def _energy_error(moved: MovedBatch) -> Array:
 
 
 def _peak_ground_force(moved: MovedBatch) -> Array:
+    if not moved.record.contact_forces.shape[2]:
+        raise OptionError(
+            "peak_ground_force is of spots that touch a ground, and there are none: give ground=kt.ground.Ground(...); "
+            "what stops of joints do is in no output"
+        )
     force = np.linalg.norm(moved.record.contact_forces.sum(axis=2), axis=-1)
     return np.asarray(force.max(axis=0))
