@@ -75,6 +75,13 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     return [other for score, other in scored[:count] if score >= scored[0][0] - NEXT_BEST]
 
 
+def no_such_name(module: str, name: str, known: Iterable[str]) -> AttributeError:
+    """Return the error of a name that a module does not have, with those that may have been meant."""
+    near = nearest(name, known)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    return AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
+
+
 def _clipped(name: str) -> str:
     half = LONGEST_COMPARED // 2
     return name if len(name) <= LONGEST_COMPARED else name[:half] + name[-half:]

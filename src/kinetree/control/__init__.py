@@ -1,6 +1,6 @@
 """Controllers: what the motors do at every moment, each a law over any scalar, compiled with the robot it drives."""
 
-from ..errors import nearest
+from ..errors import no_such_name
 from .actuators import Actuators
 from .base import Controller, Sum, critical_damping, gains
 from .basic_controllers import (
@@ -61,9 +61,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Say which name was meant."""
-    near = nearest(name, __all__)
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+    raise no_such_name(__name__, name, __all__)
 
 
 def __dir__() -> list[str]:

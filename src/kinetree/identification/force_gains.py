@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import OptionError
 from .measured import motors
-from .model_choice import CLEAR, SURE, ChosenModel, Folds, fitted
+from .model_choice import CLEAR, SURE, ChosenModel, Folds
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -63,21 +63,21 @@ def disagreeing(model: ChosenModel) -> dict[int, float]:
     if any(r is not None for r in prepared.reductions) or len(driven) < 2:
         return {}
     folds, count = _with_loads(model, driven)
-    chosen, errors = list(range(count)), folds.with_columns(range(count)).errors()
+    chosen, errors = list(range(count)), folds.with_columns(range(count)).errors
     left = {joint: count + k for k, joint in enumerate(driven)}
     while len(left) > 1:
         judged = {}
         for joint, column in left.items():
             tried = folds.with_columns([*chosen, column])
-            change = float(np.sum(np.log(tried.errors() / errors)))
+            change = float(np.sum(np.log(tried.errors / errors)))
             if change < len(errors) * np.log(1.0 - CLEAR) and abs(tried.last_over_deviation()) > SURE:
                 judged[joint] = change
         if not judged:
             break
         chosen.append(left.pop(min(judged, key=judged.__getitem__)))
-        errors = folds.with_columns(chosen).errors()
+        errors = folds.with_columns(chosen).errors
     found = {driven[column - count]: k for k, column in enumerate(chosen[count:])}
-    values = fitted(*_whole(folds.with_columns(chosen)))[0][count:]
+    values = folds.with_columns(chosen).fit[0][count:]
     return {joint: float(values[k]) for joint, k in found.items() if LEAST < abs(values[k]) < 1.0}
 
 
@@ -96,7 +96,7 @@ def words_about(robot: Robot, wrong: dict[int, float]) -> list[str]:
 def _with_loads(model: ChosenModel, joints: Sequence[int]) -> tuple[Folds, int]:
     """Return the data with a column more per joint, what its bodies need by the best fit; and how many it had."""
     equations, groups = model.columns.equations(), len(model.groups.independent)
-    x, _ = fitted(*_whole(Folds.of(equations)))
+    x, _ = Folds.of(equations).fit
     load = equations.y[..., :groups] @ x[:groups]
     columns = np.zeros((*load.shape, len(joints)))
     for k, joint in enumerate(joints):
@@ -107,8 +107,4 @@ def _with_loads(model: ChosenModel, joints: Sequence[int]) -> tuple[Folds, int]:
 def _shown_too_much(model: ChosenModel, joints: Sequence[int]) -> Array:
     """Return which share of what bodies need these joints show too much."""
     folds, count = _with_loads(model, joints)
-    return fitted(*_whole(folds))[0][count:]
-
-
-def _whole(folds: Folds) -> tuple[Array, Array]:
-    return np.sum(folds.parts, axis=0), folds.counts
+    return folds.fit[0][count:]

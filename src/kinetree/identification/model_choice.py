@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -296,22 +297,27 @@ class Folds:
         kept = np.array([*columns, self.parts.shape[-1] - 1])
         return Folds(self.parts[:, :, kept[:, None], kept], self.counts)
 
-    def errors(self) -> Array:
-        """Return the error of each row, predicted for every part of the data by a fit to all others."""
-        whole = np.sum(self.parts, axis=0)
-        noise = fitted(whole, self.counts)[1]
-        left = [_left(part, _solved(np.tensordot(noise**-2.0, whole - part, axes=1))) for part in self.parts]
-        return np.sqrt(np.sum(left, axis=0) / np.maximum(self.counts, 1))
+    @cached_property
+    def whole(self) -> Array:
+        """Products of columns of all data."""
+        return np.asarray(np.sum(self.parts, axis=0))
 
-    def noise(self) -> Array:
-        """Return what a fit to all data leaves in each row, as a standard deviation."""
-        return fitted(np.sum(self.parts, axis=0), self.counts)[1]
+    @cached_property
+    def fit(self) -> tuple[Array, Array]:
+        """Values of a fit to all data, and what it leaves in each row, as a standard deviation."""
+        return fitted(self.whole, self.counts)
+
+    @cached_property
+    def errors(self) -> Array:
+        """The error of each row, predicted for every part of the data by a fit to all others."""
+        weights = self.fit[1] ** -2.0
+        left = [_left(part, _solved(np.tensordot(weights, self.whole - part, axes=1))) for part in self.parts]
+        return np.asarray(np.sqrt(np.sum(left, axis=0) / np.maximum(self.counts, 1)))
 
     def last_over_deviation(self) -> float:
         """Return the value of the last column in a fit to all data, over its standard deviation."""
-        whole = np.sum(self.parts, axis=0)
-        x, noise = fitted(whole, self.counts)
-        normal = np.tensordot(noise**-2.0, whole, axes=1)[:-1, :-1]
+        x, noise = self.fit
+        normal = np.tensordot(noise**-2.0, self.whole, axes=1)[:-1, :-1]
         size = np.sqrt(np.maximum(np.diagonal(normal), 1e-300))
         inverse = np.linalg.inv(normal / np.outer(size, size) + RIDGE * np.eye(len(size)))
         return float(x[-1] * size[-1] / np.sqrt(inverse[-1, -1]))
@@ -319,7 +325,7 @@ class Folds:
 
 def cross_validated(equations: MeasuredEquations, folds: int = FOLDS) -> Array:
     """Return the error of each row, predicted for every part of the data by a fit to all others."""
-    return Folds.of(equations, folds).errors()
+    return Folds.of(equations, folds).errors
 
 
 def choose_springs(columns: Columns, candidates: Mapping[int, float], row_of: Mapping[int, int]) -> None:
@@ -402,9 +408,9 @@ def _gain(without: Folds, tried: Folds, row: int) -> float | None:
     All joints together must be predicted no worse, the last column be surely positive, and the fit to all data leave
     less, too: of a short motion its parts may tell so little that any column helps to predict one from the others.
     """
-    ratio = tried.errors() / without.errors()
+    ratio = tried.errors / without.errors
     clear = ratio[row] < 1.0 - CLEAR and np.sum(np.log(ratio)) < 0.0 and tried.last_over_deviation() > SURE
-    fits = tried.noise()[row] < (1.0 - FITS) * without.noise()[row]
+    fits = tried.fit[1][row] < (1.0 - FITS) * without.fit[1][row]
     return float(1.0 - ratio[row]) if clear and fits else None
 
 

@@ -15,7 +15,7 @@ array([ 0.5 , -0.25])
 
 from __future__ import annotations
 
-from ..errors import nearest
+from ..errors import no_such_name
 from .basic_trajectories import (
     PROFILES,
     Between,
@@ -43,9 +43,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Say which name was meant."""
-    near = nearest(name, __all__)
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+    raise no_such_name(__name__, name, __all__)
 
 
 def __dir__() -> list[str]:
