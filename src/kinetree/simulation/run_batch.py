@@ -40,7 +40,7 @@ def run_batch(
     at = 0
     advance = None
     try:
-        advance = many_steps(equation, integrator)
+        advance = many_steps(equation, integrator, step)
         stop = grid.steps if sampling is None else 0
         with TimeBar(begin, end, progress) as bar:
             for t in times.tolist():
@@ -104,10 +104,10 @@ class _StepTimes:
         return k, (rest if rest > 1e-9 * self.length else 0.0)
 
 
-def many_steps(equation: Equation, integrator: str) -> ManySteps:
-    """Return many steps of a fixed length, in machine code where everything can be traced."""
+def many_steps(equation: Equation, integrator: str, step: float) -> ManySteps:
+    """Return many steps, usually of length ``step``, in machine code where everything can be traced."""
     if isinstance(equation, ConstrainedEquation):
-        return held_steps(equation, integrator)
+        return held_steps(equation, integrator, step)
     if equation.traceable:
         return equation.steps.many(integrator)
     one, close = equation.steps.one(integrator), projection(equation)

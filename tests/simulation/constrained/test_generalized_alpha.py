@@ -5,6 +5,7 @@ import pytest
 
 import kinetree as kt
 from helpers.compare import assert_close
+from helpers.loop_models import compiled_system
 from kinetree.simulation.constrained.generalized_alpha import coefficients
 
 
@@ -88,3 +89,25 @@ def test_coefficients_and_errors():
         kt.simulate(pendulum, time=0.1, spectral_radius=0.5)
     with pytest.raises(kt.OptionError, match="needs a step in seconds"):
         kt.simulate(pendulum, time=0.1, integrator="generalized_alpha")
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_samples_may_fall_just_behind_a_step(batch):
+    """0.3 / 3 is 1e-17 beyond a hundred steps of a millisecond: such a rest of a step has no digits of its own."""
+    robot, q = compiled_system("four-bar")
+    q = np.broadcast_to(q, (*batch, robot.nq))
+    for time, output, step in [(0.3, 4, 1e-3), (0.1, 8, 1e-3), (0.06, 3, 1e-3), (0.07, 7, 5e-4)]:
+        record = kt.simulate(robot, q, time=time, output=output, integrator="generalized_alpha", step=step)
+        assert robot.closure_error(record.q).max() < 1e-9
+
+
+def test_samples_just_behind_a_step_lie_on_the_motion():
+    robot, q = compiled_system("four-bar")
+    times = 0.05 + np.array([0.0, 1e-13, 1e-9, 1e-7, 1e-6, 9.9e-6, 1.01e-5, 1e-4, 5e-4])
+    options = {"integrator": "generalized_alpha", "step": 1e-3}
+    record = kt.simulate(robot, q, time=0.06, output=times, **options)
+    exact = kt.simulate(robot, q, time=0.06, output=times, rtol=1e-12, atol=1e-12)
+    off = record.q - exact.q  # of the method, the same just behind a step as at it
+    assert np.abs(off - off[0])[:7].max() < 1e-8
+    mean = 0.5 * (record.v[1:] + record.v[:-1])
+    assert np.abs(np.diff(record.q, axis=0) - np.diff(times)[:, None] * mean).max() < 1e-8

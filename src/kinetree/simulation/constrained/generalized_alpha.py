@@ -41,6 +41,14 @@ SPECTRAL_RADIUS = 0.8
 """Where nothing is said."""
 
 
+SHORT = 1e-2
+"""Part of the usual step below which a step is a Taylor polynomial.
+
+Gaps are divided by its square, which leaves no digits of a very short one; what a polynomial of second order is off by
+at this length is a millionth of the error of a whole step.
+"""
+
+
 class Coefficients(NamedTuple):
     """Of the method."""
 
@@ -71,10 +79,17 @@ class Memory(NamedTuple):
 
 
 class AlphaSteps:
-    """Steps of one equation of motion, for one state or a batch."""
+    """Steps of one equation of motion, for one state or a batch.
 
-    def __init__(self, equation: ConstrainedEquation) -> None:
-        self.equation = equation
+    Parameters
+    ----------
+    equation : ConstrainedEquation
+    step : float
+        How long steps usually are.
+    """
+
+    def __init__(self, equation: ConstrainedEquation, step: float) -> None:
+        self.equation, self.usual_step = equation, step
         self.coefficients = coefficients(equation.spectral_radius)
         velocity_only = set(equation.tree.velocity_constraints)
         self.of_velocity = np.array(
@@ -105,9 +120,8 @@ class AlphaSteps:
                 powers[0] = powers[0] + inner(f, driven.wanted_rates(rows, schedule))
             return [*left, *gaps, *slips, *acting.z_rate, *powers]
 
-        if "alpha" not in equation.own_programs:
-            equation.own_programs["alpha"] = equation.program("generalized-alpha step", law, a=tree.nv, f=n)
-        return equation.own_programs["alpha"]
+        name = "generalized-alpha step"
+        return equation.own_program(name, lambda: equation.program(name, law, a=tree.nv, f=n))
 
     def _residual(self, t: float, state: State, a: Array, f: Array, h: float) -> tuple[Array, Array]:
         """Return what is left of the equations, those of positions as accelerations, and the rates of z."""
@@ -131,6 +145,9 @@ class AlphaSteps:
         """Return the state a step later."""
         c, robot = self.coefficients, self.equation.robot
         q, v, z = state
+        if h < SHORT * self.usual_step:
+            there = robot.normalize(robot.integrate(q, h * v + 0.5 * h * h * memory.rate))
+            return (there, v + h * memory.rate, z + h * memory.z_rate), memory
         share = (1.0 - c.alpha_f) / (1.0 - c.alpha_m)
         nv = v.shape[-1]
 
@@ -199,7 +216,7 @@ class AlphaStepper(Stepper):
     """The generalized-alpha method one step at a time; states within a step are those of shorter ones."""
 
     def __init__(self, equation: ConstrainedEquation, t: float, state: State, end: float, step: float) -> None:
-        self.equation, self.end, self.h, self.steps = equation, end, step, AlphaSteps(equation)
+        self.equation, self.end, self.h, self.steps = equation, end, step, AlphaSteps(equation, step)
         self.restart(t, state)
 
     def restart(self, t: float, state: State) -> None:

@@ -88,10 +88,10 @@ def stepper_of(
     return HoldingFixedStepper(equation, integrator, begin, state, end, numbers.step, kinks)
 
 
-def held_steps(equation: ConstrainedEquation, integrator: str) -> ManySteps:
-    """Return many steps of a batch."""
+def held_steps(equation: ConstrainedEquation, integrator: str, step: float) -> ManySteps:
+    """Return many steps of a batch, usually of length ``step``."""
     if integrator == GENERALIZED_ALPHA:
-        return AlphaSteps(equation).many
+        return AlphaSteps(equation, step).many
     one = equation.steps.one(integrator)
 
     def advance(t: float, state: State, h: float, n: int) -> State:

@@ -118,4 +118,4 @@ class Advance:
 
     @cached_property
     def _steps(self) -> Any:
-        return many_steps(self._equation, self._integrator)
+        return many_steps(self._equation, self._integrator, self.step)
