@@ -104,3 +104,19 @@ def test_payloads_that_cannot_be(payload, words):
     name = robot.body_names[-1]
     with pytest.raises(kt.ModelError, match=re.escape(words.replace("link2", name))):
         robot.with_payload(name, payload)
+
+
+def test_equal_robots_give_equal_answers():
+    arm = kt.load("kuka-kr5")
+    assert arm == kt.load("kuka-kr5")
+    assert hash(arm) == hash(kt.load("kuka-kr5"))
+    other = "compiled" if arm.backend == "reference" else "reference"
+    for changed in (arm.with_precision("single"), arm.with_backend(other), arm.with_gravity((0, 0, 0))):
+        assert changed != arm
+    bar = kt.load("five-bar")
+    names = bar.v_names
+    one, two = bar.with_independent(names[:2]), bar.with_independent(names[2:])
+    assert one != two
+    assert one == bar.with_independent(names[:2])
+    q = bar.assembled()
+    assert not np.allclose(one.velocities(q, [1.0, 0.0]), two.velocities(q, [1.0, 0.0]))

@@ -79,6 +79,11 @@ class ClosedKinematics(Robot):
     # ---------------------------------------------------------------- what it is
 
     @property
+    def _settings(self) -> tuple[Any, ...]:
+        near = None if self._near is None else tuple(self._near.tolist())
+        return *super()._settings, self._wanted, near, self._rounding
+
+    @property
     def loop_names(self) -> list[str]:
         """The joints that close loops."""
         return [loop.name for loop in self.model.loops]

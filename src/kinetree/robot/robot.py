@@ -131,10 +131,15 @@ class Robot(BaseParameterMethods, LoopMethods):
         return f"<Robot {self.name!r}: {bodies}, nq={self.nq}, nv={self.nv}>"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Robot) and self.model == other.model
+        return isinstance(other, Robot) and self._settings == other._settings and self.model == other.model
 
     def __hash__(self) -> int:
-        return hash((self.model.name, tuple(self.joint_names[:1]), self.nv))
+        return hash((self._settings, self.model.name, tuple(self.joint_names[:1]), self.nv))
+
+    @property
+    def _settings(self) -> tuple[Any, ...]:
+        """What was chosen beside the model and changes answers, if only in their last digits."""
+        return self.backend, self.precision, self.cpu
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.model, self.backend, self.precision, self.cpu)
