@@ -96,7 +96,7 @@ class Equation:
         """How many of these were answered with constraints chosen beforehand, see :mod:`.closed_rates`."""
         self.loops: LoopChoice | None = None
         """Constraints of a mechanism that count, where its steps become machine code; see :meth:`prepare`."""
-        self._programs: dict[str, LawProgram] = {}
+        self._programs: dict[tuple[str, LoopChoice | None], LawProgram] = {}
         self._heavy: dict[float, tuple[Any, Array]] = {}
 
     # ------------------------------------------------------------------ parameters
@@ -168,12 +168,13 @@ class Equation:
         return LawProgram(title, law, sizes, self.compiled, cpu=self.robot.cpu)
 
     def kept_program(
-        self, name: str, law: Callable[..., list[Any]], beside_loops: bool = False, **lengths: int
-    ) -> LawProgram:
-        """Return the program of this name, made at the first call: a simulator runs many times."""
-        if name not in self._programs:
-            self._programs[name] = self.program(name, law, beside_loops, **lengths)
-        return self._programs[name]
+        self, name: str, law: Callable[..., list[Any]], choice: LoopChoice | None = None,
+        beside_loops: bool = False, **lengths: int,
+    ) -> LawProgram:  # fmt: skip
+        """Return the program of this name and choice of constraints, made at the first call: a simulator runs often."""
+        if (name, choice) not in self._programs:
+            self._programs[name, choice] = self.program(name, law, beside_loops, **lengths)
+        return self._programs[name, choice]
 
     # ------------------------------------------------------------------ rates
 
@@ -368,7 +369,7 @@ class Equation:
     def prepare(self, q: Array) -> None:
         """Find out at a closed configuration which of a mechanism's constraints are independent."""
         robot = self.robot
-        if isinstance(robot, Mechanism) and self.loops is None and unrolls(robot):
+        if isinstance(robot, Mechanism) and unrolls(robot):
             solid = robot.tree.evaluator.singular_joint() is None
             choice = choice_at(robot, q) if solid else LoopChoice(())
             self.loops = choice if choice.rows else None

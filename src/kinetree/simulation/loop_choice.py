@@ -18,9 +18,6 @@ from ..spatial import Scalar
 
 Scalars = Sequence[Scalar]
 
-LEAST_QUALITY_OF_CLUSTERS = 1e-7
-"""Less than one wants of single results: a step may round accelerations to nine digits, but not stop to look around."""
-
 
 class LoopChoice(NamedTuple):
     """Constraints that imply all others."""
@@ -36,6 +33,11 @@ class LoopChoice(NamedTuple):
         return LoopChoice(self.rows) if self.pivots and len(self.rows) <= MOST_TOGETHER else None
 
     @property
+    def ways(self) -> tuple[LoopChoice, ...]:
+        """Ways to eliminate these constraints in machine code, the fastest first."""
+        return tuple(way for way in (self, self.together) if way is not None)
+
+    @property
     def is_small(self) -> bool:
         """Whether code that takes all constraints together is short enough."""
         return bool(self.pivots) or len(self.rows) <= MOST_TOGETHER
@@ -44,7 +46,7 @@ class LoopChoice(NamedTuple):
         """Return accelerations that keep the loops closed, and how well the choice serves: one is just enough."""
         if self.pivots:
             a, quality, _ = loop_clusters.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.pivots)
-            return a, quality / LEAST_QUALITY_OF_CLUSTERS
+            return a, quality / loop_clusters.LEAST_QUALITY
         a, _, quality, _ = constrained.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.rows)
         return a, quality / constrained.LEAST_QUALITY
 

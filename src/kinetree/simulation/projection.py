@@ -29,9 +29,10 @@ def projector(robot: Mechanism, choice: LoopChoice) -> Callable[[Array, Array], 
     nq = robot.nq
 
     def nearest(q: Array, v: Array) -> tuple[Array, Array]:
-        out = _program(robot, choice)({"q": q, "v": v})
-        if np.all(out[..., -2] <= UNCLOSED * UNCLOSED) and np.all(out[..., -1] >= 1.0):
-            return robot.normalize(out[..., :nq]), out[..., nq:-2]
+        for way in choice.ways:
+            out = _program(robot, way)({"q": q, "v": v})
+            if np.all(out[..., -2] <= UNCLOSED * UNCLOSED) and np.all(out[..., -1] >= 1.0):
+                return robot.normalize(out[..., :nq]), out[..., nq:-2]
         return nearest_state(robot, q, v)
 
     return nearest

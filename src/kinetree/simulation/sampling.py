@@ -128,7 +128,7 @@ class Sampling:
         if self.count:
             force[..., self.driven] = self.impulse / self.part.period
         self.impulse[...] = 0.0
-        program = self.equation.kept_program("samples", self._law, beside_loops=True, **self._lengths)
+        program = self.equation.kept_program("samples", self._law, None, True, **self._lengths)
         named = {"t": np.array([t]), "q": seen_q, "v": seen_v, "p": self.equation.numbers}
         out = program(named | {"memory": self.memory, "force": force}, self.equation.threads)
         tau, believed_q, believed_v = out[..., :nv], out[..., nv : nv + nq], out[..., nv + nq : 2 * nv + nq]

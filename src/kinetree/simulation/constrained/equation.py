@@ -69,7 +69,7 @@ class ConstrainedEquation(Equation):
     ) -> None:  # fmt: skip
         super().__init__(system, function, threads)
         self.spectral_radius, self.by_alpha = spectral_radius, False
-        self.own_programs: dict[str, LawProgram] = {}
+        self._own_programs: dict[tuple[str, tuple[int, ...]], LawProgram] = {}
         self._driving = np.zeros(0)
         robot = self.robot
         if not unrolls(robot):
@@ -100,6 +100,7 @@ class ConstrainedEquation(Equation):
     def prepare(self, q: Array, t: float | None = None) -> None:
         """Choose constraints that are independent of one another, at a closed configuration; ``t`` is for messages."""
         first = np.asarray(q).reshape(-1, self.tree.nq)[0]
+        self.dependent, self.margin, self.switches = (), 0.0, -1  # an earlier run may have ended with other ones
         if isinstance(self.robot, Mechanism):
             known = self.robot.coordinates_at(first[None])
             k = self.robot.loop_jacobian(first)
@@ -152,6 +153,19 @@ class ConstrainedEquation(Equation):
 
     # ------------------------------------------------------------------ the constraints on arrays
 
+    def own_program(self, name: str, make: Callable[[], LawProgram]) -> LawProgram:
+        """Return the program of this name for the constraints that count in this run, made at the first call."""
+        key = name, self.kept
+        if key not in self._own_programs:
+            self._own_programs[key] = make()
+        return self._own_programs[key]
+
+    def _of_state(self, name: str, law: Callable[..., list[Any]]) -> LawProgram:
+        """Return a law of time and state alone, on arrays."""
+        sizes = {"t": 1, "q": self.tree.nq, "v": self.tree.nv}
+        title = f"{name} of {self.robot.name!r}"
+        return self.own_program(name, lambda: LawProgram(title, law, sizes, self.compiled, cpu=self.robot.cpu))
+
     @property
     def names(self) -> list[str]:
         """Of the constraints that count: those of loops, then prescribed freedoms of joints."""
@@ -169,12 +183,7 @@ class ConstrainedEquation(Equation):
             gaps, slips = driven.gaps(tree, q, rows, schedule), driven.slips(k, v, rows, schedule)
             return [x for row in k for x in row] + gaps + slips + driven.bias(tree, q, v, rows, schedule)
 
-        if "constraints" not in self.own_programs:
-            lengths = {"t": 1, "q": tree.nq, "v": tree.nv}
-            self.own_programs["constraints"] = LawProgram(
-                f"constraints of {self.robot.name!r}", law, lengths, self.compiled, cpu=self.robot.cpu
-            )
-        out = self.own_programs["constraints"]({"t": np.atleast_1d(np.asarray(t, dtype=float)), "q": q, "v": v})
+        out = self._of_state("constraints", law)({"t": np.atleast_1d(np.asarray(t, dtype=float)), "q": q, "v": v})
         k, rest = out[..., : n * tree.nv], out[..., n * tree.nv :]
         return Terms(
             k.reshape(*k.shape[:-1], n, tree.nv), rest[..., :n], rest[..., n : 2 * n], rest[..., 2 * n :]
@@ -239,9 +248,7 @@ class ConstrainedEquation(Equation):
             return [*q_rate, *found.a, *acting.z_rate, *powers, found.quality]
 
         name = f"constrained rates{' ahead' if implicit else ''}"
-        if name not in self.own_programs:
-            self.own_programs[name] = self.program(name, law, h=1) if implicit else self.program(name, law)
-        return self.own_programs[name]
+        return self.own_program(name, lambda: self.program(name, law, h=1) if implicit else self.program(name, law))
 
     def _rates_by_rank(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """Return rates where the choice of constraints fails: by a method that finds the rank there."""
@@ -300,11 +307,7 @@ class ConstrainedEquation(Equation):
             nearer, slower, left, quality = driven.hold(tree, q, v, rows, self.prescribed.at(t[0]))
             return [*nearer, *slower, left, quality]
 
-        if "hold" not in self.own_programs:
-            lengths = {"t": 1, "q": tree.nq, "v": tree.nv}
-            title = f"projection of {self.robot.name!r}"
-            self.own_programs["hold"] = LawProgram(title, law, lengths, self.compiled, cpu=self.robot.cpu)
-        out = self.own_programs["hold"]({"t": np.array([t]), "q": q, "v": v})
+        out = self._of_state("projection", law)({"t": np.array([t]), "q": q, "v": v})
         if np.all(out[..., -2] <= UNCLOSED * UNCLOSED) and np.all(out[..., -1] >= LEAST_QUALITY):
             return self.robot.normalize(out[..., : tree.nq]), out[..., tree.nq : -2]
         return self.nearest(t, q, v)

@@ -98,7 +98,7 @@ class Steps:
     def __init__(self, equation: Equation) -> None:
         self.equation = equation
         self._programs: dict[tuple[str, LoopChoice | None], StepProgram] = {}
-        self._steps: dict[str, OneStep] = {}
+        self._steps: dict[tuple[str, LoopChoice | None], OneStep] = {}
 
     def many(self, integrator: str) -> ManySteps:
         """Return many steps in machine code."""
@@ -131,9 +131,10 @@ class Steps:
         return run
 
     def _closed_steps(self, integrator: str, choice: LoopChoice) -> ManySteps:
-        """Return steps of a mechanism in machine code; those for which the choice of constraints fails, otherwise.
+        """Return steps of a mechanism in machine code; lanes in which the choice of freedoms fails take another way.
 
-        These are looked for by halves of the steps, in the lanes of a batch where they are.
+        All constraints are eliminated together there, whatever freedoms follow from others.  Where that fails, too,
+        the steps that need the rank are looked for by halves.
         """
         run = self._run(integrator, choice)
 
@@ -155,11 +156,12 @@ class Steps:
             return new
 
         def again(t: Any, state: State, h: float, n: int) -> State:
+            together = choice.together
+            if together is not None:
+                return self._closed_steps(integrator, together)(t, state, h, n)
             if n > 1:
                 return advance(t + (n // 2) * h, advance(t, state, h, n // 2), h, n - n // 2)
-            together = choice.together
-            steps = self._by_rank(integrator) if together is None else self._closed_steps(integrator, together)
-            return steps(t, state, h, n)
+            return self._by_rank(integrator)(t, state, h, n)
 
         return advance
 
@@ -287,9 +289,10 @@ class Steps:
 
     def one(self, integrator: str) -> OneStep:
         """Return one step."""
-        if integrator not in self._steps:
-            self._steps[integrator] = self._make_step(integrator)
-        return self._steps[integrator]
+        key = integrator, self.equation.loops
+        if key not in self._steps:
+            self._steps[key] = self._make_step(integrator)
+        return self._steps[key]
 
     def _make_step(self, integrator: str) -> OneStep:
         if self.equation.traceable:
@@ -308,9 +311,10 @@ class Steps:
             try:
                 return quick(t, state, h)
             except NoConvergence as problem:
-                if PATIENT not in self._steps:
-                    self._steps[PATIENT] = self._variational_step(MEMORY)
-                new = self._steps[PATIENT](t, state, h)
+                key = PATIENT, None
+                if key not in self._steps:
+                    self._steps[key] = self._variational_step(MEMORY)
+                new = self._steps[key](t, state, h)
                 if problem.left < NEARLY_SOLVED or self._is_foreseen(t, state, new, h):
                     return new
                 raise  # with so large a step there may be several solutions
