@@ -7,7 +7,7 @@ from typing import Any
 
 from ..model.tree import Model
 from ..spatial import Scalar
-from . import closed_derivatives, constrained, independent_motion, loop_clusters, multi_handle
+from . import closed_derivatives, constrained, constraints, independent_motion, loop_clusters, multi_handle
 
 
 def inverse_dynamics(
@@ -24,10 +24,12 @@ def forward_dynamics(
     tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], stabilisation: tuple[float, float]
 ) -> list[Scalar]:
     """Return accelerations, multipliers, quality and what is left of the constraints."""
-    a, multipliers, quality, left = constrained.forward_dynamics(
-        tree, q, v, tau, tree.gravity, loads, rows, stabilisation
-    )
-    return [*a, *multipliers, quality, *left]
+    found = constrained.forward_dynamics(
+        tree, q, v, tau, tree.gravity, loads, rows, stabilisation=stabilisation
+    )  # fmt: skip
+    k, drift = constraints.constraint_matrix(tree, q), constraints.drift(tree, q, v)
+    left = constrained.residuals(tree, q, v, None, k, drift)
+    return [*found.a, *found.multipliers, found.quality, *left]
 
 
 def forward_dynamics_by_handles(

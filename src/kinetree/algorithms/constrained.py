@@ -1,8 +1,16 @@
-"""Dynamics of closed chains on top of the tree recursions, over any scalar.
+"""Dynamics under constraints on top of the tree recursions, over any scalar.
 
-The equations are those of the spanning tree plus the forces of the cut joints,
+The equations are those of the spanning tree plus the forces of the constraints,
 
-    M a + h = tau + K^T lambda,    K a = -drift        (000 eq. 8.1, 8.5; 002 eq. 9.17)
+    M a + h = tau + K^T lambda,    K a = -bias        (Shah eq. 8.1, 8.5; Featherstone eq. 9.17)
+
+Constraints are those of loops and couplings and, where :class:`Targets` are given, driven ones: a joint's coordinate,
+or how far a loop joint is from where it would fit, is a given function s of time (Featherstone section 7.4.4), so that
+
+    gap(q) = s(t),    K v = s'(t),    K a + K' v = s''(t).
+
+The force that keeps such a constraint drives the mechanism, with the power of its multiplier times s'.  A driven joint
+is a row of K with a single one in it.
 
 Here the choice of what depends on what is made beforehand: ``rows`` are constraints that
 are independent of one another, ``dependent`` the freedoms that follow from the others.
@@ -22,6 +30,32 @@ from .kinematics import poses
 from .passes import Scalars, present
 
 Matrix = list[list[Scalar]]
+
+
+class Targets(NamedTuple):
+    """What is driven, and where it has to be at one moment."""
+
+    joints: tuple[tuple[int, int], ...] = ()
+    """Places in q and in v."""
+    rows: tuple[int, ...] = ()
+    """Constraints of loops."""
+    positions: Sequence[Scalar] = ()
+    """One per joint, then one per row."""
+    velocities: Sequence[Scalar] = ()
+    accelerations: Sequence[Scalar] = ()
+
+    def of_joint(self, k: int) -> tuple[Scalar, Scalar, Scalar]:
+        """Return where joint number ``k`` has to be, how fast, and with which acceleration."""
+        return self.positions[k], self.velocities[k], self.accelerations[k]
+
+    def of_row(self, row: int) -> tuple[Scalar, Scalar, Scalar]:
+        """Return the same of a constraint; zeros where it is not driven."""
+        if row not in self.rows:
+            return 0.0, 0.0, 0.0
+        return self.of_joint(len(self.joints) + self.rows.index(row))
+
+
+UNDRIVEN = Targets()
 
 
 class Residuals(NamedTuple):
@@ -100,7 +134,7 @@ def inverse_dynamics(
 
     Nothing drives the dependent freedoms: their rows of the tree's equations give the
     multipliers, K_d^T lambda = tau_d, and those the forces, tau_i - K_i^T lambda, which is
-    G^T tau (004 eq. 10.40; 000 eq. 8.4 with the actuated rows solved last).
+    G^T tau (Khalil eq. 10.40; Shah eq. 8.4 with the actuated rows solved last).
     """
     posed = poses(tree, q)
     tau, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
@@ -127,47 +161,121 @@ def residuals(tree: Model, q: Scalars, v: Scalars, a: Scalars | None, k: Matrix,
     return Residuals(inner(gaps, gaps), inner(speeds, speeds), inner(left, left))
 
 
-class ConstraintCoupling:
-    """K M^-1 K^T of constraints K, factorised once, and how independent of one another they are.
+# ---------------------------------------------------------------- constraints at a state
+
+
+def matrix(tree: Model, q: Scalars, rows: Sequence[int], targets: Targets = UNDRIVEN, posed: Any = None) -> Matrix:
+    """Return the rows of K that count: those of loops, and one per driven joint."""
+    found = constraints.constraint_matrix(tree, q, posed) if rows else []
+    units = [[1.0 if j == place else 0.0 for j in range(tree.nv)] for _, place in targets.joints]
+    return [found[r] for r in rows] + units
+
+
+def gaps(tree: Model, q: Scalars, rows: Sequence[int], targets: Targets = UNDRIVEN) -> list[Scalar]:
+    """Return how far positions are from where they have to be."""
+    found = constraints.gaps(tree, q) if rows else []
+    of_loops = [found[r] - targets.of_row(r)[0] if r in targets.rows else found[r] for r in rows]
+    return of_loops + [q[place] - targets.of_joint(k)[0] for k, (place, _) in enumerate(targets.joints)]
+
+
+def wanted_rates(rows: Sequence[int], targets: Targets) -> list[Scalar]:
+    """Return what K v has to be."""
+    return [targets.of_row(r)[1] for r in rows] + [targets.of_joint(k)[1] for k in range(len(targets.joints))]
+
+
+def slips(k: Sequence[Scalars], v: Scalars, rows: Sequence[int], targets: Targets = UNDRIVEN) -> list[Scalar]:
+    """Return how far velocities are from what they have to be."""
+    return [inner(row, v) - w for row, w in zip(k, wanted_rates(rows, targets), strict=True)]
+
+
+def bias(
+    tree: Model, q: Scalars, v: Scalars, rows: Sequence[int], targets: Targets = UNDRIVEN, posed: Any = None
+) -> list[Scalar]:
+    """Return what -K a has to be."""
+    found = constraints.drift(tree, q, v, posed) if rows else []
+    of_loops = [found[r] - targets.of_row(r)[2] if r in targets.rows else found[r] for r in rows]
+    return of_loops + [0.0 - targets.of_joint(k)[2] for k in range(len(targets.joints))]
+
+
+# ---------------------------------------------------------------- the least change that meets them
+
+
+class Coupling:
+    """K W K^T of constraints K, factored once: the least change that takes something away from ``K x``.
+
+    W says how easily freedoms change: all alike, in radians and meters, or as their inertia lets them
+    (:class:`EnergyCoupling`).
+
+    Parameters
+    ----------
+    k : rows of scalars
+    """
+
+    def __init__(self, k: Sequence[Scalars]) -> None:
+        self.k = k
+        squares = self._squares()
+        self.diagonal = [row[i] for i, row in enumerate(squares)]
+        self._factors = ldl(squares)
+
+    def _squares(self) -> Matrix:
+        """Return K W K^T, on its diagonal and below."""
+        return [[inner(a, b) if j <= i else 0.0 for j, b in enumerate(self.k)] for i, a in enumerate(self.k)]
+
+    def _weighted(self, x: list[Scalar]) -> list[Scalar]:
+        """Return W x."""
+        return x
+
+    def solve(self, sums: Scalars) -> list[Scalar]:
+        """Find the multipliers that change ``K x`` by ``sums``."""
+        return ldl_solve(self._factors, sums)
+
+    def back(self, off: Scalars) -> list[Scalar]:
+        """Return the least ``x`` with ``K x = -off``."""
+        multipliers = self.solve(off)
+        return self._weighted([-inner(column, multipliers) for column in zip(*self.k, strict=True)])
+
+    def quality(self, least: float = 0.0) -> Scalar:
+        """Return how independent the rows are, between 0 and 1; squares below ``least`` are compared with that."""
+        diagonal = [where(x > least, x, least) for x in self.diagonal] if least else self.diagonal
+        return least_share(diagonal, self._factors[1])
+
+
+class EnergyCoupling(Coupling):
+    """The coupling in which changes are measured by kinetic energy: W is the inverse of the mass matrix.
 
     Parameters
     ----------
     tree : Model
-    factors
-        L and D of the mass matrix, M = L^T D L, see :func:`kinetree.algorithms.factorisation.ltdl`.
+    q : configuration
     k : rows of scalars
-    size : float
-        How long rows usually are; where it is given, rows much shorter, made of rounding errors, count as dependent.
     """
 
-    def __init__(
-        self, tree: Model, factors: tuple[Matrix, list[Scalar]], k: Sequence[Scalars], size: float = 0.0
-    ) -> None:  # fmt: skip
-        self.parents, self.factors, self.k = tree.dof_parents, factors, k
-        half = [factorisation.half_solve(factors[0], self.parents, row) for row in k]
-        weighted = [_divided(row, factors[1]) for row in half]
-        matrix = [[inner(a, b) if j <= i else 0.0 for j, b in enumerate(half)] for i, a in enumerate(weighted)]
-        self._coupled = ldl(matrix)
-        self.quality: Scalar = least_share([row[i] for i, row in enumerate(matrix)], self._coupled[1])
-        if size:
-            for row in k:  # rows of rounding errors have pivots as good as any
-                self.quality = _smaller(self.quality, inner(row, row) / size**2)
-        self._freely: list[list[Scalar]] | None = None
+    def __init__(self, tree: Model, q: Scalars, k: Sequence[Scalars]) -> None:
+        self.parents = tree.dof_parents
+        self.factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), self.parents)
+        super().__init__(k)
 
-    def open(self, tau: Scalars) -> list[Scalar]:
-        """Compute M^-1 tau: accelerations with the loops open."""
+    def _squares(self) -> Matrix:
+        half = [factorisation.half_solve(self.factors[0], self.parents, row) for row in self.k]
+        weighted = [_divided(row, self.factors[1]) for row in half]
+        return [[inner(a, b) if j <= i else 0.0 for j, b in enumerate(half)] for i, a in enumerate(weighted)]
+
+    def _weighted(self, x: list[Scalar]) -> list[Scalar]:
+        return self.free(x)
+
+    def free(self, tau: Scalars) -> list[Scalar]:
+        """Compute M^-1 tau: accelerations without the constraints."""
         return factorisation.ltdl_solve(self.factors, self.parents, tau)
 
-    def solve(self, sums: Scalars) -> list[Scalar]:
-        """Find the multipliers that change K a by ``sums``."""
-        return ldl_solve(self._coupled, sums)
+    def independence(self, size: float) -> Scalar:
+        """Return how independent the rows are, those much shorter than ``size`` (rounding errors) being dependent.
 
-    def back(self, off: Scalars) -> list[Scalar]:
-        """Compute the least change, in energy, of velocities (or the like) that takes ``off`` away from K v."""
-        if self._freely is None:
-            self._freely = [self.open(row) for row in self.k]
-        multipliers = self.solve(off)
-        return [-inner(column, multipliers) for column in zip(*self._freely, strict=True)]
+        Their pivots are as good as any, so the rows themselves are looked at.
+        """
+        quality = self.quality()
+        for row in self.k:
+            quality = _smaller(quality, inner(row, row) / size**2)
+        return quality
 
 
 def least_share(diagonal: Scalars, pivots: Scalars) -> Scalar:
@@ -178,34 +286,45 @@ def least_share(diagonal: Scalars, pivots: Scalars) -> Scalar:
     return quality
 
 
+class Constrained(NamedTuple):
+    """Accelerations under constraints, and what keeps these."""
+
+    a: list[Scalar]
+    multipliers: list[Scalar]
+    """Of the loops' rows."""
+    driving: list[Scalar]
+    """Forces at the driven joints."""
+    quality: Scalar
+    """How well the choice of rows serves: 0 for dependent ones, 1 at best."""
+
+    def driving_power(self, rows: Sequence[int], targets: Targets) -> Scalar:
+        """Return the power of all driving forces."""
+        return inner([*self.multipliers, *self.driving], wanted_rates(rows, targets))
+
+
 def forward_dynamics(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, rows: Sequence[int],
-    stabilisation: tuple[float, float] = (0.0, 0.0),
-) -> tuple[list[Scalar], list[Scalar], Scalar, Residuals]:  # fmt: skip
-    """Return accelerations, multipliers of ``rows``, quality, and how consistent the state is.
+    targets: Targets = UNDRIVEN, stabilisation: tuple[float, float] = (0.0, 0.0),
+) -> Constrained:  # fmt: skip
+    """Return accelerations under constraints, and their forces.
 
-    Multiplier elimination (000 eq. 8.6-8.7): with the branch-sparse factors M = L^T D L,
-    (K M^-1 K^T) lambda = -(drift + K M^-1 (tau - h)) - 2 alpha K v - beta^2 gap, the last
-    two being Baumgarte's stabilisation.  Loops that share no body leave zeros in
+    Multiplier elimination (Shah eq. 8.6-8.7): with the branch-sparse factors M = L^T D L,
+    (K M^-1 K^T) lambda = -(bias + K M^-1 (tau - h)) - 2 alpha slip - beta^2 gap, the last
+    two being Baumgarte's stabilization.  Loops that share no body leave zeros in
     K M^-1 K^T, and zeros cost nothing once traced.
     """
     posed = poses(tree, q)
-    bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, gravity, loads)
-    factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents)
-    k_all = constraints.constraint_matrix(tree, q, posed)
-    drift_all = constraints.drift(tree, q, v, posed)
-    k = [k_all[r] for r in rows]
-    free = factorisation.ltdl_solve(factors, tree.dof_parents, [t - b for t, b in zip(tau, bias, strict=True)])
-    coupling = ConstraintCoupling(tree, factors, k, constraints.usual_size(tree))
-    target = [-(drift_all[r] + inner(row, free)) for r, row in zip(rows, k, strict=True)]
+    pull, _ = newton_euler.inverse_dynamics(tree, q, v, None, gravity, loads)
+    push = [t - b for t, b in zip(tau, pull, strict=True)]
+    k = matrix(tree, q, rows, targets, posed)
+    coupling = EnergyCoupling(tree, q, k)
+    free = coupling.free(push)
+    target = [-(b + inner(row, free)) for b, row in zip(bias(tree, q, v, rows, targets, posed), k, strict=True)]
     alpha, beta = stabilisation
     if alpha or beta:
-        gaps = constraints.gaps(tree, q)
-        target = [
-            t - 2.0 * alpha * inner(row, v) - beta * beta * gaps[r] for t, r, row in zip(target, rows, k, strict=True)
-        ]
-    multipliers = coupling.solve(target)
-    push = [inner([row[j] for row in k], multipliers) for j in range(tree.nv)]
-    total = [t - b + p for t, b, p in zip(tau, bias, push, strict=True)]
-    acceleration = factorisation.ltdl_solve(factors, tree.dof_parents, total)
-    return acceleration, multipliers, coupling.quality, residuals(tree, q, v, None, k_all, drift_all)
+        off = zip(target, slips(k, v, rows, targets), gaps(tree, q, rows, targets), strict=True)
+        target = [t - 2.0 * alpha * s - beta * beta * g for t, s, g in off]
+    forces = coupling.solve(target)
+    total = [p + inner([row[j] for row in k], forces) for j, p in enumerate(push)]
+    quality = coupling.independence(constraints.usual_size(tree))
+    return Constrained(coupling.free(total), forces[: len(rows)], forces[len(rows) :], quality)

@@ -22,8 +22,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms import composite_body, constrained, constraints, factorisation, kinematics, newton_euler
-from ..algorithms.constrained import LEAST_QUALITY, ConstraintCoupling, inner
+from ..algorithms import constrained, constraints, kinematics, newton_euler
+from ..algorithms.constrained import LEAST_QUALITY, EnergyCoupling, Targets, inner
 from ..algorithms.constraints import UNCLOSED
 from ..errors import ClosureError, OptionError, SingularError, UnknownNameError, UnsupportedError
 from ..loops import rank
@@ -240,22 +240,12 @@ def _giving_way(
     tree: Model, loops: Coordinates, q: Scalars, v: Scalars, driven: Sequence[Joint], a: Scalars,
     loads: Sequence[Force | None] | None,
 ) -> list[Scalar]:  # fmt: skip
-    """Return fewer motors than freedoms: M a + h = C^T y, C a = given, the rows of C being the loops' and the motors'.
-
-    000 eq. 8.6-8.7 with the motors' joints as further constraints, whose multipliers are their forces.
-    """
-    drift = constraints.drift(tree, q, v)
-    held = _matrix(tree, loops, q) + [[float(i == j) for j in range(tree.nv)] for i in _freedoms(driven)]
-    given = [*(-drift[r] for r in loops.rows), *a]
-    bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, tree.gravity, loads)
-    coupling = _coupling(tree, q, held)
-    fall = coupling.open([-b for b in bias])
-    forces = coupling.solve([g - inner(row, fall) for g, row in zip(given, held, strict=True)])
-    return spread(tree, driven, trusted(forces[len(loops.rows) :], coupling.quality))
-
-
-def _coupling(tree: Model, q: Scalars, k: Matrix) -> ConstraintCoupling:
-    return ConstraintCoupling(tree, factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents), k)
+    """Return the forces of fewer motors than freedoms: their joints are constraints, driven as asked for."""
+    places = [(j.q_slice.start + i, j.v_slice.start + i) for j in driven for i in range(j.nv)]
+    still = [0.0] * len(places)
+    asked = Targets(tuple(places), (), still, still, a)
+    found = constrained.forward_dynamics(tree, q, v, [0.0] * tree.nv, tree.gravity, loads, loops.rows, asked)
+    return spread(tree, driven, trusted(found.driving, found.quality))
 
 
 class Yielding:
@@ -263,8 +253,8 @@ class Yielding:
 
     def __init__(self, tree: Model, loops: Coordinates, q: Scalars) -> None:
         self.tree, self.loops = tree, loops
-        self.coupling = _coupling(tree, q, _matrix(tree, loops, q))
-        self.quality = self.coupling.quality
+        self.coupling = EnergyCoupling(tree, q, _matrix(tree, loops, q))
+        self.quality = self.coupling.quality()
 
     def held(self, a: Scalars, sums: Scalars) -> list[Scalar]:
         """Find the accelerations nearest to ``a``, in energy, with K a = sums."""
@@ -273,7 +263,7 @@ class Yielding:
 
     def to(self, tau: Scalars) -> list[Scalar]:
         """Return accelerations that joint forces add."""
-        return self.held(self.coupling.open(tau), [0.0] * len(self.coupling.k))
+        return self.held(self.coupling.free(tau), [0.0] * len(self.coupling.k))
 
     def at_rest(self, q: Scalars, v: Scalars) -> list[Scalar]:
         """Return some accelerations that keep the loops closed at these velocities: the least ones, in energy."""
@@ -326,8 +316,7 @@ def _following(
 
 
 def _matrix(tree: Model, loops: Coordinates, q: Scalars) -> Matrix:
-    k = constraints.constraint_matrix(tree, q)
-    return [k[r] for r in loops.rows]
+    return constrained.matrix(tree, q, loops.rows)
 
 
 def _solved(tree: Model, columns: Sequence[Scalars], rhs: Scalars) -> tuple[list[Scalar], Scalar]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..algorithms import constrained, loop_clusters
-from ..algorithms.projection import close, project
+from ..algorithms.projection import Projected, close, project
 from ..model.tree import Model
 from ..robot.closed_dynamics import MOST_TOGETHER
 from ..robot.mechanism import Mechanism
@@ -47,16 +47,16 @@ class LoopChoice(NamedTuple):
         if self.pivots:
             a, quality, _ = loop_clusters.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.pivots)
             return a, quality / loop_clusters.LEAST_QUALITY
-        a, _, quality, _ = constrained.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.rows)
-        return a, quality / constrained.LEAST_QUALITY
+        found = constrained.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.rows)
+        return found.a, found.quality / constrained.LEAST_QUALITY
 
     def closed(self, tree: Model, q: Scalars, v: Scalars, rounds: int) -> tuple[list[Scalar], list[Scalar], Scalar]:
         """Return the state closed again after a step, and the square of the gap before the last of its rounds."""
         return close(tree, q, v, self.rows, rounds)
 
-    def projected(self, tree: Model, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar], Scalar, Scalar]:
-        """Return the nearest closed state, the square of the gap before the last round, and how well that is served."""
-        return project(tree, q, v, self.rows, self.pivots)
+    def projected(self, tree: Model, q: Scalars, v: Scalars) -> Projected:
+        """Return the nearest closed state."""
+        return project(tree, q, v, self.rows, pivots=self.pivots)
 
 
 def choice_at(robot: Mechanism, q: Any) -> LoopChoice:

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...algorithms import driven, kinematics
+from ...algorithms import constrained, kinematics
 from ...algorithms.constrained import LEAST_QUALITY
 from ...algorithms.constraints import UNCLOSED, usual_size
+from ...algorithms.projection import project
 from ...errors import ClosureError, SingularError, UnsupportedError
 from ...loops import dynamics, rank
 from ...model.describe import counted
@@ -34,6 +35,9 @@ CLOSED = 1e-12
 """Gaps below this (m, rad) are closed."""
 
 NEWTON_STEPS = 30
+
+ROUNDS_TO_HOLD = 4
+"""Newton steps in machine code after a step: drives may have gone farther than the error of a step."""
 
 POOR = 0.1
 """A set of independent coordinates is changed where the others follow so much worse than when it was chosen."""
@@ -179,9 +183,9 @@ class ConstrainedEquation(Equation):
 
         def law(t: Scalars, q: Scalars, v: Scalars) -> list[Scalar]:
             schedule = self.prescribed.at(t[0])
-            k = driven.matrix(tree, q, rows, schedule)
-            gaps, slips = driven.gaps(tree, q, rows, schedule), driven.slips(k, v, rows, schedule)
-            return [x for row in k for x in row] + gaps + slips + driven.bias(tree, q, v, rows, schedule)
+            k = constrained.matrix(tree, q, rows, schedule)
+            gaps, slips = constrained.gaps(tree, q, rows, schedule), constrained.slips(k, v, rows, schedule)
+            return [x for row in k for x in row] + gaps + slips + constrained.bias(tree, q, v, rows, schedule)
 
         out = self._of_state("constraints", law)({"t": np.atleast_1d(np.asarray(t, dtype=float)), "q": q, "v": v})
         k, rest = out[..., : n * tree.nv], out[..., n * tree.nv :]
@@ -239,12 +243,14 @@ class ConstrainedEquation(Equation):
             schedule = self.prescribed.at(t[0])
             acting = system.acting(t[0], unit, v, z, tau or None)
             heavy, total = system.yielding(acting, t[0], unit, v, h[0] if h else None)
-            found = driven.forward_dynamics(heavy, unit, v, total, tree.gravity, acting.loads, rows, schedule, gains)
+            found = constrained.forward_dynamics(
+                heavy, unit, v, total, tree.gravity, acting.loads, rows, schedule, gains
+            )
             moving = kinematics.configuration_rate(tree, unit, v)
             q_rate = [r if s is None else r * s for r, s in zip(moving, length, strict=True)]
             powers = system.powers(unit, v, acting) if system.works else []
             if powers:
-                powers[0] = powers[0] + driven.driving_power(found, rows, schedule)
+                powers[0] = powers[0] + found.driving_power(rows, schedule)
             return [*q_rate, *found.a, *acting.z_rate, *powers, found.quality]
 
         name = f"constrained rates{' ahead' if implicit else ''}"
@@ -304,11 +310,11 @@ class ConstrainedEquation(Equation):
         tree, rows = self.tree, self.kept
 
         def law(t: Scalars, q: Scalars, v: Scalars) -> list[Scalar]:
-            nearer, slower, left, quality = driven.hold(tree, q, v, rows, self.prescribed.at(t[0]))
-            return [*nearer, *slower, left, quality]
+            found = project(tree, q, v, rows, self.prescribed.at(t[0]), rounds=ROUNDS_TO_HOLD)
+            return [*found.q, *found.v, found.left, found.quality]
 
         out = self._of_state("projection", law)({"t": np.array([t]), "q": q, "v": v})
-        if np.all(out[..., -2] <= UNCLOSED * UNCLOSED) and np.all(out[..., -1] >= LEAST_QUALITY):
+        if np.all(out[..., -2] <= UNCLOSED * UNCLOSED) and np.all(out[..., -1] >= 1.0):
             return self.robot.normalize(out[..., : tree.nq]), out[..., tree.nq : -2]
         return self.nearest(t, q, v)
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...algorithms import driven, newton_euler
+from ...algorithms import constrained, newton_euler
 from ...algorithms.constrained import inner
 from ...errors import ClosureError
 from ...run.failure import Fault
@@ -111,13 +111,13 @@ class AlphaSteps:
             system, schedule = equation.with_numbers(p), equation.prescribed.at(t[0])
             acting = system.acting(t[0], q, v, z, tau or None)
             needed, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, acting.loads)
-            k = driven.matrix(tree, q, rows, schedule)
+            k = constrained.matrix(tree, q, rows, schedule)
             push = [inner([row[j] for row in k], f) for j in range(tree.nv)]
             left = [x - y - w for x, y, w in zip(needed, acting.total, push, strict=True)]
-            gaps, slips = driven.gaps(tree, q, rows, schedule), driven.slips(k, v, rows, schedule)
+            gaps, slips = constrained.gaps(tree, q, rows, schedule), constrained.slips(k, v, rows, schedule)
             powers = system.powers(q, v, acting) if system.works else []
             if powers:
-                powers[0] = powers[0] + inner(f, driven.wanted_rates(rows, schedule))
+                powers[0] = powers[0] + inner(f, constrained.wanted_rates(rows, schedule))
             return [*left, *gaps, *slips, *acting.z_rate, *powers]
 
         name = "generalized-alpha step"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms.driven import DrivenTargets
+from ...algorithms.constrained import Targets
 from ...errors import OptionError, UnknownNameError, UnsupportedError
 from ...model.joints import Distance, PointOnLine, PointOnPlane
 from ...model.tree import Model
@@ -79,13 +79,13 @@ class PrescribedLaws:
         known = [m for m in self.given.values() if isinstance(m, Trajectory) and not m.hold]
         return max((m.start for m in known), default=-np.inf), min((m.end for m in known), default=np.inf)
 
-    def at(self, t: Scalar) -> DrivenTargets:
+    def at(self, t: Scalar) -> Targets:
         """Return where everything has to be."""
         parts: tuple[list[Scalar], list[Scalar], list[Scalar]] = [], [], []
         for law, _ in self._laws:
             for part, own in zip(parts, law(t), strict=True):
                 part += own
-        return DrivenTargets(self.joints, self.rows, *parts)
+        return Targets(self.joints, self.rows, *parts)
 
     def refuse_unknown(self, t: float) -> None:
         """Refuse motions that have no finite value where they begin."""
