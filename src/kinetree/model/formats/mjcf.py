@@ -22,7 +22,7 @@ from ...errors import Message, Setting
 from ..joints import Fixed, Free, JointKind, Prismatic, Revolute, Spherical
 from ..mass import MassProperties
 from ..pose import Pose
-from ..tree import Mimic, Model
+from ..tree import Model
 from . import xml
 from .mjcf_compile import import_mujoco, refusal
 from .mjcf_drives import Drives
@@ -70,8 +70,6 @@ class _MjcfReader:
         self.drives = Drives(self.mujoco, m, document, self.joint_names, self.body_names)
         self.actuator_count = self.drives.actuator_count
         self.motors = self._motors()
-        self.couplings: dict[int, list[float]] = {}
-        self.followers = self._followers()
 
     # Names: kinetree needs one for every body and joint, and frames share the names of bodies.
 
@@ -198,7 +196,6 @@ class _MjcfReader:
             "damping": m.dof_damping[dofs] + self._reflected(motors, "actuator_damping"),
             "friction": m.dof_frictionloss[dofs],
             "actuated": driven,
-            "mimic": self.followers.get(j),
         }
         if m.jnt_stiffness[j] and not self._is_off("SPRING"):
             data["stiffness"], data["spring_rest"] = float(m.jnt_stiffness[j]), self._spring_rest(j, kind)
@@ -288,33 +285,6 @@ class _MjcfReader:
         off = self.compiled.opt.disableflags & int(self.mujoco.mjtDisableBit.mjDSBL_EQUALITY)
         return bool(self.compiled.eq_active0[e]) and not off
 
-    def _followers(self) -> dict[int, Mimic]:
-        """Return linear relations between two joints: y - y0 = a0 + a1 (x - x0), zero being the reference values.
-
-        Where a joint would have two leaders, and for relations that are not linear, there are couplings.
-        """
-        m, found = self.compiled, dict[int, Mimic]()
-        for e in range(m.neq):
-            if m.eq_type[e] != self.mujoco.mjtEq.mjEQ_JOINT or not self._is_active(e):
-                continue
-            y, x = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
-            a0, a1, *higher = (float(c) for c in m.eq_data[e, :5])
-            if x < 0 or any(higher) or not a1 or y in found or self._leads(y, x, found):
-                self.couplings[e] = self._polynomial(e, self._reference(y), self._reference(x) if x >= 0 else 0.0)
-                continue
-            offset = a0 + self._reference(y) - a1 * self._reference(x)
-            if y in self.motors and x not in self.motors and x not in found and a1:  # the driven joint leads
-                y, x, a1, offset = x, y, 1.0 / a1, -offset / a1
-            found[y] = Mimic(self.joint_names[x], a1, offset)
-        return found
-
-    def _leads(self, y: int, x: int, found: dict[int, Mimic]) -> bool:
-        """Return whether x follows y already, directly or through others."""
-        numbers = {name: j for j, name in enumerate(self.joint_names)}
-        while x in found and x != y:
-            x = numbers[found[x].leader]
-        return x == y
-
     def _polynomial(self, e: int, y0: float, x0: float) -> list[float]:
         """Return p of y = p(x), where MuJoCo has y - y0 = a0 + a1 (x - x0) + ..."""
         powers = self.compiled.eq_data[e, :5]
@@ -335,10 +305,8 @@ class _MjcfReader:
             name = self._equality_name(e)
             y, x = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
             if m.eq_type[e] == kinds.mjEQ_JOINT:
-                if e in self.couplings:
-                    with self.builder.at(self.equality_lines[e]):
-                        follows = self.joint_names[x] if x >= 0 else None
-                        self.builder.coupling(name, self.joint_names[y], follows, self.couplings[e])
+                with self.builder.at(self.equality_lines[e]):
+                    self._relate(e, name, y, x)
             elif m.eq_type[e] == kinds.mjEQ_TENDON and all(self.drives.joints_of_tendon(t) for t in (y, x) if t >= 0):
                 with self.builder.at(self.equality_lines[e]):
                     sums = [self.drives.sum_of_joints(t) if t >= 0 else None for t in (y, x)]
@@ -351,6 +319,14 @@ class _MjcfReader:
                 word = kinds(m.eq_type[e]).name.removeprefix("mjEQ_").lower()
                 word += " that goes through points" if m.eq_type[e] == kinds.mjEQ_TENDON else ""
                 self._skip(f"equality constraint {name!r} ({word})", self.equality_lines[e])
+
+    def _relate(self, e: int, name: str, y: int, x: int) -> None:
+        """Bind two joints where y - y0 = a0 + a1 (x - x0) + ..., zero being the reference values."""
+        polynomial = self._polynomial(e, self._reference(y), self._reference(x) if x >= 0 else 0.0)
+        if x >= 0 and len(polynomial) == 2:
+            self.builder.bind(name, self.joint_names[y : y + 1], self.joint_names[x : x + 1], *polynomial[::-1])
+        else:
+            self.builder.coupling(name, self.joint_names[y], self.joint_names[x] if x >= 0 else None, polynomial)
 
     def _read_loop(self, e: int) -> None:
         """Anchors on both bodies, which coincide; for a weld also orientations, the relative one included."""

@@ -163,6 +163,47 @@ class FileBuilder(ModelBuilder):
         self._joint_lines[name] = self._line
         self._carriers.setdefault(child, self._joints[name])
 
+    def bind(self, name: str, y: Sequence[str], x: Sequence[str], ratio: float, offset: float = 0.0) -> None:
+        """Bind joints that are known by now, y = ratio x + offset with y and x sums of joints, as ``mimic`` says.
+
+        Of two joints one follows the other: y, or x where only y has a motor.  All else is a coupling: sums, a joint
+        that follows another already, and joints that would follow one another in a circle.
+
+        Parameters
+        ----------
+        name : str
+            Of the coupling, where it is one.
+        y, x : sequence of str
+            One of them may be empty.
+        ratio : float
+            Not zero.
+        offset : float
+        """
+        if self.options.mimic == "independent":
+            return
+        pair = [self._joints[names[0]] for names in (y, x) if len(names) == 1]
+        single = len(pair) == 2 and all(draft.kind.nv == 1 for draft in pair)
+        if self.options.mimic == "couple" or not single or not self._can_follow(*pair):
+            if not y:
+                y, x, offset = x, y, 0.0 - offset / ratio
+            sums = [dict.fromkeys(names, 1.0) for names in (y, x)]
+            self.coupling(name, sums[0], sums[1] or None, [offset, ratio] if x else [offset])
+            return
+        follower, leader = pair
+        if follower.data["actuated"] and not leader.data["actuated"] and leader.data["mimic"] is None:
+            follower, leader, ratio, offset = leader, follower, 1.0 / ratio, 0.0 - offset / ratio
+        follower.data["mimic"] = Mimic(leader.name, ratio, offset)
+
+    def _can_follow(self, follower: Draft, leader: Draft) -> bool:
+        """Return whether a joint follows none, and the other does not follow it, directly or through others."""
+        above: set[str] = set()
+        name = leader.name
+        while name in self._joints and name not in above:
+            above.add(name)
+            mimic = self._joints[name].data["mimic"]
+            name = "" if mimic is None else mimic.leader
+        return follower.data["mimic"] is None and follower.name not in above
+
     def loop(self, name: str, predecessor: str, successor: str, joint: JointKind, **data: Any) -> Self:
         """Close a loop, see :meth:`ModelBuilder.loop`; bodies, frames and joints must be known by now."""
         if name in self._joint_lines:

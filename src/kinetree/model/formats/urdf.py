@@ -142,7 +142,6 @@ class _UrdfReader:
         if self.root.tag != "robot":
             raise self.error(f"the root element is <{self.root.tag}>, but a URDF file has <robot>", self.root)
         self.builder = FileBuilder(source, self.root.attributes.get("name") or source.path.stem, options)
-        self.coupled: dict[str, Mimic] = {}
 
     def model(self) -> Model:
         """Read every link and joint, then build."""
@@ -153,7 +152,6 @@ class _UrdfReader:
         for link in links:
             self.read_link(link)
         names = {joint.attributes.get("name", ""): joint.line for joint in joints}
-        self.read_couplings(joints)
         for joint in joints:
             self.read_joint(joint, names)
         for element in self.root.children:
@@ -163,6 +161,8 @@ class _UrdfReader:
                 read_constraint(self, element)
             elif element.tag == COUPLING:
                 read_own_coupling(self, element)
+            elif element.tag == "coupling":
+                read_coupling(self, element)
         return self.builder.finish(floating_base=self.builder.options.floating_base)
 
     # Elements
@@ -197,26 +197,13 @@ class _UrdfReader:
         kind = self.kind(element, name, JOINT_TYPES[kind_name])
         data: dict[str, Any] = {}
         if not isinstance(kind, Fixed):  # some files give fixed joints limits, or let them mimic: it means nothing
-            mimic = self.mimic(element, name, all_joints) or self.coupled.get(name)
-            data = {"actuated": self.actuated(element, kind), "mimic": mimic}
+            data = {"actuated": self.actuated(element, kind), "mimic": self.mimic(element, name, all_joints)}
             self.read_limits(element, name, kind, data)
             self.read_friction(element, data)
         placement = self.origin(element)
         with self.builder.at(element.line):
             self.builder.add_joint(name, parent, child, kind, placement, **data)
             self.builder.doubt_limits(name, kind, data)
-
-    def read_couplings(self, joints: list[Element]) -> None:
-        """Gears of other tools, as joints that follow others."""
-        couplings = list(self.root.all("coupling"))
-        carriers = {}
-        for joint in joints if couplings else ():
-            name = self.text(joint, "name")
-            carriers[self.end(joint, "child", name)] = name, self.end(joint, "parent", name)
-        for element in couplings:
-            found = read_coupling(self, element, carriers)
-            if found is not None:
-                self.coupled[found[0]] = Mimic(found[1], found[2], 0.0)
 
     def read_loop(self, element: Element) -> None:
         """A joint that closes a loop."""

@@ -7,11 +7,13 @@ origin and an axis on either side.  ``<coupling>`` is that of URDF+ (generalized
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
 from ...errors import FileFormatError, UnknownNameError
+from ..graph import Draft
 from ..joints import Cylindrical, Fixed, JointKind, Planar, Prismatic, Revolute, Spherical, Universal
 from ..pose import Pose
 from .source import FileBuilder
@@ -116,32 +118,37 @@ def read_own_coupling(reader: Reader, element: Element) -> None:
         reader.builder.coupling(name, sums["joint"], sums["follows"] or None, polynomial)
 
 
-def read_coupling(
-    reader: Reader, element: Element, carriers: dict[str, tuple[str, str]]
-) -> tuple[str, str, float] | None:
-    """Read a gear between two joints on one carrier as a joint that follows another: its name, the leader's, the ratio.
+def read_coupling(reader: Reader, element: Element) -> None:
+    """Read a gear or belt of URDF+: ratio times the sum of joints up to the predecessor is that up to the successor.
 
-    Parameters
-    ----------
-    reader, element
-    carriers : dict
-        Of each link: the joint that carries it, and that joint's parent.
+    Both sums begin at the link that carries both sides, so joints below it do not count.
     """
-    name = reader.text(element, "name")
-    ends = []
+    name, builder = reader.text(element, "name"), reader.builder
+    carriers = {draft.child: draft for draft in builder.drafts}
+    chains: list[list[str]] = []
     for role in ("predecessor", "successor"):
         end = reader.only(element, role)
         if end is None:
             raise reader.error(f"coupling {name!r} has no <{role}>", element)
         link = reader.text(end, "link", f"the <{role}> of coupling {name!r}")
-        if link not in carriers:
-            raise reader.error(f"the {role} of coupling {name!r}: {UnknownNameError('link', link, carriers)}", end)
-        ends.append(carriers[link])
+        if link not in builder.body_names:
+            unknown = UnknownNameError("link", link, builder.body_names)
+            raise reader.error(f"the {role} of coupling {name!r}: {unknown}", end)
+        chains.append(_moving_joints(link, carriers))
     given = reader.only(element, "ratio")
     ratio = 1.0 if given is None else reader.number(given, "value")
-    (leader, below), (follower, beside) = ends
-    if below == beside and abs(ratio) == 1.0:
-        return follower, leader, ratio
-    why = "its links are not carried by one link" if below != beside else f"the ratio is {ratio:g}, not 1 or -1"
-    reader.builder.oddity(f"<coupling> {name!r} is not read, for {why}: use <mimic>", element.line)
-    return None
+    before, after = ([joint for joint in chain if joint not in other] for chain, other in (chains, chains[::-1]))
+    if ratio == 0.0 or not (before or after):
+        why = "its ratio is 0" if ratio == 0.0 else "no moving joint is between its links"
+        raise reader.error(f"coupling {name!r} binds nothing: {why}", element)
+    with builder.at(element.line):
+        builder.bind(name, after, before, ratio)
+
+
+def _moving_joints(link: str, carriers: Mapping[str, Draft]) -> list[str]:
+    """Return the joints below a link that move; a circle, which is refused once the file is read, is walked once."""
+    found: dict[str, Draft] = {}
+    while link in carriers and carriers[link].name not in found:
+        found[carriers[link].name] = carriers[link]
+        link = carriers[link].parent
+    return [name for name, draft in found.items() if draft.kind.nv]
