@@ -441,6 +441,27 @@ def test_every_kind_that_sdf_has_is_written(tmp_path):
     assert np.allclose(again.gravity, (0, 0, -3.7))
 
 
+@pytest.mark.parametrize("ending", ["sdf", "urdf"])
+def test_stops_of_a_continuous_joint_are_written(tmp_path, ending):
+    """SDF and URDF have none on such joints, and ignored what was written: they are hinges there."""
+    b = kt.Builder("m").body("a", "base", kt.Continuous("z"), mass=1, inertia=(1, 1, 1), lower=-2, upper=1)
+    b.build().save(tmp_path / f"m.{ending}")
+    again = kt.load(tmp_path / f"m.{ending}").joint("a_joint")
+    assert (again.lower, again.upper, again.kind) == ((-2.0,), (1.0,), kt.Revolute("z"))
+    text = (tmp_path / f"m.{ending}").read_text().replace("revolute", "continuous")
+    (tmp_path / f"other.{ending}").write_text(text)
+    with pytest.warns(kt.ModelWarning, match=r"position limits of .* are not read"):
+        assert kt.load(tmp_path / f"other.{ending}").joint("a_joint").upper == (np.inf,)
+
+
+def test_ranges_from_0_to_0_throughout_are_none(tmp_path):
+    """As converters write them where nobody set any; URDF likewise."""
+    limit = "<axis><xyz>0 0 1</xyz><limit><lower>0</lower><upper>0</upper></limit></axis>"
+    text = document(WORLD + link("a") + link("b") + joint("j", "a", "b", axis=limit))
+    with pytest.warns(kt.ModelWarning, match=r"line \d+: .* 0 to 0: 'j'\. No joint has another range"):
+        assert load(tmp_path, text).joint("j").upper == (np.inf,)
+
+
 @pytest.mark.parametrize(
     ("add", "words"),
     [

@@ -156,8 +156,8 @@ def test_frames_of_fixed_joints_keep_their_names(path):
     ],
 )  # fmt: skip
 def test_joint_types(tmp_path, kind, expected):
-    limit = '<limit lower="-1" upper="2" effort="3" velocity="4"/>'
-    robot = kt.load(write(tmp_path, one_joint(limit, kind)))
+    ends = 'lower="-1" upper="2" ' if kind in ("revolute", "prismatic") else ""
+    robot = kt.load(write(tmp_path, one_joint(f'<limit {ends}effort="3" velocity="4"/>', kind)))
     assert type(robot.joint("j").kind) is expected
 
 
@@ -205,8 +205,50 @@ def test_missing_limits_are_named(tmp_path):
     assert (j.lower, j.upper) == ((-math.inf,), (math.inf,))
     with pytest.warns(kt.ModelWarning, match=r"(?s)no 'effort'.*no 'velocity'.*neither 'lower' nor 'upper'"):
         j = kt.load(write(tmp_path, one_joint("<limit/>", "prismatic"))).joint("j")
-    assert (j.lower, j.upper, j.effort_limit) == ((0.0,), (0.0,), (math.inf,))
+    assert (j.lower, j.upper, j.effort_limit) == ((-math.inf,), (math.inf,), (math.inf,))
     assert kt.load(write(tmp_path, one_joint("<limit effort='2'/>"))).joint("j").effort_limit == (2.0,)
+
+
+RATES = '<limit effort="1" velocity="20"/>'
+SHUT = '<limit effort="1" velocity="20" lower="0" upper="0.0"/>'
+
+
+def bars(limits: list[str]) -> str:
+    """A four-bar of hinges, one to a line."""
+    about = '<axis xyz="0 0 1"/>'
+    pin = f'<kinetree:loop name="end" type="revolute" xmlns:kinetree="urn:kinetree">{about}<predecessor link="b">'
+    pin += '<origin xyz="1 0 0"/></predecessor><successor link="c"><origin xyz="0.8 0 0"/></successor></kinetree:loop>'
+    joints = [
+        joint(name, *ends, about + f'<origin xyz="{x} 0 0"/>' + limit, "revolute")
+        for name, ends, x, limit in zip(
+            ("crank", "pin", "rocker"), (("base", "a"), ("a", "b"), ("base", "c")), (0, 0.3, 1.1), limits, strict=True
+        )
+    ]
+    links = link("base", None) + "".join(map(link, "abc"))
+    return "\n".join([f'<robot name="bars">{links}', *joints, pin + "</robot>"])
+
+
+@pytest.mark.parametrize("limits", [[RATES] * 3, [SHUT] * 3, [SHUT, RATES, SHUT]], ids=["none", "shut", "both"])
+def test_no_range_is_no_limit(tmp_path, limits):
+    """Loops of hinges that programs wrote without ranges, or with 0 to 0 throughout, can be closed."""
+    path = write(tmp_path, bars(limits))
+    with pytest.warns(kt.ModelWarning) as said:
+        robot = kt.load(path)
+    assert len(said) == 1
+    message = str(said[0].message)
+    assert ("neither 'lower' nor 'upper' are taken as unlimited: " in message) == (RATES in limits)
+    assert ("No joint has another range, so these are taken as unlimited" in message) == (SHUT in limits)
+    q = robot.close({"crank": 1.0, "pin": -0.5, "rocker": 1.5}, fixed=["crank"])
+    assert np.max(robot.closure_error(q)) < 1e-12
+    with pytest.raises(kt.FileFormatError, match=r"line [23]: joints"):
+        kt.load(path, strict=True)
+
+
+def test_a_joint_that_is_shut_among_others_is_obeyed(tmp_path):
+    some = '<limit effort="1" velocity="20" lower="-1" upper="3"/>'
+    with pytest.warns(kt.ModelWarning, match=r"line 3: joints that move have ranges from 0 to 0: 'pin'\. Set limits"):
+        robot = kt.load(write(tmp_path, bars([some, SHUT, some])))
+    assert robot.joint("pin").upper == (0.0,)
 
 
 def test_no_limit_can_be_said(tmp_path):

@@ -13,7 +13,6 @@ fixed tendons, are couplings.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from . import xml
 from .mjcf_compile import import_mujoco, refusal
 from .mjcf_drives import Drives
 from .mjcf_process import compiled, start
-from .source import FileBuilder, Options, Source
+from .source import FileBuilder, Options, Source, listed
 
 ZERO = {4: (0.0, 0.0, 0.0, 1.0), 7: (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)}
 """Ball and free joints that do not turn or shift anything, by the number of their coordinates."""
@@ -58,7 +57,7 @@ class _MjcfReader:
         others = [file for file in missing if file not in {mesh for _, mesh, _ in massless}]
         if others:
             self.builder.oddity(
-                "files are missing that, as inertias are given, only pictures and contact need: " + _listed(others)
+                "files are missing that, as inertias are given, only pictures and contact need: " + listed(others)
             )
         for body, mesh, _ in massless:
             self.builder.oddity(f"body {body!r} has no mass: that was to be computed from {mesh!r}, which is missing")
@@ -394,10 +393,10 @@ class _MjcfReader:
         floaters = [self.body_names[i] for i in range(m.nbody) if m.body_gravcomp[i]]
         mocap = [self.body_names[i] for i in range(m.nbody) if m.body_mocapid[i] >= 0]
         found = [
-            (springs, f"nonlinear springs of joints {_listed(springs)}"),
-            (nonlinear, f"nonlinear damping of joints {_listed(dict.fromkeys(nonlinear))}"),
-            (floaters, f"gravity compensation of bodies {_listed(floaters)}"),
-            (mocap, f"motion capture of bodies {_listed(mocap)}, held fixed"),
+            (springs, f"nonlinear springs of joints {listed(springs)}"),
+            (nonlinear, f"nonlinear damping of joints {listed(dict.fromkeys(nonlinear))}"),
+            (floaters, f"gravity compensation of bodies {listed(floaters)}"),
+            (mocap, f"motion capture of bodies {listed(mocap)}, held fixed"),
             (m.opt.density or m.opt.viscosity, "forces of the surrounding fluid"),
             (getattr(m, "nflex", 0), "flexible bodies"),
             (m.nplugin, "plugins"),
@@ -428,11 +427,6 @@ def _any_row(compiled: Any, attribute: str, row: int) -> bool:
     """Return whether a field of newer MuJoCo versions is there and not zero."""
     values = getattr(compiled, attribute, None)
     return values is not None and bool(np.any(values[row]))
-
-
-def _listed(names: Iterable[str]) -> str:
-    shown = list(names)
-    return ", ".join(repr(n) for n in shown[:6]) + (", ..." if len(shown) > 6 else "")
 
 
 def _unit(quaternion: tuple[float, ...]) -> tuple[float, ...]:

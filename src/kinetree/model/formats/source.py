@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,9 @@ MESH_CHOICES = ("refuse", "massless")
 
 MOST_SUGGESTIONS = 10
 """Unknown names of one file for which the nearest known one is looked for."""
+
+MOST_NAMES = 6
+"""Of those that one message lists."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +207,20 @@ class FileBuilder(ModelBuilder):
             mimic = self._joints[name].data["mimic"]
             name = "" if mimic is None else mimic.leader
         return follower.data["mimic"] is None and follower.name not in above
+
+    def doubt_ranges(self) -> None:
+        """Doubt ranges from 0 to 0 of joints that move: where no joint has another range, nobody has set any."""
+        ranged = [d for d in self._joints.values() if any(map(math.isfinite, (*d.data["lower"], *d.data["upper"])))]
+        empty = [d for d in ranged if not any((*d.data["lower"], *d.data["upper"]))]
+        if not empty:
+            return
+        names = [draft.name for draft in empty]
+        message = f"joints that move have ranges from 0 to 0: {listed(names)}"
+        if len(empty) == len(ranged):
+            for draft in empty:
+                draft.data |= {"lower": (-math.inf,), "upper": (math.inf,)}
+            message += ". No joint has another range, so these are taken as unlimited"
+        self.oddity(f"{message}. Set limits, leave them out, or make such a joint fixed", self._joint_lines[names[0]])
 
     def loop(self, name: str, predecessor: str, successor: str, joint: JointKind, **data: Any) -> Self:
         """Close a loop, see :meth:`ModelBuilder.loop`; bodies, frames and joints must be known by now."""
@@ -419,6 +437,12 @@ class FileBuilder(ModelBuilder):
             listed = [f"  line {line}: {text}" if line else f"  {text}" for line, text in self.oddities]
             message = f"{self.file}: {len(listed)} things are odd:\n" + "\n".join(listed)
         warnings.warn(message, ModelWarning, stacklevel=callers_level())
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names for a message, the first few of many."""
+    shown = [repr(name) for name in names]
+    return ", ".join(shown[:MOST_NAMES]) + (f", ... ({len(shown)} in all)" if len(shown) > MOST_NAMES else "")
 
 
 def _on(line: int | None) -> str:

@@ -48,7 +48,7 @@ from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import Mimic, Model
 from . import xml
-from .source import FileBuilder, Options, Source
+from .source import FileBuilder, Options, Source, listed
 from .urdf_constraints import read_constraint, read_coupling, read_own_coupling
 from .xml import Element
 
@@ -142,6 +142,8 @@ class _UrdfReader:
         if self.root.tag != "robot":
             raise self.error(f"the root element is <{self.root.tag}>, but a URDF file has <robot>", self.root)
         self.builder = FileBuilder(source, self.root.attributes.get("name") or source.path.stem, options)
+        self.without_range: dict[str, int] = {}
+        self.beyond_type: dict[str, int] = {}
 
     def model(self) -> Model:
         """Read every link and joint, then build."""
@@ -154,6 +156,7 @@ class _UrdfReader:
         names = {joint.attributes.get("name", ""): joint.line for joint in joints}
         for joint in joints:
             self.read_joint(joint, names)
+        self.doubt_ranges()
         for element in self.root.children:
             if element.tag in (LOOP, OTHERS_LOOP):
                 self.read_loop(element)
@@ -306,14 +309,26 @@ class _UrdfReader:
                 self.builder.oddity(
                     f"joint {name!r}: <limit> has no {attribute!r}, which URDF demands: taken as unlimited", limit.line
                 )
-        if bounded:
-            data["lower"], data["upper"] = self.limit(limit, "lower"), self.limit(limit, "upper")
-            if "lower" not in limit.attributes and "upper" not in limit.attributes:
-                self.builder.oddity(
-                    f"joint {name!r}: <limit> has neither 'lower' nor 'upper', so URDF's default 0 for both leaves it "
-                    "no range; a joint without stops is of type continuous",
-                    limit.line,
-                )
+        if bounded and "lower" not in limit.attributes and "upper" not in limit.attributes:
+            self.without_range[name] = limit.line
+        else:
+            ends = self.limit(limit, "lower"), self.limit(limit, "upper")
+            if bounded:
+                data["lower"], data["upper"] = ends
+            elif any(x and math.isfinite(x) for x in ends):
+                self.beyond_type[name] = limit.line
+
+    def doubt_ranges(self) -> None:
+        """Report joints whose <limit> says nothing about their range, or more than their type has; all at once."""
+        for joints, message in (
+            (self.without_range, "joints whose <limit> has neither 'lower' nor 'upper' are taken as unlimited: {}. A "
+             "hinge without stops is of type continuous"),
+            (self.beyond_type, "position limits of joints {} are not read: their types have none. A hinge with stops "
+             "is of type revolute"),
+        ):  # fmt: skip
+            if joints:
+                self.builder.oddity(message.format(listed(joints)), next(iter(joints.values())))
+        self.builder.doubt_ranges()
 
     def origin(self, element: Element) -> Pose:
         return self.pose_of(self.only(element, "origin"))

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from ...errors import ModelWarning, UnsupportedError, callers_level
 from ..actuators import JointCoupling
 from ..describe import each_kind_once, lost_friction
-from ..joints import Compound, Cylindrical, Revolute
+from ..joints import Compound, Continuous, Cylindrical, Revolute
 from ..pose import Pose, rpy_matrix
 from ..tree import BASE, Body, Frame, Joint, Loop, Model
 from . import xml
@@ -284,8 +284,8 @@ def warn_of_our_own(joints: Iterable[Joint]) -> None:
 
 def _kind_name(joint: Joint) -> str:
     kind = joint.kind
-    if type(kind) is Revolute and math.isinf(joint.lower[0]) and math.isinf(joint.upper[0]):
-        return "continuous"
+    if type(kind) in (Revolute, Continuous):  # which differ in their limits, and in no motion
+        return "continuous" if math.isinf(joint.lower[0]) and math.isinf(joint.upper[0]) else "revolute"
     for name, cls in JOINT_TYPES.items():
         if type(kind) is cls:
             return name

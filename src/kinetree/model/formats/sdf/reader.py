@@ -119,6 +119,7 @@ class _SdfReader:
                 self._read_joints(instance.element, instance)
         if not alone:
             self._read_joints(top, _Instance(top, "", self.elements, folder, self.version, False, 0))
+        builder.doubt_ranges()
         self._read_gearboxes()
         self._read_frames()
         self._stand(alone)
@@ -454,10 +455,16 @@ class _SdfReader:
         limit, dynamics = elements.only(axis, "limit"), elements.only(axis, "dynamics")
         if limit is not None:
             elements.check(limit)
+            lower, upper = elements.number(limit, "lower", -UNBOUNDED), elements.number(limit, "upper", UNBOUNDED)
             if not isinstance(kind, Continuous):
-                lower, upper = elements.number(limit, "lower", -UNBOUNDED), elements.number(limit, "upper", UNBOUNDED)
                 data["lower"] = -math.inf if lower <= -UNBOUNDED else lower
                 data["upper"] = math.inf if upper >= UNBOUNDED else upper
+            elif any(x and abs(x) < UNBOUNDED for x in (lower, upper)):
+                self.report(
+                    f"joint {name!r}: position limits of a continuous joint are not read. A hinge with stops is of "
+                    "type revolute",
+                    limit.line,
+                )
             for word, key in (("effort", "effort_limit"), ("velocity", "velocity_limit")):
                 value = elements.number(limit, word, -1.0)
                 if 0.0 <= value < UNBOUNDED:

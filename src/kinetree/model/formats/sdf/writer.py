@@ -172,6 +172,8 @@ class _SdfWriter:
         self._check_words(joint, kind)
         pose = inverse(self.on_body[i])
         relative = f" relative_to={_quote(self.names[i])}"
+        if isinstance(kind, Continuous) and any(map(math.isfinite, (*joint.lower, *joint.upper))):
+            kind = Revolute(kind.axis)  # SDF ignores stops of a continuous joint; the motion is the same
         self._open_joint(self.joints[joint.name], kind, ends, _pose(pose, relative))
         if kind.nv <= 2:
             if backwards and joint.mimic:
