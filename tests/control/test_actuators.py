@@ -74,6 +74,51 @@ def test_forces_are_those_of_mujoco(arm):
         assert np.allclose(robot.friction_force(d.qvel, q=d.qpos), drag, atol=1e-10)
 
 
+def test_tendons_whose_length_never_changes_pull_at_nothing(tmp_path):
+    """MuJoCo takes them, and one of them refused the whole file; so do those that count a joint zero times."""
+    mujoco = pytest.importorskip("mujoco")
+    still = """<spatial name="stay" stiffness="50" springlength="0.01" damping="1"><site site="on_upper"/>
+      <site site="upper_too"/></spatial><spatial name="wall"><site site="ground"/><site site="post"/></spatial>
+      <fixed name="none"><joint joint="elbow" coef="0"/></fixed>
+      <fixed name="half"><joint joint="elbow" coef="0"/><joint joint="slide" coef="2"/></fixed></tendon>"""
+    text = ARM.replace("</tendon>", still).replace(
+        '<site name="on_upper"', '<site name="upper_too" pos="0.1 0 0.1"/><site name="on_upper"'
+    )
+    text = text.replace("<worldbody>", '<worldbody><body name="pole"><site name="post" pos="0 0 2"/></body>')
+    text = text.replace("</actuator>", '<motor name="idle" tendon="stay"/><motor name="air" tendon="none"/></actuator>')
+    equality = '<equality><tendon name="hold" tendon1="half" active="{}"/></equality></mujoco>'
+    (tmp_path / "arm.xml").write_text(text.replace("</mujoco>", equality.format("false")))
+    with pytest.warns(kt.ModelWarning) as said:
+        robot = kt.load(tmp_path / "arm.xml")
+    assert str(said[0].message).count("its length never changes") == 2
+    line = next(i for i, row in enumerate(text.splitlines(), 1) if 'name="stay"' in row)
+    assert f"line {line}: tendon 'stay' goes through points of one rigid body" in str(said[0].message)
+    assert [a.name for a in robot.actuators][5:] == ["idle", "air"]
+    m = mujoco.MjModel.from_xml_path(str(tmp_path / "arm.xml"))
+    d, rng = mujoco.MjData(m), np.random.default_rng(3)
+    d.qpos[:], d.qvel[:], d.ctrl[:] = rng.uniform(-1, 1, 3), rng.uniform(-2, 2, 3), rng.uniform(-3, 3, 7)
+    mujoco.mj_forward(m, d)
+    tau = kt.control.Actuators(d.ctrl.copy())(robot, 0.0, d.qpos, d.qvel)
+    assert np.allclose(robot.forward_dynamics(d.qpos, d.qvel, tau, friction=True), d.qacc, rtol=1e-9, atol=1e-8)
+    with pytest.raises(kt.FileFormatError, match=f"line {line}: tendon 'stay'"):
+        kt.load(tmp_path / "arm.xml", strict=True)
+    (tmp_path / "held.xml").write_text(text.replace("</mujoco>", equality.format("true")))
+    with pytest.warns(kt.ModelWarning):
+        held = kt.load(tmp_path / "held.xml")
+    assert held.model.couplings[0].joints == ("slide",)
+
+
+def test_a_robot_whose_tendon_was_locked_is_kept(tmp_path):
+    b = lever().tendon("cord", points=["base", ("arm", (1, 0, 0))], stiffness=3.0, rest=0.1)
+    robot = b.body("tip", "arm", kt.Revolute("y"), mass=1.0, inertia=(1, 1, 1)).build()
+    robot = robot.reduced(["arm_joint"])
+    robot.save(tmp_path / "locked.yaml")
+    with pytest.warns(kt.ModelWarning, match=r"line \d+: tendon 'cord'"):
+        assert kt.load(tmp_path / "locked.yaml").forward_dynamics([0.3], [1.0], [2.0]) == pytest.approx(
+            robot.forward_dynamics([0.3], [1.0], [2.0])
+        )
+
+
 def test_motion_is_that_of_mujoco(arm):
     robot, mujoco, m, d = arm
     signals = np.array([0.5, 0.4, -0.3, 0.2, -1.0])

@@ -308,9 +308,7 @@ class _MjcfReader:
                     self._relate(e, name, y, x)
             elif m.eq_type[e] == kinds.mjEQ_TENDON and all(self.drives.joints_of_tendon(t) for t in (y, x) if t >= 0):
                 with self.builder.at(self.equality_lines[e]):
-                    sums = [self.drives.sum_of_joints(t) if t >= 0 else None for t in (y, x)]
-                    rest = [float(m.tendon_length0[t]) if t >= 0 else 0.0 for t in (y, x)]
-                    self.builder.coupling(name, sums[0] or {}, sums[1], self._polynomial(e, *rest))
+                    self._relate_tendons(e, name, y, x)
             elif int(m.eq_type[e]) in (int(kinds.mjEQ_CONNECT), int(kinds.mjEQ_WELD)):
                 with self.builder.at(self.equality_lines[e]):
                     self._read_loop(e)
@@ -326,6 +324,17 @@ class _MjcfReader:
             self.builder.bind(name, self.joint_names[y : y + 1], self.joint_names[x : x + 1], *polynomial[::-1])
         else:
             self.builder.coupling(name, self.joint_names[y], self.joint_names[x] if x >= 0 else None, polynomial)
+
+    def _relate_tendons(self, e: int, name: str, y: int, x: int) -> None:
+        """Bind two sums of joints; those that a tendon counts zero times are no part of it."""
+        sums = [self.drives.sum_of_joints(t) if t >= 0 else {} for t in (y, x)]
+        first, second = ({joint: c for joint, c in terms.items() if c} for terms in sums)
+        if not first:
+            self._skip(f"equality constraint {name!r} (its first tendon counts no joint)", self.equality_lines[e])
+            return
+        rest = [float(self.compiled.tendon_length0[t]) if t >= 0 else 0.0 for t in (y, x)]
+        polynomial = self._polynomial(e, *rest)
+        self.builder.coupling(name, first, second or None, polynomial if second else polynomial[:1])
 
     def _read_loop(self, e: int) -> None:
         """Anchors on both bodies, which coincide; for a weld also orientations, the relative one included."""

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, Self
 
 from ...errors import FileFormatError, Message, ModelError, ModelWarning, Setting, UnknownNameError, callers_level
+from ..actuators import Tendon
 from ..builder import ModelBuilder, circle
+from ..drives import TendonDraft
 from ..graph import Draft, GraphError, passive_data
 from ..joints import Fixed, JointKind
 from ..mass import MassProperties
 from ..pose import Pose
-from ..tree import Mimic, Model
+from ..tree import Joint, Mimic, Model
 
 MIMIC_CHOICES = ("follow", "couple", "independent")
 MESH_CHOICES = ("refuse", "massless")
@@ -87,6 +89,7 @@ class FileBuilder(ModelBuilder):
         self._body_lines: dict[str, int | None] = {}
         self._joint_lines: dict[str, int | None] = {}
         self._joint_files: dict[str, str] = {}
+        self._tendon_lines: dict[str, int | None] = {}
         self._carriers: dict[str, Draft] = {}  # by the body each carries, of several the first
         self._unknown = 0
 
@@ -242,6 +245,16 @@ class FileBuilder(ModelBuilder):
         self._joint_lines[name] = self._line
         self._joint_files[name] = self.file
         return self
+
+    def tendon(self, name: str, *args: Any, **data: Any) -> Self:
+        """Add a tendon, see :meth:`ModelBuilder.tendon`."""
+        super().tendon(name, *args, **data)
+        self._tendon_lines[name] = self._line
+        return self
+
+    def _spanned(self, draft: TendonDraft, joints: Sequence[Joint], places: dict[str, tuple[int, Pose]]) -> Tendon:
+        with self.at(self._tendon_lines[draft.name]):
+            return super()._spanned(draft, joints, places)
 
     def frame(self, name: str, body: str, *args: Any, **pose: Any) -> Self:
         """Name a place on a body, see :meth:`ModelBuilder.frame`; bodies and joints must be known by now."""
