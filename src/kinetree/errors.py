@@ -226,12 +226,16 @@ class RobotFileNotFoundError(MissingFileError):
 
 
 class UnknownNameError(KinetreeError, KeyError):
-    """A name that the robot does not have; suggests the nearest."""
+    """A name that the robot does not have; suggests the nearest, or says what it is instead."""
 
-    def __init__(self, what: str, name: object, known: Iterable[str], *, meant: str | None = None) -> None:
+    def __init__(
+        self, what: str, name: object, known: Iterable[str], *, meant: str | None = None, instead: str = ""
+    ) -> None:
         names = list(dict.fromkeys(known))
         near = nearest(str(name), names) if meant is None else [meant]
-        if near:
+        if instead:
+            hint = instead
+        elif near:
             hint = "did you mean " + " or ".join(repr(n) for n in near) + "?"
         elif names:
             shown = printable(_shown(names, MOST_LISTED))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import kinetree as kt
+from helpers.cli import invoke
+from kinetree.cli.listing import entries
 
 
 def test_the_gallery_is_suggested_where_it_may_be_meant(tmp_path, monkeypatch):
@@ -27,3 +29,19 @@ def test_a_system_of_the_gallery_is_loaded_by_its_name_wherever_a_robot_goes(tmp
     (tmp_path / "puma").write_text("something else")
     with pytest.raises(kt.KinetreeError):
         kt.load("puma")
+
+
+def test_every_name_of_the_list_is_a_robot_or_says_that_it_is_a_study(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    listed = entries()
+    assert {entry.name for entry in listed if entry.system} == set(kt.gallery.names())
+    studies = [entry.name for entry in listed if not entry.system]
+    assert "cassie" in studies
+    for name in studies:
+        says = f"{name!r} is a study without a robot of its own: kinetree run {name}, or"
+        with pytest.raises(kt.RobotFileNotFoundError, match=says):
+            kt.load(name)
+        with pytest.raises(kt.UnknownNameError, match=says):
+            kt.gallery.load(name)
+        assert says in " ".join(invoke("info", name, code=1).stderr.split())
+        assert kt.gallery.study(name).analyses

@@ -57,7 +57,7 @@ def list_all(as_json: Json = False) -> None:
     """List the gallery: every system and study of the sources, one line each.
 
     A system can be given wherever a ROBOT is asked for; a study, which names its analyses, is run with
-    'kinetree run NAME'.
+    'kinetree run NAME'. Where it says 'study only', there is no robot of that name.
 
     For example:
 
@@ -80,7 +80,7 @@ def list_all(as_json: Json = False) -> None:
             console.print(Text(title, "bold"))
         for entry in own:
             name, what = entry.name.ljust(name_width), _cut(entry.title, title_width).ljust(title_width)
-            analyses = ", ".join(entry.analyses) or "(no study)"
+            analyses = ("" if entry.system else "study only: ") + (", ".join(entry.analyses) or "(no study)")
             line = Text.assemble((name, "cyan"), "  ", what, "  ", (analyses, "dim"))
             line.truncate(console.width, overflow="ellipsis")
             console.print(line, no_wrap=True)

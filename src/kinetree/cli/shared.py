@@ -18,7 +18,7 @@ from rich.text import Text
 
 from ..errors import KinetreeWarning, OptionError, OutputError, UnknownNameError, printable
 from ..io.plain_json import json_text
-from ..robot.load import load
+from ..robot.load import load, only_a_study
 from .error_wording import Write, worded
 from .values import read_values
 
@@ -157,7 +157,8 @@ def _loaded(robot: str | Path, missing_meshes: str, options: dict[str, Any]) -> 
         return gallery.load(str(robot), **options)
     path = Path(robot)
     if path.suffix.lower() not in ROBOT_FILES and len(path.parts) < 2 and not path.exists():
-        raise UnknownNameError("robot file or system of the gallery", str(robot), gallery.names())
+        what, study = "robot file or system of the gallery", only_a_study(str(robot))
+        raise UnknownNameError(what, str(robot), gallery.names(), instead=study)
     return load(path, **options, missing_meshes=missing_meshes)
 
 

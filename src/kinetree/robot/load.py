@@ -119,9 +119,20 @@ def gallery_file(name: str) -> Traversable:
     return resources.files("kinetree").joinpath("gallery", "systems", gallery_folder(name), "model.yaml")
 
 
+def only_a_study(name: str) -> str:
+    """Say of a study that compares robots that it is one, and how it is run; nothing of any other name."""
+    module = resources.files("kinetree").joinpath("gallery", "comparisons", f"{name.replace('-', '_')}.py")
+    if "_" in name or not name.isprintable() or not module.is_file():
+        return ""
+    return f"{name!r} is a study without a robot of its own: kinetree run {name}, or kinetree.gallery.study({name!r})"
+
+
 def _in_gallery(path: Path) -> str:
     """Say that a system of the gallery may have been meant."""
     if path.suffix or len(path.parts) != 1:
         return ""
+    study = only_a_study(path.name)
+    if study:
+        return f"; {study}"
     near = nearest(path.name, gallery_names(), 1)
     return f"; the gallery has {near[0]!r}" if near else ""

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import UnknownNameError
 from ...model.tree import Model
-from ...robot.load import gallery_file, gallery_folder, gallery_names
+from ...robot.load import gallery_file, gallery_folder, gallery_names, only_a_study
 from ...robot.load import load as load_file
 from ...robot.robot import Robot
 from ..system import About, GallerySystem, PrescribedMotion
@@ -101,7 +101,7 @@ def start(name: str, which: str = "motion") -> np.ndarray:
 
 def _check(name: str) -> None:
     if not isinstance(name, str) or name not in NAMES:
-        raise UnknownNameError("system in the gallery", name, NAMES)
+        raise UnknownNameError("system in the gallery", name, NAMES, instead=only_a_study(str(name)))
 
 
 @cache
