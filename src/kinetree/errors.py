@@ -261,6 +261,10 @@ class SingularError(KinetreeError, ArithmeticError):
     """Equations without a unique solution; says at which joint."""
 
 
+class NoSolutionError(SingularError):
+    """Contacts that contradict one another; says how it was found out, and names them."""
+
+
 class ClosureError(KinetreeError, ArithmeticError):
     """A loop that cannot be closed; says how far off it stays and at which joint."""
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError, SingularError, UnknownNameError
+from ..errors import NoSolutionError, OptionError, ShapeError, UnknownNameError
 
 Array = np.ndarray
 
@@ -42,10 +42,6 @@ MOST_ENUMERATED = 16
 
 RAISED_DIAGONALS = (0.0, 1e-10, 1e-8)
 """By what part of itself the diagonal is raised in one attempt of pivoting after the other."""
-
-
-class NoSolutionError(SingularError):
-    """A complementarity problem without a solution; says how it was found out."""
 
 
 @dataclass(frozen=True)

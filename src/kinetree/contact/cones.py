@@ -31,8 +31,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ShapeError
-from .complementarity import ContactSolution, NoSolutionError, checked
+from ..errors import NoSolutionError, ShapeError
+from .complementarity import ContactSolution, checked
 
 Array = np.ndarray
 

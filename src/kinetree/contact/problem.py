@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .complementarity import ContactSolution, NoSolutionError, solve
+from ..errors import NoSolutionError
+from .complementarity import ContactSolution, solve
 from .cones import NotConverged, solve_cones
 
 Array = np.ndarray

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.jacobian import frame_columns
 from ..algorithms.kinematics import configuration_rate, poses, twists
-from ..errors import ModelError, OptionError, ShapeError, StateError, UnknownNameError
+from ..errors import ModelError, NoSolutionError, OptionError, ShapeError, StateError, UnknownNameError
 from ..model.tree import BASE, Model
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot, require_robot
@@ -32,7 +32,7 @@ from ..spatial import Motion, Scalar, Vec3
 from ..spatial.arrays import as_array
 from ..spatial.dual import Dual
 from ..spatial.numbers import real_number
-from .complementarity import METHODS, NoSolutionError
+from .complementarity import METHODS
 from .friction import direction_of_sliding, polygon_reach
 from .problem import ContactProblem, named
 from .surfaces import Ball, Grid, HeightField, Plane, Spot, Triple, touch

@@ -90,8 +90,8 @@ class Sampled(Controller):
     seed : int
         The noise of the k-th sample of the n-th simulation of a batch hangs on the seed, k and n only.
     observer : Observer, optional
-        Makes the state that the law is asked with from what is measured, see :func:`luenberger`, :func:`kalman` and
-        :class:`MomentumObserver`.
+        Makes the state that the law is asked with from what is measured, see
+        :func:`kinetree.control.luenberger`, :func:`kinetree.control.kalman` and :class:`MomentumObserver`.
     limit : float or array_like, optional
         Largest force of each freedom that the converter gives: one number or nv of them.
     bits : int, optional

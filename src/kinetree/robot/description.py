@@ -130,7 +130,7 @@ class Description(ExplainsArguments):
 
     @property
     def configuration_names(self) -> list[str]:
-        """Configurations that the file has a name for; :meth:`configuration` returns them."""
+        """Configurations that the file has a name for; ``robot.configuration(name)`` returns them."""
         return [c.name for c in self.model.configurations]
 
     @property

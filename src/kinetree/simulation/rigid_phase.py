@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from ..contact.complementarity import NoSolutionError
 from ..contact.friction import FAST, direction_of_sliding
 from ..contact.rigid_contacts import ContactForces, ContactState, ForceResponse, RigidContacts
-from ..errors import KinetreeError, message_of
+from ..errors import KinetreeError, NoSolutionError, message_of
 from ..robot.mechanism import Mechanism
 from ..run.failure import Fault
 from .equation import Equation

@@ -102,7 +102,8 @@ def with_parameters(
     Returns
     -------
     Parametric
-        For :func:`function`, :func:`expression` and :func:`equations`.
+        For :func:`kinetree.symbolic.function`, :func:`kinetree.symbolic.expression` and
+        :func:`kinetree.symbolic.equations`.
 
     Raises
     ------

@@ -46,7 +46,7 @@ def load(name: str, **options: object) -> Robot:
     Parameters
     ----------
     name : str
-        One of :func:`names`.
+        One of :func:`kinetree.gallery.names`.
     **options
         As for :func:`kinetree.load`.
 
@@ -88,7 +88,7 @@ def start(name: str, which: str = "motion") -> np.ndarray:
     Parameters
     ----------
     name : str
-        One of :func:`names`.
+        One of :func:`kinetree.gallery.names`.
     which : str
         ``"motion"``: where the prescribed motion starts; ``"free-fall"``, where the source has one.
 
