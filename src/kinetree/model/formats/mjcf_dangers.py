@@ -38,19 +38,70 @@ PRODUCTS = {
 
 def refuse_dangers(source: Source) -> None:
     """Refuse a file that would exhaust memory or patience, or that asks MuJoCo to print what is not there."""
-    for file, root in _documents(source):
-        waiting = [(root, 1.0)]
+    roots: dict[Path, Element] = {}
+    for path, root in _documents(source):
+        roots[path.resolve()] = root
+        for element in root.within():
+            _refuse_percent(element, str(path))
+            _refuse_sizes(element, str(path))
+    copies = _Copies(roots, source.path.parent)
+    for path in roots:
+        copies.of(path)
+
+
+class _Copies:
+    """Counts what a model is put together from: attached models may attach others, and all that within <replicate>.
+
+    Parameters
+    ----------
+    roots : dict
+        All files.
+    folder : Path
+        From which the first file names others.
+    """
+
+    def __init__(self, roots: dict[Path, Element], folder: Path) -> None:
+        self.roots, self.folder = roots, folder
+        self.counted: dict[Path, float] = {}
+        self.assets = {path: _models(root) for path, root in roots.items()}
+
+    def of(self, path: Path) -> float:
+        """Return the number of models of a file, itself included; too many are refused."""
+        if path in self.counted:
+            return self.counted[path]
+        self.counted[path] = 1.0  # within itself, which MuJoCo refuses
+        root = self.roots[path]
+        total, waiting = 1.0, [(root, 1.0)]
         while waiting:
             element, copies = waiting.pop()
-            _refuse_percent(element, file)
-            _refuse_sizes(element, file)
             if element.tag == "replicate":
                 copies *= max(1.0, _product(element, ("count",)))
-                _refuse_above(copies, MOST_COPIES, "copies", element, file)
+                _refuse_above(copies, MOST_COPIES, "copies", element, str(path))
+            if element.tag in ("attach", "include"):
+                total += copies * self._brought(element, path)
+                _refuse_above(total, MOST_COPIES, "models", element, str(path))
             waiting.extend((child, copies) for child in element.children)
+        self.counted[path] = total
+        return total
+
+    def _brought(self, element: Element, path: Path) -> float:
+        """Return how many models an element brings: the file it names, or that of a model named here or elsewhere."""
+        names = [element.attributes.get("file", "")]
+        if element.tag == "attach":
+            word = element.attributes.get("model", "")
+            here = self.assets[path].get(word)
+            names = [here] if here else [own[word] for own in self.assets.values() if word in own]
+        found = {(base / name).resolve() for name in names for base in (self.folder, path.parent)} & self.roots.keys()
+        return max((self.of(file) for file in found), default=1.0)
 
 
-def _documents(source: Source) -> Iterator[tuple[str, Element]]:
+def _models(root: Element) -> dict[str, str]:
+    """Return the files of assets that are models, by their names; without a name one has its file's."""
+    assets = [e.attributes for e in root.within() if e.tag == "model" and "file" in e.attributes]
+    return {own.get("name") or Path(own["file"]).stem: own["file"] for own in assets}
+
+
+def _documents(source: Source) -> Iterator[tuple[Path, Element]]:
     """Yield the file and all files of XML that it includes or attaches, where they can be found."""
     waiting, seen = [source.path], set[Path]()
     while waiting:
@@ -65,19 +116,11 @@ def _documents(source: Source) -> Iterator[tuple[str, Element]]:
         except (OSError, ValueError):  # MuJoCo says so in its own words
             continue
         root = xml.parse(data, str(path))
-        yield str(path), root
-        for element in _all(root):
+        yield path, root
+        for element in root.within():
             name = element.attributes.get("file", "")
             if name and (element.tag == "include" or name.lower().endswith((".xml", ".mjcf"))):
                 waiting.extend({source.path.parent / name, path.parent / name})
-
-
-def _all(root: Element) -> Iterator[Element]:
-    waiting = [root]
-    while waiting:
-        element = waiting.pop()
-        yield element
-        waiting.extend(element.children)
 
 
 def _refuse_percent(element: Element, file: str) -> None:

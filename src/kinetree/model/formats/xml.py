@@ -28,6 +28,14 @@ class Element:
         """Return the children with this tag."""
         return (child for child in self.children if child.tag == tag)
 
+    def within(self) -> Iterator[Element]:
+        """Return the element and all that is within it, in no order."""
+        waiting = [self]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting.extend(element.children)
+
     def only(self, tag: str, file: str) -> Element | None:
         """Return the only child with this tag; two of them are an error that names file and line."""
         found: Element | None = None

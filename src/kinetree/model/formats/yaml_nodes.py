@@ -18,6 +18,9 @@ from .source import Source
 DEEPEST = 32
 """Levels of nesting; the format itself needs six."""
 
+MOST_ALIASED = 100_000
+"""Values that the aliases of one file may stand for: aliases of aliases of a few lines could be billions."""
+
 
 @dataclass(slots=True)
 class Scalar:
@@ -57,7 +60,8 @@ class _Composer:
 
     def __init__(self, source: Source) -> None:
         self.file = source.file
-        self.anchors: dict[str, Node] = {}
+        self.anchors: dict[str, tuple[Node, int]] = {}
+        self.count, self.aliased = 0, 0  # of values, each time that an alias stands for them; of these alone
         self.text = self._decode(source.data)
 
     def document(self) -> Node:
@@ -97,15 +101,21 @@ class _Composer:
 
     def _node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
         line = event.start_mark.line + 1
+        node: Node
         if depth > DEEPEST:
             self._fail(f"nested more than {DEEPEST} levels deep", event)
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self.anchors:
                 self._fail(f"alias *{event.anchor} stands before its anchor is complete", event)
-            return self.anchors[event.anchor]
+            node, size = self.anchors[event.anchor]
+            self.count, self.aliased = self.count + size, self.aliased + size
+            if self.aliased > MOST_ALIASED:
+                self._fail(f"with alias *{event.anchor}, aliases stand for more than {MOST_ALIASED} values", event)
+            return node
         if event.tag not in (None, "!"):
             self._fail(f"tags such as {event.tag!r} are not used in robot files", event)
-        node: Node
+        before = self.count
+        self.count += 1
         if isinstance(event, yaml.ScalarEvent):
             node = Scalar(line, event.value, not event.style)
         elif isinstance(event, yaml.SequenceStartEvent):
@@ -117,7 +127,7 @@ class _Composer:
             while not isinstance(inner := next(events), yaml.MappingEndEvent):
                 self._entry(node, inner, events, depth + 1)
         if event.anchor:
-            self.anchors[event.anchor] = node
+            self.anchors[event.anchor] = node, self.count - before
         return node
 
     def _entry(self, table: Table, event: Any, events: Iterator[Any], depth: int) -> None:

@@ -42,6 +42,10 @@ PERPENDICULAR = 1e-9
 DEEPEST = 16
 """Files that include one another, and models within models."""
 
+MOST_INCLUDED, MOST_ELEMENTS = 2000, 200_000
+"""Models that come by <include>, and elements of theirs: a few small files that include one another several times each
+could ask for millions."""
+
 
 def read(source: Source, options: Options) -> Model:
     """Read an SDF file."""
@@ -76,6 +80,8 @@ class _SdfReader:
         self.instances: list[_Instance] = []
         self.unsettled: list[tuple[SdfFrame, str, str, Element, str]] = []
         self.gearboxes: list[tuple[Element, str, str, str, _Instance]] = []
+        self.files: dict[Path, tuple[Element, tuple[int, int], int]] = {}  # model, version and number of elements
+        self.included, self.elements_included = 0, 0
 
     def report(self, message: str, line: int | None) -> None:
         """Note something that cannot be represented."""
@@ -252,15 +258,26 @@ class _SdfReader:
         for place in places:
             for file in (place / "model.sdf", place) if place.is_dir() else (place,):
                 if file.is_file():
-                    data = whole_content(file, "included file")
-                    root = _parsed(data, str(file))
-                    version = _version(root, str(file))
-                    models = list(root.all("model"))
-                    if len(models) != 1:
-                        raise FileFormatError("an included file needs exactly one <model>", str(file), root.line)
-                    return models[0], Elements(str(file), self.report), file.parent, version
+                    if file not in self.files:
+                        self.files[file] = _one_model(file)
+                    model, version, size = self.files[file]
+                    self._count(size, element, elements)
+                    return model, Elements(str(file), self.report), file.parent, version
         looked = ", ".join(str(p) for p in places)
         raise elements.error(f"the included {uri!r} is not there; looked for it at {looked}", element)
+
+    def _count(self, size: int, element: Element, elements: Elements) -> None:
+        """Refuse one more included model where there are too many."""
+        self.included, self.elements_included = self.included + 1, self.elements_included + size
+        for count, most, what in (
+            (self.included, MOST_INCLUDED, "models"), (self.elements_included, MOST_ELEMENTS, "elements"),
+        ):  # fmt: skip
+            if count > most:
+                raise elements.error(
+                    f"<include> brings more than {most} {what}: included files include others, several times each. "
+                    "Include what is needed only",
+                    element,
+                )
 
     # Links
 
@@ -595,6 +612,15 @@ class _SdfReader:
     def _builder(self) -> FileBuilder:
         assert self.builder is not None
         return self.builder
+
+
+def _one_model(file: Path) -> tuple[Element, tuple[int, int], int]:
+    """Return the model of a file that is included, the version of SDF it is in, and how many elements it has."""
+    root = _parsed(whole_content(file, "included file"), str(file))
+    version, models = _version(root, str(file)), list(root.all("model"))
+    if len(models) != 1:
+        raise FileFormatError("an included file needs exactly one <model>", str(file), root.line)
+    return models[0], version, sum(1 for _ in root.within())
 
 
 def _parsed(data: bytes, file: str) -> Element:
