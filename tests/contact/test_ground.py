@@ -213,20 +213,58 @@ def test_grid_is_the_natural_bicubic_spline():
     assert beyond[1] == 0.0
 
 
-def test_grid_is_the_same_as_machine_code_and_on_batches():
+@pytest.mark.parametrize("shape", [(2, 2), (6, 4), (80, 80), (700, 300)])
+@pytest.mark.parametrize("single", [False, True], ids=["double", "single"])
+def test_grid_is_the_same_as_machine_code_and_on_batches(shape, single):
+    """Of any size, on the lines and beyond the border, too."""
     rng = np.random.default_rng(3)
-    grid = g.Grid(np.arange(6) * 0.5, np.arange(4) * 0.5, rng.normal(size=(6, 4)))
+    lines = [np.arange(n) * 0.5 for n in shape]
+    grid = g.Grid(*lines, rng.normal(size=shape))
 
     def law(p):
         gap, normal = grid.gap(Vec3(*p))
         return [gap, *normal]
 
-    kernel = Kernel("grid", lambda: trace(law, (3,), flatten), (3,), (4,), None, ("p",), False)
-    points = rng.uniform(-0.5, 3.0, (40, 3))
-    batch = pack(law(split(points)), (40,))
-    single = np.array([[float(x) for x in law([float(c) for c in p])] for p in points])
-    assert np.allclose(batch, single, atol=1e-14)
-    assert np.allclose(kernel(points), single, atol=1e-12)
+    traced = trace(law, (3,), flatten)
+    assert len(traced.graph) < 2000
+    kernel = Kernel("grid", lambda: traced, (3,), (4,), None, ("p",), single, tables=traced.graph.tables)
+    points = rng.uniform(-0.5, 0.5 * (np.array([*shape, 1.0]) + 1.0), (60, 3))
+    points[:20, :2] = np.round(2.0 * points[:20, :2]) / 2.0
+    points[0, :2], points[1, :2] = 0.0, [line[-1] for line in lines]
+    batch = pack(law(split(points)), (60,))
+    one_by_one = np.array([[float(x) for x in law([float(c) for c in p])] for p in points])
+    assert np.allclose(batch, one_by_one, atol=1e-14)
+    assert np.allclose(kernel(points.astype(kernel.dtype)), one_by_one, atol=2e-5 * max(shape) if single else 1e-12)
+    points[7, 1] = np.nan
+    found = kernel(points.astype(kernel.dtype))
+    assert np.isnan(found[7]).all()
+    assert np.isfinite(np.delete(found, 7, axis=0)).all()
+
+
+@pytest.mark.slow
+def test_robots_move_over_large_grids_as_over_the_function_they_were_made_of():
+    """A hilly field of 201 x 161 heights, simulated, and in a world with derivatives of its step."""
+    x, y = np.linspace(-2, 2, 201), np.linspace(-1.6, 1.6, 161)
+
+    def hills(x, y):
+        return 0.05 * kt.sin(3.0 * x) * kt.cos(2.0 * y)
+
+    fields = [g.HeightField(hills), g.Grid(x, y, hills(x[:, None], y[None, :]))]
+    grounds = [g.Ground(["ball"], g.HuntCrossley(2e4, 0.5), surface=field) for field in fields]
+    b = kt.Builder("ball").body("ball", "base", kt.Free(), mass=1.0, inertia=(0.004,) * 3)
+    robot = b.body("rotor", "ball", kt.Revolute("z"), mass=0.1, inertia=(0.001,) * 3).build().with_backend("compiled")
+    q, v = np.array([0, 0, 0, 1, 0.3, 0.2, 0.03, 0]), np.array([0, 0, 0, 0.8, -0.5, 0, 0])
+    records = [
+        kt.simulate(robot, q, v, time=0.3, ground=ground, integrator="rk4", step=1e-3, output=4) for ground in grounds
+    ]
+    assert np.abs(records[0].contact_forces).max() > 5.0
+    assert np.allclose(records[0].q, records[1].q, atol=1e-5)
+    (_, *one), (_, *other) = (
+        kt.World(robot, batch=3, ground=ground, start=(q, v)).step_with_derivatives([0.1]) for ground in grounds
+    )
+    assert np.abs(one[0]).max() > 1.5  # the ground acts
+    for a, b in zip(one, other, strict=True):
+        assert np.allclose(a, b, rtol=0, atol=1e-4 * np.abs(a).max())
 
 
 def test_ball_against_ball_and_tangents():
@@ -446,11 +484,20 @@ def test_unknown_frame_is_named():
         g.Ground(["sol"], g.Firm(1.0, 1.0, 1.0))(walker(), walker().neutral(), np.zeros(8))
 
 
-def test_too_large_a_grid_is_not_compiled():
+def test_too_large_a_grid_for_symbols():
+    casadi = pytest.importorskip("casadi")
+    x, y = casadi.SX.sym("x"), casadi.SX.sym("y")
+    small = g.Grid(np.arange(3.0), np.arange(4.0), np.random.default_rng(5).normal(size=(3, 4)))
+    height = casadi.Function("height", [x, y], [small._sample(x, y)[0]])
+    assert float(height(0.3, 1.6)) == pytest.approx(small._sample(0.3, 1.6)[0])
     grid = g.Grid(np.arange(80.0), np.arange(80.0), np.zeros((80, 80)))
-    assert grid.gap(Vec3(3.3, 4.4, 1.0))[0] == pytest.approx(1.0)  # numbers are fine
-    with pytest.raises(kt.UnsupportedError, match="thin it"):
-        trace(lambda p: [grid.gap(Vec3(*p))[0]], (3,), flatten)
+    with pytest.raises(kt.UnsupportedError, match="80 x 80 heights is too large for symbols"):
+        grid._sample(x, y)
+
+
+def test_a_grid_beyond_what_single_precision_counts():
+    with pytest.raises(kt.ModelError, match="at most 16777216 heights, not 5000 x 4000"):
+        g.Grid(np.arange(5000.0), np.arange(4000.0), np.zeros((5000, 4000)))
 
 
 def test_touch_moves_with_the_body_that_carries_the_surface():

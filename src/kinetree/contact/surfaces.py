@@ -20,11 +20,18 @@ from ..errors import ModelError, OptionError, UnsupportedError
 from ..model.joints.planar import in_plane_axes
 from ..model.pose import floats
 from ..model.tree import BASE, Model
+from ..motion.piecewise import is_concrete
 from ..spatial import IDENTITY, ZERO3, ZERO_MOTION, Motion, Scalar, Transform, Vec3, scalar, where
 from ..spatial.dual import Dual
 from ..spatial.numbers import real_number
 
 Triple = tuple[float, float, float]
+
+MOST_COEFFICIENTS = 2**24
+"""Of a grid: what single precision counts to."""
+
+LARGEST_WITH_SYMBOLS = 4096
+"""Largest number of coefficients of a grid where all of them are summed."""
 
 
 class Surface(Protocol):
@@ -191,7 +198,7 @@ class Grid:
     """Ground given by heights on a regular grid, made smooth by a bicubic spline through all of them.
 
     Slopes are continuous and so is their rate of change.  Beyond the border the height of the
-    nearest border point goes on.
+    nearest border point goes on.  In machine code the numbers are data, so a grid may have millions of them.
 
     Parameters
     ----------
@@ -204,6 +211,8 @@ class Grid:
     y: Any
     heights: Any
     _coefficients: np.ndarray = field(init=False, repr=False, compare=False)
+    _tables: tuple[np.ndarray, np.ndarray, np.ndarray] = field(init=False, repr=False, compare=False)
+    """What machine code looks up: all coefficients row by row, and whole numbers up to the last bump along x and y."""
 
     def __post_init__(self) -> None:
         x, y, h = floats(self.x, "x"), floats(self.y, "y"), floats(self.heights, "heights")
@@ -215,39 +224,44 @@ class Grid:
                 raise ModelError(f"the grid lines {name} must rise in even steps; resample the field first")
         if h.shape != (len(x), len(y)) or not np.all(np.isfinite(h)):
             raise ModelError(f"heights must be finite numbers of shape {(len(x), len(y))}, got shape {h.shape}")
+        if (len(x) + 2) * (len(y) + 2) > MOST_COEFFICIENTS:
+            raise ModelError(f"a grid has at most {MOST_COEFFICIENTS} heights, not {len(x)} x {len(y)}: thin it out")
         for name, value in (("x", x), ("y", y), ("heights", h)):
             # plain tuples: comparable, hashable and written out in full by repr
             plain = tuple(value.tolist()) if value.ndim == 1 else tuple(map(tuple, value.tolist()))
             object.__setattr__(self, name, plain)
-        object.__setattr__(self, "_coefficients", _spline_coefficients(_spline_coefficients(h).T).T)
-
-    LARGEST_TRACED = 4096
-    """Largest number of coefficients in compiled code, where all of them are summed."""
+        coefficients = np.ascontiguousarray(_spline_coefficients(_spline_coefficients(h).T).T)
+        object.__setattr__(self, "_coefficients", coefficients)
+        whole = (np.arange(count - 3, dtype=float)[:, None] for count in coefficients.shape)
+        object.__setattr__(self, "_tables", (coefficients.reshape(-1, 1), *whole))
 
     def _sample(self, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         """Return the height and slopes: a sum of products of bumps, of which at most 4 x 4 are not zero."""
         (sx, x_scale), (sy, y_scale) = _grid_coordinate(x, self.x), _grid_coordinate(y, self.y)
-        table = self._coefficients
-        near_x, near_y = _first_bump(sx, table.shape[0]), _first_bump(sy, table.shape[1])
-        if near_x is not None and near_y is not None:
-            return self._nearby(sx, sy, near_x, near_y, x_scale, y_scale)
-        if table.size > self.LARGEST_TRACED:
-            raise UnsupportedError(
-                f"a grid of {table.shape[0] - 2} x {table.shape[1] - 2} heights is too large to be compiled; thin it "
-                "out, or describe the ground by a function (HeightField)"
-            )
-        across = [_bump(sx, i) for i in range(table.shape[0])]
-        along = [_bump(sy, j) for j in range(table.shape[1])]
-        terms = [(across[i], along[j], table[i, j]) for i in range(table.shape[0]) for j in range(table.shape[1])]
+        _, whole_x, whole_y = self._tables
+        i0, j0 = _first_bump(sx, whole_x), _first_bump(sy, whole_y)
+        rows, columns = self._coefficients.shape
+        if i0 is None or j0 is None:  # symbols: which bumps reach this far is not known, so all of them are summed
+            if rows * columns > LARGEST_WITH_SYMBOLS:
+                raise UnsupportedError(
+                    f"a grid of {rows - 2} x {columns - 2} heights is too large for symbols, JAX and CasADi; thin it "
+                    "out, or describe the ground by a function (HeightField)"
+                )
+            i0, j0 = 0, 0
+        else:
+            rows, columns = 4, 4
+        across, along = [_bump(sx, i0 + i) for i in range(rows)], [_bump(sy, j0 + j) for j in range(columns)]
+        terms = [
+            (across[i], along[j], self._coefficient(i0, j0, i, j)) for i in range(rows) for j in range(columns)
+        ]  # fmt: skip
         return _sum_of_bumps(terms, x_scale, y_scale)
 
-    def _nearby(
-        self, sx: Scalar, sy: Scalar, i0: Any, j0: Any, x_scale: Scalar, y_scale: Scalar
-    ) -> tuple[Scalar, Scalar, Scalar]:  # where numbers are known: only the bumps that reach this far
-        across = [_bump(sx, i0 + i) for i in range(4)]
-        along = [_bump(sy, j0 + j) for j in range(4)]
-        terms = [(across[i], along[j], self._coefficients[i0 + i, j0 + j]) for i in range(4) for j in range(4)]
-        return _sum_of_bumps(terms, x_scale, y_scale)
+    def _coefficient(self, i0: Any, j0: Any, i: int, j: int) -> Scalar:
+        """Return the weight of a bump, counted from the first one."""
+        if is_concrete(i0) and is_concrete(j0):
+            return self._coefficients[i0 + i, j0 + j]
+        columns = self._coefficients.shape[1]
+        return scalar.gather(self._tables[0], 0, i0 * columns + j0 + float(i * columns + j))
 
     def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
         """Return the distance to the tangent plane at (x, y)."""
@@ -292,13 +306,16 @@ def _spline_coefficients(heights: np.ndarray) -> np.ndarray:
     end is chosen so that the curvature vanishes there (natural ends).
     """
     n = len(heights)
-    system = np.zeros((n + 2, n + 2))
-    right = np.zeros((n + 2, *heights.shape[1:]))
-    for k in range(n):
-        system[k + 1, k : k + 3] = (1.0 / 6.0, 4.0 / 6.0, 1.0 / 6.0)
-    system[0, :3] = system[-1, -3:] = (1.0, -2.0, 1.0)
-    right[1:-1] = heights
-    return np.linalg.solve(system, right)
+    found = np.zeros((n + 2, *heights.shape[1:]))
+    found[1], found[n] = heights[0], heights[-1]  # no curvature: 1, -2, 1 beside 1/6, 4/6, 1/6
+    pivots = np.zeros(n + 1)
+    for k in range(2, n):  # three diagonals, eliminated downwards, then upwards
+        pivots[k] = 1.0 / (4.0 - pivots[k - 1])
+        found[k] = (6.0 * heights[k - 1] - found[k - 1]) * pivots[k]
+    for k in range(n - 1, 1, -1):
+        found[k] -= pivots[k] * found[k + 1]
+    found[0], found[n + 1] = 2.0 * found[1] - found[2], 2.0 * found[n] - found[n - 1]
+    return found
 
 
 def _grid_coordinate(x: Scalar, lines: Sequence[float]) -> tuple[Scalar, Scalar]:
@@ -315,13 +332,16 @@ def _grid_coordinate(x: Scalar, lines: Sequence[float]) -> tuple[Scalar, Scalar]
     return held + 1.0, scale
 
 
-def _first_bump(s: Scalar, count: int) -> Any:
-    """Return the index of the first of the four bumps that reach a position; None where it is not known yet."""
+def _first_bump(s: Scalar, whole: np.ndarray) -> Any:
+    """Return the number of the first of the four bumps that reach a position; None where it is not known yet.
+
+    Machine code has no floor: it looks up whole numbers in a table of them, which cuts off fractions.
+    """
     while isinstance(s, Dual):
         s = s.value
-    if not isinstance(s, (float, np.ndarray)):
-        return None
-    return np.clip(np.floor(np.nan_to_num(s)).astype(int) - 1, 0, count - 4)
+    if is_concrete(s):
+        return np.clip(np.floor(np.nan_to_num(s)).astype(int) - 1, 0, len(whole) - 1)
+    return scalar.gather(whole, 0, s - 1.0) if scalar.can_gather(s) else None
 
 
 def _bump(s: Scalar, k: Any) -> tuple[Scalar, Scalar]:
