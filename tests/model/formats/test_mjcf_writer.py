@@ -136,6 +136,25 @@ def test_followers_couplings_tendons_actuators_and_configurations(tmp_path):
     assert {name: x for name, (x,) in bent.positions} == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("passive", "servo"), [("", False), ("c", False), ("ac", False), ("abc", False), ("abc", True), ("bc", True)]
+)
+def test_joints_without_a_motor_come_back_without(passive, servo):
+    """A file without actuators says nothing about motors, and an actuator may drive a joint that is passive."""
+    b = kt.Builder("arm")
+    for name, parent, kind in zip("abc", ("base", "a", "b"), (kt.Revolute("y"), kt.Prismatic("x"), kt.Spherical()),
+                                  strict=True):  # fmt: skip
+        b.body(name, parent, kind, mass=1.0, inertia=(1, 1, 1), position=(0, 0, 1), actuated=name not in passive)
+    b.body("d", "base", kt.Revolute("y"), mass=1.0, inertia=(1, 1, 1), mimic=kt.Mimic("a_joint", 2.0, 0.1))
+    if servo:
+        b.actuator("servo", "a_joint", gain=3.0)
+    again, compiled = written(b.build())
+    assert compiled.nu == (1 if servo else 0 if passive in ("", "abc") else 3 - len(passive))
+    driven = {j.name: j.actuated for j in again.model.joints if j.nv}
+    assert driven == {f"{name}_joint": name not in passive for name in "abc"}
+    assert again.joint("d_joint").mimic == kt.Mimic("a_joint", 2.0, 0.1)
+
+
 def test_frames_that_bodies_are_known_by():
     path = "<robot name='r'><link name='a'/><joint name='j' type='continuous'><parent link='a'/><child link='b'/>"
     path += "<axis xyz='0 1 0'/></joint><link name='b'><inertial><mass value='1'/><origin xyz='0.1 0 0'/>"

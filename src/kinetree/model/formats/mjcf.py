@@ -31,6 +31,9 @@ from .source import FileBuilder, Options, Source, listed
 ZERO = {4: (0.0, 0.0, 0.0, 1.0), 7: (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)}
 """Ball and free joints that do not turn or shift anything, by the number of their coordinates."""
 
+WITHOUT_MOTOR = "kinetree:without_motor"
+"""A tuple of our own: joints that have no motor, where actuators or their absence would say that they have one."""
+
 
 def read(source: Source, options: Options) -> Model:
     """Read an MJCF file."""
@@ -69,6 +72,7 @@ class _MjcfReader:
         self.drives = Drives(self.mujoco, m, document, self.joint_names, self.body_names)
         self.actuator_count = self.drives.actuator_count
         self.motors = self._motors()
+        self.without_motor = self._without_motor()
 
     # Names: kinetree needs one for every body and joint, and frames share the names of bodies.
 
@@ -189,7 +193,7 @@ class _MjcfReader:
         dofs = slice(first, first + kind.nv)
         motors = self.motors.get(j, [])
         # Actuators are named only where there are some; a file without any says nothing about motors.
-        driven = bool(motors) if self.actuator_count else kind.usually_driven
+        driven = (bool(motors) if self.actuator_count else kind.usually_driven) and j not in self.without_motor
         data: dict[str, Any] = {
             "rotor_inertia": m.dof_armature[dofs] + self._reflected(motors, "actuator_armature"),
             "damping": m.dof_damping[dofs] + self._reflected(motors, "actuator_damping"),
@@ -231,6 +235,16 @@ class _MjcfReader:
             for j in self.drives.joints_of_actuator(a):
                 found.setdefault(j, []).append(a)
         return found
+
+    def _without_motor(self) -> set[int]:
+        """Return the joints of which a tuple of our own says so."""
+        m = self.compiled
+        for t in range(m.ntuple):
+            if self._given_name("TUPLE", t) == WITHOUT_MOTOR:
+                own = slice(int(m.tuple_adr[t]), int(m.tuple_adr[t]) + int(m.tuple_size[t]))
+                joints = m.tuple_objtype[own] == int(self.mujoco.mjtObj.mjOBJ_JOINT)
+                return {int(j) for j in m.tuple_objid[own][joints]}
+        return set()
 
     def _gear(self, a: int) -> float:
         return float(self.compiled.actuator_gear[a, 0])

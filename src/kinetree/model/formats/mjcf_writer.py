@@ -24,6 +24,7 @@ from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import BASE, Joint, Loop, Model
 from . import xml
+from .mjcf import WITHOUT_MOTOR
 
 LEAST = 1e-15
 """Masses and inertias of moving bodies that MuJoCo accepts are larger."""
@@ -64,6 +65,8 @@ class _MjcfWriter:
         self.sites: dict[int, list[tuple[str, Pose]]] = {i: [] for i in self.children}
         self.site_names = {self.model.base.name} | {b.name for b in self.model.bodies}
         self.order: list[Joint] = []
+        # what whoever reads the file takes to be driven: without actuators, all joints that usually are
+        self.driven = {j.name for j in self.model.joints if j.kind.nv and j.kind.usually_driven}
         for frame in self.model.frames:
             if frame.name not in self.named:
                 self._site(frame.name, frame.body, frame.pose)
@@ -101,6 +104,7 @@ class _MjcfWriter:
         self._section("tendon", self.tendons)
         self._section("equality", self.equalities)
         self._section("actuator", self._actuators())
+        self._section("custom", self._without_motor())
         self._section("keyframe", self._keys())
         self._add(0, "</mujoco>")
         if self.lost:
@@ -356,14 +360,23 @@ class _MjcfWriter:
         own = [j for j in model.joints if j.nv]
         if model.actuators:
             of_tendons = {t.name: t.joints for t in model.tendons}
-            driven = {name for a in model.actuators for name in (a.joint, *of_tendons.get(a.tendon, ()))}
-            self.lost += [f"the motor of joint {j.name!r}" for j in own if j.actuated and j.name not in driven]
+            self.driven = {name for a in model.actuators for name in (a.joint, *of_tendons.get(a.tendon, ()))}
+            self.lost += [f"the motor of joint {j.name!r}" for j in own if j.actuated and j.name not in self.driven]
             return [_actuator(a) for a in model.actuators]
         if all(j.actuated == j.kind.usually_driven for j in own):
             return []
         single = [j for j in own if j.actuated and j.nv == 1]
         self.lost += [f"the motor of joint {j.name!r}" for j in own if j.actuated and j.nv > 1]
+        self.driven = {j.name for j in single} or self.driven
         return [f"<motor name={xml.quoted(j.name + '_motor')} joint={xml.quoted(j.name)}/>" for j in single]
+
+    def _without_motor(self) -> list[str]:
+        """Return a list, MuJoCo calls it a tuple, of the joints that actuators alone would give a motor."""
+        if all(j.actuated or j.name not in self.driven for j in self.model.joints if j.nv):
+            return []
+        passive = [j.name for j in self.model.joints if j.name in self.driven and not (j.actuated and j.nv)]
+        inside = [f'  <element objtype="joint" objname={xml.quoted(name)}/>' for name in passive]
+        return [f'<tuple name="{WITHOUT_MOTOR}">', *inside, "</tuple>"]
 
     def _keys(self) -> list[str]:
         """Return the configurations, in MuJoCo's order of coordinates."""
