@@ -625,3 +625,37 @@ def test_limits_in_degrees_are_noticed_and_slips_are_named_first():
         kt.Builder().body("a", "base", kt.Revolute("z"), mas=1.0, com=(1, 0, 0))
     with pytest.raises(kt.UnknownNameError, match=r"known: mass, com, .*, lower, .*, spring_rest$"):
         kt.Builder().body("a", "base", kt.Revolute("z"), hue=1.0)
+
+
+QUARTER = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+
+
+@pytest.mark.parametrize("as_given", [np.array, list, lambda m: np.array(m).ravel(), lambda m: tuple(map(tuple, m))])
+def test_poses_and_masses_made_of_arrays_are_plain_numbers(tmp_path, as_given):
+    """An array failed later, with an error of NumPy's; lists made a robot that is not equal to itself from a file."""
+    pose = kt.Pose(as_given(QUARTER), np.array([1, 2, 3]))
+    assert pose == kt.Pose.of((1, 2, 3), rotation=QUARTER)
+    mass = kt.MassProperties(2.0, [0, 0, 1], np.eye(3))
+    assert (
+        mass == kt.MassProperties(2.0, np.array([0, 0, 1]), (1, 1, 1)) == kt.MassProperties.of(2, (0, 0, 1), (1, 1, 1))
+    )
+    b = kt.Builder("arm").body("a", "base", kt.Revolute("z"), placement=pose, mass_properties=mass)
+    b.build().save(tmp_path / "arm.yaml")
+    assert kt.load(tmp_path / "arm.yaml") == b.build()
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: kt.Pose(np.eye(4)), r"Pose\.from_matrix takes a homogeneous"),
+        (lambda: kt.Pose((1, 2, 3)), "orthonormal, right-handed 3x3"),
+        (lambda: kt.Pose(np.ones((3, 3))), "orthonormal, right-handed 3x3"),
+        (lambda: kt.Pose("abc"), "a rotation must be numbers"),
+        (lambda: kt.Pose(translation=np.zeros(2)), "three finite numbers"),
+        (lambda: kt.MassProperties(1.0, np.zeros(2)), "center of mass must have 3 components"),
+        (lambda: kt.MassProperties(1.0, inertia=np.zeros(5)), "not shape \\(5,\\)"),
+    ],
+)
+def test_poses_and_masses_of_something_else_are_refused(make, says):
+    with pytest.raises(kt.ModelError, match=says):
+        make()

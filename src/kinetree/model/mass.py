@@ -75,6 +75,12 @@ class MassProperties:
     com: Triple = (0.0, 0.0, 0.0)
     inertia: Six = field(default=(0.0,) * 6)
 
+    def __post_init__(self) -> None:
+        for name, count in (("com", 3), ("inertia", 6)):
+            value = getattr(self, name)
+            if not isinstance(value, tuple) or len(value) != count:  # arrays, lists, and what MassProperties.of takes
+                object.__setattr__(self, name, getattr(MassProperties.of(**{name: value}), name))
+
     @classmethod
     def of(
         cls,

@@ -83,10 +83,26 @@ def quaternion_matrix(q: ArrayLike) -> np.ndarray:
 @explains_arguments
 @dataclass(frozen=True)
 class Pose:
-    """Rotation (row by row) and position of a child frame in its parent."""
+    """Rotation (row by row) and position of a child frame in its parent.
+
+    Parameters
+    ----------
+    nine : array_like, shape (9,) or (3, 3)
+        The rotation matrix; kept as a tuple of nine numbers.
+    translation : array_like, shape (3,)
+    """
 
     nine: Nine = field(default=_EYE)
     translation: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.nine, tuple) or len(self.nine) != 9:
+            m = floats(self.nine, "a rotation")
+            if m.shape == (4, 4):
+                raise ModelError("a rotation is 3x3; Pose.from_matrix takes a homogeneous 4x4 matrix")
+            object.__setattr__(self, "nine", Pose.of(rotation=m.reshape(3, 3) if m.shape == (9,) else m).nine)
+        if not isinstance(self.translation, tuple) or len(self.translation) != 3:
+            object.__setattr__(self, "translation", Pose.of(self.translation).translation)
 
     @classmethod
     def of(
