@@ -332,3 +332,43 @@ def test_tendons_go_where_their_frames_are_put(tmp_path):
     for way in (robot.with_parameters, lambda given: robot.inverse_dynamics(q, still, still, parameters=given)):
         with pytest.raises(kt.ModelError, match=r"tendon 's': points .* are no parameters.*frames\.eye\.position"):
             way(moved)
+
+
+def whole_tables(robot):
+    """Two tables of all parameters, of which the second has a negative mass."""
+    tables = np.tile(robot.parameters().values, (2, 1))
+    tables[1, robot.parameters().index("lower.M")] = -3.0
+    return tables
+
+
+@pytest.mark.parametrize(
+    ("says", "given"),
+    [
+        ("mass of 'lower' is -0.5 kg:", {"bodies": {"lower": {"mass": -0.5}}}),
+        ("mass of 'lower' is -2 kg at index 1:", {"bodies": {"lower": {"mass": [1.0, -2.0]}}}),
+        ("'upper.M' is -1 kg:", {"upper.M": -1.0, "upper.MX": -3.0, "elbow.damping": 0.1}),
+        ("'lower.M' is -3 kg at index 1:", whole_tables),
+    ],
+)
+def test_negative_masses_are_refused(robot, says, given):
+    """By whatever name: no body has one."""
+    given, q = given(robot) if callable(given) else given, np.ones(2)
+    for call in (robot.inverse_dynamics, robot.forward_dynamics):
+        with pytest.raises(kt.ModelError, match=f"parameter {says} no body has a negative mass"):
+            call(q, q, q, parameters=given)
+    with pytest.raises(kt.ModelError, match=says):
+        robot.kinetic_energy(q, q, parameters=given)
+
+
+def test_what_is_no_negative_mass_goes_through(robot):
+    """Zero and NaN, first moments and products of any sign, and all numbers of a robot whose parameters are grouped."""
+    q = np.ones((2, 2))
+    tau = robot.inverse_dynamics(q, q, q, parameters={"lower.M": [0.0, np.nan], "lower.MX": -4.0, "lower.XY": -1.0})
+    assert np.isfinite(tau[0]).all()
+    assert np.isnan(tau[1]).any()
+    grouped = robot.with_parameters({"lower.M": -2.0}, physical=False)
+    expected = grouped.inverse_dynamics(q, q, q)
+    assert np.allclose(grouped.inverse_dynamics(q, q, q, parameters=grouped.parameters()), expected, rtol=1e-13)
+    assert np.allclose(robot.regressor(q, q, q) @ grouped.parameters().values, expected, rtol=1e-12)
+    with pytest.raises(kt.ModelError, match=r"with_parameters\(\.\.\., physical=False\)"):
+        robot.inverse_dynamics(q, q, q, parameters=grouped.parameters())

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import OptionError, ShapeError, UnknownNameError
+from ..errors import ModelError, OptionError, ShapeError, UnknownNameError
+from ..model.mass import GroupedMass
 from ..model.parameters import FRICTION, OF_FADING, ParameterTable, rows
 from ..model.parameters import parameters as table_of
 from ..model.substitution import PER_FREEDOM, SIZES, Substitution, substitution
@@ -53,6 +54,16 @@ class Place(NamedTuple):
     def path(self) -> str:
         """As nested mappings lead there, with points between: ``bodies.trunk.mass``."""
         return f"{self.table}.{self.owner}.{self.key}" if self.table in TABLES else self.key or self.table
+
+    @property
+    def is_mass(self) -> bool:
+        """Whether it is the mass of a body."""
+        return self.key == "mass" if self.table == "bodies" else self.table == FLAT and self.key.endswith(".M")
+
+    @property
+    def body(self) -> str:
+        """The body that a mass is of."""
+        return self.owner or self.key.removesuffix(".M")
 
     def __str__(self) -> str:
         if self.table == GRAVITY:
@@ -101,7 +112,8 @@ class ParameterReader:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._right: set[tuple[Place, ...]] = set()
+        self._right: dict[tuple[Place, ...], list[int] | slice] = {}
+        """Places that are right, and which of their numbers are masses."""
 
     @cached_property
     def table(self) -> dict[str, Place]:
@@ -145,14 +157,32 @@ class ParameterReader:
             batch = batch_shape(**{f"parameter {place}": (part, 1) for place, part in arrays.items()})
             parts = [np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts]
         places = tuple(arrays)
-        self._check(places)
-        return GivenParameters(places, np.concatenate(parts, axis=-1))
+        return _without_negative(places, np.concatenate(parts, axis=-1), self._check(places))
 
-    def _check(self, places: tuple[Place, ...]) -> None:
-        """Refuse names and counts that are not right."""
-        if places not in self._right:
+    def _check(self, places: tuple[Place, ...]) -> list[int] | slice:
+        """Refuse names and counts that are not right; return which of the numbers are masses."""
+        masses = self._right.get(places)
+        if masses is None:
             put_in(self.model, places, [0.5] * sum(p.size for p in places))
-            self._right.add(places)
+            masses = self._right[places] = self._masses(places)
+        return masses
+
+    @cached_property
+    def _masses_of_whole(self) -> list[int] | slice:
+        return self._masses(self._whole)
+
+    def _masses(self, places: tuple[Place, ...]) -> list[int] | slice:
+        """Return which numbers are masses of bodies; not of those whose parameters are grouped, which may be any."""
+        grouped = {b.name for b in self.model.bodies if isinstance(b.mass_properties, GroupedMass)}
+        found, first = [], 0
+        for place in places:
+            if place.is_mass and place.body not in grouped:
+                found.append(first)
+            first += place.size
+        if not found:
+            return []
+        even = slice(found[0], found[-1] + 1, found[1] - found[0] if len(found) > 1 else 1)  # needs no copy
+        return even if list(range(first))[even] == found else found
 
     def _each(self, given: Mapping[str, Any]) -> Iterator[tuple[Place, Any]]:
         """Yield what is given, one by one."""
@@ -191,7 +221,24 @@ class ParameterReader:
                 f"parameters must be a mapping, or an array (..., {len(places)}) of all values of robot.parameters(); "
                 f"got shape {values.shape}"
             )
-        return GivenParameters(places, values) if places else NO_PARAMETERS
+        return _without_negative(places, values, self._masses_of_whole) if places else NO_PARAMETERS
+
+
+def _without_negative(places: tuple[Place, ...], numbers: Array, masses: list[int] | slice) -> GivenParameters:
+    """Return parameters, or an error where a mass is negative; NaN is no mass, and gives NaN."""
+    given = GivenParameters(places, numbers)
+    if not masses or not np.fmin.reduce(numbers[..., masses].real, axis=None, initial=0.0) < 0.0:
+        return given
+    for place in places:
+        mass = given.of(place).real
+        if place.is_mass and (mass < 0.0).any():
+            at = tuple(int(k) for k in np.argwhere(mass < 0.0)[0])
+            where = f" at index {at[0] if len(at) == 2 else at[:-1]}" if len(at) > 1 else ""
+            raise ModelError(
+                f"parameter {place} is {mass[at]:g} kg{where}: no body has a negative mass. Parameters that are "
+                "grouped go into robot.with_parameters(..., physical=False)"
+            )
+    return given
 
 
 def _array(value: Any, place: Place) -> Array:
