@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -135,6 +136,38 @@ def test_random_mimics_and_gears_come_back_from_sdf(tmp_path, seed):
     check(kt.load(tmp_path / "bound.sdf"), alone, relations, np.random.default_rng(seed))
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("ending", ["yaml", "urdf", "xml"])
+def test_random_relations_that_share_joints_come_back(tmp_path, ending, seed):
+    """Chains of followers, joints bound twice, and sums over joints that follow others."""
+    rng = np.random.default_rng(100 + seed)
+    alone = tree(np.random.default_rng(seed))
+    names, relations = alone.joint_names, []
+    ties, offsets = np.zeros((0, 7)), []
+    while len(relations) < 4:
+        few = [str(name) for name in rng.choice(names, 2 if rng.random() < 0.6 else 3, replace=False)]
+        y, x = {few[0]: 1.0}, {name: 1.0 if len(few) == 2 else number(rng) for name in few[1:]}
+        relation = Relation(y, x, [rng.uniform(-0.5, 0.5), number(rng)], len(few) == 2 and rng.random() < 0.5)
+        row = relation.row(dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0))[0]
+        if np.linalg.matrix_rank([*ties, row], tol=1e-6) == len(ties):
+            continue  # it says what others say, or contradicts them
+        mimics = {next(iter(r.y)): next(iter(r.x)) for r in relations if r.mimic}
+        leader = few[1]
+        while relation.mimic and leader in mimics and leader != few[0]:
+            leader = mimics[leader]
+        if relation.mimic and (few[0] in mimics or leader == few[0]):
+            continue  # a joint follows one other, and not itself
+        ties = np.array([*ties, row])
+        offsets.append(relation.p[0])
+        relations.append(relation)
+    bound = tree(np.random.default_rng(seed), relations)
+    check_linear(bound, alone, ties, np.random.default_rng(seed), offsets)
+    bound.save(tmp_path / f"bound.{ending}")
+    for mimic in ("follow", "couple"):
+        again = kt.load(tmp_path / f"bound.{ending}", mimic=mimic)
+        check_linear(again, alone, ties, np.random.default_rng(seed), offsets)
+
+
 # Gears and belts of URDF+: <coupling>
 
 
@@ -174,21 +207,25 @@ def test_random_couplings_of_urdf_plus(tmp_path, seed):
     assert kt.load(tmp_path / "bound.urdf", mimic="independent").model == kt.load(tmp_path / "alone.urdf").model
 
 
-def check_linear(robot: kt.Robot, alone: kt.Robot, k: np.ndarray, rng: np.random.Generator) -> None:
-    """As ``check``, for relations K q = 0 that may share joints."""
+def check_linear(
+    robot: kt.Robot, alone: kt.Robot, k: np.ndarray, rng: np.random.Generator, offsets: Sequence[float] = (0.0,)
+) -> None:
+    """As ``check``, for relations K q = offsets that may share joints: motions that K allows, and forces along them."""
     names = alone.joint_names
-    free = np.linalg.svd(k)[2][len(k) :].T  # columns: motions that K allows
+    free = np.linalg.svd(k)[2][len(k) :].T
     q, v = (free @ rng.uniform(-0.8, 0.8, free.shape[1]) for _ in range(2))
+    q = q + np.linalg.pinv(k) @ np.broadcast_to(offsets, len(k))
     tau = rng.uniform(-0.8, 0.8, len(names))
     bias = alone.inverse_dynamics(q, v, np.zeros(len(names)))
     expected = free @ np.linalg.solve(free.T @ alone.mass_matrix(q) @ free, free.T @ (tau - bias))
     own = [j.name for j in robot.model.joints if j.mimic is None]
-    to_own = np.zeros((len(names), len(own)))
+    to_own, shift = np.zeros((len(names), len(own))), np.zeros(len(names))
     for joint in robot.model.joints:
-        leader, ratio = (joint.mimic.leader, joint.mimic.ratio) if joint.mimic else (joint.name, 1.0)
-        to_own[names.index(joint.name), own.index(leader)] = ratio
+        follows = joint.mimic or kt.Mimic(joint.name)
+        to_own[names.index(joint.name), own.index(follows.leader)] = follows.ratio
+        shift[names.index(joint.name)] = follows.offset
     pick = [names.index(name) for name in own]
-    assert_close(to_own @ q[pick], q, 1e-12)
+    assert_close(to_own @ q[pick] + shift, q, 1e-11)
     assert_close(to_own @ robot.forward_dynamics(q[pick], v[pick], to_own.T @ tau), expected, 1e-9)
     freedoms = robot.mobility(q[pick]).freedoms if isinstance(robot, kt.Mechanism) else robot.nv
     assert freedoms == free.shape[1]
