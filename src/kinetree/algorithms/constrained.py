@@ -200,11 +200,11 @@ def bias(
 # ---------------------------------------------------------------- the least change that meets them
 
 
-class Coupling:
-    """K W K^T of constraints K, factored once: the least change that takes something away from ``K x``.
+class ShortestWay:
+    """The least change that takes something away from ``K x``, with K W K^T factored once.
 
     W says how easily freedoms change: all alike, in radians and meters, or as their inertia lets them
-    (:class:`EnergyCoupling`).
+    (:class:`EnergyWay`).
 
     Parameters
     ----------
@@ -240,8 +240,8 @@ class Coupling:
         return least_share(diagonal, self._factors[1])
 
 
-class EnergyCoupling(Coupling):
-    """The coupling in which changes are measured by kinetic energy: W is the inverse of the mass matrix.
+class EnergyWay(ShortestWay):
+    """The way on which changes are measured by kinetic energy: W is the inverse of the mass matrix.
 
     Parameters
     ----------
@@ -317,14 +317,14 @@ def forward_dynamics(
     pull, _ = newton_euler.inverse_dynamics(tree, q, v, None, gravity, loads)
     push = [t - b for t, b in zip(tau, pull, strict=True)]
     k = matrix(tree, q, rows, targets, posed)
-    coupling = EnergyCoupling(tree, q, k)
-    free = coupling.free(push)
+    way = EnergyWay(tree, q, k)
+    free = way.free(push)
     target = [-(b + inner(row, free)) for b, row in zip(bias(tree, q, v, rows, targets, posed), k, strict=True)]
     alpha, beta = stabilisation
     if alpha or beta:
         off = zip(target, slips(k, v, rows, targets), gaps(tree, q, rows, targets), strict=True)
         target = [t - 2.0 * alpha * s - beta * beta * g for t, s, g in off]
-    forces = coupling.solve(target)
+    forces = way.solve(target)
     total = [p + inner([row[j] for row in k], forces) for j, p in enumerate(push)]
-    quality = coupling.independence(constraints.usual_size(tree))
-    return Constrained(coupling.free(total), forces[: len(rows)], forces[len(rows) :], quality)
+    quality = way.independence(constraints.usual_size(tree))
+    return Constrained(way.free(total), forces[: len(rows)], forces[len(rows) :], quality)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from ..model.tree import Model
 from ..spatial import Scalar, where
 from . import constrained, constraints, kinematics, loop_clusters, newton_euler
-from .constrained import LEAST_QUALITY, UNDRIVEN, Coupling, EnergyCoupling, Targets, inner
+from .constrained import LEAST_QUALITY, UNDRIVEN, EnergyWay, ShortestWay, Targets, inner
 from .passes import Scalars
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -51,15 +51,15 @@ def project(
     This is what :meth:`kinetree.Mechanism.project` does.  Velocities are found by clusters of loops where ``pivots``
     are given.
     """
-    way = Coupling(constrained.matrix(tree, q, rows, targets))
+    way = ShortestWay(constrained.matrix(tree, q, rows, targets))
     quality = way.quality(constraints.usual_size(tree) ** 2) / LEAST_QUALITY
     nearer, left, _ = _nearer(tree, q, rows, targets, way, rounds)
     if pivots:
         slower, own = _slower_by_clusters(tree, nearer, v, pivots)
     else:
-        coupling = EnergyCoupling(tree, nearer, constrained.matrix(tree, nearer, rows, targets))
-        slower = _slower(coupling, coupling.k, v, rows, targets, ROUNDS)
-        own = coupling.quality() / LEAST_QUALITY
+        back = EnergyWay(tree, nearer, constrained.matrix(tree, nearer, rows, targets))
+        slower = _slower(back, back.k, v, rows, targets, ROUNDS)
+        own = back.quality() / LEAST_QUALITY
     return Projected(nearer, slower, left, where(own < quality, own, quality))
 
 
@@ -71,13 +71,13 @@ def close(
     Velocities go the shortest way, too, with the factors of the configurations.  Long steps of low order leave larger
     gaps, and take more ``rounds``.
     """
-    way = Coupling(constrained.matrix(tree, q, rows))
+    way = ShortestWay(constrained.matrix(tree, q, rows))
     nearer, left, k = _nearer(tree, q, rows, UNDRIVEN, way, rounds)
     return nearer, _slower(way, k, v, rows, UNDRIVEN, rounds), left
 
 
 def _nearer(
-    tree: Model, q: Scalars, rows: Sequence[int], targets: Targets, way: Coupling, rounds: int
+    tree: Model, q: Scalars, rows: Sequence[int], targets: Targets, way: ShortestWay, rounds: int
 ) -> tuple[list[Scalar], Scalar, Sequence[Scalars]]:
     """Return a closed configuration, the square of the gap before the last step, and K there."""
     nearer, off, k = list(q), list[Scalar](), way.k
@@ -89,12 +89,12 @@ def _nearer(
 
 
 def _slower(
-    coupling: Coupling, k: Sequence[Scalars], v: Scalars, rows: Sequence[int], targets: Targets, rounds: int
+    way: ShortestWay, k: Sequence[Scalars], v: Scalars, rows: Sequence[int], targets: Targets, rounds: int
 ) -> list[Scalar]:
-    """Return the velocity without what ``k`` does not allow, taken away along the coupling's own rows."""
+    """Return the velocity without what ``k`` does not allow, taken away along the way's own rows."""
     slower = list(v)
     for _ in range(rounds):
-        back = coupling.back(constrained.slips(k, slower, rows, targets))
+        back = way.back(constrained.slips(k, slower, rows, targets))
         slower = [a + b for a, b in zip(slower, back, strict=True)]
     return slower
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import constrained, constraints, kinematics, newton_euler
-from ..algorithms.constrained import LEAST_QUALITY, EnergyCoupling, Targets, inner
+from ..algorithms.constrained import LEAST_QUALITY, EnergyWay, Targets, inner
 from ..algorithms.constraints import UNCLOSED
 from ..errors import ClosureError, OptionError, SingularError, UnknownNameError, UnsupportedError
 from ..loops import rank
@@ -253,7 +253,7 @@ class Yielding:
 
     def __init__(self, tree: Model, loops: Coordinates, q: Scalars) -> None:
         self.tree, self.loops = tree, loops
-        self.coupling = EnergyCoupling(tree, q, _matrix(tree, loops, q))
+        self.coupling = EnergyWay(tree, q, _matrix(tree, loops, q))
         self.quality = self.coupling.quality()
 
     def held(self, a: Scalars, sums: Scalars) -> list[Scalar]:

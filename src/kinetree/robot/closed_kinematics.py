@@ -76,12 +76,9 @@ class ClosedKinematics(Robot):
         if self._near is not None and self._near.ndim != 1:
             raise ShapeError(f"near must be one configuration, shape ({model.nq},), not {self._near.shape}")
 
-    # ---------------------------------------------------------------- what it is
-
     @property
     def _settings(self) -> tuple[Any, ...]:
-        near = None if self._near is None else tuple(self._near.tolist())
-        return *super()._settings, self._wanted, near, self._rounding
+        return *super()._settings, self._wanted, self._near if self._near is None else tuple(self._near), self._rounding
 
     @property
     def loop_names(self) -> list[str]:
