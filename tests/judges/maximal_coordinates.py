@@ -235,8 +235,23 @@ def spring_force(joint: Any, q: Array) -> Array:
     return -k * (q - rest)
 
 
+class Judged(NamedTuple):
+    """What maximal coordinates say of a state."""
+
+    accelerations: Array
+    """Of all joints of the tree, loops closed."""
+    freedoms: int
+    inertia: float
+    """Of the lightest motion that is left, where the heaviest without joints has one."""
+
+
 def accelerations(robot: kt.Robot, q: Array, v: Array, tau: Array, friction: bool = False) -> Array:
     """Return the accelerations of all joints of the tree, loops closed."""
+    return judged(robot, q, v, tau, friction).accelerations
+
+
+def judged(robot: kt.Robot, q: Array, v: Array, tau: Array, friction: bool = False) -> Judged:
+    """Return accelerations, how many motions the joints leave, and whether all of these have inertia."""
     model = robot.model
     bodies, n = posed(model, q, v), len(model.bodies)
     mass, force = np.zeros((6 * n, 6 * n)), np.zeros(6 * n)
@@ -268,10 +283,10 @@ def accelerations(robot: kt.Robot, q: Array, v: Array, tau: Array, friction: boo
                 whole[:, 6 * i : 6 * i + 6] += columns[:, 6 * k : 6 * k + 6]
         return whole, zero
 
-    rows, left = [], []
+    rows, bias = [], []
     for i, joint in enumerate(model.joints):
         ends = joint.parent, i, joint.placement, kt.Pose()
-        for found, into in zip(pair(joint, *ends, forbidden, lambda s: s.second), (rows, left), strict=True):
+        for found, into in zip(pair(joint, *ends, forbidden, lambda s: s.second), (rows, bias), strict=True):
             into.append(found)
         by_joint, drift = pair(joint, *ends, velocity_of, lambda x: x[1])
         own = tau[joint.v_slice] + spring_force(joint, q[joint.q_slice])
@@ -283,17 +298,19 @@ def accelerations(robot: kt.Robot, q: Array, v: Array, tau: Array, friction: boo
         mass += by_joint.T * armature @ by_joint
     for loop in model.loops:
         ends = loop.predecessor, loop.successor, loop.placement, loop.seat
-        for found, into in zip(pair(loop, *ends, forbidden, lambda s: s.second), (rows, left), strict=True):
+        for found, into in zip(pair(loop, *ends, forbidden, lambda s: s.second), (rows, bias), strict=True):
             into.append(found)
-    k, target = np.concatenate(rows), -np.concatenate(left)
+    k, target = np.concatenate(rows), -np.concatenate(bias)
     # the shortest acceleration that obeys the constraints, and the rest along what they leave free
     u, s, vt = np.linalg.svd(k)
     rank = int((s > 1e-9 * s[0]).sum())
     given = vt[:rank].T @ ((u[:, :rank].T @ target) / s[:rank])
     free = vt[rank:].T
-    x = given + free @ np.linalg.solve(free.T @ mass @ free, free.T @ (force - mass @ given))
+    left = free.T @ mass @ free
+    x = given + free @ np.linalg.lstsq(left, free.T @ (force - mass @ given), rcond=1e-14)[0]
     result = np.zeros(model.nv)
     for i, joint in enumerate(model.joints):
         by_joint, drift = pair(joint, joint.parent, i, joint.placement, kt.Pose(), velocity_of, lambda x: x[1])
         result[joint.v_slice] = by_joint @ x + drift
-    return result
+    lightest = np.linalg.eigvalsh(left).min(initial=np.inf) / np.linalg.norm(mass, 2)
+    return Judged(result, len(left), float(lightest))

@@ -27,6 +27,9 @@ from .passes import Scalars
 
 Matrix = list[list[Scalar]]
 
+NO_LENGTH = 1e-10
+"""Shorter lengths than this, in metres, are rounding errors: atoms are larger."""
+
 UNCLOSED = 1e-9
 """Loops that are open by more than this, in metres or radians, before the last step back are not closed by it."""
 
@@ -106,10 +109,28 @@ def usual_size(tree: Model) -> float:
 
     One, or a lever arm where all of them are shorter; symbols have no size.
     """
+    return min(1.0, max(arms(tree), default=1.0))
+
+
+def arms(tree: Model) -> list[float]:
+    """Return how far joints and loops sit from the origins of the bodies that carry them, where they do, in metres."""
     poses: list[Any] = [joint.placement for joint in tree.joints]
     poses += [pose for loop in tree.loops for pose in (loop.placement, loop.seat)]
-    arms = [math.hypot(*pose.translation) for pose in poses if isinstance(pose, Pose)]
-    return min(1.0, max(arms, default=0.0) or 1.0)
+    lengths = [math.hypot(*pose.translation) for pose in poses if isinstance(pose, Pose)]
+    return [x for x in lengths if x > NO_LENGTH]
+
+
+def levers(tree: Model, q: Scalars) -> list[list[tuple[Motion, Motion] | None]]:
+    """Return how each freedom moves the two ends of each loop apart, per unit of its v: seen at A, and at B.
+
+    Where a loop is closed the two are one.  Where it is open, a hinge may pass through one end and miss the other.
+    """
+    posed = poses(tree, q)
+    found = []
+    for loop, closing in zip(tree.loops, closings(tree, posed), strict=True):
+        columns = relative_columns(tree, posed, loop, closing.pose)
+        found.append([None if s is None else (closing.pose.motion_to_parent(s), s) for s in columns])
+    return found
 
 
 def _freedoms(tree: Model, body: int) -> range:

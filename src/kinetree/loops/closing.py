@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -22,10 +23,13 @@ Array = np.ndarray
 
 MOST_STEPS = 200
 LONGEST_STEP = 0.5
-"""Longest step of one iteration, in radians or metres: far steps lose the branch the guess belongs to."""
+"""Longest step of one iteration, in radians or metres: far steps lose the branch the guess belongs to.
+
+Mechanisms of many metres go as many times farther (:attr:`.clusters.Cluster.reach`).
+"""
 
 NUDGE = 0.01
-"""How far a guess is moved, in radians or metres, that says nothing about which way to go."""
+"""How far a guess is moved, in radians or metres, that says nothing about which way to go; of large ones farther."""
 
 LEAST_DAMPING = 1e-4
 """Of the approach: constraints that may be rounding have no say in it."""
@@ -86,8 +90,11 @@ class ClosingProblem:
         return there if self.limits is None else self.limits.clipped(there, self.free)
 
     def movable(self, q: Array, left: Array) -> Array:
-        """Return K without what must not move: velocities that are held, and joints that push against a limit."""
-        k = self.matrix(q) * self.free
+        """Return K without what must not move: velocities that are held, and joints that push against a limit.
+
+        Velocities are in units of how far a step may go along each.
+        """
+        k = self.matrix(q) * (self.free * self.reach)
         if self.limits is not None:
             pull = np.zeros((len(q), len(self.free)))
             for stack in self.clusters.stacks:
@@ -99,13 +106,21 @@ class ClosingProblem:
         """Return the sum of the squares of all gaps, as lengths."""
         return np.asarray(sum((stack.gaps(left) ** 2).sum(axis=(-1, -2)) for stack in self.clusters.stacks))
 
+    @cached_property
+    def reach(self) -> Array:
+        """How far a step may go along each velocity, (nv,)."""
+        found = np.ones(len(self.free))
+        for cluster in self.clusters.all:
+            found[cluster.columns] = cluster.reach
+        return found
+
     def scatter(self, moves: Sequence[Array], count: int) -> Array:
         """Put together what the clusters move by, at most :data:`LONGEST_STEP` in all."""
         whole = np.zeros((count, len(self.free)))
         for stack, move in zip(self.clusters.stacks, moves, strict=True):
             whole[:, stack.columns] = move
         length = np.linalg.norm(whole, axis=-1, keepdims=True)
-        return np.asarray(whole * np.minimum(1.0, LONGEST_STEP / np.maximum(length, 1e-300)))
+        return np.asarray(whole * np.minimum(1.0, LONGEST_STEP / np.maximum(length, 1e-300)) * self.reach)
 
 
 @dataclass(frozen=True)
@@ -179,7 +194,7 @@ def _nudged(problem: ClosingProblem, q: Array) -> tuple[Array, Array]:
 def _nudge(problem: ClosingProblem, q: Array, left: Array, lanes: Array) -> None:
     if lanes.any():
         move = np.random.default_rng(0).standard_normal(len(problem.free)) * problem.free
-        move *= NUDGE / (np.linalg.norm(move) or 1.0)
+        move *= problem.reach * (NUDGE / (np.linalg.norm(move) or 1.0))
         q[lanes] = problem.moved(q[lanes], np.tile(move, (int(lanes.sum()), 1)))
         left[lanes] = problem.gaps(q[lanes])
 

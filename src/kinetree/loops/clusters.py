@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ..algorithms import constraints
 from ..model.tree import Model
+from ..spatial.arrays import split
 
 Array = np.ndarray
 
@@ -31,6 +33,9 @@ class Cluster:
         Typical distance between axes, in metres.
     row_scale, column_scale : ndarray
         What makes the block a matrix of numbers without units.
+    reach : ndarray
+        How far a slide goes where a hinge turns by a radian: a metre, or more where levers are longer or loops wider
+        open than that.
     """
 
     rows: Array
@@ -39,27 +44,33 @@ class Cluster:
     length: float
     row_scale: Array = field(repr=False)
     column_scale: Array = field(repr=False)
+    reach: Array = field(repr=False)
 
     def block(self, k: Array) -> Array:
         """Return the cluster's part of constraint matrices (..., nc, nv), without units."""
         return np.asarray(k[..., self.rows[:, None], self.columns] * self.row_scale[:, None] * self.column_scale)
 
 
-def find(model: Model, k: Array) -> tuple[Cluster, ...]:
-    """Return the clusters of a mechanism; ``k`` (S, nc, nv) are constraint matrices that show how long levers are."""
+def find(model: Model, q: Array, k: Array, gaps: Array) -> tuple[Cluster, ...]:
+    """Return the clusters of a mechanism.
+
+    Configurations (S, nq), matrices K and gaps there show how long levers are, and how far it is to where it closes.
+    """
     turning_row = np.array([unit == "rad" for unit in model.constraint_units], dtype=bool)
     turning_column = np.array([unit == "rad" for unit in model.v_units], dtype=bool)
     whose = [*model.loops, *model.couplings]
     of_row = np.repeat(np.arange(len(whose)), [loop.count for loop in model.loops] + [1] * len(model.couplings))
+    levers = _levers(model, q, k)
     found = []
     for rows, columns in (map(_indices, part) for part in constraints.connected(model)):
-        levers = np.abs(k[..., rows[:, None], columns])[..., ~turning_row[rows], :][..., turning_column[columns]]
-        longest = float(np.max(levers, initial=0.0, where=np.isfinite(levers)))
-        length = max(longest, PART_OF_BODIES * size_of_bodies(model, columns))
+        pulled = np.unique(of_row[rows[~turning_row[rows]]])
+        length = _length(model, columns, levers[pulled][:, columns[turning_column[columns]]])
         row_scale = np.where(turning_row[rows], length, 1.0)
         column_scale = np.where(turning_column[columns], 1.0 / length, 1.0)
         names = tuple(whose[i].name for i in dict.fromkeys(of_row[rows]))
-        found.append(Cluster(rows, columns, names, length, row_scale, column_scale))
+        far = max(1.0, length, _longest(np.abs(gaps[:, rows[~turning_row[rows]]])))
+        reach = np.where(turning_column[columns], 1.0, far)
+        found.append(Cluster(rows, columns, names, length, row_scale, column_scale, reach))
     return tuple(found)
 
 
@@ -67,19 +78,49 @@ def _indices(places: list[int]) -> Array:
     return np.array(places, dtype=int)
 
 
+def _levers(model: Model, q: Array, k: Array) -> Array:
+    """Return how far each freedom moves what a loop or a coupling holds, per unit, at most: (loops + couplings, nv).
+
+    At both ends of a loop: the loop may be open, and a pin may lie on a hinge that it is far from once closed.
+    """
+    found = np.zeros((len(model.loops) + len(model.couplings), model.nv))
+    with np.errstate(all="ignore"):
+        for i, columns in enumerate(constraints.levers(model, split(q))):
+            for j, ends in enumerate(columns):
+                for end in ends or ():
+                    found[i, j] = max(found[i, j], _longest(sum(np.square(x) for x in end.linear)) ** 0.5)
+    first = model.n_constraints - len(model.couplings)
+    for i in range(len(model.couplings)):
+        found[len(model.loops) + i] = [_longest(np.abs(column)) for column in k[:, first + i, :].T]
+    return found
+
+
+def _longest(lengths: Any) -> float:
+    return float(np.max(lengths, initial=0.0, where=np.isfinite(lengths)))
+
+
 PART_OF_BODIES = 0.3
 """Where all axes meet in one point, or nearly so, bodies tell what is long: this part of their size."""
 
 
+def _length(model: Model, columns: Array, levers: Array) -> float:
+    """Return the characteristic length of a cluster; one metre where neither levers nor bodies have any."""
+    length = max(_longest(levers), PART_OF_BODIES * size_of_bodies(model, columns))
+    return length if length > constraints.NO_LENGTH else 1.0
+
+
 def size_of_bodies(model: Model, columns: Array) -> float:
-    """Return how large bodies are that some freedoms carry, by how far their mass is from their origin."""
-    sizes = []
+    """Return how large bodies are that some freedoms carry, by how far their mass is from their origin.
+
+    Point masses say nothing about that; zero where there are no others.
+    """
+    sizes, own = [], set(columns.tolist())
     for link, body in zip(model.links, model.bodies, strict=True):
         properties = body.mass_properties
-        if properties.mass > 0.0 and np.isin(np.arange(link.v_slice.start, link.v_slice.stop), columns).any():
+        if properties.mass > 0.0 and not own.isdisjoint(range(link.v_slice.start, link.v_slice.stop)):
             spread = float(np.trace(properties.inertia_matrix)) / (2.0 * properties.mass)
             sizes.append(np.sqrt(max(spread, 0.0)) + float(np.linalg.norm(properties.com)))
-    return float(np.median(sizes)) if sizes and max(sizes) > 0.0 else 1.0
+    return float(np.median([x for x in sizes if x > constraints.NO_LENGTH] or [0.0]))
 
 
 @dataclass(frozen=True)
@@ -115,6 +156,18 @@ class Clusters:
 
     all: tuple[Cluster, ...]
 
+    def scales(self, model: Model) -> tuple[Array, Array]:
+        """Return what makes K a matrix without units, all of it: of its rows and of its columns.
+
+        Freedoms that no loop binds are scaled by the length of the largest cluster.
+        """
+        longest = max((cluster.length for cluster in self.all), default=1.0)
+        rows = np.ones(model.n_constraints)
+        columns = np.where([unit == "rad" for unit in model.v_units], 1.0 / longest, 1.0)
+        for cluster in self.all:
+            rows[cluster.rows], columns[cluster.columns] = cluster.row_scale, cluster.column_scale
+        return rows, columns
+
     @cached_property
     def stacks(self) -> tuple[Stack, ...]:
         """Clusters gathered by shape."""
@@ -135,4 +188,5 @@ class Clusters:
 def single(constraint_count: int, freedoms: int) -> Clusters:
     """Return everything as one cluster, for problems with other conditions beside those of loops."""
     rows, columns = np.arange(constraint_count), np.arange(freedoms)
-    return Clusters((Cluster(rows, columns, (), 1.0, np.ones(constraint_count), np.ones(freedoms)),))
+    ones = np.ones(freedoms)
+    return Clusters((Cluster(rows, columns, (), 1.0, np.ones(constraint_count), ones, ones),))

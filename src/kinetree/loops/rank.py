@@ -165,7 +165,33 @@ def solve(matrix: Array, rhs: Array) -> Array:
     try:
         return np.asarray(np.linalg.solve(matrix, rhs))
     except np.linalg.LinAlgError:
-        raise SingularError(
-            "the mechanism has a motion along which nothing has inertia, so that forces do not determine its "
-            "acceleration: give its bodies mass, or a joint rotor inertia (armature)"
-        ) from None
+        raise no_inertia() from None
+
+
+MASSLESS = 1e-13
+"""Motions with less than this part of the largest inertia have none, but for rounding."""
+
+
+def massless(mass: Array, k: Array, least: float) -> Array:
+    """Return in which states a motion that ``k`` allows has no inertia; (..., n, n) and (..., m, n) without units.
+
+    What has no inertia is found first, and then whether the constraints hold it: along the motions that they leave,
+    rounding errors of heavy bodies would hide it.
+    """
+    finite = np.isfinite(mass).all(axis=(-1, -2)) & np.isfinite(k).all(axis=(-1, -2))
+    sizes, ways = np.linalg.eigh(np.where(finite[..., None, None], mass, 0.0))
+    light = (sizes <= MASSLESS * sizes[..., -1:]) & finite[..., None]
+    found = np.array(light.any(axis=-1))
+    for lane in map(tuple, np.argwhere(found)):
+        held = singular_values(k[lane] @ ways[lane][:, light[lane]])
+        few = len(held) < light[lane].sum()
+        found[lane] = few or held[-1] <= least * max(1.0, float(np.linalg.norm(k[lane], 2)))
+    return found
+
+
+def no_inertia() -> SingularError:
+    """Return the error about a motion that has no inertia."""
+    return SingularError(
+        "the mechanism has a motion along which nothing has inertia, so that forces do not determine its "
+        "acceleration: give its bodies mass, or a joint rotor inertia (armature)"
+    )

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..algorithms import constraints
 from ..model.joints import Prismatic, Revolute
 from ..model.parameters import FRICTION, OF_BODIES, OF_FADING, OF_SOME, OF_SPRINGS, Parameter, rows
 from ..model.tree import Model
@@ -69,9 +70,7 @@ class Considered:
     @cached_property
     def length(self) -> float:
         """A length of the robot's size, so that nothing depends on the unit of length."""
-        poses = [j.placement for j in self.model.joints]
-        poses += [pose for loop in self.model.loops for pose in (loop.placement, loop.seat)]
-        arms = [arm for pose in poses if (arm := math.hypot(*pose.translation)) > 0.0]
+        arms = constraints.arms(self.model)
         weight = math.hypot(*self.model.gravity)
         return sum(arms) / len(arms) if arms else weight / 10.0 if weight else 1.0
 

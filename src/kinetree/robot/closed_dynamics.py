@@ -10,6 +10,8 @@ import numpy as np
 
 from ..algorithms import constrained, loop_clusters
 from ..algorithms.loop_clusters import Pivots
+from ..algorithms.singular_joints import all_solid
+from ..loops import rank
 from ..loops.coordinates import Coordinates
 from ..run.evaluator import Evaluator
 from ..run.wrenches import Wrenches
@@ -101,8 +103,32 @@ class ClosedDynamics(ClosedKinematics):
         """Return whether loops are many enough that going through them one after the other is less work."""
         return (
             known.rank >= CLUSTERED and self._choice is not None and not self.model.has_followers
-            and self.tree.evaluator.singular_joint() is None
+            and self.has_inertia
         )  # fmt: skip
+
+    @cached_property
+    def has_inertia(self) -> bool:
+        """Whether all that moves has inertia, with loops open and with loops closed: fixed operations divide by it."""
+        if self.tree.evaluator.singular_joint() is not None:
+            return False
+        if self._all_solid or self._ordinary is None:
+            return True
+        q = self._ordinary[0]
+        mass, k = self._tree_mass_matrix(q), self.loop_jacobian(q)
+        return not rank.massless(*self._without_units(mass, k), self.coordinates_at(q).least)
+
+    def _need_inertia(self, mass: Array, k: Array, known: Coordinates, as_built: bool = True) -> None:
+        """Refuse states in which a motion that the loops allow has no inertia; ``as_built`` are bodies of the model."""
+        if not (as_built and self._all_solid) and rank.massless(*self._without_units(mass, k), known.least).any():
+            raise rank.no_inertia()
+
+    @cached_property
+    def _all_solid(self) -> bool:
+        return all_solid(self.model)
+
+    def _without_units(self, mass: Array, k: Array) -> tuple[Array, Array]:
+        rows, columns = self._clusters.scales(self.model)
+        return mass * columns * columns[:, None], k * columns * rows[:, None]
 
     def elimination_order(self, q: Array) -> Pivots:
         """Return constraints, each with the freedom that it determines, by which loops are gone through in clusters.

@@ -280,7 +280,8 @@ class ClosedKinematics(Robot):
     @cached_property
     def _clusters(self) -> clusters.Clusters:
         """Loops that share joints; how long their levers are is seen as they are drawn."""
-        return clusters.Clusters(clusters.find(self.model, self.loop_jacobian(np.stack(list(self._starts.values())))))
+        starts = np.stack(list(self._starts.values()))
+        return clusters.Clusters(clusters.find(self.model, starts, self.loop_jacobian(starts), self.loop_gaps(starts)))
 
     def _held(self, q: Array, fixed: Sequence[str] | Mapping[str, Any] | None) -> tuple[Array, Array]:
         """Put joints where they are to stay, and say which freedoms are left."""
@@ -363,23 +364,31 @@ class ClosedKinematics(Robot):
     @cached_property
     def _choice(self) -> Coordinates | None:
         """Coordinates chosen from the model; None where no closed configuration is found."""
+        if self._ordinary is None:
+            return None
+        _, samples, gaps = self._ordinary
+        return self._said(self._chosen(samples, gaps))
+
+    @cached_property
+    def _ordinary(self) -> tuple[Array, Array, Array] | None:
+        """A closed configuration far from singular ones, if there is one, and K and gaps there and beside it."""
         if self._near is not None:
             near = self._search({"near": self._near}, np.random.default_rng(0), 0)
             for closed in near:
                 for q in closed:
-                    return self._said(self._chosen(*self._samples(q)))
+                    return q, *self._samples(q)
             raise ClosureError(f"the configuration given as near leaves loops open: {near.how_far()}")
-        first: tuple[Array, Array] | None = None
+        first: tuple[Array, Array, Array] | None = None
         count = 0
         for closed in self._search(self._starts, np.random.default_rng(0), 200):
             for q in closed:
-                samples = self._samples(q)
-                if self._is_ordinary(*samples):
-                    return self._said(self._chosen(*samples))
-                first, count = (samples if first is None else first), count + 1
+                found = q, *self._samples(q)
+                if self._is_ordinary(*found[1:]):
+                    return found
+                first, count = (found if first is None else first), count + 1
             if count >= ASSEMBLIES:
                 break
-        return None if first is None else self._said(self._chosen(*first))
+        return first
 
     def _is_ordinary(self, samples: Array, gaps: Array) -> bool:
         """Return whether the first of some neighbours is far from singular.

@@ -469,7 +469,7 @@ class Mechanism(ClosedMethods):
         bound = self.model.has_followers or self.model.couplings  # coordinates that no handle holds together
         by_handles = "closed_forward_dynamics" if bound else "handled_forward_dynamics"
         name = {"elimination": "closed_forward_dynamics", "handles": by_handles}.get(method)
-        if name is not None and self.tree.evaluator.singular_joint() is None:
+        if name is not None and self.has_inertia:
             options = {"rows": known.rows, "stabilisation": gains}
             whole = self._at_once(name, options, wrenches, threads, parameters, q=state, v=v, tau=tau)
             if whole is not None:
@@ -514,6 +514,7 @@ class Mechanism(ClosedMethods):
         squares = [(x * x).sum(axis=-1) for x in (gaps, speeds, np.zeros((1,)))]
         granted = self._granted(tolerance, known)
         self._checks.motion(np.stack(np.broadcast_arrays(*squares), axis=-1), granted, q, v)
+        self._need_inertia(m, k, known, parameters is None)
         target = -(self.loop_drift(q, v) + 2.0 * gains[0] * speeds + gains[1] ** 2 * gaps)
         found = dynamics.accelerations(m, k, force, target, known.rank, self._size, known.least, method == "block")
         if not found.ordinary.all():
@@ -643,8 +644,10 @@ class Mechanism(ClosedMethods):
         """Return accelerations per unit of each joint force while the loops stay closed; singular, as they must be."""
         state = self.check_closed(q)
         known = self.coordinates_at(state)
-        along = rank.motions(self.loop_jacobian(state), known.rank, self._size, known.least)
-        result = rank.solve_along(*along, self._tree_mass_matrix(state), np.eye(self.nv))
+        k, mass = self.loop_jacobian(state), self._tree_mass_matrix(state)
+        self._need_inertia(mass, k, known)
+        along = rank.motions(k, known.rank, self._size, known.least)
+        result = rank.solve_along(*along, mass, np.eye(self.nv))
         return self._handed_out(result, out)
 
     def joint_wrenches(

@@ -370,7 +370,7 @@ class Equation:
         """Find out at a closed configuration which of a mechanism's constraints are independent."""
         robot = self.robot
         if isinstance(robot, Mechanism) and unrolls(robot):
-            solid = robot.tree.evaluator.singular_joint() is None
+            solid = robot.has_inertia
             choice = choice_at(robot, q) if solid else LoopChoice(())
             self.loops = choice if choice.rows else None
 
