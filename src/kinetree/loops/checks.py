@@ -88,6 +88,17 @@ class Checks:
                 f"({unit}), more than {tolerance:g}; {advice}"
             )
 
+    def between_branches(self, rates: Array, tolerance: float) -> str:
+        """Say which velocity in a singular configuration no acceleration keeps closed, by its :func:`opening_rate`."""
+        bad = rates > tolerance
+        if not bad.any():
+            return ""
+        return (
+            f"singular configuration of {self.model.name!r}{_first(bad)[1]}: the nearest velocity lies between the "
+            "branches that meet here, and no acceleration keeps the loops closed then, so that forward_dynamics "
+            "refuses it. Take a velocity along a branch, or a configuration beside this one, as assembled() does"
+        )
+
     def still_open(self, gaps: Array, bad: Array, batch: tuple[int, ...], fixed: Sequence[str]) -> str:
         """Say which loop could not be closed, of the first state that is ``bad``."""
         lane = int(np.flatnonzero(bad)[0])
@@ -105,6 +116,15 @@ class Checks:
         worst = int(off.argmax())
         name, unit = self.model.constraint_names[worst], self.model.constraint_units[worst]
         return name, float(off[worst]), unit
+
+
+def opening_rate(left: Array, v: Array) -> Array:
+    """Return how fast loops open that no acceleration keeps closed, relative to 1 + |v|^2.
+
+    ``left`` (..., nc) is what is left of K a + K' v.
+    """
+    speed = np.linalg.norm(v, axis=-1)
+    return np.asarray(np.linalg.norm(left, axis=-1) / (1.0 + speed * speed))
 
 
 def _first(bad: Array) -> tuple[tuple[int, ...], str]:

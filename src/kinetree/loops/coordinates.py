@@ -116,6 +116,22 @@ class Coordinates:
         dropped = max((d.dropped for d in self.decisions if d.by_rounding), default=0.0)
         return max(rank.RELATIVE_TOLERANCE, ABOVE_ROUNDING * dropped)
 
+    def rounding_in_words(self, name: str) -> str:
+        """Return what was decided about the mechanism ``name`` by taking weak constraints for rounding, if anything."""
+        rounded = [d for d in self.decisions if d.by_rounding]
+        if not rounded and not self.remaining > 0.0:
+            return ""
+        names = [loop for d in rounded or self.decisions if d.redundant for loop in d.loops]
+        strength = ""
+        if rounded:
+            strongest, weakest = max(d.dropped for d in rounded), min(d.least for d in rounded)
+            strength = f": the strongest of them has {strongest:.1g}, the weakest that counts {weakest:.1g}"
+        return (
+            f"numbers of {name!r} are rounded: redundant constraints of {', '.join(names[:4])}"
+            f"{', ...' if len(names) > 4 else ''} contradict the others and leave loops open by some "
+            f"{self.remaining:.1g} (m, rad). They do not count{strength}; mobility() lists them"
+        )
+
     @cached_property
     def pivots(self) -> tuple[tuple[int, int], ...]:
         """Constraints that count, each with the dependent freedom that it determines, in an order that keeps zeros."""

@@ -184,13 +184,23 @@ def _reduced_solve(m: Array, held: Array, along: tuple[Array, Array], force: Arr
     return np.asarray((solve_along(*along, m, force[..., None] - m @ fixed) + fixed)[..., 0])
 
 
-def nearest_velocity(m: Array, k: Array, v: Array, rank: int, scale: float, least: float) -> Array:
-    """Find the nearest velocity, in energy, with K v = 0; constraints weaker than ``least`` do not change it."""
+def nearest_velocity(m: Array, k: Array, v: Array, rank: int, scale: float, least: float) -> tuple[Array, Array]:
+    """Find the nearest velocity, in energy, with K v = 0, and where as many constraints hold as in general.
+
+    Constraints weaker than ``least`` do not change it.
+    """
     batch = np.broadcast_shapes(k.shape[:-2], v.shape[:-1])
-    basis, _ = motions(k, rank, scale, least)
+    basis, counts = motions(k, rank, scale, least)
     reduced = np.swapaxes(basis, -1, -2) @ m @ basis
     momentum = np.swapaxes(basis, -1, -2) @ (m @ np.broadcast_to(v, (*batch, v.shape[-1]))[..., None])
-    return np.asarray((basis @ least_squares(reduced, momentum))[..., 0])
+    ordinary = counts.sum(axis=-1) == k.shape[-1] - rank
+    return np.asarray((basis @ least_squares(reduced, momentum))[..., 0]), np.broadcast_to(ordinary, batch)
+
+
+def kept_open(k: Array, drift: Array, rank: int, scale: float, least: float) -> Array:
+    """Return what is left of K a + drift = 0 by the best acceleration there is, (..., nc): zero but where singular."""
+    a = -least_squares(k, drift[..., None], rank, scale, least)
+    return np.asarray((k @ a)[..., 0] + drift)
 
 
 # ---------------------------------------------------------------- forces of loop joints

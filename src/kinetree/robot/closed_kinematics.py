@@ -12,14 +12,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import constraints
-from ..errors import ClosureError, OptionError, RoundingWarning, ShapeError, StateError, callers_level
-from ..loops import closing, clusters, coordinates, dynamics, long_chains, rank
+from ..errors import (
+    ClosureError,
+    OptionError,
+    RoundingWarning,
+    ShapeError,
+    SingularityWarning,
+    StateError,
+    callers_level,
+)
+from ..loops import closing, clusters, coordinates, dynamics, rank
 from ..loops.assembly import WIDEST, AssemblySearch, contradicting, is_closed
-from ..loops.checks import Checks
+from ..loops.checks import Checks, opening_rate
 from ..loops.coordinates import ByName, Coordinates
 from ..loops.limits import PositionLimits
-from ..loops.long_chains import singular_values
 from ..loops.mobility import Mobility, position_rank, singular_directions
+from ..loops.neighbours import ORDINARY, Neighbours
 from ..model import configurations
 from ..model.spanning import respan
 from ..model.tree import Model
@@ -37,12 +45,6 @@ CLOSED = 1e-10
 
 ASSEMBLIES = 8
 """If none of so many closed configurations is ordinary, coordinates are chosen at the first."""
-
-ORDINARY = 1e-3
-"""Coordinates are chosen where the least singular value of K that counts is at least this part of the largest."""
-
-ASIDE, STEPS_ASIDE = 0.03, 8
-"""How far and how often to step aside, in radians or metres, to see whether a weak constraint stays weak."""
 
 BESIDE = 30.0
 """Redundant constraints may be off by so many times what they are off beside the configuration they were found at."""
@@ -313,6 +315,10 @@ class ClosedKinematics(Robot):
 
         Limits of joints are not looked at: a simulation may carry joints beyond them.
 
+        At a change point (a singular configuration where branches meet) the nearest velocity may lie between the
+        branches, and no acceleration keeps the loops closed then: a :class:`~kinetree.errors.SingularityWarning` says
+        so, and :meth:`forward_dynamics` refuses that velocity.
+
         Parameters
         ----------
         q, v : array_like
@@ -324,13 +330,30 @@ class ClosedKinematics(Robot):
         q, or (q, v)
         """
         closed = self.close(q, fixed, tolerance=tolerance, limits=False)
-        return closed if v is None else (closed, self.nearest_velocity(closed, v))
+        if v is None:
+            return closed
+        nearest, ordinary = self._nearest_velocity(closed, v, rank.RELATIVE_TOLERANCE)
+        if not ordinary.all():
+            self._warn_between_branches(closed, nearest, ordinary)
+        return closed, nearest
+
+    def _warn_between_branches(self, q: Array, v: Array, ordinary: Array) -> None:
+        """Warn of velocities at which no acceleration keeps the loops closed."""
+        known = self.coordinates_at(q)
+        left = dynamics.kept_open(self.loop_jacobian(q), self.loop_drift(q, v), known.rank, self._size, known.least)
+        rates = np.where(ordinary, 0.0, opening_rate(left, v))
+        if said := self._checks.between_branches(rates, self._granted(None, known)):
+            warnings.warn(said, SingularityWarning, stacklevel=callers_level())
 
     def nearest_velocity(self, q: Array, v: ArrayLike, least: float = rank.RELATIVE_TOLERANCE) -> Array:
         """Return the nearest velocity, in energy, that loops allow.
 
         By constraints weaker than ``least`` it is not changed.
         """
+        return self._nearest_velocity(q, v, least)[0]
+
+    def _nearest_velocity(self, q: Array, v: ArrayLike, least: float) -> tuple[Array, Array]:
+        """Return that velocity, and where the configuration is not singular."""
         v, k, m = as_array(v, (self.nv,), "v"), self.loop_jacobian(q), self._tree_mass_matrix(q)
         known = self.coordinates_at(q)
         return dynamics.nearest_velocity(m, k, v, known.rank, self._size, max(least, known.least))
@@ -376,31 +399,23 @@ class ClosedKinematics(Robot):
             near = self._search({"near": self._near}, np.random.default_rng(0), 0)
             for closed in near:
                 for q in closed:
-                    return q, *self._samples(q)
+                    return q, *self._neighbours.samples(q)
             raise ClosureError(f"the configuration given as near leaves loops open: {near.how_far()}")
         first: tuple[Array, Array, Array] | None = None
         count = 0
         for closed in self._search(self._starts, np.random.default_rng(0), 200):
             for q in closed:
-                found = q, *self._samples(q)
-                if self._is_ordinary(*found[1:]):
+                found = q, *self._neighbours.samples(q)
+                if self._neighbours.is_ordinary(*found[1:]):
                     return found
                 first, count = (found if first is None else first), count + 1
             if count >= ASSEMBLIES:
                 break
         return first
 
-    def _is_ordinary(self, samples: Array, gaps: Array) -> bool:
-        """Return whether the first of some neighbours is far from singular.
-
-        Those in line are, and may be rigid beside it.
-        """
-        for cluster in self._clusters.all:
-            values = singular_values(cluster.block(samples))
-            general = coordinates.decide(cluster, values, gaps, self._rounding).rank
-            if general and not values[0, general - 1] > ORDINARY * values[0, 0]:
-                return False
-        return True
+    @cached_property
+    def _neighbours(self) -> Neighbours:
+        return Neighbours(self._problem(), self.loop_jacobian, CLOSED, self._rounding)
 
     def coordinates_at(self, q: Array) -> Coordinates:
         """Return :attr:`coordinates`; where no closed configuration is known to choose them at, some found at ``q``.
@@ -415,8 +430,8 @@ class ClosedKinematics(Robot):
             finite = self.neutral()[None]
         # constraints that depend on one another where the loops are closed need not do so beside it
         near = closing.close_wherever_it_can_be(self._problem(), finite[:1], CLOSED)
-        if is_closed(near)[0] and (near.done[0] or not self._is_stretched(near.q[0])):
-            return self._chosen(*self._samples(near.q[0]))
+        if is_closed(near)[0] and (near.done[0] or not self._neighbours.is_stretched(near.q[0])):
+            return self._chosen(*self._neighbours.samples(near.q[0]))
         return self._chosen(self.loop_jacobian(finite[:1]), np.zeros((1, self.n_constraints)))
 
     def _chosen(self, samples: Array, gaps: Array) -> Coordinates:
@@ -434,56 +449,13 @@ class ClosedKinematics(Robot):
 
     def _said(self, chosen: Coordinates) -> Coordinates:
         """Say once what was decided by taking weak constraints for rounding."""
-        rounded = [d for d in chosen.decisions if d.by_rounding]
-        if rounded or chosen.remaining > 0.0:
-            names = [name for d in rounded or chosen.decisions if d.redundant for name in d.loops]
-            strength = ""
-            if rounded:
-                strongest, weakest = max(d.dropped for d in rounded), min(d.least for d in rounded)
-                strength = f": the strongest of them has {strongest:.1g}, the weakest that counts {weakest:.1g}"
-            warnings.warn(
-                f"numbers of {self.name!r} are rounded: redundant constraints of {', '.join(names[:4])}"
-                f"{', ...' if len(names) > 4 else ''} contradict the others and leave loops open by some "
-                f"{chosen.remaining:.1g} (m, rad). They do not count{strength}; mobility() lists them",
-                RoundingWarning,
-                stacklevel=callers_level(),
-            )
+        if said := chosen.rounding_in_words(self.name):
+            warnings.warn(said, RoundingWarning, stacklevel=callers_level())
         return chosen
-
-    def _samples(self, q: Array) -> tuple[Array, Array]:
-        """Return K at a closed configuration and at those beside it, and the gaps that are left there."""
-        near = np.concatenate([q[None], self._neighbours(q)])
-        return self.loop_jacobian(near), self.loop_gaps(near)
 
     @cached_property
     def _size(self) -> float:
         return constraints.usual_size(self.model)
-
-    def _neighbours(self, q: Array) -> Array:
-        """Return closed configurations a little way off: a singular one must not decide the rank."""
-        generator = np.random.default_rng(0)
-        basis, _ = self._motions(q)
-        sizes = np.array([0.02, 0.05, 0.1, 0.2, 0.3])
-        moves = sizes[:, None] * generator.standard_normal((len(sizes), basis.shape[1])) @ basis.T
-        near = closing.close_wherever_it_can_be(self._problem(), self.moved(q, moves), CLOSED)
-        return near.q[is_closed(near)]
-
-    def _motions(self, q: Array) -> tuple[Array, list[int]]:
-        """Return what the loops allow at a configuration as columns, and how many constraints of each cluster count."""
-        k = self.loop_jacobian(q[None])[0]
-        basis, ranks = np.zeros((self.nv, 0)), list[int]()
-        bound = np.zeros(self.nv, dtype=bool)
-        for cluster in self._clusters.all:
-            block = k[np.ix_(cluster.rows, cluster.columns)]
-            values = singular_values(cluster.block(k))
-            ranks.append(rank.by_gap(values, self._rounding).rank)
-            sparse = long_chains.null_space(block, ranks[-1])
-            own = rank.null_space(block, ranks[-1]) if sparse is None else sparse
-            whole = np.zeros((self.nv, own.shape[1]))
-            whole[cluster.columns] = own
-            basis = np.concatenate([basis, whole], axis=1)
-            bound[cluster.columns] = True
-        return np.concatenate([basis, np.eye(self.nv)[:, ~bound]], axis=1), ranks
 
     # ---------------------------------------------------------------- putting it together
 
@@ -494,10 +466,11 @@ class ClosedKinematics(Robot):
         return named | {"the neutral configuration": self.neutral()}
 
     def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200, *, limits: bool = True) -> Array:
-        """Return some closed configuration within the limits of all joints.
+        """Return some closed configuration within the limits of all joints, not a singular one if there are others.
 
         It is searched from the configurations that the file names (keyframes, the pose as drawn), from the neutral one,
-        and then from random ones.
+        and then from random ones.  Where one of these is a change point, as linkages are that are drawn folded up or
+        stretched out, a closed configuration beside it is taken.
 
         Parameters
         ----------
@@ -531,18 +504,47 @@ class ClosedKinematics(Robot):
     ) -> tuple[Array | None, Array | None, AssemblySearch]:
         """Return a closed configuration, else the one nearest to being within limits, and the search."""
         search = self._search(self._starts, generator, tries)
-        free, beyond = np.ones(self.nv, dtype=bool), np.zeros((0, self.nq))
+        beyond, singular = np.zeros((0, self.nq)), list[Array]()
         for closed in search:
-            if not len(closed):
-                continue
-            if not limits or not self._position_limits.any:
-                return closed[0], None, search
-            found, within = self._kept_within_limits(closed, np.ones(len(closed), dtype=bool), free, closed)
-            if within.any():
-                return found[within][0], None, search
-            beyond = np.concatenate([beyond, found])
+            kept = closed
+            if limits and len(closed):
+                kept, outside = self._split_by_limits(closed)
+                beyond = np.concatenate([beyond, outside])
+            for q in kept:
+                regular = self._beside_singular(q, limits)
+                if regular is not None:
+                    return regular, None, search
+                singular.append(q)
+            if len(singular) >= ASSEMBLIES:
+                break
+        if singular:
+            return singular[0], None, search
         nearest = beyond[np.argmin(self._position_limits.excess(beyond))] if len(beyond) else None
         return None, nearest, search
+
+    def _split_by_limits(self, closed: Array) -> tuple[Array, Array]:
+        """Return closed configurations, brought within limits where that can be, and those that stay beyond them."""
+        if not self._position_limits.any:
+            return closed, closed[:0]
+        everything = np.ones(len(closed), dtype=bool), np.ones(self.nv, dtype=bool)
+        found, within = self._kept_within_limits(closed, *everything, closed)
+        return found[within], found[~within]
+
+    def _beside_singular(self, q: Array, limits: bool) -> Array | None:
+        """Return a closed configuration if it is far from singular ones, else the farthest beside it that is; or None.
+
+        How far is told by the weakest constraint that counts, beside the strongest.
+        """
+        if self._choice is None:  # what is singular is not known
+            return q
+        beside, ranks = self._neighbours, self._choice.ranks
+        if beside.margins(q[None], ranks)[0] > ORDINARY:
+            return q
+        near = beside.of(q)
+        if limits and len(near):
+            near, _ = self._split_by_limits(near)
+        margins = beside.margins(near, ranks)
+        return near[int(np.argmax(margins))] if margins.max(initial=0.0) > ORDINARY else None
 
     def _at_odds(self) -> str:
         """Say which loops would have to go for the others to close: those that contradict one another."""
@@ -557,23 +559,8 @@ class ClosedKinematics(Robot):
 
     def _search(self, starts: dict[str, Array], generator: np.random.Generator, tries: int) -> AssemblySearch:
         guesses = self.random_configuration(generator, tries) if tries else np.zeros((0, self.nq))
-        return AssemblySearch(self._problem(), CLOSED, self._checks.widest, starts, guesses, self._is_stretched)
-
-    def _is_stretched(self, q: Array) -> bool:
-        """Return whether gaps are left because loops are stretched out, and not because constraints contradict.
-
-        Of a stretched loop a constraint vanishes, but a small way off it is there again; rounding stays weak.
-        """
-        basis, ranks = self._motions(q)
-        ways = np.random.default_rng(0).standard_normal((STEPS_ASIDE, basis.shape[1])) @ basis.T
-        ways *= ASIDE / np.maximum(np.linalg.norm(ways, axis=-1, keepdims=True), 1e-300)
-        k, gaps = self.loop_jacobian(self.moved(q, ways)), np.abs(self.loop_gaps(q))
-        for cluster, count in zip(self._clusters.all, ranks, strict=True):
-            values = singular_values(cluster.block(k))
-            is_open = gaps[cluster.rows].max(initial=0.0) > CLOSED and count < values.shape[-1]
-            if is_open and values[:, count].max() > 0.1 * ASIDE * max(1.0, float(values[0, 0])):
-                return True
-        return False
+        problem, stretched = self._problem(), self._neighbours.is_stretched
+        return AssemblySearch(problem, CLOSED, self._checks.widest, starts, guesses, stretched)
 
     def _assembly(self, model: Model, near: ArrayLike | None) -> Assembled:
         """Return how the mechanism is put together: as near a given configuration, or as parallelograms if it can."""
@@ -623,7 +610,7 @@ class ClosedKinematics(Robot):
         rolling = self.model.velocity_constraints
         if not rolling:
             return (), -1
-        near = np.concatenate([q[None], self._neighbours(q)])
+        near = np.concatenate([q[None], self._neighbours.of(q)])
         rank_there = position_rank(self._clusters, self._position_jacobian(near), self.loop_gaps(near), self._rounding)
         return tuple(self.constraint_names[i] for i in rolling), self.nv - rank_there
 

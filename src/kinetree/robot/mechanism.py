@@ -26,6 +26,7 @@ from ..errors import (
     callers_level,
 )
 from ..loops import dynamics, rank
+from ..loops.checks import opening_rate
 from ..loops.constraint_forces import SHARE, ConstraintForces, ForceNames, Undetermined, free_shares
 from ..loops.coordinates import Coordinates
 from ..model.describe import counted
@@ -523,9 +524,8 @@ class Mechanism(ClosedMethods):
 
     def _say_singular(self, ordinary: Array, left: Array, v: Array, tolerance: float) -> None:
         """A singular configuration leaves more open than the equations can decide."""
-        speed = np.linalg.norm(v, axis=-1)
         self._checks.refuse(
-            np.where(ordinary, 0.0, np.linalg.norm(left, axis=-1) / (1.0 + speed * speed)), tolerance,
+            np.where(ordinary, 0.0, opening_rate(left, v)), tolerance,
             "velocity in a singular configuration, where no acceleration keeps them closed", "relative to 1 + |v|^2",
             "take one along a branch that leads out of it",
         )  # fmt: skip
