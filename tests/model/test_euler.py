@@ -247,6 +247,54 @@ def test_warning_points_at_the_users_line(backend):
         assert {(w.filename, w.lineno) for w in caught} == {(__file__, call.__code__.co_firstlineno)}
 
 
+def swinging_loop(seed, sequence):
+    """Two bars between balls in Euler angles; symmetric sequences are locked in the neutral configuration."""
+    rng = np.random.default_rng(seed)
+    b = kt.Builder("bars", gravity=rng.normal(size=3))
+    b.body("a", "base", kt.EulerSpherical(sequence), mass_properties=random_mass(rng))
+    b.body("b", "a", kt.EulerSpherical(sequence), position=(0.5, 0, 0), mass_properties=random_mass(rng))
+    b.loop("end", "base", "b", kt.Spherical(), placement=(0.6, 0.2, 0.1), seat=(0.5, 0, 0))
+    robot = b.build().with_backend("reference")
+    q = robot.close(rng.uniform(0.6, 1.0, 6))
+    distance = np.sin(q) if sequence[0] == sequence[2] else np.cos(q)
+    assert np.abs(distance[[1, 4]]).min() > 0.05
+    return b.build().with_backend("reference"), q
+
+
+@pytest.mark.parametrize("sequence", ["ZXZ", "YXZ"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_no_warning_about_configurations_that_nobody_gave(seed, sequence):
+    """Loops are closed from the neutral configuration, which may be locked: that gave 14 warnings and more a call."""
+    zero = np.zeros(6)
+    for call in (
+        lambda robot, q: robot.close(q + 0.01),
+        lambda robot, q: robot.mobility(q),
+        lambda robot, q: robot.mobility(),
+        lambda robot, q: robot.assembled(),
+        lambda robot, q: robot.project(q, np.ones(6)),
+        lambda robot, q: robot.forward_dynamics(q, zero, zero),
+        lambda robot, q: robot.base_parameters(method="null_space"),
+    ):
+        robot, q = swinging_loop(seed, sequence)  # a new one: what was chosen once is not chosen again
+        call(robot, q)  # warnings are errors
+
+
+def test_no_warning_about_places():
+    """A pose in gimbal lock is as good as any, and searches begin there."""
+    body = {"mass": 1.0, "com": (0.1, 0.2, 0.3), "inertia": (1, 1, 1)}
+    ball = kt.Builder().body("ball", "base", kt.EulerSpherical("ZXZ"), **body)
+    robot = ball.frame("tip", "ball", position=(0, 0, 1)).build()
+    locked = np.array([0.3, 0.0, 0.2])
+    robot.pose(locked, "tip")
+    robot.jacobian(locked, "tip")
+    robot.integrate(locked, np.ones(3))
+    robot.gravity_force(locked)
+    robot.center_of_mass(locked)
+    kt.inverse_kinematics(robot, "tip", (0.6, 0, 0.8), what="position", q_guess=locked)
+    with pytest.warns(SingularityWarning, match="ball"):
+        robot.mass_matrix(locked)
+
+
 @pytest.mark.parametrize("distance", [0.9e-3, 1.1e-3, -0.9e-3, -1.1e-3])
 @pytest.mark.parametrize("sequence", ["YXZ", "ZYZ"])
 def test_warning_starts_at_the_tolerance(sequence, distance, recwarn):

@@ -186,6 +186,9 @@ class Algorithm:
         Whether it divides by the inertia along every joint that is not held.
     held : callable
         ``held(tree, options)``, the joints that are moved in a known way and so need none.
+    of_places : bool
+        Whether it is about places alone, which gimbal lock does not spoil: no warning of it then.  Searches ask for
+        these at guesses, which nobody gave.
     needs_floating_base : bool
         Whether it only is for robots whose base moves freely.
     is_method : bool
@@ -222,6 +225,7 @@ class Algorithm:
     parts: tuple[str, ...] = ()
     needs_inertia: bool = False
     held: Callable[[Model, Options], Collection[int]] = nobody
+    of_places: bool = False
     needs_floating_base: bool = False
     is_method: bool = True
     tree_only: bool = False

@@ -380,7 +380,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "integrate", _QV, kinematics.integrate, lambda t, o: (t.nq,),
             "Configuration reached from q in unit time with constant velocity v.",
-            direct=True, large=PASSES,
+            of_places=True, direct=True, large=PASSES,
         ),
         Algorithm(
             "difference", ("q0", "q1"), kinematics.difference, _per_v(),
@@ -395,7 +395,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "pose", _Q, lambda t, q, *, frame: kinematics.frame_pose(t, q, frame), _fixed(4, 4),
             "Pose of a body or frame in the world.",
-            (FRAME,), direct=True, large=PASSES,
+            (FRAME,), of_places=True, direct=True, large=PASSES,
         ),
         Algorithm(
             "velocity", _QV, _velocity, _fixed(6),
@@ -410,7 +410,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "jacobian", _Q, _jacobian, _per_v(6),
             "The matrix that maps v to the velocity of a frame, angular rows first.",
-            (FRAME, AXES), direct=True, large=PASSES,
+            (FRAME, AXES), of_places=True, direct=True, large=PASSES,
         ),
         Algorithm(
             "jacobian_rate", _QV, _jacobian_rate, _per_v(6),
@@ -420,7 +420,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "center_of_mass", _Q, centroidal.center_of_mass, _fixed(3),
             "World coordinates of the center of mass of all moving bodies.",
-            direct=True, large=PASSES,
+            of_places=True, direct=True, large=PASSES,
         ),
         Algorithm(
             "center_of_mass_velocity", _QV, centroidal.center_of_mass_velocity, _fixed(3),
@@ -485,7 +485,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "gravity_force", _Q, _gravity_force, _per_v(),
             "Joint forces that hold a tree still, against gravity and springs: the slope of potential energy.",
-            results=("tau",), direct=True, ahead=True, regroups=True, large=PASSES,
+            results=("tau",), of_places=True, direct=True, ahead=True, regroups=True, large=PASSES,
         ),
         Algorithm(
             "forward_dynamics", _QVT, _forward_dynamics, _per_v(),
@@ -591,17 +591,17 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "loop_gaps", _Q, constraints.gaps, _per_constraint(),
             "How far each loop constraint is from being met.",
-            parts=("gaps",), large=STRAIGHT,
+            parts=("gaps",), of_places=True, large=STRAIGHT,
         ),
         Algorithm(
             "loop_jacobian", _Q, constraints.constraint_matrix, lambda t, o: (t.n_constraints, t.nv),
             "K, with which velocities obey K v = 0: a row per constraint, a column per entry of v.",
-            parts=("rows",),
+            parts=("rows",), of_places=True,
         ),
         Algorithm(
             "loop_jacobian_entries", _Q, constraints.constraint_entries, lambda t, o: (len(constraints.pattern(t)),),
             "The entries of K, with which velocities obey K v = 0, that are not always zero.",
-            parts=("entries",), is_method=False, large=STRAIGHT,
+            parts=("entries",), of_places=True, is_method=False, large=STRAIGHT,
         ),
         Algorithm(
             "loop_drift", _QV, constraints.drift, _per_constraint(),

@@ -393,7 +393,7 @@ def _start(robot: Robot, guess: ArrayLike | None, steps: DampedStepper) -> Array
         outside = (start < low) | (start > high)
         start[outside] = 0.5 * (np.maximum(low, -np.pi) + np.minimum(high, np.pi))[outside]
         return np.clip(start, low, high)
-    start = _real(robot.evaluator.states.configuration(guess, "q_guess"), "q_guess")
+    start = _real(robot.evaluator.states.configuration(guess, "q_guess", of_places=True), "q_guess")
     outside = (start < low - 1e-12) | (start > high + 1e-12)
     if np.any(outside):
         k = int(np.argwhere(outside)[0][-1])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import constrained, loop_clusters
+from ..algorithms import composite_body, constrained, loop_clusters
 from ..algorithms.loop_clusters import Pivots
 from ..algorithms.singular_joints import all_solid
 from ..loops import rank
@@ -114,7 +114,7 @@ class ClosedDynamics(ClosedKinematics):
         if self._all_solid or self._ordinary is None:
             return True
         q = self._ordinary[0]
-        mass, k = self._tree_mass_matrix(q), self.loop_jacobian(q)
+        mass, k = np.array(composite_body.mass_matrix(self.model, q.tolist()), dtype=float), self.loop_jacobian(q)
         return not rank.massless(*self._without_units(mass, k), self.coordinates_at(q).least)
 
     def _need_inertia(self, mass: Array, k: Array, known: Coordinates, as_built: bool = True) -> None:

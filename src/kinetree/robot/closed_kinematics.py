@@ -236,7 +236,8 @@ class ClosedKinematics(Robot):
             raise OptionError(f"tolerance must be positive, not {tolerance!r}: rounding leaves gaps of some 1e-16")
         if isinstance(q_guess, Mapping):
             q_guess = configurations.by_joint(self.model, q_guess, self.neutral(), "q_guess")
-        q, free = self._held(np.array(self.evaluator.states.configuration(q_guess, "q_guess"), dtype=float), fixed)
+        guess = self.evaluator.states.configuration(q_guess, "q_guess", of_places=True)
+        q, free = self._held(np.array(guess, dtype=float), fixed)
         batch = q.shape[:-1]
         guesses = q.reshape(-1, self.nq)
         found, gaps, done = closed_from(self, guesses, free, tolerance)

@@ -38,19 +38,20 @@ class StateChecks:
         self.model = model
         self._fine = fine
 
-    def vector(self, name: str, value: Any) -> Array:
+    def vector(self, name: str, value: Any, of_places: bool = False) -> Array:
         """Check an argument of an algorithm: a configuration, or a vector laid out like ``v``."""
         if name in CONFIGURATIONS:
-            return self.configuration(value, name)
+            return self.configuration(value, name, of_places)
         return as_array(value, (self.model.nv,), name, f"{self.model.nv} = nv")
 
-    def configuration(self, value: Any, name: str = "q") -> Array:
-        """Check a configuration: shape, quaternion lengths, nearness to gimbal lock."""
+    def configuration(self, value: Any, name: str = "q", of_places: bool = False) -> Array:
+        """Check a configuration: shape, quaternion lengths, and unless ``of_places`` alone, nearness to gimbal lock."""
         nq = self.model.nq
         array = as_array(value, (nq,), name, f"{nq} = nq{self._without_followers}")
         if self._fine is None or not array.size or np.iscomplexobj(array) or not self._fine(array):
             self._check_quaternions(array, name)
-            self._warn_of_gimbal_lock(array)
+            if not of_places:
+                self._warn_of_gimbal_lock(array)
         return array
 
     def _check_quaternions(self, array: Array, name: str) -> None:

@@ -124,7 +124,7 @@ class Evaluator:
         """Check the arguments of an algorithm, evaluate it, and put the batch in front."""
         algorithm = find(name)
         check_threads(threads)
-        arrays = {key: self.states.vector(key, state[key]) for key in algorithm.inputs}
+        arrays = {key: self.states.vector(key, state[key], algorithm.of_places) for key in algorithm.inputs}
         shapes = {key: (array, 1) for key, array in arrays.items()}
         if given.numbers is not None:
             shapes["wrenches"] = (given.numbers, 1)
@@ -173,7 +173,7 @@ class Evaluator:
         algorithm = find(name)
         check_threads(threads)
         assert parameters.numbers is not None
-        vectors = [self.states.vector(key, state[key]) for key in algorithm.inputs]
+        vectors = [self.states.vector(key, state[key], algorithm.of_places) for key in algorithm.inputs]
         shapes = {key: (array, 1) for key, array in zip(algorithm.inputs, vectors, strict=True)}
         shapes["parameters"] = (parameters.numbers, 1)
         if given.numbers is not None:
