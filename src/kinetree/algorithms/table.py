@@ -166,6 +166,10 @@ def _bias_force(tree: Model, q: Any, v: Any, loads: Any = None) -> list[Scalar]:
     return newton_euler.inverse_dynamics(tree, q, v, None, tree.gravity, loads)[0]
 
 
+def _velocity_force(tree: Model, q: Any, v: Any) -> list[Scalar]:
+    return newton_euler.inverse_dynamics(tree, q, v, None, _WEIGHTLESS, springs=False)[0]
+
+
 def _gravity_force(tree: Model, q: Any) -> list[Scalar]:
     return newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity)[0]
 
@@ -481,6 +485,11 @@ ALGORITHMS: dict[str, Algorithm] = {
             "bias_force", _QV, _bias_force, _per_v(),
             "Joint forces at zero acceleration: velocity terms, gravity, springs and external wrenches.",
             loads=True, results=("tau",), hinged=True, regroups=True, direct=True, ahead=True, large=PASSES,
+        ),
+        Algorithm(
+            "velocity_force", _QV, _velocity_force, _per_v(),
+            "Joint forces at zero acceleration that velocities alone need: without gravity and springs.",
+            results=("tau",), is_method=False, regroups=True, large=PASSES,
         ),
         Algorithm(
             "gravity_force", _Q, _gravity_force, _per_v(),

@@ -188,6 +188,9 @@ def _shaped(nested: Any, shape: tuple[int, ...], style: Style) -> Any:
 class Equations:
     """The equations of motion M(q) a + c(q, v) + g(q) = tau; each part is derived when it is asked for.
 
+    M has the rotors' inertia in it, g the springs of joints and along tendons.  Friction is left out: tau is what is
+    left for the motion when that of the joints is overcome.
+
     Attributes
     ----------
     q, v, a : tuple of symbols
@@ -201,9 +204,9 @@ class Equations:
         self.v = chosen_symbols("v", model.nv, symbols)
         self.a = chosen_symbols("a", model.nv, symbols)
 
-    def _derive(self, name: str, subject: Parametric | None = None) -> Any:
+    def _derive(self, name: str) -> Any:
         own = {"q": self.q, "v": self.v, "a": self.a}
-        call = Call.of(subject or self.subject, name, {}, False)
+        call = Call.of(self.subject, name, {}, False)
         return expression(call, {n: own[n] for n in call.inputs}, self._style).value
 
     @cached_property
@@ -213,8 +216,8 @@ class Equations:
 
     @cached_property
     def coriolis(self) -> Any:
-        """c(q, v): forces at zero acceleration without gravity, a column."""
-        return self._derive("bias_force", self.subject.weightless())
+        """c(q, v): forces that velocities need at zero acceleration, without gravity and springs, a column."""
+        return self._derive("velocity_force")
 
     @cached_property
     def coriolis_matrix(self) -> Any:
@@ -223,7 +226,7 @@ class Equations:
 
     @cached_property
     def gravity(self) -> Any:
-        """g(q): forces that hold the robot still, a column."""
+        """g(q): forces that hold the robot still against gravity and springs, a column."""
         return self._derive("gravity_force")
 
     @cached_property
@@ -243,7 +246,7 @@ class Equations:
 
     @cached_property
     def potential_energy(self) -> Any:
-        """Potential energy of gravity, zero at the world's origin."""
+        """Potential energy of gravity, zero at the world's origin, and of springs."""
         return self._derive("potential_energy")
 
     def latex(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
@@ -50,10 +50,6 @@ class Parametric:
     def stand_in(self) -> Model:
         """A model of numbers to check options against: parameters of inertia count as some inertia."""
         return self.substitution.stand_in(self.robot.model)
-
-    def weightless(self) -> Parametric:
-        """Return the same without gravity."""
-        return replace(self, substitution=replace(self.substitution, gravity=(0.0, 0.0, 0.0)))
 
     def tree(self, convert: Convert, *, everything: bool = False) -> Model:
         """Return the model with the parameters in it, each given to ``convert``; with ``everything`` all numbers, too.
