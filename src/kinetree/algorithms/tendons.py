@@ -49,20 +49,28 @@ def along_joints(tree: Model, names: Sequence[str], coefficients: Sequence[float
     return Taut(length, slope)
 
 
+def distance(away: Vec3) -> tuple[Scalar, Vec3]:
+    """Return how long a vector is, and its direction.
+
+    One of no length has no direction: it is zero there, and so is what automatic differentiation makes of the length,
+    which would divide by the root of zero.
+    """
+    square = away.dot(away)
+    there = square > 0.0
+    length = sqrt(where(there, square, 1.0))
+    return where(there, length, 0.0 * square), away * where(there, 1.0 / length, 0.0 * square)
+
+
 def through_points(tree: Model, points: Sequence[Waypoint], posed: Sequence[Posed]) -> Taut:
     """Return the length of a line through points of bodies; points that meet have no direction, and no slope."""
     length: Scalar = 0.0
     slope: dict[int, Scalar] = {}
     for a, b in pairwise(points):
         if a.body == b.body:
-            away = Vec3(*b.position) - Vec3(*a.position)
-            length = length + sqrt(away.dot(away))
+            length = length + distance(Vec3(*b.position) - Vec3(*a.position))[0]
             continue
-        away = _world(posed, b) - _world(posed, a)
-        square = away.dot(away)
-        distance = sqrt(square)
-        length = length + distance
-        direction = away * where(square > 0.0, 1.0 / where(square > 0.0, distance, 1.0), 0.0 * square)
+        apart, direction = distance(_world(posed, b) - _world(posed, a))
+        length = length + apart
         for k, s in _shares(tree, posed, a, b, direction):
             slope[k] = add(slope.get(k), s)
     return Taut(length, slope)
@@ -152,8 +160,7 @@ def with_lines(tree: Model, q: Scalars, loads: Sequence[Force | None] | None) ->
         for a, b in pairwise(tendon.points):
             if a.body == b.body:
                 continue
-            away = _world(posed, b) - _world(posed, a)
-            pull = away * (force / sqrt(away.dot(away)))
+            pull = distance(_world(posed, b) - _world(posed, a))[1] * force
             for point, acting in ((a, pull), (b, -pull)):
                 if point.body != BASE:
                     local = posed[point.body].pose.unrotate(acting)
@@ -178,6 +185,11 @@ def energy(tree: Model, q: Scalars) -> Scalar:
     """Return the energy of the springs of all tendons."""
     total: Scalar = 0.0
     for tendon in sprung(tree):
+        if is_as_its_length(tendon):  # smooth where the points meet, and so are its slopes
+            (a, b), posed = tendon.points, poses(tree, q)
+            away = _world(posed, b) - _world(posed, a)
+            total = total + 0.5 * tendon.stiffness * away.dot(away)
+            continue
         d = stretch(tendon, measure(tree, tendon, q).length)
         total = total + 0.5 * tendon.stiffness * d * d
     return total

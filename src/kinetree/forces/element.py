@@ -17,12 +17,12 @@ import numpy as np
 
 from ..algorithms.jacobian import columns_at
 from ..algorithms.kinematics import Posed, Twist, poses, twists
-from ..algorithms.tendons import Taut
+from ..algorithms.tendons import Taut, distance
 from ..contact.surfaces import place
 from ..errors import ModelError, OptionError, ShapeError, UnsupportedError
 from ..model.tree import BASE, Model
 from ..motion.trajectory import Trajectory
-from ..spatial import Force, Scalar, Transform, Vec3, sqrt, where
+from ..spatial import Force, Scalar, Transform, Vec3
 from ..spatial.arrays import pack, split
 from ..spatial.numbers import shown
 
@@ -110,10 +110,7 @@ class Surroundings:
 
         Points that meet have no direction: it is zero there.
         """
-        away = b.position - a.position
-        square = away.dot(away)
-        length = sqrt(square)
-        direction = away * where(square > 0.0, 1.0 / where(square > 0.0, length, 1.0), 0.0 * square)
+        length, direction = distance(b.position - a.position)
         return length, (b.velocity - a.velocity).dot(direction), direction
 
     def line(self, a: MovingPoint, b: MovingPoint) -> Taut:
