@@ -17,7 +17,7 @@ from ..run.checks import check_out
 from ..run.evaluator import Evaluator
 from ..run.wrench_derivatives import world_stiffness
 from ..run.wrenches import Wrenches
-from ..spatial.arrays import as_array, batch_shape
+from ..spatial.arrays import batch_shape
 from .closed_dynamics import LEAST_QUALITY_OF_CLUSTERS, ClosedDynamics
 from .linear_model import ForceSlopes, MotionSlopes
 from .robot import Array
@@ -68,12 +68,17 @@ class ClosedDerivatives(ClosedDynamics):
             Rows are laid out like ``tau``, zero at passive joints.
         """
         known, count = self.coordinates, self.coordinates.freedoms
+        cost, at_motors = self._checked_weights(weights), known.independent == self._suppliers
+        self._enough_in_number(known)
         arrays = self._vectors(q, v, a=a)
+        rooms = self._three_rooms(out, [(self.nv, count)] * 3, wrenches, arrays)
         if friction:
             self._friction_slope(arrays["v"])
-        whole = self._slopes_of(
-            "closed_inverse_dynamics_derivatives", known, wrenches, friction, tolerance, threads, arrays
-        )
+        name = "closed_inverse_dynamics_derivatives"
+        made = self._exact.evaluator.is_made(name, _slope_options(known, friction))
+        if not at_motors and not made:  # else it is seen where forces are shared out
+            self._enough_hold(self.loop_jacobian(arrays["q"]), known)
+        whole = self._slopes_of(name, known, wrenches, friction, tolerance, threads, arrays)
         batch = whole.shape[:-1]
         # written by columns, three matrices one after the other
         three = np.swapaxes(whole[..., :-4].reshape(*batch, 3, count, count), -1, -2)
@@ -82,12 +87,13 @@ class ClosedDerivatives(ClosedDynamics):
             g = self._basis(self.loop_jacobian(arrays["q"]))
             three = three.copy()
             three[..., 0, :, :] -= np.swapaxes(g, -1, -2) @ turning @ g
-        if known.independent == self._suppliers:
+        if at_motors:
             forces = np.zeros((*batch, 3, self.nv, count))
             forces[..., list(known.independent), :] = three
         else:
-            forces = self._at_actuators(three, arrays, wrenches, friction, self._checked_weights(weights))
-        return self._three_out([forces[..., k, :, :] for k in range(3)], out)
+            forces = self._at_actuators(three, arrays, wrenches, friction, cost)
+        first, second, third = (self._handed_out(forces[..., k, :, :], rooms[k]) for k in range(3))
+        return first, second, third
 
     def forward_dynamics_derivatives(  # type: ignore[override]
         self,
@@ -113,7 +119,9 @@ class ClosedDerivatives(ClosedDynamics):
             By the forces on all joints, passive ones included: :meth:`inverse_mass_matrix`.
         """
         self.tree.evaluator.check_pivots()
-        arrays = self._vectors(q, v, tau=tau)
+        arrays, count = self._vectors(q, v, tau=tau), self.coordinates.freedoms
+        tails = [(self.nv, count), (self.nv, count), (self.nv, self.nv)]
+        rooms = self._three_rooms(out, tails, wrenches, arrays)
         if friction:
             self._friction_slope(arrays["v"])
             batch_shape(tau=(arrays["tau"], 1), v=(arrays["v"], 1))
@@ -123,7 +131,7 @@ class ClosedDerivatives(ClosedDynamics):
         turning = self._turned_by_the_world(arrays["q"], wrenches)
         if turning is not None:
             by_q = by_q + by_tau @ turning @ self._basis(self.loop_jacobian(arrays["q"]))
-        return self._three_out([by_q, by_v, by_tau], out)
+        return self._handed_out(by_q, rooms[0]), self._handed_out(by_v, rooms[1]), self._handed_out(by_tau, rooms[2])
 
     @property
     def _fits_at_once(self) -> bool:
@@ -181,23 +189,22 @@ class ClosedDerivatives(ClosedDynamics):
         found = MotionSlopes(known.independent, a, g, swept, by_q, by_v, by_tau)
         return found if forces is None else found.pushed(forces)
 
-    def _vectors(self, q: ArrayLike, v: ArrayLike, **more: ArrayLike) -> dict[str, Array]:
-        state = {"q": self.evaluator.states.configuration(q), "v": as_array(v, (self.nv,), "v", f"{self.nv} = nv")}
-        return state | {name: as_array(x, (self.nv,), name, f"{self.nv} = nv") for name, x in more.items()}
-
     def _turned_by_the_world(self, q: Array, wrenches: Wrenches) -> Array | None:
         """Return how wrenches that the world holds change joint forces when joints move; None where there are none."""
         held = self._held_by_the_world(wrenches)
         return np.asarray(world_stiffness(self, q, held)) if held else None
 
-    def _three_out(self, results: list[Array], out: Sequence[Array] | None) -> tuple[Array, Array, Array]:
-        if out is not None and (isinstance(out, np.ndarray) or len(out) != 3):
+    def _three_rooms(
+        self, out: Sequence[Array] | None, tails: Sequence[tuple[int, ...]], wrenches: Wrenches,
+        arrays: dict[str, Array],
+    ) -> Sequence[Array | None]:  # fmt: skip
+        """Return where to put three results, or None for each, and refuse what they do not fit into."""
+        if out is None:
+            return [None] * 3
+        if isinstance(out, np.ndarray) or len(out) != 3:
             raise OptionError("out of a mechanism's derivatives is three arrays: they differ in shape")
-        given = [None] * 3 if out is None else list(out)
-        for result, room in zip(results, given, strict=True):
-            check_out(room, result.shape)
-        first, second, third = (self._handed_out(r, o) for r, o in zip(results, given, strict=True))
-        return first, second, third
+        self._check_rooms(out, tails, wrenches, **arrays)
+        return out
 
     def _handed_out(self, result: Array, out: Array | None) -> Array:
         """In the robot's precision, where the caller wants it."""
@@ -214,17 +221,46 @@ class ClosedDerivatives(ClosedDynamics):
         arrays: dict[str, Array],
     ) -> Array:  # fmt: skip
         """Run an algorithm in independent coordinates; where its order of elimination is poor, in another order."""
-        options: dict[str, Any] = {"pivots": known.pivots, "friction": bool(friction)}
-        whole = self._in_good_order(name, options, known, wrenches, threads, arrays)
-        a = arrays.get("a")
-        self._checks.motion(whole[..., -3:], self._granted(tolerance, known), arrays["q"], arrays["v"], a)
-        return whole
+        options = _slope_options(known, friction)
+        return self._in_good_order(name, options, known, wrenches, tolerance, threads, arrays)
 
     def _in_good_order(
+        self, name: str, options: dict[str, Any], known: Coordinates, wrenches: Wrenches, tolerance: float | None,
+        threads: int, arrays: dict[str, Array],
+    ) -> Array:  # fmt: skip
+        """Return results in which every pivot is good, of states that the loops allow; others are refused.
+
+        A singular configuration is an error that says so.  Before machine code is made, which may take long, states
+        are looked at with what there is.
+        """
+        granted, q = self._granted(tolerance, known), arrays["q"]
+        state = q, arrays["v"], arrays.get("a")
+        if not self._exact.evaluator.is_made(name, options):
+            self._allowed(*state, granted)
+            if self._is_singular(self.loop_jacobian(q), known).any():
+                raise self._singular(known)
+        whole = self._eliminated(name, options, known, wrenches, threads, arrays)
+        self._checks.motion(whole[..., -3:], granted, *state)
+        return whole
+
+    def _is_singular(self, k: Array, known: Coordinates) -> Array:
+        """Return in which states the dependent freedoms do not follow from the others."""
+        columns = k[..., list(known.rows), :][..., list(known.dependent)]
+        few = rank.numerical_rank(columns, self._size, known.least) < known.rank
+        return np.asarray(few & np.isfinite(columns).all(axis=(-1, -2)))
+
+    def _singular(self, known: Coordinates) -> SingularError:
+        listed = ", ".join(self.v_names[j] for j in known.independent)
+        return SingularError(
+            f"singular configuration: the motion of {self.name!r} does not follow from {listed} here, so there is no "
+            "answer in terms of these; see mobility(q), or choose others with with_independent([...])"
+        )
+
+    def _eliminated(
         self, name: str, options: dict[str, Any], known: Coordinates, wrenches: Wrenches, threads: int,
         arrays: dict[str, Array],
     ) -> Array:  # fmt: skip
-        """Return results in which every pivot is good; a singular configuration is an error that says so."""
+        """Return results in which every pivot is good, trying other orders of elimination where it is not."""
         least = max(LEAST_QUALITY_OF_CLUSTERS, self._least_quality(known))
         whole = self._tried(self._exact.evaluator, name, options, wrenches, threads, arrays)
         for _ in range(OTHER_ORDERS):
@@ -232,18 +268,15 @@ class ClosedDerivatives(ClosedDynamics):
             if not poor.any():
                 return whole
             states = np.broadcast_to(arrays["q"], (*poor.shape, self.nq))[poor]
-            k = self.loop_jacobian(states[0])[list(known.rows)]
-            if rank.numerical_rank(k[:, list(known.dependent)], self._size, known.least) < known.rank:
+            k = self.loop_jacobian(states[0])
+            if self._is_singular(k, known):
                 break
+            k = k[list(known.rows)]
             # another order of elimination, not worth machine code of its own
             other = {**options, "pivots": replace(known, sample=k).pivots}
             again = self._tried(self._written, name, other, wrenches, threads, arrays)
             whole = np.where((poor & (again[..., -4] > whole[..., -4]))[..., None], again, whole)
-        listed = ", ".join(self.v_names[j] for j in known.independent)
-        raise SingularError(
-            f"singular configuration: the motion of {self.name!r} does not follow from {listed} here, so there is no "
-            "answer in terms of these; see mobility(q), or choose others with with_independent([...])"
-        )
+        raise self._singular(known)
 
     def _tried(
         self, evaluator: Evaluator, name: str, options: dict[str, Any], wrenches: Wrenches, threads: int,
@@ -298,11 +331,12 @@ class ClosedDerivatives(ClosedDynamics):
     ) -> tuple[Array, Array | None]:  # fmt: skip
         raise NotImplementedError
 
-    def _checked_weights(self, weights: Any) -> Array:
-        raise NotImplementedError
-
     def _inverse(
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any,
         tolerance: float | None, parameters: Any = None,
     ) -> tuple[Array, Array, Any]:  # fmt: skip
         raise NotImplementedError
+
+
+def _slope_options(known: Coordinates, friction: bool) -> dict[str, Any]:
+    return {"pivots": known.pivots, "friction": bool(friction)}

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..algorithms import composite_body, constrained, loop_clusters
 from ..algorithms.loop_clusters import Pivots
 from ..algorithms.singular_joints import all_solid
-from ..loops import rank
+from ..errors import OptionError, ShapeError, SingularError
+from ..loops import dynamics, rank
 from ..loops.coordinates import Coordinates
+from ..model.describe import counted
+from ..run.checks import check_out
 from ..run.evaluator import Evaluator
-from ..run.wrenches import Wrenches
+from ..run.wrenches import Wrenches, gather
+from ..spatial.arrays import as_array, batch_shape
 from .closed_kinematics import ClosedKinematics
 from .robot import Array
 
@@ -157,3 +162,76 @@ class ClosedDynamics(ClosedKinematics):
     def _written(self) -> Evaluator:
         """The same mechanism as its laws are written, for other scalars than machine code has."""
         return Evaluator(self.model, "reference")
+
+    # ---------------------------------------------------------------- what can be refused before anything is computed
+
+    def _check_rooms(
+        self, rooms: Sequence[Array], tails: Sequence[tuple[int, ...]], wrenches: Wrenches, parameters: Any = None,
+        **vectors: Array,
+    ) -> None:  # fmt: skip
+        """Refuse arrays that results of certain shapes, the batch left out, cannot be written to."""
+        varied = self.evaluator.read_parameters(parameters).numbers
+        given = vectors | {"wrenches": gather(self.model, wrenches).numbers, "parameters": varied}
+        shapes = {name: (x, 1) for name, x in given.items() if x is not None}
+        for room, tail in zip(rooms, tails, strict=True):
+            check_out(room, (*batch_shape(**shapes), *tail))
+
+    def _vectors(self, q: ArrayLike, v: ArrayLike, **more: ArrayLike) -> dict[str, Array]:
+        state = {"q": self.evaluator.states.configuration(q), "v": as_array(v, (self.nv,), "v", f"{self.nv} = nv")}
+        return state | {name: as_array(x, (self.nv,), name, f"{self.nv} = nv") for name, x in more.items()}
+
+    def _closed_motion(self, q: Any, v: Any, a: Any, tolerance: float | None) -> tuple[Array, Array, Array]:
+        """Return a motion as arrays; refuse one that the loops do not allow."""
+        state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
+        self._allowed(state, v, a, self._granted(tolerance, self.coordinates_at(state)))
+        return state, v, a
+
+    def _allowed(self, q: Array, v: Array, a: Array | None, granted: float) -> None:
+        """Refuse a state, or a motion, that the loops do not allow."""
+        k = self.loop_jacobian(q)
+        gaps, speeds = self.loop_gaps(q), (k @ v[..., None])[..., 0]
+        left = np.zeros(1) if a is None else (k @ a[..., None])[..., 0] + self.loop_drift(q, v)
+        sums = [(x * x).sum(axis=-1) for x in (gaps, speeds, left)]
+        self._checks.motion(np.stack(np.broadcast_arrays(*sums), axis=-1), granted, q, v, a)
+
+    def _checked_weights(self, weights: Any) -> Array:
+        """Return what the force of each actuator costs, where there are more than freedoms."""
+        cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
+        if cost.shape != (self.nv,):
+            raise ShapeError(f"weights must have shape ({self.nv},), the same for all states, got {cost.shape}")
+        if not (np.isfinite(cost[self._supplied]) & (cost[self._supplied] > 0.0)).all():
+            raise OptionError("weights must be positive, finite numbers at every actuated joint")
+        return cost
+
+    def _enough_in_number(self, known: Coordinates, most: Array | None = None) -> None:
+        """Refuse a mechanism with fewer actuators than freedoms; ``most`` are forces that are missing."""
+        freedoms, count = self.nv - known.rank, int(self._supplied.sum())
+        if count < freedoms:
+            motors, left = int(self.driven.sum()), [j for j in known.independent if not self._supplied[j]]
+            listed = ", ".join(self.v_names[j] for j in left[:6]) + (", ..." if len(left) > 6 else "")
+            base = f" beside the {count - motors} of its base" if count > motors else ""
+            said = "so not every motion that is asked for can be had"
+            if most is not None:
+                worst = int(np.argmax(most))
+                unit = self.model.tau_units[worst]
+                said = f"and this motion does not happen by itself: {most[worst]:.3g} {unit} are missing at " + repr(
+                    self.v_names[worst]
+                )
+            raise SingularError(
+                f"{self.name!r} has {freedoms} freedoms but {counted(motors, 'actuator', 'actuators')}{base}: nothing "
+                f"drives {listed}, {said}. "
+                "hybrid_dynamics(q, v, a={joint: ...}) takes the motion of "
+                "driven joints and finds that of the others; or mark more joints as actuated"
+            )
+
+    def _enough_hold(self, k: Array, known: Coordinates) -> None:
+        """Refuse states in which the actuators have no hold on one of the motions that loops allow."""
+        bad = dynamics.without_hold(k, known.rank, self._supplied, self._size, known.least)
+        if bad.any():
+            lane = np.unravel_index(int(np.argmax(bad)), bad.shape)
+            where = f" in state {tuple(int(i) for i in lane)}" if bad.ndim else ""
+            listed = ", ".join(n for n, d in zip(self.v_names, self._supplied, strict=True) if d)
+            raise SingularError(
+                f"singular configuration of {self.name!r}{where}, or motors in the wrong places: the actuators "
+                f"({listed}) have no hold on one of its motions (see mobility(q)), so their forces are not determined"
+            )

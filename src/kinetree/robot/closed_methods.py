@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.algorithm import ALL
-from ..errors import OptionError, ShapeError, SingularError, UnsupportedError
+from ..errors import OptionError, ShapeError, UnsupportedError
 from ..loops import coordinates, dynamics, following, rank
 from ..loops.coordinates import ByName, Coordinates
 from ..loops.varied_mechanism import MovedDesigns, VariedMechanism
-from ..model.describe import counted
 from ..run.given_joints import GivenAtJoints, read_given
 from ..run.parameters import Place
 from ..run.wrenches import Wrenches
@@ -260,8 +259,7 @@ class ClosedMethods(ClosedDerivatives):
             self.tree.evaluator.check_pivots(held=held)
         arrays = self._vectors(q, v, tau=given.values)
         options = {"pivots": known.pivots, "known_freedoms": freedoms}
-        whole = self._in_good_order("closed_hybrid_dynamics", options, known, wrenches, threads, arrays)
-        self._checks.motion(whole[..., -3:], self._granted(tolerance, known), arrays["q"], arrays["v"])
+        whole = self._in_good_order("closed_hybrid_dynamics", options, known, wrenches, tolerance, threads, arrays)
         return self._handed_out(whole[..., : self.nv], None), self._handed_out(whole[..., self.nv : -4], None)
 
     def floating_base_inverse_dynamics(
@@ -291,6 +289,7 @@ class ClosedMethods(ClosedDerivatives):
                 f"loops of {self.name!r} go through its base's joint {base.name!r}, so it does not move freely: "
                 "inverse_dynamics or hybrid_dynamics give the forces"
             )
+        self._enough_in_number(known)
         padded = self._behind_the_base(a_joints, n)
         freedoms = tuple(j for j in known.independent if j >= n)
         given = GivenAtJoints(
@@ -319,6 +318,10 @@ class ClosedMethods(ClosedDerivatives):
         return [Force.of(f) for f in dynamics.loop_wrenches(self.model, q, multipliers).on_bodies]
 
     # ---------------------------------------------------------------- what frames feel
+
+    @property
+    def _freedoms(self) -> int:
+        return self.coordinates.freedoms
 
     def _compliance(self, q: ArrayLike, names: tuple[str, ...], axes: str, method: str) -> Array:
         """Return J M^-1 J^T, M^-1 along the motions that loops allow."""
@@ -352,9 +355,10 @@ class ClosedMethods(ClosedDerivatives):
             return self.regressor(q, v, a, parameters=parameters, threads=threads)
         self._keep_geometry(parameters)
         state = self.check_closed(q)
-        columns = self._exact._by_parameters("inverse_dynamics", {}, parameters, wrenches, threads, q=state, v=v, a=a)
         k, known = self.loop_jacobian(state), self.coordinates_at(state)
-        self._enough_actuators(k, known)
+        self._enough_in_number(known)
+        self._enough_hold(k, known)
+        columns = self._exact._by_parameters("inverse_dynamics", {}, parameters, wrenches, threads, q=state, v=v, a=a)
         k = np.broadcast_to(k, (*columns.shape[:-2], *k.shape[-2:]))
         cost = np.ones(self.nv)
         return dynamics.columns_by_null_space(columns, k, known.rank, self._supplied, cost, self._size, known.least)
@@ -400,36 +404,7 @@ class ClosedMethods(ClosedDerivatives):
         allowed = BY_ITSELF * np.maximum(np.abs(tau).max(axis=-1), np.abs(carried).max(axis=(-1, -2)))
         if (left > allowed[..., None]).any():
             most = np.nanmax(left, axis=tuple(range(left.ndim - 1)))
-            self._enough_actuators(k, known, most)
-
-    def _enough_actuators(self, k: Array, known: Coordinates, most: Array | None = None) -> None:
-        freedoms, count = self.nv - known.rank, int(self._supplied.sum())
-        if count < freedoms:
-            motors, left = int(self.driven.sum()), [j for j in known.independent if not self._supplied[j]]
-            listed = ", ".join(self.v_names[j] for j in left[:6]) + (", ..." if len(left) > 6 else "")
-            base = f" beside the {count - motors} of its base" if count > motors else ""
-            said = "so not every motion that is asked for can be had"
-            if most is not None:
-                worst = int(np.argmax(most))
-                unit = self.model.tau_units[worst]
-                said = f"and this motion does not happen by itself: {most[worst]:.3g} {unit} are missing at " + repr(
-                    self.v_names[worst]
-                )
-            raise SingularError(
-                f"{self.name!r} has {freedoms} freedoms but {counted(motors, 'actuator', 'actuators')}{base}: nothing "
-                f"drives {listed}, {said}. "
-                "hybrid_dynamics(q, v, a={joint: ...}) takes the motion of "
-                "driven joints and finds that of the others; or mark more joints as actuated"
-            )
-        bad = dynamics.without_hold(k, known.rank, self._supplied, self._size, known.least)
-        if bad.any():
-            lane = np.unravel_index(int(np.argmax(bad)), bad.shape)
-            where = f" in state {tuple(int(i) for i in lane)}" if bad.ndim else ""
-            listed = ", ".join(n for n, d in zip(self.v_names, self._supplied, strict=True) if d)
-            raise SingularError(
-                f"singular configuration of {self.name!r}{where}, or motors in the wrong places: the actuators "
-                f"({listed}) have no hold on one of its motions (see mobility(q)), so their forces are not determined"
-            )
+            self._enough_in_number(known, most)
 
     # what Mechanism brings
     def _keep_geometry(self, parameters: Any) -> None:

@@ -87,16 +87,24 @@ class HandleMethods(Dynamics):
         if method not in HANDLE_METHODS:
             raise UnknownNameError("method of operational-space inertia", method, HANDLE_METHODS)
         names = self._handles(frames)
+        held = SingularError(
+            f"frames {', '.join(names)} cannot move freely in all {6 * len(names)} directions here, so their "
+            "inertia is infinite in some; use inverse=True, or fewer frames"
+        )
+        if not inverse and self._freedoms < 6 * len(names):
+            raise held
         compliance = self._compliance(q, names, axes, method)
         if inverse:
             return compliance
         finite = compliance[np.isfinite(compliance).all(axis=(-1, -2))]
         if finite.size and np.any(np.linalg.cond(finite) > 1e13):
-            raise SingularError(
-                f"frames {', '.join(names)} cannot move freely in all {6 * len(names)} directions here, so their "
-                "inertia is infinite in some; use inverse=True, or fewer frames"
-            )
+            raise held
         return self._felt_inertia(q, names, axes, method, compliance)
+
+    @property
+    def _freedoms(self) -> int:
+        """How many motions there are."""
+        return self.nv
 
     def _compliance(self, q: ArrayLike, names: tuple[str, ...], axes: str, method: str) -> Array:
         """Return J M^-1 J^T."""

@@ -19,7 +19,6 @@ from ..algorithms.algorithm import ALL
 from ..algorithms.table import ALGORITHMS
 from ..errors import (
     OptionError,
-    ShapeError,
     SingularityWarning,
     UnknownNameError,
     UnsupportedError,
@@ -160,6 +159,8 @@ class Mechanism(ClosedMethods):
     def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
         """Return the inverse and forward dynamics run with the loops closed; everything else is that of the tree."""
         if request in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
+            if request.startswith("inverse"):
+                self._enough_in_number(self.coordinates)
             in_steps = request.startswith("forward") and not self._fits_at_once
             name = "closed_force_slopes" if in_steps else f"closed_{request}"
             return name, {"pivots": self.coordinates.pivots, "friction": False}
@@ -244,6 +245,8 @@ class Mechanism(ClosedMethods):
         if method not in INVERSE_METHODS:
             raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
         self._keep_geometry(parameters)
+        if out is not None:
+            self._check_rooms([out], [(self.nv,)], wrenches, parameters, **self._vectors(q, v, a=a))
         tau = (
             self._prepared_inverse(q, v, a, wrenches, tolerance, threads, parameters)
             if method == "reduced" and not (friction or weights is not None)
@@ -288,19 +291,21 @@ class Mechanism(ClosedMethods):
 
         ``by_itself`` lets actuators be too few for most motions, if they are enough for this one.
         """
+        cost, known = self._checked_weights(weights), self.coordinates_at(self.evaluator.states.configuration(q))
+        few = by_itself and method == "reduced" and int(self._supplied.sum()) < self.nv - known.rank
+        if not few:
+            self._enough_in_number(known)
         state, v, a = self._closed_motion(q, v, a, tolerance)
+        k = self.loop_jacobian(state)
+        if not few:
+            self._enough_hold(k, known)
         tau = self._tree_inverse_dynamics(state, v, a, wrenches, parameters)
         if friction:
             tau = tau + self.friction_force(v, parameters, q)
-        k, known = self.loop_jacobian(state), self.coordinates_at(state)
-        cost = self._checked_weights(weights)
         k = np.broadcast_to(k, (*tau.shape[:-1], *k.shape[-2:]))
-        few = int(self._supplied.sum()) < self.nv - known.rank
-        if few and by_itself and method == "reduced":
+        if few:
             carried = self._tree_joint_wrenches(state, v, a, self._body_loads(wrenches, state), False)
             self._happens_by_itself(tau, carried, k, known)
-        else:
-            self._enough_actuators(k, known)
         order: SolutionOrder | None = None
         if method == "subsystems":
             from ..loops.subsystems import recursion
@@ -315,26 +320,6 @@ class Mechanism(ClosedMethods):
         left = (tau - forces)[..., None]
         multipliers = rank.least_squares(np.swapaxes(k, -1, -2), left, known.rank, self._size, known.least)[..., 0]
         return forces, multipliers, order
-
-    def _closed_motion(self, q: Any, v: Any, a: Any, tolerance: float | None) -> tuple[Array, Array, Array]:
-        """Return a motion as arrays; refuse one that the loops do not allow."""
-        state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
-        k = self.loop_jacobian(state)
-        gaps, speeds = self.loop_gaps(state), (k @ v[..., None])[..., 0]
-        left = (k @ a[..., None])[..., 0] + self.loop_drift(state, v)
-        sums = [(x * x).sum(axis=-1) for x in (gaps, speeds, left)]
-        granted = self._granted(tolerance, self.coordinates_at(state))
-        self._checks.motion(np.stack(np.broadcast_arrays(*sums), axis=-1), granted, state, v, a)
-        return state, v, a
-
-    def _checked_weights(self, weights: Any) -> Array:
-        """Return what the force of each actuator costs, where there are more than freedoms."""
-        cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
-        if cost.shape != (self.nv,):
-            raise ShapeError(f"weights must have shape ({self.nv},), the same for all states, got {cost.shape}")
-        if not (np.isfinite(cost[self._supplied]) & (cost[self._supplied] > 0.0)).all():
-            raise OptionError("weights must be positive, finite numbers at every actuated joint")
-        return cost
 
     def constraint_forces(
         self,
@@ -440,6 +425,8 @@ class Mechanism(ClosedMethods):
         if method not in FORWARD_METHODS:
             raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
         self._keep_geometry(parameters)
+        if out is not None:
+            self._check_rooms([out], [(self.nv,)], wrenches, parameters, **self._vectors(q, v, tau=tau))
         gains = dynamics.stabilisation_gains(stabilisation)
         if project:
             q, v = self.project(q, v)
@@ -600,11 +587,12 @@ class Mechanism(ClosedMethods):
         -------
         ndarray, shape (..., nv, p)
         """
+        cost, known = self._checked_weights(weights), self.coordinates_at(self.evaluator.states.configuration(q))
+        self._enough_in_number(known)
         state, v, a = self._closed_motion(q, v, a, tolerance)
+        k = self.loop_jacobian(state)
+        self._enough_hold(k, known)
         whole = self._tree_regressor(state, v, a, parameters, friction, threads)
-        k, known = self.loop_jacobian(state), self.coordinates_at(state)
-        cost = self._checked_weights(weights)
-        self._enough_actuators(k, known)
         k = np.broadcast_to(k, (*whole.shape[:-2], *k.shape[-2:]))
         forces = dynamics.columns_by_null_space(whole, k, known.rank, self._supplied, cost, self._size, known.least)
         return self._handed_out(forces, out)

@@ -174,6 +174,10 @@ class Compiler:
                 self._kernels[key] = kernel
         return kernel
 
+    def has_made(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
+        """Return whether there is a kernel of an algorithm, with wrenches or without."""
+        return any(key[:2] == _key(name, options, ())[:2] for key in list(self._kernels))
+
     def _forget_frames(self) -> None:
         """Keep few of the loops of frames: each has a schedule and a work area as long as the path to its frame."""
         framed = [key for key in self._kernels if find(key[0]).is_of_a_frame]

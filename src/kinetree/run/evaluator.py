@@ -310,6 +310,10 @@ class Evaluator:
                 steps += [(f"{kernel.name}, batches", partial(self._prepare, name, options, True))] if batch else []
         in_steps(steps, progress)
 
+    def is_made(self, name: str, options: Mapping[str, Any]) -> bool:
+        """Return whether an algorithm runs without machine code being made for it first."""
+        return self.compiler is None or self.compiler.has_made(name, options)
+
     def _prepare(self, name: str, options: dict[str, Any], batch: bool) -> None:
         """Compile one form of an algorithm, and let calls of that form go straight to it."""
         assert self.compiler is not None
