@@ -526,3 +526,33 @@ def test_computed_torque_with_an_integral_is_of_third_order():
     options |= {"time": 0.3, "output": [0.0, 0.3]}
     sampled = kt.simulate(cart, controller=fast, forces=kt.forces.JointPush("cart_joint", push), **options)
     assert np.allclose(sampled.q[:, 0], record.q[:2, 2, 0], atol=5e-3)
+
+
+NO_GAINS = {
+    "nan": np.nan, "inf": np.inf, "complex": 1j, "row": [np.nan], "array": np.array([1j]), "huge": 10**400, "set": {1},
+    "ragged": [[1.0], [2.0, 3.0]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", NO_GAINS.values(), ids=NO_GAINS)
+def test_gains_that_are_no_finite_numbers_are_refused_when_the_controller_is_made(bad):
+    goal, path = trajectories.Constant([0.5]), trajectories.Constant([0.1, 0.2, 0.3])
+    made = {
+        "kp": [
+            lambda: laws.PD(goal, bad, 1.0), lambda: laws.PID(goal, bad, 1.0, 1.0),
+            lambda: laws.ComputedTorque(goal, bad, 1.0), lambda: laws.Feedforward(goal, bad, 1.0),
+            lambda: laws.OperationalSpace("hand", path, bad, 1.0), lambda: laws.Commanded("position", kp=bad),
+        ],
+        "kd": [lambda: laws.PD(goal, 1.0, bad), lambda: laws.Commanded("velocity", kd=bad)],
+        "ki": [lambda: laws.PID(goal, 1.0, 1.0, bad), lambda: laws.ComputedTorque(goal, 1.0, 1.0, ki=bad)],
+    }  # fmt: skip
+    for name, makers in made.items():
+        for make in makers:
+            with pytest.raises((OptionError, ShapeError), match=name):
+                make()
+
+
+@pytest.mark.parametrize("bad", [np.nan, -1.0, 0.0, 1j, "wide"])
+def test_a_limit_that_is_none_is_refused_when_the_controller_is_made(bad):
+    with pytest.raises((OptionError, ShapeError), match="limit"):
+        laws.PID(trajectories.Constant([0.5]), 1.0, 1.0, 1.0, limit=bad)

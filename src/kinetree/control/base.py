@@ -21,7 +21,7 @@ from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Scalar
 from ..spatial.arrays import as_array, batch_shape, pack, split
-from ..spatial.numbers import shown
+from ..spatial.numbers import is_unknown, shown
 from .closed_loops import known_loops, refuse_open
 from .driven_joints import Scalars, driven_joints
 
@@ -46,12 +46,7 @@ def holds_scalars(value: Gain) -> TypeGuard[list[Scalar]]:
 
 def as_gain(value: Gain, count: int, name: str, each: str = "driven degree of freedom") -> np.ndarray:
     """Return a gain as an array (..., count), one for each of what is controlled."""
-    try:
-        numbers = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ShapeError(Message(Setting(name), f" must be numbers, got {value!r}")) from None
-    if np.any(np.isnan(numbers)):
-        raise OptionError(f"{name} is not a number")
+    numbers = finite_numbers(value, name)
     if numbers.ndim == 0:
         return np.full(count, float(numbers))
     if numbers.shape[-1] not in (1, count):
@@ -61,6 +56,19 @@ def as_gain(value: Gain, count: int, name: str, each: str = "driven degree of fr
         given = f" must be {wanted}, with a batch of simulations in front; got shape {batch}{hint}"
         raise ShapeError(Message(Setting(name), given))
     return np.broadcast_to(numbers, (*numbers.shape[:-1], count))
+
+
+def finite_numbers(value: Gain, name: str) -> np.ndarray:
+    """Return a gain as an array; refuse what is no real number, and what is not finite."""
+    try:
+        numbers = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        numbers = np.zeros(0, dtype=object)
+    if numbers.dtype.kind not in "fiu":
+        raise ShapeError(Message(Setting(name), f" must be numbers, got {shown(value)}"))
+    if not np.isfinite(numbers).all():
+        raise OptionError(Message(Setting(name), f" must be finite, got {shown(value)}"))
+    return numbers.astype(float, copy=False)
 
 
 def _counted(value: list[Scalar], count: int, name: str) -> list[Scalar]:
@@ -113,12 +121,11 @@ class Controller:
         self.refuse_no_numbers()
 
     def refuse_no_numbers(self) -> None:
-        """Refuse words, mappings and nothing at all where gains are needed; how many, the robot says."""
+        """Refuse what cannot be a gain; how many are needed, the robot says."""
         for name in self.GAINS:
             given = getattr(self, name)
-            entries = given if isinstance(given, (list, tuple)) else [given]
-            if any(x is None or isinstance(x, (str, bytes, Mapping)) for x in entries):
-                raise ShapeError(Message(Setting(name), f" must be numbers, got {shown(given)}"))
+            if not is_unknown(given):
+                finite_numbers(given, name)
 
     def refuse_no_trajectory(self) -> None:
         """Refuse anything else where a trajectory is needed."""

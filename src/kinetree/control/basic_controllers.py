@@ -33,7 +33,7 @@ from ..run.law_kernels import refuse_nested
 from ..spatial import Scalar, where
 from ..spatial.arrays import pack, split
 from ..spatial.numbers import real_numbers
-from .base import Around, Controller, Gain, Outcome, as_gain, gains, servo
+from .base import Around, Controller, Gain, Outcome, gains, servo
 from .closed_loops import left_to_motors, loops_of
 from .driven_joints import Scalars, driven_joints, gathered, spread, tracking_error
 
@@ -91,6 +91,11 @@ class PID(Controller):
     limit: ArrayLike | None = None
     GAINS = ("kp", "kd", "ki")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.limit is not None:
+            real_numbers(self.limit, Setting("limit"), positive=True, infinite=True)
+
     def initial_states(self, tree: Model) -> np.ndarray:
         """Return zeros: the integrals of the errors at the beginning."""
         return np.zeros(sum(j.nv for j in driven_joints(tree)))
@@ -103,9 +108,7 @@ class PID(Controller):
         tau = [a + b for a, b in zip(push, integral, strict=True)]
         rates: list[Scalar] = error.position
         if self.limit is not None:
-            bounds = as_gain(self.limit, len(tau), "limit")
-            if bounds.ndim != 1 or np.any(bounds <= 0.0):
-                raise OptionError(f"limit must be one number or {len(tau)}, positive")
+            bounds = real_numbers(self.limit, Setting("limit"), len(tau), positive=True, infinite=True)
             rates = [_not_beyond(x, float(b), e) for x, b, e in zip(tau, bounds, rates, strict=True)]
             tau = [limited(x, float(b)) for x, b in zip(tau, bounds, strict=True)]
         return spread(tree, driven_joints(tree), tau), rates

@@ -12,7 +12,8 @@ from ..errors import OptionError, explains_arguments
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Force, Scalar
-from .base import Controller, Gain, Outcome, as_gain, gains, servo
+from ..spatial.numbers import is_unknown
+from .base import Controller, Gain, Outcome, as_gain, finite_numbers, gains, servo
 from .closed_loops import followed_joints, loops_of
 from .closed_loops import forces_for as closed_forces_for
 from .driven_joints import Scalars, forces_for, gathered, spread, tracking_error
@@ -55,6 +56,8 @@ class ComputedTorque(Controller):
     def __post_init__(self) -> None:
         self.refuse_no_trajectory()
         self.refuse_no_numbers()
+        if self.ki is not None and not is_unknown(self.ki):
+            finite_numbers(self.ki, "ki")
         check_senses(self.senses)
 
     def joints(self, tree: Model) -> list[Joint]:

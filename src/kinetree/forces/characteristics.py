@@ -13,9 +13,9 @@ from ..errors import OptionError, ShapeError, explains_arguments
 from ..motion.piecewise import IntervalTable, check_table, check_times, hermite, polynomial_rows, polynomials, since
 from ..spatial import Scalar
 from ..spatial.dual import Dual
-from ..spatial.numbers import real_number, shown
+from ..spatial.numbers import is_unknown, real_number, shown
 from ..spatial.taylor import Jet
-from .element import ForceElement, is_number, is_unknown
+from .element import ForceElement, is_number
 
 
 @explains_arguments

@@ -24,7 +24,7 @@ from ..model.tree import BASE, Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Force, Scalar, Transform, Vec3
 from ..spatial.arrays import pack, split
-from ..spatial.numbers import shown
+from ..spatial.numbers import is_unknown, shown
 
 Scalars = Sequence[Scalar]
 Loads = list[Force | None]
@@ -300,13 +300,6 @@ class ForceElement:
             bound = "" if least == -math.inf else f" and not below {least:g}"
             raise ModelError(f"{what} must be finite{bound}, not {shown(value)}")
         object.__setattr__(self, name, numbers if numbers.ndim else float(numbers))
-
-
-def is_unknown(value: Any) -> bool:
-    """Return whether a field holds scalars that a simulation put in: nodes, or arrays of a batch one by one."""
-    if isinstance(value, list):
-        return any(isinstance(x, np.ndarray) or is_unknown(x) for x in value)
-    return hasattr(value, "scalar_functions")
 
 
 def is_number(value: Any) -> bool:

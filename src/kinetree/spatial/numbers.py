@@ -123,6 +123,13 @@ def _as_real(given: Any) -> float | None:
         return None
 
 
+def is_unknown(value: Any) -> bool:
+    """Return whether a number is not known yet: a node of a graph, or a list of those, or of arrays over a batch."""
+    if isinstance(value, list):
+        return any(isinstance(x, np.ndarray) or is_unknown(x) for x in value)
+    return hasattr(value, "scalar_functions")
+
+
 def shown(given: Any) -> str:
     """Write a value for a message, cut where it is long."""
     try:
