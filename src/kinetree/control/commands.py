@@ -96,7 +96,7 @@ class Commanded(Controller):
     def motors(self, tree: Model) -> list[Joint]:
         """Return the joints with a motor; those with quaternions take forces and speeds only."""
         joints = driven_joints(tree)
-        if not joints:
+        if not joints and self.mode != "torque":  # forces of no motors are none
             raise OptionError(f"no joint of {tree.name!r} has a motor to command")
         for joint in joints:
             if self.mode == "position" and joint.kind.nq != joint.kind.nv:

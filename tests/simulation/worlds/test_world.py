@@ -199,9 +199,31 @@ def test_sensors_show_what_bodies_feel():
     assert np.allclose(shown["b.torque"], 0.0)
 
 
-def test_a_robot_without_motors_has_no_actions():
-    with pytest.raises(kt.OptionError, match="no joint of 'ball' has a motor"):
-        kt.World(ball())
+def test_a_robot_without_motors_has_an_empty_action():
+    """A ball that falls, bounces and rolls, as in a simulation; servos of no motors are still refused."""
+    robot = kt.Builder("marble").body("marble", "base", kt.Free(), mass=1.0, inertia=(4e-3,) * 3).build()
+    robot = robot.with_backend("compiled")
+    law, friction = kt.ground.HuntCrossley(1e4, 0.5), kt.ground.PseudoCoulomb(0.5, 50.0)
+    ground = kt.ground.Ground([kt.ground.Spot("marble", radius=0.1)], law, friction)
+    start = [0, 0, 0, 1, 0, 0, 0.2], [0, 0, 0, 1.0, 0, 0]
+    world = kt.World(
+        robot, batch=2, ground=ground, start=start, observe=lambda m: [*m.q, *m.action, *m.previous_action],
+        reward=lambda m: m.power,
+    )  # fmt: skip
+    assert (world.action_names, world.action_size, world.observation_size) == ([], 0, robot.nq)
+    for k in range(300):
+        stepped = world.step(*[(), ([],), (np.zeros((2, 0)),)][k % 3])
+    record = kt.simulate(
+        robot, *start, time=0.3, ground=ground, integrator="semi_implicit_euler", step=1e-3, output=2
+    )  # fmt: skip
+    assert np.allclose(world.q, record.q[-1], atol=1e-12)
+    assert np.allclose(stepped.observation, record.q[-1], atol=1e-12)
+    assert not stepped.reward.any()
+    assert world.step_with_derivatives([]).by_action.shape == (2, 12, 0)
+    with pytest.raises(kt.ShapeError, match="the robot has no motors"):
+        world.step([1.0])
+    with pytest.raises(kt.OptionError, match="no joint of 'marble' has a motor"):
+        kt.World(robot, action=kt.control.Commanded("position", kp=1.0, kd=1.0))
 
 
 def test_a_hopper_rests_on_the_ground():

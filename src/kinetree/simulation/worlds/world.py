@@ -454,13 +454,14 @@ class World(ExplainsArguments):
         """Seconds between two actions."""
         return self.substeps * self.step_size
 
-    def step(self, action: ArrayLike) -> Stepped:
+    def step(self, action: ArrayLike = ()) -> Stepped:
         """Let all worlds move for one period under actions.
 
         Parameters
         ----------
         action : array_like, shape (batch, n) or (n,)
-            One number per motor (``action_names``); those that are no numbers end their world.
+            One number per motor (``action_names``); those that are no numbers end their world.  Where there are no
+            motors, there is nothing to give.
 
         Returns
         -------
@@ -470,9 +471,10 @@ class World(ExplainsArguments):
         given = np.asarray(action)
         if given.dtype.kind not in "fiu" or given.shape[-1:] != (len(self.action_names),) or given.ndim > 2:
             shown = ", ".join(self.action_names[:4]) + (", ..." if len(self.action_names) > 4 else "")
+            each = f"one number per motor ({shown})" if self.action_names else "since the robot has no motors"
             raise ShapeError(
-                f"action must have shape ({self.batch}, {len(self.action_names)}), one number per motor ({shown}), got "
-                f"{given.dtype} {given.shape}"
+                f"action must have shape ({self.batch}, {len(self.action_names)}), {each}, got {given.dtype} "
+                f"{given.shape}"
             )
         if given.ndim == 2 and given.shape[0] != self.batch:
             raise ShapeError(f"action is for {given.shape[0]} worlds, there are {self.batch}")
