@@ -72,7 +72,7 @@ def times(matrix: Sequence[Sequence[Scalar]], x: Sequence[Scalar]) -> list[Scala
 
 def at_own_inertia(link: Link, m: Moving, external: Force | None) -> tuple[ArticulatedInertia, Force]:
     """Return a body's own inertia, and the force its motion without joint accelerations takes."""
-    return link.inertia.articulated(), inertia_force(link, m, external)
+    return link.articulated(), inertia_force(link, m, external)
 
 
 def articulated_inertias(
@@ -86,7 +86,7 @@ def articulated_inertias(
         pivot = eliminate(total, s, link.armature)
         return (total, pivot), x.articulated_to_parent(freed(total, pivot))
 
-    own = each(tree, lambda link: link.inertia.articulated())
+    own = each(tree, Link.articulated)
     return inward(tree, step, own, transforms, subspaces)[0]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..model.tree import Link, Model
-from ..spatial import Force, RigidInertia, Scalar, Transform
+from ..spatial import ArticulatedInertia, Force, RigidInertia, Scalar, Transform
 from .passes import Coupling, Scalars, each, inward, pairs, positions, present
 
 Matrix = list[list[Scalar]]
@@ -21,6 +21,15 @@ def composite_inertias(tree: Model, transforms: Sequence[Transform]) -> tuple[li
     return inward(tree, step, each(tree, lambda link: link.inertia), transforms)
 
 
+def _composites_with_added(tree: Model, transforms: Sequence[Transform]) -> list[ArticulatedInertia]:
+    """Return the same with what is added to bodies, which is the inertia of no rigid body."""
+
+    def step(link: Link, total: ArticulatedInertia, x: Transform) -> tuple[ArticulatedInertia, ArticulatedInertia]:
+        return total, x.articulated_to_parent(total)
+
+    return inward(tree, step, each(tree, Link.articulated), transforms)[0]
+
+
 def mass_matrix(tree: Model, q: Scalars) -> Matrix:
     """Return the joint-space inertia matrix; entries between separate branches are exact zeros.
 
@@ -30,7 +39,9 @@ def mass_matrix(tree: Model, q: Scalars) -> Matrix:
     coordinates = positions(tree, q)
     transforms = each(tree, lambda link, x: link.transform(x), coordinates)
     subspaces = each(tree, lambda link, x: link.subspace(x), coordinates)
-    composites, _ = composite_inertias(tree, transforms)
+    composites: list[Any] = composite_inertias(tree, transforms)[0]
+    if any(link.added is not None for link in tree.links):
+        composites = _composites_with_added(tree, transforms)
 
     def force(k: int, own: Any) -> Force:
         return own.composite @ own.subspace[k]

@@ -175,7 +175,7 @@ def forward_dynamics(
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), nothing(tree))
     k, drift = constraints.constraint_matrix(tree, q, posed), constraints.drift(tree, q, v, posed)
     loads = loads or nothing(tree)
-    inertia = [link.inertia.articulated() for link in tree.links]
+    inertia = [link.articulated() for link in tree.links]
     force = [inertia_force(link, m, f) for link, m, f in zip(tree.links, moving, loads, strict=True)]
     size = constraints.usual_size(tree)
     quality: Scalar = 1.0

@@ -74,6 +74,7 @@ __all__ = [
     "INVERSE_METHODS",
     "LOOP_ALGORITHMS",
     "MASS_MATRIX_METHODS",
+    "WITH_ADDED",
     "Algorithm",
     "Option",
     "find",
@@ -92,6 +93,9 @@ FORWARD_METHODS = (
     "absolute_articulated_body",
     "absolute_composite_body",
 )
+
+WITH_ADDED = ("articulated_body", "composite_body")
+"""Methods of forward dynamics that know what is added to the inertia of a :class:`kinetree.model.tree.Body`."""
 
 MASS_MATRIX_METHODS = ("composite_body", "absolute_composite_body")
 

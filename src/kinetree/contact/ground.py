@@ -22,11 +22,14 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..algorithms.giving_way import Along, BodyLine, GivingWay, difference, point_slope
 from ..algorithms.kinematics import poses, twists
+from ..algorithms.tendons import Taut
 from ..errors import ModelError, OptionError, UnknownNameError, explains_arguments
 from ..model.tree import BASE, Model
 from ..spatial import Force, Scalar, Transform, Vec3, arctan2, scalar, where
 from ..spatial.arrays import as_array, batch_shape, pack, split
+from ..spatial.dual import Dual
 from .surfaces import (
     Ball,
     Grid,
@@ -60,6 +63,14 @@ def positive_part(x: Scalar) -> Scalar:
 # ------------------------------------------------------------------ laws
 
 
+class FrictionLaw(Protocol):
+    """Force along the surface. ``velocity`` lies in it, and ``tangents`` are two directions of it."""
+
+    def force(self, pressure: Scalar, velocity: Vec3, tangents: tuple[Vec3, Vec3]) -> Vec3:
+        """Return what acts on the one that slides, under a normal force ``pressure``, in newtons."""
+        ...
+
+
 class NormalLaw(Protocol):
     """Force along the normal. ``depth`` is positive inside, ``rate`` is positive when going deeper."""
 
@@ -70,6 +81,16 @@ class NormalLaw(Protocol):
     def energy(self, depth: Scalar) -> Scalar:
         """Return what is stored, in joules."""
         ...
+
+
+def slopes(law: NormalLaw, depth: Scalar, rate: Scalar) -> tuple[Scalar, Scalar]:
+    """Return stiffness and damping of a law: how its force grows with the depth and with its rate, exactly.
+
+    What would push further the deeper something is, or the faster it goes, is none.
+    """
+    by_depth, by_rate = law.force(Dual(depth, 1.0), rate), law.force(depth, Dual(rate, 1.0))
+    stiffness, damping = (f.rate if isinstance(f, Dual) else 0.0 for f in (by_depth, by_rate))
+    return positive_part(stiffness), positive_part(damping)
 
 
 class _NumberFields:
@@ -302,6 +323,21 @@ class PseudoCoulomb(_NumberFields):
         return -(first * self._along(velocity.dot(first), limit) + second * self._along(velocity.dot(second), limit))
 
 
+def drag(law: FrictionLaw, pressure: Scalar, velocity: Vec3, tangents: tuple[Vec3, Vec3]) -> tuple[Scalar, Scalar]:
+    """Return damping along both tangents that gives a friction law's force: force over speed, the slope at rest.
+
+    A step that takes friction for so much damping slows sliding down and never turns it round.  With the slope of the
+    law, which is next to nothing where it slides, it would: friction would push as hard the other way a step later.
+    """
+    found = []
+    for tangent in tangents:
+        along = velocity.dot(tangent)
+        probe = where(abs(along) < SLOWEST, SLOWEST, along)
+        force = law.force(pressure, velocity + tangent * (probe - along), tangents).dot(tangent)
+        found.append(positive_part(-force / probe))
+    return found[0], found[1]
+
+
 # ------------------------------------------------------------------ the element
 
 
@@ -371,9 +407,15 @@ class Ground:
 
     def touches(self, tree: Model, q: Scalars, v: Scalars) -> list[Touch]:
         """Return how every spot stands to the surface."""
-        posed = poses(tree, q)
+        return self._touches(tree, poses(tree, q), q, v)
+
+    def _touches(self, tree: Model, posed: Sequence[Any], q: Scalars, v: Scalars) -> list[Touch]:
         moving = twists(tree, q, v, None, posed)
         return [touch(tree, posed, moving, s, self.surface, self.on) for s in self.spots]
+
+    def host(self, tree: Model) -> int:
+        """Return the body that carries the surface, -1 for the world."""
+        return BASE if self.on is None else tree.frame(self.on).body
 
     def _force(self, t: Touch) -> Vec3:
         """On the spot's body, along world axes."""
@@ -392,16 +434,40 @@ class Ground:
         self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()
     ) -> tuple[Loads, list[Scalar] | None, list[Scalar]]:
         """Return the force on every body in its own coordinates at its origin; no joint forces, no states."""
-        posed = poses(tree, q)
-        moving = twists(tree, q, v, None, posed)
+        posed, host = poses(tree, q), self.host(tree)
         total: Loads = [None] * len(tree.bodies)
-        host = BASE if self.on is None else tree.frame(self.on).body
-        for at in self.spots:
-            touching = touch(tree, posed, moving, at, self.surface, self.on)
+        for at, touching in zip(self.spots, self._touches(tree, posed, q, v), strict=True):
             force = self._force(touching)
             _add(total, tree.frame(at.frame).body, posed, touching.arm, force)
             _add(total, host, posed, touching.host_arm, -force)
         return total, None, []
+
+    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
+        """Return how stiff and how damping the ground is at every spot, along its normal and along the surface.
+
+        Returns
+        -------
+        stiffness, damping : list
+            Of single freedoms: none.
+        along : list
+            Three lines for each spot, see :mod:`kinetree.algorithms.giving_way`.
+        """
+        posed, host = poses(tree, q), self.host(tree)
+        found: Along = []
+        for at, touching in zip(self.spots, self._touches(tree, posed, q, v), strict=True):
+            body = tree.frame(at.frame).body
+            leaving = touching.velocity.dot(touching.normal)
+            sliding = touching.velocity - touching.normal * leaving
+            k, c = slopes(self.normal, -touching.gap, -leaving)
+            held: list[tuple[Vec3, Scalar, Scalar]] = [(touching.normal, k, c)]
+            if self.friction is not None:
+                pressure = self.normal.force(-touching.gap, -leaving)
+                rubbing = drag(self.friction, pressure, sliding, touching.tangents)
+                held += [(tangent, 0.0, c) for tangent, c in zip(touching.tangents, rubbing, strict=True)]
+            for direction, stiffness, damping in held:
+                found.append((_line(tree, posed, body, host, touching, direction), stiffness, damping))
+        none: list[Scalar] = [0.0] * tree.nv
+        return none, none, found
 
     def power(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
         """Return the power of the ground's forces on the robot: negative while it takes energy (000 eq. C.3)."""
@@ -445,6 +511,18 @@ def _add(total: Loads, body: int, posed: Sequence[Any], arm: Vec3, force: Vec3) 
     load = Force(arm.cross(own), own)
     present = total[body]
     total[body] = load if present is None else present + load
+
+
+def _line(
+    tree: Model, posed: Sequence[Any], body: int, host: int, touching: Touch, direction: Vec3
+) -> BodyLine | Taut:  # fmt: skip
+    """Return along what a spot moves against a surface in a direction: a line in the world, if that carries it."""
+    if host == BASE and body != BASE:
+        own = posed[body].pose.unrotate(direction)
+        return BodyLine(body, Force(touching.arm.cross(own), own), touching.velocity.dot(direction))
+    ends = (body, touching.arm), (host, touching.host_arm)
+    of_spot, of_surface = (point_slope(tree, posed, i, arm, direction) for i, arm in ends)
+    return Taut(touching.gap, difference(of_spot, of_surface))
 
 
 def _total(terms: Iterable[Scalar]) -> Scalar:

@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..algorithms.giving_way import GivingWay, impedance_of
+from ..algorithms.tendons import Taut
 from ..errors import ModelError, OptionError, explains_arguments
 from ..model.tree import Joint, Link, Model
 from ..spatial import Scalar
-from .ground import HuntCrossley, Loads
+from .ground import HuntCrossley, Loads, slopes
 
 __all__ = ["JointStops"]
 
@@ -76,47 +78,50 @@ class JointStops:
             if limited and (self.joints is None or joint.name in self.joints):
                 yield link, joint
 
-    def _beyond(self, tree: Model, q: Scalars, v: Scalars) -> Iterator[tuple[Link, int, float, Scalar, Scalar]]:
-        """Return link, coordinate, direction of the push, how far beyond the limit, and its rate."""
+    def beyond(self, tree: Model, q: Scalars, v: Scalars) -> Iterator[tuple[Taut, Scalar]]:
+        """Go through all limits: how far beyond one the joint is, along its freedoms, and at what rate that grows.
+
+        A coordinate q_k changes by dq_k'/dv along the velocities, which is one where v are the rates of q.
+        """
         for link, joint in self._stopped(tree):
             position, rate = link.position(q), link.kind.rate(link.position(q), link.velocity(v))
-            for k, (low, high) in enumerate(zip(joint.lower, joint.upper, strict=True)):
-                if math.isfinite(low):
-                    yield link, k, 1.0, low - position[k], -rate[k]
-                if math.isfinite(high):
-                    yield link, k, -1.0, position[k] - high, rate[k]
+            units = [[1.0 if j == i else 0.0 for j in range(link.kind.nv)] for i in range(link.kind.nv)]
+            changes = [link.kind.rate(position, unit) for unit in units]
+            for k, limits in enumerate(zip(joint.lower, joint.upper, strict=True)):
+                slope = {link.v_slice.start + i: change[k] * link.ratio for i, change in enumerate(changes)}
+                for sign, limit in zip((-1.0, 1.0), limits, strict=True):
+                    if math.isfinite(limit):
+                        beyond = position[k] - limit if sign > 0.0 else limit - position[k]
+                        yield Taut(beyond, {i: sign * s for i, s in slope.items()}), sign * rate[k]
 
     def loads(
         self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()
     ) -> tuple[Loads, list[Scalar] | None, list[Scalar]]:
-        """Return the joint forces of the stops; no forces on bodies, no states.
-
-        A force f along coordinate q_k is felt along the velocities as f times dq_k'/dv, which is
-        one where v are the rates of q.
-        """
+        """Return the joint forces of the stops; no forces on bodies, no states."""
         tau: list[Scalar] = [0.0] * tree.nv
-        for link, k, sign, depth, rate in self._beyond(tree, q, v):
-            force = sign * self.law.force(depth, rate)
-            size = link.kind.nv
-            for i in range(size):
-                unit = [1.0 if j == i else 0.0 for j in range(size)]
-                share = link.kind.rate(link.position(q), unit)[k]
-                at = link.v_slice.start + i
-                tau[at] = tau[at] + force * share * link.ratio
+        for beyond, rate in self.beyond(tree, q, v):
+            force = self.law.force(beyond.length, rate)
+            for i, share in beyond.slope.items():
+                tau[i] = tau[i] - force * share
         return [None] * len(tree.bodies), tau, []
+
+    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
+        """Return how stiff and how damping the stops are at each freedom, and along coordinates of several."""
+        limits = self.beyond(tree, q, v)
+        return impedance_of(tree, [(along, *slopes(self.law, along.length, rate)) for along, rate in limits])
 
     def power(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
         """Return the power of the stops on the robot: negative while they take energy."""
         total: Scalar = 0.0
-        for _, _, _, depth, rate in self._beyond(tree, q, v):
-            total = total - self.law.force(depth, rate) * rate
+        for beyond, rate in self.beyond(tree, q, v):
+            total = total - self.law.force(beyond.length, rate) * rate
         return total
 
     def energy(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
         """Return the energy stored in the stops."""
         total: Scalar = 0.0
-        for _, _, _, depth, _ in self._beyond(tree, q, v):
-            total = total + self.law.energy(depth)
+        for beyond, _ in self.beyond(tree, q, v):
+            total = total + self.law.energy(beyond.length)
         return total
 
 

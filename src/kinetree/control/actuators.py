@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.giving_way import at_freedoms
 from ..algorithms.tendons import Driven, clamped, drive, transmission
 from ..errors import ModelError, ShapeError, UnknownNameError, explains_arguments
 from ..model.tree import Model
@@ -106,15 +107,8 @@ def joint_forces(tree: Model, actuators: Sequence[Driven]) -> list[Scalar]:
 
 def joint_impedance(tree: Model, actuators: Sequence[Driven]) -> tuple[list[Scalar], list[Scalar]]:
     """Return how stiff and how damping actuators are at each freedom; see :meth:`Actuators.impedance`."""
-    stiffness: list[Scalar] = [0.0] * tree.nv
-    damping: list[Scalar] = [0.0] * tree.nv
-    for driven in actuators:
-        sizes = {k: abs(s) for k, s in driven.taut.slope.items()}
-        whole: Scalar = sum(sizes.values(), 0.0)
-        for k, s in sizes.items():  # what drives away from rest is left to the step as it is
-            stiffness[k] = stiffness[k] + s * whole * clamped(driven.stiffness, (0.0, math.inf))
-            damping[k] = damping[k] + s * whole * clamped(driven.damping, (0.0, math.inf))
-    return stiffness, damping
+    some = (0.0, math.inf)  # what drives away from rest is left to the step as it is
+    return at_freedoms(tree, [(d.taut, clamped(d.stiffness, some), clamped(d.damping, some)) for d in actuators])
 
 
 def resting_signals(tree: Model, q: np.ndarray) -> np.ndarray:

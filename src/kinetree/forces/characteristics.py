@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..contact.ground import SLOWEST
 from ..errors import OptionError, ShapeError, explains_arguments
 from ..motion.piecewise import IntervalTable, check_table, check_times, hermite, polynomial_rows, polynomials, since
-from ..spatial import Scalar
+from ..spatial import Scalar, where
 from ..spatial.dual import Dual
 from ..spatial.numbers import is_unknown, real_number, shown
 from ..spatial.taylor import Jet
@@ -169,3 +170,16 @@ def slope_of(given: Any, x: Scalar) -> Scalar:
         return given
     found = given(Dual(x, 1.0))
     return found.rate if isinstance(found, Dual) else 0.0
+
+
+def damping_of(given: Any, rate: Scalar) -> Scalar:
+    """Return how a damper resists: the slope of its force, or force over speed where that is more.
+
+    Where a damper saturates, as friction does, its slope is next to nothing, and a step that knew only that would
+    turn the motion round, again and again.
+    """
+    if not callable(given):
+        return given
+    slope, probe = slope_of(given, rate), where(abs(rate) < SLOWEST, SLOWEST, rate)
+    mean = follow(given, probe) / probe
+    return where(mean > slope, mean, slope)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ..algorithms.jacobian import columns_at
+from ..algorithms.giving_way import Along, BodyLine, GivingWay, difference, impedance_of, point_slope
 from ..algorithms.kinematics import Posed, Twist, poses, twists
 from ..algorithms.tendons import Taut, distance
 from ..contact.surfaces import place
@@ -116,15 +116,17 @@ class Surroundings:
     def line(self, a: MovingPoint, b: MovingPoint) -> Taut:
         """Return the distance of two points and how it changes with the freedoms of the robot."""
         length, _, direction = self.distance(a, b)
-        slope: dict[int, Scalar] = {}
-        for point, sense in ((a, -1.0), (b, 1.0)):
-            if point.body == BASE:
-                continue
-            local = self.posed[point.body].pose.unrotate(direction)
-            for k, column in enumerate(columns_at(self.tree, self.posed, point.body, Transform((), point.arm))):
-                if column is not None:
-                    slope[k] = slope.get(k, 0.0) + column.linear.dot(local) * sense
-        return Taut(length, slope)
+        slopes = [point_slope(self.tree, self.posed, x.body, x.arm, direction) for x in (a, b)]
+        return Taut(length, difference(slopes[1], slopes[0]))
+
+    def held(self, a: MovingPoint, b: MovingPoint) -> Taut | BodyLine:
+        """Return along what two points give way: a line through a body where the other point is the world's."""
+        if (a.body == BASE) == (b.body == BASE):
+            return self.line(a, b)
+        _, rate, direction = self.distance(a, b)
+        body, arm, toward = (a.body, a.arm, -direction) if b.body == BASE else (b.body, b.arm, direction)
+        own = self.posed[body].pose.unrotate(toward)
+        return BodyLine(body, Force(arm.cross(own), own), rate)
 
     def push(self, at: MovingPoint, force: Vec3) -> None:
         """Let a force along world axes act at a point; the base takes any."""
@@ -171,7 +173,7 @@ class ForceElement:
         """Return the energy that it holds and can give back."""
         return 0.0
 
-    def yields(self, on: Surroundings) -> list[tuple[Taut, Scalar, Scalar]]:
+    def yields(self, on: Surroundings) -> Along:
         """Return along what it gives way, how stiff it is there and how damping: for implicit steps."""
         return []
 
@@ -189,17 +191,18 @@ class ForceElement:
         """Return the energy that is stored in it."""
         return self.stored(Surroundings(tree, t, q, v))
 
-    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        """Return stiffness and damping of each freedom: what couples several is counted at each of them."""
-        stiffness: list[Scalar] = [0.0] * tree.nv
-        damping: list[Scalar] = [0.0] * tree.nv
-        for along, k, b in self.yields(Surroundings(tree, t, q, v)):
-            sizes = {i: abs(s) for i, s in along.slope.items()}
-            whole: Scalar = sum(sizes.values(), 0.0)
-            for i, s in sizes.items():
-                stiffness[i] = stiffness[i] + s * whole * k
-                damping[i] = damping[i] + s * whole * b
-        return stiffness, damping
+    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
+        """Return how stiff and how damping it is, for steps that are implicit in it.
+
+        Returns
+        -------
+        stiffness, damping : list
+            Of each freedom by itself.
+        along : list
+            Lengths and lines that several freedoms change, with stiffness and damping along them; see
+            :mod:`kinetree.algorithms.giving_way`.
+        """
+        return impedance_of(tree, self.yields(Surroundings(tree, t, q, v)))
 
     def initial_states(self, tree: Model) -> np.ndarray:
         """It has no states of its own."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..algorithms.giving_way import Along
 from ..algorithms.tendons import Taut, clamped
 from ..errors import OptionError, explains_arguments
 from ..motion.trajectory import Trajectory
@@ -113,26 +114,31 @@ class Motor(ForceElement):
         """Drive the joint."""
         along = on.coordinate(self.joint, self.coordinate)
         rate = along.rate(on.v)
+        given = self._given(on, along, rate)
+        on.drive(along, given - self._rubbing(given) * (rate / self._smoothed(rate)) - self.damping * rate)
+
+    def _given(self, on: Surroundings, along: Taut, rate: Scalar) -> Scalar:
+        """Return what the motor gives at the joint before anything rubs."""
         u, speed = self._signal(on, along, rate), rate * self.ratio
         if self.curve is None:
             torque = self.stall_torque * (u - speed / self.no_load_speed)
         else:
             driving = where(u < 0.0, -speed, speed)  # braked, it gives what it gives at rest
             torque = u * self.curve(where(driving < 0.0, 0.0, driving))
-        given = torque * self.ratio
-        against = rate / sqrt(rate * rate + self.friction_speed * self.friction_speed)
-        on.drive(along, given - (self.rubbing + self._taken(given)) * against - self.damping * rate)
+        return torque * self.ratio
 
-    def _taken(self, given: Scalar) -> Scalar:
-        """Return what the teeth rub under a load, whichever way it goes."""
-        return (1.0 - self.efficiency) * abs(given)
+    def _rubbing(self, given: Scalar) -> Scalar:
+        """Return Coulomb friction, with what the teeth rub under a load, whichever way it goes."""
+        return self.rubbing + (1.0 - self.efficiency) * abs(given)
 
-    def yields(self, on: Surroundings) -> list[tuple[Taut, Scalar, Scalar]]:
-        """Return how it gives way to speed."""
+    def _smoothed(self, rate: Scalar) -> Scalar:
+        return sqrt(rate * rate + self.friction_speed * self.friction_speed)
+
+    def yields(self, on: Surroundings) -> Along:
+        """Return how it gives way to speed; friction by its force over the speed, which turns no motion round."""
         along = on.coordinate(self.joint, self.coordinate)
-        speed = along.rate(on.v)
-        square = speed * speed + self.friction_speed * self.friction_speed
-        rubbing = self.rubbing * self.friction_speed * self.friction_speed / (square * sqrt(square))
+        rate = along.rate(on.v)
+        rubbing = self._rubbing(self._given(on, along, rate)) / self._smoothed(rate)
         line = 0.0 if self.curve is not None else self.stall_torque / self.no_load_speed * self.ratio * self.ratio
         return [(along, 0.0, self.damping + rubbing + line)]
 

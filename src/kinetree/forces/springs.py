@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..algorithms.tendons import Taut
+from ..algorithms.giving_way import Along
 from ..errors import OptionError, explains_arguments
 from ..spatial import Scalar, Vec3, where
 from ..spatial.arrays import split
 from ..spatial.rotation import quaternion_of
-from .characteristics import check_characteristic, energy_of, follow, slope_of
+from .characteristics import check_characteristic, damping_of, energy_of, follow, slope_of
 from .element import ForceElement, Point, Surroundings, frame_and_point
 
 
@@ -66,11 +66,11 @@ class JointSpring(ForceElement):
         """Return the energy of the spring."""
         return energy_of(self.stiffness, on.coordinate(self.joint, self.coordinate).length - self.rest)
 
-    def yields(self, on: Surroundings) -> list[tuple[Taut, Scalar, Scalar]]:
+    def yields(self, on: Surroundings) -> Along:
         """Return how it gives way."""
         along = on.coordinate(self.joint, self.coordinate)
         return [
-            (along, slope_of(self.stiffness, along.length - self.rest), slope_of(self.damping, along.rate(on.v)))
+            (along, slope_of(self.stiffness, along.length - self.rest), damping_of(self.damping, along.rate(on.v)))
         ]  # fmt: skip
 
 
@@ -134,13 +134,15 @@ class PointSpring(ForceElement):
         stretch = on.distance(on.point(self.a), on.point(self.b))[0] - self.length
         return self._taut(stretch, energy_of(self.stiffness, stretch))
 
-    def yields(self, on: Surroundings) -> list[tuple[Taut, Scalar, Scalar]]:
+    def yields(self, on: Surroundings) -> Along:
         """Return how it gives way along the line."""
-        along = on.line(on.point(self.a), on.point(self.b))
-        stretch, rate = along.length - self.length, along.rate(on.v)
+        a, b = on.point(self.a), on.point(self.b)
+        length, rate, _ = on.distance(a, b)
+        stretch = length - self.length
         tension = self._tension(stretch, rate)
-        slopes = slope_of(self.stiffness, stretch), slope_of(self.damping, rate)
-        return [(along, *(self._pulling(tension, self._taut(stretch, s)) for s in slopes))]  # type: ignore[list-item]
+        slopes = slope_of(self.stiffness, stretch), damping_of(self.damping, rate)
+        k, c = (self._pulling(tension, self._taut(stretch, s)) for s in slopes)
+        return [(on.held(a, b), k, c)]
 
 
 @explains_arguments

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import ModelError, UnknownNameError, explains_arguments
-from ..spatial import Motion, RigidInertia, Scalar, Transform, Vec3, axis_turn
+from ..spatial import ArticulatedInertia, Motion, RigidInertia, Scalar, Transform, Vec3, axis_turn
 from .actuators import Actuator, JointCoupling, Tendon
 from .joints import Constraint, Free, JointKind
 from .mass import MassProperties
@@ -41,10 +41,20 @@ class Mimic:
 
 @dataclass(frozen=True)
 class Body:
-    """A rigid body; its mass properties include everything welded to it."""
+    """A rigid body; its mass properties include everything welded to it.
+
+    Attributes
+    ----------
+    name : str
+    mass_properties : MassProperties
+    added : ArticulatedInertia or None
+        What resists accelerations of the body beside its mass, in body coordinates: springs and dampers against the
+        world that a step is implicit in, see :mod:`kinetree.simulation.yielding`.  It has no weight and no momentum.
+    """
 
     name: str
     mass_properties: MassProperties = field(default_factory=MassProperties)
+    added: ArticulatedInertia | None = None
 
     @property
     def mass(self) -> float:
@@ -206,6 +216,12 @@ class Link:
     follows: bool = False
     stiffness: Floats = ()
     spring_rest: Floats = ()
+    added: ArticulatedInertia | None = None
+
+    def articulated(self) -> ArticulatedInertia:
+        """Return what resists accelerations of the body: its inertia, and what is added to that."""
+        own = self.inertia.articulated()
+        return own if self.added is None else own + self.added
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
         """Return the pose of the body in its parent."""
@@ -408,6 +424,7 @@ class Model:
                     joint.mimic is not None,
                     joint.stiffness,
                     joint.spring_rest,
+                    body.added,
                 )
             )
         return tuple(found)

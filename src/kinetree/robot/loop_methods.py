@@ -150,7 +150,7 @@ class LoopMethods:
 
     @of_mechanisms
     def accelerations_by_rank(
-        self, q: Array, v: Array, tau: Array, wrenches: Wrenches = None, rotors: Array | float = 0.0,
+        self, q: Array, v: Array, tau: Array, wrenches: Wrenches = None, added_mass: Array | float = 0.0,
         parameters: Any = None,
     ) -> Array:  # fmt: skip
         """Find accelerations at any state by the method that finds the rank."""

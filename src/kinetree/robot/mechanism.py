@@ -470,7 +470,7 @@ class Mechanism(ClosedMethods):
         return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known, parameters)
 
     def accelerations_by_rank(
-        self, q: Array, v: Array, tau: Array, wrenches: Wrenches = None, rotors: Array | float = 0.0,
+        self, q: Array, v: Array, tau: Array, wrenches: Wrenches = None, added_mass: Array | float = 0.0,
         parameters: Any = None,
     ) -> Array:  # fmt: skip
         """Return accelerations at any state, closed or nearly so, by the method that finds the rank where it is asked.
@@ -479,23 +479,23 @@ class Mechanism(ClosedMethods):
         ----------
         q, v, tau, wrenches
             As in :meth:`forward_dynamics`.
-        rotors : array_like
-            Rotor inertia that every freedom has beside its own.
+        added_mass : array_like, shape (..., nv, nv)
+            What resists accelerations beside the mass matrix, such as heavier rotors on its diagonal.
         parameters
             As in :meth:`forward_dynamics`.
         """
         known = self.coordinates_at(q)
-        return self._by_rank(q, v, tau, wrenches, "block", (0.0, 0.0), np.inf, known, parameters, rotors)[0]
+        return self._by_rank(q, v, tau, wrenches, "block", (0.0, 0.0), np.inf, known, parameters, added_mass)[0]
 
     def _by_rank(
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, method: str, gains: tuple[float, float],
-        tolerance: float | None, known: Coordinates, parameters: Any, rotors: Array | float = 0.0,
+        tolerance: float | None, known: Coordinates, parameters: Any, added_mass: Array | float = 0.0,
     ) -> tuple[Array, Array]:  # fmt: skip
         """By a rank-revealing method, for states in which the coordinates chosen beforehand do not serve."""
         run = self._exact.evaluator.run
         force = tau - run("bias_force", wrenches=wrenches, parameters=parameters, q=q, v=v)
         batch = force.shape[:-1]
-        m = self._exact.mass_matrix(q, parameters=parameters) + np.eye(self.nv) * np.asarray(rotors)[..., None]
+        m = self._exact.mass_matrix(q, parameters=parameters) + added_mass
         m = np.broadcast_to(m, (*batch, self.nv, self.nv))
         k = np.broadcast_to(self.loop_jacobian(q), (*batch, self.n_constraints, self.nv))
         gaps, speeds = self.loop_gaps(q), (k @ v[..., None])[..., 0]

@@ -248,11 +248,12 @@ class Equation:
     def _by_rank(self, robot: Mechanism, t: float, q: Array, v: Array, z: Array, ahead: float) -> tuple[Array, Array]:
         """Return the same for a mechanism where no choice of constraints serves, or there is no machine code."""
         tau, loads, z_rate = self.forces(self.named(t, q, v, z))
+        batch = np.broadcast_shapes(tau.shape[:-1], z_rate.shape[:-1])
         with np.errstate(all="ignore"):
             gives = self.with_numbers(split(self.numbers)).impedance(t, split(q), split(v))
-        batch = np.broadcast_shapes(tau.shape[:-1], z_rate.shape[:-1])
-        rotors, push = (pack(x, batch) for x in (gives.rotors(ahead), gives.push(ahead, split(v))))
-        return robot.accelerations_by_rank(q, v, tau + push, loads, rotors, self.varied), z_rate
+            more, push = gives.added_mass(ahead, split(q)), gives.push(ahead, split(q), split(v))
+        added = np.stack([pack(row, batch) for row in more], axis=-2)
+        return robot.accelerations_by_rank(q, v, tau + pack(push, batch), loads, added, self.varied), z_rate
 
     def _heavier(self, h: float) -> tuple[Any, Array]:
         """Return the robot with rotors heavier by what gives way within a step, and the stiffness of its freedoms.
@@ -365,6 +366,11 @@ class Equation:
         if self.system.looks_up:
             return False
         return self.compiled and self.function is None and (not self.by_robot or self.loops is not None)
+
+    @property
+    def knows_what_gives_way(self) -> bool:
+        """Whether an implicit step knows the ground, the stops and other forces: not of trees moved by loops."""
+        return not self.large and (not self.tree.is_constrained or self.loops is not None)
 
     def prepare(self, q: Array) -> None:
         """Find out at a closed configuration which of a mechanism's constraints are independent."""

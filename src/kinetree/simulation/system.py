@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms import energy
+from ..algorithms import energy, giving_way
 from ..algorithms.friction import friction_force
-from ..algorithms.table import find
+from ..algorithms.table import FORWARD_METHODS, WITH_ADDED, find
 from ..control.driven_joints import motorless, refuse_motorless
 from ..errors import OptionError, ShapeError
 from ..model.changes.regrouping import regrouped
@@ -305,9 +305,22 @@ class DynamicSystem:
         acting = self.acting(t, q, v, z, tau)
         if acting.a is not None:
             return acting.a, acting.z_rate + (self.powers(q, v, acting) if self.works else [])
-        tree, total = self.yielding(acting, t, q, v, ahead)
-        a = find("forward_dynamics").function(tree, q, v, total, acting.loads, method=self.method)
+        a = self._accelerations(acting, t, q, v, ahead)
         return a, acting.z_rate + (self.powers(q, v, acting) if self.works else [])
+
+    def _accelerations(self, acting: Acting, t: Scalar, q: Scalars, v: Scalars, ahead: Scalar | None) -> list[Scalar]:
+        """Return the accelerations of a tree, for a step of ``ahead`` or for none."""
+        if ahead is None:
+            tree, total, loads = self.tree_of_accelerations, acting.total, acting.loads
+            return find("forward_dynamics").function(tree, q, v, total, loads, method=self.method)
+        gives = self.impedance(t, q, v)
+        tree, total = self._with(gives, acting, q, v, ahead)
+        rows = gives.rows(ahead)
+        if rows:
+            return giving_way.forward_dynamics(tree, q, v, total, acting.loads, rows)
+        added = any(body.added is not None for body in tree.bodies)
+        method = self.method if not added or self.method in WITH_ADDED else FORWARD_METHODS[0]
+        return find("forward_dynamics").function(tree, q, v, total, acting.loads, method=method)
 
     def closed_rate(
         self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, choice: LoopChoice, tau: Scalars | None = None,
@@ -322,12 +335,18 @@ class DynamicSystem:
     def yielding(
         self, acting: Acting, t: Scalar, q: Scalars, v: Scalars, ahead: Scalar | None
     ) -> tuple[Model, list[Scalar]]:
-        """Return tree and joint forces that accelerations are found with, for a step of ``ahead`` or for none."""
+        """Return tree and joint forces that accelerations of loops are found with, for a step of ``ahead`` or none."""
         if ahead is None:
             return self.tree_of_accelerations, acting.total
         gives = self.impedance(t, q, v)
-        tree = replace(gives.heavier(ahead), bodies=self.tree_of_accelerations.bodies)
-        return tree, [a + b for a, b in zip(acting.total, gives.push(ahead, v), strict=True)]
+        gives.count_at_freedoms()
+        return self._with(gives, acting, q, v, ahead)
+
+    def _with(
+        self, gives: Impedance, acting: Acting, q: Scalars, v: Scalars, ahead: Scalar
+    ) -> tuple[Model, list[Scalar]]:
+        tree = gives.heavier(ahead, self.tree_of_accelerations.bodies)
+        return tree, [a + b for a, b in zip(acting.total, gives.push(ahead, q, v), strict=True)]
 
     @cached_property
     def tree_of_accelerations(self) -> Model:

@@ -1,4 +1,4 @@
-"""Accelerations that look a step ahead: implicit in springs, dampers and servos, explicit in all the rest.
+"""Accelerations that look a step ahead: implicit in springs, dampers, servos, ground and stops, explicit in the rest.
 
 Forces of springs and dampers grow with the very motion they cause.  Where a step h is long for them, they must be
 taken at its end, f(q + h v+, v+).  With a stiffness k and a damping b per degree of freedom this is, to first order,
@@ -6,21 +6,29 @@ taken at its end, f(q + h v+, v+).  With a stiffness k and a damping b per degre
     (M + h b + h^2 k) a = f - h k v,    v+ = v + h a,
 
 which is forward dynamics of a robot whose rotors are heavier by h b + h^2 k, so any way of finding accelerations will
-do: articulated bodies stay O(n), loops stay closed.  Stiffness and damping need not be exact for the step to be of
-first order, only not too small for it to be stable: what couples several freedoms is counted at each of them.
+do: articulated bodies stay O(n), loops stay closed.
+
+What couples several freedoms must not be counted at each of them, although a step with that is stable, too: a foot is
+held by the ground a million times harder than along it, and a bob by its wire, so that what slides would stick and
+what swings would hang still.  What holds a point of a body against the world is added to the inertia of that body along
+that line alone, as articulated bodies take it; what is between two bodies, to the mass matrix, see
+:mod:`kinetree.algorithms.giving_way`.  Friction counts by its force over the speed, not by its slope, so that a step
+may stop what slides but never turn it round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..algorithms import springs, tendons
 from ..algorithms.friction import coefficients, fading_friction
+from ..algorithms.giving_way import Along, BodyLine, Rows, at_freedoms, impedance_of, slope_of
+from ..algorithms.kinematics import poses
 from ..algorithms.passes import present
-from ..model.tree import Joint, Model
-from ..spatial import Scalar, sqrt
+from ..model.tree import Body, Joint, Model
+from ..spatial import ArticulatedInertia, Scalar, sqrt
 
 Scalars = Sequence[Scalar]
 
@@ -32,9 +40,13 @@ class Impedance:
         self.tree = tree
         self.stiffness: list[Scalar] = [0.0] * tree.nv
         self.damping: list[Scalar] = [0.0] * tree.nv
+        self.along: Along = []
 
     def add_joints(self, v: Scalars | None, friction: bool, friction_speed: float) -> None:
-        """Add springs, damping and, where velocities are known, the slope of smooth Coulomb friction."""
+        """Add springs, damping and, where velocities are known, smooth Coulomb friction: its force over the speed.
+
+        Its slope, next to nothing while a joint moves, would let a step turn the motion round, again and again.
+        """
         for link in self.tree.links:
             if springs.is_sprung(link):
                 for k, x in enumerate(link.stiffness):
@@ -49,38 +61,58 @@ class Impedance:
             if v is not None and k in more:  # without what falls with speed: damping must not be too small
                 c = c + more[k].at(v[k])
             if v is not None and present(c):
-                size = v[k] * v[k] + friction_speed * friction_speed
-                self._add(self.damping, k, c * friction_speed * friction_speed / (size * sqrt(size)))
+                self._add(self.damping, k, c / sqrt(v[k] * v[k] + friction_speed * friction_speed))
 
     def add_tendons(self, q: Scalars, friction: bool) -> None:
         """Add springs and dampers along tendons."""
         for tendon in self.tree.tendons:
             b = tendon.damping if friction else 0.0
             if present(tendon.stiffness) or present(b):
-                self.add_along(tendons.measure(self.tree, tendon, q), tendon.stiffness, b)
+                along = tendons.measure(self.tree, tendon, q)
+                self.add(*impedance_of(self.tree, [(along, tendon.stiffness, b)]))
 
-    def add_along(self, taut: tendons.Taut, stiffness: Scalar, damping: Scalar) -> None:
-        """Add what acts along a length: s s^T k is at most |s| times the sum of |s| at each freedom."""
-        sizes = {k: abs(s) for k, s in taut.slope.items()}
-        whole: Scalar = sum(sizes.values(), 0.0)
-        for k, s in sizes.items():
-            self._add(self.stiffness, k, s * whole * stiffness)
-            self._add(self.damping, k, s * whole * damping)
-
-    def add(self, stiffness: Scalars, damping: Scalars) -> None:
-        """Add what a controller says of itself."""
+    def add(self, stiffness: Scalars, damping: Scalars, along: Along | None = None) -> None:
+        """Add what a controller or a force element says of itself: at freedoms, along lengths and lines."""
         for k, (s, d) in enumerate(zip(stiffness, damping, strict=True)):
             self._add(self.stiffness, k, s)
             self._add(self.damping, k, d)
+        self.along += along or []
+
+    def count_at_freedoms(self) -> None:
+        """Count what gives way along lengths at each of their freedoms, for methods that know nothing else.
+
+        Steps are as stable as before, but what moves across a stiff length is slowed down with what moves along it.
+        """
+        lengths = [(taut, k, b) for taut, k, b in self.along if not isinstance(taut, BodyLine)]
+        self.along = [entry for entry in self.along if isinstance(entry[0], BodyLine)]
+        self.add(*at_freedoms(self.tree, lengths))
 
     @staticmethod
     def _add(to: list[Scalar], k: int, x: Scalar) -> None:
         if present(x):
             to[k] = to[k] + x if present(to[k]) else x
 
-    def heavier(self, h: Scalar) -> Model:
-        """Return the tree with rotors heavier by what gives way within a step."""
-        return replace(self.tree, joints=tuple(self._heavier(joint, h) for joint in self.tree.joints))
+    def heavier(self, h: Scalar, bodies: Sequence[Body] | None = None) -> Model:
+        """Return the tree with rotors heavier, and bodies harder to move, by what gives way within a step.
+
+        Parameters
+        ----------
+        h : scalar
+            The step.
+        bodies : sequence of Body, optional
+            To take in the place of the tree's.
+        """
+        moved = list(self.tree.bodies if bodies is None else bodies)
+        for line, k, b in self.along:
+            if isinstance(line, BodyLine):
+                more = ArticulatedInertia.dyad(line.wrench * _resistance(h, k, b), line.wrench)
+                before = moved[line.body].added
+                moved[line.body] = replace(moved[line.body], added=more if before is None else before + more)
+        return replace(self.tree, bodies=tuple(moved), joints=tuple(self._heavier(j, h) for j in self.tree.joints))
+
+    def rows(self, h: Scalar) -> Rows:
+        """Return the lengths that couple freedoms, with what resists accelerations along each."""
+        return [(taut.slope, _resistance(h, k, b)) for taut, k, b in self.along if not isinstance(taut, BodyLine)]
 
     def _heavier(self, joint: Joint, h: Scalar) -> Joint:
         if joint.mimic:
@@ -92,10 +124,36 @@ class Impedance:
         felt = [m + h * (self.damping[k] + h * self.stiffness[k]) for m, k in zip(own, places, strict=True)]
         return replace(joint, rotor_inertia=tuple(felt), gear_ratio=(1.0,) * joint.kind.nv)
 
-    def rotors(self, h: Scalar) -> list[Scalar]:
-        """Return how much heavier the rotors are."""
-        return [h * (b + h * k) for b, k in zip(self.damping, self.stiffness, strict=True)]
+    def added_mass(self, h: Scalar, q: Scalars) -> list[list[Scalar]]:
+        """Return by how much all that is larger than the mass matrix, as a matrix of the freedoms."""
+        count = self.tree.nv
+        matrix: list[list[Scalar]] = [[0.0] * count for _ in range(count)]
+        for i in range(count):
+            matrix[i][i] = h * (self.damping[i] + h * self.stiffness[i])
+        for slope, k, b in self._slopes(q, self.along):
+            for i, s in slope.items():
+                for j, r in slope.items():
+                    matrix[i][j] = matrix[i][j] + _resistance(h, k, b) * (s * r)
+        return matrix
 
-    def push(self, h: Scalar, v: Scalars) -> list[Scalar]:
+    def push(self, h: Scalar, q: Scalars, v: Scalars) -> list[Scalar]:
         """Return the forces -h k v: what springs will have gained within a step."""
-        return [-h * (s * x) if present(s) else 0.0 for s, x in zip(self.stiffness, v, strict=True)]
+        found: list[Scalar] = [
+            -h * (s * x) if present(s) else 0.0 for s, x in zip(self.stiffness, v, strict=True)
+        ]  # fmt: skip
+        stiff = [entry for entry in self.along if present(entry[1])]
+        for (along, k, _), (slope, _, _) in zip(stiff, self._slopes(q, stiff), strict=True):
+            rate = along.rate if isinstance(along, BodyLine) else along.rate(v)
+            for i, s in slope.items():
+                found[i] = found[i] - h * (k * rate) * s
+        return found
+
+    def _slopes(self, q: Scalars, along: Along) -> Iterator[tuple[dict[int, Scalar], Scalar, Scalar]]:
+        """Go through lengths and lines: how they change with each freedom, stiffness and damping."""
+        posed = poses(self.tree, q) if along else []
+        return ((slope_of(self.tree, posed, line), k, b) for line, k, b in along)
+
+
+def _resistance(h: Scalar, stiffness: Scalar, damping: Scalar) -> Scalar:
+    """Return what resists accelerations along a length: h b + h^2 k."""
+    return h * (damping + h * stiffness) if present(stiffness) else h * damping

@@ -1,0 +1,122 @@
+"""Along what things give way, and how stiff and damping they are there: for steps that are implicit in them.
+
+With stiffness k and damping b along a length whose rate is s v, a step h resists accelerations by (h b + h^2 k) s s^T.
+Along a single freedom that is a heavier rotor; along a line on which the world holds a point of a body, more inertia of
+that body; along any other length, a matrix of rank one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ..model.tree import BASE, Model
+from ..spatial import IDENTITY, Force, Scalar, Transform, Vec3
+from . import composite_body, factorisation, newton_euler, springs
+from .jacobian import columns_at
+from .kinematics import Posed
+from .passes import Scalars, add, present
+from .tendons import Taut
+
+
+class BodyLine(NamedTuple):
+    """A line, at rest in the world, along which a point of a body moves."""
+
+    body: int
+    wrench: Force
+    """Of a unit force along the line, in coordinates of the body at its origin."""
+    rate: Scalar
+    """How fast the point moves along it."""
+
+
+Along = list[tuple[Taut | BodyLine, Scalar, Scalar]]
+"""Lengths and lines, with stiffness and damping along them."""
+
+GivingWay = tuple[list[Scalar], list[Scalar], Along]
+"""Stiffness and damping of each freedom by itself, and what gives way along lengths and lines."""
+
+
+def impedance_of(tree: Model, along: Along) -> GivingWay:
+    """Return what gives way, single freedoms apart from the rest."""
+    stiffness: list[Scalar] = [0.0] * tree.nv
+    damping: list[Scalar] = [0.0] * tree.nv
+    others: Along = []
+    for length, k, b in along:
+        if isinstance(length, Taut) and len(length.slope) == 1:
+            ((i, s),) = length.slope.items()
+            stiffness[i], damping[i] = stiffness[i] + s * s * k, damping[i] + s * s * b
+        else:
+            others.append((length, k, b))
+    return stiffness, damping, others
+
+
+def at_freedoms(
+    tree: Model, lengths: Iterable[tuple[Taut, Scalar, Scalar]]
+) -> tuple[list[Scalar], list[Scalar]]:  # fmt: skip
+    """Return stiffness and damping of each freedom that are at least those along lengths.
+
+    A bound of s s^T k by a diagonal: |s| times the sum of all |s| at each freedom.
+    """
+    stiffness: list[Scalar] = [0.0] * tree.nv
+    damping: list[Scalar] = [0.0] * tree.nv
+    for along, k, b in lengths:
+        sizes = {i: abs(s) for i, s in along.slope.items()}
+        whole: Scalar = sum(sizes.values(), 0.0)
+        for i, s in sizes.items():
+            stiffness[i] = stiffness[i] + s * whole * k
+            damping[i] = damping[i] + s * whole * b
+    return stiffness, damping
+
+
+def point_slope(
+    tree: Model, posed: Sequence[Posed], body: int, arm: Vec3, direction: Vec3
+) -> dict[int, Scalar]:  # fmt: skip
+    """Return how far each freedom moves a point of a body along a direction in the world; nothing moves the base."""
+    if body == BASE:
+        return {}
+    own, columns = posed[body].pose.unrotate(direction), columns_at(tree, posed, body, Transform((), arm))
+    return {k: column.linear.dot(own) for k, column in enumerate(columns) if column is not None}
+
+
+def difference(a: dict[int, Scalar], b: dict[int, Scalar]) -> dict[int, Scalar]:
+    """Return one slope less another."""
+    found = dict(a)
+    for k, s in b.items():
+        found[k] = add(found.get(k), -s)
+    return found
+
+
+def slope_of(tree: Model, posed: Sequence[Posed], along: Taut | BodyLine) -> dict[int, Scalar]:
+    """Return how a length, or the place of a point on a line, changes with each freedom."""
+    if isinstance(along, Taut):
+        return along.slope
+    columns = columns_at(tree, posed, along.body, IDENTITY)
+    return {k: column.dot(along.wrench) for k, column in enumerate(columns) if column is not None}
+
+
+Rows = Sequence[tuple[dict[int, Scalar], Scalar]]
+"""Slopes of lengths, and what resists accelerations along each."""
+
+
+def forward_dynamics(
+    tree: Model, q: Scalars, v: Scalars, tau: Scalars, loads: Any, rows: Rows
+) -> list[Scalar]:  # fmt: skip
+    """Return accelerations with more inertia along some lengths: (M + sum of r s s^T) a = tau - bias."""
+    tau = springs.left_for_bodies(tree, q, tau)
+    bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, tree.gravity, loads, springs=False)
+    matrix = [list(row) for row in composite_body.mass_matrix(tree, q)]
+    parents = tree.dof_parents
+    for slope, more in rows:
+        if not _is_on_one_path(slope, parents):
+            parents = tuple(range(-1, tree.nv - 1))  # what couples branches fills the matrix
+        for i, s in slope.items():
+            for j, r in slope.items():
+                if j <= i:
+                    extra = more * (s * r)
+                    matrix[i][j] = matrix[i][j] + extra if present(matrix[i][j]) else extra
+    factors = factorisation.ltdl(matrix, parents)
+    return factorisation.ltdl_solve(factors, parents, [t - b for t, b in zip(tau, bias, strict=True)])
+
+
+def _is_on_one_path(slope: dict[int, Scalar], parents: Sequence[int]) -> bool:
+    return set(slope) <= set(factorisation.carriers(parents, max(slope, default=-1)))
