@@ -55,6 +55,7 @@ from .records.record import FAILED, Record
 from .run import Run, hang_on, known_until, make_record
 from .run_batch import run_batch
 from .sampling import sampling_of, warn_of_one_look
+from .step_check import warn_of_long_steps
 from .system import DynamicSystem, State
 
 BATCH_SAMPLES = 101
@@ -115,9 +116,9 @@ def simulate(
         ``"dop853"`` or ``"rk45"`` (adaptive); ``"radau"``, ``"bdf"`` or ``"sundials"`` (adaptive,
         for stiff problems); ``"euler"``, ``"semi_implicit_euler"``, ``"rk4"``, ``"dopri5"`` (fixed
         step of first, first, fourth and fifth order); ``"implicit_euler"`` (fixed step, first order, implicit in
-        springs, dampers and servos); ``"variational"`` (fixed step, second order, keeps the energy bounded however
-        long it runs); ``"generalized_alpha"`` (fixed step, second order, implicit in everything, damps what is too fast
-        for a step, and solves for closed loops together with the motion).
+        springs, dampers, servos, ground and stops); ``"variational"`` (fixed step, second order, keeps the energy
+        bounded however long it runs); ``"generalized_alpha"`` (fixed step, second order, implicit in everything, damps
+        what is too fast for a step, and solves for closed loops together with the motion).
     rtol, atol : float
         Relative and absolute tolerance of adaptive integrators.
     step : float
@@ -384,6 +385,9 @@ class Simulator(ExplainsArguments):
         equation = self.equation(not batch if self.works is None else self.works)
         warn_sunken(self.robot, self.elements, q)
         equation.prepare(q)
+        warn_of_long_steps(
+            self.robot, self.elements, q, self.integrator, self.numbers.step, equation.knows_what_gives_way
+        )
         z = equation.system.initial_z()
         if not batch:
             times = output_times(output, begin, end, self.numbers.steps_at_most)

@@ -35,6 +35,7 @@ from ..equation import Equation
 from ..friction_memory import memory_of
 from ..integrators.fixed_step_methods import FIXED
 from ..loop_choice import LoopChoice
+from ..step_check import warn_of_long_steps
 from ..system import DynamicSystem
 from .actions import Actions
 from .advance import Advance
@@ -97,7 +98,8 @@ class World(ExplainsArguments):
         every reset, or numbers, one set or one per world; :meth:`set_goal` changes them.
     pushes : RandomPushes, optional
     integrator : str
-        An explicit one with a fixed step, or ``"implicit_euler"``, which is implicit in springs, damping and servos.
+        An explicit one with a fixed step, or ``"implicit_euler"``, which is implicit in springs, damping, servos,
+        ground and stops.
     step : float
         Seconds of one step of the integrator.
     substeps : int
@@ -188,6 +190,8 @@ class World(ExplainsArguments):
         q, v = initial_state(robot, begin[0], begin[1], called=("q of start=(q, v)", "v of start=(q, v)"))
         self._start = tuple(np.array(np.broadcast_to(x, (self.batch, x.shape[-1]))) for x in (q, v))
         self._equation.prepare(self._start[0])
+        knows = self._equation.knows_what_gives_way
+        warn_of_long_steps(robot, self._system.elements, self._start[0], integrator, self.step_size, knows)
         self._goal = goal
         self._laws = {"observe": observe, "reward": reward, "ended": ended}
         self._lay_out()

@@ -1,0 +1,191 @@
+"""Steps too long for ground and stops: what an explicit step would chatter on for ever, said before the run.
+
+Friction that is viscous at rest, c_h N s/m on an effective mass m, multiplies sliding by 1 - h c_h / m in an explicit
+step of h: beyond 2 it turns round at every step and never comes to rest.  A spring of stiffness k throws off what meets
+it once h sqrt(k / m) is beyond 2.  The formulas of higher order have limits of their own.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algorithms.giving_way import slope_of
+from ..algorithms.kinematics import Twist, poses
+from ..contact.ground import Ground, drag, slopes
+from ..contact.stops import JointStops
+from ..contact.surfaces import touch
+from ..errors import KinetreeWarning, Message, Setting, callers_level
+from ..robot.mechanism import Mechanism
+from ..robot.robot import Robot
+from ..spatial import ZERO_MOTION, Vec3
+from ..spatial.arrays import pack, split
+from .integrators.fixed_step_methods import IMPLICIT
+
+Array = np.ndarray
+
+LIMITS = {
+    "euler": (2.0, 2.0), "semi_implicit_euler": (2.0, 2.0), IMPLICIT: (2.0, 2.0), "rk4": (2.78, 2.82),
+    "dopri5": (3.3, 1.0),
+}  # fmt: skip
+"""How far the step times damping over mass, and times the square root of stiffness over mass, may go."""
+
+BESIDE = 0.01
+"""Spots that are higher than the lowest by no more than this (m) are taken to stand on the ground together."""
+
+STOP_DEPTH = 1e-3
+"""How far beyond a limit (rad or m) the stiffness of a stop is looked at."""
+
+LARGEST = 300
+"""Freedoms up to which effective masses are looked for."""
+
+
+class Stiff(NamedTuple):
+    """Lines along which something stiff acts."""
+
+    name: str
+    slopes: Array
+    """How they change with each freedom, (lines, nv)."""
+    stiffness: Array
+    damping: Array
+    """Of each line, (lines,)."""
+    number: str
+    """What to make smaller: an option of the law."""
+    together: bool = True
+    """Whether all lines act at once; else one of them at a time."""
+
+
+def warn_of_long_steps(
+    robot: Robot, elements: Sequence[Any], q: Array, integrator: str, step: float | None, knows: bool
+) -> None:
+    """Warn of a step that is too long for the ground or the stops that a robot starts near.
+
+    Parameters
+    ----------
+    robot : Robot
+    elements : sequence of force elements
+    q : ndarray, shape (..., nq)
+        Where it starts; of a batch the first state that is one.
+    integrator : str
+    step : float or None
+    knows : bool
+        Whether an implicit step knows what acts here.
+    """
+    if step is None or integrator not in LIMITS or (integrator == IMPLICIT and knows) or robot.nv > LARGEST:
+        return
+    start = next((x for x in q.reshape(-1, q.shape[-1]) if np.isfinite(x).all()), None)
+    if start is None:
+        return
+    with np.errstate(all="ignore"):
+        found = [x for e in elements if (x := _stiff(robot, e, start)) is not None]
+        mobility = _mobility(robot, start) if found else np.zeros((0, 0))
+    damped, sprung = LIMITS[integrator]
+    for one in found:
+        by_damping = step * _largest(mobility, one, one.damping) / damped
+        by_stiffness = step * math.sqrt(_largest(mobility, one, one.stiffness)) / sprung
+        if max(by_damping, by_stiffness) > 1.0:
+            _warn(one, integrator, step, by_damping, by_stiffness)
+            return
+
+
+def _warn(one: Stiff, integrator: str, step: float, by_damping: float, by_stiffness: float) -> None:
+    if by_damping > by_stiffness:
+        times = by_damping
+        fact = f"{one.number} of {one.name} is {times:.3g} times what it can take, so that it chatters and never rests"
+        less = f"{one.number} {times:.3g} times smaller"
+    else:
+        times = by_stiffness
+        fact = f"the stiffness of {one.name} is {times**2:.3g} times what it can take, so that it throws the robot off"
+        less = f"a stiffness {times**2:.3g} times smaller"
+    known = Message(Setting("integrator", IMPLICIT), ", which looks ahead, ") if integrator != IMPLICIT else ""
+    warnings.warn(
+        Message(
+            f"a step of {step:g} s is too long for {integrator!r} here: {fact}. Take ", known, "",
+            Setting("step", _rounded_down(step / times)), f" s or less, or {less}",
+        ),
+        KinetreeWarning,
+        stacklevel=callers_level(),
+    )  # fmt: skip
+
+
+def _rounded_down(x: float) -> float:
+    """Return a number with two digits that is no larger."""
+    unit = 10.0 ** (math.floor(math.log10(x)) - 1)
+    return float(f"{math.floor(x / unit) * unit:.1e}")
+
+
+def _largest(mobility: Array, one: Stiff, factors: Array) -> float:
+    """Return the largest of stiffnesses, or dampings, over the masses that they act on together."""
+    scaled = np.sqrt(np.nan_to_num(factors))[:, None] * one.slopes
+    whole = np.nan_to_num(scaled @ mobility @ scaled.T)
+    return float(np.max(np.linalg.eigvalsh(whole) if one.together else np.diagonal(whole), initial=0.0))
+
+
+def _mobility(robot: Robot, q: Array) -> Array:
+    """Return how freedoms accelerate by forces, with loops kept closed, (nv, nv)."""
+    basis = robot.basis(q) if isinstance(robot, Mechanism) else np.eye(robot.nv)
+    mass = basis.T @ (robot.tree if isinstance(robot, Mechanism) else robot).mass_matrix(q) @ basis
+    return basis @ np.linalg.pinv(mass, hermitian=True) @ basis.T
+
+
+def _stiff(robot: Robot, element: Any, q: Array) -> Stiff | None:
+    if isinstance(element, Ground):
+        return _of_ground(robot, element, q)
+    return _of_stops(robot, element, q) if isinstance(element, JointStops) else None
+
+
+def _of_ground(robot: Robot, ground: Ground, q: Array) -> Stiff | None:
+    """Return the ground as it is below the spots that stand on it together, each with its share of the weight."""
+    tree, x = robot.model, split(q)
+    posed, resting = poses(tree, x), [Twist(ZERO_MOTION, ZERO_MOTION)] * len(tree.bodies)
+    gaps = [float(touch(tree, posed, resting, s, ground.surface, ground.on).gap) for s in ground.spots]
+    near = [s for s, gap in zip(ground.spots, gaps, strict=True) if gap <= min(gaps) + BESIDE]
+    if not near:
+        return None
+    load = robot.mass * math.hypot(*tree.gravity) / len(near)
+    stiffness, damping = (_most(s) for s in slopes(ground.normal, _depth(ground.normal, load), 0.0))
+    axes = Vec3(0.0, 0.0, 0.0), (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0))
+    rubbing = [0.0, 0.0] if ground.friction is None else [_most(c) for c in drag(ground.friction, load, *axes)]
+    lines = [line for line, _, _ in replace(ground, spots=near).impedance(tree, 0.0, x, [0.0] * tree.nv)[2]]
+    each = 1 if ground.friction is None else 3
+    frames = list(dict.fromkeys(s.frame for s in near))
+    names = ", ".join(frames[:3]) + (", ..." if len(frames) > 3 else "")
+    number = "sliding_damping" if max(rubbing) > damping else "damping"
+    stiff, damped = (np.array(one[:each] * len(near)) for one in ([stiffness, 0.0, 0.0], [damping, *rubbing]))
+    return Stiff(f"the ground below {names}", _rows(robot, x, lines), stiff, damped, number)
+
+
+def _of_stops(robot: Robot, stops: JointStops, q: Array) -> Stiff | None:
+    lines = [along for along, _ in stops.beyond(robot.model, split(q), [0.0] * robot.nv)]
+    if not lines:
+        return None
+    stiffness, damping = (_most(s) for s in slopes(stops.law, STOP_DEPTH, 0.0))
+    each = np.ones(len(lines))
+    rows = _rows(robot, split(q), lines)
+    return Stiff("the stops of joints", rows, stiffness * each, damping * each, "damping", together=False)
+
+
+def _rows(robot: Robot, q: Sequence[Any], lines: Sequence[Any]) -> Array:
+    """Return how lines change with each freedom, (lines, nv)."""
+    posed = poses(robot.model, q)
+    slopes_ = [slope_of(robot.model, posed, line) for line in lines]
+    return np.stack([pack([slope.get(k, 0.0) for k in range(robot.nv)], ()) for slope in slopes_])
+
+
+def _depth(law: Any, load: float) -> Any:
+    """Return how deep a law carries a load at rest, by halving; one depth for each number of a batch."""
+    low, high = np.zeros(np.shape(law.force(1.0, 0.0))), np.full(np.shape(law.force(1.0, 0.0)), 10.0)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        less = np.asarray(law.force(middle, 0.0)) < load
+        low, high = np.where(less, middle, low), np.where(less, high, middle)
+    return high
+
+
+def _most(value: Any) -> float:
+    return float(np.max(np.asarray(value, dtype=float), initial=0.0))
