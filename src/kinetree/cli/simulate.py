@@ -464,13 +464,13 @@ def _states(record: Record) -> Table:
 
 def _energies(record: Record) -> Table:
     words = {"actuators": "work of motors", "friction": "work of friction", "ground": "work of ground and stops"}
-    words |= {"forces": "work of forces", "stored": "stored in forces"}
+    words |= {"forces": "work of forces", "stored": "stored in forces", "in_ground": "stored in ground and stops"}
     table = Table(title="Energy in J", title_justify="left")
     table.add_column("")
     for heading in ("begin", "end"):
         table.add_column(heading, justify="right")
     for name, values in record.energy.as_dict().items():
-        if name in ("forces", "stored") and not np.any(values):
+        if name in ("forces", "stored", "in_ground") and not np.any(values):
             continue
         table.add_row(words.get(name, name), f"{values[0]:.6g}", f"{values[-1]:.6g}")
     total = record.energy.total

@@ -41,6 +41,7 @@ from .surfaces import (
     box,
     line,
     rectangle,
+    refuse_hollows,
     spot,
     touch,
     whole_body,
@@ -384,6 +385,9 @@ class Ground:
             raise OptionError(f"friction must be a law such as PseudoCoulomb or None, not {self.friction!r}")
         if not hasattr(self.surface, "gap"):
             raise OptionError(f"surface must be a Plane, HeightField, Grid or Ball, not {self.surface!r}")
+        largest = max(s.radius for s in chosen)
+        if largest and isinstance(self.surface, (HeightField, Grid)):
+            refuse_hollows(self.surface, largest)
 
     # What varies over a batch
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -24,6 +25,13 @@ from ..motion.piecewise import is_concrete
 from ..spatial import IDENTITY, ZERO3, ZERO_MOTION, Motion, Scalar, Transform, Vec3, scalar, where
 from ..spatial.dual import Dual
 from ..spatial.numbers import real_number
+from .roughness import Region, find_jump, sharpest_hollow
+
+ROUNDS = 3
+"""How often the nearest point of a height field is improved."""
+
+REACH = 10.0
+"""How far from the origin (m) a height function is looked at for jumps and hollows."""
 
 Triple = tuple[float, float, float]
 
@@ -142,14 +150,18 @@ class Ball:
 class HeightField:
     """Ground whose height is a function of x and y.
 
-    The distance is measured to the tangent plane above or below the point, which is exact for
-    planes and differs from the true distance in second order of depth times curvature.
+    The distance is that to the nearest point of the surface, looked for from straight below: exact for planes, and to
+    some thousandths where the radius of a ball, or the depth of a point, is well below that of the curves.
+
+    Heights that jump are refused: a spot that meets a riser from below would be deep inside at once, and be thrown out
+    with energy from nowhere.  So is a ball, in :class:`Ground`, that is larger than the hollows.  The field is looked
+    at within 10 m of the origin for that.
 
     Parameters
     ----------
     height : callable
         ``height(x, y)``, written with ``+ - * /`` and :func:`kinetree.sin`, ``cos``, ``sqrt``,
-        ``where``, so that it can be compiled along with everything else.
+        ``where``, so that it can be compiled along with everything else.  It must not jump: a step has a ramp.
     slope : callable, optional
         ``slope(x, y)`` returning both partial derivatives; by default they are taken exactly
         from ``height`` by automatic differentiation.
@@ -168,6 +180,7 @@ class HeightField:
             raise OptionError("a height field needs a function height(x, y); for numbers on a grid use Grid")
         try:
             value, dx, dy = (float(s) for s in self._sample(0.1, 0.2))
+            jump = find_jump(self.heights_at, self.region)
         except (TypeError, ValueError, AttributeError) as problem:
             raise OptionError(
                 f"the height function cannot be evaluated ({problem}); write it with + - * / and kinetree's sin, cos, "
@@ -175,6 +188,21 @@ class HeightField:
             ) from problem
         if not all(math.isfinite(s) for s in (value, dx, dy)):
             raise OptionError(f"the height function is not finite at (0.1, 0.2): {value}, slopes {dx}, {dy}")
+        if jump is not None:
+            raise OptionError(
+                f"the height jumps by {jump.size:.3g} m at ({jump.x:.3g}, {jump.y:.3g}): what meets such a step from "
+                "below would be inside of it at once, and be thrown out. Let the height rise over some way, as a ramp "
+                "does (from 0 to 1 over a width w: s = (x - edge) / w, s * s * (3 - 2 * s) between 0 and 1)"
+            )
+
+    @property
+    def region(self) -> Region:
+        """Where it is looked at for jumps and hollows."""
+        return (-REACH, REACH), (-REACH, REACH)
+
+    def heights_at(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the heights over arrays of x and y."""
+        return np.asarray(self.height(x, y), dtype=float)
 
     def _sample(self, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         if self.slope is not None:
@@ -185,8 +213,8 @@ class HeightField:
         return _value(along_x), _rate(along_x), _rate(along_y)
 
     def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
-        """Return the distance to the tangent plane at (x, y)."""
-        return _above(point, *self._sample(point.x, point.y))
+        """Return the distance to the nearest point of the surface that is found from straight below."""
+        return _above(point, self._sample)
 
     def tangents(self, normal: Vec3) -> tuple[Vec3, Vec3]:
         """Return the x axis laid onto the slope, and across."""
@@ -264,18 +292,65 @@ class Grid:
         return scalar.gather(self._tables[0], 0, i0 * columns + j0 + float(i * columns + j))
 
     def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
-        """Return the distance to the tangent plane at (x, y)."""
-        return _above(point, *self._sample(point.x, point.y))
+        """Return the distance to the nearest point of the surface that is found from straight below."""
+        return _above(point, self._sample)
 
     def tangents(self, normal: Vec3) -> tuple[Vec3, Vec3]:
         """Return the x axis laid onto the slope, and across."""
         return _tangents_on_slope(normal)
 
+    @property
+    def region(self) -> Region:
+        """Where its heights are given."""
+        return (self.x[0], self.x[-1]), (self.y[0], self.y[-1])
 
-def _above(point: Vec3, height: Scalar, dx: Scalar, dy: Scalar) -> tuple[Scalar, Vec3]:
-    """Return the distance to, and normal of, the plane that touches the ground below the point."""
+    def heights_at(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the heights over arrays of x and y."""
+        return np.asarray(self._sample(x, y)[0], dtype=float)
+
+
+@lru_cache(maxsize=64)
+def refuse_hollows(surface: HeightField | Grid, radius: float) -> None:
+    """Refuse a ball in hollows narrower than itself: it touches in two places, and is inside before one is found."""
+    hollow = sharpest_hollow(surface.heights_at, surface.region, 0.5 * radius)
+    if hollow.size > 0.5:  # as in a hollow of the ball's own radius
+        raise OptionError(
+            f"a ball with a radius of {radius:g} m does not fit into this ground at ({hollow.x:.3g}, {hollow.y:.3g}), "
+            f"where its slope grows by {hollow.size:.3g} within half of that: it would be inside before it is noticed, "
+            "and be thrown out. Take a smaller ball or points, or let the ground bend less"
+        )
+
+
+def _above(point: Vec3, sample: Callable[[Scalar, Scalar], tuple[Scalar, Scalar, Scalar]]) -> tuple[Scalar, Vec3]:
+    """Return distance and normal of the nearest point of a height field.
+
+    From straight below, the foot moves to where the perpendicular meets the tangent plane (Gauss and Newton's method),
+    which is exact for planes.  Where that leads nowhere near, far above rough ground, the first plane counts.
+    """
+    x, y = point.x, point.y
+    height, dx, dy = sample(x, y)
+    first = _plane(point, x, y, height, dx, dy)
+    last = first
+    for _ in range(ROUNDS):
+        away, below = last
+        # the foot of the perpendicular, in the plane: the point less its distance along the normal
+        x, y = point.x - below.x * away, point.y - below.y * away
+        height, dx, dy = sample(x, y)
+        last = _plane(point, x, y, height, dx, dy)
+    gap, normal = last
+    ex, ey, ez = point.x - x, point.y - y, point.z - height
+    square = ex * ex + ey * ey + ez * ez
+    aside = square - gap * gap  # of the point against the normal at its foot
+    strays, turned = aside > 0.25 * square, gap * first[0] < 0.0
+    chosen = [where(strays, a, where(turned, a, b)) for a, b in zip((first[0], *first[1]), (gap, *normal), strict=True)]
+    return chosen[0], Vec3(*chosen[1:])
+
+
+def _plane(point: Vec3, x: Scalar, y: Scalar, height: Scalar, dx: Scalar, dy: Scalar) -> tuple[Scalar, Vec3]:
+    """Return the distance to, and normal of, the plane that touches the ground at (x, y)."""
     steepness = 1.0 / scalar.sqrt(1.0 + dx * dx + dy * dy)
-    return (point.z - height) * steepness, Vec3(-dx * steepness, -dy * steepness, steepness)
+    rise = (point.z - height) - (dx * (point.x - x) + dy * (point.y - y))
+    return rise * steepness, Vec3(-dx * steepness, -dy * steepness, steepness)
 
 
 def _tangents_on_slope(normal: Vec3) -> tuple[Vec3, Vec3]:

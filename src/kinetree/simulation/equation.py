@@ -53,6 +53,7 @@ class Observed(NamedTuple):
     potential: Array
     stored: Array
     """In forces."""
+    in_ground: Array
 
 
 def unit_quaternions(tree: Model, q: Scalars) -> tuple[list[Scalar], list[Scalar | None]]:
@@ -412,7 +413,8 @@ class Equation:
             system = self.with_numbers(p)
             q, v = system.placed(t[0], q, v)
             acting: Acting = system.acting(t[0], q, v, z, tau or None)
-            energies = system.stored(t[0], q, v, z) + ([] if self.large else system.energies(q, v))
+            energies = system.stored(t[0], q, v, z) + system.in_ground(t[0], q, v, z)
+            energies += [] if self.large else system.energies(q, v)
             return acting.tau + acting.friction + energies + system.contact_forces(t[0], q, v, z)
 
         return self.program("observation", law, beside_loops=True)
@@ -442,12 +444,15 @@ class Equation:
         else:
             a = self._rate(given | tau)[..., self.tree.nq : self.tree.nq + nv]
         tau_seen, friction, rest = seen[..., :nv], seen[..., nv : 2 * nv], seen[..., 2 * nv :]
-        stored = np.zeros(q.shape[:-1])
+        stored = in_ground = np.zeros(q.shape[:-1])
         if self.system.n_forces:
             stored, rest = rest[..., 0], rest[..., 1:]
+        if self.system.ground:
+            in_ground, rest = rest[..., 0], rest[..., 1:]
         if self.large:
-            return Observed(a, tau_seen, friction, rest, constraint, *self._energies_by_robot(q, v), stored)
-        return Observed(a, tau_seen, friction, rest[..., 2:], constraint, rest[..., 0], rest[..., 1], stored)
+            return Observed(a, tau_seen, friction, rest, constraint, *self._energies_by_robot(q, v), stored, in_ground)
+        kinetic, potential, rest = rest[..., 0], rest[..., 1], rest[..., 2:]
+        return Observed(a, tau_seen, friction, rest, constraint, kinetic, potential, stored, in_ground)
 
     def _energies_by_robot(self, q: Array, v: Array) -> tuple[Array, Array]:
         own = self.varied

@@ -402,7 +402,8 @@ def make_record(
         "constraint_names": list(robot.constraint_names) if isinstance(robot, Mechanism) else [],
     }  # fmt: skip
     info |= _held(equation, t, q)
-    energy = Energies(seen.kinetic, seen.potential, **dict(zip(WORKS, works, strict=False)), stored=seen.stored)
+    done = dict(zip(WORKS, works, strict=False))
+    energy = Energies(seen.kinetic, seen.potential, **done, stored=seen.stored, in_ground=seen.in_ground)
     return Record(
         t, q, v, seen.a, seen.tau, seen.friction, contact, seen.constraint_forces, z[..., :n], energy, events, robot,
         status, info,
@@ -458,4 +459,4 @@ def _forgiven(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Obs
         (np.full((*v.shape[:-1], n), np.nan) for n in (n_contact, n_constraint)),
     )
     number = np.full(v.shape[:-1], np.nan)
-    return Observed(vector, vector, vector, contact, constraint, number, number, number)
+    return Observed(vector, vector, vector, contact, constraint, number, number, number, number)

@@ -48,6 +48,7 @@ from .constrained.driven_robot import DrivenRobot
 from .equation import Equation
 from .events import as_events
 from .friction_memory import memory_of
+from .ground_work import is_uneven, warn_of_gain
 from .integrators.fixed_step_methods import ADAPTIVE, FIXED, GENERALIZED_ALPHA, INTEGRATORS
 from .integrators.stepper import NO_KINKS
 from .prescribed import Prescribed, as_prescribed
@@ -138,7 +139,7 @@ def simulate(
         Coulomb friction is smoothed to ``v / sqrt(v^2 + friction_speed^2)``.
     works : bool, optional
         Whether the works of actuators, friction and ground are integrated too, so that the energy
-        balance can be checked; by default for single simulations but not for batches.
+        balance can be checked; by default for single simulations and on uneven ground, but not for other batches.
     parameters : mapping, optional
         Numbers of the robot itself that replace those of the model, with a batch in front if they vary: by the names
         of :meth:`kinetree.Robot.parameters`, ``{"upper.MX": moments}``, or
@@ -382,7 +383,8 @@ class Simulator(ExplainsArguments):
         if self.prescribed is not None:
             q, v = self.prescribed.start(self.robot, begin, q, v, (q0 is not None, v0 is not None))
         batch = common_batch(self.equation(bool(self.works)).system, q, v)
-        equation = self.equation(not batch if self.works is None else self.works)
+        known = not batch or is_uneven(self.elements)
+        equation = self.equation(known if self.works is None else self.works)
         warn_sunken(self.robot, self.elements, q)
         equation.prepare(q)
         warn_of_long_steps(
@@ -397,7 +399,10 @@ class Simulator(ExplainsArguments):
                 equation, self.integrator, begin, end, self.numbers, watched, times, self.constraints.within(self.span),
                 sampling, known_kinks(self.law, self.elements, begin, end),
             )  # fmt: skip
-            return run((np.array(q), np.array(v), z), progress)
+            record = run((np.array(q), np.array(v), z), progress)
+            if not any(event.reset is not None for event in watched):  # which move the robot by other hands
+                warn_of_gain(record, equation.system.ground)
+            return record
         if watched:
             raise UnsupportedError("events are for one simulation at a time, not for a batch")
         if self.integrator in ADAPTIVE:
@@ -433,4 +438,5 @@ class Simulator(ExplainsArguments):
             record = replace(record, sampled=sampling.samples)
         if fault:
             raise fault.error(fault.time, record) from fault.__cause__
+        warn_of_gain(record, equation.system.ground)
         return record

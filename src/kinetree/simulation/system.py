@@ -377,6 +377,22 @@ class DynamicSystem:
                 total = total + element.energy(self.tree, t, q, v, z[where])
         return [total]
 
+    @property
+    def ground(self) -> tuple[Any, ...]:
+        """Those of the elements whose work is counted as the ground's."""
+        return self.elements[: len(self.elements) - self.n_forces]
+
+    def in_ground(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> list[Scalar]:
+        """Return the energy stored in ground and stops, one number; none if there are none."""
+        if not self.ground:
+            return []
+        total: Scalar = 0.0
+        first = len(self.parts) - len(self.elements)
+        for element, where in zip(self.ground, self.slices[first:], strict=False):
+            if hasattr(element, "energy"):
+                total = total + element.energy(self.tree, t, q, v, z[where])
+        return [total]
+
     def contact_forces(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> list[Scalar]:
         """Of all contact points of all elements, along world axes, three numbers each."""
         found: list[Scalar] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,8 +11,25 @@ from ...io.tables.text import TextTable
 
 Array = np.ndarray
 
+LATER = ("forces", "stored", "in_ground")
+"""Names that older records do not have, where nothing of the kind was kept."""
+
 ROUNDING = 8 * np.finfo(float).eps
 """Relative rounding of the sum of five energies."""
+
+
+LARGEST_GAIN = 0.02
+"""Part of the energy that ground and robot exchanged which the ground may seem to have made."""
+
+
+class Gain(NamedTuple):
+    """Energy that came from nowhere."""
+
+    joules: float
+    sample: int
+    """Where it is first seen."""
+    lane: tuple[int, ...]
+    """Of a batch, the worst one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +46,8 @@ class Energies:
         was not integrated (``works=False``, which is the default of batches): then the balance is not known.
     stored : ndarray
         Energy that is in the springs of forces now; part of the work that they have done, so not of the balance.
+    in_ground : ndarray
+        The same in ground and stops.
     """
 
     kinetic: Array
@@ -37,9 +57,10 @@ class Energies:
     ground: Array
     forces: Array = None  # type: ignore[assignment]
     stored: Array = None  # type: ignore[assignment]
+    in_ground: Array = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        for name in ("forces", "stored"):
+        for name in LATER:
             if getattr(self, name) is None:
                 object.__setattr__(self, name, np.zeros(np.shape(self.ground)))
 
@@ -51,6 +72,40 @@ class Energies:
         """
         with np.errstate(all="ignore"):  # infinite less infinite is not known, and said so by NaN
             return self.kinetic + self.potential - self.actuators - self.friction - self.ground - self.forces
+
+    @property
+    def ground_gain(self) -> Array:
+        """What ground and stops have given the robot beyond what was stored in them, from any earlier sample on.
+
+        They give back what is stored and keep the rest, so it is not positive.  Where it is, energy came from nowhere:
+        from a surface that bends within a ball, or a step too long for the ground.
+        """
+        return self._gain(self.ground)
+
+    def _gain(self, work: Array) -> Array:
+        """Return W(t) less the least of W + stored up to then."""
+        with np.errstate(all="ignore"):
+            return work - np.minimum.accumulate(work + self.in_ground, axis=0)
+
+    def gained_from_ground(self) -> Gain | None:
+        """Return how much the ground gave from nowhere, if that is more than rounding and the integrator explain.
+
+        Works are integrated beside the motion, and not more exactly than it is: only what shows in the energy of the
+        robot as well counts.
+        """
+        if not len(self.kinetic):
+            return None
+        with np.errstate(all="ignore"):
+            gain = np.nan_to_num(np.minimum(self.ground_gain, self._gain(self.ground + self.error)))
+            parts = np.abs(self.ground - self.ground[:1]), self.in_ground, self.kinetic
+            size = sum(np.max(np.nan_to_num(x), axis=0, initial=0.0) for x in parts)
+        most = np.max(gain, axis=0)
+        share = most / np.where(size > 0.0, size, 1.0)
+        if not np.any(share > LARGEST_GAIN):
+            return None
+        lane = tuple(int(i) for i in np.unravel_index(int(np.argmax(share)), np.shape(share)))
+        seen = gain[(slice(None), *lane)] > LARGEST_GAIN * float(np.asarray(size)[lane])
+        return Gain(float(np.asarray(most)[lane]), int(np.argmax(seen)), lane)
 
     @property
     def mechanical(self) -> Array:
@@ -106,6 +161,3 @@ def _largest(values: Array) -> float:
 
 
 NAMES = tuple(f.name for f in fields(Energies))
-
-LATER = ("forces", "stored")
-"""Names that older records do not have: there were no such forces."""

@@ -191,7 +191,7 @@ def _errors(record: Record, joints: set[str] | None, desired: Trajectory) -> lis
 
 def _energies(record: Record) -> Curves:
     words = {"actuators": "work of actuators", "friction": "work of friction", "ground": "work of ground"}
-    words |= {"forces": "work of forces", "stored": "stored in forces"}
+    words |= {"forces": "work of forces", "stored": "stored in forces", "in_ground": "stored in ground and stops"}
     curves = [(words.get(name, name), x) for name, x in record.energy.as_dict().items()]
     return [*curves, ("total", record.energy.total)]
 

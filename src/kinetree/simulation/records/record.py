@@ -142,7 +142,7 @@ class Record(ExplainsArguments):
         columns = ("joint", "unit", "first", "last", "least", "largest", "max speed", "max force")
         return TextTable(
             columns, rows, repr(self).strip("<>"), "record.q, v, tau have all; record.save(path) writes them",
-            notes=[*self.limits_passed, *([] if (words := self.peaks_missed) is None else [words])],
+            notes=[*self.limits_passed, *(words for words in (self.peaks_missed, self.ground_gained) if words)],
         )  # fmt: skip
 
     def __str__(self) -> str:
@@ -208,6 +208,18 @@ class Record(ExplainsArguments):
         many, every = counted(len(self), "sample", "samples"), "step" if steps is None else f"of the {steps} steps"
         more = "take more" if self.batch else f"without output= there is one at each {every}"
         return f"max speed and force are those of the {many}: at touchdown forces may be larger between them; {more}"
+
+    @property
+    def ground_gained(self) -> str | None:
+        """A line of words where ground and stops have done more work than was stored in them, or None."""
+        found = self.energy.gained_from_ground()
+        if found is None:
+            return None
+        whose = f" in simulation {', '.join(map(str, found.lane))} of the batch" if found.lane else ""
+        return (
+            f"the ground has done {found.joules:.3g} J of net work on {self.info.get('robot', 'the robot')!r}{whose}, "
+            f"seen from t = {self.time[found.sample]:.4g} s on (record.energy.ground_gain): energy from nowhere"
+        )
 
     @property
     def batch(self) -> tuple[int, ...]:

@@ -1,0 +1,106 @@
+"""Whether a height field is one that spots can be told above or inside of: it must not jump, nor bend within a ball.
+
+The distance to a height field is looked for from straight below (or above) a spot.  Where the height jumps, a spot that
+comes along below is deep inside at once, and is thrown out with energy from nowhere; a ball meets a hollow narrower
+than itself in two places, of which one would be missed.  Neither shows in a formula: fields are sampled along lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Array = np.ndarray
+Heights = Callable[[Array, Array], Any]
+"""Heights over arrays of x and y."""
+
+LINES = 41
+"""Lines in either direction along which a field is looked at."""
+
+POINTS = 801
+"""Points on each line, where nothing says how dense they must be."""
+
+MOST_POINTS = 20_001
+
+SMALLEST_JUMP = 1e-3
+"""What counts as a jump, in metres: within a ten-thousandth of that."""
+
+OFF_THE_GRID = 0.0137
+"""Part of the distance between lines by which they lie beside round numbers, where edges are."""
+
+
+class Place(NamedTuple):
+    """Where something was found, and how much."""
+
+    x: float
+    y: float
+    size: float
+
+
+Region = tuple[tuple[float, float], tuple[float, float]]
+"""From where to where, in x and in y."""
+
+
+def find_jump(heights: Heights, region: Region) -> Place | None:
+    """Find a place where heights jump, the nearest to the origin; None where none is found."""
+    found: list[Place] = []
+    for at, t, across in _lines(region, POINTS):
+        rise = np.diff(_sampled(heights, at, t, across), axis=-1)
+        beside = np.pad(rise, ((0, 0), (1, 1)))  # on a curve, rises change evenly from one stretch to the next
+        odd = np.abs(rise - 0.5 * (beside[:, :-2] + beside[:, 2:])) > 0.5 * SMALLEST_JUMP
+        rows, columns = np.nonzero(odd)
+        if not len(rows):
+            continue
+        low, high, where_ = t[columns], t[columns + 1], across[rows]
+        while np.any(high - low > 1e-4 * SMALLEST_JUMP):  # towards the steepest half, until only a jump is left
+            middle = 0.5 * (low + high)
+            a, b, c = (_each(heights, at, x, where_) for x in (low, middle, high))
+            first = np.abs(b - a) >= np.abs(c - b)
+            low, high = np.where(first, low, middle), np.where(first, middle, high)
+        jump = np.nan_to_num(np.abs(_each(heights, at, high, where_) - _each(heights, at, low, where_)))
+        found += [_place(at, low[k], where_[k], float(jump[k])) for k in np.flatnonzero(jump > SMALLEST_JUMP)]
+    return min(found, key=lambda place: place.x**2 + place.y**2, default=None)
+
+
+def sharpest_hollow(heights: Heights, region: Region, width: float) -> Place:
+    """Find where the mean slope over a width grows most from one stretch of that width to the next, and by how much."""
+    best = Place(0.0, 0.0, 0.0)
+    length = max(high - low for low, high in region)
+    count = int(min(max(2.0 * length / width, 8.0), MOST_POINTS - 1)) + 1
+    for at, t, across in _lines(region, count):
+        before, here, after = (_sampled(heights, at, t + shift, across) for shift in (-width, 0.0, width))
+        bend = np.nan_to_num((after - 2.0 * here + before) / width, nan=0.0, posinf=0.0, neginf=0.0)
+        row, column = np.unravel_index(int(np.argmax(bend)), bend.shape)
+        if bend[row, column] > best.size:
+            best = _place(at, t[column], across[row], float(bend[row, column]))
+    return best
+
+
+def _place(at: Callable[..., Any], along: Any, across: Any, size: float) -> Place:
+    x, y = at(along, across)
+    return Place(float(x), float(y), size)
+
+
+def _lines(region: Region, count: int) -> Iterator[tuple[Callable[..., Any], Array, Array]]:
+    """Go through lines along x, then along y: how (along, across) are (x, y), points on them, and where they lie."""
+    for axis in (0, 1):
+        (low, high), (left, right) = region[axis], region[1 - axis]
+        beside = OFF_THE_GRID * (right - left) / LINES
+        across = np.linspace(left, right, LINES) + beside
+        at = (lambda a, b: (a, b)) if axis == 0 else (lambda a, b: (b, a))
+        yield at, np.linspace(low, high, count) + OFF_THE_GRID * (high - low) / count, across
+
+
+def _each(heights: Heights, at: Callable[..., Any], along: Array, across: Array) -> Array:
+    """Return heights at single points, (points,)."""
+    with np.errstate(all="ignore"):
+        return np.broadcast_to(np.asarray(heights(*at(along, across)), dtype=float), along.shape)
+
+
+def _sampled(heights: Heights, at: Callable[..., Any], along: Array, across: Array) -> Array:
+    """Return heights on all lines, (lines, points)."""
+    x, y = at(np.broadcast_to(along, (len(across), len(along))), across[:, None] + 0.0 * along)
+    with np.errstate(all="ignore"):
+        return np.broadcast_to(np.asarray(heights(np.array(x), np.array(y)), dtype=float), x.shape)

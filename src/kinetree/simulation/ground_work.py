@@ -1,0 +1,38 @@
+"""Ground and stops give back what was stored in them and take the rest; where they gave more, a run says so."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ..contact.ground import Ground
+from ..contact.stops import JointStops
+from ..contact.surfaces import Ball, Plane
+from ..errors import KinetreeWarning, Message, Setting, callers_level
+from .friction_memory import FrictionMemory
+from .integrators.fixed_step_methods import ADAPTIVE
+from .records.record import Record
+
+
+def is_uneven(elements: Sequence[Any]) -> bool:
+    """Return whether the distance to some ground is found by trial, so that its work should be watched."""
+    return any(isinstance(e, Ground) and not isinstance(e.surface, (Plane, Ball)) for e in elements)
+
+
+def warn_of_gain(record: Record, ground: Sequence[Any]) -> None:
+    """Warn where ground and stops have done more work than was stored in them."""
+    known = (Ground, JointStops, FrictionMemory)  # others may move by themselves, and drive the robot
+    words = record.ground_gained if ground and all(isinstance(e, known) for e in ground) else None
+    if words is None:
+        return
+    shorter = "" if record.info.get("integrator") in ADAPTIVE else Message(", or take a shorter ", Setting("step"))
+    warnings.warn(
+        Message(
+            f"{words}. Something got inside the ground before it was pushed back: let the ground bend less within a "
+            "ball, give steps a ramp",
+            shorter,
+        ),
+        KinetreeWarning,
+        stacklevel=callers_level(),
+    )
