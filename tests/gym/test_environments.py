@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from scipy.spatial.transform import Rotation
 
 import kinetree as kt
+from kinetree.gym.tasks import quadruped
 
 KNOWN = {
     "cart-pole": "CartPole", "arm": "Arm", "quadruped": "Quadruped", "biped": "Biped",
@@ -39,6 +41,40 @@ def test_every_environment_passes_gymnasiums_checker(name):
     assert np.array_equal(many.reset(seed=4)[0], observations)
     assert not np.array_equal(many.reset()[0], observations)
     assert not np.array_equal(many.reset(seed=5)[0], observations)
+
+
+def seen_and_paid(speed, batch):
+    """The quadruped's world, with the reward as the last number that is observed."""
+    robot = kt.gallery.load("quadruped")
+    return kt.World(
+        robot, batch=batch, action=kt.control.Commanded("position", kp=200.0, kd=8.0), goal={"speed": [speed]},
+        observe=lambda m: [*quadruped.observe(m), quadruped.reward(m)],
+    )  # fmt: skip
+
+
+def test_the_reward_of_the_quadruped_depends_on_nothing_but_what_is_observed():
+    """Turned about the vertical and moved along the ground, it observes the same, and is paid the same."""
+    world, rng = seen_and_paid(0.4, 2), np.random.default_rng(0)
+    for _ in range(10):
+        legs, tilt = rng.uniform(-0.5, 0.5, 12), Rotation.from_euler("xy", rng.uniform(-0.4, 0.4, 2))
+        twist, speeds = rng.normal(0, 0.5, 6), rng.normal(0, 1, 12)
+        states = []
+        for heading in rng.uniform(-3, 3, 2):
+            angles = (Rotation.from_euler("z", heading) * tilt).as_euler("YXZ")
+            q = np.concatenate([angles, rng.normal(0, 1, 2), [0.6], legs])
+            base = np.linalg.solve(world.robot.jacobian(q, "trunk")[:, :6], twist)
+            states.append((q, np.concatenate([base, speeds])))
+        q, v = (np.stack(x) for x in zip(*states, strict=True))
+        one, other = world.reset(q=q, v=v)
+        assert np.allclose(one, other, atol=1e-12)
+        assert np.ptp(world.robot.velocity(q, v, "trunk", axes="aligned")[:, 3]) > 1e-3
+
+
+def test_the_quadruped_is_paid_for_going_ahead():
+    world = seen_and_paid(0.5, 3)
+    q, v = world.start
+    v[:, 3:5] = [[0.5, 0.0], [0.0, 0.5], [-0.5, 0.0]]
+    assert np.allclose(world.reset(q=q, v=v)[:, -1], [1.0, 1 / 6, 1 / 11])
 
 
 def is_same(a, b):

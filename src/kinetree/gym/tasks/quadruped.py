@@ -12,6 +12,7 @@ from ...control.commands import Commanded
 from ...simulation.worlds.draws import Uniform
 from ...simulation.worlds.moment import Moment
 from ...simulation.worlds.world import World
+from ...spatial import Vec3, sqrt
 from .task import Task, with_random
 
 FEET = ("front_left_tip", "front_right_tip", "rear_left_tip", "rear_right_tip")
@@ -37,10 +38,16 @@ def observe(m: Moment) -> list[Any]:
 
 
 def reward(m: Moment) -> Any:
-    """Return up to one for the speed that is wanted, less for swaying and for power."""
-    moving, turning = m.velocity("trunk"), m.twist("trunk")[0]
-    off = (moving.x - m.goal["speed"][0]) ** 2 + moving.y**2
-    return 1.0 / (1.0 + 10.0 * off) - 0.05 * (turning.x**2 + turning.y**2) - 2e-4 * m.power
+    """Return up to one for the speed that is wanted straight ahead, less for turning, for swaying and for power.
+
+    Ahead is where the trunk points, level with the ground, whatever its heading: that is all the observation tells.
+    """
+    up, (turning, moving) = m.up("trunk"), m.twist("trunk")
+    nose = Vec3(1.0, 0.0, 0.0)
+    level = nose - up * nose.dot(up)
+    ahead = level * (1.0 / sqrt(level.dot(level)))
+    off = (moving.dot(ahead) - m.goal["speed"][0]) ** 2 + moving.dot(up.cross(ahead)) ** 2
+    return 1.0 / (1.0 + 10.0 * off) - 0.05 * turning.dot(turning) - 2e-4 * m.power
 
 
 def world(**options: Any) -> World:
