@@ -30,6 +30,7 @@ from ..model.tree import BASE, Model
 from ..spatial import Force, Scalar, Transform, Vec3, arctan2, scalar, where
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from ..spatial.dual import Dual
+from .file_shapes import collision_floor, collision_spots
 from .surfaces import (
     Ball,
     Grid,
@@ -49,7 +50,8 @@ from .surfaces import (
 
 __all__ = [
     "SOURCE_SETS", "Ball", "Dusty", "Firm", "Grid", "Ground", "HeightField", "HuntCrossley", "Plane",
-    "PseudoCoulomb", "Spot", "box", "from_source", "line", "rectangle", "whole_body",
+    "PseudoCoulomb", "Spot", "box", "collision_floor", "collision_spots", "from_source", "line", "rectangle",
+    "whole_body",
 ]  # fmt: skip
 
 Scalars = Sequence[Scalar]

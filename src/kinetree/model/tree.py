@@ -18,6 +18,7 @@ from .actuators import Actuator, JointCoupling, Tendon
 from .joints import Constraint, Free, JointKind
 from .mass import MassProperties
 from .pose import Pose, floats
+from .shapes import ContactShape
 from .units import FORCE_OF
 
 BASE = -1
@@ -265,6 +266,8 @@ class Model:
     actuators: tuple[Actuator, ...] = ()
     configurations: tuple[Configuration, ...] = ()
     couplings: tuple[JointCoupling, ...] = ()
+    shapes: tuple[ContactShape, ...] = field(default=(), compare=False)
+    """What its file gives it to touch things with; robots that move alike are equal without it."""
 
     @cached_property
     def nq(self) -> int:

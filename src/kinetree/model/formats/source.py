@@ -18,6 +18,7 @@ from ..graph import Draft, GraphError, passive_data
 from ..joints import Fixed, JointKind
 from ..mass import MassProperties
 from ..pose import Pose
+from ..shapes import ContactShape
 from ..tree import Joint, Mimic, Model
 
 MIMIC_CHOICES = ("follow", "couple", "independent")
@@ -92,6 +93,7 @@ class FileBuilder(ModelBuilder):
         self._tendon_lines: dict[str, int | None] = {}
         self._carriers: dict[str, Draft] = {}  # by the body each carries, of several the first
         self._unknown = 0
+        self._shapes: list[ContactShape] = []
 
     # Describing
 
@@ -269,6 +271,10 @@ class FileBuilder(ModelBuilder):
                 )
         return super().frame(name, body, *args, **pose)
 
+    def add_shape(self, shape: ContactShape) -> None:
+        """Keep a shape that a body, or the world, touches things with."""
+        self._shapes.append(shape)
+
     def make_passive(self, name: str) -> None:
         """Say that a joint has no motor."""
         if name not in self._joints:
@@ -341,7 +347,7 @@ class FileBuilder(ModelBuilder):
         with self.at(None):
             model = self.model(floating_base=floating_base, cuts=self.cuts, rule=self.options.rule)
         self._warn()
-        return model
+        return replace(model, shapes=tuple(self._shapes)) if self._shapes else model
 
     def _check_ends(self, graph: bool) -> None:
         carried: dict[str, str] = {}

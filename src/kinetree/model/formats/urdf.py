@@ -1,9 +1,9 @@
 """The reader of URDF.
 
 Read: links with their inertials, joints of all six types with origin, axis, limits,
-damping, friction and mimic.  Not read, because they do not change the motion: visuals,
-collisions, meshes, materials, transmissions, sensors, Gazebo's and other tools' own
-elements, safety controllers and calibration.
+damping, friction and mimic, and the shapes of collisions, which ground can be made of.  Not
+read, because they do not change the motion: visuals, meshes, materials, transmissions,
+sensors, Gazebo's and other tools' own elements, safety controllers and calibration.
 
 URDF describes trees.  Joints that close loops are read from and written to an element of
 our own, which other readers skip:
@@ -31,7 +31,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from ...errors import FileFormatError, UnknownNameError
+from ...errors import FileFormatError, ModelError, UnknownNameError
 from ..joints import (
     KINDS,
     Continuous,
@@ -46,6 +46,7 @@ from ..joints import (
 )
 from ..mass import MassProperties
 from ..pose import Pose
+from ..shapes import SIZES, ContactShape
 from ..tree import Mimic, Model
 from . import xml
 from .source import FileBuilder, Options, Source, listed
@@ -113,7 +114,7 @@ KNOWN_CHILDREN = {
 LIMIT_ATTRIBUTES = {"lower": "lower", "upper": "upper", "effort": "effort_limit", "velocity": "velocity_limit"}
 
 # Elements whose inside does not matter to the motion, and may hold whatever other tools understand.
-CLOSED = ("visual", "collision", "gazebo", "transmission", "sensor", "ros2_control")
+CLOSED = ("visual", "gazebo", "transmission", "sensor", "ros2_control")
 
 
 def read(source: Source, options: Options) -> Model:
@@ -176,6 +177,25 @@ class _UrdfReader:
         inertial = self.only(link, "inertial")
         with self.builder.at((inertial or link).line):
             self.builder.add_body(name, MassProperties() if inertial is None else self.inertial(inertial, name))
+        for collision in link.all("collision"):
+            self.read_collision(collision, name)
+
+    def read_collision(self, element: Element, link: str) -> None:
+        """Keep a shape to touch with; of those that cannot be read, that they are there: others may understand them."""
+        made = [x for geometry in element.all("geometry") for x in geometry.children]
+        for shape in made[:1]:
+            try:
+                size = self.shape_size(shape)
+                self.builder.add_shape(ContactShape(link, shape.tag, size, self.origin(element)))
+            except ModelError:
+                self.builder.add_shape(ContactShape(link, f"unreadable {shape.tag}"))
+
+    def shape_size(self, shape: Element) -> tuple[float, ...]:
+        """Return what says how large a shape is: attributes of its own for each kind."""
+        if shape.tag in ("box", "ellipsoid"):
+            return tuple(self.vector(shape, "size" if shape.tag == "box" else "radii", 3))
+        words = ("radius", "length")[: SIZES.get(shape.tag, 0)]
+        return tuple(self.number(shape, word) for word in words)
 
     def inertial(self, element: Element, link: str) -> MassProperties:
         self.check_children(element)

@@ -11,7 +11,7 @@ from ...pose import Pose
 from ..xml import Element
 
 CLOSED = (
-    "visual", "collision", "sensor", "plugin", "light", "gui", "scene", "audio_source", "battery", "particle_emitter",
+    "visual", "sensor", "plugin", "light", "gui", "scene", "audio_source", "battery", "particle_emitter",
     "projector", "material", "physics_friction", "actor", "road", "state", "atmosphere", "magnetic_field", "wind",
     "gripper", "spherical_coordinates", "population", "experimental:params",
 )  # fmt: skip
@@ -26,7 +26,7 @@ KNOWN = {
     ),
     "include": ("uri", "name", "pose", "static", "placement_frame"),
     "link": (
-        "pose", "inertial", "gravity", "self_collide", "kinematic", "must_be_base_link", "enable_wind",
+        "pose", "inertial", "collision", "gravity", "self_collide", "kinematic", "must_be_base_link", "enable_wind",
         "velocity_decay",
     ),
     "inertial": ("mass", "pose", "inertia", "density", "auto_inertia_params", "fluid_added_mass", "frame"),

@@ -1,0 +1,106 @@
+"""Ground for a robot as its file describes it: spots from its collision shapes, and the floor."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError, ModelWarning, UnknownNameError, callers_level, explains_arguments
+from ..model.shapes import ContactShape, counted_kinds
+from ..model.tree import BASE, Model
+from .surfaces import Plane, Spot, triple
+
+SPOTTED = ("sphere", "capsule", "box")
+"""Kinds of shapes that spots are made of."""
+
+
+def _sorted(tree: Model) -> tuple[list[ContactShape], list[ContactShape]]:
+    """Return the shapes on bodies that move, and those that stand in the world."""
+    placed = [(s, tree.frame_table[s.frame].body) for s in tree.shapes if s.frame in tree.frame_table]
+    return [s for s, body in placed if body != BASE], [s for s, body in placed if body == BASE]
+
+
+@explains_arguments
+def collision_spots(robot: Any, bodies: Sequence[str] | None = None) -> list[Spot]:
+    """Return spots from the collision shapes that a robot's file (MJCF, URDF, SDF) gives its bodies.
+
+    A sphere is a ball, a capsule a ball at either end, a box its eight corners.  Other shapes on these bodies are named
+    in a warning, and left out.
+
+    Parameters
+    ----------
+    robot : Robot
+    bodies : sequence of str, optional
+        Only shapes on these, by the names that the file has for them; by default on all that move.
+
+    Examples
+    --------
+    ``Ground(collision_spots(robot), HuntCrossley(1e5, 0.5), surface=collision_floor(robot))``
+    """
+    tree: Model = robot.model
+    moving, _ = _sorted(tree)
+    if bodies is not None:
+        names = (bodies,) if isinstance(bodies, str) else tuple(bodies)
+        known = list(dict.fromkeys(shape.frame for shape in moving))
+        for name in names:
+            if name not in known:
+                raise UnknownNameError("body with a collision shape", name, known)
+        moving = [shape for shape in moving if shape.frame in names]
+    found = [spot for shape in moving for spot in _spots(shape)]
+    others = [shape for shape in moving if shape.kind not in SPOTTED]
+    if not found:
+        has = f" but {counted_kinds(others)}" if others else ""
+        raise ModelError(
+            f"the file of robot {tree.name!r} gives its bodies no spheres, capsules or boxes{has}: name spots, such as "
+            "ground.Spot('foot', (0, 0, -0.1), radius=0.02)"
+        )
+    if others:
+        warnings.warn(
+            f"collision shapes of robot {tree.name!r} are left out, as they are no spheres, capsules or boxes: "
+            f"{counted_kinds(others)}, on {', '.join(dict.fromkeys(s.frame for s in others))}",
+            ModelWarning,
+            stacklevel=callers_level(),
+        )
+    return found
+
+
+def _spots(shape: ContactShape) -> list[Spot]:
+    radius, points = 0.0, np.zeros((0, 3))
+    if shape.kind == "sphere":
+        radius, points = shape.size[0], np.zeros((1, 3))
+    elif shape.kind == "capsule":
+        radius, points = shape.size[0], np.outer([-0.5, 0.5], [0.0, 0.0, shape.size[1]])
+    elif shape.kind == "box":
+        corners = [(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]
+        points = np.array(corners) * shape.size
+    placed = points @ shape.pose.rotation.T + shape.pose.translation
+    return [Spot(shape.frame, triple(p, "a collision shape"), radius) for p in placed]
+
+
+@explains_arguments
+def collision_floor(robot: Any) -> Plane:
+    """Return the plane that a robot's file has in the world, the first of several; an error where it has none.
+
+    Parameters
+    ----------
+    robot : Robot
+    """
+    tree: Model = robot.model
+    for shape in _sorted(tree)[1]:
+        if shape.kind == "plane":
+            pose = tree.frame(shape.frame).pose @ shape.pose
+            up = np.asarray(pose.rotation)[:, 2]
+            return Plane(triple(pose.translation, "a point of the floor"), triple(up, "the normal of the floor"))
+    raise ModelError(f"the file of robot {tree.name!r} has no plane to stand on: take ground.Plane()")
+
+
+def unused_shapes(tree: Model) -> str:
+    """Return in words what a file has to stand on the ground with, nothing where it has nothing."""
+    moving, fixed = _sorted(tree)
+    if not moving:
+        return ""
+    floor = f" and {counted_kinds(fixed)} in the world" if fixed else ""
+    return f"its file has {counted_kinds(moving)} on its bodies{floor} that nothing uses"
