@@ -48,6 +48,7 @@ def seen_and_paid(speed, batch):
     robot = kt.gallery.load("quadruped")
     return kt.World(
         robot, batch=batch, action=kt.control.Commanded("position", kp=200.0, kd=8.0), goal={"speed": [speed]},
+        ground=kt.ground.Ground(quadruped.FEET, kt.ground.HuntCrossley(5e3, 1.0), None), step=1e-4,
         observe=lambda m: [*quadruped.observe(m), quadruped.reward(m)],
     )  # fmt: skip
 

@@ -224,6 +224,7 @@ right_toe --ground-kind firm --integrator bdf
     from ..simulation.arguments import STEPS_AT_MOST
     from ..simulation.integrators.fixed_step_methods import ADAPTIVE
     from ..simulation.records.files import record_format
+    from ..simulation.unheld import without_ranges
 
     if output is not None:
         record_format(output)
@@ -283,13 +284,14 @@ right_toe --ground-kind firm --integrator bdf
         motion, q, v = _followed(robot, follow, q, v, initial, velocity)
         time = _or(time, motion.span[1])
     try:
-        record = run(
-            robot, q, v, time=_or(time, 5.0), prescribed=motion, controller=law, ground=elements,
-            forces=[] if forces is None else load_forces(forces), integrator=integrator, step=step,
-            rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf),
-            drift=_or(drift, "projection"), output=samples, friction=joint_friction,
-            steps_at_most=_or(steps_at_most, STEPS_AT_MOST),
-        )  # fmt: skip
+        with without_ranges():  # which the summary tells
+            record = run(
+                robot, q, v, time=_or(time, 5.0), prescribed=motion, controller=law, ground=elements,
+                forces=[] if forces is None else load_forces(forces), integrator=integrator, step=step,
+                rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf),
+                drift=_or(drift, "projection"), output=samples, friction=joint_friction,
+                steps_at_most=_or(steps_at_most, STEPS_AT_MOST),
+            )  # fmt: skip
     except SimulationError as problem:
         if output is not None and problem.record is not None and len(problem.record):  # type: ignore[arg-type]
             problem.record.save(output)  # type: ignore[attr-defined]

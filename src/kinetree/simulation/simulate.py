@@ -58,6 +58,7 @@ from .run_batch import run_batch
 from .sampling import sampling_of, warn_of_one_look
 from .step_check import warn_of_long_steps
 from .system import DynamicSystem, State
+from .unheld import warn_of_fall, warn_of_ranges
 
 BATCH_SAMPLES = 101
 """Samples of a batch of simulations if not said otherwise."""
@@ -401,7 +402,7 @@ class Simulator(ExplainsArguments):
             )  # fmt: skip
             record = run((np.array(q), np.array(v), z), progress)
             if not any(event.reset is not None for event in watched):  # which move the robot by other hands
-                warn_of_gain(record, equation.system.ground)
+                self._look_at(record, equation)
             return record
         if watched:
             raise UnsupportedError("events are for one simulation at a time, not for a batch")
@@ -438,5 +439,11 @@ class Simulator(ExplainsArguments):
             record = replace(record, sampled=sampling.samples)
         if fault:
             raise fault.error(fault.time, record) from fault.__cause__
-        warn_of_gain(record, equation.system.ground)
+        self._look_at(record, equation)
         return record
+
+    def _look_at(self, record: Record, equation: Equation) -> None:
+        """Warn of what is odd about a run."""
+        warn_of_gain(record, equation.system.ground)
+        warn_of_fall(self.robot, self.elements, record)
+        warn_of_ranges(self.elements, record)

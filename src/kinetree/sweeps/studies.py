@@ -29,6 +29,7 @@ from ..simulation.prescribed import Prescribed
 from ..simulation.records.files import FIELDS
 from ..simulation.records.record import Record
 from ..simulation.simulate import simulate
+from ..simulation.unheld import without_ranges
 from .fingerprints import fingerprint_of
 from .folder import FAILURE
 from .outputs import Measure, MovedBatch, chosen, take
@@ -340,10 +341,11 @@ class Simulations(_OfRobot):
         swept = self.swept.varied(columns, self.numbers, alone)
         parameters = self.swept.model_parameters(columns, self.numbers, alone)
         q0, v0 = self._start(swept, columns, () if alone else (len(next(iter(columns.values()))),))
-        return simulate(
-            self.robot, q0, v0, controller=swept.controller, ground=swept.ground, forces=swept.forces,
-            prescribed=self.prescribed, parameters=parameters or None, **self.options,
-        )  # fmt: skip
+        with without_ranges():
+            return simulate(
+                self.robot, q0, v0, controller=swept.controller, ground=swept.ground, forces=swept.forces,
+                prescribed=self.prescribed, parameters=parameters or None, **self.options,
+            )  # fmt: skip
 
     def _start(self, swept: SweptRobot, columns: Columns, batch: tuple[int, ...]) -> tuple[Array, Array | None]:
         robot = self.robot

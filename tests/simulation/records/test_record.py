@@ -538,7 +538,8 @@ def test_between_samples_limits_are_no_matter():
         for j in free.model.joints
     ]
     limited = kt.Mechanism(free.model.with_joints(joints))
-    record = kt.simulate(limited, q, limited.velocities(q, [8.0]), time=0.1, output=20)
+    with pytest.warns(kt.KinetreeWarning, match="out of range"):
+        record = kt.simulate(limited, q, limited.velocities(q, [8.0]), time=0.1, output=20)
     times = 0.5 * (record.time[1:] + record.time[:-1])
     assert abs(record.q[-1, 0] - at).max() > 0.4
     assert np.array_equal(record.at(times).q, replace(record, robot=free).at(times).q)
@@ -573,11 +574,16 @@ def test_a_record_tells_which_joints_leave_their_ranges():
     b.body("a", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1), joint_name="near", lower=-0.5, upper=0.5)
     b.body("b", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1), joint_name="wide", lower=-3.0, upper=3.0)
     robot = b.build()
-    free = kt.simulate(robot, [0.4, 0.4], [3.0, 1.0], time=1.0, output=201)
+    with pytest.warns(
+        kt.KinetreeWarning, match=r"^out of range: near goes to 1\.\d+, past 0\.5\. .*JointStops"
+    ) as told:
+        free = kt.simulate(robot, [0.4, 0.4], [3.0, 1.0], time=1.0, output=201)
+    assert len(told) == 1
     assert free.beyond_limits == {"near": (free.q[:, 0].max(), 0.5)}
     assert re.search(r"out of range: near goes to 1\.\d+, past 0\.5\. .*ground=kt\.stops\.JointStops\(\)", str(free))
     assert "out of range" in free._repr_html_()
-    backwards = kt.simulate(robot, [0.4, 0.4], [[3.0, 1.0], [-5.0, 1.0]], time=1.0, integrator="rk4", step=1e-2)
+    with pytest.warns(kt.KinetreeWarning, match="out of range"):
+        backwards = kt.simulate(robot, [0.4, 0.4], [[3.0, 1.0], [-5.0, 1.0]], time=1.0, integrator="rk4", step=1e-2)
     assert backwards.beyond_limits == {"near": (backwards.q[..., 0].min(), -0.5)}  # the farther of both sides
     held = kt.simulate(robot, [0.4, 0.4], [3.0, 1.0], time=1.0, ground=kt.stops.JointStops())
     assert held.q[:, 0].max() > 0.5

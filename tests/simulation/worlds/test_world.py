@@ -371,7 +371,9 @@ def test_goals_are_drawn_for_an_episode_and_seen_by_functions():
 
 
 def test_a_free_body_starts_turned_and_whole():
-    b = kt.Builder("ball").body("ball", "base", kt.Free(), mass=2.0, inertia=(0.01, 0.01, 0.01), joint_name="free")
+    b = kt.Builder("ball", gravity=(0, 0, 0)).body(
+        "ball", "base", kt.Free(), mass=2.0, inertia=(0.01, 0.01, 0.01), joint_name="free"
+    )
     b.body("arm", "ball", kt.Revolute("x"), mass=0.1, joint_name="arm")
     world = kt.World(b.build(), batch=5, random={"q": {"free": kt.Uniform(-1.0, 1.0)}})
     assert np.allclose(np.linalg.norm(world.q[:, :4], axis=1), 1.0)

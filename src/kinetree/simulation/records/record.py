@@ -43,6 +43,9 @@ DOUBTFUL = 0.01
 STOPS_GIVE_WAY = 0.05
 """Share of a joint's range that may be passed without a word."""
 
+OUT_OF_RANGE = "out of range"
+"""How a line begins about joints that leave their ranges."""
+
 NAMED = 4
 """Joints that are named in a line; more are counted."""
 
@@ -191,7 +194,7 @@ class Record(ExplainsArguments):
         passed = [f"{name} goes to {at:.4g}, past {limit:.4g}" for name, (at, limit) in self.beyond_limits.items()]
         if passed:
             lines.append(
-                f"out of range: {_some(passed)}. A simulation goes past the limits of joints unless stops hold them: "
+                f"{OUT_OF_RANGE}: {_some(passed)}. A simulation goes past the limits of joints unless stops hold them: "
                 "ground=kt.stops.JointStops()"
             )
         fast = [f"{name} {speed:.4g}, limit {limit:.4g}" for name, (speed, limit) in self.too_fast.items()]

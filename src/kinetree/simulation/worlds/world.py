@@ -37,6 +37,7 @@ from ..integrators.fixed_step_methods import FIXED
 from ..loop_choice import LoopChoice
 from ..step_check import warn_of_long_steps
 from ..system import DynamicSystem
+from ..unheld import warn_of_falling_world
 from .actions import Actions
 from .advance import Advance
 from .goals import Goals
@@ -45,6 +46,7 @@ from .moment import Moment
 from .random_pushes import PushForces, RandomPushes, checked_pushes
 from .random_start import RandomStart
 from .randomized import DELAY, GROUND, MOTOR_STRENGTH, STATES, Drawn, checked_mapping, other_number, robot_numbers
+from .range_watch import RangeWatch
 from .sensors import Sensor, check_sensors
 from .step_derivatives import StepDerivatives
 from .stepped import DifferentiatedStep, Stepped
@@ -192,6 +194,8 @@ class World(ExplainsArguments):
         self._equation.prepare(self._start[0])
         knows = self._equation.knows_what_gives_way
         warn_of_long_steps(robot, self._system.elements, self._start[0], integrator, self.step_size, knows)
+        warn_of_falling_world(robot, self._system.elements, self._start[0][0])
+        self._ranges = RangeWatch(robot, self._system.elements)
         self._goal = goal
         self._laws = {"observe": observe, "reward": reward, "ended": ended}
         self._lay_out()
@@ -353,7 +357,7 @@ class World(ExplainsArguments):
             size: Any = 0.0
             for x in (*state, *action):
                 size = size + abs(x)
-            return [*found, where(size < largest, 0.0, 1.0)]
+            return [*found, where(size < largest, self._ranges.flag(state) + 0.0 * size, 1.0)]
 
         return self._law("outcome", law)
 
@@ -516,7 +520,8 @@ class World(ExplainsArguments):
 
     def _stepped(self) -> Stepped:
         found, n = self._look(), self._observed
-        self._lost |= found[:, -1] != 0.0  # those that are no numbers, too
+        self._lost |= ~(found[:, -1] <= 0.0)  # those that are no numbers, too
+        self._ranges.look(found[:, -1], self._state[:, : self.robot.nq])
         ended = self._lost.copy()
         if self._laws["ended"]:
             ended |= found[:, -2] > 0.0

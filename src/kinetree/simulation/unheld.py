@@ -1,0 +1,133 @@
+"""What nothing holds: robots that fall for want of ground, joints that leave their ranges for want of stops."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..contact.file_shapes import unused_shapes
+from ..contact.ground import Ground
+from ..contact.stops import JointStops
+from ..contact.surfaces import whole_body
+from ..errors import KinetreeWarning, Message, Setting, callers_level
+from ..model.tree import BASE, Model
+from ..robot.robot import Robot
+from ..spatial import Vec3
+from ..spatial.arrays import pack, split
+from .friction_memory import FrictionMemory
+from .records.record import OUT_OF_RANGE, Record
+
+Array = np.ndarray
+
+DEEPEST_FALL = 1.0
+"""How far (m) a robot may fall before that is reported."""
+
+STRAIGHT = 1e-6
+"""Part by which a fall may be other than straight along gravity."""
+
+
+def can_fall(robot: Robot, q: Array) -> bool:
+    """Return whether nothing but ground can hold a robot that is meant to stand: one with motors, or shapes to touch.
+
+    Whether joints without motors let all that has mass move straight along gravity.  Plain bodies are thrown and let
+    fall on purpose.
+    """
+    tree: Model = robot.model
+    down = np.array(tree.gravity)
+    weight = float(np.linalg.norm(down))
+    shaped = any(tree.frame_table[s.frame].body != BASE for s in tree.shapes if s.frame in tree.frame_table)
+    if not weight or not (shaped or any(j.actuated and not j.mimic for j in tree.joints)) or len(tree.roots) != 1:
+        return False
+    if any(BASE in (loop.predecessor, loop.successor) for loop in tree.loops):
+        return False
+    body = tree.roots[0]
+    while not tree.bodies[body].mass and len(tree.children[body]) == 1:  # slides one after the other, as MJCF has them
+        body = tree.children[body][0]
+    free = [k for i in tree.support(body) if not tree.joints[i].actuated for k in _places(tree, i)]
+    whole = (getattr(robot, "tree", robot)).jacobian(q, tree.bodies[body].name, axes="aligned")[:, free]
+    wanted = np.concatenate([np.zeros(3), down / weight])
+    found, *_ = np.linalg.lstsq(whole, wanted, rcond=None)
+    return bool(np.linalg.norm(whole @ found - wanted) < STRAIGHT)
+
+
+def _places(tree: Model, i: int) -> range:
+    return range(tree.joints[i].v_slice.start, tree.joints[i].v_slice.stop)
+
+
+def height_left(robot: Robot, elements: Sequence[Any], q: Array) -> Array:
+    """Return how high the center of mass is above the ground, as part of that at the first of some times (T, nq).
+
+    Without ground, how high above where the lowest of the robot's frames was.
+    """
+    center = robot.center_of_mass(q)
+    grounds = [e for e in elements if isinstance(e, Ground) and e.on is None]
+    if grounds:
+        place = Vec3(*split(center))
+        with np.errstate(all="ignore"):
+            gaps = [pack([e.surface.gap(place)[0]], q.shape[:-1])[..., 0] for e in grounds]
+        above = np.min(gaps, axis=0)
+    else:
+        up = -np.array(robot.model.gravity) / math.hypot(*robot.model.gravity)
+        lowest = min(float(robot.pose(q[0], s.frame)[:3, 3] @ up) for s in whole_body(robot))
+        above = center @ up - lowest
+    return above / above[0]
+
+
+def is_held(elements: Sequence[Any]) -> bool:
+    """Return whether there is ground, or any force that might hold a robot."""
+    return any(not isinstance(e, (JointStops, FrictionMemory)) for e in elements)
+
+
+def warn_of_fall(robot: Robot, elements: Sequence[Any], record: Record) -> None:
+    """Warn of a robot that has fallen for want of ground."""
+    if not len(record) or any(isinstance(e, Ground) for e in elements):
+        return
+    start, end = (q.reshape(-1, robot.nq) for q in (record.q[0], record.q[-1]))
+    known = np.isfinite(start).all(axis=-1) & np.isfinite(end).all(axis=-1)
+    if not known.any() or not can_fall(robot, start[known][0]):
+        return
+    way = robot.center_of_mass(end[known]) - robot.center_of_mass(start[known])
+    fall = float(np.max(way @ (np.array(robot.model.gravity) / math.hypot(*robot.model.gravity))))
+    if fall > DEEPEST_FALL:
+        _say(Message(f"{robot.name!r} has fallen by {fall:.3g} m: ", _advice(robot)))
+
+
+def warn_of_falling_world(robot: Robot, elements: Sequence[Any], q: Array) -> None:
+    """Warn of a world in which a robot will fall for want of ground."""
+    if not is_held(elements) and can_fall(robot, q):
+        _say(Message(f"{robot.name!r} will fall in this World: ", _advice(robot)))
+
+
+def _advice(robot: Robot) -> Message:
+    shapes = unused_shapes(robot.model)
+    spots = "kinetree.ground.collision_spots(robot)" if shapes else "['foot', ...]"
+    return Message(
+        "it floats and has no ground to stand on. Give it ", Setting("ground", ...),
+        f", such as kinetree.ground.Ground({spots}, kinetree.ground.HuntCrossley(1e5, 0.5))",
+        f"; {shapes}" if shapes else "",
+    )  # fmt: skip
+
+
+def warn_of_ranges(elements: Sequence[Any], record: Record) -> None:
+    """Warn of joints that have left their ranges for want of stops."""
+    if not any(isinstance(e, JointStops) for e in elements):
+        for line in record.limits_passed:
+            if line.startswith(OUT_OF_RANGE):
+                _say(line)
+
+
+@contextmanager
+def without_ranges() -> Iterator[None]:
+    """Leave it to others to say that joints leave their ranges: of many simulations once, in a terminal's words."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", OUT_OF_RANGE, KinetreeWarning)
+        yield
+
+
+def _say(words: str) -> None:
+    warnings.warn(words, KinetreeWarning, stacklevel=callers_level())

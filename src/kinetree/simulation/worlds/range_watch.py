@@ -1,0 +1,60 @@
+"""Whether joints of a world leave ranges that nothing holds: looked at in machine code, and said once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...contact.stops import JointStops
+from ...errors import KinetreeWarning, callers_level
+from ...robot.robot import Robot
+from ...spatial import Scalar, where
+from ..records.record import NAMED, OUT_OF_RANGE, STOPS_GIVE_WAY
+
+Array = np.ndarray
+
+
+class RangeWatch:
+    """Looks out for joints beyond their ranges, until one is found; nothing to do where stops hold them.
+
+    Parameters
+    ----------
+    robot : Robot
+    elements : sequence of force elements
+    """
+
+    def __init__(self, robot: Robot, elements: Sequence[Any]) -> None:
+        self._names = robot.q_names
+        lower, upper = robot.lower_limits, robot.upper_limits
+        span = upper - lower
+        slack = STOPS_GIVE_WAY * np.where(np.isfinite(span), span, 1.0)
+        self._low, self._high = lower - slack, upper + slack
+        held = any(isinstance(e, JointStops) for e in elements)
+        limited = np.flatnonzero(np.isfinite(self._low) | np.isfinite(self._high))
+        self._watched = [] if held else limited.tolist()
+
+    def flag(self, q: Sequence[Scalar]) -> Scalar:
+        """Return a number that is negative where some joint is beyond its range, else zero."""
+        total: Any = 0.0
+        for k in self._watched:
+            for beyond in (self._low[k] - q[k], q[k] - self._high[k]):
+                total = total - where(beyond > 0.0, 1.0, 0.0)
+        return total
+
+    def look(self, flags: Array, q: Array) -> None:
+        """Say which joints are beyond their ranges, the first time that one is; ``q`` is (batch, nq)."""
+        if not self._watched or not (flags < 0.0).any():
+            return
+        beyond = np.any((q < self._low) | (q > self._high), axis=0)
+        names = [self._names[k] for k in self._watched if beyond[k]]
+        self._watched = []
+        more = f", and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        warnings.warn(
+            f"{OUT_OF_RANGE}: {', '.join(names[:NAMED])}{more}. A World goes past the limits of joints unless stops "
+            "hold them: ground=kinetree.stops.JointStops(), beside a floor in a list",
+            KinetreeWarning,
+            stacklevel=callers_level(),
+        )
