@@ -395,6 +395,44 @@ def test_expectations_that_fail(tmp_path):
     assert [fact["holds"] for fact in facts] == [True, False]
 
 
+WALK = "kinetree-study: 1\nrobot: quadruped\nmotion: {kind: gallery}\n"
+
+
+def test_a_walker_brings_its_ground_and_its_start(tmp_path, monkeypatch):
+    """It fell from 0.5 to -4.4 m, and all statements held; now its feet stand, and without motors it falls."""
+    monkeypatch.setenv("KINETREE_BACKEND", "compiled")
+    options = "integrator: bdf, rtol: 1e-4, atol: 1e-6, samples: 11"
+    path = study_file(tmp_path, f"{WALK}simulation: {{time: 0.5, {options}}}\n")
+    plan = read(path).analyses["simulation"].__self__
+    machine = kt.gallery.systems.walking_machine.walker("quadruped")
+    assert np.allclose(plan.q, machine.start()[0])
+    assert np.allclose(plan.v, machine.start()[1])
+    assert plan.begins == "It begins on the motion."
+    (ground,) = plan.elements
+    assert ground.spots == machine.ground.spots
+    data = json.loads(invoke("run", path, "-o", tmp_path / "r", "--no-pictures", "--json", code=3).stdout)
+    (fact,) = data["studies"][0]["analyses"]["simulation"]["facts"]
+    assert fact["text"].startswith("does not fall")
+    assert not fact["holds"]
+    driven = f"{WALK}controller: {{kind: computed-torque, kp: 49, kd: 14}}\nsimulation: {{time: 0.2, {options}}}\n"
+    outcome = read(study_file(tmp_path, driven)).run(["simulation"]).outcomes["simulation"]
+    assert outcome.records["record"].contact_forces[..., 2].max() > 10.0
+    assert [fact.holds for fact in outcome.facts] == [True]
+    given = read(study_file(tmp_path, f"{WALK}ground: {{spots: all}}\nsimulation: {{time: 0.1}}\n"))
+    assert len(given.analyses["simulation"].__self__.elements[0].spots) > 4
+
+
+def test_a_floating_robot_without_ground_falls_in_a_study_too(tmp_path):
+    text = "kinetree-study: 1\nrobot: hexapod\nsimulation: {time: 0.6, samples: 2}\n"
+    with pytest.warns(kt.KinetreeWarning, match="'hexapod' has fallen by 1.7"):
+        (fact,) = read(study_file(tmp_path, text)).run().outcomes["simulation"].facts
+    assert not fact.holds
+    with pytest.warns(kt.KinetreeWarning, match="'hexapod' has fallen by 1.7"):
+        assert not read(study_file(tmp_path, f"{text}expect: {{stands: false}}\n")).run().outcomes["simulation"].facts
+    arm = read(study_file(tmp_path, "kinetree-study: 1\nrobot: kuka-kr5\nsimulation: {time: 0.1, samples: 2}\n"))
+    assert not arm.run().outcomes["simulation"].facts
+
+
 GAIT = """robot: biped-planar
 motion:
   kind: gait

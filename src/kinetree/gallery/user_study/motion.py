@@ -19,6 +19,7 @@ from ...simulation.prescribed import Prescribed
 from .. import simulation_setup
 from ..system import States
 from ..systems import load, motion
+from ..systems.walking_machine import WALKERS, walker
 from .gait import GAIT_KEYS, read_gait, walking_start
 from .plan import ClosedMotion
 
@@ -68,6 +69,8 @@ class MotionReader(NodeReader):
     v: Array
     path: Path
     free_base: bool = False
+    brought: tuple[Any, ...] = ()
+    """Ground that a motion comes with, for those who give none."""
     start_given: tuple[Any, Any] = (None, None)
     """What the file says of the start: all entries, some by name, or nothing; of positions and of velocities."""
 
@@ -266,4 +269,7 @@ class MotionReader(NodeReader):
         if isinstance(self.robot, Mechanism) and not self.robot.closure_error(q).max() < simulation_setup.CLOSED:
             raise OptionError(f"loops of this robot do not allow the motion of {system!r}: its links are others")
         followed = trajectories.sampled(times, q[:, places], v[:, speeds], a[:, speeds])
+        if system in WALKERS:  # which fall where they have nothing to walk on, and stumble where they do not start so
+            self.brought = (walker(system).ground,)
+            self.start_on(q[0], v[0])
         return followed.held(), states, span

@@ -18,12 +18,16 @@ from ...simulation.prescribed import Prescribed
 from ...simulation.records.plot import panels
 from ...simulation.records.record import Record
 from ...simulation.simulate import simulate, simulate_prescribed
+from ...simulation.unheld import can_fall, height_left
 from ..plots import Curve, Curves, PlotPanel
 from ..study import Fact, Outcome
 from ..system import States
 from .gait import base_motion
 
 Array = np.ndarray
+
+STANDING = 0.5
+"""Part of its height that a robot must keep not to have fallen."""
 
 QUICK = 0.25
 """Share of the samples of a quick run."""
@@ -162,7 +166,8 @@ class StudyPlan:
             if any(curves for _, curves in drawn.get(part, []))
         }
         facts = [
-            *self._energy_facts(record), *final, *self._walk_facts(record), *self._force_facts(record.tau),
+            *self._energy_facts(record), *final, *self._standing_facts(record), *self._walk_facts(record),
+            *self._force_facts(record.tau),
             *self._limit_facts(States(record.q, record.v, record.a)),
         ]  # fmt: skip
         return Outcome(
@@ -198,6 +203,15 @@ class StudyPlan:
             text = "largest angle by which the base turns from how it began"
             facts.append(_below(text, self.expect["tilt"], done["tilt"], "rad"))
         return facts
+
+    def _standing_facts(self, record: Record) -> list[Fact]:
+        """Return whether a robot that only ground can hold has fallen, unless the file says that it need not stand."""
+        unheld = not self.elements and self.forces  # by forces that may lift it
+        if not self.expect.get("stands", True) or unheld or not can_fall(self.robot, self.q):
+            return []
+        text = "does not fall: least height of its center of mass, as part of that at the beginning"
+        least = float(np.min(height_left(self.robot, self.elements, record.q)))
+        return [Fact(text, STANDING, least, relation=">")]
 
     def _force_facts(self, tau: Array) -> list[Fact]:
         if "largest_force" not in self.expect:

@@ -64,7 +64,7 @@ EVERY_STEP = "steps"
 
 OUTPUT_KEYS = ("samples", "plots")
 
-EXPECT_KEYS = ("energy_error", "final_error", "largest_force", "within_limits", "forward", "tilt")
+EXPECT_KEYS = ("energy_error", "final_error", "largest_force", "within_limits", "forward", "tilt", "stands")
 
 NAME = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.]*")
 
@@ -233,7 +233,7 @@ class StudyReader(MotionReader):
 
     def words_on_start(self) -> str:
         """Say where a simulation begins."""
-        if self.start_given != (None, None) or self.free_base:
+        if self.start_given != (None, None) or self.free_base or self.brought:
             return "It begins at the start of the file." if "start" in self.top else "It begins on the motion."
         known = self.system is not None and len(systems.start(self.system)) == self.robot.nq  # not on another base
         where = "where the motion of the gallery begins" if known else "as the robot is drawn"
@@ -291,7 +291,7 @@ class StudyReader(MotionReader):
 
     def read_elements(self) -> list[Any]:
         """Make ground and stops."""
-        found: list[Any] = []
+        found: list[Any] = [] if "ground" in self.top else list(self.brought)
         if "ground" in self.top:
             node = self.top["ground"]
             fields = self.fields(node, "ground", GROUND_KEYS, required=("spots",))
@@ -394,19 +394,17 @@ class StudyReader(MotionReader):
         fields = self.fields(self.top["expect"], "expect", EXPECT_KEYS)
         runs = bool(simulation) or self.free_base
         needs = {
-            **dict.fromkeys(("energy_error", "forward", "tilt"), runs),
+            **dict.fromkeys(("energy_error", "forward", "tilt", "stands"), runs),
             "final_error": bool(simulation) and desired is not None,
         }
         for key, node in fields.items():
             if not needs.get(key, True):
                 more = " and a motion" if key == "final_error" else ""
                 raise self.error(f"expecting {key!r} needs a simulation{more}", node)
-        found: dict[str, float | bool] = {
-            key: self.number(node, key) for key, node in fields.items() if key != "within_limits"
+        truths = ("within_limits", "stands")
+        return {
+            key: self.boolean(node, key) if key in truths else self.number(node, key) for key, node in fields.items()
         }
-        if "within_limits" in fields:
-            found["within_limits"] = self.boolean(fields["within_limits"], "within_limits")
-        return found
 
 
 def _is_robot(root: Node) -> bool:
