@@ -31,7 +31,7 @@ OFF_THE_GRID = 0.0137
 """Part of the distance between lines by which they lie beside round numbers, where edges are."""
 
 
-class Place(NamedTuple):
+class RoughPlace(NamedTuple):
     """Where something was found, and how much."""
 
     x: float
@@ -43,9 +43,9 @@ Region = tuple[tuple[float, float], tuple[float, float]]
 """From where to where, in x and in y."""
 
 
-def find_jump(heights: Heights, region: Region) -> Place | None:
+def find_jump(heights: Heights, region: Region) -> RoughPlace | None:
     """Find a place where heights jump, the nearest to the origin; None where none is found."""
-    found: list[Place] = []
+    found: list[RoughPlace] = []
     for at, t, across in _lines(region, POINTS):
         rise = np.diff(_sampled(heights, at, t, across), axis=-1)
         beside = np.pad(rise, ((0, 0), (1, 1)))  # on a curve, rises change evenly from one stretch to the next
@@ -64,9 +64,9 @@ def find_jump(heights: Heights, region: Region) -> Place | None:
     return min(found, key=lambda place: place.x**2 + place.y**2, default=None)
 
 
-def sharpest_hollow(heights: Heights, region: Region, width: float) -> Place:
+def sharpest_hollow(heights: Heights, region: Region, width: float) -> RoughPlace:
     """Find where the mean slope over a width grows most from one stretch of that width to the next, and by how much."""
-    best = Place(0.0, 0.0, 0.0)
+    best = RoughPlace(0.0, 0.0, 0.0)
     length = max(high - low for low, high in region)
     count = int(min(max(2.0 * length / width, 8.0), MOST_POINTS - 1)) + 1
     for at, t, across in _lines(region, count):
@@ -78,9 +78,9 @@ def sharpest_hollow(heights: Heights, region: Region, width: float) -> Place:
     return best
 
 
-def _place(at: Callable[..., Any], along: Any, across: Any, size: float) -> Place:
+def _place(at: Callable[..., Any], along: Any, across: Any, size: float) -> RoughPlace:
     x, y = at(along, across)
-    return Place(float(x), float(y), size)
+    return RoughPlace(float(x), float(y), size)
 
 
 def _lines(region: Region, count: int) -> Iterator[tuple[Callable[..., Any], Array, Array]]:

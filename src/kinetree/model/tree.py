@@ -55,7 +55,7 @@ class Body:
 
     name: str
     mass_properties: MassProperties = field(default_factory=MassProperties)
-    added: ArticulatedInertia | None = None
+    added: ArticulatedInertia | None = field(default=None, repr=False)
 
     @property
     def mass(self) -> float:
@@ -266,7 +266,7 @@ class Model:
     actuators: tuple[Actuator, ...] = ()
     configurations: tuple[Configuration, ...] = ()
     couplings: tuple[JointCoupling, ...] = ()
-    shapes: tuple[ContactShape, ...] = field(default=(), compare=False)
+    shapes: tuple[ContactShape, ...] = field(default=(), compare=False, repr=False)
     """What its file gives it to touch things with; robots that move alike are equal without it."""
 
     @cached_property

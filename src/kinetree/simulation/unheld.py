@@ -16,6 +16,7 @@ from ..contact.stops import JointStops
 from ..contact.surfaces import whole_body
 from ..errors import KinetreeWarning, Message, Setting, callers_level
 from ..model.tree import BASE, Model
+from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
 from ..spatial import Vec3
 from ..spatial.arrays import pack, split
@@ -49,7 +50,10 @@ def can_fall(robot: Robot, q: Array) -> bool:
     while not tree.bodies[body].mass and len(tree.children[body]) == 1:  # slides one after the other, as MJCF has them
         body = tree.children[body][0]
     free = [k for i in tree.support(body) if not tree.joints[i].actuated for k in _places(tree, i)]
-    whole = (getattr(robot, "tree", robot)).jacobian(q, tree.bodies[body].name, axes="aligned")[:, free]
+    if not free:
+        return False
+    opened = robot.tree if isinstance(robot, Mechanism) else robot
+    whole = opened.jacobian(q, tree.bodies[body].name, axes="aligned")[:, free]
     wanted = np.concatenate([np.zeros(3), down / weight])
     found, *_ = np.linalg.lstsq(whole, wanted, rcond=None)
     return bool(np.linalg.norm(whole @ found - wanted) < STRAIGHT)

@@ -163,9 +163,9 @@ class Record(ExplainsArguments):
         if self.robot is None or not len(self):
             return {}
         lower, upper = self.robot.lower_limits, self.robot.upper_limits
-        passed = {}
-        for k, name in enumerate(self.q_names):
-            span = upper[k] - lower[k]
+        names, passed = self.q_names, {}
+        for k in np.flatnonzero(np.isfinite(lower) | np.isfinite(upper)).tolist():
+            name, span = names[k], upper[k] - lower[k]
             slack = STOPS_GIVE_WAY * (span if np.isfinite(span) else 1.0)
             least, largest = _extremes(self.q[..., k])
             if largest - upper[k] > max(slack, lower[k] - least):
@@ -424,6 +424,9 @@ def _some(items: Sequence[str]) -> str:
 
 
 def _extremes(values: Array) -> tuple[float, float]:
+    least, largest = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
+    if np.isfinite(least) and np.isfinite(largest):
+        return least, largest
     known = values[np.isfinite(values)]
     return (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
 
