@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from helpers.crate_files import CYLINDERS, TEXT, drawn, loaded
 from kinetree.errors import ModelError, ModelWarning, UnknownNameError
-from kinetree.model.shapes import ContactShape
+from kinetree.model.tree import ContactShape
 
 g = kt.ground
 FORMATS = pytest.mark.parametrize("kind", TEXT)

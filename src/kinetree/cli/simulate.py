@@ -223,8 +223,8 @@ right_toe --ground-kind firm --integrator bdf
     from ..simulation import simulate as run
     from ..simulation.arguments import STEPS_AT_MOST
     from ..simulation.integrators.fixed_step_methods import ADAPTIVE
+    from ..simulation.oddities.unheld import without_ranges
     from ..simulation.records.files import record_format
-    from ..simulation.unheld import without_ranges
 
     if output is not None:
         record_format(output)

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError, ModelWarning, UnknownNameError, callers_level, explains_arguments
-from ..model.shapes import ContactShape, counted_kinds
-from ..model.tree import BASE, Model
+from ..model.tree import BASE, ContactShape, Model
 from .surfaces import Plane, Spot, triple
 
 SPOTTED = ("sphere", "capsule", "box")
 """Kinds of shapes that spots are made of."""
+
+
+PLURALS = {"box": "boxes", "mesh": "meshes"}
+
+
+def counted_kinds(shapes: Iterable[ContactShape]) -> str:
+    """Return in words how many of each kind there are: ``4 spheres, 1 mesh``."""
+    counts = Counter(shape.kind for shape in shapes)
+    return ", ".join(f"{n} {kind if n == 1 else PLURALS.get(kind, f'{kind}s')}" for kind, n in counts.items())
 
 
 def _sorted(tree: Model) -> tuple[list[ContactShape], list[ContactShape]]:

@@ -18,7 +18,6 @@ from .actuators import Actuator, JointCoupling, Tendon
 from .joints import Constraint, Free, JointKind
 from .mass import MassProperties
 from .pose import Pose, floats
-from .shapes import ContactShape
 from .units import FORCE_OF
 
 BASE = -1
@@ -69,6 +68,29 @@ class Frame:
 
     name: str
     body: int
+    pose: Pose = field(default_factory=Pose)
+
+
+@dataclass(frozen=True)
+class ContactShape:
+    """A shape that a robot's file gives a body, or the world, to touch things with; no dynamics looks at it.
+
+    Attributes
+    ----------
+    frame : str
+        Body or frame it is fixed to; the robot's base for what stands in the world.
+    kind : str
+        ``"sphere"``, ``"capsule"``, ``"cylinder"``, ``"box"``, ``"ellipsoid"``, ``"plane"``, ``"mesh"``, or what else
+        the file says.
+    size : tuple of floats
+        Radius; radius and length of what is straight between its ends, along z; edges of a box; radii of an ellipsoid.
+    pose : Pose
+        In the frame.  A plane's z axis points out of the ground.
+    """
+
+    frame: str
+    kind: str
+    size: Floats = ()
     pose: Pose = field(default_factory=Pose)
 
 

@@ -48,17 +48,17 @@ from .constrained.driven_robot import DrivenRobot
 from .equation import Equation
 from .events import as_events
 from .friction_memory import memory_of
-from .ground_work import is_uneven, warn_of_gain
 from .integrators.fixed_step_methods import ADAPTIVE, FIXED, GENERALIZED_ALPHA, INTEGRATORS
 from .integrators.stepper import NO_KINKS
+from .oddities.ground_work import is_uneven, warn_of_gain
+from .oddities.long_steps import warn_of_long_steps
+from .oddities.unheld import warn_of_fall, warn_of_ranges
 from .prescribed import Prescribed, as_prescribed
 from .records.record import FAILED, Record
 from .run import Run, hang_on, known_until, make_record
 from .run_batch import run_batch
 from .sampling import sampling_of, warn_of_one_look
-from .step_check import warn_of_long_steps
 from .system import DynamicSystem, State
-from .unheld import warn_of_fall, warn_of_ranges
 
 BATCH_SAMPLES = 101
 """Samples of a batch of simulations if not said otherwise."""

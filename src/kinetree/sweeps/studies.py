@@ -25,11 +25,11 @@ from ..robot.load import as_robot
 from ..robot.mechanism import Mechanism
 from ..simulation.arguments import force_elements
 from ..simulation.integrators.fixed_step_methods import ADAPTIVE
+from ..simulation.oddities.unheld import without_ranges
 from ..simulation.prescribed import Prescribed
 from ..simulation.records.files import FIELDS
 from ..simulation.records.record import Record
 from ..simulation.simulate import simulate
-from ..simulation.unheld import without_ranges
 from .fingerprints import fingerprint_of
 from .folder import FAILURE
 from .outputs import Measure, MovedBatch, chosen, take

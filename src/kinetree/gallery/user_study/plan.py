@@ -14,11 +14,11 @@ from ...errors import ClosureError, PathError
 from ...motion.trajectory import Trajectory
 from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
+from ...simulation.oddities.unheld import can_fall, height_left
 from ...simulation.prescribed import Prescribed
 from ...simulation.records.plot import panels
 from ...simulation.records.record import Record
 from ...simulation.simulate import simulate, simulate_prescribed
-from ...simulation.unheld import can_fall, height_left
 from ..plots import Curve, Curves, PlotPanel
 from ..study import Fact, Outcome
 from ..system import States

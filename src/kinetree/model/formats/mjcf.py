@@ -21,13 +21,12 @@ from ...errors import Message, Setting
 from ..joints import Fixed, Free, JointKind, Prismatic, Revolute, Spherical
 from ..mass import MassProperties
 from ..pose import Pose
-from ..shapes import SIZES, ContactShape
-from ..tree import Model
+from ..tree import ContactShape, Model
 from . import xml
 from .mjcf_compile import import_mujoco, refusal
 from .mjcf_drives import Drives
 from .mjcf_process import compiled, start
-from .source import FileBuilder, Options, Source, listed
+from .source import SIZES, FileBuilder, Options, Source, listed
 
 ZERO = {4: (0.0, 0.0, 0.0, 1.0), 7: (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)}
 """Ball and free joints that do not turn or shift anything, by the number of their coordinates."""

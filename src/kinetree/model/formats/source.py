@@ -18,11 +18,13 @@ from ..graph import Draft, GraphError, passive_data
 from ..joints import Fixed, JointKind
 from ..mass import MassProperties
 from ..pose import Pose
-from ..shapes import ContactShape
-from ..tree import Joint, Mimic, Model
+from ..tree import ContactShape, Joint, Mimic, Model
 
 MIMIC_CHOICES = ("follow", "couple", "independent")
 MESH_CHOICES = ("refuse", "massless")
+
+SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "ellipsoid": 3, "plane": 0}
+"""How many numbers say how large a shape of a kind is; of others (meshes, height fields) none do."""
 
 MOST_SUGGESTIONS = 10
 """Unknown names of one file for which the nearest known one is looked for."""

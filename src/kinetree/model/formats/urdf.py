@@ -46,10 +46,9 @@ from ..joints import (
 )
 from ..mass import MassProperties
 from ..pose import Pose
-from ..shapes import SIZES, ContactShape
-from ..tree import Mimic, Model
+from ..tree import ContactShape, Mimic, Model
 from . import xml
-from .source import FileBuilder, Options, Source, listed
+from .source import SIZES, FileBuilder, Options, Source, listed
 from .urdf_constraints import read_constraint, read_coupling, read_own_coupling
 from .xml import Element
 

@@ -35,9 +35,9 @@ from ..equation import Equation
 from ..friction_memory import memory_of
 from ..integrators.fixed_step_methods import FIXED
 from ..loop_choice import LoopChoice
-from ..step_check import warn_of_long_steps
+from ..oddities.long_steps import warn_of_long_steps
+from ..oddities.unheld import warn_of_falling_world
 from ..system import DynamicSystem
-from ..unheld import warn_of_falling_world
 from .actions import Actions
 from .advance import Advance
 from .goals import Goals

@@ -21,10 +21,9 @@ from ...graph import Draft, span
 from ...joints import Continuous, Fixed, Free, Helical, JointKind, Prismatic, Revolute, Spherical, Universal
 from ...mass import MassProperties
 from ...pose import Pose
-from ...shapes import SIZES, ContactShape
-from ...tree import Mimic, Model
+from ...tree import ContactShape, Mimic, Model
 from .. import xml
-from ..source import FileBuilder, Options, Source
+from ..source import SIZES, FileBuilder, Options, Source
 from ..xml import Element
 from .elements import CLOSED, Elements
 from .frames import MODEL, WORLD, Frames, SdfFrame

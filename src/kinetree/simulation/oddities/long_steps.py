@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.giving_way import slope_of
-from ..algorithms.kinematics import Twist, poses
-from ..contact.ground import Ground, drag, slopes
-from ..contact.stops import JointStops
-from ..contact.surfaces import touch
-from ..errors import KinetreeWarning, Message, Setting, callers_level
-from ..robot.mechanism import Mechanism
-from ..robot.robot import Robot
-from ..spatial import ZERO_MOTION, Vec3
-from ..spatial.arrays import pack, split
-from .integrators.fixed_step_methods import IMPLICIT
+from ...algorithms.giving_way import slope_of
+from ...algorithms.kinematics import Twist, poses
+from ...contact.ground import Ground, drag, slopes
+from ...contact.stops import JointStops
+from ...contact.surfaces import touch
+from ...errors import KinetreeWarning, Message, Setting, callers_level
+from ...robot.mechanism import Mechanism
+from ...robot.robot import Robot
+from ...spatial import ZERO_MOTION, Vec3
+from ...spatial.arrays import pack, split
+from ..integrators.fixed_step_methods import IMPLICIT
 
 Array = np.ndarray
 

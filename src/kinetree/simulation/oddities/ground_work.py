@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ..contact.ground import Ground
-from ..contact.stops import JointStops
-from ..contact.surfaces import Ball, Plane
-from ..errors import KinetreeWarning, Message, Setting, callers_level
-from .friction_memory import FrictionMemory
-from .integrators.fixed_step_methods import ADAPTIVE
-from .records.record import Record
+from ...contact.ground import Ground
+from ...contact.stops import JointStops
+from ...contact.surfaces import Ball, Plane
+from ...errors import KinetreeWarning, Message, Setting, callers_level
+from ..friction_memory import FrictionMemory
+from ..integrators.fixed_step_methods import ADAPTIVE
+from ..records.record import Record
 
 
 def is_uneven(elements: Sequence[Any]) -> bool:

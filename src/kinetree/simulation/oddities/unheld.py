@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.file_shapes import unused_shapes
-from ..contact.ground import Ground
-from ..contact.stops import JointStops
-from ..contact.surfaces import whole_body
-from ..errors import KinetreeWarning, Message, Setting, callers_level
-from ..model.tree import BASE, Model
-from ..robot.mechanism import Mechanism
-from ..robot.robot import Robot
-from ..spatial import Vec3
-from ..spatial.arrays import pack, split
-from .friction_memory import FrictionMemory
-from .records.record import OUT_OF_RANGE, Record
+from ...contact.file_shapes import unused_shapes
+from ...contact.ground import Ground
+from ...contact.stops import JointStops
+from ...contact.surfaces import whole_body
+from ...errors import KinetreeWarning, Message, Setting, callers_level
+from ...model.tree import BASE, Model
+from ...robot.mechanism import Mechanism
+from ...robot.robot import Robot
+from ...spatial import Vec3
+from ...spatial.arrays import pack, split
+from ..friction_memory import FrictionMemory
+from ..records.record import OUT_OF_RANGE, Record
 
 Array = np.ndarray
 
