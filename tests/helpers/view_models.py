@@ -20,4 +20,8 @@ def falling_box() -> tuple[kt.Robot, Ground, kt.Record]:
     robot = kt.Builder("box").body("box", "base", kt.Free(), joint_name="root", mass_properties=mass).build()
     ground = Ground([Spot("box", (-0.2, 0, -0.1)), Spot("box", (0.2, 0, -0.1))], Firm(2e3, 30.0, 0.01))
     high = [0, 0, 0, 1, 0, 0, 0.25]
-    return robot, ground, kt.simulate(robot, high, time=0.3, ground=ground, integrator="rk4", step=0.003, output=61)
+    return (
+        robot,
+        ground,
+        kt.simulate(robot, high, time=0.3, ground=ground, integrator="implicit_euler", step=0.003, output=61),
+    )
