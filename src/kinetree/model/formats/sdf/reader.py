@@ -15,18 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from ....errors import FileFormatError, Message, ModelError, Setting, UnknownNameError
+from ....errors import FileFormatError, Message, Setting, UnknownNameError
 from ....io.paths import whole_content
 from ...graph import Draft, span
 from ...joints import Continuous, Fixed, Free, Helical, JointKind, Prismatic, Revolute, Spherical, Universal
 from ...mass import MassProperties
 from ...pose import Pose
-from ...tree import ContactShape, Mimic, Model
+from ...tree import Mimic, Model
 from .. import xml
-from ..source import SIZES, FileBuilder, Options, Source
+from ..source import FileBuilder, Options, Source
 from ..xml import Element
 from .elements import CLOSED, Elements
 from .frames import MODEL, WORLD, Frames, SdfFrame
+from .shapes import read_shapes
 
 VERSIONS = tuple(f"1.{k}" for k in range(4, 13))
 
@@ -292,33 +293,14 @@ class _SdfReader:
                 if instance.static:
                     builder.add_joint(f"{name}_in_world", WORLD, name, Fixed(), self.frames.pose(name))
             for collision in link.all("collision"):
-                for shape in [x for geometry in collision.all("geometry") for x in geometry.children][:1]:
-                    builder.add_shape(self._shape(shape, collision, name, elements))
+                for shape in read_shapes(elements, collision, name):
+                    builder.add_shape(shape)
             for tag, usual in (("gravity", True), ("kinematic", False), ("enable_wind", False)):
                 if elements.truth(link, tag, usual) != usual:
                     self.report(f"link {name!r}: <{tag}> is not read", link.line)
             decay = elements.only(link, "velocity_decay")
             if decay is not None and any(elements.number(decay, tag, 0.0) for tag in ("linear", "angular")):
                 self.report(f"link {name!r}: <velocity_decay> is not read", decay.line)
-
-    def _shape(self, shape: Element, collision: Element, link: str, elements: Elements) -> ContactShape:
-        """Return a shape to touch with; of one that cannot be read, that it is there: others may understand it."""
-        try:
-            place = elements.only(collision, "pose")
-            if elements.relative_to(place):
-                raise elements.error("the frame of a collision's <pose> is not read", collision)
-            pose, tags = elements.pose(place), {"box": ("size",), "ellipsoid": ("radii",)}
-            count = SIZES.get(shape.tag, 0)
-            words = tags.get(shape.tag, ("radius", "length")[:count])
-            parts = [elements.only(shape, word) for word in words]
-            size = [x for part in parts if part is not None for x in elements.numbers(part, count // len(words), False)]
-            if len(size) != count:
-                raise elements.error(f"<{shape.tag}> has no size", shape)
-            if shape.tag == "plane":
-                pose = pose @ _upright(elements, shape)
-            return ContactShape(link, shape.tag, tuple(size), pose)
-        except ModelError:
-            return ContactShape(link, f"unreadable {shape.tag}")
 
     def _inertial(self, link: Element, name: str, elements: Elements) -> MassProperties:
         inertial = elements.only(link, "inertial")
@@ -644,20 +626,6 @@ def _one_model(file: Path) -> tuple[Element, tuple[int, int], int]:
     if len(models) != 1:
         raise FileFormatError("an included file needs exactly one <model>", str(file), root.line)
     return models[0], version, sum(1 for _ in root.within())
-
-
-def _upright(elements: Elements, plane: Element) -> Pose:
-    """Return the turn that takes z to a plane's normal."""
-    child = elements.only(plane, "normal")
-    normal = np.array([0.0, 0.0, 1.0] if child is None else elements.numbers(child, 3, infinite=False))
-    length = float(np.linalg.norm(normal))
-    if length == 0.0:
-        raise elements.error("the normal of a plane has no direction", child or plane)
-    x, y, z = normal / length
-    if z < -1.0 + 1e-12:
-        return Pose.of(quaternion=(1.0, 0.0, 0.0, 0.0))
-    turn = np.array([-y, x, 0.0, 1.0 + z])
-    return Pose.of(quaternion=turn / np.linalg.norm(turn))
 
 
 def _parsed(data: bytes, file: str) -> Element:
