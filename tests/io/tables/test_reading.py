@@ -1,6 +1,9 @@
 """Tables as laboratories write them, and damage that is found behind their heads."""
 
 import io
+import struct
+import zlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -190,3 +193,134 @@ def test_times_of_parquet_may_be_moments(tmp_path):
     columns = {"t": moments} | {f"{key}{k}": x[:, k] for key, x in (("q", Q), ("tau", TAU)) for k in (0, 1)}
     parquet.write_table(pyarrow.table(columns), tmp_path / "m.parquet")
     arm(tmp_path / "m.parquet", (tmp_path / "m.parquet").read_bytes())
+
+
+# ------------------------------------------------------------------ rows that name joints
+
+
+def ros(rows):
+    """Return a log as ROS writes it, from rows of two joints, positions and efforts."""
+    names = ["%time", "name0", "name1", "position0", "position1", "effort0", "effort1"]
+    return "\n".join([",".join(names), *(",".join(map(str, row)) for row in rows), ""])
+
+
+def logged(*order):
+    """Return rows of the arm; those from the fourth on are of the joints in the given order."""
+    place = {"hip": 0, "knee": 1, "gripper": 0}
+    orders = [("knee", "hip")] * 3 + [order] * 5
+    return [
+        (t, *own, *(a[place[x]] for x in own), *(b[place[x]] for x in own))
+        for t, a, b, own in zip(T, Q, TAU, orders, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("without_arrow", [False, True])
+@pytest.mark.parametrize("order", [("hip", "knee"), ("knee", "gripper")])
+def test_rows_of_other_joints_than_the_first_are_refused(tmp_path, monkeypatch, order, without_arrow):
+    if without_arrow:
+        monkeypatch.setattr("kinetree.io.tables.reading.csv_numbers", lambda *_: None)
+    arm(tmp_path / "m.csv", ros(logged("knee", "hip")))
+    with pytest.raises(kt.FileFormatError, match=r"m\.csv, line 5: 'name\d' is '\w+', and in the first row it is"):
+        arm(tmp_path / "m.csv", ros(logged(*order)))
+
+
+def test_rows_of_parquet_and_arrays_name_joints_too(tmp_path):
+    names = ["t", "name0", "name1", "position0", "position1", "effort0", "effort1"]
+
+    def table(rows):
+        parquet.write_table(
+            pyarrow.table(dict(zip(names, zip(*rows, strict=True), strict=True))), tmp_path / "m.parquet"
+        )
+        return arm(tmp_path / "m.parquet", (tmp_path / "m.parquet").read_bytes())
+
+    def arrays(rows, joints):
+        values = np.array([row[3:] for row in rows], dtype=float)
+        np.savez(tmp_path / "m.npz", t=T, name=joints, position=values[:, :2], effort=values[:, 2:])
+        return arm(tmp_path / "m.npz", (tmp_path / "m.npz").read_bytes())
+
+    good, bad = logged("knee", "hip"), logged("hip", "knee")
+    assert "position/hip" in table(good).remark
+    arrays(good, np.array(["knee", "hip"]))
+    arrays(good, np.array([row[1:3] for row in good]))
+    with pytest.raises(kt.FileFormatError, match="row 4: 'name0' is 'hip', and in the first row it is 'knee'"):
+        table(bad)
+    with pytest.raises(kt.FileFormatError, match=r"row 4: 'name\[0\]' is 'hip'"):
+        arrays(bad, np.array([row[1:3] for row in bad]))
+    with pytest.raises(kt.FileFormatError, match="missing: q_hip"):
+        arrays(good, np.array(["knee", "gripper"]))
+
+
+# ------------------------------------------------------------------ arrays with units, and of truth values
+
+
+@pytest.mark.parametrize("kind", ["npz", "mat"])
+@pytest.mark.parametrize(
+    ("name", "unit"), [("t_ms", 1e-3), ("time_us", 1e-6), ("t_ns", 1e-9), ("t_s", 1.0), ("log.t_ms", 1e-3)]
+)
+def test_units_in_names_of_times_hold_for_arrays(tmp_path, kind, name, unit):
+    times = np.round(T / unit).astype("i8") if unit < 1.0 else T
+    if kind == "npz":
+        np.savez(tmp_path / "m.npz", **{name: times}, q=Q, tau=TAU)
+    else:
+        outer, _, inner = name.partition(".")
+        savemat(tmp_path / "m.mat", {outer: {inner: times} if inner else times, "q": Q, "tau": TAU})
+    found = arm(tmp_path / f"m.{kind}", (tmp_path / f"m.{kind}").read_bytes())
+    assert f"times are read from array {name!r}" in found.rules
+
+
+def test_truth_values_of_matlab_are_no_angles(tmp_path):
+    savemat(tmp_path / "m.mat", {"t": T, "q": Q > 0.0, "tau": TAU})
+    with pytest.raises(kt.FileFormatError, match=r"array 'q' must be numbers of shape \(rows, 2\), not bool"):
+        arm(tmp_path / "m.mat", (tmp_path / "m.mat").read_bytes())
+    assert read_mat(tmp_path / "m.mat")["q"].dtype == bool
+    savemat(tmp_path / "m.mat", {"t": T, "q1": Q[:, 0], "q2": Q[:, 1] > 0.0, "tau": TAU})
+    with pytest.raises(kt.FileFormatError, match=r"q2 \(8,\) of bool"):
+        arm(tmp_path / "m.mat", (tmp_path / "m.mat").read_bytes())
+
+
+# ------------------------------------------------------------------ files that must not take for ever
+
+
+def test_the_time_for_names_of_columns_grows_with_their_length(tmp_path, no_hang):
+    arm(tmp_path / "m.csv", text([f"t,q1,q2,tau1,tau2,{'a' * 130_000}"], np.column_stack([ROWS, T])))
+
+
+def compressed(content):
+    """Return a file of MATLAB with one compressed element."""
+    packed = zlib.compress(content)
+    return b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM" + struct.pack("<II", 15, len(packed)) + packed
+
+
+def element(kind, data):
+    return struct.pack("<II", kind, len(data)) + data + bytes(-len(data) % 8)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [bytes(800_000), element(14, element(6, struct.pack("<II", 6, 0)) + bytes(800_000)), element(14, b"") * 100_000],
+    ids=["zeros", "zeros in an array", "empty arrays"],
+)
+def test_a_small_file_of_matlab_that_unfolds_is_not_read_eight_bytes_at_a_time(tmp_path, monkeypatch, content):
+    looked = []
+
+    def unpack(*arguments):
+        looked.append(arguments[-1])
+        return struct.unpack_from(*arguments)
+
+    own = SimpleNamespace(unpack_from=unpack, error=struct.error)
+    monkeypatch.setattr("kinetree.io.tables.mat_file.struct", own)
+    (tmp_path / "m.mat").write_bytes(compressed(content))
+    with pytest.raises(kt.FileFormatError, match=r"damaged|no arrays of numbers"):
+        read_mat(tmp_path / "m.mat")
+    assert 0 < len(looked) < 20
+
+
+def test_arrays_of_matlab_with_too_many_axes_or_fields_are_refused(tmp_path):
+    flags, one = (element(6, struct.pack("<II", kind, 0)) for kind in (6, 2)), element(5, struct.pack("<ii", 1, 1))
+    number, structure = flags
+    axes = number + element(5, struct.pack("<i", 2) * 1000) + element(1, b"q") + element(9, b"")
+    fields = structure + one + element(1, b"s") + element(5, struct.pack("<i", 1)) + element(1, b"a" * 20_000)
+    for content, said in ((axes, "array 'q' has 1000 axes"), (fields, "structure 's' has 20000 fields")):
+        (tmp_path / "m.mat").write_bytes(compressed(element(14, content)))
+        with pytest.raises(kt.FileFormatError, match=said):
+            read_mat(tmp_path / "m.mat")

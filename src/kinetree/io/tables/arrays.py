@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import FileFormatError, KinetreeError
 from .columns import TIME, Layout, Units, Wanted, column_name, in_seconds, layout, with_optional
+from .joints_in_rows import of_another_joint
 from .mat_file import read_mat
 from .other_names import array_readings, times_among
 from .parts import ROWS, OpenTable, Part, Rows, opened
@@ -18,6 +19,9 @@ from .parts import ROWS, OpenTable, Part, Rows, opened
 Array = np.ndarray
 
 MOST_LISTED = 12
+
+NAMES_OF_JOINTS = ("name", "names", "joint_name", "joint_names")
+"""What arrays are called that hold the names of joints, as those of ROS do."""
 
 
 class ArrayTable:
@@ -39,7 +43,7 @@ class ArrayTable:
         self.columns: dict[str, Array] = {}
         self.taken: set[str] = set()
         self.there = read_mat(path) if path.suffix.lower() == ".mat" else read_npz(path)
-        time = self._time()
+        time, self.joints = self._time(), self._joints()
         for key, labels in {**wanted, **(optional or {})}.items():
             self._add_whole(key, labels, (fewer or {}).get(key), None if time is None else time.size)
         single = self._single() if not self.columns else None
@@ -62,19 +66,34 @@ class ArrayTable:
     # -------------------------------------------------------------- what is there
 
     def _time(self) -> Array | None:
-        own = [name for name in self.there if TIME.fullmatch(name)]
+        own: dict[str, str | None] = {name: None for name in self.there if TIME.fullmatch(name)}
         if not own:
             names = list(self.there)
-            own = [names[one.column] for one in times_among(names) if one.nanoseconds is None]
+            own = {names[one.column]: one.unit for one in times_among(names) if one.nanoseconds is None}
         if len(own) > 1:
-            self._fail(f"arrays {' and '.join(map(repr, own[:2]))} may be the times: leave the one that is")
-        if not own:
-            return None
-        self.taken.add(own[0])
-        if own[0] not in ("t", "time"):
-            self.rules.append(f"times are read from array {own[0]!r}")
-        self.name_of_time = own[0]
-        return np.asarray(self.there[own[0]])
+            self._fail(f"arrays {' and '.join(map(repr, list(own)[:2]))} may be the times: leave the one that is")
+        for name, unit in own.items():
+            self.taken.add(name)
+            if name not in ("t", "time"):
+                self.rules.append(f"times are read from array {name!r}")
+            self.name_of_time, self.unit_of_time = name, unit
+            return np.asarray(self.there[name])
+        return None
+
+    def _joints(self) -> list[str]:
+        """Return the joint of every column where an array of texts names them, alike in all of its rows."""
+        for name in NAMES_OF_JOINTS:
+            array = self.there.get(name)
+            if array is None or array.dtype.kind != "U" or array.ndim not in (1, 2) or not array.size:
+                continue
+            rows = np.char.strip(np.atleast_2d(array))
+            other = np.argwhere(rows != rows[0])
+            if len(other):
+                row, k = other[0]
+                words = of_another_joint(f"{name}[{k}]", str(rows[0, k]), str(rows[row, k]))
+                self._fail(f"row {row + 1}: {words}")
+            return [str(joint) for joint in rows[0]]
+        return []
 
     def _add_whole(self, key: str, labels: Sequence[str], fewer: Sequence[str] | None, count: int | None) -> None:
         """Make columns of the array that holds a quantity, if there is one."""
@@ -103,6 +122,8 @@ class ArrayTable:
     ) -> tuple[Array, Sequence[str]]:
         """Return an array with its rows first, and the names of its columns."""
         known = {len(own): own for own in (fewer or labels, labels)}
+        if set(self.joints) & set(labels):
+            known[len(self.joints)] = self.joints
         if array.ndim == 1 and 1 in known:
             array = array[:, None]
         if array.dtype.kind in "fiu" and array.ndim == 2:
@@ -142,7 +163,7 @@ class ArrayTable:
         flat = time.reshape(-1) if time.ndim == 2 and 1 in time.shape else time
         if flat.shape != (rows,) or time.dtype.kind not in "fiu":
             self._fail(f"array {self.name_of_time!r} must be numbers of shape ({rows},), not {time.dtype} {time.shape}")
-        self.columns = {"time": flat, **self.columns}
+        self.columns = {f"time [{self.unit_of_time}]" if self.unit_of_time else "time": flat, **self.columns}
 
     def _add_columns(self, rows: int) -> None:
         """Add arrays that are a column each."""
@@ -155,7 +176,8 @@ class ArrayTable:
         for key in wanted:
             there = any(one.startswith(f"{key}_") for one in self.columns)
             if not there and layout_or_nothing(self.file, list(self.columns), wanted, key) is None:
-                listed = [f"{name} {self.there[name].shape}" for name in self.there] or ["none"]
+                listed = [f"{name} {x.shape}" + ("" if x.dtype.kind in "fiu" else f" of {x.dtype}")
+                          for name, x in self.there.items()] or ["none"]  # fmt: skip
                 more = f", ... ({len(listed)} in all)" if len(listed) > MOST_LISTED else ""
                 self._fail(
                     f"there is no array {key!r}; needed are {', '.join(wanted)}, and perhaps time; there are "

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
 from ...errors import FileFormatError
 from .formats import RECORD_MARK
+from .joints_in_rows import named_by_row
 from .units import UNITS, plain
 
 LINES = 60
@@ -22,8 +23,6 @@ DECIMAL_COMMA = re.compile(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*")
 LONE_RETURN = re.compile(rb"\r(?!\n)")
 EXCELS = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 """How Excel is told what parts columns."""
-
-NUMBERED = re.compile(r"(?P<path>.*?)(?P<word>[A-Za-z]+)[\[_]?(?P<number>\d+)\]?")
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,8 @@ class CsvHead:
         The decimal point, or comma.
     rules : tuple of str
         What was understood that may need a look.
+    joints : mapping from int to str
+        Columns of texts that say which joint numbers are of, and what they say in the first row.
     """
 
     names: tuple[str, ...] | None
@@ -55,6 +56,7 @@ class CsvHead:
     delimiter: str
     decimal: str = "."
     rules: tuple[str, ...] = ()
+    joints: Mapping[int, str] = field(default_factory=dict)
 
 
 def read_head(path: Path) -> CsvHead:
@@ -206,26 +208,12 @@ class _Lines:
         if head.names is not None and rows and len(rows[0]) == head.count and not any(map(_is_any_number, rows[0])):
             units = [cell.strip("[]() ") for cell in rows[0]]
             if any(units) and all(not unit or plain(unit) in UNITS for unit in units):
-                names = (f"{n.strip()} [{u}]" if u else n for n, u in zip(head.names, units, strict=True))
-                head, rows = replace(head, names=tuple(names), skipped=head.skipped + 1), rows[1:]
+                named = (f"{n.strip()} [{u}]" if u else n for n, u in zip(head.names, units, strict=True))
+                head, rows = replace(head, names=tuple(named), skipped=head.skipped + 1), rows[1:]
         if head.names is not None and rows and len(rows[0]) == head.count:
-            head = replace(head, names=_named_by_row(head.names, rows[0]))
+            texts = {k: cell.strip() for k, cell in enumerate(rows[0]) if not _is_any_number(cell)}
+            names, joints = named_by_row(head.names, texts)
+            head = replace(head, names=names, joints=joints)
         commas = any(DECIMAL_COMMA.fullmatch(cell) for row in rows if len(row) == head.count for cell in row)
         rules = ("numbers have decimal commas",) if commas else ()
         return replace(head, decimal="," if commas else ".", rules=rules)
-
-
-def _named_by_row(names: Sequence[str], row: Sequence[str]) -> tuple[str, ...]:
-    """Put the names of joints that stand in columns ``name0``, ``name[1]``, ... in the place of these numbers."""
-    cut = [NUMBERED.fullmatch(name.strip()) for name in names]
-    joints = {
-        (one["path"], one["number"]): cell
-        for one, cell in zip(cut, row, strict=True)
-        if one and one["word"] == "name" and cell and not _is_any_number(cell)
-    }
-    return tuple(
-        f"{one['path']}{one['word']}/{joints[one['path'], one['number']]}"
-        if one and one["word"] != "name" and (one["path"], one["number"]) in joints
-        else name
-        for one, name in zip(cut, names, strict=True)
-    )

@@ -10,6 +10,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from math import prod
 from pathlib import Path
 
@@ -27,9 +28,12 @@ MATRIX, COMPRESSED = 14, 15
 STRUCTURE, NUMERIC = 2, range(6, 16)
 """Classes of arrays."""
 
-COMPLEX = 0x0800
+LOGICAL, COMPLEX = 0x0200, 0x0800
 DEEPEST = 3
 """Structures within structures that are looked into."""
+
+MOST_AXES, MOST_FIELDS = 32, 10_000
+"""Of an array, and of a structure: a few bytes that were compressed could unfold into millions of them."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class _Damaged(Exception):
 
 
 def read_mat(path: Path) -> dict[str, Array]:
-    """Read all arrays of real numbers; those in structures by their whole names, ``log.q``.
+    """Read all arrays of real and of logical numbers; those in structures by their whole names, ``log.q``.
 
     Rows and columns have one axis.
     """
@@ -60,7 +64,7 @@ def read_mat(path: Path) -> dict[str, Array]:
     found: dict[str, Array] = {}
     try:
         for element in _elements(data[HEADER:], order):
-            found |= dict(_matrices(element, order, "", 0))
+            found.update(_matrices(_unpacked(element, order), order, "", 0))
     except (_Damaged, struct.error, zlib.error, ValueError, OverflowError, RecursionError) as problem:
         raise FileFormatError(f"this file of MATLAB is damaged ({problem})", str(path)) from None
     if not found:
@@ -86,12 +90,15 @@ def _elements(data: bytes, order: str) -> Iterator[_MatlabElement]:
             end = begin + size + (0 if kind == COMPRESSED else -size % 8)
         if begin + size > len(data):
             raise _Damaged("it ends too early")
-        content = data[begin : begin + size]
-        if kind == COMPRESSED:
-            yield from _elements(zlib.decompress(content), order)
-        else:
-            yield _MatlabElement(kind, content)
+        yield _MatlabElement(kind, data[begin : begin + size])
         at = end
+
+
+def _unpacked(element: _MatlabElement, order: str) -> _MatlabElement:
+    """Return the matrix that a compressed element holds: a single one, whatever else its bytes unfold into."""
+    if element.kind != COMPRESSED:
+        return element
+    return next(_elements(zlib.decompress(element.data), order), _MatlabElement(MATRIX, b""))
 
 
 def _matrices(
@@ -100,27 +107,31 @@ def _matrices(
     """Yield arrays of an element, with their names."""
     if element.kind != MATRIX or not element.data:
         return
-    parts = list(_elements(element.data, order))
+    inside = _elements(element.data, order)
+    parts = list(islice(inside, 4))
     if len(parts) < 4:
         return  # an object, or empty
     flags = _first(parts[0], order)
-    shape = tuple(int(x) for x in _numbers(parts[1], order))
+    sizes = _numbers(parts[1], order)
     whole = f"{path}{name or parts[2].data.decode('ascii')}"
-    if any(x < 0 for x in shape):
-        raise _Damaged(f"array {whole!r} has shape {shape}")
+    if len(sizes) > MOST_AXES or (sizes < 0).any():
+        raise _Damaged(f"array {whole!r} has {len(sizes)} axes of sizes {sizes[:MOST_AXES].tolist()}")
+    shape = tuple(int(x) for x in sizes)
     if flags & 0xFF in NUMERIC and not flags & COMPLEX:
         values = _numbers(parts[3], order)
         if len(values) != prod(shape):
             raise _Damaged(f"array {whole!r} of shape {shape} has {len(values)} numbers")
-        array = values.reshape(shape, order="F")
+        array = values.reshape(shape, order="F").astype(bool if flags & LOGICAL else values.dtype, copy=False)
         yield whole, array.reshape(-1) if array.ndim == 2 and 1 in shape else array
-    elif flags & 0xFF == STRUCTURE and prod(shape) == 1 and depth < DEEPEST and len(parts) > 4:
+    elif flags & 0xFF == STRUCTURE and prod(shape) == 1 and depth < DEEPEST:
         length = _first(parts[3], order)
-        text = parts[4].data
+        text = next(inside, _MatlabElement(1, b"")).data
         if not 0 < length <= 64:
             raise _Damaged(f"names of {length} letters")
+        if len(text) > MOST_FIELDS * length:
+            raise _Damaged(f"structure {whole!r} has {len(text) // length} fields, more than {MOST_FIELDS}")
         names = [text[k : k + length].split(b"\0")[0].decode("ascii") for k in range(0, len(text), length)]
-        for own, part in zip(names, parts[5:], strict=False):
+        for own, part in zip(names, inside, strict=False):
             yield from _matrices(part, order, f"{whole}.", depth + 1, own)
 
 

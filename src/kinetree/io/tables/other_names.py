@@ -245,8 +245,8 @@ def times_among(names: Sequence[str]) -> list[TimeColumns]:
         elif words[-1] in TIMES and _adds_nothing(words[:-1], cut, len(words) - 1):
             found.append(TimeColumns(k))
         else:
-            unit = UNITS.get(cut.words[-1:])
-            if unit in ("s", "ms", "us", "ns") and len(words) == 2 and words[0] in TIMES:
+            unit, named = UNITS.get(cut.words[-1:]), len(words) > 1 and words[-2] in TIMES
+            if unit in ("s", "ms", "us", "ns") and named and _adds_nothing(words[:-2], cut, len(words) - 2):
                 found.append(TimeColumns(k, unit))
     return found or [TimeColumns(k, "s", nano[stem]) for stem, k in seconds.items() if stem in nano]
 

@@ -18,6 +18,7 @@ from .arrays import ArrayTable
 from .columns import Layout, Units, Wanted, in_seconds, layout, with_optional
 from .csv_head import decoded, is_number, read_head, refuse_lone_returns, split
 from .formats import need_pyarrow, pyarrow, readable_format
+from .joints_in_rows import named_by_row, of_another_joint
 from .parts import ROWS, OpenTable, Part, Rows, opened
 from .units import TIMES
 
@@ -146,6 +147,8 @@ class CsvTable:
         columns = csv_numbers(block, self.count, self.layout.used, self.delimiter, self.head.decimal)
         if columns is None:  # not installed, or something is wrong: the slow reader says what and where
             columns = self._carefully(block, line)
+        if self.head.joints:
+            self._refuse_other_joints(block, line)
         for k, times in self.layout.factors.items():
             columns[k] = columns[k] * times
         own = {key: np.stack([columns[k] for k in ks], axis=1) for key, ks in self.layout.quantities.items()}
@@ -154,10 +157,9 @@ class CsvTable:
             time = time + 1e-9 * columns[self.layout.nanoseconds]
         return Rows(time, tuple(own.values()))
 
-    def _carefully(self, block: bytes, line: int) -> dict[int, Array]:
+    def _cells(self, block: bytes, line: int) -> Iterator[tuple[int, list[str]]]:
+        """Yield the cells of every row, with the number of its line."""
         reader = csv.reader(io.StringIO(decoded(self.file, block, line)), delimiter=self.delimiter)
-        used = self.layout.used
-        rows = []
         while True:
             try:
                 cells = next(reader, None)
@@ -165,8 +167,21 @@ class CsvTable:
                 here = line + reader.line_num - 1
                 raise FileFormatError(f"the line cannot be read ({problem})", self.file, here) from None
             if cells is None:
-                break
-            here = line + reader.line_num - 1
+                return
+            yield line + reader.line_num - 1, cells
+
+    def _refuse_other_joints(self, block: bytes, line: int) -> None:
+        """Refuse rows that name other joints than the first: their numbers are of those, not of the columns' joints."""
+        for here, cells in self._cells(block, line):
+            for k, joint in self.head.joints.items():
+                if cells[k].strip() != joint:
+                    column = self.layout.names[k]
+                    raise FileFormatError(of_another_joint(column, joint, cells[k].strip()), self.file, here)
+
+    def _carefully(self, block: bytes, line: int) -> dict[int, Array]:
+        used = self.layout.used
+        rows = []
+        for here, cells in self._cells(block, line):
             if not any(cell.strip() for cell in cells) and len(cells) < 2:
                 self._refuse_empty(here)
             if len(cells) != self.count:
@@ -244,6 +259,11 @@ def csv_numbers(
 # ------------------------------------------------------------------ Parquet
 
 
+def _is_text(arrow: Any, kind: Any) -> bool:
+    kind = kind.value_type if arrow.types.is_dictionary(kind) else kind
+    return bool(arrow.types.is_string(kind) or arrow.types.is_large_string(kind))
+
+
 class ParquetTable:
     """Columns by name."""
 
@@ -263,6 +283,11 @@ class ParquetTable:
         except (arrow.ArrowException, OSError, UnicodeDecodeError) as problem:
             raise FileFormatError(f"this is no Parquet file ({problem})", self.file) from None
         says_nothing = names == [str(k) for k in range(len(names))]
+        self.joints: dict[int, str] = {}
+        texts = [k for k, kind in enumerate(self.schema.types) if _is_text(arrow, kind)]
+        if texts:
+            found, self.joints = named_by_row(names, self._first_row(texts))
+            names = list(found)
         if optional:
             wanted = with_optional(self.file, None if says_nothing else names, len(names), wanted, optional)
         self.layout: Layout = layout(self.file, None if says_nothing else names, len(names), wanted, fewer, units)
@@ -280,15 +305,21 @@ class ParquetTable:
         time = self.layout.time
         if time is None or self.layout.nanoseconds is not None:
             return
+        for first in self._first_row([time]).values():
+            self.layout = in_seconds(self.layout, float(np.asarray(first).astype(float)))
+
+    def _first_row(self, columns: Sequence[int]) -> dict[int, Any]:
+        """Return what stands in the first row of some columns; nothing of those where nothing stands."""
         arrow = need_pyarrow()
         try:
             with arrow.parquet.ParquetFile(self.path) as file:
-                batch = next(file.iter_batches(1, columns=[self.schema.names[time]]), None)
-                if batch is not None and batch.num_rows and not batch.column(0).null_count:
-                    first = np.asarray(batch.column(0)).astype(float)
-                    self.layout = in_seconds(self.layout, float(first[0]))
+                batch = next(file.iter_batches(1, columns=[self.schema.names[k] for k in columns]), None)
+                if batch is None or not batch.num_rows:
+                    return {}
+                own = {k: batch.column(self.schema.names[k]) for k in columns}
+                return {k: np.asarray(x)[0] for k, x in own.items() if not x.null_count}
         except (arrow.ArrowException, OSError):
-            pass  # whoever reads the rows says what is wrong with them
+            return {}  # whoever reads the rows says what is wrong with them
 
     def source(self) -> OpenTable:
         """Return the table, ready to be read."""
@@ -296,7 +327,7 @@ class ParquetTable:
 
     def parts(self, groups: Sequence[int] | None = None) -> Iterator[Part]:
         """Yield batches of rows, of some groups or of all."""
-        names = [self.schema.names[k] for k in self.layout.used]
+        names = [self.schema.names[k] for k in sorted({*self.layout.used, *self.joints})]
         arrow, first = need_pyarrow(), 0
         try:
             with arrow.parquet.ParquetFile(self.path) as file:
@@ -321,6 +352,11 @@ class ParquetTable:
             return np.asarray(values).astype(float) * self.layout.factors.get(k, 1.0)
 
         def read() -> Rows:
+            for k, joint in self.joints.items():
+                here = batch.column(self.schema.names[k]).to_pylist()
+                other = next((row for row, one in enumerate(here) if one != joint), None)
+                if other is not None:
+                    raise fault(other, of_another_joint(self.schema.names[k], joint, str(here[other])))
             own = [np.stack([column(k) for k in ks], axis=1) for ks in self.layout.quantities.values()]
             time = None if self.layout.time is None else column(self.layout.time)
             if time is not None and self.layout.nanoseconds is not None:

@@ -1,0 +1,56 @@
+"""Tables that say in texts of every row which joint a number is of, as ROS does: ``name0``, ``position0``, ..."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+NUMBERED = re.compile(r"(?<![A-Za-z])(?P<word>[A-Za-z]++)[\[_]?(?P<number>\d++)\]?\Z")
+"""The end of a column's name.  No run of letters or digits is looked at twice, however long it is."""
+
+
+def named_by_row(names: Sequence[str], texts: Mapping[int, str]) -> tuple[tuple[str, ...], dict[int, str]]:
+    """Put the names of joints that stand in columns ``name0``, ``name[1]``, ... in the place of these numbers.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the columns.
+    texts : mapping from int to str
+        What stands in the first row of those columns that hold no numbers.
+
+    Returns
+    -------
+    tuple of str
+        Names of the columns, ``position/elbow`` for ``position0``.
+    dict from int to str
+        The columns of texts that name a joint, and which: it must be the same in every row.
+    """
+    cut = [NUMBERED.search(name.strip()) for name in names]
+    places = [(name.strip()[: one.start()], one["number"]) if one else None
+              for name, one in zip(names, cut, strict=True)]  # fmt: skip
+    telling = {k: text for k, text in texts.items() if (one := cut[k]) and one["word"] == "name" and text}
+    joints = {places[k]: text for k, text in telling.items()}
+    found = tuple(
+        f"{place[0]}{one['word']}/{joints[place]}"
+        if one and place and one["word"] != "name" and place in joints
+        else name
+        for name, one, place in zip(names, cut, places, strict=True)
+    )
+    return found, telling if found != tuple(names) else {}
+
+
+def of_another_joint(column: str, first: str, here: str) -> str:
+    """Say that a row is of other joints than the first one, so that its numbers belong elsewhere.
+
+    Parameters
+    ----------
+    column : str
+        Of the texts.
+    first, here : str
+        The joint of the first row, and that of the row in question.
+    """
+    return (
+        f"{column!r} is {here!r}, and in the first row it is {first!r}: rows are of different joints. Give each joint "
+        f"columns of its own, such as 'q_{first}', and every number to the joint that its row names"
+    )
