@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-_DEGREES = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:deg|degrees|°)")
+_DEGREES = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:deg|degrees|°)")
 
 
 class Degrees(float):

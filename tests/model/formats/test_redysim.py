@@ -205,3 +205,10 @@ def test_angles_of_hinges_are_where_the_system_was_drawn(folder):
     # the angle of a slide is a constant of the table
     assert np.allclose(robot.pose(q, "link_4")[:3, :3], plain.pose([0.5, 0.6, 0.7, 0.4], "link_4")[:3, :3])
     assert plain.configuration_names == []
+
+
+def test_names_that_begin_like_words_of_matlab_are_whole_names():
+    """Nothing keeps its older value behind a statement that cannot be read: ``force`` is no loop over ``ce``."""
+    text = "force = 1; iffy = 2; whiles(1) = 3;\nforce = measured(2); iffy = f('x'); whiles(1) = g(x);"
+    found = matlab_assignments.read(text, "inputs.m")
+    assert not {"force", "iffy", "whiles"} & set(found.values)

@@ -54,6 +54,7 @@ _TOKEN = re.compile(
     r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?)|(?P<name>[A-Za-z]\w*)|(?P<sign>\.\*|\./|\.\^|\.'|[-+*/^'()\[\],;:=\n])"
 )
 _BLOCKS = re.compile(r"\s*(for|while|if|switch|try|parfor)\b")
+_TARGET = re.compile(r"\s*+(?:(?:for|while|if)\b)?\s*+(\[[^\]=]*\]|[A-Za-z]\w*+)\s*+(?:\([^()=]*\)\s*+)?=(?!=)")
 _IGNORED = re.compile(r"\s*(end|clear|clc|close|format|global|return|hold|disp|fprintf|warning)\b|\s*$")
 
 
@@ -125,7 +126,7 @@ def read(text: str, file: str) -> Assignments:
 def _leave_out(found: Assignments, line: int, statement: str) -> None:
     """List a statement that is no number, and forget what it would have set: never an older value in its place."""
     found.left_out.append((line, _short(statement)))
-    target = re.match(r"\s*(?:for|while|if)?\s*(\[[^\]=]*\]|[A-Za-z]\w*)\s*(?:\([^()=]*\))?\s*=(?!=)", statement)
+    target = _TARGET.match(statement)
     for name in re.findall(r"[A-Za-z]\w*", target.group(1)) if target else ():
         found.values.pop(name, None)
 
@@ -168,7 +169,7 @@ def _assign(found: Assignments, line: int, statement: str) -> None:
     """Take one statement; what is no assignment of numbers is left out and listed."""
     if statement.lstrip().startswith("function"):
         return
-    match = re.match(r"\s*([A-Za-z]\w*)\s*(\([^()=]*\))?\s*=(?!=)(.*)$", statement, re.DOTALL)
+    match = re.match(r"\s*+([A-Za-z]\w*+)\s*+(?:(\([^()=]*\))\s*+)?=(?!=)(.*)$", statement, re.DOTALL)
     if match is None:
         _leave_out(found, line, statement)
         return
