@@ -90,3 +90,36 @@ def test_joints_that_were_not_measured_are_locked(folder, tmp_path):
         answer = run(*given, "--locked", *words)
         assert answer.exit_code == 1
         assert said in answer.output
+
+
+def test_what_was_found_is_told_before_anything_is_written(folder, tmp_path, monkeypatch):
+    def torn(*_, **__):
+        raise kt.OutputError("torn paper")
+
+    given = (folder / "robot.yaml", folder / "motion.csv", "--friction", "none", "--springs", "none")
+    for place, said in (
+        (tmp_path / "found.xyz", "robots are written as"),
+        (tmp_path / "no" / "found.urdf", "no directory"),
+    ):
+        early = run(*given, "-o", place)
+        assert early.exit_code == 1
+        assert said in early.output
+        assert "upper.MX" not in early.output  # known before the fit
+    monkeypatch.setattr("kinetree.Robot.save", torn)
+    answer = run(*given, "-o", tmp_path / "found.urdf", "--report", tmp_path / "out", "--format", "markdown")
+    assert answer.exit_code == 1
+    assert "torn paper" in answer.output
+    assert "upper.MX + 0.5 lower.M" in answer.output
+    assert (tmp_path / "out" / "report.md").is_file()
+
+
+def test_a_file_with_a_prefix_that_is_not_declared_is_written(folder, tmp_path):
+    robot = kt.load(folder / "robot.yaml")
+    robot.save(tmp_path / "robot.urdf")
+    text = (tmp_path / "robot.urdf").read_text()
+    (tmp_path / "robot.urdf").write_text(text.replace("<axis", '<dynamics kinetree:rotor_inertia="0"/><axis', 1))
+    plain = ("--friction", "none", "--springs", "none")
+    answer = run(tmp_path / "robot.urdf", folder / "motion.csv", "-o", tmp_path / "found.urdf", *plain)
+    assert answer.exit_code == 0, answer.output
+    assert "upper.MX + 0.5 lower.M" in answer.output
+    assert kt.load(tmp_path / "found.urdf").parameters()["lower.M"] != robot.parameters()["lower.M"]

@@ -149,9 +149,14 @@ def test_an_unforeseen_error_in_writing_is_reported_too(tmp_path, studies, monke
 
     monkeypatch.setattr("kinetree.gallery.Result.write", torn)
     data = json.loads(invoke("run", "good", "other", "-o", tmp_path, "--json", code=1).stdout)
-    assert data["studies"] == []
     assert list(data["errors"]) == ["good", "other"]
+    assert [(one["folder"], bool(one["analyses"])) for one in data["studies"]] == [
+        (None, True)
+    ] * 2  # computed, so told
     assert data["errors"]["good"].startswith("ValueError: torn paper (in torn, test_run.py, line ")
+    said = invoke("run", "good", "-o", tmp_path, code=1)
+    assert "not written" in said.stdout
+    assert "torn paper" in said.stderr
 
 
 def test_advice_about_a_study_of_ones_own_is_in_the_form_of_its_file(tmp_path):

@@ -61,6 +61,29 @@ def test_the_summary_for_people(tmp_path, pendulum):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["p.svg", "pendulum.yaml"]
 
 
+def test_what_was_computed_is_told_though_a_file_cannot_be_written(tmp_path, pendulum, monkeypatch):
+    def torn(*_, **__):
+        raise kt.OutputError("torn paper")
+
+    monkeypatch.setattr("kinetree.Record.plot", torn)
+    given = (
+        "simulate",
+        pendulum,
+        "--initial",
+        0.3,
+        "--time",
+        0.2,
+        "-o",
+        tmp_path / "r.npz",
+        "--plot",
+        tmp_path / "p.svg",
+    )
+    said = invoke(*given, "--json", code=1)
+    assert "torn paper" in said.stderr
+    assert json.loads(said.stdout)["files"] == [str(tmp_path / "r.npz")]
+    assert "energy balance off by" in invoke(*given, code=1).stdout
+
+
 def test_computed_torque_arrives(pendulum):
     told = simulated(
         pendulum, "--controller", "computed-torque", "--target", "hinge=0.8", "--duration", 1, "--time", 1.2

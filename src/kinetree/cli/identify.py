@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -22,6 +22,9 @@ from .shared import (
     note,
     print_json,
 )
+
+if TYPE_CHECKING:
+    from ..identification import Identified
 
 Motions = Annotated[
     list[Path],
@@ -104,7 +107,10 @@ def identify(
     """
     from ..identification import Measured
     from ..identification import identify as run
+    from ..model.formats import refuse_unwritable
 
+    if output is not None:
+        refuse_unwritable(output)
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked)
     if not 0.0 <= held_out < 1.0:
         raise OptionError(f"--held-out must be a share from 0 up to 1, not {held_out:g}")
@@ -126,20 +132,31 @@ def identify(
         gains=_gains(gains), cutoff=cutoff, both_sides=both_sides,
     )  # fmt: skip
     errors = found.errors(rest) if rest else None
-    if output is not None:
-        given = Path(robot_name)
-        if given.suffix.lower() == output.suffix.lower() == ".urdf" and given.is_file() and not locked:
-            found.save(output, original=given)
-            note("meshes and all else in the file are as they were")
-        else:
-            found.save(output)
-        note(f"the robot is in {output}")
-    if report is not None:
-        note(f"the report is {found.report(report, rest or None, format)}")
+    _tell(robot.name, found, errors, as_json)  # first: whatever happens to files, the result is on the screen
+    try:
+        if output is not None:
+            _save(found, output, None if locked else Path(robot_name))
+    finally:
+        if report is not None:
+            note(f"the report is {found.report(report, rest or None, format)}")
+
+
+def _save(found: Identified, output: Path, given: Path | None) -> None:
+    """Write the robot; of a URDF file all else stays as it was."""
+    if given is not None and given.suffix.lower() == output.suffix.lower() == ".urdf" and given.is_file():
+        found.save(output, original=given)
+        note("meshes and all else in the file are as they were")
+    else:
+        found.save(output)
+    note(f"the robot is in {output}")
+
+
+def _tell(robot: str, found: Identified, errors: Any, as_json: bool) -> None:
+    """Print what was found, and its errors on what was held out."""
     if as_json:
         print_json(
             {
-                "robot": robot.name,
+                "robot": robot,
                 "parameters": {
                     name: {"value": float(value), "deviation": float(deviation), "unit": unit}
                     for name, value, deviation, unit in zip(

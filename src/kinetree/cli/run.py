@@ -77,7 +77,7 @@ def run(
                 continue
             result = done.try_one(study, chosen[study.name], quick, output, pictures, bar)
             if result is not None and not as_json:
-                _show(console, result, done.folders[study.name])
+                _show(console, result, done.folders.get(study.name))
     if as_json:
         print_json(done.as_dict())
     elif len(studies) > 1:
@@ -159,19 +159,21 @@ class Done:
     def try_one(
         self, study: Study, analyses: Sequence[str], quick: bool, output: Path, pictures: bool, bar: AnalysisBar
     ) -> Result | None:
-        """Run and write a study; an error in it does not keep the others from running."""
+        """Run and write a study; an error in it does not keep the others from running.
+
+        What was computed is kept, though it cannot be written.
+        """
         before = bar.begun
         try:
             result = study.run(analyses, quick=quick, tell=lambda name: bar.begin(study.name, name))
+            self.results[study.name] = result
             bar.show(bar.begun, f"{study.name}: writing")
             self.folders[study.name] = result.write(output / study.name, pictures)
         except Exception as problem:
             bar.begun = before + len(analyses)
             self.errors[study.name] = self.describe(study, problem)
             complain("red", "error", f"{study.name}: {self.errors[study.name]}")
-            return None
-        self.results[study.name] = result
-        return result
+        return self.results.get(study.name)
 
     def describe(self, study: Study, problem: Exception) -> str:
         """Describe an error in one line, with advice that can be followed in the study's file or on the command line.
@@ -198,7 +200,8 @@ class Done:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the results for JSON."""
-        studies = [r.as_dict() | {"folder": str(self.folders[name])} for name, r in self.results.items()]
+        folders = {name: str(self.folders[name]) if name in self.folders else None for name in self.results}
+        studies = [result.as_dict() | {"folder": folders[name]} for name, result in self.results.items()]
         return {"exit_code": self.code, "studies": studies, "errors": self.errors}
 
 
@@ -224,7 +227,7 @@ class AnalysisBar(Bar):
 # ------------------------------------------------------------------ showing
 
 
-def _show(console: Any, result: Result, folder: Path) -> None:
+def _show(console: Any, result: Result, folder: Path | None) -> None:
     """Show facts, what was computed, and where it is."""
     if result.facts:
         console.print(result.table())
@@ -238,7 +241,7 @@ def _show(console: Any, result: Result, folder: Path) -> None:
         made += [f"record {r}" for r in outcome.records] + [f"figure {f}" for f in outcome.figures]
         line = f"{name}: {', '.join(made)}; {result.seconds[name]:.1f} s"
         console.print(f"[dim]{escape(line)}[/]", soft_wrap=True)
-    console.print(f"written to {escape(str(folder))}", soft_wrap=True)
+    console.print("[bold red]not written[/]" if folder is None else f"written to {escape(str(folder))}", soft_wrap=True)
     console.print()
 
 
@@ -253,6 +256,6 @@ def _overview(done: Done) -> Table:
         failing = f"[bold red]{len(result.faults)}[/]" if result.faults else "0"
         seconds = f"{sum(result.seconds.values()):.1f}"
         table.add_row(escape(name), f"{holding} of {len(result.facts)}", str(len(result.exceptions)), failing, seconds)
-    for name in done.errors:
+    for name in done.errors.keys() - done.results.keys():
         table.add_row(escape(name), "[bold red]error[/]", "", "", "")
     return table

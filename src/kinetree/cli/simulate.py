@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -298,13 +299,17 @@ right_toe --ground-kind firm --integrator bdf
             complain("yellow", "note", f"the record up to there is in {output}")
         raise
     followed = desired if controller not in ("none", "gravity") else None
-    written = _write(record, output, plot, followed, separate)
-    if as_json:
-        print_json(_summary(record) | {"gains": gains, "files": [str(path) for path in written]})
-    else:
-        _show(robot, record, gains if kp is None or kd is None else {})
-        for path in written:
-            make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)
+    written: list[Path] = []
+    try:
+        for path in _write(record, output, plot, followed, separate):
+            written.append(path)
+    finally:  # whatever happens to files, the result is on the screen
+        if as_json:
+            print_json(_summary(record) | {"gains": gains, "files": [str(path) for path in written]})
+        else:
+            _show(robot, record, gains if kp is None or kd is None else {})
+            for path in written:
+                make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)
     if record.status == "interrupted":
         raise typer.Exit(INTERRUPTED)
 
@@ -399,12 +404,14 @@ def _by_name(given: dict[str, list[float]], motors: dict[str, int], option: str,
 
 def _write(
     record: Record, output: Path | None, plot: Path | None, desired: Any = None, separate: bool = False
-) -> list[Path]:
+) -> Iterator[Path]:
+    """Write the files that are asked for, and yield each when it is there."""
     if output is not None:
         record.save(output)
+        yield output
     if plot is not None:
         draw(record, plot, desired, separate)
-    return [path for path in (output, plot) if path is not None]
+        yield plot
 
 
 def draw(record: Record, plot: Path, desired: Any = None, separate: bool = False) -> None:

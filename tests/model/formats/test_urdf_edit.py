@@ -108,3 +108,20 @@ def test_other_robots_are_refused(original, tmp_path):
         with pytest.raises(kt.RobotFileNotFoundError):
             robot.save(tmp_path / "new.urdf", original=tmp_path / "nowhere.urdf")
     assert not (tmp_path / "new.urdf").exists()
+
+
+@pytest.mark.filterwarnings("ignore:springs, of joint", "ignore:rotor inertias, of joint")
+def test_prefixes_that_are_not_declared_stay_as_they_are(original, tmp_path):
+    """They are read, so they can be edited; ours is declared where we write it."""
+    text = FILE.replace("<dynamics", '<dynamics kinetree:rotor_inertia="0.2"', 1)
+    text = text.replace("</robot>", '  <gazebo><ours:note text="old"/></gazebo>\n</robot>')
+    original.write_text(text)
+    robot = kt.load(original)
+    assert robot.parameters()["elbow.rotor_inertia"] == 0.2
+    robot.with_parameters({"lower.M": 1.5}).save(tmp_path / "new.urdf", original=original)
+    again = kt.load(tmp_path / "new.urdf")
+    assert again.parameters()["lower.M"] == 1.5
+    assert again.parameters()["elbow.rotor_inertia"] == 0.2
+    assert '<ours:note text="old"/>' in (tmp_path / "new.urdf").read_text()
+    robot.with_parameters({"elbow.rotor_inertia": 0.5}).save(tmp_path / "new.urdf", original=original)
+    assert (tmp_path / "new.urdf").read_text().count('xmlns:kinetree="urn:kinetree"') == 1

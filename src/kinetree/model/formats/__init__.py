@@ -57,13 +57,8 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
         Of a URDF file: the one that the robot was read from; only its inertias, friction and springs are changed.
     """
     path = as_path(path, "a robot file")
-    writers: dict[str, Callable[[Model], str]] = {
-        ".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf_writer.write, ".sdf": sdf.write,
-        ".xml": mjcf_writer.write, ".mjcf": mjcf_writer.write,
-    }  # fmt: skip
-    writer = writers.get(path.suffix.lower())
-    if writer is None:
-        raise UnsupportedError(f"cannot write {path}: robots are written as .yaml, .urdf, .sdf or .xml (MJCF)")
+    refuse_unwritable(path)
+    writer = WRITERS[path.suffix.lower()]
     if original is not None:
         source = _open(as_path(original, "the original file"))
         if path.suffix.lower() != ".urdf" or source.path.suffix.lower() not in (".urdf", ".xml"):
@@ -73,11 +68,24 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
         data = writer(model).encode("utf-8")
     except UnicodeEncodeError as problem:
         raise UnsupportedError(f"cannot write {path}: a name has a character that is no text ({problem})") from None
+    with beside(path) as place:
+        place.write_bytes(data)
+
+
+WRITERS: dict[str, Callable[[Model], str]] = {
+    ".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf_writer.write, ".sdf": sdf.write,
+    ".xml": mjcf_writer.write, ".mjcf": mjcf_writer.write,
+}  # fmt: skip
+"""What writes robots, by the ending of a file's name."""
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Refuse a file that no robot could be written to: of another ending, or in a folder that is not there."""
+    if path.suffix.lower() not in WRITERS:
+        raise UnsupportedError(f"cannot write {path}: robots are written as .yaml, .urdf, .sdf or .xml (MJCF)")
     folder = Path(os.path.realpath(path)).parent
     if not is_folder(folder):
         raise RobotFileNotFoundError(f"cannot write {str(path)!r}: there is no directory {str(folder)!r}")
-    with beside(path) as place:
-        place.write_bytes(data)
 
 
 def _open(path: Path) -> Source:

@@ -44,7 +44,7 @@ def edited(model: Model, source: Source) -> str:
     UnsupportedError
         If the model is not that of the file, or has what URDF cannot express.
     """
-    from xml.dom import minidom  # only those who edit files wait for it
+    from xml.dom import expatbuilder  # only those who edit files wait for it
 
     if xml.parse(source.data, source.file).tag != "robot":
         raise FileFormatError("only URDF files can be edited", source.file)
@@ -52,7 +52,8 @@ def edited(model: Model, source: Source) -> str:
         warnings.simplefilter("ignore", ModelWarning)  # they were said when the file was loaded
         before = urdf.read(source, Options())
         inertias = urdf.link_inertias(source)
-    document = minidom.parseString(source.data)
+    # prefixes are part of names, as for those who read the file: many use some that they do not declare
+    document = expatbuilder.parseString(source.data, namespaces=False)
     links, joints = (_named(document, tag) for tag in ("link", "joint"))
     changed = _edit_links(model, before, inertias, links, source.file)
     changed |= _edit_joints(model, before, joints, document, source.file)
