@@ -8,7 +8,7 @@ from helpers.measured_motions import fourier
 from kinetree.identification.closed_motion import follow, motions_of
 from kinetree.identification.equations import Prepared
 from kinetree.identification.estimators.least_squares import estimate
-from kinetree.identification.identifiable import grouped, structural_columns
+from kinetree.identification.identifiable import Structure
 
 REPETITIONS = 200
 
@@ -28,7 +28,7 @@ def judge(robot, data, noises):
     (motion,), band, _ = motions_of(robot, data)
     prepared = Prepared(robot, [motion], band)
     names = tuple(n for n in prepared.inertial if not n.endswith("rotor_inertia"))
-    groups = grouped(structural_columns(robot, names, motion.q), names)
+    groups = Structure(robot, motion.q).groups(names)
     table = robot.parameters()
     truth = groups.matrix @ np.array([table[name] for name in names])
     equations = prepared.equations.only(groups.independent)

@@ -3,7 +3,7 @@ import pytest
 
 import kinetree as kt
 from helpers.measured_motions import two_links
-from kinetree.identification.identifiable import grouped, structural_columns
+from kinetree.identification.identifiable import Structure
 
 
 def inertial(robot):
@@ -15,9 +15,12 @@ def inertial(robot):
 def test_groups_say_all_that_joint_forces_depend_on(name):
     robot = two_links() if name == "two links" else kt.gallery.load(name)
     names = inertial(robot)
-    groups = grouped(structural_columns(robot, names), names)
-    assert len(groups.independent) == np.linalg.matrix_rank(structural_columns(robot, names), tol=1e-6)
+    groups = Structure(robot).groups(names)
     rng = np.random.default_rng(3)
+    q = np.stack([robot.random_configuration(rng) for _ in range(100)])
+    v, a = 3.0 * rng.standard_normal((2, 100, robot.nv))
+    columns = robot.regressor(q, v, a, parameters=names).reshape(-1, len(names))
+    assert len(groups.independent) == np.linalg.matrix_rank(columns, tol=1e-6)
     q = np.stack([robot.random_configuration(rng) for _ in range(5)])
     v, a = rng.standard_normal((2, 5, robot.nv))
     values = rng.standard_normal(len(names))
@@ -29,7 +32,7 @@ def test_groups_say_all_that_joint_forces_depend_on(name):
 
 def test_names_are_sums():
     names = inertial(two_links())
-    groups = grouped(structural_columns(two_links(), names), names)
+    groups = Structure(two_links()).groups(names)
     assert "upper.MX + 0.5 lower.M" in groups.names
     assert "upper.YY + 0.25 lower.M" in groups.names
     assert len(groups.independent) == len(groups.names) == 6

@@ -89,8 +89,7 @@ def _closed_motions(
         q = follow(robot, m.q, whole.q if whole.q.shape[1] == robot.nq else None, initial)
         v = robot.velocities(q, m.v)
         a = robot.accelerations(q, v, m.a)
-        noise = np.zeros(robot.nv)
-        noise[independent] = m.speed_noise
+        noise = np.sqrt(np.mean(robot.basis(q) ** 2 @ m.speed_noise**2, axis=0))  # what follows has it from the others
         found.append(FilteredMotion(m.t, q, v, a, whole.tau, whole.wrenches, noise))
     return found, band, notes
 

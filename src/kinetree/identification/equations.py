@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import IdentificationError
-from ..model.parameters import OF_BODIES
 from .filtering import Band, Decimation, FilteredMotion
 from .friction_models import FrictionModel, following, resting, viscous
+from .identifiable import is_inertial
+from .measured import motors
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -24,6 +25,12 @@ Array = np.ndarray
 
 BLOCK = 4096
 """Samples of which the regressor is computed at once."""
+
+FAST, OFTEN = 5.0, 0.02
+"""Standard deviations of noise beyond which a velocity is one, and share of samples that have such of what moves."""
+
+PART = 0.05
+"""Of a joint's force in a row, beside the one that has most, below which it does not matter whether the joint rests."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,8 +103,8 @@ class Prepared:
             )
         self.decimations = [Decimation.of(band, len(m.t)) for m in self.motions]
         self.reductions = [_reduction(robot, m, self.contacts) for m in self.motions]
-        names = robot.parameters().names
-        self.inertial = tuple(n for n in names if n.rpartition(".")[2] in (*OF_BODIES, "rotor_inertia"))
+        self.moving = _moving(self.motions)
+        self.inertial = tuple(filter(is_inertial, robot.parameters().names))
         self.equations = self._inertial()
 
     @property
@@ -115,12 +122,33 @@ class Prepared:
         for m, d, r in zip(self.motions, self.decimations, self.reductions, strict=True):
             forces.append(d(_reduced(r, external_forces(self.robot, m)[..., None])[..., 0]))
             times.append(m.t[d.centers])
-            still = resting(m.v, m.speed_noise, len(d.weights) // 2)[d.centers]
-            counted.append(~still if r is None else np.ones((len(still), forces[-1].shape[1]), dtype=bool))
+            still = resting(m.v, m.speed_noise, len(d.weights) // 2)[d.centers] | ~self.moving
+            counted.append(~self._held_back(still, None if r is None else np.abs(r[d.centers])))
         return MeasuredEquations(
             np.concatenate(parts), np.concatenate(forces), np.concatenate(counted), self.inertial, self.rows,
             np.concatenate(times),
         )  # fmt: skip
+
+    def _held_back(self, still: Array, share: Array | None) -> Array:
+        """Return which rows the friction of joints at rest has a part in, (n, r).
+
+        Parameters
+        ----------
+        still : ndarray (n, nv)
+            Which joints rest.
+        share : ndarray (n, r, nv) or None
+            How much of each joint's force is in a row; None where every joint has a row of its own.
+        """
+        rubbing = np.zeros(self.robot.nv, dtype=bool)
+        rubbing[motors(self.robot)] = True
+        for joint in self.robot.model.joints:
+            if not joint.mimic:
+                rubbing[joint.v_slice] |= np.array(joint.friction or (0.0,) * joint.nv) > 0.0
+        still = still & rubbing
+        if share is None:
+            return still
+        felt = share > PART * np.max(share, axis=-1, keepdims=True)
+        return np.asarray(np.any(felt & still[:, None, :], axis=-1))
 
     def _filtered_regressor(self, m: FilteredMotion, d: Decimation, r: Array | None) -> Array:
         centers = len(d.centers)
@@ -184,6 +212,13 @@ class Prepared:
             parts.append(columns)
         return np.concatenate(parts)
 
+    def row_of(self, joint: int) -> int:
+        """Return the row in which a force at a degree of freedom shows most."""
+        if all(r is None for r in self.reductions):
+            return joint
+        shown = sum(np.sum(r[:, :, joint] ** 2, axis=0) for r in self.reductions if r is not None)
+        return int(np.argmax(shown))
+
     def middle(self, joint: int) -> float:
         """Return the middle of a joint's motion."""
         place = _coordinate_of(self.robot, joint)
@@ -201,6 +236,12 @@ class Prepared:
             y = tree.regressor(m.q, m.v, m.a, parameters=tuple(given), friction=True)
             parts.append(d(_reduced(r, (y @ np.array(list(given.values())))[..., None])[..., 0]))
         return np.concatenate(parts)
+
+
+def _moving(motions: Sequence[FilteredMotion]) -> Array:
+    """Return which degrees of freedom move in more than a few samples, (nv,)."""
+    fast = sum(np.sum(np.abs(m.v) > np.maximum(FAST * m.speed_noise, 1e-9), axis=0) for m in motions)
+    return np.asarray(fast > OFTEN * sum(len(m.t) for m in motions))
 
 
 def row_names(robot: Robot) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ from ..io.tables.formats import format_of
 from ..io.tables.writing import csv_text, write_parquet
 from ..model.parameters import OF_BODIES
 from ..motion.splines import Piecewise, sampled
-from .identifiable import grouped, structural_columns
+from .identifiable import Structure
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -193,7 +193,7 @@ def exciting_motion(
     limits = _limits(robot, velocity, acceleration, effort, lower, upper, clearance or {})
     middle = _center(robot, limits, center)
     names = tuple(n for n in robot.parameters().names if n.rpartition(".")[2] in OF_BODIES)
-    independent = grouped(structural_columns(robot, names), names).independent
+    independent = Structure(robot).groups(names).independent
     search = _ExcitationSearch(robot, limits, middle, independent, friction, criterion)
     basis = _basis(form, duration, count, np.linspace(0.0, duration, samples, endpoint=form == "spline"))
     rng = np.random.default_rng(seed)

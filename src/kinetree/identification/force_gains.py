@@ -95,7 +95,7 @@ def words_about(robot: Robot, wrong: dict[int, float]) -> list[str]:
 
 def _with_loads(model: ChosenModel, joints: Sequence[int]) -> tuple[Folds, int]:
     """Return the data with a column more per joint, what its bodies need by the best fit; and how many it had."""
-    equations, groups = model.columns.equations(), len(model.groups.independent)
+    equations, groups = model.columns.equations(), len(model.columns.groups)
     x, _ = Folds.of(equations).fit
     load = equations.y[..., :groups] @ x[:groups]
     columns = np.zeros((*load.shape, len(joints)))

@@ -1,28 +1,36 @@
-"""Which combinations of parameters a robot's joint forces depend on at all, and which of them a motion tells.
+"""Which combinations of parameters a robot's joint forces depend on at all: those of :meth:`Robot.base_parameters`.
 
-Columns of the regressor at random states are taken one by one; one that is a combination of those before it is grouped
-into them (004 section 10.2.4).  Inertias about the joint axes and first moments come first, so that the groups are much
-as the book's rules make them.
+Friction, offsets and springs are grouped beside bodies and rotors.  In a tree each is usually told alone; where joints
+are coupled, two dampers or two offsets may be one to all forces.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..parameters.grouping import give_way, shares, triangular
+from ..model.parameters import OF_BODIES
 
 if TYPE_CHECKING:
+    from ..parameters.base_parameters import BaseParameters
     from ..robot.robot import Robot
 
 Array = np.ndarray
 
-FIRST_CHOICES = ("ZZ", "XX", "XY", "XZ", "YZ", "MX", "MY", "YY", "MZ", "M", "rotor_inertia")
-STATES = 40
-ROUNDING, DEPENDENT = 1e-9, 1e-8
-"""Parts of the largest below which columns are nothing, and below which singular values say that columns depend."""
+OF_INERTIA = (*OF_BODIES, "rotor_inertia")
+"""What bodies and rotors have."""
+
+CANDIDATES = 20
+"""Configurations of a motion from which the least singular is taken, to look around there."""
+
+
+def is_inertial(name: str) -> bool:
+    """Tell whether a parameter is one of a body or a rotor."""
+    return name.rpartition(".")[2] in OF_INERTIA
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,42 @@ class ParameterGroups:
         used = np.any(self.matrix != 0.0, axis=0)
         return tuple(name for name, one in zip(self.parameters, used, strict=True) if not one)
 
+    @property
+    def given_up(self) -> frozenset[str]:
+        """Parameters that have no column of their own."""
+        return frozenset(self.parameters) - frozenset(self.independent)
+
+    @cached_property
+    def inertial(self) -> tuple[str, ...]:
+        """The independent parameters of bodies and rotors."""
+        return tuple(name for name in self.independent if is_inertial(name))
+
+    def values(self, of_parameters: Mapping[str, float]) -> Array:
+        """Return the values of the groups; parameters that are not given are zero."""
+        return np.asarray(self.matrix @ np.array([of_parameters.get(name, 0.0) for name in self.parameters]))
+
+    def part_of(self, name: str) -> dict[str, float]:
+        """Return into which groups a parameter goes, and how much of it."""
+        column = self.matrix[:, self.parameters.index(name)]
+        return {self.independent[k]: float(column[k]) for k in np.flatnonzero(column)}
+
+    def in_order(self, names: Sequence[str]) -> ParameterGroups:
+        """Return the same groups as columns are; further columns are groups of their own.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Of the columns: all that are independent here, and perhaps others.
+        """
+        more = [name for name in names if name not in self.independent]
+        matrix = np.zeros((len(names), len(self.parameters) + len(more)))
+        for row, name in enumerate(names):
+            if name in more:
+                matrix[row, len(self.parameters) + more.index(name)] = 1.0
+            else:
+                matrix[row, : len(self.parameters)] = self.matrix[self.independent.index(name)]
+        return ParameterGroups(tuple(names), matrix, (*self.parameters, *more))
+
     def _sum(self, own: str, row: Array) -> str:
         words = [own]
         for j in np.flatnonzero(row):
@@ -66,67 +110,36 @@ class ParameterGroups:
         return " ".join(words)
 
 
-def grouped(columns: Array, names: tuple[str, ...]) -> ParameterGroups:
-    """Find the groups of columns of a tall matrix.
-
-    Parameters
-    ----------
-    columns : ndarray (rows, p)
-    names : tuple of str
-    """
-    size = np.linalg.norm(columns, axis=0)
-    alive = np.flatnonzero(size > ROUNDING * np.max(size, initial=0.0))
-    unit = size[alive]  # in these units columns are of length one
-    _, s, vt = np.linalg.svd(triangular(columns[:, alive] / unit))
-    told = int(np.sum(s > DEPENDENT * np.max(s, initial=0.0)))
-    unnoticed = vt[told:].T
-    preferred = sorted(range(len(alive)), key=lambda k: _rank(names[alive[k]]))
-    given_up = sorted(give_way(unnoticed, preferred[::-1]))
-    gone = set(given_up)
-    kept = [k for k in preferred if k not in gone]
-    share = shares(unnoticed, kept, given_up) * unit[given_up] / unit[kept][:, None]
-    share[np.abs(share) <= ROUNDING * max(1.0, np.abs(share).max(initial=0.0))] = 0.0
-    matrix = np.zeros((len(kept), len(names)))
-    matrix[:, alive[given_up]] = share
-    matrix[np.arange(len(kept)), alive[kept]] = 1.0
-    return ParameterGroups(tuple(names[alive[k]] for k in kept), matrix, names)
-
-
-def _rank(name: str) -> int:
-    return FIRST_CHOICES.index(name.rpartition(".")[2])
-
-
-def structural_columns(robot: Robot, names: tuple[str, ...], configurations: Array | None = None) -> Array:
-    """Return the columns of the regressor at random states, (rows, p).
+class Structure:
+    """What acts together in a robot, whatever its motion; found once, when it is asked for.
 
     Parameters
     ----------
     robot : Robot
-    names : tuple of str
-        Parameters of bodies and rotors.
     configurations : ndarray (n, nq), optional
-        Where to take them; those of a mechanism must be closed, on the branch of the motion that is meant, since
-        another branch, such as a parallelogram's that is folded over, has other groups.
+        Closed ones of a mechanism, on the branch of the motion that is meant: another one, such as a parallelogram's
+        that is folded over, has other groups.
     """
-    rng = np.random.default_rng(0)
-    count = max(STATES, int(np.ceil(1.5 * len(names) / max(1, robot.nv))))
-    if robot.closes_loops:
-        count = max(count, 4 * len(names) // len(robot.coordinates.independent))
-        return _closed_columns(robot, names, rng, configurations, count)
-    q = np.stack([robot.random_configuration(rng) for _ in range(count)])
-    v, a = 3.0 * rng.standard_normal((2, count, robot.nv))
-    return robot.regressor(q, v, a, parameters=names).reshape(-1, len(names))
 
+    def __init__(self, robot: Robot, configurations: Array | None = None) -> None:
+        self.robot, self.configurations = robot, configurations
 
-def _closed_columns(
-    robot: Robot, names: tuple[str, ...], rng: np.random.Generator, configurations: Array | None, count: int
-) -> Array:
-    if configurations is None:
-        q = np.stack([robot.assembled(rng) for _ in range(count)])
-    else:
-        q = configurations[np.linspace(0, len(configurations) - 1, count).astype(int)]
-    freedoms = len(robot.coordinates.independent)
-    v = robot.velocities(q, 3.0 * rng.standard_normal((count, freedoms)))
-    a = robot.accelerations(q, v, 3.0 * rng.standard_normal((count, freedoms)))
-    y = robot.tree.regressor(q, v, a, parameters=names)
-    return (np.swapaxes(robot.basis(q), -1, -2) @ y).reshape(-1, len(names))
+    @cached_property
+    def base(self) -> BaseParameters:
+        """The base parameters of the robot, friction included; effects too small for any data are none."""
+        near = None
+        if self.robot.closes_loops and self.configurations is not None:
+            count = len(self.configurations)
+            near = self.configurations[np.unique(np.linspace(0, count - 1, CANDIDATES).astype(int))]
+        return self.robot.base_parameters(friction=True, near=near, in_between="ignore")
+
+    def counts(self, name: str) -> bool:
+        """Tell whether a parameter is to be grouped at all; a rotor where no motor is, is not."""
+        return self.base.table.index(name) in self.base.considered
+
+    def groups(self, names: Iterable[str]) -> ParameterGroups:
+        """Return the groups of some parameters, where all others are known."""
+        base = self.base.among(names)
+        return ParameterGroups(
+            base.names, base.matrix[:, list(base.considered)], tuple(base.table.names[c] for c in base.considered)
+        )

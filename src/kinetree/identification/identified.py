@@ -17,6 +17,7 @@ from . import report
 from .closed_motion import motions_of
 from .equations import MeasuredEquations, Prepared
 from .filtering import Band
+from .identifiable import is_inertial
 from .measured import Data
 from .model_choice import Columns, Friction
 from .residuals import relative_errors
@@ -184,13 +185,19 @@ class Identified(ExplainsArguments):
         """
         motions, _, _ = motions_of(self.given, data, self.band, self.gains)
         prepared = Prepared(self.given, motions, self.band, self.contacts)
-        joints = {self.given.v_names.index(name): own for name, own in self.friction.items()}
-        springs = {self.given.v_names.index(name): rest for name, rest in self.springs.items()}
-        columns = Columns(prepared, prepared.inertial, joints, set(self.known), prepared.equations.tau, springs)
-        whole = columns.equations()
-        values = np.array([self.solution.get(name, 0.0) for name in whole.names])
-        said = whole.y @ values + prepared.known(self.known)
-        return MeasuredEquations(said[..., None], whole.tau, whole.counted, ("prediction",), whole.rows, whole.t)
+        found = self.fitted_columns(prepared)
+        said = found.y @ self.values + prepared.known(self.known)
+        return MeasuredEquations(said[..., None], found.tau, found.counted, ("prediction",), found.rows, found.t)
+
+    def fitted_columns(self, prepared: Prepared) -> MeasuredEquations:
+        """Return the columns of the combinations that were found, of another motion."""
+        names = self.given.v_names
+        joints = {names.index(name): own for name, own in self.friction.items()}
+        springs = {names.index(n): rest for n, rest in self.springs.items() if f"{n}.stiffness" in self.columns}
+        terms = {f"{name}.{term}" for name, own in self.friction.items() for term in own.model.terms}
+        inertial = tuple(filter(is_inertial, self.columns))
+        columns = Columns(prepared, inertial, joints, terms - set(self.columns), prepared.equations.tau, springs)
+        return columns.equations().only(self.columns)
 
     def errors(self, data: Data | None = None) -> Array:
         """Return relative errors of predicted joint forces, per joint: the size of the error over that of the force.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import block_diag
 
 from ..control.base import Controller
 from ..errors import (
@@ -29,13 +28,13 @@ from .estimators.consistency import WAYS
 from .estimators.instrumental_variables import explained
 from .estimators.least_squares import METHODS, UNTOLD, Estimate, estimate
 from .force_gains import agreeing_gains, disagreeing, words_about
-from .identifiable import ParameterGroups
+from .identifiable import ParameterGroups, Structure, is_inertial
 from .identified import Identified
 from .measured import Data, as_measured
 from .model_choice import ChosenModel, Columns, Friction, choose_model
 from .residuals import relative_errors
 from .simulated.controlled_motion import ControlledRun
-from .solution import consistent_solution, is_physical, nearest_to_file, values_before
+from .solution import consistent_solution, is_physical, nearest_to_file
 from .unknowns import gains_of, refuse_currents, unknowns_of
 
 if TYPE_CHECKING:
@@ -154,10 +153,16 @@ def identify(
 
     warn([*odd_units, *(word for one in data for word in of_stuck_encoders(one, robot))])
 
+    structures: list[Structure] = []  # one, found when it is needed first
+
     def model_with(factors: Array | None) -> ChosenModel:
         motions, band, notes = motions_of(robot, data, None, factors, cutoff, both_sides, start)
         prepared = Prepared(robot, motions, band, contacts)
-        chosen = choose_model(prepared, unknowns_of(prepared, friction, springs, fixed), rotor_inertia)
+        asked = unknowns_of(prepared, friction, springs, fixed)
+        if not structures:
+            sprung = _with_springs(robot, asked.springs)
+            structures.append(Structure(sprung, np.concatenate([m.q for m in motions])))
+        chosen = choose_model(prepared, asked, rotor_inertia, structures[0])
         return replace(chosen, notes=(*notes, *chosen.notes))
 
     if isinstance(gains, str):
@@ -165,7 +170,7 @@ def identify(
     model = model_with(factors)
     asked, motions = unknowns_of(model.columns.prepared, friction, springs, fixed), model.columns.prepared.motions
     said_by = None if instruments is None else _instruments(model.columns, instruments, factors)
-    prior = values_before(model.groups, model.columns.equations().names, asked.file_values)
+    prior = model.groups.values(asked.file_values)
 
     def fitted(model: ChosenModel, aloud: bool = True) -> Identified:
         equations = model.columns.equations() if said_by is None else said_by(model.columns.equations())
@@ -180,7 +185,7 @@ def identify(
             late = [] if wrong or lasts < SHORT else of_delay(model.columns, fit)
             warn([*wrong, *words_about(robot, scales), *late])
         if consistent is None:
-            solution = nearest_to_file(model.groups, equations.names, fit.values, asked.file_values)
+            solution = nearest_to_file(model.groups, fit.values, asked.file_values)
         else:
             solution = consistent_solution(model, fit, asked.file_values, consistent, pull, pull_weight, said_by)
         return _result(model, equations, fit, solution, (*_of_gains(robot, gains, factors), *model.notes), factors)
@@ -189,7 +194,7 @@ def identify(
     if estimator == "didim":
         run = ControlledRun(robot, controller, motions, result.robot)  # type: ignore[arg-type]
         result = _by_simulation(run, model, result, partial(fitted, aloud=False))
-    known_groups = prior[: len(model.groups.independent)]
+    known_groups = prior[: len(model.columns.groups)]
     warn(doubts(result, known_groups, [robot.v_names[k] for k in asked.still], bool(odd_units or mixed), lasts))
     return replace(result, warned=tuple(warned))
 
@@ -236,25 +241,21 @@ def _result(
     """Put together what was found: the robot, what its groups are, what it predicts."""
     columns, groups = model.columns, model.groups
     prepared, robot, table = columns.prepared, columns.prepared.robot, columns.prepared.robot.parameters()
-    of_joints = equations.names[len(groups.independent) :]
-    values = np.array([*(groups.matrix @ np.array([solution[n] for n in groups.parameters])),
-                       *(solution[n] for n in of_joints)])  # fmt: skip
+    values = groups.values(solution)
     untold, condition = _told(equations, fit, groups)
     physical = is_physical(robot, {**model.held, **solution})
-    rests = {robot.v_names[k]: rest for k, rest in columns.springs.items()}
-    sprung = robot.with_springs(dict.fromkeys(rests, 1.0), rests)  # their stiffness is a parameter like others
-    friction = {robot.v_names[k]: chosen for k, chosen in columns.friction.items()}
-    shaped = _shaped(sprung, friction, set(of_joints))
+    friction = _friction_of_all(model)
+    shaped = _shaped(_with_springs(robot, model.springs), friction, set(solution))
     own = shaped.parameters()
     found = shaped.with_parameters({n: value for n, value in solution.items() if n in own}, physical=physical)
     total = prepared.equations.tau
     predicted = columns.equations().y @ values + total - equations.tau
     return Identified(
         robot=found,
-        names=(*groups.names, *of_joints),
+        names=groups.names,
         values=values,
         deviations=fit.deviations,
-        units=tuple(_unit(table, name) for name in (*groups.independent, *of_joints)),
+        units=tuple(_unit(table, name) for name in groups.independent),
         row_names=row_names(robot),
         training_errors=relative_errors(total, predicted),
         condition=condition,
@@ -263,18 +264,40 @@ def _result(
         noise=fit.noise,
         band=prepared.band,
         friction=friction,
-        springs=rests,
+        springs={robot.v_names[k]: rest for k, rest in model.springs.items()},
         notes=notes,
         given=robot,
         equations=replace(equations, y=np.stack([predicted], axis=-1), tau=total, names=("prediction",)),
         known=model.held,
         solution=solution,
-        matrix=block_diag(groups.matrix, np.eye(len(of_joints))),
-        parameters=(*groups.parameters, *of_joints),
-        columns=(*groups.independent, *of_joints),
+        matrix=groups.matrix,
+        parameters=groups.parameters,
+        columns=groups.independent,
         contacts=prepared.contacts,
         gains=gains,
     )
+
+
+def _with_springs(robot: Robot, rests: Mapping[int, float]) -> Robot:
+    """Return the robot with springs whose stiffness is a parameter like others."""
+    named = {robot.v_names[k]: rest for k, rest in rests.items()}
+    return robot.with_springs(dict.fromkeys(named, 1.0), named)
+
+
+def _friction_of_all(model: ChosenModel) -> dict[str, Friction]:
+    """Return the friction of every joint; what is told together with another's alone is of that kind.
+
+    A joint that turns g times as fast as another one has friction with g times its travel, or its speed, where the
+    forces of both have the same course.  Coulomb friction of g times the rate is felt |g| times.
+    """
+    groups, names = model.groups, model.columns.prepared.robot.v_names
+    found = {names[k]: own for k, own in model.columns.friction.items()}
+    for name in list(found):
+        if f"{name}.friction" in groups.given_up:
+            for other, share in groups.part_of(f"{name}.friction").items():
+                like = found[other.rpartition(".")[0]]
+                found[name] = replace(like, shape=abs(share) * like.shape)
+    return found
 
 
 def _shaped(robot: Robot, friction: Mapping[str, Friction], fitted: set[str]) -> Robot:
@@ -328,7 +351,7 @@ def _instruments(columns: Columns, data: Data, gains: Array | None) -> Callable[
     noise = estimate(own.y, own.tau, "weighted", own.counted).noise
 
     def said(equations: MeasuredEquations) -> MeasuredEquations:
-        names = [name for name in equations.names if name in prepared.inertial]
+        names = list(filter(is_inertial, equations.names))
         there = Columns(other, names, columns.friction, columns.fixed, other.equations.tau).equations()
         return replace(equations, y=explained(equations.y, there.y, equations.counted, noise))
 
@@ -344,9 +367,7 @@ def _told(equations: MeasuredEquations, fit: Estimate, groups: ParameterGroups) 
     _, s, vt = np.linalg.svd(tall / np.where(idle, 1.0, size), full_matrices=False)
     dark = s <= 10.0 * UNTOLD * s[0]
     blind = np.sqrt(np.sum(vt[dark] ** 2, axis=0)) > 0.1
-    names = equations.names
-    written = (*groups.names, *names[len(groups.independent) :])
-    missing = tuple(name for name, a, b in zip(written, idle, blind, strict=True) if a or b)
-    if len(missing) == len(names):
+    missing = tuple(name for name, a, b in zip(groups.names, idle, blind, strict=True) if a or b)
+    if len(missing) == len(groups.names):
         raise IdentificationError("this motion tells none of the parameters: it excites nothing")
     return missing, float(s[0] / s[~dark][-1])

@@ -10,25 +10,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import IdentificationError
-from .equations import MeasuredEquations, Prepared, row_names
+from .equations import MeasuredEquations, Prepared
 from .estimators.least_squares import estimate
 from .friction_models import MODELS, SIGN_OF_STEPS, FrictionModel
-from .identifiable import ParameterGroups, grouped, structural_columns
+from .identifiable import ParameterGroups, Structure
 from .unknowns import Unknowns
-
-if TYPE_CHECKING:
-    from ..robot.robot import Robot
 
 Array = np.ndarray
 
 FOLDS = 5
 CLEAR = 0.02
 """Share by which a joint's error must fall for a model with more to it."""
+
+NOISELESS = 1e-4
+"""Share of a joint's force below which errors are no measurement's: rounding would decide between models."""
 
 FITS = 0.04
 """Share by which a spring or a slow damper must lower what is left of the forces in all data.  Of 32 simulated motions
@@ -96,7 +95,7 @@ class Columns:
     friction : mapping from int to Friction
         Of the degrees of freedom that have any.
     fixed : set of str
-        Parameters of friction that are known.
+        Parameters of friction that have no column: they are known, or act only together with others.
     force : ndarray (n, r)
         What is to be explained: forces without those of known parameters.
     springs : mapping from int to float
@@ -124,11 +123,9 @@ class Columns:
         """Return the joints whose friction is fitted."""
         return [self.prepared.robot.v_names[k] for k in self.friction]
 
-    def equations(
-        self, friction: Mapping[int, Friction] | None = None, names: Sequence[str] | None = None
-    ) -> MeasuredEquations:
+    def equations(self, friction: Mapping[int, Friction] | None = None) -> MeasuredEquations:
         """Return the equations with all columns."""
-        found = self.prepared.equations.only(self.groups if names is None else names)
+        found = self.prepared.equations.only(self.groups)
         for joint, own in (self.friction if friction is None else friction).items():
             found = found.with_columns(*self.of_joint(joint, own))
         for joint, rest in self.springs.items():
@@ -312,7 +309,17 @@ class Folds:
         """The error of each row, predicted for every part of the data by a fit to all others."""
         weights = self.fit[1] ** -2.0
         left = [_left(part, _solved(np.tensordot(weights, self.whole - part, axes=1))) for part in self.parts]
-        return np.asarray(np.sqrt(np.sum(left, axis=0) / np.maximum(self.counts, 1)))
+        return self._felt(np.sum(left, axis=0) / np.maximum(self.counts, 1))
+
+    @cached_property
+    def left(self) -> Array:
+        """What a fit to all data leaves in each row."""
+        return self._felt(self.fit[1] ** 2)
+
+    def _felt(self, squares: Array) -> Array:
+        """Return roots of mean squares, as if each row had some noise at least: forces that are computed have none."""
+        least = NOISELESS**2 * self.whole[:, -1, -1] / np.maximum(self.counts, 1)
+        return np.asarray(np.sqrt(squares + least))
 
     def last_over_deviation(self) -> float:
         """Return the value of the last column in a fit to all data, over its standard deviation."""
@@ -410,7 +417,7 @@ def _gain(without: Folds, tried: Folds, row: int) -> float | None:
     """
     ratio = tried.errors / without.errors
     clear = ratio[row] < 1.0 - CLEAR and np.sum(np.log(ratio)) < 0.0 and tried.last_over_deviation() > SURE
-    fits = tried.fit[1][row] < (1.0 - FITS) * without.fit[1][row]
+    fits = tried.left[row] < (1.0 - FITS) * without.left[row]
     return float(1.0 - ratio[row]) if clear and fits else None
 
 
@@ -436,22 +443,23 @@ class ChosenModel:
     columns : Columns
         Of groups of parameters.
     groups : ParameterGroups
-    inertial : tuple of str
-        All parameters of bodies and rotors that are unknown.
+        Of all that is unknown, in the order of the columns.
     held : mapping from str to float
         All that are known.
+    springs : mapping from int to float
+        Where the springs rest whose stiffness is unknown, with a column of their own or not.
     notes : tuple of str
         What was decided, in words.
     """
 
     columns: Columns
     groups: ParameterGroups
-    inertial: tuple[str, ...]
     held: dict[str, float]
-    notes: tuple[str, ...]
+    springs: dict[int, float]
+    notes: tuple[str, ...] = ()
 
 
-def choose_model(prepared: Prepared, asked: Unknowns, rotor_inertia: bool | str) -> ChosenModel:
+def choose_model(prepared: Prepared, asked: Unknowns, rotor_inertia: bool | str, structure: Structure) -> ChosenModel:
     """Decide what the data show of all that may be found: rotors, kinds of friction, springs.
 
     Parameters
@@ -459,18 +467,25 @@ def choose_model(prepared: Prepared, asked: Unknowns, rotor_inertia: bool | str)
     prepared : Prepared
     asked : Unknowns
     rotor_inertia : bool or "auto"
+    structure : Structure
+        What acts together in the robot, with the springs that are asked for.
     """
     robot, values = prepared.robot, asked.file_values
-    branch = np.concatenate([m.q for m in prepared.motions]) if robot.closes_loops else None
     begin = {k: Friction(MODELS["coulomb" if name in ("auto", "stribeck", "presliding") else name])
              for k, name in asked.friction.items()}  # fmt: skip
+    of_joints = {f"{robot.v_names[k]}.{term}" for k, own in begin.items() for term in own.model.terms} - asked.fixed
+    of_joints |= {f"{robot.v_names[k]}.stiffness" for k in asked.springs}
 
     def with_inertial(names: tuple[str, ...], rotors_known: Sequence[str]) -> ChosenModel:
-        held = asked.known | {name: values[name] for name in rotors_known}
-        groups = grouped(structural_columns(robot, names, branch), names)
+        idle = [name for name in names if not structure.counts(name)]
+        held = asked.known | {name: values[name] for name in (*rotors_known, *idle)}
+        groups = structure.groups({*names, *of_joints} - set(idle))
         force = prepared.equations.tau - prepared.known(held)
-        columns = Columns(prepared, groups.independent, dict(begin), asked.fixed, force, dict(asked.springs))
-        return ChosenModel(columns, groups, names, held, ())
+        springs = {
+            k: rest for k, rest in asked.springs.items() if f"{robot.v_names[k]}.stiffness" in groups.independent
+        }
+        columns = Columns(prepared, groups.inertial, dict(begin), asked.fixed | groups.given_up, force, springs)
+        return ChosenModel(columns, groups, held, asked.springs)
 
     with_rotors = rotor_inertia is True or (rotor_inertia == "auto" and any(values[n] for n in asked.rotors))
     everything = (*asked.bodies, *asked.rotors)
@@ -480,21 +495,18 @@ def choose_model(prepared: Prepared, asked: Unknowns, rotor_inertia: bool | str)
         if rotors_are_felt(found.columns.equations(), more.columns.equations()):
             found, with_rotors = more, True
     columns = found.columns
-    rows = {k: _row_of(robot, k) for k in asked.friction}
-    choose_rubbing(columns, begin, asked.moving, rows)
+    rows = {k: prepared.row_of(k) for k in asked.friction}
+    alone = {k: name for k, name in asked.moving.items() if columns.of_joint(k, begin[k])[0]}
+    choose_rubbing(columns, begin, alone, rows)
     choose_springs(columns, asked.perhaps_springs, rows)
     if columns.springs:  # what springs explain is no friction's any more
-        choose_rubbing(columns, begin, asked.moving, rows)
+        choose_rubbing(columns, begin, alone, rows)
     notes = [f"friction of {robot.v_names[k]}: {own.model.name}" + (f", {own.words}" if own.words else "")
-             for k, own in columns.friction.items() if k in asked.moving]  # fmt: skip
+             for k, own in columns.friction.items() if k in alone]  # fmt: skip
+    notes += [f"friction of {robot.v_names[k]} is told together with that of other joints only"
+              for k in asked.moving if k not in alone and begin[k].model.terms]  # fmt: skip
     notes += [f"a spring of {robot.v_names[k]} is identified, at rest at {rest:.3g}"
               for k, rest in columns.springs.items()]  # fmt: skip
     notes.append("rotor inertias are identified" if with_rotors else "rotor inertias are as they were")
-    return replace(found, notes=tuple(notes))
-
-
-def _row_of(robot: Robot, freedom: int) -> int:
-    """Return the row in which a joint's friction shows most."""
-    names = row_names(robot)
-    name = robot.v_names[freedom]
-    return names.index(name) if name in names else 0
+    groups = found.groups.in_order(columns.equations().names)
+    return replace(found, groups=groups, springs=asked.springs | columns.springs, notes=tuple(notes))

@@ -16,7 +16,7 @@ from .closed_motion import motions_of
 from .equations import Prepared
 from .estimators.least_squares import UNTOLD
 from .friction_models import MODELS
-from .identifiable import grouped, structural_columns
+from .identifiable import Structure
 from .identified import Identified
 from .identify import identify
 from .measured import Data, motors
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-
-OF_INERTIA = (*(f".{symbol}" for symbol in OF_BODIES), ".rotor_inertia")
-"""Endings of names of what bodies and rotors have."""
 
 DENSITY = 3000.0
 """Of what robots carry, in kg/m^3: between plastics and steel, for a first guess of its inertia."""
@@ -113,20 +110,16 @@ def _spread(
     are columns of the motion with the load: its covariance is G C G^T with G = B^+ A.
     """
     robot = before.given
-    names = tuple(n for n in before.solution if n in robot.parameters() and n.endswith(OF_INERTIA))
-    whole = grouped(structural_columns(robot, names), names).independent if names else ()
-    part = grouped(structural_columns(robot, tuple(own)), tuple(own)).independent
-    rows = []
-    for data, noise in ((free, before.noise), (loaded, best.noise)):
+    prepared = []
+    for data in (free, loaded):
         motions = motions_of(robot, data, before.band, before.gains, initial=initial)[0]
-        prepared = Prepared(robot, motions, before.band, before.contacts)
-        held = [prepared.equations.only(whole).y]
-        held += [prepared.friction(robot.v_names.index(n), f.model, f.shape, f.time)[1]
-                 for n, f in before.friction.items()]  # fmt: skip
-        held += [prepared.spring(robot.v_names.index(n), rest)[1] for n, rest in before.springs.items()]
-        scale = prepared.equations.counted / noise
-        rows.append([(np.concatenate(y, axis=-1) * scale[..., None]).reshape(scale.size, -1)
-                     for y in (held, [prepared.equations.only(part).y])])  # fmt: skip
+        prepared.append(Prepared(robot, motions, before.band, before.contacts))
+    part = Structure(robot, np.concatenate([m.q for m in prepared[1].motions])).groups(own).independent
+    rows = []
+    for one, noise in zip(prepared, (before.noise, best.noise), strict=True):
+        scale = one.equations.counted / noise
+        rows.append([(y * scale[..., None]).reshape(scale.size, -1)
+                     for y in (before.fitted_columns(one).y, one.equations.only(part).y)])  # fmt: skip
     (alone, _), (with_load, carried) = rows
     size = np.maximum(np.linalg.norm(alone, axis=0), 1e-300)
     told = np.linalg.norm(alone, axis=0) > 0.0
@@ -168,7 +161,7 @@ def drive_gains(robot: Robot, free: Data, loaded: Data, payload: MassProperties,
     motions, band, _ = motions_of(robot, free)
     parts = [Prepared(robot, motions, band), Prepared(robot, motions_of(robot, loaded, band)[0], band)]
     names = tuple(n for n in parts[0].inertial if not n.endswith(".rotor_inertia"))
-    groups = grouped(structural_columns(robot, names), names)
+    groups = Structure(robot, np.concatenate([m.q for m in motions])).groups(names)
     driven = motors(robot)
     rows, right = [], []
     for part, carried in zip(parts, (0.0, 1.0), strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,21 +31,11 @@ NOT_NEGATIVE = (".rotor_inertia", ".damping", ".friction", ".stiffness", ".strib
 """Endings of names of parameters that a joint cannot have below zero."""
 
 
-def values_before(groups: ParameterGroups, names: Sequence[str], file_values: Mapping[str, float]) -> Array:
-    """Return the file's values of what is fitted: directions that the motion does not tell keep them."""
-    of_groups = groups.matrix @ np.array([file_values[name] for name in groups.parameters])
-    return np.array([*of_groups, *(file_values.get(name, 0.0) for name in names[len(groups.independent) :])])
-
-
-def nearest_to_file(
-    groups: ParameterGroups, names: Sequence[str], values: Array, file_values: Mapping[str, float]
-) -> dict[str, float]:
+def nearest_to_file(groups: ParameterGroups, values: Array, file_values: Mapping[str, float]) -> dict[str, float]:
     """Return all parameters: those with the values of the groups that are nearest to the file's."""
-    count = len(groups.independent)
-    old = np.array([file_values[name] for name in groups.parameters])
-    change = np.linalg.lstsq(groups.matrix, values[:count] - groups.matrix @ old, rcond=None)[0]
-    found = dict(zip(groups.parameters, (float(x) for x in old + change), strict=True))
-    return found | dict(zip(names[count:], (float(x) for x in values[count:]), strict=True))
+    old = np.array([file_values.get(name, 0.0) for name in groups.parameters])
+    change = np.linalg.lstsq(groups.matrix, values - groups.matrix @ old, rcond=None)[0]
+    return dict(zip(groups.parameters, (float(x) for x in old + change), strict=True))
 
 
 def consistent_solution(
@@ -71,14 +61,17 @@ def consistent_solution(
     said_by : callable, optional
         What instruments leave of the equations.
     """
-    whole = model.columns.equations(names=model.inertial)
+    groups, equations = model.groups, model.columns.equations()
     if said_by is not None:
-        whole = said_by(whole)
-    place = {name: k for k, name in enumerate(whole.names)}
-    scale = np.sqrt(fit.weights * whole.counted) / fit.noise
-    a = (whole.y * scale[..., None]).reshape(-1, len(place))
-    b = (whole.tau * scale).reshape(-1)
-    reference = np.array([file_values.get(name, 0.0) for name in whole.names])
+        equations = said_by(equations)
+    names = groups.parameters
+    place = {name: k for k, name in enumerate(names)}
+    scale = np.sqrt(fit.weights * equations.counted) / fit.noise
+    a = (equations.y * scale[..., None]).reshape(-1, len(groups.independent))
+    b = (equations.tau * scale).reshape(-1)
+    triangle = np.asarray(np.linalg.qr(np.column_stack([a, b]), mode="r"))
+    a, b = triangle[:, :-1] @ groups.matrix, triangle[:, -1]
+    reference = np.array([file_values.get(name, 0.0) for name in names])
     bodies, weights, broken = [], [], []
     for body in model.columns.prepared.robot.model.bodies:
         own = [place.get(f"{body.name}.{symbol}") for symbol in OF_BODIES]
@@ -97,14 +90,8 @@ def consistent_solution(
             "do not allow: fix all ten (such as 'link_1.*'), or give consistent=None"
         )
     positive = [k for name, k in place.items() if name.endswith(NOT_NEGATIVE)]
-    triangle = np.asarray(np.linalg.qr(np.column_stack([a, b]), mode="r"))
-    x = consistent(
-        ConsistentFit(
-            triangle[:, :-1], triangle[:, -1], bodies, np.array(positive, dtype=int), reference, pull, np.array(weights)
-        ),
-        way,
-    )
-    return dict(zip(whole.names, (float(value) for value in x), strict=True))
+    x = consistent(ConsistentFit(a, b, bodies, np.array(positive, dtype=int), reference, pull, np.array(weights)), way)
+    return dict(zip(names, (float(value) for value in x), strict=True))
 
 
 def _is_full(ten: Array) -> bool:

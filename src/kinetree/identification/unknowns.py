@@ -84,10 +84,11 @@ def unknowns_of(
     file_values = dict(zip(table.names, (float(x) for x in table.values), strict=True))
     kept = _held(robot, table.names, fixed)
     models = _friction_models(robot, friction)
-    moving = _moving(robot, prepared)
+    moving = set(np.flatnonzero(prepared.moving).tolist())
     still = tuple(k for k in models if k not in moving)
     for k in still:
         models[k] = "offset" if models[k] != "none" else "none"
+    kept |= {f"{name}.rotor_inertia" for k, name in enumerate(robot.v_names) if k not in moving}  # nothing tells them
     sure, perhaps = _springs(prepared, springs, {k: name for k, name in models.items() if k in moving}, kept)
     unknown = {f"{robot.v_names[k]}.{term}" for k, name in models.items() for term in _terms(name)} - kept
     unknown |= {f"{robot.v_names[k]}.stiffness" for k in sure}
@@ -254,10 +255,3 @@ def _is_single(robot: Robot, freedom: int) -> bool:
 
 def _terms(name: str) -> tuple[str, ...]:
     return tuple(MODELS["coulomb" if name == "auto" else name].terms)
-
-
-def _moving(robot: Robot, prepared: Prepared) -> set[int]:
-    """Return the degrees of freedom that move in more than a few samples."""
-    fast = sum(np.sum(np.abs(m.v) > np.maximum(5.0 * m.speed_noise, 1e-9), axis=0) for m in prepared.motions)
-    count = sum(len(m.t) for m in prepared.motions)
-    return {k for k in range(robot.nv) if np.asarray(fast)[k] > 0.02 * count}

@@ -21,7 +21,7 @@ from ..model.joints import JointKind
 from ..model.tree import BASE, Link
 from ..spatial import Motion
 from .considered import Considered, Vector, inertia_of, ten_of
-from .grouping import span, triangular
+from .grouping import null_space, span
 
 Array = np.ndarray
 
@@ -107,7 +107,10 @@ def handed_on(link: Link, placed: Placed, parent: Attainable, considered: Consid
     demand(np.swapaxes(through - through[:1], -1, -2))
     if link.kind.quaternion is not None:
         rows.append(_equal_rotors(link.kind, rotors, width))
-    return [_vector(x, link, rotors, offsets, placed.to_parent[0], considered) for x in _null(np.concatenate(rows)).T]
+    return [
+        _vector(x, link, rotors, offsets, placed.to_parent[0], considered)
+        for x in null_space(np.concatenate(rows), LEAST).T
+    ]
 
 
 def _equal_rotors(kind: JointKind, rotors: list[int], width: int) -> Array:
@@ -195,13 +198,6 @@ def random_positions(kind: JointKind, length: float, rng: np.random.Generator, c
 def _spreader(count: int) -> Any:
     """Return what makes one array of entries that are numbers or one per position."""
     return lambda entries: np.stack([np.broadcast_to(np.asarray(x, dtype=float), (count,)) for x in entries], axis=-1)
-
-
-def _null(matrix: Array) -> Array:
-    """Return an orthonormal basis of what a matrix maps to zero."""
-    _, s, vt = np.linalg.svd(triangular(matrix), full_matrices=True)
-    rank = int((s > LEAST * max(s[0], 1.0)).sum()) if s.size else 0
-    return np.asarray(vt[rank:].T)
 
 
 def _vector(

@@ -105,7 +105,9 @@ def sampled_rows(considered: Considered, motions: Motions) -> Array:
     return np.asarray(matrix.reshape(-1, matrix.shape[-1]))
 
 
-def unnoticed(considered: Considered, draw: Draw, columns: tuple[int, ...] | None = None) -> Found:
+def unnoticed(
+    considered: Considered, draw: Draw, columns: tuple[int, ...] | None = None, in_between: str = "refuse"
+) -> Found:
     """Return the changes of parameters that no sampled torque notices.
 
     Parameters
@@ -115,25 +117,28 @@ def unnoticed(considered: Considered, draw: Draw, columns: tuple[int, ...] | Non
         Draws states: :func:`random_motions` of a tree, closed ones of a mechanism.
     columns : tuple of int, optional
         The parameters that may change; all considered ones by default.
+    in_between : {"refuse", "ignore"}
+        What becomes of effects that are too large for rounding and too small to count.
 
     Raises
     ------
     SingularError
-        If there is no clear gap between pivots that count and those that are rounding.
+        If there is no clear gap between pivots that count and those that are rounding, and that is to be refused.
     """
+    least = ROUNDING if in_between == "refuse" else CLEAR
     chosen = considered.columns if columns is None else columns
     if not chosen:
         return Found(np.zeros((len(considered.rows), 0)), np.inf)
     r = triangle(considered, draw, chosen)
     lengths = np.linalg.norm(r, axis=0)
     relative = lengths / max(lengths.max(initial=0.0), 1e-300)
-    _refuse_in_between(relative, considered, "effects of single parameters")
-    felt, silent = np.flatnonzero(relative > ROUNDING), np.flatnonzero(relative <= ROUNDING)
+    _refuse_in_between(relative, least, considered, "effects of single parameters")
+    felt, silent = np.flatnonzero(relative > least), np.flatnonzero(relative <= least)
     scaled = r[:, felt] / lengths[felt]  # columns of length one: no unit of a parameter matters
     _, pivoted, places = qr(scaled, mode="economic", pivoting=True)
     pivots = np.abs(np.diag(pivoted))
-    _refuse_in_between(pivots / max(pivots.max(initial=0.0), 1e-300), considered, "pivots")
-    rank = int((pivots > ROUNDING * pivots.max(initial=0.0)).sum())
+    _refuse_in_between(pivots / max(pivots.max(initial=0.0), 1e-300), least, considered, "pivots")
+    rank = int((pivots > least * pivots.max(initial=0.0)).sum())
     gap = float(pivots[rank - 1] / max(pivots[rank], 1e-300)) if 0 < rank < len(pivots) else np.inf
     basis = np.zeros((len(considered.rows), len(silent) + len(felt) - rank))
     picked = np.array(chosen)
@@ -145,13 +150,14 @@ def unnoticed(considered: Considered, draw: Draw, columns: tuple[int, ...] | Non
     return Found(basis / np.maximum(np.linalg.norm(basis, axis=0), 1e-300), gap)
 
 
-def _refuse_in_between(relative: Array, considered: Considered, what: str) -> None:
+def _refuse_in_between(relative: Array, least: float, considered: Considered, what: str) -> None:
     """Refuse numbers that are too large for rounding and too small to count."""
-    unclear = relative[(relative > ROUNDING) & (relative < CLEAR)]
+    unclear = relative[(relative > least) & (relative < CLEAR)]
     if unclear.size:
         raise SingularError(
             f"no clear gap between parameters of {considered.model.name!r} that count and those that do not: there are "
             f"{what} of {unclear.max():.0e} and {unclear.min():.0e} of the largest. Axes that are almost parallel or "
             "almost meet (1.5708 for pi/2 in a file) do that: round the geometry with a larger tolerance, or use "
-            "method='rules' or 'null_space'. Of a mechanism, start from a less singular configuration, near="
+            "method='rules' or 'null_space'; in_between='ignore' takes all of them for nothing. Of a mechanism, start "
+            "from a less singular configuration, near="
         )

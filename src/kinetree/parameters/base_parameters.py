@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,8 +12,13 @@ import numpy as np
 from ..errors import UnknownNameError
 from ..export.symbolic.programs import library
 from ..model.parameters import ParameterTable
+from .considered import Considered
+from .grouping import group, null_space
 
 Array = np.ndarray
+
+LEAST = 1e-9
+"""Effects and shares below this, in the robot's own units, are rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +54,8 @@ class BaseParameters:
         The most base parameters, rotors left out, that a robot with such joints can have (004 eq. 10.24, 10.57).
     coefficients : mapping, optional
         ``{grouped: {kept: expression}}`` over symbols, for a robot with symbols among its dimensions.
+    asked : Considered, optional
+        What was to be grouped, of which robot.
     """
 
     robot: str
@@ -60,6 +67,7 @@ class BaseParameters:
     notes: tuple[str, ...] = ()
     upper_bound: int | None = None
     coefficients: Mapping[str, Mapping[str, Any]] | None = None
+    asked: Considered | None = None
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -118,6 +126,42 @@ class BaseParameters:
         own = self.columns[k]
         others = [int(c) for c in np.flatnonzero(self.matrix[k]) if c != own]
         return {self.table.names[c]: float(self.matrix[k, c]) for c in (own, *others)}
+
+    def among(self, names: Iterable[str]) -> BaseParameters:
+        """Return the base parameters of a robot of which only some parameters are unknown, and all others are known.
+
+        What acts together with known parameters only is told alone then, so these are other groups, and fewer.
+
+        Parameters
+        ----------
+        names : iterable of str
+            The unknown parameters; of them those count that were to be grouped.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> base = kt.gallery.load("kuka-kr5").base_parameters()
+        >>> base.among(["link_6.M", "link_6.MX", "link_6.MZ"]).names
+        ('link_6.MX', 'link_6.MZ', 'link_6.M')
+        """
+        assert self.asked is not None
+        wanted = frozenset(names)
+        for name in wanted:
+            self.table.index(name)
+        asked = replace(self.asked, only=wanted & {self.table.names[c] for c in self.considered})
+        columns, sizes = list(asked.columns), asked.sizes
+        scaled = self.matrix[:, columns] * sizes[columns] / sizes[list(self.columns)][:, None]
+        unnoticed = np.zeros((len(self.table), 0))
+        if columns:
+            own = null_space(scaled, LEAST)
+            unnoticed = np.zeros((len(self.table), own.shape[1]))
+            unnoticed[columns] = own
+        found = group(unnoticed, asked, LEAST)
+        matrix = table_matrix(found.kept, found.given_up, found.coefficients, len(self.table))
+        return replace(
+            self, columns=found.kept, matrix=matrix, considered=asked.columns, upper_bound=None, coefficients=None,
+            notes=(*self.notes, f"all but {len(columns)} parameters are known"), asked=asked,
+        )  # fmt: skip
 
     def expressions(self) -> dict[str, Any]:
         """Return every group as a SymPy expression in symbols named like the parameters.

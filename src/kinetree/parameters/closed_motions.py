@@ -92,10 +92,10 @@ def closed_motions(mechanism: Closable, start: Array, rank: int, considered: Con
             size = np.abs(along / unit).max(axis=-1, keepdims=True)
             step = along * reach / np.maximum(size, 1e-9) / STEPS
             moved = mechanism.close(mechanism.moved(q, step), must_close=False, limits=False)
-            there = mechanism.loop_jacobian(moved)
-            with np.errstate(invalid="ignore"):
-                good = np.isfinite(moved).all(axis=-1) & (_quality(there, rank) > least)
             # where the next step is singular, or cannot be closed, the sample stays where it is
+            moved = np.where(np.isfinite(moved).all(axis=-1, keepdims=True), moved, q)
+            there = mechanism.loop_jacobian(moved)
+            good = _quality(there, rank) > least
             q, k = np.where(good[:, None], moved, q), np.where(good[:, None, None], there, k)
         if not np.isfinite(q).all() or np.abs(q - start).max() < 1e-3:
             raise ClosureError(

@@ -32,10 +32,13 @@ class Considered:
     model : Model
     friction : bool
         Whether damping, Coulomb friction and offsets are among them.
+    only : frozenset of str, optional
+        Names of those that may change, where the others are known; all by default.
     """
 
     model: Model
     friction: bool = False
+    only: frozenset[str] | None = None
 
     @cached_property
     def rows(self) -> tuple[Parameter, ...]:
@@ -45,9 +48,13 @@ class Considered:
     @cached_property
     def columns(self) -> tuple[int, ...]:
         """The columns that are to be grouped."""
-        return tuple(c for c, p in enumerate(self.rows) if p.symbol in OF_BODIES or self._counts(p))
+        return tuple(c for c, p in enumerate(self.rows) if self._counts(p))
 
     def _counts(self, parameter: Parameter) -> bool:
+        if self.only is not None and parameter.name not in self.only:
+            return False
+        if parameter.symbol in OF_BODIES:
+            return True
         joint = self.model.joints[parameter.body]
         if parameter.symbol in OF_SPRINGS:
             return True

@@ -32,6 +32,9 @@ SAME = 1e-6
 """Two methods agree if no change of one is further than this from those of the other, in the robot's own units."""
 
 
+IN_BETWEEN = ("refuse", "ignore")
+
+
 class Assembled(NamedTuple):
     """A mechanism as it is put together: random closed motions, and its parallelograms."""
 
@@ -73,6 +76,7 @@ def base_parameters(
     assembled: Assembled | None = None,
     symbols: Parametric | None = None,
     notes: tuple[str, ...] = (),
+    in_between: str = "refuse",
 ) -> BaseParameters:
     """Return the base parameters of a model.
 
@@ -89,13 +93,17 @@ def base_parameters(
         The same robot with symbols for some of its dimensions: coefficients are expressions in them.
     notes : tuple of str
         What else to say about the result.
+    in_between : {"refuse", "ignore"}
+        What becomes of effects, found by numbers, that are too large for rounding and too small to count.
     """
     if method not in METHODS:
         raise UnknownNameError("method of finding base parameters", method, METHODS)
     if symbols is not None and method not in ("auto", "rules"):
         raise OptionError(f"symbols among dimensions need method='rules'; {method!r} computes with numbers")
+    if in_between not in IN_BETWEEN:
+        raise UnknownNameError("way with effects in between", in_between, IN_BETWEEN)
     considered = Considered(model, friction)
-    search = _ThreeMethods(considered, assembled)
+    search = _ThreeMethods(considered, assembled, in_between)
     result = search.by_rules() if symbols is not None else getattr(search, METHODS[method])()
     found = group(result.unnoticed, considered, result.noise)
     coefficients = None
@@ -110,15 +118,15 @@ def base_parameters(
         model.name, table, found.kept,
         table_matrix(found.kept, found.given_up, found.coefficients, len(table)), considered.columns,
         result.method, (*notes, *way, *result.notes), upper_bound(model, count),
-        coefficients,
+        coefficients, considered,
     )  # fmt: skip
 
 
 class _ThreeMethods:
     """One model, and the ways to find out what acts together in it."""
 
-    def __init__(self, considered: Considered, assembled: Assembled | None) -> None:
-        self.considered, self.assembled = considered, assembled
+    def __init__(self, considered: Considered, assembled: Assembled | None, in_between: str) -> None:
+        self.considered, self.assembled, self.in_between = considered, assembled, in_between
         self.coupled = considered.model.has_followers or assembled is not None
 
     @property
@@ -138,7 +146,7 @@ class _ThreeMethods:
         if not self.coupled:
             return Unnoticed(own, EXACT, "null-space propagation")
         kept = group(own, self.considered, EXACT).kept
-        more = base_by_qr.unnoticed(self.considered, self.draw, kept)
+        more = base_by_qr.unnoticed(self.considered, self.draw, kept, self.in_between)
         why = "followers" if self.assembled is None else "loops"
         return Unnoticed(
             np.concatenate([own, more.unnoticed], axis=1), SAMPLED,
@@ -147,7 +155,7 @@ class _ThreeMethods:
 
     def by_qr(self) -> Unnoticed:
         """Decompose sampled torques."""
-        found = base_by_qr.unnoticed(self.considered, self.draw)
+        found = base_by_qr.unnoticed(self.considered, self.draw, in_between=self.in_between)
         gap = "" if found.gap == np.inf else f", with a gap of {found.gap:.0e}"
         return Unnoticed(found.unnoticed, SAMPLED, f"QR with pivoting of sampled torques{gap}")
 

@@ -52,6 +52,13 @@ def span(matrix: Array, least: float = 1e-9) -> Array:
     return np.asarray(u[:, s > least * s[0]] if s[0] > 0.0 else u[:, :0])
 
 
+def null_space(matrix: Array, least: float) -> Array:
+    """Return an orthonormal basis of what a matrix maps to nothing: to less than ``least`` of the most, or of one."""
+    _, s, vt = np.linalg.svd(triangular(matrix), full_matrices=True)
+    rank = int((s > least * max(s[0], 1.0)).sum()) if s.size else 0
+    return np.asarray(vt[rank:].T)
+
+
 def give_way(unnoticed: Array, order: Sequence[int]) -> tuple[int, ...]:
     """Return the columns that give way, as early in ``order`` as can be, as many as there are unnoticed changes.
 

@@ -31,6 +31,7 @@ class BaseParameterMethods(Parametrized):
         tolerance: float = 1e-5,
         near: ArrayLike | None = None,
         symbols: Parametric | None = None,
+        in_between: str = "refuse",
     ) -> BaseParameters:
         """Return as few parameters as the robot's torques can tell apart, and what is grouped into each.
 
@@ -45,11 +46,16 @@ class BaseParameterMethods(Parametrized):
         tolerance : float
             Angles (rad) and distances (in lengths of the robot) below this are taken for zero, since files say 1.5708
             for a right angle.  The result says when that changed something.
-        near : array_like, shape (nq,), optional
-            Of a mechanism with closed loops, a configuration near a closed one in the way of assembling that is meant.
+        near : array_like, shape (nq,) or (n, nq), optional
+            Of a mechanism with closed loops, a configuration near a closed one in the way of assembling that is meant;
+            of several the least singular is taken.
         symbols : Parametric, optional
             From :func:`kinetree.symbolic.with_parameters`: the robot with symbols for some of its dimensions.
             Coefficients are then expressions in these, found by the rules.
+        in_between : {"refuse", "ignore"}
+            What becomes of effects that are found by numbers and are too large for rounding and too small to count,
+            between 1e-12 and 1e-6 of the largest.  ``"ignore"`` takes them for nothing; groups then reproduce torques
+            to about that.
 
         Returns
         -------
@@ -74,8 +80,9 @@ class BaseParameterMethods(Parametrized):
 
         model, notes = find_base.tidied(self.model, tolerance)
         return find_base.base_parameters(
-            model, method, friction=friction, assembled=self._assembly(model, near), symbols=symbols, notes=notes
-        )
+            model, method, friction=friction, assembled=self._assembly(model, near), symbols=symbols, notes=notes,
+            in_between=in_between,
+        )  # fmt: skip
 
     def _assembly(self, model: Model, near: ArrayLike | None) -> Assembled | None:
         """Return how a mechanism is put together; a tree needs no telling."""

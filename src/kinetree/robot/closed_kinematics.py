@@ -571,7 +571,7 @@ class ClosedKinematics(Robot):
         if near is None:
             near = self._near
         if near is not None:
-            candidates = meant.close(as_array(near, (self.nq,), "near"), limits=False)[None]
+            candidates = np.atleast_2d(meant.close(as_array(near, (self.nq,), "near"), limits=False))
         else:
             found = [q for part in meant._search(meant._starts, np.random.default_rng(0), 60) for q in part]
             candidates = np.array(found[:20]) if found else meant.assembled(limits=False)[None]

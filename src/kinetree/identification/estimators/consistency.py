@@ -29,6 +29,14 @@ NEGLIGIBLE = 1e-4
 """Share of what a fit leaves that further steps may still gain when they are given up."""
 
 LAST_BARRIER = 1e-6
+
+FAINT = 1e-5
+"""Pull of what belongs to no body, over the size of its column: it decides between columns that are told together only,
+such as the offsets of two joints with a gear between them, and moves what is told by 1e-10 of it."""
+
+IDLE = 1e-12
+"""Size of a column, over the largest, below which no row depends on it."""
+
 LONGEST, SMALLEST = 1.0, -1e3
 """Bounds on a step in log-Cholesky coordinates, and on the coordinates: logarithms must not run away."""
 
@@ -104,10 +112,41 @@ def consistent(problem: ConsistentFit, way: str = "barrier") -> Array:
     """
     if way not in WAYS:
         raise UnknownNameError("way to consistent parameters", way, WAYS)
+    settled, kept = _settled(problem)
+    x = problem.reference.copy()
     try:
-        return {"barrier": by_barrier, "sdp": by_semidefinite_program, "log_cholesky": by_log_cholesky}[way](problem)
+        ways = {"barrier": by_barrier, "sdp": by_semidefinite_program, "log_cholesky": by_log_cholesky}
+        x[kept] = ways[way](settled)
     except np.linalg.LinAlgError:  # bodies have shrunk to nothing
         raise IdentificationError(_NOT_FOUND) from None
+    return x
+
+
+def _settled(problem: ConsistentFit) -> tuple[ConsistentFit, Array]:
+    """Return a problem in which everything is decided, and which of the parameters are left in it.
+
+    Bodies have their pull.  Rotors and friction have none: those that no row depends on stay as they were, and the
+    others are drawn there so faintly that only what the rows do not tell follows.
+    """
+    size = np.linalg.norm(problem.a, axis=0)
+    others = np.ones(len(size), dtype=bool)
+    others[problem.of_bodies()] = False
+    kept = np.flatnonzero(~others | (size > IDLE * np.max(size, initial=0.0)))
+    drawn = np.flatnonzero(others[kept])
+    rows = np.zeros((len(drawn), len(kept)))
+    rows[np.arange(len(drawn)), drawn] = FAINT * size[kept[drawn]]
+    place = np.full(len(size), -1)
+    place[kept] = np.arange(len(kept))
+    reference = problem.reference[kept]
+    positive = place[problem.positive]
+    return replace(
+        problem,
+        a=np.concatenate([problem.a[:, kept], rows]),
+        b=np.concatenate([problem.b, rows @ reference]),
+        bodies=[place[own] for own in problem.bodies],
+        positive=positive[positive >= 0],
+        reference=reference,
+    ), kept
 
 
 # ------------------------------------------------------------------ a barrier and Newton's steps
@@ -195,8 +234,6 @@ def _slopes(problem: ConsistentFit, normal: Array, right: Array, x: Array, barri
     kept = problem.positive
     gradient[kept] -= barrier / x[kept]
     hessian[kept, kept] += barrier / x[kept] ** 2
-    idle = np.diagonal(hessian) <= 0.0  # columns of zeros without a pull
-    hessian[idle, idle] = 1.0
     return gradient, hessian
 
 

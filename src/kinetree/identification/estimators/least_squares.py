@@ -16,6 +16,10 @@ Array = np.ndarray
 
 FIRST_ROUNDS, ROUNDS = 5, 30
 SETTLED = 1e-7
+EXACT = 1e-10
+"""Noise over the size of a joint's force below which a fit is exact; else a few rows with as many columns of their own
+would count without end."""
+
 UNTOLD = 1e-9
 """Directions whose singular value is smaller than this, compared with the largest, are not told by the rows."""
 
@@ -75,14 +79,15 @@ def estimate(
     force = tau if prior is None else tau - y @ prior
     size = np.sqrt(np.mean(force.reshape(-1, n, r) ** 2, axis=(0, 1)))
     size = np.where(size > 0.0, size, 1.0)
-    found = _settled(y, force, alive, size, method, FIRST_ROUNDS)
+    least = EXACT * size
+    found = _settled(y, force, alive, size, least, method, FIRST_ROUNDS)
     if method != "ordinary":  # once more in units of the noise, in which joints differ by the most
         size = np.exp(np.mean(np.log(found.noise.reshape(-1, r)), axis=0))
-        found = _settled(y, force, alive, size, method, ROUNDS)
+        found = _settled(y, force, alive, size, least, method, ROUNDS)
     return found if prior is None else replace(found, values=found.values + prior)
 
 
-def _settled(y: Array, force: Array, alive: Array, size: Array, method: str, rounds: int) -> Estimate:
+def _settled(y: Array, force: Array, alive: Array, size: Array, least: Array, method: str, rounds: int) -> Estimate:
     """Solve until the noise of the joints does not change any more, with rows in units of a size per joint."""
     r, p = y.shape[1:]
     basis, back = _orthonormal(y * (alive / size)[..., None])
@@ -96,6 +101,7 @@ def _settled(y: Array, force: Array, alive: Array, size: Array, method: str, rou
             new = _noise(residual * size, alive, alive, p, common=True) / size
         else:
             new = _noise(residual, weights if method == "reweighted" else alive, alive, p, common=False)
+        new = np.maximum(new, least / size)
         if method == "reweighted":
             ratio = np.abs(residual) / new[..., None, :]
             weights = alive * np.where(ratio > HUBER, HUBER / np.maximum(ratio, HUBER), 1.0)

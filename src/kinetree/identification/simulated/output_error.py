@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import IdentificationError, OptionError, UnsupportedError
 from ..closed_motion import motions_of
 from ..filtering import FilteredMotion
-from ..identifiable import ParameterGroups, grouped, structural_columns
+from ..identifiable import ParameterGroups, Structure
 from ..measured import Data
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def refine_by_output_error(found: Identified, data: Data, *, window: float = 0.2
     motions, _, _ = motions_of(robot, data, found.band, found.gains)
     cuts = _windows(robot, motions, window)
     names = tuple(n for n in found.solution if n in robot.parameters() and n.rpartition(".")[2] not in _NOT_OF_BODIES)
-    groups = grouped(structural_columns(robot, names), names)
+    groups = Structure(robot).groups(names)
     rest, slope = _simulated(robot, cuts, groups.independent)
     before = np.sqrt(np.mean(rest**2, axis=(0, 1)))
     noise, cost, done = before, np.inf, 0
