@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from helpers.coupled_robots import closed_motion, driven, forces, sums
 from helpers.measured_motions import fourier
 from kinetree.identification.closed_motion import follow, motions_of
 from kinetree.identification.equations import Prepared
@@ -38,7 +39,7 @@ def judge(robot, data, noises):
     for _ in range(REPETITIONS):
         noise = noises(rng)
         samples.append(window(noise if reduction is None else (reduction @ noise[..., None])[..., 0]))
-    found = estimate(equations.y, equations.tau + np.stack(samples), "weighted")
+    found = estimate(equations.y, equations.tau + np.stack(samples), "weighted", sources=equations.sources)
     z = (found.values - truth) / found.deviations
     assert np.mean(np.abs(z) < 1.0) == pytest.approx(0.683, abs=0.03)
     assert np.mean(np.abs(z) < 1.96) == pytest.approx(0.95, abs=0.015)
@@ -76,6 +77,30 @@ def test_closed_loops(name, count):
     groups = judge(robot, kt.Measured(t, q, tau, v, a), lambda rng: size * rng.standard_normal(tau.shape))
     if count:
         assert len(groups.independent) == count  # 42 with the three rotors that are told from bodies, 004 Table 10.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loud", range(3))
+def test_three_motors_of_two_freedoms(loud):
+    """Noise of one motor is in the rows of both: each parameter's deviation must know, not their mean alone."""
+    rng = np.random.default_rng(4)
+    robot = sums(rng)
+    t, q, v, a = closed_motion(robot, rng, duration=20.0, amplitude=0.4)
+    (motion,), band, _ = motions_of(robot, kt.Measured(t, q, forces(robot, q, v, a), v, a))
+    prepared = Prepared(robot, [motion], band)
+    names = [n for n in prepared.inertial if not n.endswith("rotor_inertia")]
+    equations = prepared.equations.only(Structure(robot, motion.q).groups(names).independent)
+    sizes = np.full(3, 0.2)
+    sizes[loud] = 2.0
+    samples = []
+    for _ in range(2 * REPETITIONS):
+        noise = np.zeros((len(t), robot.nv))
+        noise[:, driven(robot)] = sizes * rng.standard_normal((len(t), 3))
+        samples.append(prepared.decimations[0]((prepared.reductions[0] @ noise[..., None])[..., 0]))
+    found = estimate(equations.y, np.stack(samples), "weighted", equations.counted, sources=equations.sources)
+    z = found.values / found.deviations
+    assert np.mean(np.abs(z) < 1.96) == pytest.approx(0.95, abs=0.015)
+    assert np.all(np.abs(np.std(z, axis=0) - 1.03) < 0.13)
 
 
 def test_a_floating_quadruped_with_measured_feet():

@@ -48,6 +48,8 @@ class MeasuredEquations:
     rows : tuple of str
         Of the joint forces.
     t : ndarray (n,)
+    sources : ndarray (n, r, m) or None
+        How much of the noise of each motor's force is in the rows; None where every row is of one motor.
     """
 
     y: Array
@@ -56,6 +58,7 @@ class MeasuredEquations:
     names: tuple[str, ...]
     rows: tuple[str, ...]
     t: Array
+    sources: Array | None = None
 
     def __repr__(self) -> str:
         n, r, p = self.y.shape
@@ -74,8 +77,10 @@ class MeasuredEquations:
 
     def part(self, chosen: Array | slice) -> MeasuredEquations:
         """Return some of the samples."""
+        sources = None if self.sources is None else self.sources[chosen]
         return replace(
-            self, y=self.y[chosen], tau=self.tau[chosen], counted=self.counted[chosen], t=self.t[chosen]
+            self, y=self.y[chosen], tau=self.tau[chosen], counted=self.counted[chosen], t=self.t[chosen],
+            sources=sources,
         )  # fmt: skip
 
 
@@ -118,15 +123,17 @@ class Prepared:
             self._filtered_regressor(m, d, r)
             for m, d, r in zip(self.motions, self.decimations, self.reductions, strict=True)
         ]
-        forces, times, counted = [], [], []
+        forces, times, counted, sources = [], [], [], []
         for m, d, r in zip(self.motions, self.decimations, self.reductions, strict=True):
             forces.append(d(_reduced(r, external_forces(self.robot, m)[..., None])[..., 0]))
             times.append(m.t[d.centers])
             still = resting(m.v, m.speed_noise, len(d.weights) // 2)[d.centers] | ~self.moving
             counted.append(~self._held_back(still, None if r is None else np.abs(r[d.centers])))
+            if r is not None:
+                sources.append(r[d.centers][:, :, motors(self.robot)])
         return MeasuredEquations(
             np.concatenate(parts), np.concatenate(forces), np.concatenate(counted), self.inertial, self.rows,
-            np.concatenate(times),
+            np.concatenate(times), np.concatenate(sources) if sources else None,
         )  # fmt: skip
 
     def _held_back(self, still: Array, share: Array | None) -> Array:

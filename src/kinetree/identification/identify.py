@@ -175,7 +175,7 @@ def identify(
     def fitted(model: ChosenModel, aloud: bool = True) -> Identified:
         equations = model.columns.equations() if said_by is None else said_by(model.columns.equations())
         method = "weighted" if estimator == "didim" else estimator
-        fit = estimate(equations.y, equations.tau, method, equations.counted, prior)
+        fit = estimate(equations.y, equations.tau, method, equations.counted, prior, equations.sources)
         if aloud:
             predicted = equations.y @ fit.values
             if not odd_units:

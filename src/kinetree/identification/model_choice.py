@@ -130,7 +130,7 @@ class Columns:
             found = found.with_columns(*self.of_joint(joint, own))
         for joint, rest in self.springs.items():
             found = found.with_columns(*self.prepared.spring(joint, rest))
-        return MeasuredEquations(found.y, self.force, found.counted, found.names, found.rows, found.t)
+        return replace(found, tau=self.force)
 
 
 def choose_rubbing(

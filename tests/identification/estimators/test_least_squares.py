@@ -71,3 +71,27 @@ def test_too_few_rows_are_refused():
         estimate(Y[:2], (Y @ X)[:2])
     with pytest.raises(kt.UnknownNameError, match="weighted"):
         estimate(Y, Y @ X, "weigted")
+
+
+def test_noise_that_rows_share_is_in_the_deviations():
+    """One number from two rows: with a source that both have, it varies as their sum does, and not as either alone."""
+    rng = np.random.default_rng(0)
+    y, shared = np.ones((4000, 2, 1)), rng.standard_normal((4000, 1))
+    for sign in (1.0, -1.0):
+        tau = shared * np.array([1.0, sign]) + 0.5 * rng.standard_normal((4000, 2))
+        sources = np.broadcast_to(np.array([[1.0], [sign]]), (4000, 2, 1))
+        found = estimate(y, tau, sources=sources)
+        variance = ((1.0 + sign) ** 2 + 2.0 * 0.25) / 4.0 / 4000
+        assert found.deviations[0] == pytest.approx(np.sqrt(variance), rel=0.05)
+        assert estimate(y, tau).deviations[0] == pytest.approx(np.sqrt(1.25 / 2.0 / 4000), rel=0.05)
+
+
+def test_a_joint_with_columns_of_its_own_has_the_noise_of_what_is_left():
+    """Forty rows of which thirty columns are one joint's alone: its residuals are few, and its noise is not."""
+    rng = np.random.default_rng(1)
+    y = np.zeros((40, 2, 31))
+    y[:, 0, :30] = rng.standard_normal((40, 30))
+    y[:, 1, 30] = rng.standard_normal(40)
+    tau = rng.standard_normal((300, 40, 2))
+    noise = estimate(y, tau).noise
+    assert np.sqrt(np.mean(noise**2, axis=0)) == pytest.approx([1.0, 1.0], rel=0.06)

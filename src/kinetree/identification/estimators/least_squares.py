@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import nnls
 
 from ...errors import IdentificationError, UnknownNameError
 
@@ -53,7 +54,12 @@ class Estimate:
 
 
 def estimate(
-    y: Array, tau: Array, method: str = "weighted", counted: Array | None = None, prior: Array | None = None
+    y: Array,
+    tau: Array,
+    method: str = "weighted",
+    counted: Array | None = None,
+    prior: Array | None = None,
+    sources: Array | None = None,
 ) -> Estimate:
     """Solve ``Y x = tau`` for x.
 
@@ -68,6 +74,9 @@ def estimate(
         Which rows count at all.
     prior : ndarray (p,), optional
         What directions that the rows do not tell keep; zero when left out.
+    sources : ndarray (n, r, m), optional
+        How noise comes into the rows: its sources, of sizes that the residuals tell, are independent of one another,
+        and these are their shares in each row.  Rows are independent of one another when it is left out.
     """
     if method not in METHODS:
         raise UnknownNameError("estimator", method, METHODS)
@@ -83,14 +92,24 @@ def estimate(
     found = _settled(y, force, alive, size, least, method, FIRST_ROUNDS)
     if method != "ordinary":  # once more in units of the noise, in which joints differ by the most
         size = np.exp(np.mean(np.log(found.noise.reshape(-1, r)), axis=0))
-        found = _settled(y, force, alive, size, least, method, ROUNDS)
+        found = _settled(y, force, alive, size, least, method, ROUNDS, sources)
     return found if prior is None else replace(found, values=found.values + prior)
 
 
-def _settled(y: Array, force: Array, alive: Array, size: Array, least: Array, method: str, rounds: int) -> Estimate:
+def _settled(
+    y: Array,
+    force: Array,
+    alive: Array,
+    size: Array,
+    least: Array,
+    method: str,
+    rounds: int,
+    sources: Array | None = None,
+) -> Estimate:
     """Solve until the noise of the joints does not change any more, with rows in units of a size per joint."""
-    r, p = y.shape[1:]
+    r = y.shape[1]
     basis, back = _orthonormal(y * (alive / size)[..., None])
+    per_joint = np.swapaxes(basis, -1, -2) @ basis
     force = force / size
     noise = np.ones((*force.shape[:-2], r)) / (size if method == "ordinary" else 1.0)
     weights = np.broadcast_to(alive, force.shape)
@@ -98,9 +117,11 @@ def _settled(y: Array, force: Array, alive: Array, size: Array, least: Array, me
     for _ in range(rounds):
         residual = force - _apply(basis, z)
         if method == "ordinary":
-            new = _noise(residual * size, alive, alive, p, common=True) / size
+            new = _common_noise(residual * size, alive, basis.shape[-1]) / size
+        elif method == "reweighted":
+            new = _usual_noise(residual, alive)
         else:
-            new = _noise(residual, weights if method == "reweighted" else alive, alive, p, common=False)
+            new = _noise(residual, alive, _taken(per_joint, inverse, noise))
         new = np.maximum(new, least / size)
         if method == "reweighted":
             ratio = np.abs(residual) / new[..., None, :]
@@ -112,21 +133,57 @@ def _settled(y: Array, force: Array, alive: Array, size: Array, least: Array, me
             break
     residual = force - _apply(basis, z)
     if method == "ordinary":  # joints have noise of their own, though their rows count alike
-        own = _noise(residual, alive, alive, p, common=False)
-        spread = np.tensordot((own / noise**2) ** 2, np.swapaxes(basis, -1, -2) @ basis, axes=(-1, 0))
+        own = _noise(residual, alive, _taken(per_joint, inverse, noise))
+        spread = np.tensordot((own / noise**2) ** 2, per_joint, axes=(-1, 0))
         inverse, noise = inverse @ spread @ inverse, own
+    if sources is not None:
+        inverse = inverse @ _spread(basis, residual, noise, weights, sources / size[:, None]) @ inverse
     covariance = back @ inverse @ back.T
     if method == "reweighted":  # asymptotic variance of Huber's estimator
         covariance = covariance * _huber_variance(residual, noise, weights, alive)[..., None, None]
     return Estimate(z @ back.T, covariance, noise * size, weights)
 
 
+def _spread(basis: Array, residual: Array, noise: Array, weights: Array, sources: Array) -> Array:
+    """Return how what is loaded by noise varies, (..., k, k): the inverse of the solution's, were rows independent.
+
+    Sizes of the sources are those with which products of residuals of the same sample are explained best, by least
+    squares: of sources g with squares s, the mean of r r^T is the sum of s g g^T.
+
+    Parameters
+    ----------
+    basis : ndarray (r, n, k)
+    residual, weights : ndarray (..., n, r)
+    noise : ndarray (..., r)
+    sources : ndarray (n, r, m)
+    """
+    k = basis.shape[-1]
+    batch = residual.shape[:-2]
+    found = np.zeros((*batch, k, k))
+    own = np.broadcast_to(np.eye(len(basis)), (len(sources), len(basis), len(basis)))
+    every = np.concatenate([sources, own], axis=-1)  # whatever else there is, in each row for itself
+    for index in np.ndindex(*batch):
+        scale = np.sqrt(weights[index]) / noise[index]
+        rest, seen = scale * residual[index], scale[..., None] * every
+        counts = np.maximum(np.sum(weights[index] > 0.0, axis=0), 1)
+        rest = rest / np.sqrt(np.maximum(np.sum(rest**2, axis=0) / counts, 1e-300))  # what was fitted is missing in it
+        seen = seen / np.sqrt(np.maximum(np.mean(np.sum(seen**2, axis=1), axis=0), 1e-300))
+        products = np.einsum("nri,nrj->nij", seen, seen, optimize=True)
+        squares = _not_negative(np.sum(products**2, axis=0), np.sum(np.einsum("nri,nr->ni", seen, rest) ** 2, axis=0))
+        loads = np.einsum("rnk,nrm->mnk", basis, scale[..., None] * seen, optimize=True)
+        found[index] = np.einsum("m,mnk,mnl->kl", squares, loads, loads, optimize=True)
+    return found
+
+
+def _not_negative(matrix: Array, right: Array) -> Array:
+    """Return numbers that are not negative and minimize ``x^T matrix x / 2 - right^T x``."""
+    values, vectors = np.linalg.eigh(matrix)
+    kept = values > 1e-12 * values[-1]
+    root = np.sqrt(values[kept])
+    return np.asarray(nnls(root[:, None] * vectors[:, kept].T, (vectors[:, kept].T @ right) / root)[0])
+
+
 METHODS = ("ordinary", "weighted", "reweighted")
-
-
-def residual_noise(residual: Array, counted: Array, parameters: int) -> Array:
-    """Return the standard deviation of each joint's residuals, (..., r)."""
-    return _noise(residual, counted, counted, parameters, common=False)
 
 
 def _apply(basis: Array, z: Array) -> Array:
@@ -167,17 +224,28 @@ def _solve(basis: Array, force: Array, noise: Array, weights: Array) -> tuple[Ar
     return (inverse @ right[..., None])[..., 0], inverse
 
 
-def _noise(residual: Array, weights: Array, alive: Array, parameters: int, common: bool) -> Array:
-    """Return the standard deviation of the residuals, per joint or of all; all joints share the parameters alike."""
+def _taken(per_joint: Array, inverse: Array, noise: Array) -> Array:
+    """Return how many of the parameters the rows of each joint take up, (..., r): the trace of its part of the hat."""
+    return np.asarray(np.einsum("...kl,rkl->...r", inverse, per_joint) / noise**2)
+
+
+def _noise(residual: Array, alive: Array, taken: Array) -> Array:
+    """Return the standard deviation of each joint's residuals, of which so many are lost to parameters, (..., r)."""
     rows = alive.sum(axis=0)
-    lost = parameters * rows / max(rows.sum(), 1.0)
-    if weights is alive:
-        square = np.sum(alive * residual**2, axis=-2)
-        if common:
-            total = np.sum(square, axis=-1, keepdims=True) / (rows.sum() - parameters)
-            return np.sqrt(np.broadcast_to(total, square.shape)) + 1e-300
-        found = np.sqrt(square / np.maximum(rows - lost, 1.0))
-        return np.where(rows > 0, np.maximum(found, 1e-300), 1.0)
+    square = np.sum(alive * residual**2, axis=-2)
+    found = np.sqrt(square / np.maximum(rows - taken, 1.0))
+    return np.where(rows > 0, np.maximum(found, 1e-300), 1.0)
+
+
+def _common_noise(residual: Array, alive: Array, parameters: int) -> Array:
+    """Return the standard deviation of all residuals, for each joint."""
+    square = np.sum(alive * residual**2, axis=-2)
+    total = np.sum(square, axis=-1, keepdims=True) / max(alive.sum() - parameters, 1.0)
+    return np.sqrt(np.broadcast_to(total, square.shape)) + 1e-300
+
+
+def _usual_noise(residual: Array, alive: Array) -> Array:
+    """Return the standard deviation that noise has by its median, which outliers do not move."""
     spread = np.where(alive > 0.0, np.abs(residual), np.nan)
     return np.maximum(np.nan_to_num(np.nanmedian(spread, axis=-2) / 0.6745, nan=1.0), 1e-300)
 
