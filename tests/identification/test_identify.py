@@ -10,6 +10,7 @@ import kinetree as kt
 from helpers.measured_motions import fourier, two_links
 from kinetree.identification.doubts import _more_telling, of_stuck_encoders
 from kinetree.identification.estimators.pseudo_inertia import is_possible
+from kinetree.identification.friction_models import presliding
 from kinetree.identification.report import _parts, _robot_table
 
 TRUTH = two_links().with_parameters(
@@ -94,8 +95,6 @@ def test_friction_models():
 
 
 def test_friction_that_builds_up_is_recognized_and_kept(tmp_path):
-    from kinetree.identification.friction_models import presliding
-
     rng = np.random.default_rng(0)
     bare = two_links()
     t, q, v, a = fourier(2, rng, 30.0, rate=200.0)
@@ -139,6 +138,26 @@ def test_friction_of_stribecks_kind_is_found_kept_and_reported(tmp_path):
     text = found.report(tmp_path / "out", format="markdown").read_text(encoding="utf-8")
     assert f"lower_joint.stribeck | 0 | {own.stribeck[0]:.5g} | N m" in text
     assert f"| {found.noise[1]:.3g} N m |" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_stribecks_friction_is_recognized_where_it_is_and_nowhere_else(seed):
+    """One joint has it and one has not; beside presliding, which is less friction behind reversals and not more."""
+    rng = np.random.default_rng(seed)
+    plain = two_links(damping=0.2, friction=0.5)
+    truth = plain.with_stribeck({"lower_joint": 0.3}, {"lower_joint": 0.3})
+    t, q, v, a = fourier(2, rng, 20.0, rate=200.0)
+    noise = 0.02 * rng.standard_normal(q.shape)
+    tau = truth.inverse_dynamics(q, v, a, friction=True) + noise
+    found = kt.identify(GUESS, kt.Measured(t, q, tau, v))
+    assert [own.model.name for own in found.friction.values()] == ["coulomb", "stribeck"]
+    assert found.friction["lower_joint"].shape == pytest.approx(0.3, rel=0.2)
+    assert found.solution["lower_joint.stribeck"] == pytest.approx(0.3, rel=0.2)
+    assert found.solution["lower_joint.friction"] == pytest.approx(0.5, rel=0.06)
+    builds_up = np.stack([0.5 * presliding(q[:, k], v[:, k], 0.0, 0.02) for k in range(2)], axis=1)
+    slow = kt.identify(GUESS, kt.Measured(t, q, two_links().inverse_dynamics(q, v, a) + builds_up + 0.2 * v + noise, v))
+    assert [own.model.name for own in slow.friction.values()] == ["presliding"] * 2
 
 
 def test_damping_that_follows_in_time_is_found(tmp_path):

@@ -219,6 +219,11 @@ class Prepared:
             parts.append(columns)
         return np.concatenate(parts)
 
+    def speeds(self, joint: int) -> tuple[float, float]:
+        """Return the noise of a joint's velocity, and the speed that it seldom passes."""
+        every = np.concatenate([np.abs(m.v[:, joint]) for m in self.motions])
+        return max(float(m.speed_noise[joint]) for m in self.motions), float(np.quantile(every, 0.95))
+
     def row_of(self, joint: int) -> int:
         """Return the row in which a force at a degree of freedom shows most."""
         if all(r is None for r in self.reductions):

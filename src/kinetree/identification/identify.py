@@ -83,8 +83,8 @@ def identify(
         measured one, again and again until both fit; noise of positions then does no harm.
     friction : str, or mapping from joint to str
         ``"coulomb"`` (viscous, Coulomb and offset), ``"viscous"``, ``"offset"``, ``"stribeck"``, ``"presliding"``,
-        ``"none"``; or ``"auto"``: Coulomb, or presliding where that predicts better, and with viscous friction that
-        needs time to follow the velocity where that does.
+        ``"none"``; or ``"auto"``: Coulomb, or presliding or Stribeck's where that predicts better, and with viscous
+        friction that needs time to follow the velocity where that does.
     rotor_inertia : bool or "auto"
         Whether to identify the inertias of rotors; by default where the robot has any, or they predict better.
     springs : bool, "auto" or sequence of str

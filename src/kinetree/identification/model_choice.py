@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import IdentificationError
 from .equations import MeasuredEquations, Prepared
 from .estimators.least_squares import estimate
-from .friction_models import MODELS, SIGN_OF_STEPS, FrictionModel
+from .friction_models import MODELS, NOISE, SIGN_OF_STEPS, FrictionModel
 from .identifiable import ParameterGroups, Structure
 from .unknowns import Unknowns
 
@@ -42,6 +42,13 @@ TIMES = (0.1, 0.1)
 
 TURNS, SETTLED = 3, 0.05
 """Models and times of friction are chosen so many times at most, until times change by no more than that share."""
+
+KINDS = ("presliding", "stribeck")
+"""Of friction that joints may have beside Coulomb's, where nobody says."""
+
+SEEN, WELL_WITHIN = 0.01, 0.5
+"""Shares of a joint's speed between which Stribeck's friction fades: of one that fades sooner hardly a sample is seen,
+and one that fades later bends viscous friction."""
 
 SURE = 3.0
 """Standard deviations above zero at which a stiffness is believed."""
@@ -161,6 +168,9 @@ def choose_rubbing(
 def choose_friction(columns: Columns, wanted: Mapping[int, str], row_of: Mapping[int, int]) -> None:
     """Choose models and shapes of friction, in place.
 
+    Of the kinds that are open to a joint, that is taken which predicts best what the fit did not see, if it does so
+    clearly better than the one to begin with.
+
     Parameters
     ----------
     columns : Columns
@@ -171,24 +181,63 @@ def choose_friction(columns: Columns, wanted: Mapping[int, str], row_of: Mapping
         In which row each degree of freedom is.
     """
     simple = dict(columns.friction)
-    fancy = {
-        k: replace(simple[k], model=MODELS[name], shape=_middle(name))
-        for k, name in ((k, "presliding" if name == "auto" else name) for k, name in wanted.items())
-    }
+    asked = {k: replace(simple[k], model=MODELS[name], shape=_middle(name))
+             for k, name in wanted.items() if name != "auto"}  # fmt: skip
+    open_to = [k for k, name in wanted.items() if name == "auto"]
+    chosen = _shaped(columns, asked, asked)
+    if open_to:
+        before = Folds.of(columns.equations(simple))
+        least = dict.fromkeys(open_to, 1.0 - CLEAR)
+        for kind in KINDS:
+            fancy = {k: replace(simple[k], model=MODELS[kind], shape=_middle(kind)) for k in open_to}
+            fancy = _shaped(columns, chosen | fancy, fancy)
+            equations = columns.equations(simple | chosen | fancy)
+            after = Folds.of(equations)
+            for joint in open_to:
+                ratio = float(after.errors[row_of[joint]] / before.errors[row_of[joint]])
+                if ratio < least[joint] and _is_there(columns, equations, before, after, fancy, joint, row_of[joint]):
+                    least[joint], chosen[joint] = ratio, fancy[joint]
+        for joint in open_to:
+            own = chosen.get(joint, simple[joint])
+            short = own.model.name == "presliding" and own.shape < AT_ONCE * own.model.shapes[0]
+            chosen[joint] = replace(own, model=SIGN_OF_STEPS) if short else own
+    columns.friction = columns.friction | chosen
+
+
+def _shaped(columns: Columns, friction: Mapping[int, Friction], open_to: Mapping[int, Friction]) -> dict[int, Friction]:
+    """Return friction of which some joints have the shapes that leave the least, each beside the others."""
+    found = dict(friction)
     for _ in range(SWEEPS):
-        for joint, own in list(fancy.items()):
+        for joint, own in open_to.items():
             if own.model.shape:
-                fancy[joint] = _best(columns, fancy, joint, "shape", own.model.shapes)
-    open_choice = [k for k, name in wanted.items() if name == "auto"]
-    if open_choice:
-        before, after = cross_validated(columns.equations(simple)), cross_validated(columns.equations(fancy))
-        for joint in open_choice:
-            row = row_of[joint]
-            if not after[row] < (1.0 - CLEAR) * before[row]:
-                fancy[joint] = simple[joint]
-            elif fancy[joint].shape < AT_ONCE * MODELS["presliding"].shapes[0]:
-                fancy[joint] = replace(fancy[joint], model=SIGN_OF_STEPS)
-    columns.friction = columns.friction | fancy
+                found[joint] = _best(columns, found, joint, "shape", own.model.shapes)
+    return found
+
+
+def _is_there(
+    columns: Columns,
+    equations: MeasuredEquations,
+    before: Folds,
+    after: Folds,
+    friction: Mapping[int, Friction],
+    joint: int,
+    row: int,
+) -> bool:
+    """Tell whether friction that fades with speed is of that kind beyond doubt; what is of another kind is taken as is.
+
+    It must be more at low speed, not less, fade well within the speeds of the motion and beyond their noise, and leave
+    less in all data.
+    """
+    own = friction[joint]
+    if own.model.name != "stribeck":
+        return True
+    name = f"{columns.prepared.robot.v_names[joint]}.stribeck"
+    slow, fast = columns.prepared.speeds(joint)
+    if name not in equations.names or not max(NOISE * slow, SEEN * fast) < own.shape < WELL_WITHIN * fast:
+        return False
+    last = [*(k for k, other in enumerate(equations.names) if other != name), equations.names.index(name)]
+    more = after.with_columns(last).last_over_deviation()
+    return bool(more > SURE and after.left[row] < (1.0 - CLEAR) * before.left[row])
 
 
 def _middle(name: str) -> float:
