@@ -8,7 +8,8 @@ from scipy.signal import lsim
 
 import kinetree as kt
 from helpers.measured_motions import fourier, two_links
-from kinetree.identification.doubts import _more_telling, of_stuck_encoders
+from kinetree.identification.doubts.about_results import _more_telling
+from kinetree.identification.doubts.about_samples import of_stuck_encoders
 from kinetree.identification.estimators.pseudo_inertia import is_possible
 from kinetree.identification.friction_models import presliding
 from kinetree.identification.report import _parts, _robot_table

@@ -22,7 +22,10 @@ from ..errors import (
 )
 from ..model.parameters import ParameterTable
 from .closed_motion import motions_of
-from .doubts import SHORT, doubts, of_columns, of_delay, of_stuck_encoders, of_units, signs
+from .doubts.about_columns import of_columns
+from .doubts.about_delays import of_delay
+from .doubts.about_results import SHORT, doubts, signs
+from .doubts.about_samples import of_stuck_encoders, of_units
 from .equations import MeasuredEquations, Prepared, row_names
 from .estimators.consistency import WAYS
 from .estimators.instrumental_variables import explained

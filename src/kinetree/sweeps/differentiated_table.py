@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import FileFormatError, ModelWarning, OptionError, callers_level
 from ..identification.differentiation.differentiated import DifferentiatedMotion, differentiated
-from ..identification.doubts import doubtful_steps
+from ..identification.doubts.about_samples import doubtful_steps
 from ..io.tables.columns import Wanted
 from ..io.tables.parts import OpenTable, Part, Rows
 from ..io.tables.reading import open_table

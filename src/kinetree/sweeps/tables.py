@@ -29,7 +29,7 @@ from ..errors import (
     UnknownNameError,
     callers_level,
 )
-from ..identification.doubts import doubtful_angles
+from ..identification.doubts.about_samples import doubtful_angles
 from ..io.paths import as_path, file_meant, is_folder
 from ..io.progress import Bar
 from ..io.tables.columns import Wanted

@@ -1,0 +1,93 @@
+"""Forces that come later than positions, or earlier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ..equations import MeasuredEquations
+from ..estimators.least_squares import Estimate
+from ..friction_models import MODELS
+from ..model_choice import Columns
+
+Array = np.ndarray
+
+LONGEST_DELAY, DELAYS = 0.05, 21
+"""Delays that are looked for, in seconds both ways, and how many of them."""
+
+FINER, LEAST_DELAY = 11, 5e-4
+"""Delays that are tried around the best of these, and the shortest one, in seconds, that is told."""
+
+LATE, EARLY = 0.8, 0.5
+"""Share of what is left without a delay that one of forces, or of positions, must leave at most to be believed.
+
+Joints that stick look as if positions came late: forces grow before anything moves.
+"""
+
+
+def of_delay(columns: Columns, fit: Estimate) -> list[str]:
+    """Return a warning if forces that came earlier or later would fit much better to the same motion.
+
+    Friction that builds up over some way, which hides delays of forces, is judged beside that which does so at once:
+    whatever fits best without a delay is compared with whatever does with one.
+
+    Parameters
+    ----------
+    columns : Columns
+        Of the fit.
+    fit : Estimate
+    """
+    prepared = columns.prepared
+    if any(r is not None for r in prepared.reductions) or any(m.wrenches for m in prepared.motions):
+        return []
+    plain = {k: replace(own, model=MODELS["coulomb"], shape=0.0) if own.shape else own
+             for k, own in columns.friction.items()}  # fmt: skip
+    weight = np.sqrt(fit.weights) / fit.noise
+    judges = [_left_with(columns.equations(own), weight)
+              for own in ([columns.friction, plain] if plain != columns.friction else [plain])]  # fmt: skip
+
+    def curves(delays: Array) -> list[Array]:
+        moved = [
+            np.concatenate([d(_shifted(m.t, m.tau, delay) - m.tau)
+                            for m, d in zip(prepared.motions, prepared.decimations, strict=True)])
+            for delay in delays
+        ]  # fmt: skip
+        return [np.array([judge(more) for more in moved]) for judge in judges]
+
+    delays = np.linspace(-LONGEST_DELAY, LONGEST_DELAY, DELAYS)
+    coarse, middle = curves(delays), DELAYS // 2
+    k = int(np.argmin(min(coarse, key=np.min)))
+    if k in (0, DELAYS - 1):
+        return []
+    finer = np.linspace(delays[k - 1], delays[k + 1], FINER)
+    left = min(curves(finer), key=np.min)
+    best = float(finer[int(np.argmin(left))])
+    needed = LATE if best > 0.0 else EARLY
+    if abs(best) < LEAST_DELAY or left.min() > needed * min(curve[middle] for curve in coarse):
+        return []
+    late, word = abs(1e3 * best), "earlier" if best > 0.0 else "later"
+    return [
+        f"forces fit the motion much better when they are taken {late:.2g} ms {word}: "
+        f"{'forces' if best > 0.0 else 'positions'} come too late by about that, by a filter or a bus. Shift one of "
+        "them"
+    ]
+
+
+def _left_with(equations: MeasuredEquations, weight: Array) -> Callable[[Array], float]:
+    """Return what tells how much the best fit leaves of forces to which something is added."""
+    tall = (equations.y * weight[..., None]).reshape(-1, len(equations.names))
+    size = np.linalg.norm(tall, axis=0)
+    basis = np.linalg.qr(tall[:, size > 0.0] / size[size > 0.0])[0]
+
+    def left(more: Array) -> float:
+        force = ((equations.tau + more) * weight).reshape(-1)
+        return float(force @ force - np.sum((basis.T @ force) ** 2))
+
+    return left
+
+
+def _shifted(t: Array, tau: Array, delay: float) -> Array:
+    """Return forces that were written down too late by a delay, at the times that they belong to."""
+    return np.stack([np.interp(t + delay, t, column) for column in tau.T], axis=1)

@@ -1,0 +1,149 @@
+"""Results that should not be trusted: scales and signs of forces, joints that rest, bodies that cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..equations import MeasuredEquations
+from ..estimators.least_squares import Estimate
+from ..excitation import can_be_excited
+from ..identified import POOR, Identified
+
+Array = np.ndarray
+
+NOT_EXPLAINED = 0.5
+"""Relative error beyond which a joint's force is not explained."""
+
+SURE = 5.0
+"""Standard deviations beyond which a sign is not chance."""
+
+MOSTLY = 2.0 / 3.0
+"""Share of parameters with large deviations beyond which a motion tells hardly anything."""
+
+SHORT = 1.0
+"""Seconds of motion below which what is not told is not told because there is too little of it."""
+
+PLAUSIBLE = 20.0
+"""Factor between measured forces and the file's that other masses may explain."""
+
+OF_WEIGHT = 3.0
+"""Factor between the mass that measured wrenches hold up and the file's that other masses may explain."""
+
+
+def doubts(
+    found: Identified, before: Array, still: Sequence[str], odd_units: bool = False, lasts: float = np.inf
+) -> list[str]:
+    """Return warnings, most serious first.
+
+    Parameters
+    ----------
+    found : Identified
+    before : ndarray
+        The combinations of inertial parameters of the robot as it was; zeros if it had no masses.
+    still : sequence of str
+        Joints that hardly move.
+    odd_units : bool
+        Whether units of the motion or its columns are in doubt already: then those of forces are no news.
+    lasts : float
+        How many seconds were measured.
+    """
+    words = [] if odd_units else _units(found, before)
+    if lasts < SHORT and (words or still or found.untold or len(found.poor) > MOSTLY * len(found)):
+        words = [
+            f"{lasts:.2g} s of motion are too short to tell masses, inertias and friction apart: measure some seconds, "
+            "in which every joint goes both ways, fast and slowly. Nothing found here should be trusted"
+        ]
+    lost = [f"{name} ({100 * e:.0f} %)" for name, e in zip(found.row_names, found.training_errors, strict=True)
+            if e > NOT_EXPLAINED]  # fmt: skip
+    if lost and not words:
+        words.append(
+            f"the model does not explain the forces of {', '.join(lost)}: check the columns, the signs, the axes of "
+            "these joints, and whether something else acts on the robot"
+        )
+    if still:
+        whose = "moves: its" if len(still) == 1 else "move: their"
+        words.append(f"{', '.join(still)} hardly {whose} friction cannot be told and stays as it was")
+    if found.untold:
+        stays = "it stays as it was" if len(found.untold) == 1 else "they stay as they were"
+        words.append(f"this motion does not tell {_some(found.untold)}; {stays}")
+    if len(found.poor) > MOSTLY * len(found):
+        words.append(
+            f"{len(found.poor)} of {len(found)} parameters have a standard deviation of more than 30 %, such as "
+            f"{_some(found.poor, 3)}: the motion is too small or too slow for its noise, and the robot will err on "
+            f"others. {_more_telling(found)}"
+        )
+    if not found.physical:
+        words.append(
+            "the parameters are those of no real robot (masses, inertias or friction are negative, or inertias break "
+            "the triangle inequality): give consistent='barrier' for ones that are"
+        )
+    return words
+
+
+def _more_telling(found: Identified) -> str:
+    """Say how to come by motions that tell more."""
+    if can_be_excited(found.given):
+        return "kt.exciting_motion finds motions that tell more"
+    return "Let it move faster and further, in many postures, with all joints at once"
+
+
+def signs(joints: Sequence[str], fit: Estimate, equations: MeasuredEquations) -> list[str]:
+    """Return a warning if the friction of some of the joints drives them."""
+    place = {name: k for k, name in enumerate(equations.names)}
+    wrong = []
+    for joint in joints:
+        k = place.get(f"{joint}.friction")
+        if k is not None and fit.values[k] < -SURE * fit.deviations[k] and _gives_energy(equations, fit, joint, place):
+            wrong.append(joint)
+    if not wrong:
+        return []
+    return [
+        f"friction drives {', '.join(wrong)} instead of braking: the sign of its force, or that of its position, is "
+        "probably wrong (gains={joint: -1} turns a force around)"
+    ]
+
+
+def _gives_energy(equations: MeasuredEquations, fit: Estimate, joint: str, place: Mapping[str, int]) -> bool:
+    """Tell whether viscous and Coulomb friction together do positive work."""
+    speed, sign = place.get(f"{joint}.damping"), place[f"{joint}.friction"]
+    force = fit.values[sign] * equations.y[..., sign]
+    if speed is None:
+        return True
+    force = force + fit.values[speed] * equations.y[..., speed]
+    return bool(np.sum(force * equations.y[..., speed]) < 0.0)
+
+
+def _units(found: Identified, before: Array) -> list[str]:
+    """Compare what was found with what the file has, if it has anything, and look for forces that run backwards."""
+    told = found.relative_deviations[: len(before)] < POOR  # what is not told may be anything
+    old, new = (np.linalg.norm(x[: len(before)][told]) for x in (before, found.values))
+    if old > 0.0 and new > 0.0 and not 1.0 / PLAUSIBLE < new / old < PLAUSIBLE:
+        return [
+            f"the first moments and inertias found are {new / old:.3g} times those of the file: are the forces in N m "
+            "and N at the joints, not in another unit, currents, or at the motor's side of the gear? gains= multiplies "
+            "them"
+        ]
+    floats = [joint.name for joint in found.given.model.joints if joint.nv == 6 and not joint.actuated]
+    masses = found.robot.mass / found.given.mass if found.given.mass else 1.0
+    if floats and not 1.0 / OF_WEIGHT < masses < OF_WEIGHT:
+        return [
+            f"the mass found is {masses:.3g} times that of the file: are the measured wrenches in N and N m, along the "
+            "axes of the world, and those that act on the robot, not those that it exerts?"
+        ]
+    slope = np.sum(found.equations.tau * found.equations.y[..., 0], axis=0)
+    backwards = [
+        n for n, s, e in zip(found.row_names, slope, found.training_errors, strict=True)
+        if s < 0.0 and e > 0.9 and n.partition(".")[0] not in floats
+    ]  # fmt: skip
+    if not backwards:
+        return []
+    return [
+        f"the forces of {', '.join(backwards)} run against what bodies need: their sign is probably wrong "
+        "(gains={joint: -1} turns a force around)"
+    ]
+
+
+def _some(names: Sequence[str], most: int = 6) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
