@@ -123,18 +123,23 @@ class Prepared:
             self._filtered_regressor(m, d, r)
             for m, d, r in zip(self.motions, self.decimations, self.reductions, strict=True)
         ]
-        forces, times, counted, sources = [], [], [], []
+        forces = self.in_rows([external_forces(self.robot, m) for m in self.motions])
+        times, counted, sources = [], [], []
         for m, d, r in zip(self.motions, self.decimations, self.reductions, strict=True):
-            forces.append(d(_reduced(r, external_forces(self.robot, m)[..., None])[..., 0]))
             times.append(m.t[d.centers])
             still = resting(m.v, m.speed_noise, len(d.weights) // 2)[d.centers] | ~self.moving
             counted.append(~self._held_back(still, None if r is None else np.abs(r[d.centers])))
             if r is not None:
                 sources.append(r[d.centers][:, :, motors(self.robot)])
         return MeasuredEquations(
-            np.concatenate(parts), np.concatenate(forces), np.concatenate(counted), self.inertial, self.rows,
+            np.concatenate(parts), forces, np.concatenate(counted), self.inertial, self.rows,
             np.concatenate(times), np.concatenate(sources) if sources else None,
         )  # fmt: skip
+
+    def in_rows(self, forces: Sequence[Array]) -> Array:
+        """Return forces at all freedoms, an array per motion, as the rows have them, (n, r)."""
+        parts = zip(self.decimations, self.reductions, forces, strict=True)
+        return np.concatenate([d(_reduced(r, force[..., None])[..., 0]) for d, r, force in parts])
 
     def _held_back(self, still: Array, share: Array | None) -> Array:
         """Return which rows the friction of joints at rest has a part in, (n, r).

@@ -23,9 +23,9 @@ from ..errors import (
 from ..model.parameters import ParameterTable
 from .closed_motion import motions_of
 from .doubts.about_columns import of_columns
-from .doubts.about_delays import of_delay
-from .doubts.about_results import SHORT, doubts, signs
+from .doubts.about_results import doubts, of_scale, signs
 from .doubts.about_samples import of_stuck_encoders, of_units
+from .doubts.about_times import of_delay, of_shortness
 from .equations import MeasuredEquations, Prepared, row_names
 from .estimators.consistency import WAYS
 from .estimators.instrumental_variables import explained
@@ -148,6 +148,7 @@ def identify(
     odd_units = [word for one in data for word in of_units(one, robot)]
     warned: list[str] = []
     mixed: list[str] = []  # columns that are another's, or of the wrong sign: then scales and units are no news
+    scaled: list[str] = []  # forces that are all off by a common factor
 
     def warn(words: Iterable[str]) -> None:
         found = list(words)
@@ -174,31 +175,38 @@ def identify(
     asked, motions = unknowns_of(model.columns.prepared, friction, springs, fixed), model.columns.prepared.motions
     said_by = None if instruments is None else _instruments(model.columns, instruments, factors)
     prior = model.groups.values(asked.file_values)
+    known_groups = prior[: len(model.columns.groups)]
+    short = of_shortness(model.columns.prepared, lasts)
 
     def fitted(model: ChosenModel, aloud: bool = True) -> Identified:
         equations = model.columns.equations() if said_by is None else said_by(model.columns.equations())
         method = "weighted" if estimator == "didim" else estimator
         fit = estimate(equations.y, equations.tau, method, equations.counted, prior, equations.sources)
-        if aloud:
+        if aloud and not short:
             predicted = equations.y @ fit.values
             if not odd_units:
                 mixed.extend(of_columns(model.columns, relative_errors(equations.tau, predicted)))
-            wrong = mixed or signs(model.columns.friction_names(), fit, equations)
-            scales = {} if wrong or isinstance(gains, str) else disagreeing(model)
-            late = [] if wrong or lasts < SHORT else of_delay(model.columns, fit)
-            warn([*wrong, *words_about(robot, scales), *late])
-        if consistent is None:
-            solution = nearest_to_file(model.groups, fit.values, asked.file_values)
-        else:
-            solution = consistent_solution(model, fit, asked.file_values, consistent, pull, pull_weight, said_by)
+            wrong = mixed or signs(model.columns.friction_names(), fit, equations) or of_delay(model.columns, fit)
+            scaled.extend([] if wrong else of_scale(fit, equations, known_groups))
+            scales = {} if wrong or scaled or isinstance(gains, str) else disagreeing(model)
+            warn([*wrong, *scaled, *words_about(robot, scales)])
+        try:
+            if consistent is None:
+                solution = nearest_to_file(model.groups, fit.values, asked.file_values)
+            else:
+                solution = consistent_solution(model, fit, asked.file_values, consistent, pull, pull_weight, said_by)
+        except IdentificationError:
+            if not short:
+                raise
+            raise IdentificationError(f"{short}: no possible bodies explain its forces") from None
         return _result(model, equations, fit, solution, (*_of_gains(robot, gains, factors), *model.notes), factors)
 
     result = fitted(model)
     if estimator == "didim":
         run = ControlledRun(robot, controller, motions, result.robot)  # type: ignore[arg-type]
         result = _by_simulation(run, model, result, partial(fitted, aloud=False))
-    known_groups = prior[: len(model.columns.groups)]
-    warn(doubts(result, known_groups, [robot.v_names[k] for k in asked.still], bool(odd_units or mixed), lasts))
+    odd = bool(odd_units or mixed or scaled)
+    warn(doubts(result, known_groups, [robot.v_names[k] for k in asked.still], odd, short))
     return replace(result, warned=tuple(warned))
 
 

@@ -62,6 +62,8 @@ class Measured(ExplainsArguments):
         Whether ``tau`` holds motor currents, in A: :func:`identify` then needs ``gains``.
     remark : str
         What was understood when the data were read, by which rule.
+    named : bool
+        Whether columns were named for joints, so that there is no doubt which they are.
 
     Examples
     --------
@@ -80,6 +82,7 @@ class Measured(ExplainsArguments):
     name: str = "the data"
     currents: bool = False
     remark: str = ""
+    named: bool = False
 
     def __init__(
         self,
@@ -92,6 +95,7 @@ class Measured(ExplainsArguments):
         name: str = "the data",
         currents: bool = False,
         remark: str = "",
+        named: bool = False,
     ) -> None:
         times = _numbers(t, "t", 1)
         if len(times) < LEAST_SAMPLES:
@@ -110,7 +114,7 @@ class Measured(ExplainsArguments):
             warnings.warn(f"{name}: {words}", IdentificationWarning, stacklevel=callers_level())
             own = {key: None if x is None else x[~again] for key, x in own.items()}
             forces = {frame: x[~again] for frame, x in forces.items()}
-        own |= {"wrenches": forces, "name": name, "currents": bool(currents), "remark": remark}
+        own |= {"wrenches": forces, "name": name, "currents": bool(currents), "remark": remark, "named": bool(named)}
         for key, value in own.items():
             object.__setattr__(self, key, value)
 
@@ -153,7 +157,7 @@ class Measured(ExplainsArguments):
         tau = arrays["tau"] if "tau" in arrays else arrays[CURRENT]
         return cls(
             t=times, q=arrays["q"], tau=tau, v=arrays.get("v"), a=arrays.get("a"), name=path.name, currents=currents,
-            remark=source.remark,
+            remark=source.remark, named="q" not in source.numbered,
         )  # fmt: skip
 
     def rows(self, chosen: slice | Array) -> Measured:
@@ -187,6 +191,7 @@ def replace_arrays(data: Measured, change: Any) -> Measured:
         name=data.name,
         currents=data.currents,
         remark=data.remark,
+        named=data.named,
     )
 
 
@@ -262,11 +267,28 @@ def _fitted(data: Measured, robot: Robot) -> Measured:
             )
     for frame in data.wrenches:
         robot.frame(frame)
+    _warn_of_independent_joints(data, robot, driven)
     if data.tau.shape[1] == robot.nv:
         return data
     tau = np.zeros((len(data), robot.nv))
     tau[:, driven] = data.tau
-    return Measured(data.t, data.q, tau, data.v, data.a, data.wrenches, data.name, data.currents, data.remark)
+    return replace_arrays(data, lambda x: tau if x is data.tau else x)
+
+
+def _warn_of_independent_joints(data: Measured, robot: Robot, driven: Sequence[int]) -> None:
+    """Say for which joints columns without names are taken, where they may be the motors' as well."""
+    if data.named or not robot.closes_loops or data.q.shape[1] == robot.nq:
+        return
+    taken, motors = robot.independent(), [robot.v_names[k] for k in driven]
+    if taken == motors:
+        return
+    warnings.warn(
+        f"{data.name}: q has {len(taken)} columns, which are taken for the independent joints {', '.join(taken)}, in "
+        f"this order; the motors are {', '.join(motors) or 'none'}. Give the positions of all {robot.nq} joints, name "
+        f"the columns in a file ('q_{taken[0]}'), or make the mechanism with independent=[...] as they are",
+        IdentificationWarning,
+        stacklevel=callers_level(),
+    )
 
 
 def _numbers(given: ArrayLike, what: str, axes: int) -> Array:

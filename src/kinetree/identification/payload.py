@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
-from ..errors import IdentificationError, IdentificationWarning, explains_arguments
+from ..errors import IdentificationError, IdentificationWarning, callers_level, explains_arguments
 from ..model.mass import MassProperties
 from ..model.parameters import OF_BODIES, mass_properties_from_table, mass_properties_to_table
 from .closed_motion import motions_of
+from .doubts.about_results import COMMON
 from .equations import Prepared
 from .estimators.least_squares import UNTOLD
 from .friction_models import MODELS
@@ -20,12 +21,16 @@ from .identifiable import Structure
 from .identified import Identified
 from .identify import identify
 from .measured import Data, motors
+from .model_choice import SURE
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 Array = np.ndarray
 
+
+NOT_THE_LOAD, DOUBTFUL_LOAD = 0.5, 0.15
+"""Shares of a load's forces that currents leave unexplained, beyond which it is not the load, or may not be."""
 
 DENSITY = 3000.0
 """Of what robots carry, in kg/m^3: between plastics and steel, for a first guess of its inertia."""
@@ -87,8 +92,8 @@ def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **option
     held = [name for name in names if name not in own]
     again = {**options, "friction": "none", "rotor_inertia": False, "springs": False, "fixed": held}
     old = mass_properties_to_table(before.robot.body(body).mass_properties)
-    with catch_warnings():
-        simplefilter("ignore", IdentificationWarning)  # of a guess
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IdentificationWarning)  # of a guess
         best = identify(before.robot, loaded, **{**again, "consistent": None})
     after = best
     if options.get("consistent", "barrier") is not None:
@@ -155,6 +160,16 @@ def drive_gains(robot: Robot, free: Data, loaded: Data, payload: MassProperties,
     -------
     ndarray, shape (nv,)
         For ``gains=``; 1 where there is no motor.
+
+    Raises
+    ------
+    IdentificationError
+        For a load that does not explain the currents, and gains that are not positive.
+
+    Warns
+    -----
+    IdentificationWarning
+        Where the load explains the currents poorly, or some gain is not told.
     """
     own = [f"{body}.{symbol}" for symbol in OF_BODIES]
     load = mass_properties_to_table(payload)
@@ -162,16 +177,14 @@ def drive_gains(robot: Robot, free: Data, loaded: Data, payload: MassProperties,
     parts = [Prepared(robot, motions, band), Prepared(robot, motions_of(robot, loaded, band)[0], band)]
     names = tuple(n for n in parts[0].inertial if not n.endswith(".rotor_inertia"))
     groups = Structure(robot, np.concatenate([m.q for m in motions])).groups(names)
-    driven = motors(robot)
+    driven, table = motors(robot), robot.parameters()
     rows, right = [], []
     for part, carried in zip(parts, (0.0, 1.0), strict=True):
-        currents = part.equations.tau
         columns = [part.equations.only(groups.independent).y]
         columns += [part.friction(k, MODELS["coulomb"], 0.0)[1] for k in driven]
-        gains = np.zeros((*currents.shape, len(driven)))
-        for place, k in enumerate(driven):
-            gains[:, k, place] = -currents[:, k]
-        whole = np.concatenate([*columns, gains], axis=-1)
+        alone = np.eye(robot.nv)[driven]
+        columns += [-part.in_rows([m.tau * one for m in part.motions])[..., None] for one in alone]
+        whole = np.concatenate(columns, axis=-1)
         rows.append(whole.reshape(-1, whole.shape[-1]))
         right.append(-carried * (part.equations.only(own).y @ load).reshape(-1))
     tall, target = np.concatenate(rows), np.concatenate(right)
@@ -181,4 +194,54 @@ def drive_gains(robot: Robot, free: Data, loaded: Data, payload: MassProperties,
     gains[driven] = found[-len(driven) :]
     if np.any(gains == 0.0) or not np.isfinite(gains).all():
         raise IdentificationError("the load does not tell the gains of all drives: move every joint with it")
+    rest, bodies = target - tall @ found, tall[:, : len(groups.independent)]
+    spread = np.linalg.pinv(tall / size, rcond=1e-10) / size[:, None]
+    deviations = np.std(rest) * np.linalg.norm(spread, axis=1)[-len(driven) :]
+    heavy, before = (
+        bodies @ found[: bodies.shape[1]],
+        bodies @ groups.values(dict(zip(table, table.values, strict=True))),
+    )
+    _doubt_gains(
+        [robot.v_names[k] for k in driven], gains[driven], deviations,
+        float(np.linalg.norm(rest) / np.linalg.norm(target)) if np.any(target) else 1.0,
+        float(heavy @ before / (before @ before)) if np.any(before) else 1.0,
+    )  # fmt: skip
     return gains
+
+
+def _doubt_gains(names: Sequence[str], gains: Array, deviations: Array, left: float, weighs: float) -> None:
+    """Refuse gains that no drive has, or a load that does not explain the currents; warn of others in doubt.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the motors.
+    gains, deviations : ndarray
+    left : float
+        Share of the load's forces that is not explained.
+    weighs : float
+        What the robot itself weighs with these gains, over what it weighs in the file.
+    """
+    listed = ", ".join(f"{name} {gain:.3g}" for name, gain in zip(names, gains, strict=True))
+    if np.all(gains < 0.0):
+        raise IdentificationError(
+            f"all gains are negative ({listed}): the motions with the load and without it are exchanged, or currents "
+            "are of the other sign than forces"
+        )
+    if np.any(gains < 0.0) or left > NOT_THE_LOAD:
+        raise IdentificationError(
+            f"this load leaves {100 * left:.0f} % of its forces unexplained, with gains of {listed}: it is not what "
+            "was carried, or not on this body or in its axes, or some current is of the other sign than its force"
+        )
+    unsure = [name for name, gain, deviation in zip(names, gains, deviations, strict=True) if gain < SURE * deviation]
+    words = [f"the load leaves {100 * left:.0f} % of its forces unexplained"] if left > DOUBTFUL_LOAD else []
+    words += [f"the gains of {', '.join(unsure)} are not told"] if unsure else []
+    if not 1.0 / COMMON < weighs < COMMON:
+        words.append(f"the robot itself would weigh {weighs:.3g} times what its file says")
+    if words:
+        warnings.warn(
+            f"the gains of drives are in doubt ({listed}): {'; '.join(words)}. Is this the load that was carried, on "
+            "this body and in its axes? A heavier one, and a motion in which every joint feels it, tell more",
+            IdentificationWarning,
+            stacklevel=callers_level(),
+        )

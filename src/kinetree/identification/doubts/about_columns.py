@@ -1,17 +1,23 @@
-"""Columns that are another joint's, or turn the other way: forces that fit much better with others."""
+"""Columns that are another joint's, turn the other way or from another zero: forces fit much better with others."""
 
 from __future__ import annotations
 
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
+from ...model.joints import Revolute
+from ..equations import Prepared
 from ..model_choice import Columns
 
 Array = np.ndarray
 
 MIXED_UP = 0.1
 """Relative error beyond which some joint's column may be another's, or have the wrong sign."""
+
+TURNED = 0.03
+"""Relative error beyond which some joint's zero may be another one."""
 
 TRIED_ROWS, AVERAGED = 400, 25
 """Groups of samples by which exchanged columns are judged, and how many samples are averaged in each, against noise."""
@@ -22,9 +28,23 @@ UNMIXED = 0.5
 FASTER = 0.05
 """Share of a joint's largest speed beyond which its friction has a sign."""
 
+ZEROS = (90, 180, -90)
+"""Degrees by which zeros of joints differ, where makers of robots and of files do not agree."""
+
+
+class Change(NamedTuple):
+    """Other columns than were given: whose motion each joint has, its sign, what is added to positions; the forces."""
+
+    order: Array
+    sign: Array
+    turn: Array
+    force: Array
+
 
 def of_columns(columns: Columns, errors: Array) -> list[str]:
-    """Return a warning if forces fit much better with two columns exchanged, or one of another sign.
+    """Return a warning if forces fit much better with two columns exchanged, one of another sign, or another zero.
+
+    Where a joint's zero is of no matter to the fit, because its body may be turned with it, the file's masses judge.
 
     Parameters
     ----------
@@ -35,49 +55,117 @@ def of_columns(columns: Columns, errors: Array) -> list[str]:
     """
     prepared, robot = columns.prepared, columns.prepared.robot
     simple = all(joint.nv == joint.nq == 1 and joint.actuated and not joint.mimic for joint in robot.model.joints)
-    if not simple or robot.closes_loops or prepared.contacts or not np.any(errors > MIXED_UP):
+    if not simple or robot.closes_loops or prepared.contacts:
         return []
-    rows = sum(m.t.size for m in prepared.motions)
-    begins = np.linspace(0, max(rows - AVERAGED, 0), min(TRIED_ROWS, max(rows // AVERAGED, 1))).astype(int)
-    picked = (begins[:, None] + np.arange(min(AVERAGED, rows))).reshape(-1)
-    q, v, a, tau = (
-        np.concatenate([getattr(m, key) for m in prepared.motions])[picked] for key in ("q", "v", "a", "tau")
-    )
-
-    def left(order: Array, sign: Array, force: Array) -> float:
-        """Return which share of forces a fit leaves, if the motion of each joint is that of another."""
-        motion = [sign * x[:, order] for x in (q, v, a)]
-        return _left_of(robot.regressor(*motion, parameters=prepared.inertial), motion[1], force, len(begins))
-
-    plain, ones = np.arange(robot.nv), np.ones(robot.nv)
-    before = left(plain, ones, tau)
-    judged: dict[str, float] = {}
-    for i, j in combinations(range(robot.nv), 2):
-        swapped = plain.copy()
-        swapped[[i, j]] = j, i
-        names = f"{robot.v_names[i]} and {robot.v_names[j]}"
-        judged[f"the positions of {names} exchanged"] = left(swapped, ones, tau)
-        judged[f"the forces of {names} exchanged"] = left(plain, ones, tau[:, swapped])
-        judged[f"the columns of {names} exchanged"] = left(swapped, ones, tau[:, swapped])
-    for i, name in enumerate(robot.v_names):
-        turned = np.where(plain == i, -1.0, 1.0)
-        judged[f"positions of {name} of the other sign"] = left(plain, turned, tau)
-        judged[f"forces of {name} of the other sign"] = left(plain, ones, tau * turned)
-    best = min(judged, key=judged.__getitem__)
-    if not judged[best] < UNMIXED * before:
+    judge = _Judge(prepared)
+    changes: dict[str, Change] = {}
+    if np.any(errors > MIXED_UP):
+        changes |= judge.exchanges() | judge.signs()
+    if np.any(errors > TURNED):
+        changes |= judge.zeros()
+    found = _best(judge.by_fit(judge.same), {words: judge.by_fit(change) for words, change in changes.items()})
+    if found:
+        words, left, before = found
+        return [
+            f"with {words} the model leaves {100 * left:.2g} % of the forces instead of {100 * before:.2g} %: columns "
+            "are probably mixed up, or joints turn the other way, or from another zero, than in the file"
+        ]
+    before = judge.by_file(judge.same)
+    if not before > MIXED_UP:
         return []
+    found = _best(before, {words: judge.by_file(change) for words, change in judge.zeros().items()})
+    if not found:
+        return []
+    words, left, _ = found
     return [
-        f"with {best} the model leaves {100 * judged[best]:.2g} % of the forces instead of {100 * before:.2g} %: "
-        "columns are probably mixed up, or joints turn the other way than in the file"
+        f"with {words} the file's masses leave {100 * left:.2g} % of the forces instead of {100 * before:.2g} %, and "
+        "the fit cannot tell: the joint's zero is probably another one than in the file"
     ]
 
 
-def _left_of(regressor: Array, v: Array, force: Array, groups: int) -> float:
-    """Return the root mean square that a fit with viscous and Coulomb friction leaves of forces, each of size one.
+def _best(before: float, judged: dict[str, float]) -> tuple[str, float, float] | None:
+    """Return what leaves the least, with what it leaves and what was left before, if that is much less."""
+    words = min(judged, key=judged.__getitem__, default="")
+    return (words, judged[words], before) if judged and judged[words] < UNMIXED * before else None
+
+
+class _Judge:
+    """Some of the samples, and what is left of their forces if columns were others."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.robot, self.inertial = prepared.robot, prepared.inertial
+        parts = [(m, slice(d.centers[0], d.centers[-1] + 1))  # at the ends accelerations are poor
+                 for m, d in zip(prepared.motions, prepared.decimations, strict=True)]  # fmt: skip
+        rows = sum(inside.stop - inside.start for _, inside in parts)
+        begins = np.linspace(0, max(rows - AVERAGED, 0), min(TRIED_ROWS, max(rows // AVERAGED, 1))).astype(int)
+        picked = (begins[:, None] + np.arange(min(AVERAGED, rows))).reshape(-1)
+        q, v, a, tau = (
+            np.concatenate([getattr(m, key)[inside] for m, inside in parts])[picked] for key in ("q", "v", "a", "tau")
+        )
+        self.groups, self.motion = len(begins), (q, v, a)
+        table = self.robot.parameters()
+        self.file = np.array([table[name] for name in self.inertial])
+        count = self.robot.nv
+        self.same = Change(np.arange(count), np.ones(count), np.zeros(count), tau)
+
+    def exchanges(self) -> dict[str, Change]:
+        """Return what may be exchanged: positions, forces, or both, of two joints."""
+        found: dict[str, Change] = {}
+        same, tau = self.same, self.same.force
+        for i, j in combinations(range(self.robot.nv), 2):
+            swapped = same.order.copy()
+            swapped[[i, j]] = j, i
+            names = f"{self.robot.v_names[i]} and {self.robot.v_names[j]}"
+            found[f"the positions of {names} exchanged"] = same._replace(order=swapped)
+            found[f"the forces of {names} exchanged"] = same._replace(force=tau[:, swapped])
+            found[f"the columns of {names} exchanged"] = same._replace(order=swapped, force=tau[:, swapped])
+        return found
+
+    def signs(self) -> dict[str, Change]:
+        """Return which positions and forces may be of another sign."""
+        found: dict[str, Change] = {}
+        for i, name in enumerate(self.robot.v_names):
+            other = np.where(self.same.order == i, -1.0, 1.0)
+            found[f"positions of {name} of the other sign"] = self.same._replace(sign=other)
+            found[f"forces of {name} of the other sign"] = self.same._replace(force=self.same.force * other)
+        return found
+
+    def zeros(self) -> dict[str, Change]:
+        """Return which hinges may have another zero."""
+        found: dict[str, Change] = {}
+        for i, (name, joint) in enumerate(zip(self.robot.v_names, self.robot.model.joints, strict=True)):
+            for degrees in ZEROS if isinstance(joint.kind, Revolute) else ():
+                turn = np.where(self.same.order == i, np.deg2rad(degrees), 0.0)
+                found[f"positions of {name} turned by {degrees} degrees"] = self.same._replace(turn=turn)
+        return found
+
+    def _moved(self, change: Change) -> tuple[Array, Array]:
+        """Return the regressor and the velocities of changed columns."""
+        q, v, a = (change.sign * x[:, change.order] for x in self.motion)
+        return self.robot.regressor(q + change.turn, v, a, parameters=self.inertial), v
+
+    def by_fit(self, change: Change) -> float:
+        """Return which share of forces a fit leaves."""
+        y, v = self._moved(change)
+        return _left_of(y, v, change.force, _size(change.force), self.groups)
+
+    def by_file(self, change: Change) -> float:
+        """Return which share of forces the file's masses leave, beside friction that is fitted; nothing without any."""
+        if not np.any(self.file):
+            return 0.0
+        y, v = self._moved(change)
+        return _left_of(y[..., :0], v, change.force - y @ self.file, _size(change.force), self.groups)
+
+
+def _size(force: Array) -> Array:
+    return np.maximum(np.sqrt(np.mean(force**2, axis=0)), 1e-300)
+
+
+def _left_of(regressor: Array, v: Array, force: Array, size: Array, groups: int) -> float:
+    """Return the root mean square that a fit with viscous and Coulomb friction leaves of forces, in units of a size.
 
     Samples are averaged in groups.  Joints that are about to turn back do not count: a sample there has any friction.
     """
-    size = np.maximum(np.sqrt(np.mean(force**2, axis=0)), 1e-300)
     fast = np.abs(v) > FASTER * np.abs(v).max(axis=0)
     rubbing = [np.eye(v.shape[1]) * x[:, None, :] for x in (v, np.sign(v), np.ones_like(v))]
     both = np.concatenate([regressor, *rubbing, force[:, :, None]], axis=-1) / size[:, None]

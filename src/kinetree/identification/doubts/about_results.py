@@ -22,18 +22,19 @@ SURE = 5.0
 MOSTLY = 2.0 / 3.0
 """Share of parameters with large deviations beyond which a motion tells hardly anything."""
 
-SHORT = 1.0
-"""Seconds of motion below which what is not told is not told because there is too little of it."""
+PLAUSIBLE = 4.0
+"""Factor between what was found and the file's that other masses may explain."""
 
-PLAUSIBLE = 20.0
-"""Factor between measured forces and the file's that other masses may explain."""
+ALIKE, SEVERAL, COMMON = 0.1, 8, 1.5
+"""Share of the loads up to which all are the file's but for a common factor, combinations of a robot beyond which that
+is no chance, and the factor beyond which it is said."""
 
 OF_WEIGHT = 3.0
 """Factor between the mass that measured wrenches hold up and the file's that other masses may explain."""
 
 
 def doubts(
-    found: Identified, before: Array, still: Sequence[str], odd_units: bool = False, lasts: float = np.inf
+    found: Identified, before: Array, still: Sequence[str], odd_units: bool = False, short: str = ""
 ) -> list[str]:
     """Return warnings, most serious first.
 
@@ -46,15 +47,10 @@ def doubts(
         Joints that hardly move.
     odd_units : bool
         Whether units of the motion or its columns are in doubt already: then those of forces are no news.
-    lasts : float
-        How many seconds were measured.
+    short : str
+        That the motion is too short, if it is: then nothing else is news.
     """
-    words = [] if odd_units else _units(found, before)
-    if lasts < SHORT and (words or still or found.untold or len(found.poor) > MOSTLY * len(found)):
-        words = [
-            f"{lasts:.2g} s of motion are too short to tell masses, inertias and friction apart: measure some seconds, "
-            "in which every joint goes both ways, fast and slowly. Nothing found here should be trusted"
-        ]
+    words = [short] if short else [] if odd_units else _units(found, before)
     lost = [f"{name} ({100 * e:.0f} %)" for name, e in zip(found.row_names, found.training_errors, strict=True)
             if e > NOT_EXPLAINED]  # fmt: skip
     if lost and not words:
@@ -105,6 +101,33 @@ def signs(joints: Sequence[str], fit: Estimate, equations: MeasuredEquations) ->
     ]
 
 
+def of_scale(fit: Estimate, equations: MeasuredEquations, before: Array) -> list[str]:
+    """Return a warning if all loads are those of the file but for a common factor, which other masses seldom have.
+
+    Parameters
+    ----------
+    fit : Estimate
+    equations : MeasuredEquations
+        With the columns of bodies and rotors first.
+    before : ndarray
+        The combinations of these of the robot as it was.
+    """
+    weight = (equations.counted / fit.noise)[..., None]
+    columns = (equations.y[..., : len(before)] * weight).reshape(-1, len(before))
+    new, old = columns @ fit.values[: len(before)], columns @ before
+    if len(before) < SEVERAL or not np.any(old):
+        return []
+    factor = float(new @ old) / float(old @ old)
+    alike = np.linalg.norm(new - factor * old) < ALIKE * np.linalg.norm(new)
+    if not alike or 1.0 / COMMON < factor < COMMON:
+        return []
+    return [
+        f"all loads are {factor:.3g} times those of the file, within {100 * ALIKE:.0f} %: a common factor of forces "
+        "(currents, another unit, the motor's side of a gear; gains= multiplies them), unless the file's masses are "
+        "all off by it"
+    ]
+
+
 def _gives_energy(equations: MeasuredEquations, fit: Estimate, joint: str, place: Mapping[str, int]) -> bool:
     """Tell whether viscous and Coulomb friction together do positive work."""
     speed, sign = place.get(f"{joint}.damping"), place[f"{joint}.friction"]
@@ -123,7 +146,7 @@ def _units(found: Identified, before: Array) -> list[str]:
         return [
             f"the first moments and inertias found are {new / old:.3g} times those of the file: are the forces in N m "
             "and N at the joints, not in another unit, currents, or at the motor's side of the gear? gains= multiplies "
-            "them"
+            "them; else the file's masses are far from real"
         ]
     floats = [joint.name for joint in found.given.model.joints if joint.nv == 6 and not joint.actuated]
     masses = found.robot.mass / found.given.mass if found.given.mass else 1.0

@@ -40,6 +40,7 @@ class ArrayTable:
     ) -> None:
         self.path, self.file = path, str(path)
         self.rules: list[str] = []
+        self.in_order: set[str] = set()  # quantities in one array, whose columns have no names
         self.columns: dict[str, Array] = {}
         self.taken: set[str] = set()
         self.there = read_mat(path) if path.suffix.lower() == ".mat" else read_npz(path)
@@ -60,7 +61,9 @@ class ArrayTable:
         found = layout(self.file, header, len(self.columns), wanted, fewer, units)
         if found.time is not None and rows:
             found = in_seconds(found, float(list(self.columns.values())[found.time][0]))
-        self.layout: Layout = found if single is not None else replace(found, remark="")
+        self.layout: Layout = found if single is not None else replace(
+            found, remark="", numbered=found.numbered | self.in_order
+        )  # fmt: skip
         self.rows = rows
 
     # -------------------------------------------------------------- what is there
@@ -114,6 +117,8 @@ class ArrayTable:
             if name != key:
                 self.rules.append(f"{key} is read from array {name!r}")
             more = f" [{unit}]" if unit else ""
+            if own is not self.joints:
+                self.in_order.add(key)
             named = (f"{key}_{column_name(label)}{more}" for label in own)
             self.columns |= dict(zip(named, array.T, strict=True))
 

@@ -26,6 +26,9 @@ SUGGESTIONS = 4
 WORD = re.compile(r"\.([qwv]?[xyz]|-[xyz]|qw|angle|about_[xyz]2?)$")
 """What distinguishes the entries of joints with several: ``base.qw``, ``base.z``, ``base.wx``, ``trunk.angle``."""
 
+BY_NUMBER = 2
+"""The first of the spellings of columns in which these are numbered."""
+
 WORDS = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "actuator"}
 """What studies call the quantities in their tables."""
 
@@ -59,6 +62,8 @@ class Layout:
         What was understood by a rule; ``remark`` does not repeat it.
     doubt : str
         Why the columns may be others than they were taken for.
+    numbered : frozenset of str
+        Quantities whose columns are numbered, or in plain order, and not named for their entries.
     """
 
     names: tuple[str, ...]
@@ -70,6 +75,7 @@ class Layout:
     nanoseconds: int | None = None
     rules: str = ""
     doubt: str = ""
+    numbered: frozenset[str] = frozenset()
 
     @property
     def used(self) -> list[int]:
@@ -175,7 +181,10 @@ def layout(
     found_all = Layout(head.names, time, quantities, factors=factors, nanoseconds=head.nanoseconds)
     left = [head.names[k] for k in range(count) if k not in found_all.used and head.names[k]]
     remark = f"columns not used: {_some(left)}" if left else ""
-    return replace(found_all, remark=remark, rules="; ".join(head.understood.values()), doubt=head.doubt)
+    return replace(
+        found_all, remark=remark, rules="; ".join(head.understood.values()), doubt=head.doubt,
+        numbered=frozenset(head.numbered),
+    )  # fmt: skip
 
 
 class _Header:
@@ -192,6 +201,7 @@ class _Header:
         self.whole: set[int] = set()  # columns that are called as an entry is: brackets in their names are no units
         self.others = OtherNames(self.bare)
         self.nanoseconds: int | None = None
+        self.numbered: set[str] = set()
         self.doubt = ""
         self.understood: dict[str, str] = {}  # what is read from columns that other programs named
 
@@ -201,7 +211,8 @@ class _Header:
         By the joint's name, or else numbered from zero or from one; where some are missing, as other programs do.
         """
         best: list[int | None] = [None] * len(labels)
-        for spelling, begins in _spellings(key, labels):
+        self.numbered.discard(key)
+        for way, (spelling, begins) in enumerate(_spellings(key, labels)):
             forms_of_all = {form for forms in spelling for form in forms}
             whole = {k for k, name in enumerate(self.names) if name in forms_of_all}
             places: dict[str, list[int]] = {}
@@ -212,6 +223,8 @@ class _Header:
                 continue  # q1 alone is the first of those that count from one
             if sum(k is not None for k in own) > sum(k is not None for k in best):
                 best, self.whole = own, self.whole | whole
+                if way >= BY_NUMBER:
+                    self.numbered.add(key)
         return best if all(k is not None for k in best) else self._find_others(key, labels) or best
 
     def _find_others(self, key: str, labels: Sequence[str]) -> list[int | None]:
@@ -231,7 +244,10 @@ class _Header:
             )
         columns, units = choices[0]
         shown = self.names[columns[0]]
-        if PATH & set(shown) and len(labels) > 1 and not self.others.choices(key, labels, by_name=True):
+        named = self.others.choices(key, labels, by_name=True)
+        if not named:
+            self.numbered.add(key)
+        if PATH & set(shown) and len(labels) > 1 and not named:
             self.doubt = self.doubt or (
                 f"{shown!r} and those that follow are taken for the joints {_some(labels)}, in this order; messages of "
                 "ROS may have another, often that of the alphabet: see their names"
@@ -417,7 +433,8 @@ def _in_order(file: str, names: tuple[str, ...], wanted: Wanted, fewer: Wanted |
         quantities[key] = tuple(rest[first : first + len(labels)])
         first += len(labels)
     known = "time, " if time is not None else ""
-    return Layout(names, time, quantities, f"columns are taken in their order: {known}{order}")
+    remark = f"columns are taken in their order: {known}{order}"
+    return Layout(names, time, quantities, remark, numbered=frozenset(quantities))
 
 
 def _or_fewer(fewer: Wanted | None) -> str:

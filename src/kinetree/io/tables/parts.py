@@ -56,6 +56,8 @@ class OpenTable:
     """What was understood by a rule, and not because the file says so in kinetree's own words."""
     doubt: str = ""
     """Why its columns may be others than they were taken for."""
+    numbered: frozenset[str] = frozenset()
+    """Quantities whose columns are numbered, or in plain order, and not named for their entries."""
 
     def parts_of(self, groups: Sequence[int]) -> Iterator[Part]:
         """Return the parts of some groups of rows of a Parquet file."""
@@ -81,5 +83,5 @@ def opened(layout: Layout, parts: Callable[[], Iterator[Part]], rules: Sequence[
     names = tuple(layout.quantities)
     return OpenTable(
         parts, layout.time is not None, "; ".join(said), layout.fewer, names, rules="; ".join(rules),
-        doubt=layout.doubt,
+        doubt=layout.doubt, numbered=layout.numbered,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Forces that come later than positions, or earlier."""
+"""Motions that are too short, and forces that come later than positions, or earlier."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..equations import MeasuredEquations
+from ..equations import FAST, MeasuredEquations, Prepared
 from ..estimators.least_squares import Estimate
 from ..friction_models import MODELS
 from ..model_choice import Columns
 
 Array = np.ndarray
 
-LONGEST_DELAY, DELAYS = 0.05, 21
+LEAST_TURNS = 3
+"""How often half of the joints must turn back: of less, weight, friction and offset look alike."""
+
+LONGEST_DELAY, DELAYS = 0.2, 81
 """Delays that are looked for, in seconds both ways, and how many of them."""
 
 FINER, LEAST_DELAY = 11, 5e-4
@@ -25,6 +28,30 @@ LATE, EARLY = 0.8, 0.5
 
 Joints that stick look as if positions came late: forces grow before anything moves.
 """
+
+
+def of_shortness(prepared: Prepared, lasts: float) -> str:
+    """Say that a motion is too short to tell anything from it: most joints hardly turn back.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    lasts : float
+        How many seconds were measured.
+    """
+    turns = []
+    for joint in np.flatnonzero(prepared.moving):
+        parts = [m.v[np.abs(m.v[:, joint]) > FAST * m.speed_noise[joint], joint] for m in prepared.motions]
+        turns.append(int(np.sum(np.diff(np.sign(np.concatenate(parts))) != 0.0)))
+    if not turns or np.median(turns) >= LEAST_TURNS:
+        return ""
+    half = int(np.median(turns))
+    often = {0: "never turn back", 1: "turn back once at most"}.get(half, f"turn back {half} times at most")
+    return (
+        f"{lasts:.2g} s of motion are too short to tell masses, inertias and friction apart: half of the joints "
+        f"{often}. Measure until every joint has gone both ways several times, fast and slowly; nothing found here "
+        "should be trusted"
+    )
 
 
 def of_delay(columns: Columns, fit: Estimate) -> list[str]:
@@ -40,7 +67,7 @@ def of_delay(columns: Columns, fit: Estimate) -> list[str]:
     fit : Estimate
     """
     prepared = columns.prepared
-    if any(r is not None for r in prepared.reductions) or any(m.wrenches for m in prepared.motions):
+    if any(m.wrenches for m in prepared.motions):
         return []
     plain = {k: replace(own, model=MODELS["coulomb"], shape=0.0) if own.shape else own
              for k, own in columns.friction.items()}  # fmt: skip
@@ -49,30 +76,29 @@ def of_delay(columns: Columns, fit: Estimate) -> list[str]:
               for own in ([columns.friction, plain] if plain != columns.friction else [plain])]  # fmt: skip
 
     def curves(delays: Array) -> list[Array]:
-        moved = [
-            np.concatenate([d(_shifted(m.t, m.tau, delay) - m.tau)
-                            for m, d in zip(prepared.motions, prepared.decimations, strict=True)])
-            for delay in delays
-        ]  # fmt: skip
+        moved = [prepared.in_rows([_shifted(m.t, m.tau, delay) - m.tau for m in prepared.motions]) for delay in delays]
         return [np.array([judge(more) for more in moved]) for judge in judges]
 
     delays = np.linspace(-LONGEST_DELAY, LONGEST_DELAY, DELAYS)
     coarse, middle = curves(delays), DELAYS // 2
     k = int(np.argmin(min(coarse, key=np.min)))
-    if k in (0, DELAYS - 1):
-        return []
-    finer = np.linspace(delays[k - 1], delays[k + 1], FINER)
+    finer = np.linspace(delays[max(k - 1, 0)], delays[min(k + 1, DELAYS - 1)], FINER)
     left = min(curves(finer), key=np.min)
     best = float(finer[int(np.argmin(left))])
     needed = LATE if best > 0.0 else EARLY
     if abs(best) < LEAST_DELAY or left.min() > needed * min(curve[middle] for curve in coarse):
         return []
     late, word = abs(1e3 * best), "earlier" if best > 0.0 else "later"
+    more = " or more" if k in (0, DELAYS - 1) else ""
     return [
-        f"forces fit the motion much better when they are taken {late:.2g} ms {word}: "
+        f"forces fit the motion much better when they are taken {_digits(late)} ms{more} {word}: "
         f"{'forces' if best > 0.0 else 'positions'} come too late by about that, by a filter or a bus. Shift one of "
         "them"
     ]
+
+
+def _digits(milliseconds: float) -> str:
+    return f"{milliseconds:.2g}" if milliseconds < 99.5 else f"{milliseconds:.0f}"
 
 
 def _left_with(equations: MeasuredEquations, weight: Array) -> Callable[[Array], float]:
