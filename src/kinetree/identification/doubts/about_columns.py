@@ -166,12 +166,15 @@ def _left_of(regressor: Array, v: Array, force: Array, size: Array, groups: int)
 
     Samples are averaged in groups.  Joints that are about to turn back do not count: a sample there has any friction.
     """
-    fast = np.abs(v) > FASTER * np.abs(v).max(axis=0)
-    rubbing = [np.eye(v.shape[1]) * x[:, None, :] for x in (v, np.sign(v), np.ones_like(v))]
-    both = np.concatenate([regressor, *rubbing, force[:, :, None]], axis=-1) / size[:, None]
-    both = both.reshape(groups, -1, *both.shape[1:]).mean(axis=1)
-    counted = fast.reshape(groups, -1, v.shape[1]).all(axis=1).reshape(-1)
-    tall, target = np.split(both.reshape(len(counted), -1)[counted], [-1], axis=1)
+
+    def averaged(x: Array) -> Array:
+        return np.asarray(x.reshape(groups, len(x) // groups, *x.shape[1:]).mean(axis=1))
+
+    joints = v.shape[1]
+    fast = (np.abs(v) > FASTER * np.abs(v).max(axis=0)).reshape(groups, -1, joints).all(axis=1).reshape(-1)
+    rubbing = [np.eye(joints) * averaged(x)[:, None, :] for x in (v, np.sign(v), np.ones_like(v))]
+    both = np.concatenate([averaged(regressor), *rubbing, averaged(force)[:, :, None]], axis=-1) / size[:, None]
+    tall, target = np.split(both.reshape(len(fast), -1)[fast], [-1], axis=1)
     target = target[:, 0]
     width = np.linalg.norm(tall, axis=0)
     tall = tall[:, width > 0.0] / width[width > 0.0]
