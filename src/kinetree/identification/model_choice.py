@@ -197,11 +197,35 @@ def choose_friction(columns: Columns, wanted: Mapping[int, str], row_of: Mapping
                 ratio = float(after.errors[row_of[joint]] / before.errors[row_of[joint]])
                 if ratio < least[joint] and _is_there(columns, equations, before, after, fancy, joint, row_of[joint]):
                     least[joint], chosen[joint] = ratio, fancy[joint]
+        _take_back(columns, simple, chosen, open_to, row_of, before.errors)
         for joint in open_to:
             own = chosen.get(joint, simple[joint])
             short = own.model.name == "presliding" and own.shape < AT_ONCE * own.model.shapes[0]
             chosen[joint] = replace(own, model=SIGN_OF_STEPS) if short else own
     columns.friction = columns.friction | chosen
+
+
+def _take_back(
+    columns: Columns,
+    simple: dict[int, Friction],
+    chosen: dict[int, Friction],
+    open_to: Sequence[int],
+    row_of: Mapping[int, int],
+    before: Array,
+) -> None:
+    """Take back what was chosen for joints that do not gain by it beside what the others have now; in place.
+
+    Each kind was judged with all joints of that kind, and what one of them has may be another's gain.
+    """
+    while fancy := [joint for joint in open_to if joint in chosen]:
+        ratio = Folds.of(columns.equations(simple | chosen)).errors / before
+        lost = [joint for joint in fancy if not ratio[row_of[joint]] < 1.0 - CLEAR]
+        if not lost and np.sum(np.log(ratio)) >= 0.0:
+            lost = fancy
+        if not lost:
+            return
+        for joint in lost:
+            del chosen[joint]
 
 
 def _shaped(columns: Columns, friction: Mapping[int, Friction], open_to: Mapping[int, Friction]) -> dict[int, Friction]:
@@ -237,7 +261,7 @@ def _is_there(
         return False
     last = [*(k for k, other in enumerate(equations.names) if other != name), equations.names.index(name)]
     more = after.with_columns(last).last_over_deviation()
-    return bool(more > SURE and after.left[row] < (1.0 - CLEAR) * before.left[row])
+    return bool(more > SURE and after.fit[1][row] < (1.0 - CLEAR) * before.fit[1][row])
 
 
 def _middle(name: str) -> float:
@@ -297,11 +321,13 @@ def grams(equations: MeasuredEquations, part: slice = slice(None)) -> Array:
 
 
 def fitted(products: Array, counts: Array) -> tuple[Array, Array]:
-    """Return the weighted fit and the noise of each row, from products of columns."""
-    noise = np.sqrt(np.maximum(products[:, -1, -1], 1e-300) / np.maximum(counts, 1.0))
+    """Return the weighted fit and the noise of each row, from products of columns; forces have some noise at least."""
+    size = np.sqrt(np.maximum(products[:, -1, -1], 1e-300) / np.maximum(counts, 1.0))
+    noise = size
     for _ in range(ROUNDS):
         x = _solved(np.tensordot(noise**-2.0, products, axes=1))
         noise = np.sqrt(_left(products, x) / np.maximum(counts * (1.0 - len(x) / counts.sum()), 1.0))
+        noise = np.hypot(noise, NOISELESS * size)
     return x, noise
 
 
@@ -358,17 +384,8 @@ class Folds:
         """The error of each row, predicted for every part of the data by a fit to all others."""
         weights = self.fit[1] ** -2.0
         left = [_left(part, _solved(np.tensordot(weights, self.whole - part, axes=1))) for part in self.parts]
-        return self._felt(np.sum(left, axis=0) / np.maximum(self.counts, 1))
-
-    @cached_property
-    def left(self) -> Array:
-        """What a fit to all data leaves in each row."""
-        return self._felt(self.fit[1] ** 2)
-
-    def _felt(self, squares: Array) -> Array:
-        """Return roots of mean squares, as if each row had some noise at least: forces that are computed have none."""
-        least = NOISELESS**2 * self.whole[:, -1, -1] / np.maximum(self.counts, 1)
-        return np.asarray(np.sqrt(squares + least))
+        total = np.sum(left, axis=0) + NOISELESS**2 * self.whole[:, -1, -1]
+        return np.asarray(np.sqrt(total / np.maximum(self.counts, 1)))
 
     def last_over_deviation(self) -> float:
         """Return the value of the last column in a fit to all data, over its standard deviation."""
@@ -466,7 +483,7 @@ def _gain(without: Folds, tried: Folds, row: int) -> float | None:
     """
     ratio = tried.errors / without.errors
     clear = ratio[row] < 1.0 - CLEAR and np.sum(np.log(ratio)) < 0.0 and tried.last_over_deviation() > SURE
-    fits = tried.left[row] < (1.0 - FITS) * without.left[row]
+    fits = tried.fit[1][row] < (1.0 - FITS) * without.fit[1][row]
     return float(1.0 - ratio[row]) if clear and fits else None
 
 
