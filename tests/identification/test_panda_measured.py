@@ -40,12 +40,13 @@ def test_held_out_errors_are_below_the_first_look(panda, parts, consistent):
     assert errors.mean() < 0.03
     assert set(found.springs) == {"joint3", "joint6"}  # of cables; without them, bodies take over what these pull
     assert len(found) == 43 + 21 + 2
+    assert any("velocities come 4." in note or "velocities come 5." in note for note in found.notes)
 
 
 @pytest.mark.filterwarnings("ignore::kinetree.IdentificationWarning")
 def test_bodies_that_can_be_predict_as_well(panda, parts):
     """But for the last joint, where friction is all there is: 0.3 points of it are 0.8 mN m."""
-    gains = {"joint6": 0.9}  # as gains="auto" finds it
+    gains = {"joint6": 0.886}  # as gains="auto" finds it
     best, possible = (kt.identify(panda, parts[0], consistent=way, gains=gains) for way in (None, "barrier"))
     loss = possible.errors(parts[1]) - best.errors(parts[1])
     assert np.all(loss[:6] < 1e-3)
@@ -55,7 +56,7 @@ def test_bodies_that_can_be_predict_as_well(panda, parts):
 
 @pytest.mark.filterwarnings("ignore:not written, because URDF", "ignore:springs, of joint")
 def test_the_found_robot_is_possible_saved_loaded_and_simulated(panda, parts, tmp_path):
-    with pytest.warns(kt.IdentificationWarning, match="that of joint6 9.* % too much"):
+    with pytest.warns(kt.IdentificationWarning, match=r"that of joint6 8\.\d % too much"):
         found = kt.identify(panda, parts[0])
     assert found.physical
     with pytest.warns(kt.IdentificationWarning, match="presliding"):

@@ -5,11 +5,14 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 import kinetree as kt
 from helpers.coupled_robots import COUPLED, closed_motion, driven, forces, measured
 from helpers.measured_motions import fourier
 from kinetree.identification import drive_gains
+from kinetree.identification.filtering import choose_band, lag_of_velocities, without_lag
+from kinetree.identification.sampling import sampled
 
 OPTIONS = {"friction": "coulomb", "springs": False, "rotor_inertia": False}
 
@@ -179,3 +182,38 @@ def test_gains_of_a_mechanism():
         tau[:, driven(robot)] /= gains
         seen.append(kt.Measured(found.t, found.q, tau, found.v, currents=True))
     assert drive_gains(robot, *seen, load, "left rod")[driven(robot)] == pytest.approx(gains, rel=0.03)
+
+
+# ------------------------------------------------------------------ velocities that lag behind positions
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lag", [0.0, 0.004, 0.01, 0.02])
+def test_velocities_that_were_filtered_make_friction_no_smaller(lag):
+    """A filter of first order, as drives have: behind reversals velocities have the wrong sign for a while."""
+    rng = np.random.default_rng(0)
+    t, q, v, a = fourier(ARM.nv, rng, 15.0, rate=200.0, base=0.2, amplitude=0.5)
+    tau = ARM.inverse_dynamics(q, v, a, friction=True) + 0.05 * rng.standard_normal(q.shape)
+    keeps = np.exp(-0.005 / lag) if lag else 0.0
+    late = lfilter([1.0 - keeps], [1.0, -keeps], v, axis=0, zi=keeps * v[:1])[0] + 1e-3 * rng.standard_normal(q.shape)
+    found = kt.identify(ARM, kt.Measured(t, q + 1e-5 * rng.standard_normal(q.shape), tau, late), **OPTIONS)
+    noted = [note for note in found.notes if "velocities come" in note]
+    assert bool(noted) == bool(lag)
+    if lag:
+        assert float(noted[0].partition("come ")[2].split()[0]) == pytest.approx(5.0 * keeps / (1.0 - keeps), rel=0.1)
+    for joint in ARM.v_names:
+        assert found.robot.parameters()[f"{joint}.friction"] == pytest.approx(0.8, rel=0.04)
+
+
+def test_a_lag_is_that_of_all_joints():
+    """Of a pure delay the lag is the delay; noise of positions, whose velocities come of themselves, has none."""
+    rng = np.random.default_rng(1)
+    t, q, v, _ = fourier(4, rng, 10.0, rate=200.0)
+    late = np.stack([np.interp(t - 0.012, t, x) for x in v.T], axis=1)
+    for speeds, noise, expected in ((late, 1e-4, 0.012), (v, 1e-4, 0.0), (v, 3e-3, 0.0), (-v, 1e-4, 0.0)):
+        seen = kt.Measured(t, q + noise * rng.standard_normal(q.shape), np.zeros_like(q), speeds)
+        pieces = sampled(seen).pieces
+        band = choose_band(pieces, ARM)
+        assert lag_of_velocities(pieces, band, ARM) == pytest.approx(expected, abs=1e-3 if expected else 0.0)
+        back = without_lag(pieces[0], expected).v
+        assert np.abs(back - v)[50:-50].max() < 1e-3 or speeds is not late

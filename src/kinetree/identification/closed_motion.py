@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import IdentificationError, PathError
-from .filtering import Band, FilteredMotion, SingleCoordinates, choose_band, filtered
+from .filtering import (
+    Band,
+    FilteredMotion,
+    SingleCoordinates,
+    choose_band,
+    filtered,
+    lag_of_velocities,
+    without_lag,
+)
 from .measured import Data, as_measured
 from .sampling import Piece, sampled
 
@@ -60,7 +68,17 @@ def motions_of(
         return _closed_motions(robot, pieces, band, cutoff, both_sides, initial, notes)
     if band is None:
         band = choose_band(pieces, robot, cutoff, both_sides)
+    pieces = _without_lag(pieces, band, robot, notes)
     return [filtered(piece, _at(band, piece), robot) for piece in pieces], band, notes
+
+
+def _without_lag(pieces: Sequence[Piece], band: Band, robot: Robot, notes: list[str]) -> list[Piece]:
+    """Return samples whose velocities are those of the positions' times, and note by how much they were not."""
+    lag = lag_of_velocities(pieces, band, robot)
+    if lag:
+        late = "later" if lag > 0.0 else "earlier"
+        notes.append(f"velocities come {1e3 * abs(lag):.2g} ms {late} than positions: they are taken at the same times")
+    return [without_lag(piece, lag) for piece in pieces]
 
 
 def _at(band: Band, piece: Piece) -> Band:
@@ -83,6 +101,7 @@ def _closed_motions(
     single = SingleCoordinates(len(independent))
     if band is None:
         band = choose_band(reduced, single, cutoff, both_sides)  # type: ignore[arg-type]
+    reduced = _without_lag(reduced, band, single, notes)  # type: ignore[arg-type]
     found = []
     for whole, piece in zip(pieces, reduced, strict=True):
         m = filtered(piece, _at(band, piece), single)  # type: ignore[arg-type]

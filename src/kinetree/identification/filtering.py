@@ -9,7 +9,7 @@ many samples are kept as it lets through, whose noise is independent again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,6 +44,13 @@ PER_OCTAVE = 6
 
 MOTION_FILTER, BOTH_SIDES = 6.0, 3.0
 """Cutoffs of the two filters, as multiples of the highest frequency of the motion."""
+
+LEAST_LAG, LONGEST_LAG = 1e-3, 0.1
+"""Seconds between which a lag of velocities is believed."""
+
+LAGS_ALIKE, LAG_LEAVES = 0.25, 0.5
+"""Share by which lags of three joints or more may differ, or else share of the squares of what velocities are off by
+that a lag may leave, for it to be believed."""
 
 ORDER = 4
 
@@ -202,6 +209,48 @@ def filtered(piece: Piece, band: Band, robot: Robot) -> FilteredMotion:
     v = _rates(q, piece.step, robot) if piece.v is None else smooth(piece.v)
     a = _derivative(v, piece.step) if piece.a is None else smooth(piece.a)
     return FilteredMotion(piece.t, q, v, a, piece.tau, piece.wrenches, _speed_noise(piece, q, v, band, robot))
+
+
+def lag_of_velocities(pieces: Sequence[Piece], band: Band, robot: Robot) -> float:
+    """Return by how many seconds measured velocities come later than positions change; 0 where they do not, clearly.
+
+    Robots filter velocities before they tell them.  Behind reversals friction then has the wrong sign for as long, and
+    comes out too small.  Of a lag the difference of both velocities is the lag times the acceleration.
+
+    Parameters
+    ----------
+    pieces : sequence of Piece
+    band : Band
+        Of the motion's filter.
+    robot : Robot
+    """
+    if any(piece.v is None for piece in pieces):
+        return 0.0
+    told, derived, slopes = [], [], []
+    for piece in pieces:
+        at = replace(band, sampling=1.0 / piece.step)
+        seen, own = filtered(piece, at, robot), filtered(replace(piece, v=None, a=None), at, robot)
+        inside = slice(len(piece) // 20, len(piece) - len(piece) // 20)  # derivatives are poor at the ends
+        told.append(seen.v[inside])
+        derived.append(own.v[inside])
+        slopes.append(own.a[inside])
+    measured, found, slope = (np.concatenate(parts) for parts in (told, derived, slopes))
+    size = np.maximum(np.std(found, axis=0), 1e-300)
+    moving = size > LEAST_MOTION * np.max(size)
+    off, slope = ((x / size)[:, moving] for x in (found - measured, slope))
+    lag = float(np.sum(off * slope) / max(np.sum(slope**2), 1e-300))
+    each = np.sum(off * slope, axis=0) / np.maximum(np.sum(slope**2, axis=0), 1e-300)
+    alike = len(each) > 2 and np.std(each) < LAGS_ALIKE * abs(lag)
+    explained = np.sum((off - lag * slope) ** 2) < LAG_LEAVES * np.sum(off**2)
+    return lag if LEAST_LAG < abs(lag) < LONGEST_LAG and (alike or explained) else 0.0
+
+
+def without_lag(piece: Piece, lag: float) -> Piece:
+    """Return the same samples with velocities of so many seconds later."""
+    if not lag or piece.v is None:
+        return piece
+    v = make_interp_spline(piece.t, piece.v, k=3)(np.clip(piece.t + lag, piece.t[0], piece.t[-1]))
+    return replace(piece, v=np.asarray(v))
 
 
 def _speed_noise(piece: Piece, q: Array, v: Array, band: Band, robot: Robot) -> Array:
