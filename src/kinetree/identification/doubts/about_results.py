@@ -25,7 +25,10 @@ MOSTLY = 2.0 / 3.0
 PLAUSIBLE = 4.0
 """Factor between what was found and the file's that other masses may explain."""
 
-ALIKE, SEVERAL, COMMON = 0.1, 8, 1.5
+TOLD = 20.0
+"""Size of the file's loads over their noise from which such a factor is told."""
+
+ALIKE, SEVERAL, COMMON = 0.1, 6, 1.5
 """Share of the loads up to which all are the file's but for a common factor, combinations of a robot beyond which that
 is no chance, and the factor beyond which it is said."""
 
@@ -113,13 +116,16 @@ def of_scale(fit: Estimate, equations: MeasuredEquations, before: Array) -> list
         The combinations of these of the robot as it was.
     """
     weight = (equations.counted / fit.noise)[..., None]
-    columns = (equations.y[..., : len(before)] * weight).reshape(-1, len(before))
-    new, old = columns @ fit.values[: len(before)], columns @ before
-    if len(before) < SEVERAL or not np.any(old):
+    tall = (equations.y * weight).reshape(-1, len(equations.names))
+    loads = np.stack([tall[:, : len(before)] @ x for x in (fit.values[: len(before)], before)], axis=1)
+    size = np.linalg.norm(tall[:, len(before) :], axis=0)
+    rubbing = np.linalg.qr(tall[:, len(before) :][:, size > 0.0] / size[size > 0.0])[0]
+    new, old = (loads - rubbing @ (rubbing.T @ loads)).T  # what no friction or offset could take over
+    if len(before) < SEVERAL or np.linalg.norm(old) < TOLD:
         return []
     factor = float(new @ old) / float(old @ old)
     alike = np.linalg.norm(new - factor * old) < ALIKE * np.linalg.norm(new)
-    if not alike or 1.0 / COMMON < factor < COMMON:
+    if not alike or 1.0 / COMMON < factor < COMMON or factor < 0.0:
         return []
     return [
         f"all loads are {factor:.3g} times those of the file, within {100 * ALIKE:.0f} %: a common factor of forces "
