@@ -16,7 +16,8 @@ from kinetree.engine.kernels.direct_call import DirectCall, available
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.llvm import host
 from kinetree.engine.llvm.driver import pack_job
-from kinetree.engine.threads import CHUNKS_PER_THREAD, ThreadPool, thread_pool
+from kinetree.engine.llvm.pool import CHUNKS_PER_THREAD
+from kinetree.engine.threads import ThreadPool, thread_pool
 from kinetree.engine.trace import trace
 
 pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code here")
@@ -273,3 +274,17 @@ def test_a_thread_that_never_begins_is_not_waited_for():
         "print(np.all(kernel()(x, threads=2) == 12.0))\n"
     )
     assert said == "True"
+
+
+@several
+@pytest.mark.parametrize("before_the_end", ["pass", "time.sleep(0.05)"])
+def test_a_process_ends_quietly_whatever_its_workers_do(before_the_end):
+    """Workers never return: at the end they look for work, or sleep."""
+    program = (
+        "import time\n"
+        "many = np.ones((5000, 2))\n"
+        "print(np.all(kernel()(many, threads=2) == 2.0))\n"
+        f"{before_the_end}\n"
+        "sys.stderr = sys.stdout\n"
+    )
+    assert run_with_product(program) == "True"

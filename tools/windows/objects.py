@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import kinetree as kt
-from kinetree.engine import threads
-from kinetree.engine.llvm import driver, host, vectorcall
+from kinetree.engine.llvm import driver, host, pool, vectorcall
 
 ALGORITHMS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_dynamics_derivatives")
 STATES = 5003
@@ -38,7 +37,7 @@ def main(folder: Path, triple: str, relocations: str, code_model: str) -> None:
         (folder / f"{name}.o").write_bytes(target.emit_object(module))
 
     write("driver", driver.driver_module(common.vectors()))
-    write("threads", threads.pool_module())
+    write("threads", pool.pool_module())
     write("entry", vectorcall.entry_module())
     robot = kt.gallery.load("quadruped").with_backend("compiled")
     states = np.random.default_rng(0).uniform(-1.0, 1.0, (3, STATES, robot.nv))

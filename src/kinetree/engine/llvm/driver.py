@@ -15,6 +15,7 @@ import struct
 from collections.abc import Callable, Sequence
 
 from . import streaming, tiles
+from .assembly import Layout
 from .vectors import Vectors, transpose, transpose_loaded
 
 SYMBOL = "drive"
@@ -33,7 +34,8 @@ JOB_WORDS = {
 }  # fmt: skip
 """Words of a job and what they are, of 8 bytes each."""
 
-JOB_AT = {name: 8 * k for k, name in enumerate(JOB_WORDS)}
+JOB = Layout(**JOB_WORDS)
+JOB_AT = JOB.at
 """Where each word of a job is, in bytes."""
 
 _OWN = ("scratch", "start", "stop", "tile_area")

@@ -16,8 +16,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..threads import ASKED_AT, RUN_SHARED_AT
 from .driver import JOB_WORDS, STREAMED_BYTES
+from .pool import POOL
 
 SYMBOL = "enter"
 MAX_INPUTS = 6
@@ -286,7 +286,7 @@ def _ask_for_threads(s: _Assembly) -> None:
     threads = s.op("load i64, ptr %threads")
     s.branch(s.compare("eq", "i64", threads, 1), "allowed_batch", "with_threads")
     s.label("with_threads")
-    known = s.op(f"add i64 {s.word(s.field('pool'), ASKED_AT, 'i64')}, 1")
+    known = s.op(f"add i64 {s.word(s.field('pool'), POOL.at['asked'], 'i64')}, 1")
     s.need(s.compare("sle", "i64", threads, known), "allowed_batch")
 
 
@@ -325,9 +325,9 @@ def _run_batch(s: _Assembly, result: str) -> None:
     s.do("br label %computed")
     s.label("together")
     unit, pool = s.field("round", "i64"), s.field("pool")
-    doubt_together = s.op(
-        f"call i64 {s.word(pool, RUN_SHARED_AT)}(ptr {pool}, ptr %job, ptr {s.field('run')}, i64 {workers}, i64 {unit})"
-    )
+    run_shared = s.word(pool, POOL.at["run_shared"])
+    arguments = f"ptr {pool}, ptr %job, ptr {s.field('run')}, i64 {workers}, i64 {unit}"
+    doubt_together = s.op(f"call i64 {run_shared}({arguments})")
     s.do("br label %computed")
     s.label("computed")
     doubt_long = s.op(f"phi i64 [ {doubt_alone}, %alone ], [ {doubt_together}, %together ]")
