@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import pytest
 
-from helpers.assembly import compiled
+from helpers.assembly import compiled, loaded
 from kinetree.engine.llvm import host, pool
 from kinetree.engine.llvm.driver import JOB, pack_job
-from kinetree.engine.llvm.pool import AT_WORK, FROM_PYTHON, LOOKS_BEFORE_SLEEP, POOL, WORKER
+from kinetree.engine.llvm.pool import AT_WORK, FROM_PYTHON, LOOKS_BEFORE_SLEEP, POOL, WORKER, WORKER_BYTES
 from kinetree.engine.threads import new_lock
 
 pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code here")
@@ -232,3 +232,51 @@ def test_a_worker_lays_its_area_out_as_the_caller_does():
         assert area < scratch <= area + 64
         assert tile == scratch + 256
         assert areas(0, area) == (scratch, 0)
+
+
+# ---------------------------------------------------------------- the caller
+
+
+def shared_run(block, count, compute, workers=3):
+    """Compute a job by ``run_shared``; return what that returns."""
+    kinds = {"run_shared": ("i64", "ptr", "ptr", "ptr", "i64", "i64")}
+    run_shared = loaded(pool.pool_module(), kinds, from_python=FROM_PYTHON)["run_shared"]
+    words = pack_job(0, 0, 0, 4096, 1, 10, 10 + count, [], [], [], context=0, places=0)
+    callback = RUN(lambda job, scratch, start, stop, tile: compute(start, stop))
+    return run_shared(block.address, words, pointer(callback), workers, 8)
+
+
+def test_nobody_may_join_behind_the_end_of_a_job():
+    """A worker that comes late would find a job whose memory may be somebody else's by then."""
+    block, seen = Block(POOL), []
+
+    def compute(start, stop):
+        seen.append((start, stop, block["state"], block["busy"]))
+        return 0
+
+    assert shared_run(block, 100, compute) == 0
+    assert {(state, busy) for _, _, state, busy in seen} == {(3, 1)}  # three may join, and nobody else may call
+    assert [stop for _, stop, _, _ in seen][-1] == 110
+    assert (block["state"], block["busy"]) == (0, 0)
+
+
+def test_a_caller_of_a_busy_pool_computes_alone_and_leaves_it_as_it_is():
+    block, seen = Block(POOL, busy=1, state=5, next=7, doubts=8), []
+    assert shared_run(block, 100, lambda start, stop: seen.append((start, stop)) or 6) == 6
+    assert seen == [(10, 110)]
+    assert [block[name] for name in ("busy", "state", "next", "doubts")] == [1, 5, 7, 8]
+
+
+def test_sleeping_workers_are_woken_as_many_as_there_is_work_for():
+    size = 3
+    memory = (ctypes.c_int64 * ((POOL.at["workers"] + size * WORKER_BYTES) // 8))()
+    workers = [ctypes.addressof(memory) + POOL.at["workers"] + k * WORKER_BYTES for k in range(size)]
+    locks = [new_lock() for _ in workers]
+    block = Block(POOL)
+    block._words, block.address = memory, ctypes.addressof(memory)
+    block["size"] = size
+    for worker, lock in zip(workers, locks, strict=True):
+        ctypes.c_int64.from_address(worker + WORKER.at["asleep"]).value = 1
+        ctypes.c_int64.from_address(worker + WORKER.at["lock"]).value = lock
+    assert shared_run(block, 24, lambda start, stop: 0) == 0  # three chunks, one of them the caller's
+    assert [acquired(lock) for lock in locks] == [True, True, False]
