@@ -1,6 +1,11 @@
 """Blocks of machine code by themselves: a function that is nothing but the block, called by ctypes."""
 
 import ctypes
+import mmap
+import os
+
+import numpy as np
+import pytest
 
 from kinetree.engine.llvm import host
 from kinetree.engine.llvm.assembly import Module
@@ -28,3 +33,41 @@ def loaded(text, functions, machine=None, from_python=()):
         found[name] = ctypes.CFUNCTYPE(*(KINDS[kind] for kind in kinds))(addresses[name])
         found[name].library, found[name].address = library, addresses[name]
     return found
+
+
+def every_form():
+    """Return each machine that code can be made for here, with the vectors of each precision, for parametrize."""
+    if not host.host().supported:
+        return []
+    return [
+        pytest.param(machine, machine.vectors(single), id=f"{name}-{'float' if single else 'double'}")
+        for name in host.targets()
+        for machine in (host.target(name),)
+        for single in (False, True)
+    ]
+
+
+def dtype_of(vectors):
+    return np.float32 if vectors.single_precision else np.float64
+
+
+def aligned_area(shape, dtype, align=64, shift=0):
+    """Return an array of NaN that begins so many bytes behind a multiple of others, and all of the NaN around it."""
+    size, item = int(np.prod(shape)), np.dtype(dtype).itemsize
+    room = np.full(size + 4 * align // item, np.nan if np.dtype(dtype).kind == "f" else 0, dtype)
+    first = (-room.ctypes.data % align + align + shift) // item
+    return room[first : first + size].reshape(shape), room
+
+
+def at_the_edge(values):
+    """Return a copy of an array behind which memory must not be read."""
+    size = -(-values.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
+    pages = mmap.mmap(-1, size + mmap.PAGESIZE)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+    if os.name == "posix":
+        protect = ctypes.CDLL(None).mprotect
+        protect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+        assert protect(start + size, mmap.PAGESIZE, 0) == 0
+    copy = np.frombuffer(pages, values.dtype, values.size, size - values.nbytes).reshape(values.shape)
+    copy[...] = values
+    return copy

@@ -18,7 +18,7 @@ import numpy as np
 from .. import cache
 from ..fuse import prepare
 from ..llvm import driver, host, streaming
-from ..llvm.driver import JOB_AT, STREAMED_BYTES, pack_job
+from ..llvm.driver import JOB, STREAMED_BYTES, pack_job
 from ..llvm.emit import lanes_module, single_module
 from ..llvm.table_lookups import SYMBOL as TABLES
 from ..llvm.table_lookups import words_for
@@ -405,7 +405,7 @@ class PreparedCall:
         self._area = np.empty(kernel.scratch_bytes + 64, dtype=np.uint8)
         job = kernel._job(rows, count, 0, (address_of(self._area) + 63) & ~63)
         self._job = ctypes.create_string_buffer(job, len(job))
-        self._target = ctypes.c_int64.from_buffer(self._job, JOB_AT["out"])
+        self._target = ctypes.c_int64.from_buffer(self._job, JOB.at["out"])
         self._shape, self._dtype = (count, *kernel.shape), kernel.dtype
 
     def __call__(self, out: np.ndarray | None = None) -> np.ndarray:

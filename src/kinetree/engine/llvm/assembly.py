@@ -69,6 +69,9 @@ class Value:
             return self.at(other)
         return self.f.op(f"add {self.type} {self.name}, {self.beside(other)}", self.type)
 
+    def __neg__(self) -> Value:
+        return self.f.valued(0, self.type) - self
+
     def __invert__(self) -> Value:
         return self ^ -1
 
@@ -100,9 +103,12 @@ class Value:
         """Read what is there."""
         return self.f.op(f"load {type}, ptr {self.name}" + (f", align {align}" if align else ""), type, hint)
 
-    def store(self, value: Operand, align: int = 0, hint: str = "") -> None:
+    def store(self, value: Operand, align: int = 0, past_caches: bool = False) -> None:
         """Write a value there."""
-        self.f.do(f"store {typed(value)}, ptr {self.name}" + (f", align {align}" if align else "") + hint)
+        if past_caches:
+            self.f.module.add("!0", "!0 = !{i32 1}")
+        hints = (f", align {align}" if align else "") + (", !nontemporal !0" if past_caches else "")
+        self.f.do(f"store {typed(value)}, ptr {self.name}{hints}")
 
     def load_shared(self) -> Value:
         """Read a number that other threads write."""
@@ -265,6 +271,10 @@ class Function:
     def comment(self, text: str) -> None:
         """Say something to those who read the assembly."""
         self.lines.append(f"  ; {text}")
+
+    def symbol(self, name: str) -> Value:
+        """Return the address of a function or of data of the module."""
+        return Value(self, "ptr", f"@{name}")
 
     def valued(self, value: Operand, type: str = "i64") -> Value:
         """Return a value as it is, and an integer as a value of a type."""
@@ -431,7 +441,7 @@ class Module:
         self._parts[name] = [head, "entry:", *f.rooms, *f.lines, "}"]
 
     def add(self, name: str, text: str) -> None:
-        """Add global data."""
+        """Add something that is no function, once."""
         self._parts[name] = [text]
 
     def text(self) -> str:

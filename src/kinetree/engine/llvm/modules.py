@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from ..graph import INPUT, Graph
 from .body import NOTHING_TO_SEND, Sending
 from .emitter import Emitter
-from .streaming import AT_ONCE, SPOILED, Times, place_words
+from .streaming import AT_ONCE, PARCEL, Times, place_words
 from .vectors import Vectors
 
 STACK_ALIGNMENT = 16
@@ -57,7 +57,7 @@ def spoil_for_unused(
         bits = e.op(f"bitcast {mask} {bad} to i{e.lanes}")
         found = e.op(f"icmp ne i{e.lanes} {bits}, 0")
         if sending.is_soon:
-            spoiled = e.op(f"getelementptr i8, ptr %parcel, i64 {SPOILED}")
+            spoiled = e.op(f"getelementptr i8, ptr %parcel, i64 {PARCEL.at['spoiled']}")
             e.line(f"store i64 {e.op(f'zext i{e.lanes} {bits} to i64')}, ptr {spoiled}")
             return False
     e.lines += [

@@ -20,10 +20,11 @@ from ..graph import INPUT, Graph
 from ..load_code import load_or_compile_text
 from ..make_once import once
 from . import host
+from .assembly import Layout, Module, Value
 from .body import emit_body
 from .body_loops import BodyStep, Slot
 from .emitter import Emitter
-from .vectors import Vectors, transpose_loaded
+from .vectors import Vectors, spread, transpose_loaded
 
 OWN, COLUMN, ROW = "own", "column", "row"
 """Where numbers are: of the body, in the table; of the columns; in a row of a matrix (its ``word``)."""
@@ -31,6 +32,7 @@ OWN, COLUMN, ROW = "own", "column", "row"
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _JOB = (("count", "i64"), ("calls", "ptr"), ("table", "ptr"), ("columns", "ptr"), ("matrices", "ptr"))
 _CALL = (("step", "ptr"), ("own", "i64"), ("first", "i64"), ("size", "i64"), ("row", "i64"))
+_MIRRORED = Layout(n="i64", matrix="ptr", other="ptr", starts="ptr", count="ptr")
 CALL_WORDS = len(_CALL)
 """Of a call: the step, where the body's numbers are in the table, first column, how many columns, first row."""
 
@@ -238,64 +240,46 @@ def _mirror_code(target: host.Machine, single_precision: bool, upwards: bool) ->
     return _RUN(addresses["mirror"]), alive
 
 
-def mirror_module(vectors: Vectors, upwards: bool) -> str:
+def mirror_module(v: Vectors, upwards: bool) -> str:
     """Return LLVM assembly of ``@mirror(job)``: squares beside one diagonal, transposed to the other side of another.
 
     The last squares may overlap others, and those on the diagonal are half left as they are.
     """
-    e, lanes = Emitter(vectors), vectors.lanes
-    whole, flags = vectors.of("i64"), vectors.of("i1")
-    _read_words(e, "job", (("n", "i64"), ("matrix", "ptr"), ("other", "ptr"), ("starts", "ptr"), ("count_at", "ptr")))
-    e.line("%count = load i64, ptr %count_at")
-    e.line("br label %strip")
-    e.lines.append("strip:")
-    e.line("%a = phi i64 [ 0, %start ], [ %a_next, %strip_end ]")
-    e.line(f"%i = load i64, ptr {e.op('getelementptr i64, ptr %starts, i64 %a')}")
-    e.line(f"%beside = add i64 %i, {lanes}")
-    e.line("br label %square")
-    e.lines.append("square:")
-    e.line("%b = phi i64 [ %a, %strip ], [ %b_next, %square_end ]")
-    e.line(f"%j = load i64, ptr {e.op('getelementptr i64, ptr %starts, i64 %b')}")
+    module = Module()
+    with module.function("mirror", {"job": "ptr"}) as f:
+        job = _MIRRORED.of(f.args[0])
+        n, matrix, other, starts = (job[name] for name in ("n", "matrix", "other", "starts"))
+        count = job["count"].load("i64")
+        with f.loop(0, count) as a:
+            i = starts.at(a, "i64").load("i64")
+            with f.loop(a, count) as b:
+                j = starts.at(b, "i64").load("i64")
+                row, column = (i, j) if upwards else (j, i)
+                square = transpose_loaded(v, _rows_from(v, other, n, column, row))
+                places = _rows_from(v, matrix, n, row, column)
+                with f.when(j >= i + v.lanes):
+                    for place, value in zip(places, square, strict=True):
+                        place.store(value, v.item)
+                with f.otherwise():
+                    _store_beside_diagonal(v, places, square, row, column, upwards)
+    return module.text()
 
-    def rows(name: str, row: str, column: str) -> list[str]:
-        first = e.op(f"add i64 {e.op(f'mul i64 {row}, %n')}, {column}")
-        found = [e.op(f"getelementptr {e.real}, ptr %{name}, i64 {first}")]
-        for _ in range(lanes - 1):
-            found.append(e.op(f"getelementptr {e.real}, ptr {found[-1]}, i64 %n"))
-        return found
 
-    lines, columns = transpose_loaded(vectors, rows("other", *(("%j", "%i") if upwards else ("%i", "%j"))), "x")
-    e.lines += lines
-    row, first = ("%i", "%j") if upwards else ("%j", "%i")
-    places = rows("matrix", row, first)
-    e.line("%apart = icmp sge i64 %j, %beside")
-    e.line("br i1 %apart, label %plain, label %mixed")
-    e.lines.append("plain:")
-    for place, value in zip(places, columns, strict=True):
-        e.line(f"store {e.type} {value}, ptr {place}, align {vectors.item}")
-    e.line("br label %square_end")
-    e.lines.append("mixed:")
-    numbers = ", ".join(f"i64 {k}" for k in range(lanes))
+def _rows_from(v: Vectors, matrix: Value, n: Value, row: Value, column: Value) -> list[Value]:
+    """Return where the rows of a square of a matrix begin."""
+    found = [matrix.at(row * n + column, v.real)]
+    for _ in range(v.lanes - 1):
+        found.append(found[-1].at(n, v.real))
+    return found
 
-    def spread(value: str) -> str:
-        one = e.op(f"insertelement {whole} poison, i64 {value}, i64 0")
-        return e.op(f"shufflevector {whole} {one}, {whole} poison, <{lanes} x i32> zeroinitializer")
 
-    column = e.op(f"add {whole} <{numbers}>, {spread(first)}")
-    for k, (place, value) in enumerate(zip(places, columns, strict=True)):
-        this_row = spread(e.op(f"add i64 {row}, {k}"))
-        is_beyond = e.op(f"icmp {'sgt' if upwards else 'slt'} {whole} {column}, {this_row}")
-        present = e.op(f"load {e.type}, ptr {place}, align {vectors.item}")
-        mixed = e.op(f"select {flags} {is_beyond}, {e.type} {value}, {e.type} {present}")
-        e.line(f"store {e.type} {mixed}, ptr {place}, align {vectors.item}")
-    e.line("br label %square_end")
-    e.lines.append("square_end:")
-    e.line("%b_next = add i64 %b, 1")
-    e.line("%more = icmp slt i64 %b_next, %count")
-    e.line("br i1 %more, label %square, label %strip_end")
-    e.lines.append("strip_end:")
-    e.line("%a_next = add i64 %a, 1")
-    e.line("%more_strips = icmp slt i64 %a_next, %count")
-    e.line("br i1 %more_strips, label %strip, label %done")
-    e.lines.append("done:")
-    return "\n".join(["define void @mirror(ptr %job) {", "start:", *e.lines, "  ret void", "}", ""])
+def _store_beside_diagonal(
+    v: Vectors, places: Sequence[Value], square: Sequence[Value], row: Value, column: Value, upwards: bool
+) -> None:
+    """Store those numbers of a square that are on the other side of the diagonal."""
+    ramp = Value(row.f, v.of("i64"), f"<{', '.join(f'i64 {k}' for k in range(v.lanes))}>")
+    columns = ramp + spread(column, v.lanes)
+    for k, (place, value) in enumerate(zip(places, square, strict=True)):
+        this_row = spread(row + k, v.lanes)
+        is_beyond = columns > this_row if upwards else columns < this_row
+        place.store(is_beyond.choose(value, place.load(v.type, v.item)), v.item)

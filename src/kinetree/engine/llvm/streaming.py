@@ -26,14 +26,25 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from .vectors import LINE, Vectors, transpose_loaded
+from .assembly import Function, Layout, Module, Value
+from .vectors import LINE, Vectors, spread, transpose_loaded
 
 PACK, SEND, SEND_CACHED, DELIVER = "pack_parcel", "send_lines", "send_lines_cached", "deliver_parcel"
-WRITE, _PART = "write_lines", "write_part_of_line"
+WRITE, _PART, _NOTHING = "write_lines", "write_part_of_line", "nothing_to_send"
 
-# A parcel, in bytes: which function sends it on, what is sent, what next, where to; and which states are to be NaN.
-_SENDER, _RESULT, _TABLE, _NEXT, _LENGTH, _ROWS_AT, _APART, SPOILED = range(0, 64, 8)
-PARCEL_BYTES = 64
+PARCEL = Layout(
+    sender="ptr", result="ptr", places="ptr", next="ptr", length="i64", rows="ptr", apart="i64", spoiled="i64"
+)  # fmt: skip
+"""Which function sends a parcel on; where the results are, in what places, which line is next (:data:`ORDER`); how many
+results a state has, where those of the first one go and how many bytes behind them those of the next; and, bit by bit,
+which states are to be NaN."""
+
+ORDER = Layout(first="i32", equal="i32", time="i32")
+"""A line to send: its first output, how many lines of equal outputs begin with it (none: it is a mixed one), and when;
+see :func:`order_of_lines`."""
+
+_BLOCK = {"result": "ptr", "places": "ptr", "rows": "ptr", "length": "i64", "apart": "i64"}
+"""What is written: see :func:`add_parcel_functions`."""
 
 MOST_EQUAL_LINES = 64
 """Lines of one and the same result that are sent at once by a kernel."""
@@ -157,8 +168,8 @@ def slots_of_results(results: Sequence[int], per_line: int, times: Times) -> lis
     return slots
 
 
-def parcel_functions(vectors: Vectors) -> list[str]:
-    """Return LLVM assembly of functions that write results in whole lines.
+def add_parcel_functions(module: Module, v: Vectors) -> None:
+    """Add functions that write results in whole lines.
 
     ``write_lines(result, places, rows, length, apart)`` does so at once: ``places`` says where each result is
     behind ``result``, in bytes; ``rows`` is where the first state's results go and ``apart`` how many bytes are
@@ -167,348 +178,166 @@ def parcel_functions(vectors: Vectors) -> list[str]:
     Of kernels that send, ``pack_parcel(parcel, sender, ...)`` begins with it instead, with one of two senders, past
     the caches or into them.
     """
-    functions = _Functions(vectors)
-    return [
-        *(["declare void @llvm.x86.clzero(ptr)"] if vectors.clears else []),
-        f"@nothing_to_send = internal constant [3 x i32] [i32 0, i32 0, i32 {NEVER}]",
-        *functions.write(),
-        *functions.part(),
-        *functions.pack(),
-        *functions.send(SEND, ", !nontemporal !0"),
-        *(functions.send(SEND_CACHED, "") if vectors.sends else []),
-        *functions.deliver(),
-    ]
+    module.add(_NOTHING, f"@{_NOTHING} = internal constant [3 x i32] [i32 0, i32 0, i32 {NEVER}]")
+    with module.function(WRITE, _BLOCK, linkage="internal") as f:
+        parcel = f.room("i8", PARCEL.size, LINE)
+        f.call(PACK, parcel, f.symbol(SEND), *f.args)
+        f.call(DELIVER, parcel)
+    with module.function(PACK, {"parcel": "ptr", "sender": "ptr", **_BLOCK}, linkage="internal") as f:
+        pack(v, *f.args)
+    with module.function(
+        _PART, {"parcel": "ptr", "first": "i64", "count": "i64"}, linkage="internal", attributes="noinline"
+    ) as f:
+        write_part(f, v, *f.args)
+    for name in (SEND, SEND_CACHED) if v.sends else (SEND,):
+        parameters = {"parcel": "ptr", "time": "i64"}
+        with module.function(name, parameters, linkage=f"internal {v.sender}", attributes="noinline") as f:
+            parcel, time = f.args
+            send(f, v, parcel, time, past_caches=name == SEND)
+    with module.function(DELIVER, {"parcel": "ptr"}, linkage="internal") as f:
+        deliver(f, v, *f.args)
 
 
-def empty_parcel(name: str) -> list[str]:
+def empty_parcel(f: Function) -> Value:
     """Make a parcel in which there is nothing to send."""
-    return [
-        f"  {name} = alloca i8, i64 {PARCEL_BYTES}, align 64",
-        f"  store ptr @{SEND}, ptr {name}",
-        *_set(_LENGTH, "i64 0", name),
-        *_set(_NEXT, "ptr @nothing_to_send", name),
-    ]
+    parcel = f.room("i8", PARCEL.size, LINE)
+    PARCEL.of(parcel).fill(sender=f.symbol(SEND), length=0, next=f.symbol(_NOTHING))
+    return parcel
 
 
-def _set(at: int, value: str, parcel: str = "%parcel") -> list[str]:
-    place = f"{parcel}_at{at}"
-    return [f"  {place} = getelementptr i8, ptr {parcel}, i64 {at}", f"  store {value}, ptr {place}"]
+def before_whole_lines(v: Vectors, rows: Value) -> Value:
+    """Return how many numbers of a row come before its first whole line."""
+    return (-rows.to("i64") & (LINE - 1)) >> (v.item.bit_length() - 1)
 
 
-def _get(name: str, at: int, kind: str) -> list[str]:
-    return [f"  %{name}_in = getelementptr i8, ptr %parcel, i64 {at}", f"  %{name} = load {kind}, ptr %{name}_in"]
+def pack(
+    v: Vectors, parcel: Value, sender: Value, result: Value, places: Value, rows: Value, length: Value, apart: Value
+) -> None:
+    """Say what is to be sent, and where to; the order of lines depends on where the first one begins."""
+    begin = places.at(length + v.per_line + before_whole_lines(v, rows), "i32").load("i32")
+    PARCEL.of(parcel).fill(
+        sender=sender, result=result, places=places, next=places.at(begin, "i32"), length=length, rows=rows,
+        apart=apart, spoiled=0,
+    )  # fmt: skip
 
 
-def _get_contents() -> list[str]:
-    return [
-        *_get("result", _RESULT, "ptr"),
-        *_get("places", _TABLE, "ptr"),
-        *_get("rows", _ROWS_AT, "ptr"),
-        *_get("apart", _APART, "i64"),
-    ]
+def send(f: Function, v: Vectors, parcel: Value, time: Value, past_caches: bool) -> None:
+    """Send those lines on for which it is time."""
+    fields, now = PARCEL.of(parcel), time.to("i32")
+    result, places = fields["result"], fields["places"]
+    rows = rows_of_states(v, fields["rows"], fields["apart"])
+    order = f.variable(fields["next"], "order")
+    with f.forever(order):
+        line = ORDER.of(order.value)
+        f.leave(unless=line["time"] <= now)
+        first, equal = line["first"].to("i64"), line["equal"].to("i64")
+        with f.when(equal.equals(0)):
+            of_states = line_of_results(v, result, places.at(first, "i32"))
+            for row, values in zip(rows, of_states, strict=True):
+                store_line(v, row.at(first, v.real), values, past_caches)
+        with f.otherwise():
+            (source,) = places_of(result, places.at(first, "i32"), 1)
+            send_equal(f, v, source, rows, first, first + equal * v.per_line, past_caches)
+        order.set(order.value + ORDER.size)
+    fields["next"] = order.value
 
 
-class _Functions:
-    """Writes them for one form of vectors."""
+def send_equal(
+    f: Function, v: Vectors, source: Value, rows: Sequence[Value], first: Value, stop: Value, past_caches: bool
+) -> None:
+    """Fill lines with one result: what state k has of it is its value in lane k."""
+    with f.way_out("sent") as sent:
+        if (
+            v.clears and past_caches
+        ):  # an instruction sets lines to zero, which takes the place of a store, and less time
+            bits = source.load(v.of(f"i{8 * v.item}"), v.size)
+            zero = Value(f, bits.type, "zeroinitializer")
+            any_bit = f.op(f"bitcast {v.of('i1')} {bits.differs(zero).name} to i{v.lanes}", f"i{v.lanes}")
+            with f.when(any_bit.equals(0)):
+                with f.loop(first, stop, v.per_line) as at:
+                    for row in rows:
+                        f.call("llvm.x86.clzero", row.at(at, v.real))
+                f.jump(sent)
+        values = [spread(source.at(k, v.real).load(v.real), v.lanes) for k in range(v.lanes)]
+        with f.loop(first, stop, v.per_line) as at:
+            for row, value in zip(rows, values, strict=True):
+                store_line(v, row.at(at, v.real), [value] * (LINE // v.size), past_caches)
 
-    def __init__(self, vectors: Vectors) -> None:
-        self.v = vectors
-        self.count = vectors.per_line  # numbers in a line
-        self.states = range(vectors.lanes)
-        self.squares = range(self.count // vectors.lanes)  # vectors in a line
 
-    def write(self) -> list[str]:
-        """Write all lines past the caches: a parcel that is delivered at once."""
-        given = "ptr %result, ptr %places, ptr %rows, i64 %length, i64 %apart"
-        return [
-            f"define internal void @{WRITE}({given}) {{",
-            f"  %parcel = alloca i8, i64 {PARCEL_BYTES}, align 64",
-            f"  call void @{PACK}(ptr %parcel, ptr @{SEND}, {given})",
-            f"  call void @{DELIVER}(ptr %parcel)",
-            "  ret void",
-            "}",
-        ]
+def deliver(f: Function, v: Vectors, parcel: Value) -> None:
+    """Send what is left, and what does not fill lines: those are shared with other rows."""
+    fields = PARCEL.of(parcel)
+    length = fields["length"]
+    with f.when(length.differs(0)):
+        f.call(fields["sender"], parcel, AT_THE_END, convention=v.sender)  # read here: see Sending
+        head = before_whole_lines(v, fields["rows"])
+        with f.when(head.differs(0)):
+            f.call(_PART, parcel, 0, head)
+        left = (length - head) & (v.per_line - 1)
+        with f.when(left.differs(0)):
+            f.call(_PART, parcel, length - left, left)
+        fields["length"] = 0
+        spoiled = fields["spoiled"]
+        with f.when(spoiled.differs(0)):
+            f.do("fence seq_cst")
+            spoil(f, v, spoiled, fields["rows"], fields["apart"], length)
 
-    def _room(self) -> list[str]:
-        """Make room for a line of every state."""
-        return [f"  %room = alloca i8, i64 {LINE * self.v.lanes}, align {LINE}"]
 
-    def _head(self) -> list[str]:
-        """Return how many numbers come before the first whole line."""
-        return [
-            "  %bits = ptrtoint ptr %rows to i64",
-            "  %up = sub i64 0, %bits",
-            f"  %gap = and i64 %up, {LINE - 1}",
-            f"  %head = lshr i64 %gap, {self.v.item.bit_length() - 1}",
-        ]
+def spoil(f: Function, v: Vectors, spoiled: Value, rows: Value, apart: Value, length: Value) -> None:
+    """Overwrite the rows of some states, given bit by bit, with NaN."""
+    with f.loop(0, v.lanes) as k, f.when((spoiled >> k).to("i1")):
+        row = rows + apart * k
+        with f.loop(0, length) as j:
+            row.at(j, v.real).store(Value(f, v.real, "0x7FF8000000000000"))
 
-    def pack(self) -> list[str]:
-        """Say what is to be sent, and where to."""
-        parameters = "ptr %parcel, ptr %sender, ptr %result, ptr %places, ptr %rows, i64 %length, i64 %apart"
-        return [
-            f"define internal void @{PACK}({parameters}) {{",
-            *self._head(),
-            *_set(_SENDER, "ptr %sender"),
-            *_set(_RESULT, "ptr %result"),
-            *_set(_TABLE, "ptr %places"),
-            *_set(_LENGTH, "i64 %length"),
-            *_set(_ROWS_AT, "ptr %rows"),
-            *_set(_APART, "i64 %apart"),
-            *_set(SPOILED, "i64 0"),
-            f"  %padded = add i64 %length, {self.count}",
-            "  %start_at = add i64 %padded, %head",
-            "  %begin_at = getelementptr i32, ptr %places, i64 %start_at",
-            "  %begin = load i32, ptr %begin_at",
-            "  %next = getelementptr i32, ptr %places, i32 %begin",
-            *_set(_NEXT, "ptr %next"),
-            "  ret void",
-            "}",
-        ]
 
-    def part(self) -> list[str]:
-        """Write less than a line of every state, ``count`` outputs from ``d`` on."""
-        return [
-            f"define internal void @{_PART}(ptr %parcel, i64 %d, i64 %count) noinline {{",
-            *self._room(),
-            *_get_contents(),
-            *self._transpose(),
-            *self._store_by_halves("%count"),
-            "  ret void",
-            "}",
-        ]
+def write_part(f: Function, v: Vectors, parcel: Value, first: Value, count: Value) -> None:
+    """Write less than a line of every state, so many outputs from the first one on."""
+    fields = PARCEL.of(parcel)
+    of_states = line_of_results(v, fields["result"], fields["places"].at(first, "i32"))
+    rows = rows_of_states(v, fields["rows"], fields["apart"])
+    room = f.room("i8", LINE * v.lanes, LINE)
+    for k, values in enumerate(of_states):
+        store_line(v, room + k * LINE, values)
+    copy_by_halves(f, v, room, [row.at(first, v.real) for row in rows], count)
 
-    def send(self, name: str, hint: str) -> list[str]:
-        """Send those lines on for which it is time."""
-        transposed = self._transpose()
-        return [
-            f"define internal {self.v.sender} void @{name}(ptr %parcel, i64 %time) noinline {{",
-            "entry:",
-            *_get("begin", _NEXT, "ptr"),
-            "  %now = trunc i64 %time to i32",
-            *_get_contents(),
-            *(line for k in self.states for line in self._row(k)),
-            "  br label %next",
-            "next:",
-            "  %order = phi ptr [ %begin, %entry ], [ %order_next, %sent ]",
-            "  %when_at = getelementptr i32, ptr %order, i64 2",
-            "  %when = load i32, ptr %when_at",
-            "  %goes_on = icmp sle i32 %when, %now",
-            "  br i1 %goes_on, label %look, label %end",
-            "look:",
-            "  %d_short = load i32, ptr %order",
-            "  %d = zext i32 %d_short to i64",
-            "  %equal_at = getelementptr i32, ptr %order, i64 1",
-            "  %equal_short = load i32, ptr %equal_at",
-            "  %order_next = getelementptr i32, ptr %order, i64 3",
-            "  %differ = icmp eq i32 %equal_short, 0",
-            "  br i1 %differ, label %transpose, label %broadcast",
-            "broadcast:",
-            self._places("all_from"),
-            *self._source(0, "_all", "all_from"),
-            "  %equal = zext i32 %equal_short to i64",
-            f"  %numbers = mul i64 %equal, {self.count}",
-            "  %stop = add i64 %d, %numbers",
-            *(self._clear() if self.v.clears and hint else []),
-            "  br label %spread",
-            "spread:",
-            *self._broadcast(),
-            "  br label %equal_line",
-            "equal_line:",
-            "  %e = phi i64 [ %d, %spread ], [ %e_next, %equal_line ]",
-            *(line for k in self.states for line in self._store(k, "%e", [f"%b{k}"] * len(self.squares), hint)),
-            f"  %e_next = add i64 %e, {self.count}",
-            "  %more_equal = icmp slt i64 %e_next, %stop",
-            "  br i1 %more_equal, label %equal_line, label %sent",
-            "transpose:",
-            *transposed,
-            *(line for k in self.states for line in self._store(k, "%d", [c[k] for c in self.columns], hint)),
-            "  br label %sent",
-            "sent:",
-            "  br label %next",
-            "end:",
-            *_set(_NEXT, "ptr %order"),
-            "  ret void",
-            "}",
-        ]
 
-    def deliver(self) -> list[str]:
-        """Send what is left, and what does not fill lines: those are shared with other rows."""
-        v = self.v
-        return [
-            f"define internal void @{DELIVER}(ptr %parcel) {{",
-            "entry:",
-            *_get("length", _LENGTH, "i64"),
-            "  %empty = icmp eq i64 %length, 0",
-            "  br i1 %empty, label %end, label %send",
-            "send:",
-            "  %sender = load ptr, ptr %parcel",  # here: see Sending
-            f"  call {v.sender} void %sender(ptr %parcel, i64 {AT_THE_END})",
-            *_get("rows", _ROWS_AT, "ptr"),
-            *self._head(),
-            "  %begins_with_line = icmp eq i64 %head, 0",
-            "  br i1 %begins_with_line, label %behind, label %before",
-            "before:",
-            f"  call void @{_PART}(ptr %parcel, i64 0, i64 %head)",
-            "  br label %behind",
-            "behind:",
-            "  %behind_head = sub i64 %length, %head",
-            f"  %left = and i64 %behind_head, {self.count - 1}",
-            "  %d = sub i64 %length, %left",
-            "  %ends_with_line = icmp eq i64 %left, 0",
-            "  br i1 %ends_with_line, label %done, label %rest",
-            "rest:",
-            f"  call void @{_PART}(ptr %parcel, i64 %d, i64 %left)",
-            "  br label %done",
-            "done:",
-            *_set(_LENGTH, "i64 0"),
-            *_get("spoiled", SPOILED, "i64"),
-            "  %fine = icmp eq i64 %spoiled, 0",
-            "  br i1 %fine, label %end, label %spoil",
-            "spoil:",
-            "  fence seq_cst",
-            *_get("apart", _APART, "i64"),
-            "  br label %state",
-            "state:",
-            "  %k = phi i64 [ 0, %spoil ], [ %k_next, %state_end ]",
-            "  %shifted = lshr i64 %spoiled, %k",
-            "  %bit = trunc i64 %shifted to i1",
-            "  %row_offset = mul i64 %apart, %k",
-            "  %row = getelementptr i8, ptr %rows, i64 %row_offset",
-            "  br i1 %bit, label %number, label %state_end",
-            "number:",
-            "  %j = phi i64 [ 0, %state ], [ %j_next, %number ]",
-            f"  %cell = getelementptr {v.real}, ptr %row, i64 %j",
-            f"  store {v.real} 0x7FF8000000000000, ptr %cell",
-            "  %j_next = add i64 %j, 1",
-            "  %more_numbers = icmp slt i64 %j_next, %length",
-            "  br i1 %more_numbers, label %number, label %state_end",
-            "state_end:",
-            "  %k_next = add i64 %k, 1",
-            f"  %more_states = icmp slt i64 %k_next, {v.lanes}",
-            "  br i1 %more_states, label %state, label %end",
-            "end:",
-            "  ret void",
-            "}",
-        ]
+def copy_by_halves(f: Function, v: Vectors, room: Value, rows: Sequence[Value], count: Value) -> None:
+    """Copy the first so many numbers of each line: half a line at once, a quarter, ..., one.
 
-    def _places(self, name: str) -> str:
-        """Find the places of the results from ``%d`` on."""
-        return f"  %{name} = getelementptr i32, ptr %places, i64 %d"
-
-    def _source(self, k: int, suffix: str = "", places: str = "from") -> list[str]:
-        """Return where the k-th result of a line is, for all states."""
-        name = f"%source{k}{suffix}"
-        return [
-            f"  {name}_at = getelementptr i32, ptr %{places}, i64 {k}",
-            f"  {name}_place = load i32, ptr {name}_at",
-            f"  {name}_bytes = zext i32 {name}_place to i64",
-            f"  {name} = getelementptr i8, ptr %result, i64 {name}_bytes",
-        ]
-
-    def _clear(self) -> list[str]:
-        """Set lines of zeros to zero, which takes the place of a store, and less time."""
-        v, bits = self.v, f"i{8 * self.v.item}"
-        return [
-            f"  %all_bits = load {v.of(bits)}, ptr %source0_all, align {v.size}",
-            f"  %not_zero = icmp ne {v.of(bits)} %all_bits, zeroinitializer",
-            f"  %not_zero_bits = bitcast <{v.lanes} x i1> %not_zero to i{v.lanes}",
-            f"  %is_zero = icmp eq i{v.lanes} %not_zero_bits, 0",
-            "  br i1 %is_zero, label %clear_line, label %not_clear",
-            "clear_line:",
-            "  %c = phi i64 [ %d, %broadcast ], [ %c_next, %clear_line ]",
-            *(
-                line
-                for k in self.states
-                for line in (
-                    f"  %clear{k} = getelementptr {v.real}, ptr %row{k}, i64 %c",
-                    f"  call void @llvm.x86.clzero(ptr %clear{k})",
-                )
-            ),
-            f"  %c_next = add i64 %c, {self.count}",
-            "  %more_to_clear = icmp slt i64 %c_next, %stop",
-            "  br i1 %more_to_clear, label %clear_line, label %sent",
-            "not_clear:",
-        ]
-
-    def _broadcast(self) -> list[str]:
-        """Spread one result over a line: what state k has of it is its value in lane k."""
-        v = self.v
-        lines: list[str] = []
-        for k in self.states:
-            lines += [
-                f"  %value{k}_at = getelementptr {v.real}, ptr %source0_all, i64 {k}",
-                f"  %value{k} = load {v.real}, ptr %value{k}_at",
-                f"  %value{k}_one = insertelement {v.type} poison, {v.real} %value{k}, i64 0",
-                f"  %b{k} = shufflevector {v.type} %value{k}_one, {v.type} poison, <{v.lanes} x i32> zeroinitializer",
-            ]
-        return lines
-
-    def _transpose(self) -> list[str]:
-        """Make a line of results from ``%d`` on of every state: vector j of state k is ``columns[j][k]``."""
-        lines = [self._places("from"), *(line for k in range(self.count) for line in self._source(k))]
-        self.columns: list[list[str]] = []
-        for j in self.squares:
-            sources = [f"%source{j * self.v.lanes + k}" for k in self.states]
-            square, columns = transpose_loaded(self.v, sources, f"s{j}_")
-            lines += square
-            self.columns.append(columns)
-        return lines
-
-    def _row(self, k: int) -> list[str]:
-        """Find where the results of state k go, as ``%row<k>``."""
-        return [
-            f"  %row{k}_offset = mul i64 %apart, {k}",
-            f"  %row{k} = getelementptr i8, ptr %rows, i64 %row{k}_offset",
-        ]
-
-    def _store(self, k: int, first: str, values: list[str], hint: str) -> list[str]:
-        """Store a whole line of state k, its results from ``first`` on."""
-        name = f"%line{k}_{first[1:]}"
-        lines = [f"  {name} = getelementptr {self.v.real}, ptr %row{k}, i64 {first}"]
-        for j, value in enumerate(values):
-            lines += [
-                f"  {name}_{j} = getelementptr i8, ptr {name}, i64 {j * self.v.size}",
-                f"  store {self.v.type} {value}, ptr {name}_{j}, align {self.v.size if hint else self.v.item}{hint}",
-            ]
-        return lines
-
-    def _store_by_halves(self, count: str) -> list[str]:
-        """Store the first so many numbers of each line: half a line at once, a quarter, ..., one, by way of ``%room``.
-
-        Masks would do it in one store, which takes some 25 cycles on Zen 4 beside lines that go past the caches, and
-        a dozen with AVX2.
-        """
-        v = self.v
-        lines = [line for k in self.states for line in self._row(k)]
-        lines += [f"  %to{k} = getelementptr {v.real}, ptr %row{k}, i64 %d" for k in self.states]
-        for k in self.states:
-            for j in self.squares:
-                lines += [
-                    f"  %room{k}_{j} = getelementptr i8, ptr %room, i64 {k * LINE + j * v.size}",
-                    f"  store {v.type} {self.columns[j][k]}, ptr %room{k}_{j}, align {v.size}",
-                ]
-        part = self.count // 2
-        while part:
-            lines += [
-                f"  %bit{part} = and i64 {count}, {part}",
-                f"  %before{part} = and i64 {count}, {-2 * part}",
-                f"  %any{part} = icmp ne i64 %bit{part}, 0",
-                f"  br i1 %any{part}, label %copy{part}, label %copied{part}",
-                f"copy{part}:",
-                f"  %room_part{part} = getelementptr {v.real}, ptr %room, i64 %before{part}",
-            ]
-            width = min(part, v.lanes)
-            kind = f"<{width} x {v.real}>"
-            for k in self.states:
-                lines.append(f"  %to_part{part}_{k} = getelementptr {v.real}, ptr %to{k}, i64 %before{part}")
+    Masks would do it in one store, which takes some 25 cycles on Zen 4 beside lines that go past the caches, and
+    a dozen with AVX2.
+    """
+    part = v.per_line // 2
+    while part:
+        with f.when((count & part).differs(0)):
+            before, width = count & (-2 * part), min(part, v.lanes)
+            for k, row in enumerate(rows):
+                source, to = ((room + k * LINE).at(before, v.real), row.at(before, v.real))
                 for at in range(0, part, width):
-                    name = f"part{part}_{k}_{at}"
-                    lines += [
-                        f"  %{name}_at = getelementptr i8, ptr %room_part{part}, i64 {k * LINE + at * v.item}",
-                        f"  %{name} = load {kind}, ptr %{name}_at, align {v.item}",
-                        f"  %{name}_to = getelementptr {v.real}, ptr %to_part{part}_{k}, i64 {at}",
-                        f"  store {kind} %{name}, ptr %{name}_to, align {v.item}",
-                    ]
-            lines += [f"  br label %copied{part}", f"copied{part}:"]
-            part //= 2
-        return lines
+                    value = source.at(at, v.real).load(f"<{width} x {v.real}>", v.item)
+                    to.at(at, v.real).store(value, v.item)
+        part //= 2
+
+
+def places_of(result: Value, places: Value, count: int) -> list[Value]:
+    """Return where as many results are, for all states, as a table of places says."""
+    return [result + places.at(k, "i32").load("i32").to("i64") for k in range(count)]
+
+
+def line_of_results(v: Vectors, result: Value, places: Value) -> list[list[Value]]:
+    """Load as many results as a line holds, and return the vectors of a line for each state."""
+    sources = places_of(result, places, v.per_line)
+    squares = [transpose_loaded(v, sources[k : k + v.lanes]) for k in range(0, v.per_line, v.lanes)]
+    return [list(vectors) for vectors in zip(*squares, strict=True)]
+
+
+def rows_of_states(v: Vectors, rows: Value, apart: Value) -> list[Value]:
+    """Return where the results of each state go."""
+    return [rows + apart * k for k in range(v.lanes)]
+
+
+def store_line(v: Vectors, to: Value, values: Sequence[Value], past_caches: bool = False) -> None:
+    """Store a line; one that goes past the caches begins where a line of theirs does."""
+    for k, value in enumerate(values):
+        (to + k * v.size).store(value, v.size if past_caches else v.item, past_caches)

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from .driver import JOB_WORDS, STREAMED_BYTES
+from .driver import JOB, STREAMED_BYTES
 from .pool import POOL
 
 SYMBOL = "enter"
@@ -305,9 +305,9 @@ def _run_batch(s: _Assembly, result: str) -> None:
         "tile_area": s.op(f"select i1 {streamed}, ptr {behind}, ptr null"), "scratch_bytes": scratch_size,
         **{name: s.field(name, "i64") for name in ("second", "tiles", "block_bytes")},
     }  # fmt: skip
-    for k, (name, kind) in enumerate(JOB_WORDS.items()):
+    for k, (name, kind) in enumerate(JOB.kinds.items()):
         s.do(f"store {kind} {values[name]}, ptr {s.at('%job', 8 * k)}")
-    n, head = values["count"], 8 * len(JOB_WORDS)
+    n, head = values["count"], 8 * len(JOB.at)
     size = s.op(f"mul i64 {n}, 8")
     pointers = s.at("%job", head)
     strides = s.op(f"getelementptr i64, ptr {pointers}, i64 {n}")
@@ -399,7 +399,7 @@ def entry_module() -> str:
     for label, function in (("unusual", "fallback"), ("refused", "refused")):
         s.label(label)
         s.do(f"ret ptr {_call_python(s, function)}")
-    job_words = len(JOB_WORDS) + 3 * MAX_INPUTS
+    job_words = len(JOB.at) + 3 * MAX_INPUTS
     return "\n".join(
         [
             "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",

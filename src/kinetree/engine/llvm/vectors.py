@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+
+from .assembly import Value, typed
 
 LINE = 64
 """Bytes in a line of the caches."""
@@ -110,60 +113,63 @@ SCALARS = Vectors(1)
 """Doubles of one state."""
 
 
-def transpose_loaded(vectors: Vectors, sources: list[str], prefix: str) -> tuple[list[str], list[str]]:
-    """Return LLVM assembly that loads a square of numbers and exchanges its rows and columns.
+def shuffled(a: Value, b: Value, lanes: Sequence[int]) -> Value:
+    """Return some lanes of two vectors, those of the second one counted behind those of the first."""
+    picked = ", ".join(f"i32 {lane}" for lane in lanes)
+    element = a.type.partition(" x ")[2][:-1]
+    text = f"shufflevector {typed(a)}, {typed(b)}, <{len(lanes)} x i32> <{picked}>"
+    return a.f.op(text, f"<{len(lanes)} x {element}>", "lanes")
 
-    Halves are exchanged while they are loaded, which memory does for nothing; then quarters, ..., neighbours.
 
-    Parameters
-    ----------
-    sources : list of str
-        Pointers to as many rows as there are lanes, aligned to a number.
-    prefix : str
-        Begins the names of what is made.
+def gathered(values: Sequence[Value]) -> Value:
+    """Return numbers as the lanes of a vector."""
+    kind = f"<{len(values)} x {values[0].type}>"
+    vector = Value(values[0].f, kind, "poison")
+    for k, value in enumerate(values):
+        vector = value.f.op(f"insertelement {typed(vector)}, {typed(value)}, i64 {k}", kind, "lanes")
+    return vector
 
-    Returns
-    -------
-    lines, columns : lists of str
-        The assembly, and the names of the columns.
+
+def spread(value: Value, lanes: int) -> Value:
+    """Return a number in all lanes of a vector."""
+    kind = f"<{lanes} x {value.type}>"
+    one = value.f.op(f"insertelement {kind} poison, {typed(value)}, i64 0", kind)
+    return value.f.op(f"shufflevector {typed(one)}, {kind} poison, <{lanes} x i32> zeroinitializer", kind, "spread")
+
+
+def first_lanes(vectors: Vectors, count: Value) -> Value:
+    """Return a mask of the first so many lanes."""
+    ramp = ", ".join(f"i64 {k}" for k in range(vectors.lanes))
+    return Value(count.f, f"<{vectors.lanes} x i64>", f"<{ramp}>") < spread(count, vectors.lanes)
+
+
+def transpose_loaded(vectors: Vectors, sources: Sequence[Value]) -> list[Value]:
+    """Load a square of numbers, from pointers to its rows, and return its columns.
+
+    Halves are exchanged while they are loaded, which memory does for nothing; then quarters, ..., neighbors.
     """
-    n, half = vectors.lanes, vectors.lanes // 2
-    part = f"<{half} x {vectors.real}>"
-    lines: list[str] = []
-    for k, source in enumerate(sources):
-        low, high = f"%{prefix}low{k}", f"%{prefix}high{k}"
-        lines += [
-            f"  {high}_at = getelementptr {vectors.real}, ptr {source}, i64 {half}",
-            f"  {low} = load {part}, ptr {source}, align {vectors.item}",
-            f"  {high} = load {part}, ptr {high}_at, align {vectors.item}",
-        ]
-    both = ", ".join(f"i32 {i}" for i in range(n))
-    current = [f"%{prefix}{half}_{k}" for k in range(n)]
-    for k in range(half):
-        for target, side in ((k, "low"), (k + half, "high")):
-            pair = f"{part} %{prefix}{side}{k}, {part} %{prefix}{side}{k + half}"
-            lines.append(f"  {current[target]} = shufflevector {pair}, <{n} x i32> <{both}>")
-    return _exchange(vectors, lines, current, half // 2, prefix)
+    half = vectors.lanes // 2
+    part, both = f"<{half} x {vectors.real}>", range(vectors.lanes)
+    low, high = zip(
+        *((p.load(part, vectors.item), p.at(half, vectors.real).load(part, vectors.item)) for p in sources), strict=True
+    )
+    rows = [shuffled(side[k], side[k + half], both) for side in (low, high) for k in range(half)]
+    return _exchanged(rows, half // 2)
 
 
-def transpose(vectors: Vectors, rows: list[str], prefix: str) -> tuple[list[str], list[str]]:
-    """Return LLVM assembly that exchanges rows and columns of a square of values, and the names of the columns."""
-    return _exchange(vectors, [], list(rows), vectors.lanes // 2, prefix)
+def transpose(rows: Sequence[Value]) -> list[Value]:
+    """Return the columns of a square of values."""
+    return _exchanged(list(rows), len(rows) // 2)
 
 
-def _exchange(
-    vectors: Vectors, lines: list[str], current: list[str], distance: int, prefix: str
-) -> tuple[list[str], list[str]]:
-    """Exchange blocks of this size between rows that are as far apart, then smaller ones."""
-    n, t, d = vectors.lanes, vectors.type, distance
+def _exchanged(rows: list[Value], d: int) -> list[Value]:
+    """Exchange blocks of a size between rows that are as far apart, then smaller ones."""
+    n = len(rows)
     while d:
-        fresh = list(current)
-        low = ", ".join(f"i32 {lane if not lane & d else lane - d + n}" for lane in range(n))
-        high = ", ".join(f"i32 {lane + d if not lane & d else lane + n}" for lane in range(n))
-        for i in (i for i in range(n) if not i & d):
-            for row, pattern in ((i, low), (i + d, high)):
-                fresh[row] = f"%{prefix}{d}_{row}x"
-                pair = f"{t} {current[i]}, {t} {current[i + d]}"
-                lines.append(f"  {fresh[row]} = shufflevector {pair}, <{n} x i32> <{pattern}>")
-        current, d = fresh, d // 2
-    return lines, current
+        low = [lane if not lane & d else lane - d + n for lane in range(n)]
+        high = [lane + d if not lane & d else lane + n for lane in range(n)]
+        rows = [
+            shuffled(rows[i], rows[i + d], low) if not i & d else shuffled(rows[i - d], rows[i], high) for i in range(n)
+        ]
+        d //= 2
+    return rows
