@@ -71,3 +71,19 @@ def at_the_edge(values):
     copy = np.frombuffer(pages, values.dtype, values.size, size - values.nbytes).reshape(values.shape)
     copy[...] = values
     return copy
+
+
+class Block:
+    """Memory whose places have names, words of 8 bytes, and perhaps more bytes behind them."""
+
+    def __init__(self, layout, more=0, **values):
+        self._layout, self._words = layout, (ctypes.c_int64 * ((layout.size + more) // 8))()
+        self.address = ctypes.addressof(self._words)
+        for name, value in values.items():
+            self[name] = value
+
+    def __getitem__(self, name):
+        return self._words[self._layout.at[name] // 8]
+
+    def __setitem__(self, name, value):
+        self._words[self._layout.at[name] // 8] = value

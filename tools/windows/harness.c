@@ -90,15 +90,15 @@ static void give_back(Array *array) {
 static void load(const char *name, const char *ending, int count, const char **names, uint64_t *addresses) {
     static int number;
     Symbol given[] = {{"PyMem_RawMalloc", (uint64_t)malloc}, {"PyMem_RawFree", (uint64_t)free},
-                      {"Py_DecRef", (uint64_t)drop}, {"PyThread_acquire_lock", (uint64_t)acquire_lock},
-                      {"PyThread_release_lock", (uint64_t)release_lock}};
+                      {"Py_IncRef", (uint64_t)drop}, {"Py_DecRef", (uint64_t)drop},
+                      {"PyThread_acquire_lock", (uint64_t)acquire_lock}, {"PyThread_release_lock", (uint64_t)release_lock}};
     Symbol wanted[2] = {{names[0], 0}, {names[count - 1], 0}};
     Element object = {2, NULL, 0};
     char library[30];
     const char *error = NULL;
     object.value = contents(name, ending, &object.length);
     snprintf(library, sizeof library, "kinetree%d", ++number);
-    if (!link_library(jit, library, &object, 1, given, 5, wanted, count, &error)) fail(name, error);
+    if (!link_library(jit, library, &object, 1, given, 6, wanted, count, &error)) fail(name, error);
     for (int k = 0; k < count; k++) addresses[k] = wanted[k].address;
 }
 
@@ -163,7 +163,7 @@ int main(int count, char **arguments) {
         load(name, "-one.o", 1, (const char *[]){"kernel"}, one_code);
         /* the context of vectorcall.py behind a head of 32 bytes */
         int64_t context[] = {0, 0, 0, 0, one_code[0], 0, lanes_code[0], 0, driver[0], driver[1], lanes_code[1], scratch, tile,
-            second, together_size, (int64_t)block, size, (int64_t)array_type, (int64_t)float64, (int64_t)function, (int64_t)function,
+            second, together_size, 1, 0, (int64_t)block, size, (int64_t)array_type, (int64_t)float64, (int64_t)function, (int64_t)function,
             (int64_t)call_python, (int64_t)new_array, (int64_t)release, (int64_t)retake, 0, 0, 0, 0, inputs, 1,
             size, 0, 0, n, n, n, 0, 0, 0};
         int64_t shape[] = {total, n}, strides[] = {8 * n, 8};
@@ -189,10 +189,10 @@ int main(int count, char **arguments) {
 
         double *together = calloc(total * size, 8);
         char *area = (char *)(((uint64_t)malloc(scratch + 64) + 63) & ~63ull);
-        int64_t job[13 + 9] = {lanes_code[0], 0, (int64_t)together, (int64_t)area, size, 0, total, inputs, 0, lanes_code[1], 0,
-                               scratch, second};
+        int64_t job[15 + 9] = {lanes_code[0], 0, (int64_t)together, (int64_t)area, size, 0, total, inputs, 0, lanes_code[1], 0,
+                               scratch, second, 1, 0};
         for (int k = 0; k < inputs; k++)
-            job[13 + k] = (int64_t)input[k].data, job[13 + inputs + k] = n, job[13 + 2 * inputs + k] = n;
+            job[15 + k] = (int64_t)input[k].data, job[15 + inputs + k] = n, job[15 + 2 * inputs + k] = n;
         int64_t (*run_shared)(void *, void *, void *, int64_t, int64_t) = (void *)threads[0];
         for (int k = 0; k < 50; k++) {
             if (k % 10 == 0) Sleep(5); /* the worker falls asleep */

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from helpers.assembly import compiled, loaded
+from helpers.assembly import Block, compiled, loaded
 from kinetree.engine.llvm import host, pool
 from kinetree.engine.llvm.driver import JOB, pack_job
 from kinetree.engine.llvm.pool import AT_WORK, FROM_PYTHON, LOOKS_BEFORE_SLEEP, POOL, WORKER, WORKER_BYTES
@@ -19,22 +19,6 @@ ASK = ctypes.CFUNCTYPE(ctypes.c_int64)
 RUN = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p
 )
-
-
-class Block:
-    """Memory whose places have names."""
-
-    def __init__(self, layout, **values):
-        self._layout, self._words = layout, (ctypes.c_int64 * (layout.size // 8))()
-        self.address = ctypes.addressof(self._words)
-        for name, value in values.items():
-            self[name] = value
-
-    def __getitem__(self, name):
-        return self._words[self._layout.at[name] // 8]
-
-    def __setitem__(self, name, value):
-        self._words[self._layout.at[name] // 8] = value
 
 
 def pointer(callback):
@@ -269,12 +253,9 @@ def test_a_caller_of_a_busy_pool_computes_alone_and_leaves_it_as_it_is():
 
 def test_sleeping_workers_are_woken_as_many_as_there_is_work_for():
     size = 3
-    memory = (ctypes.c_int64 * ((POOL.at["workers"] + size * WORKER_BYTES) // 8))()
-    workers = [ctypes.addressof(memory) + POOL.at["workers"] + k * WORKER_BYTES for k in range(size)]
+    block = Block(POOL, more=size * WORKER_BYTES, size=size)
+    workers = [block.address + POOL.at["workers"] + k * WORKER_BYTES for k in range(size)]
     locks = [new_lock() for _ in workers]
-    block = Block(POOL)
-    block._words, block.address = memory, ctypes.addressof(memory)
-    block["size"] = size
     for worker, lock in zip(workers, locks, strict=True):
         ctypes.c_int64.from_address(worker + WORKER.at["asleep"]).value = 1
         ctypes.c_int64.from_address(worker + WORKER.at["lock"]).value = lock

@@ -7,13 +7,13 @@ import inspect
 import struct
 import sys
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..llvm import host
-from ..llvm.vectorcall import CONTEXT, CONTEXT_AT, FROM_PYTHON, MAX_DIMS, MAX_INPUTS, SYMBOL, entry_module, layout_holds
+from ..llvm.foreign import BYTES, FASTCALL_WITH_KEYWORDS, MethodDef, differences, new_array_address
+from ..llvm.vectorcall import CONTEXT, FROM_PYTHON, MAX_DIMS, MAX_INPUTS, SYMBOL, entry_module
 from ..load_code import load_or_compile_text
 from ..make_once import once
 from ..threads import thread_pool
@@ -27,7 +27,7 @@ def available() -> bool:
         and struct.calcsize("P") == 8
         and not hasattr(sys, "gettotalrefcount")
         and getattr(sys, "_is_gil_enabled", lambda: True)()
-        and layout_holds()
+        and not differences()
     )
 
 
@@ -35,28 +35,6 @@ def available() -> bool:
 def _entry_point() -> tuple[int, Any]:
     addresses, alive = load_or_compile_text(None, entry_module(), (SYMBOL,), FROM_PYTHON, host.target(host.NATIVE))
     return addresses[SYMBOL], alive
-
-
-class _MethodDef(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p),
-    )  # fmt: skip
-
-
-_FASTCALL_KEYWORDS = 0x0080 | 0x0002
-
-
-@lru_cache(maxsize=1)
-def _numpy_new_array() -> int:
-    """Return the address of NumPy's ``PyArray_New``: entry 93 of its table of C functions."""
-    try:
-        from numpy._core import _multiarray_umath as core  # type: ignore[attr-defined]
-    except ImportError:  # NumPy 1
-        from numpy.core import _multiarray_umath as core  # type: ignore[no-redef]
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    table = get(core._ARRAY_API, None)
-    return int(ctypes.c_void_p.from_address(table + 93 * 8).value or 0)
 
 
 class _Context(bytes):
@@ -137,11 +115,11 @@ class DirectCall:
         self._fallback, self._refused = fallback, refused or fallback
         self._kernel: Kernel | None = None
         self._guard: Kernel | None = None
-        self._context = _Context(8 * len(CONTEXT))
+        self._context = _Context(CONTEXT.size - BYTES.at["data"])
         text = _documentation(name, (fallback.__doc__ or "") if doc is None else doc, fallback)
         waiting = host.python_function("PyObject_Vectorcall")
         # CPython keeps a pointer to this: the context, which the function holds, keeps it alive
-        self._definition = _MethodDef(name.encode(), waiting, _FASTCALL_KEYWORDS, text.encode())
+        self._definition = MethodDef(name.encode(), waiting, FASTCALL_WITH_KEYWORDS, text.encode())
         self._context.fallback, self._context.keep = fallback, (self._definition,)
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
@@ -183,7 +161,7 @@ class DirectCall:
             fallback=id(self._fallback),
             refused=id(self._refused),
             vectorcall=host.python_function("PyObject_Vectorcall"),
-            new_array=_numpy_new_array(),
+            new_array=new_array_address(),
             release=host.python_function("PyEval_SaveThread"),
             retake=host.python_function("PyEval_RestoreThread"),
             out_name=id(_OUT) if _takes(self._fallback, "out") else 0,
@@ -203,7 +181,7 @@ class DirectCall:
     def _set(self, **words: int) -> None:
         """Fill in words of the context, in this order."""
         for name, value in words.items():
-            ctypes.c_int64.from_address(id(self._context) + CONTEXT_AT[name]).value = value
+            ctypes.c_int64.from_address(id(self._context) + CONTEXT.at[name]).value = value
 
     def enable_single(self) -> None:
         """Compile the form for one state and let calls go to it."""
