@@ -205,3 +205,45 @@ def test_on_windows_code_is_kept_below_the_profile_only(folder, planted, monkeyp
     monkeypatch.setattr(cache.Path, "home", lambda: folder.parent / "elsewhere")
     with pytest.warns(kt.CacheWarning, match="not below your own folder"):
         assert kernel(double, 1, key="k")(np.array([2.0]))[0] == 4.0
+
+
+def test_the_key_of_own_code_changes_with_any_source(tmp_path):
+    def key():
+        cache.digest_of_sources.cache_clear()
+        return cache.digest_of_sources(tmp_path)
+
+    (tmp_path / "inner").mkdir()
+    files = tmp_path / "a.py", tmp_path / "inner" / "b.py"
+    found = [key()]
+    for file in files:
+        for text in ("x = 1\n", "x = 2\n"):
+            file.write_text(text)
+            found.append(key())
+    (tmp_path / "notes.txt").write_text("no code")
+    assert key() == found[-1]
+    assert len(set(found)) == 5
+    cache.digest_of_sources.cache_clear()
+
+
+def test_a_start_from_the_cache_writes_no_assembly(folder):
+    """Neither for the kernel nor for the loop over batches, the entry point and the threads."""
+    program = (
+        "import numpy as np, kinetree as kt\n"
+        "from kinetree.engine.llvm import assembly\n"
+        "def count(self, *given, write=assembly.Module.__init__):\n"
+        "    made.append(1)\n"
+        "    write(self, *given)\n"
+        "made, assembly.Module.__init__ = [], count\n"
+        "robot = kt.Builder('p').body('b', 'base', kt.Revolute('y'), mass=1, com=(0, 0, -1)).build()\n"
+        "robot, x = robot.with_backend('compiled'), np.ones((500, 1))\n"
+        "for given in (x, x[0]):\n"
+        "    for _ in range(2):\n"
+        "        robot.inverse_dynamics(given, given, given, threads=2)\n"
+        "print(len(made))\n"
+    )
+    first, second = (
+        int(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout)
+        for _ in range(2)
+    )
+    assert first > 3
+    assert second == 0

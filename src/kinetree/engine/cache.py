@@ -18,6 +18,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 _MAGIC = b"kinetree-code-1\n"
@@ -75,6 +76,12 @@ def digest(*parts: str | bytes) -> str:
         sha.update(len(data).to_bytes(8, "little"))
         sha.update(data)
     return sha.hexdigest()
+
+
+@lru_cache(maxsize=16)
+def digest_of_sources(folder: Path) -> str:
+    """Return what changes whenever a Python file below a folder does, so that stale code is never used."""
+    return digest(*(p.read_bytes() for p in sorted(folder.rglob("*.py"))))
 
 
 def read(key: str) -> bytes | None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from . import cache
 from .llvm import host
@@ -53,3 +57,15 @@ def load_or_compile_text(
 ) -> tuple[dict[str, int], Any]:  # fmt: skip
     """Return the same for assembly that is quick to write: the text itself is what the code depends on."""
     return load_or_compile(what, cache.digest(text), lambda: text, symbols, from_python, target)
+
+
+def load_or_compile_own(
+    what: str | None, name: str, text: Callable[[], str], symbols: tuple[str, ...], from_python: tuple[str, ...] = (),
+    target: host.Machine | None = None,
+) -> tuple[dict[str, int], Any]:  # fmt: skip
+    """Return the same for code that is told apart by its name: beside that it depends on the engine's sources.
+
+    And on the interpreter and NumPy, whose objects it knows.
+    """
+    key = cache.digest(cache.digest_of_sources(Path(__file__).parent), sys.version, np.__version__, name)
+    return load_or_compile(what, key, text, symbols, from_python, target)

@@ -19,7 +19,7 @@ from typing import Any
 
 from .llvm.host import NATIVE, target
 from .llvm.pool import FROM_PYTHON, POOL, WORKER, WORKER_BYTES, pool_module
-from .load_code import load_or_compile_text
+from .load_code import load_or_compile_own
 from .make_once import once
 
 MAX_WORKERS = 255
@@ -31,7 +31,7 @@ _WORK = ctypes.CFUNCTYPE(None, _POINTER, _POINTER)
 
 @once
 def _code() -> tuple[dict[str, int], Any]:
-    return load_or_compile_text(None, pool_module(), ("run_shared", "work"), FROM_PYTHON, target(NATIVE))
+    return load_or_compile_own(None, "pool", pool_module, ("run_shared", "work"), FROM_PYTHON, target(NATIVE))
 
 
 class ThreadPool:

@@ -113,10 +113,9 @@ def warn_of_reference(what: str) -> None:
 
 @lru_cache(maxsize=1)
 def fingerprint() -> str:
-    """Return changes whenever the algorithms do, so that stale code is never used."""
+    """Return what changes whenever the algorithms do, so that stale code is never used."""
     root, rooms = Path(__file__).parents[1], ("algorithms", "engine", "model", "run", "spatial")
-    files = sorted(p for room in rooms for p in (root / room).rglob("*.py"))
-    return cache.digest(*(p.read_bytes() for p in files))
+    return cache.digest(*(cache.digest_of_sources(root / room) for room in rooms))
 
 
 class Compiler:

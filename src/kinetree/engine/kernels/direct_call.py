@@ -14,7 +14,7 @@ import numpy as np
 from ..llvm import host
 from ..llvm.foreign import BYTES, FASTCALL_WITH_KEYWORDS, MethodDef, differences, new_array_address
 from ..llvm.vectorcall import CONTEXT, FROM_PYTHON, MAX_DIMS, MAX_INPUTS, SYMBOL, entry_module
-from ..load_code import load_or_compile_text
+from ..load_code import load_or_compile_own
 from ..make_once import once
 from ..threads import thread_pool
 from .kernel import Kernel, batch_loop
@@ -33,7 +33,8 @@ def available() -> bool:
 
 @once
 def _entry_point() -> tuple[int, Any]:
-    addresses, alive = load_or_compile_text(None, entry_module(), (SYMBOL,), FROM_PYTHON, host.target(host.NATIVE))
+    here = host.target(host.NATIVE)
+    addresses, alive = load_or_compile_own(None, "entry", entry_module, (SYMBOL,), FROM_PYTHON, here)
     return addresses[SYMBOL], alive
 
 

@@ -23,7 +23,7 @@ from ..llvm.emit import lanes_module, single_module
 from ..llvm.table_lookups import SYMBOL as TABLES
 from ..llvm.table_lookups import words_for
 from ..llvm.vectors import Vectors
-from ..load_code import load_or_compile, load_or_compile_text
+from ..load_code import load_or_compile, load_or_compile_own
 from ..make_once import made_once, once
 from ..threads import thread_pool
 from ..trace import Shape, Traced
@@ -55,8 +55,10 @@ class BatchLoop(NamedTuple):
 @once
 def batch_loop(target: host.Machine, single_precision: bool = False) -> BatchLoop:
     """Return the loop over batches for a machine, made when it is first asked for."""
-    text = driver.driver_module(target.vectors(single_precision))
-    addresses, alive = load_or_compile_text(None, text, (driver.SYMBOL, driver.RUN), target=target)
+    vectors, symbols = target.vectors(single_precision), (driver.SYMBOL, driver.RUN)
+    addresses, alive = load_or_compile_own(
+        None, f"driver {vectors}", lambda: driver.driver_module(vectors), symbols, target=target
+    )
     address = addresses[driver.SYMBOL]
     return BatchLoop(_DRIVE(address), address, addresses[driver.RUN], alive)
 
