@@ -47,7 +47,7 @@ def main(folder: Path, triple: str, relocations: str, code_model: str) -> None:
         inputs = states[:1] if name == "mass_matrix" else states
         result = getattr(robot, name)(*inputs)
         np.stack(result, axis=1).tofile(folder / name) if isinstance(result, tuple) else result.tofile(folder / name)
-        kernel = robot._compiler.kernel(name)
+        kernel = robot.evaluator.compiler.kernel(name)
         assert kernel.lanes == common.lanes
         write(f"{name}-lanes", kernel._assembly("lanes"))
         write(f"{name}-one", kernel._assembly("single"))

@@ -367,7 +367,7 @@ def test_the_text_can_be_read():
         f.ret(record["far"])
     assert module.text().splitlines() == [
         "define i64 @total(ptr %place) {",
-        "entry:",
+        "entry.0:",
         "  ; all that is far",
         "  %far_at.1 = getelementptr i8, ptr %place, i64 40",
         "  %far.2 = load i64, ptr %far_at.1",

@@ -124,5 +124,5 @@ def test_a_sine_alone_has_room_for_its_cosine(angles, wanted):
     traced = trace(lambda x: [sum(functions.sin(a) for a in x)], (angles,), lambda v: v)
     plain = replace(host.host().vectors(), lanes=2, fused=False, masks=False, clears=False, registers=16)
     text = split_kernels.module_in_pieces(traced.graph, traced.outputs, plain, 0)
-    room = int(text.partition("%area = alloca [")[2].partition(" x")[0])
+    room = int(text.partition("= alloca <2 x double>, i64 ")[2].partition(",")[0])
     assert room >= wanted

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 
 from ..fuse import prepare
 from ..graph import Graph, inputs, outputs
+from ..llvm.assembly import Module, Value
 from ..llvm.emit import inner_function
 from ..llvm.emitter import Emitter
 from ..llvm.modules import table_of_places, work_vectors
 from ..llvm.table_lookups import table_words
-from ..llvm.vectors import Vectors
+from ..llvm.vectors import Vectors, spread
 from .loop_kernel import LoopKernel
 
 TIME, STEP, COUNT, STATE = 0, 1, 2, 3
@@ -99,54 +100,57 @@ class StepKernel(LoopKernel):
         return step_module(self.stages(), self.vectors)
 
 
-def step_module(stages: Stages, vectors: Vectors) -> str:
+def step_module(stages: Stages, v: Vectors) -> str:
     """Return LLVM assembly of the loop and of the functions it calls."""
-    e, lanes = Emitter(vectors), vectors.lanes
-    n, p, count, asked = stages.n_state, stages.n_parameters, len(stages.questions), stages.n_question
-    answers_at, n_answer = STATE + n + p, len(stages.answer)
-    text = [table_words(len(stages.graph.tables)), *e.declarations()]
-    text += [table_of_places([k * e.size for k in range(n)], vectors), work_vectors(0)]
-    for k, question in enumerate(stages.questions):
-        text.append(_function(f"stage{k}", stages.graph, question, vectors))
-    text.append(_function("final", stages.graph, stages.final, vectors))
-    text.append(_function("rate", stages.rate, stages.answer, vectors))
+    n, p, asked, n_answer = stages.n_state, stages.n_parameters, stages.n_question, len(stages.answer)
+    answers_at, vector, size = STATE + n + p, v.type, v.size
+    module = Module()
+    module.add("declarations", "\n".join(Emitter(v).declarations()))
+    names = [f"stage{k}" for k in range(len(stages.questions))]
+    for name, wanted in (*zip(names, stages.questions, strict=True), ("final", stages.final)):
+        module.add(name, _function(name, stages.graph, wanted, v))
+    module.add("rate", _function("rate", stages.rate, stages.answer, v))
+    with module.function("kernel", {"in": "ptr", "out": "ptr", "context": "ptr"}) as f:
+        given, out, _ = f.args
+        x, y = f.room(vector, answers_at + len(names) * n_answer, size), f.room(vector, asked + p, size)
+        _copy(v, given, x, answers_at)
+        _copy(v, given.at(STATE + n, vector), y.at(asked, vector), p)
+        begin, h, rounds = (given.at(k, vector).load(vector, size) for k in (TIME, STEP, COUNT))
+        last, done = _first_as_integer(v, rounds), f.variable(0, "done")
+        with f.forever(done):
+            for k, name in enumerate(names):
+                f.call(name, x, y)
+                f.call("rate", y, x.at(answers_at + k * n_answer, vector))
+            f.call("final", x, out)
+            done.set(done.value + 1)
+            f.leave(unless=done.value < last)
+            _copy(v, out, x.at(STATE, vector), n)
+            x.at(TIME, vector).store(_time(v, begin, h, done.value), size)
+    places = table_of_places([k * size for k in range(n)], v)
+    return "\n".join([table_words(len(stages.graph.tables)), places, work_vectors(0), module.text()])
 
-    real = e.real
-    whole = f"<{lanes} x i64>" if lanes > 1 else "i64"
-    e.line(f"%x = alloca [{answers_at + count * n_answer} x {e.type}], align {e.size}")
-    e.line(f"%y = alloca [{asked + p} x {e.type}], align {e.size}")
-    for k in range(answers_at):
-        e.store(e.load("in", k), "x", k)
-    for k in range(p):
-        e.store(e.load("in", STATE + n + k), "y", asked + k)
-    begin, h, rounds = (e.load("in", k) for k in (TIME, STEP, COUNT))
-    first = e.op(f"extractelement {e.type} {rounds}, i32 0") if lanes > 1 else rounds
-    last = e.op(f"fptosi {real} {first} to i64")
-    e.line("br label %again")
-    e.lines.append("again:")
-    e.line("%i = phi i64 [ 0, %begin ], [ %i_next, %copy ]")
+
+def _copy(v: Vectors, source: Value, to: Value, count: int) -> None:
+    """Copy so many vectors."""
     for k in range(count):
-        e.line(f"call void @stage{k}(ptr %x, ptr %y)")
-        e.line(f"%answer{k} = getelementptr inbounds {e.type}, ptr %x, i64 {answers_at + k * n_answer}")
-        e.line(f"call void @rate(ptr %y, ptr %answer{k})")
-    e.line("call void @final(ptr %x, ptr %out)")
-    e.line("%i_next = add i64 %i, 1")
-    e.line(f"%more = icmp slt i64 %i_next, {last}")
-    e.line("br i1 %more, label %copy, label %end")
-    e.lines.append("copy:")
-    for k in range(n):
-        e.store(e.load("out", k), "x", STATE + k)
-    gone = "%i_next"
-    if lanes > 1:
-        one = e.op(f"insertelement {whole} poison, i64 %i_next, i64 0")
-        gone = e.op(f"shufflevector {whole} {one}, {whole} poison, <{lanes} x i32> zeroinitializer")
-    steps = e.op(f"sitofp {whole} {gone} to {e.type}")
-    # not summed up: the time of step k is t0 + k h
-    e.store(e.op(f"fadd {e.type} {begin}, {e.op(f'fmul {e.type} {steps}, {h}')}"), "x", TIME)
-    e.line("br label %again")
-    e.lines.append("end:")
-    text += ["define void @kernel(ptr %in, ptr %out, ptr %context) {", "begin:", *e.lines, "  ret void", "}", ""]
-    return "\n".join(text)
+        to.at(k, v.type).store(source.at(k, v.type).load(v.type, v.size), v.size)
+
+
+def _first_as_integer(v: Vectors, vector: Value) -> Value:
+    """Return the number in the first lane as an integer."""
+    f, first = vector.f, vector.name
+    if v.lanes > 1:
+        first = f.op(f"extractelement {v.type} {vector.name}, i32 0", v.real).name
+    return f.op(f"fptosi {v.real} {first} to i64", "i64")
+
+
+def _time(v: Vectors, begin: Value, h: Value, done: Value) -> Value:
+    """Return the time after so many steps: not summed up, but t0 + k h."""
+    f = done.f
+    count = spread(done, v.lanes) if v.lanes > 1 else done
+    steps = f.op(f"sitofp {count.type} {count.name} to {v.type}", v.type)
+    gone = f.op(f"fmul {v.type} {steps.name}, {h.name}", v.type)
+    return f.op(f"fadd {v.type} {begin.name}, {gone.name}", v.type)
 
 
 def _function(name: str, graph: Graph, wanted: Sequence[int], vectors: Vectors) -> str:

@@ -19,10 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import count
+from itertools import chain, count
 
 SIZES = {"i8": 1, "i32": 4, "float": 4, "i64": 8, "double": 8, "ptr": 8}
 """Bytes of what memory holds."""
+
+
+_ENTRY = "entry.0"
+"""The first block of a function, whose name no parameter has."""
 
 
 class AssemblyError(Exception):
@@ -218,11 +222,13 @@ class Function:
 
     def __init__(self, module: Module, parameters: Mapping[str, str]) -> None:
         self.module, self.counter = module, count(1)
-        self.args = [Value(self, kind, f"%{name}") for name, kind in parameters.items()]
+        self.args = [
+            Value(self, "ptr" if kind.startswith("ptr") else kind, f"%{name}") for name, kind in parameters.items()
+        ]
         self.null = Value(self, "ptr", "null")
         self.rooms: list[str] = []
         self._lines: list[str] = []
-        self._block = "entry"  # none where nothing gets
+        self._block = _ENTRY  # none where nothing gets
         self._known: dict[Variable, Value] = {}
         self._ends: list[Label] = []
         self._behind: Label | None = None  # of a choice whose other half may still follow
@@ -286,9 +292,9 @@ class Function:
         self.known = {**self.known, made: self.valued(value)}
         return made
 
-    def room(self, type: str, number: int = 1, align: int = 8) -> Value:
+    def room(self, type: str, number: int = 1, align: int = 8, hint: str = "room") -> Value:
         """Return memory on the stack that there is as long as the function runs."""
-        name = f"%room.{next(self.counter)}"
+        name = f"%{hint}.{next(self.counter)}"
         self.rooms.append(f"  {name} = alloca {type}, i64 {number}, align {align}")
         return Value(self, "ptr", name)
 
@@ -330,8 +336,11 @@ class Function:
         if not label.ways:
             return
         self._lines.append(f"{label.name}:")
-        self._block, self._known = label.name, {}
         blocks, states = zip(*label.ways, strict=True)
+        self._block, self._known = label.name, states[0]
+        if len(states) == 1:
+            return
+        self._known = {}
         for variable, value in states[0].items():
             if all(variable in state for state in states):
                 values = [state[variable] for state in states]
@@ -429,16 +438,16 @@ class Module:
     def function(
         self, name: str, parameters: Mapping[str, str], result: str = "void", linkage: str = "", attributes: str = ""
     ) -> Iterator[Function]:
-        """Write a function; ``linkage`` may end with a calling convention."""
+        """Write a function; ``linkage`` may end with a calling convention, the type of a pointer with attributes."""
         f = Function(self, parameters)
         yield f
         if f.is_reached and result == "void":
             f.ret()
         if f.is_reached:
             raise AssemblyError(f"{name} ends without a result")
-        given = ", ".join(map(typed, f.args))
+        given = ", ".join(f"{kind} %{argument}" for argument, kind in parameters.items())
         head = " ".join(filter(None, ("define", linkage, result, f"@{name}({given})", attributes, "{")))
-        self._parts[name] = [head, "entry:", *f.rooms, *f.lines, "}"]
+        self._parts[name] = [head, f"{_ENTRY}:", *f.rooms, *f.lines, "}"]
 
     def add(self, name: str, text: str) -> None:
         """Add something that is no function, once."""
@@ -447,4 +456,4 @@ class Module:
     def text(self) -> str:
         """Return all of it as LLVM assembly."""
         declared = [line for name, line in self.called.items() if name not in self._parts]
-        return "\n".join([*declared, *(line for part in self._parts.values() for line in part), ""])
+        return "\n".join([*declared, *chain.from_iterable(self._parts.values()), ""])

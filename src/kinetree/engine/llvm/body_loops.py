@@ -12,12 +12,16 @@ from dataclasses import dataclass, field
 
 from ..fuse import fuse
 from ..graph import Graph
+from .assembly import Layout, Module
 from .body import emit_body
 from .emitter import Emitter
 from .modules import aligned_stack
 from .vectors import Vectors
 
 BASES = ("in", "out", "work", "params")
+
+_SCHEDULE = Layout(count="i64", entries="ptr", params="ptr", outs="i64", words="i64")
+"""How many entries there are, where they are and the parameters, how many output vectors, words per entry."""
 
 
 @dataclass(frozen=True)
@@ -52,53 +56,27 @@ class BodyStep:
             self.outputs.append(node)
 
 
-def rolled_module(steps: Sequence[BodyStep], vectors: Vectors) -> str:
+def rolled_module(steps: Sequence[BodyStep], v: Vectors) -> str:
     """Return LLVM assembly of ``@step0``, ``@step1``, ... and of ``@kernel(in, out, context)`` that runs a schedule.
 
-    The context holds: number of entries, address of the entries, address of the
-    parameters, number of output vectors, words per entry.  The first word of an entry is
-    the address of its step.
+    The context is a :data:`_SCHEDULE`.  The first word of an entry is the address of its step.
     """
-    text: list[str] = []
+    module = Module()
+    module.add("declarations", "\n".join(Emitter(v).declarations()))
+    areas = dict.fromkeys((*BASES, "entry"), "ptr")
     for k, step in enumerate(steps):
-        e = Emitter(vectors)
-        if k == 0:
-            text += e.declarations()
-        graph, outputs = fuse(step.graph, step.outputs) if vectors.fused else (step.graph, step.outputs)
-        _emit_step(e, step, graph, outputs)
-        areas = "ptr %in, ptr %out, ptr %work, ptr %params, ptr %entry"
-        text += [f"define void @step{k}({areas}){aligned_stack(e)} {{"]
-        text += [*e.lines, "  ret void", "}"]
-    text += [
-        "define void @kernel(ptr %in, ptr %out, ptr %context) {",
-        "start:",
-        "  %count = load i64, ptr %context",
-        *(
-            line
-            for k, (name, kind) in enumerate((("entries", "ptr"), ("params", "ptr"), ("outs", "i64"), ("words", "i64")))
-            for line in (
-                f"  %{name}_at = getelementptr i64, ptr %context, i64 {k + 1}",
-                f"  %{name} = load {kind}, ptr %{name}_at",
-            )
-        ),
-        f"  %work = getelementptr {vectors.type}, ptr %out, i64 %outs",
-        "  %any = icmp sgt i64 %count, 0",
-        "  br i1 %any, label %next, label %done",
-        "next:",
-        "  %i = phi i64 [ 0, %start ], [ %j, %next ]",
-        "  %at = mul i64 %i, %words",
-        "  %entry = getelementptr i64, ptr %entries, i64 %at",
-        "  %step = load ptr, ptr %entry",
-        "  call void %step(ptr %in, ptr %out, ptr %work, ptr %params, ptr %entry)",
-        "  %j = add i64 %i, 1",
-        "  %more = icmp slt i64 %j, %count",
-        "  br i1 %more, label %next, label %done",
-        "done:",
-        "  ret void",
-        "}",
-        "",
-    ]
-    return "\n".join(text)
+        graph, outputs = fuse(step.graph, step.outputs) if v.fused else (step.graph, step.outputs)
+        with module.function(f"step{k}", areas, attributes=aligned_stack(v)) as f:
+            _emit_step(Emitter(v, f), step, graph, outputs)
+    with module.function("kernel", {"in": "ptr", "out": "ptr", "context": "ptr"}) as f:
+        given, out, context = f.args
+        schedule = _SCHEDULE.of(context)
+        count, entries, params, outs, words = (schedule[name] for name in _SCHEDULE.at)
+        work = out.at(outs, v.type)
+        with f.loop(0, count) as i:
+            entry = entries.at(i * words, "i64")
+            f.call(entry.load("ptr"), given, out, work, params, entry)
+    return module.text()
 
 
 def _emit_step(e: Emitter, step: BodyStep, graph: Graph, outputs: Sequence[int]) -> None:
@@ -121,11 +99,7 @@ def _emit_step(e: Emitter, step: BodyStep, graph: Graph, outputs: Sequence[int])
         place = step.sources[k]
         if place.base != "params":
             return e.op(f"load {e.type}, ptr {address(place)}, align {e.size}")
-        one = e.op(f"load {e.real}, ptr {address(place)}")
-        if e.lanes == 1:
-            return one
-        first = e.op(f"insertelement {e.type} poison, {e.real} {one}, i64 0")
-        return e.op(f"shufflevector {e.type} {first}, {e.type} poison, <{e.lanes} x i32> zeroinitializer")
+        return e.spread(e.op(f"load {e.real}, ptr {address(place)}"))
 
     def store(k: int, value: str) -> None:
         place, accumulate = step.targets[k]

@@ -9,24 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..graph import Graph
+from .assembly import Function, Module
 from .body import NOTHING_TO_SEND, Sending, consecutive_inputs, emit_body, inputs_by_table
 from .emitter import Emitter
 from .modules import (
     aligned_stack,
-    kernel_module,
     kernel_parameters,
     spoil_for_unused,
     table_of_places,
+    unused_inputs,
     work_vectors,
 )
 from .split_kernels import module_in_pieces
 from .table_lookups import table_words
-from .turns import Turns
+from .turns import FUNCTION, Turns
 from .vectors import SCALARS, Vectors
 
 LONGEST_BODY = 16000
 """Operations up to which a kernel is one function where there are many vector registers (32), and LLVM chooses what is
 kept in them; beyond, it takes ever longer over each, and chooses worse."""
+
+
+_AREAS = {"in": "ptr noalias readonly", "out": "ptr noalias"}
 
 
 def _in_pieces(graph: Graph, vectors: Vectors) -> bool:
@@ -49,36 +53,34 @@ def lanes_module(
     Long code keeps ``@work`` vectors between its functions, from vector ``work_at`` behind the beginning of the
     inputs on; without that, on the stack, which is too small in some threads.
     """
-    e, in_pieces = Emitter(vectors), _in_pieces(graph, vectors)
+    in_pieces = _in_pieces(graph, vectors)
     sending = Sending(graph if sends else None, outputs, vectors, in_pieces)
     results = sending.results
-    place = {node: slot * e.size for node, slot in zip(results, sending.slots, strict=True)}
+    place = {node: slot * vectors.size for node, slot in zip(results, sending.slots, strict=True)}
     table = table_of_places([place[o] for o in outputs], vectors, outputs, sending.times)
     places = table_words(len(graph.tables)) + table
     if in_pieces:
         return places + module_in_pieces(graph, results, vectors, input_count, sending=sending, work_at=work_at)
-    load = consecutive_inputs(e)
-
-    def store(k: int, value: str) -> None:
-        e.store(value, "out", sending.slots[k])
-
-    turn = _whole_body(e, graph, results, load, store, sending)
-    unused = spoil_for_unused(e, graph, input_count, load, len(results), sending)
-    whole = kernel_module(e, kernel_parameters("ptr noalias readonly %in, ptr noalias %out", sending), unused)
-    return places + work_vectors(0) + turn + whole
+    module = Module()
+    with module.function("kernel", kernel_parameters(_AREAS, sending), attributes=aligned_stack(vectors)) as f:
+        e = Emitter(vectors, f)
+        load = consecutive_inputs(e)
+        _whole_body(f, e, graph, results, load, lambda k, value: e.store(value, "out", sending.slots[k]), sending)
+        spoil_for_unused(f, e, unused_inputs(graph, input_count), load, len(results), sending)
+    return places + work_vectors(0) + "\n".join(e.declarations()) + "\n" + module.text()
 
 
 def _whole_body(
-    e: Emitter, graph: Graph, results: Sequence[int], load: Callable[[int], str], store: Callable[[int, str], None],
-    sending: Sending = NOTHING_TO_SEND,
-) -> str:  # fmt: skip
-    """Emit a graph as one function; returns another one that it calls."""
+    f: Function, e: Emitter, graph: Graph, results: Sequence[int], load: Callable[[int], str],
+    store: Callable[[int, str], None], sending: Sending = NOTHING_TO_SEND,
+) -> None:  # fmt: skip
+    """Emit a graph as one function, and add another one to the module that it calls."""
     turns = Turns(graph, e.vectors)
     if turns:
+        turns.add_function(f.module)
         e.line(f"%turned = alloca [{turns.size} x {e.type}], align {e.size}")
         turns.emit(e, load, "turned")
     emit_body(e, graph, results, load, store, sending, turns.places)
-    return "\n".join([*turns.function(), ""])
 
 
 def single_module(
@@ -93,28 +95,26 @@ def single_module(
     tables = table_words(len(graph.tables))
     if _in_pieces(graph, vectors) or len(outputs) > MOST_RESULTS:
         return tables + module_in_pieces(graph, outputs, vectors.one, watched, inputs_of)
-    e = Emitter(vectors.one)
-    load = inputs_of(e)
-
-    def store(k: int, value: str) -> None:
-        e.store(value, "out", k)
-
-    turn = _whole_body(e, graph, outputs, load, store)
-    unused = spoil_for_unused(e, graph, watched, load, len(outputs))
-    return tables + turn + kernel_module(e, "ptr noalias readonly %in, ptr noalias %out", unused)
+    module, v = Module(), vectors.one
+    with module.function("kernel", _AREAS, attributes=aligned_stack(v)) as f:
+        e = Emitter(v, f)
+        load = inputs_of(e)
+        _whole_body(f, e, graph, outputs, load, lambda k, value: e.store(value, "out", k))
+        spoil_for_unused(f, e, unused_inputs(graph, watched), load, len(outputs))
+    return tables + "\n".join(e.declarations()) + "\n" + module.text()
 
 
 def inner_function(name: str, graph: Graph, results: Sequence[int], vectors: Vectors) -> str:
     """Make a function of a larger module that reads consecutive vectors and writes consecutive vectors."""
     if not _in_pieces(graph, vectors):
-        e = Emitter(vectors)
-        turn = _whole_body(e, graph, results, consecutive_inputs(e), lambda k, value: e.store(value, "out", k))
-        areas = "ptr noalias readonly %in, ptr noalias %out"
-        head = f"define internal void @{name}({areas}) noinline{aligned_stack(e)} {{"
-        return _symbols_of(name, "\n".join([turn, head, *e.lines, "  ret void", "}"]), ("turn",))
+        module, attributes = Module(), f"noinline {aligned_stack(vectors)}".rstrip()
+        with module.function(name, _AREAS, linkage="internal", attributes=attributes) as f:
+            e = Emitter(vectors, f)
+            _whole_body(f, e, graph, results, consecutive_inputs(e), lambda k, value: e.store(value, "out", k))
+        return _symbols_of(name, module.text(), (FUNCTION,))
     whole = module_in_pieces(graph, results, vectors, 0)
     own = "\n".join(line for line in whole.splitlines() if not line.startswith(("declare", "@work")))
-    own = _symbols_of(name, own, ("piece", "numbers", "clear", "turn"))
+    own = _symbols_of(name, own, ("piece", "numbers", "clear", FUNCTION))
     return own.replace("define void @kernel(", f"define internal void @{name}(")
 
 

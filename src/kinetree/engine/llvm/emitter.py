@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterator
 from itertools import count
 
+from .assembly import Function
 from .vectors import Vectors
 
 WINDOW = 256
@@ -32,8 +33,8 @@ class Emitter:
     ----------
     vectors : Vectors
         What the values are.
-    within : Emitter, optional
-        Another one, of values of another form, whose function is written on.
+    within : Emitter or Function, optional
+        Whose function is written on: another one, of values of another form, or :mod:`.assembly`.
 
     Attributes
     ----------
@@ -44,7 +45,7 @@ class Emitter:
         Of areas in which places are referred to in few bytes, how many windows they have; see :meth:`place`.
     """
 
-    def __init__(self, vectors: Vectors, within: Emitter | None = None) -> None:
+    def __init__(self, vectors: Vectors, within: Emitter | Function | None = None) -> None:
         self.vectors = vectors
         self.lanes, self.single = vectors.lanes, vectors.single_precision
         self.real, self.type, self.size = vectors.real, vectors.type, vectors.size
@@ -79,6 +80,14 @@ class Emitter:
         place = self.numbers.setdefault(text, len(self.numbers))
         where = f"getelementptr ({self.type}, ptr @numbers, i64 {place})"
         return self.op(f"load {self.type}, ptr {where}, align {self.size}")
+
+    def spread(self, number: str, element: str = "") -> str:
+        """Return a number in all lanes."""
+        if self.lanes == 1:
+            return number
+        kind = self.vectors.of(element or self.real)
+        one = self.op(f"insertelement {kind} poison, {element or self.real} {number}, i64 0")
+        return self.op(f"shufflevector {kind} {one}, {kind} poison, <{self.lanes} x i32> zeroinitializer")
 
     def call(self, function: str, *args: str, element: str = "") -> str:
         """Call an elementwise intrinsic."""

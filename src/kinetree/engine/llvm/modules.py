@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..graph import INPUT, Graph
+from .assembly import Function, Value
 from .body import NOTHING_TO_SEND, Sending
 from .emitter import Emitter
 from .streaming import AT_ONCE, PARCEL, Times, place_words
@@ -27,65 +28,50 @@ def work_vectors(count: int, tiles: int = 1) -> str:
     return f"@work = constant [2 x i64] [i64 {count}, i64 {tiles}]\n"
 
 
-def kernel_parameters(areas: str, sending: Sending) -> str:
-    """Write the parameters of a kernel."""
-    return areas + (", ptr %context, ptr %parcel" if sending else "")
+def kernel_parameters(areas: Mapping[str, str], sending: Sending) -> dict[str, str]:
+    """Return the parameters of a kernel."""
+    return {**areas, **({"context": "ptr", "parcel": "ptr"} if sending else {})}
+
+
+def unused_inputs(graph: Graph, input_count: int) -> list[int]:
+    """Return which inputs nothing depends on."""
+    used = {int(graph.values[i]) for i, kind in enumerate(graph.kinds) if kind == INPUT}
+    return [k for k in range(input_count) if k not in used]
 
 
 def spoil_for_unused(
-    e: Emitter, graph: Graph, input_count: int, load: Callable[[int], str], count: int,
+    f: Function, e: Emitter, unused: Sequence[int], load: Callable[[int], str], count: int,
     sending: Sending = NOTHING_TO_SEND,
-) -> bool:  # fmt: skip
+) -> None:  # fmt: skip
     """Let NaN in be NaN out, also for an input that nothing depends on: such lanes are overwritten at the end.
 
     Whether there is one is a single test, x - x summed over the unused inputs; the loop that
     overwrites is hardly ever entered.  Where results have been sent already, whoever sends the last ones does it.
     """
-    used = {int(graph.values[i]) for i, kind in enumerate(graph.kinds) if kind == INPUT}
-    unused = [k for k in range(input_count) if k not in used]
     if not unused or not count:
-        return False
+        return
     total = None
     for k in unused:
         x = load(k)
         zero = e.op(f"fsub {e.type} {x}, {x}")
         total = zero if total is None else e.op(f"fadd {e.type} {total}, {zero}")
-    mask = f"<{e.lanes} x i1>" if e.lanes > 1 else "i1"
-    bad = e.op(f"fcmp uno {e.type} {total}, {total}")
+    bad = f.op(f"fcmp uno {e.type} {total}, {total}", e.vectors.of("i1"))
     found = bad
     if e.lanes > 1:
-        bits = e.op(f"bitcast {mask} {bad} to i{e.lanes}")
-        found = e.op(f"icmp ne i{e.lanes} {bits}, 0")
+        bits = f.op(f"bitcast {bad.type} {bad.name} to i{e.lanes}", f"i{e.lanes}")
+        found = bits.differs(0)
         if sending.is_soon:
-            spoiled = e.op(f"getelementptr i8, ptr %parcel, i64 {PARCEL.at['spoiled']}")
-            e.line(f"store i64 {e.op(f'zext i{e.lanes} {bits} to i64')}, ptr {spoiled}")
-            return False
-    e.lines += [
-        f"  br i1 {found}, label %spoil, label %end",
-        "spoil:",
-        "  %k = phi i64 [ 0, %begin ], [ %k_next, %spoil ]",
-        f"  %place = getelementptr inbounds {e.type}, ptr %out, i64 %k",
-        f"  %was = load {e.type}, ptr %place, align {e.size}",
-        f"  %is = select {mask} {bad}, {e.type} {e.number(float('nan'))}, {e.type} %was",
-        f"  store {e.type} %is, ptr %place, align {e.size}",
-        "  %k_next = add i64 %k, 1",
-        f"  %again = icmp slt i64 %k_next, {count}",
-        "  br i1 %again, label %spoil, label %end",
-        "end:",
-    ]
-    return True
+            PARCEL.of(f.args[-1])["spoiled"] = bits.to("i64")
+            return
+    with f.when(found), f.loop(0, count) as each:
+        place = f.args[1].at(each, e.type)
+        nan = Value(f, e.type, e.number(float("nan")))
+        place.store(bad.choose(nan, place.load(e.type, e.size)), e.size)
 
 
-def kernel_module(e: Emitter, parameters: str, branches: bool) -> str:
-    """Make a module of the body of ``@kernel``, which begins with a label if there are ``branches``."""
-    head = ["begin:"] if branches else []
-    body = [*head, *e.lines, "  ret void", "}", ""]
-    return "\n".join([*e.declarations(), f"define void @kernel({parameters}){aligned_stack(e)} {{", *body])
-
-
-def aligned_stack(e: Emitter) -> str:
+def aligned_stack(v: Vectors) -> str:
     """Return the attribute of a function that lets values that go to the stack lie on as few cache lines as possible.
 
     By itself LLVM finds out too late that there are such values: vectors would be as far from a line as the caller is.
     """
-    return f" alignstack({e.size})" if e.size > STACK_ALIGNMENT else ""
+    return f"alignstack({v.size})" if v.size > STACK_ALIGNMENT else ""

@@ -17,157 +17,103 @@ import numpy as np
 
 from ..fuse import fuse
 from ..graph import INPUT, Graph
-from ..load_code import load_or_compile_text
+from ..load_code import load_or_compile_own, load_or_compile_text
 from ..make_once import once
 from . import host
-from .assembly import Layout, Module, Value
+from .assembly import Function, Layout, Module, Value
 from .body import emit_body
 from .body_loops import BodyStep, Slot
 from .emitter import Emitter
-from .vectors import Vectors, spread, transpose_loaded
+from .vectors import Vectors, first_lanes, spread, transpose_loaded
 
 OWN, COLUMN, ROW = "own", "column", "row"
 """Where numbers are: of the body, in the table; of the columns; in a row of a matrix (its ``word``)."""
 
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_JOB = (("count", "i64"), ("calls", "ptr"), ("table", "ptr"), ("columns", "ptr"), ("matrices", "ptr"))
-_CALL = (("step", "ptr"), ("own", "i64"), ("first", "i64"), ("size", "i64"), ("row", "i64"))
+_JOB = Layout(count="i64", calls="ptr", table="ptr", columns="ptr", matrices="ptr")
+_CALL = Layout(step="ptr", own="i64", first="i64", size="i64", row="i64")
+_STEP = {"numbers": "ptr", "columns": "ptr", "matrices": "ptr", "first": "i64", "size": "i64", "row": "i64"}
 _MIRRORED = Layout(n="i64", matrix="ptr", other="ptr", starts="ptr", count="ptr")
-CALL_WORDS = len(_CALL)
+CALL_WORDS = len(_CALL.at)
 """Of a call: the step, where the body's numbers are in the table, first column, how many columns, first row."""
 
 
-def pairs_module(steps: Sequence[BodyStep], vectors: Vectors, nv: int) -> str:
+def pairs_module(steps: Sequence[BodyStep], v: Vectors, nv: int) -> str:
     """Return LLVM assembly of ``@step0``, ``@step1``, ... and of ``@pairs(job)``, which calls them."""
-    text = Emitter(vectors).declarations()
-    masked = f"llvm.masked.store.{vectors.suffix}.p0"
-    if vectors.lanes > 1:
-        text.append(f"declare void @{masked}({vectors.type}, ptr, i32, {vectors.of('i1')})")
+    module = Module()
+    module.add("declarations", "\n".join(Emitter(v).declarations()))
     for k, step in enumerate(steps):
-        graph, outputs = fuse(step.graph, step.outputs) if vectors.fused else (step.graph, step.outputs)
-        text += _StepWriter(step, graph, outputs, vectors, nv, masked).function(f"step{k}")
-    e = Emitter(vectors)
-    _read_words(e, "job", _JOB)
-    e.line("%any = icmp sgt i64 %count, 0")
-    e.line("br i1 %any, label %next, label %done")
-    e.lines.append("next:")
-    e.line("%i = phi i64 [ 0, %start ], [ %j, %next ]")
-    e.line(f"%at = mul i64 %i, {CALL_WORDS}")
-    e.line("%call = getelementptr i64, ptr %calls, i64 %at")
-    _read_words(e, "call", _CALL)
-    e.line(f"%numbers = getelementptr {e.real}, ptr %table, i64 %own")
-    e.line("call void %step(ptr %numbers, ptr %columns, ptr %matrices, i64 %first, i64 %size, i64 %row)")
-    e.line("%j = add i64 %i, 1")
-    e.line("%more = icmp slt i64 %j, %count")
-    e.line("br i1 %more, label %next, label %done")
-    e.lines.append("done:")
-    return "\n".join([*text, "define void @pairs(ptr %job) {", "start:", *e.lines, "  ret void", "}", ""])
-
-
-def _read_words(e: Emitter, base: str, words: Sequence[tuple[str, str]]) -> None:
-    for k, (name, kind) in enumerate(words):
-        e.line(f"%{name} = load {kind}, ptr {e.op(f'getelementptr i64, ptr %{base}, i64 {k}')}")
+        graph, outputs = fuse(step.graph, step.outputs) if v.fused else (step.graph, step.outputs)
+        with module.function(f"step{k}", _STEP) as f:
+            _StepWriter(f, step, graph, outputs, v, nv).write()
+    with module.function("pairs", {"job": "ptr"}) as f:
+        job = _JOB.of(f.args[0])
+        calls, table, columns, matrices = (job[name] for name in ("calls", "table", "columns", "matrices"))
+        with f.loop(0, job["count"]) as i:
+            call = _CALL.of(calls.at(i * CALL_WORDS, "i64"))
+            numbers = table.at(call["own"], v.real)
+            f.call(call["step"], numbers, columns, matrices, call["first"], call["size"], call["row"])
+    return module.text()
 
 
 class _StepWriter:
     """Writes one step: its own numbers are read once, then comes a loop, and some last columns."""
 
-    def __init__(
-        self, step: BodyStep, graph: Graph, outputs: Sequence[int], vectors: Vectors, nv: int, masked: str
-    ) -> None:
-        self.step, self.graph, self.outputs, self.vectors, self.nv, self.masked = (
-            step, graph, outputs, vectors, nv, masked,
-        )  # fmt: skip
-        self.e = Emitter(vectors)
+    def __init__(self, f: Function, step: BodyStep, graph: Graph, outputs: Sequence[int], v: Vectors, nv: int) -> None:
+        self.f, self.step, self.graph, self.outputs, self.v, self.nv = f, step, graph, outputs, v, nv
         self.own: dict[int, str] = {}
-        self.rows: dict[int, str] = {}
+        self.rows: dict[int, Value] = {}
 
-    def function(self, name: str) -> list[str]:
-        """Return all of it."""
-        e, lanes = self.e, self.vectors.lanes
+    def write(self) -> None:
+        """Write all of it."""
+        f, v = self.f, self.v
+        numbers, _, matrices, first, size, row = f.args
         for k in self._read():
-            if self.step.sources[k].base == OWN:
-                self.own[k] = self._spread(self.step.sources[k].index)
+            source = self.step.sources[k]
+            if source.base == OWN:
+                number = numbers.at(source.index, v.real).load(v.real)
+                self.own[k] = Emitter(v, f).spread(number.name)
         for place, _ in self.step.targets:
             if place.base == ROW and place.word not in self.rows:
-                address = e.op(f"getelementptr ptr, ptr %matrices, i64 {place.word}")
-                self.rows[place.word] = e.op(
-                    f"getelementptr {e.real}, ptr {e.op(f'load ptr, ptr {address}')}, i64 %row"
-                )
-        e.line("%end = add i64 %first, %size")
-        e.line(f"%full = and i64 %size, {-lanes}")
-        e.line("%last = add i64 %first, %full")
-        e.line("%any = icmp sgt i64 %full, 0")
-        e.line("br i1 %any, label %columns_at_once, label %rest")
-        e.lines.append("columns_at_once:")
-        e.line("%c = phi i64 [ %first, %start ], [ %c_next, %columns_at_once ]")
-        self._body("%c", None)
-        e.line(f"%c_next = add i64 %c, {lanes}")
-        e.line("%more = icmp slt i64 %c_next, %last")
-        e.line("br i1 %more, label %columns_at_once, label %rest")
-        e.lines.append("rest:")
-        if lanes > 1:
-            e.line("%left = sub i64 %size, %full")
-            e.line("%some = icmp sgt i64 %left, 0")
-            e.line("br i1 %some, label %last_columns, label %done")
-            e.lines.append("last_columns:")
-            self._body("%last", self._first_lanes("%left"))
-            e.line("br label %done")
-            e.lines.append("done:")
-        arguments = "ptr %numbers, ptr %columns, ptr %matrices, i64 %first, i64 %size, i64 %row"
-        return [f"define void @{name}({arguments}) {{", "start:", *e.lines, "  ret void", "}"]
+                self.rows[place.word] = matrices.at(place.word, "ptr").load("ptr").at(row, v.real)
+        full = size & -v.lanes
+        with f.loop(first, first + full, v.lanes) as column:
+            self._body(column, None)
+        if v.lanes > 1:
+            left = size - full
+            with f.when(left > 0):
+                self._body(first + full, first_lanes(v, left))
 
     def _read(self) -> list[int]:
         """Return inputs that some result depends on."""
         graph = self.graph
         return [int(graph.values[i]) for i in graph.reachable(self.outputs) if graph.kinds[i] == INPUT]
 
-    def _spread(self, index: int) -> str:
-        """Return one of the body's numbers in all lanes."""
-        e, lanes = self.e, self.vectors.lanes
-        one = e.op(f"load {e.real}, ptr {e.op(f'getelementptr {e.real}, ptr %numbers, i64 {index}')}")
-        if lanes == 1:
-            return one
-        first = e.op(f"insertelement {e.type} poison, {e.real} {one}, i64 0")
-        return e.op(f"shufflevector {e.type} {first}, {e.type} poison, <{lanes} x i32> zeroinitializer")
+    def _at(self, place: Slot, column: Value) -> Value:
+        """Return where columns begin; those beyond the last have places, so that a whole vector can always be read."""
+        if place.base == COLUMN:
+            start, row_length = self.f.args[1], padded(self.nv, self.v)
+        else:
+            start, row_length = self.rows[place.word], self.nv
+        return start.at(column, self.v.real).at(place.index * row_length, self.v.real)
 
-    def _first_lanes(self, count: str) -> str:
-        e, lanes = self.e, self.vectors.lanes
-        whole = self.vectors.of("i64")
-        numbers = ", ".join(f"i64 {k}" for k in range(lanes))
-        one = e.op(f"insertelement {whole} poison, i64 {count}, i64 0")
-        spread = e.op(f"shufflevector {whole} {one}, {whole} poison, <{lanes} x i32> zeroinitializer")
-        return e.op(f"icmp slt {whole} <{numbers}>, {spread}")
-
-    def _body(self, column: str, mask: str | None) -> None:
-        e, step = self.e, self.step
-        item = self.vectors.item
-
-        def at(place: Slot) -> str:
-            """Return columns beyond the last have places of their own, so that a whole vector can always be read."""
-            if place.base == COLUMN:
-                start = e.op(f"getelementptr {e.real}, ptr %columns, i64 {column}")
-                return e.op(f"getelementptr {e.real}, ptr {start}, i64 {place.index * padded(self.nv, self.vectors)}")
-            start = e.op(f"getelementptr {e.real}, ptr {self.rows[place.word]}, i64 {column}")
-            return e.op(f"getelementptr {e.real}, ptr {start}, i64 {place.index * self.nv}")
+    def _body(self, column: Value, mask: Value | None) -> None:
+        f, v, step = self.f, self.v, self.step
+        kept: list[tuple[Slot, str]] = []
 
         def load(k: int) -> str:
-            if k in self.own:
-                return self.own[k]
-            return e.op(f"load {e.type}, ptr {at(step.sources[k])}, align {item}")
-
-        kept: list[tuple[Slot, str]] = []
+            return self.own[k] if k in self.own else self._at(step.sources[k], column).load(v.type, v.item).name
 
         def store(k: int, value: str) -> None:
             kept.append((step.targets[k][0], value))
 
-        emit_body(e, self.graph, self.outputs, load, store)
-        for place, value in kept:
+        emit_body(Emitter(v, f), self.graph, self.outputs, load, store)
+        for place, name in kept:
+            value, at = Value(f, v.type, name), self._at(place, column)
             if mask is None:
-                e.line(f"store {e.type} {value}, ptr {at(place)}, align {item}")
+                at.store(value, v.item)
             else:
-                flags = self.vectors.of("i1")
-                e.line(f"call void @{self.masked}({e.type} {value}, ptr {at(place)}, i32 {item}, {flags} {mask})")
+                f.call(f"llvm.masked.store.{v.suffix}.p0", value, at, f.valued(v.item, "i32"), mask)
 
 
 def padded(nv: int, vectors: Vectors) -> int:
@@ -235,8 +181,11 @@ def mirror(matrix: np.ndarray, other: np.ndarray, target: host.Machine, upwards:
 
 @once
 def _mirror_code(target: host.Machine, single_precision: bool, upwards: bool) -> tuple[Any, Any]:
-    text = mirror_module(target.vectors(single_precision), upwards)
-    addresses, alive = load_or_compile_text("mirroring of matrices", text, ("mirror",), target=target)
+    what, vectors = "mirroring of matrices", target.vectors(single_precision)
+    name = f"{what} {vectors} {upwards}"
+    addresses, alive = load_or_compile_own(
+        what, name, lambda: mirror_module(vectors, upwards), ("mirror",), target=target
+    )
     return _RUN(addresses["mirror"]), alive
 
 

@@ -50,7 +50,7 @@ class TableLookups:
         row = self.graph.args[i][0]
         first = self.op(f"getelementptr {e.real}, ptr {self._place(which)}, i64 {column}")
         if self.graph.is_const(row) and self.graph.values[row] == 0.0:
-            return self._everywhere(self.op(f"load {e.real}, ptr {first}, align {e.vectors.item}"))
+            return self.e.spread(self.op(f"load {e.real}, ptr {first}, align {e.vectors.item}"))
         if (which, row) not in self._rows:
             self._rows[which, row] = self._offset(which, columns, name(row))
         offset, lost = self._rows[which, row]
@@ -77,14 +77,6 @@ class TableLookups:
             self._places[which] = self.op(f"load ptr, ptr getelementptr (i64, ptr @{SYMBOL}, i64 {2 * which})")
         return self._places[which]
 
-    def _everywhere(self, value: str) -> str:
-        """Spread a number over the lanes."""
-        e = self.e
-        if e.lanes == 1:
-            return value
-        one = self.op(f"insertelement {e.type} poison, {e.real} {value}, i64 0")
-        return self.op(f"shufflevector {e.type} {one}, {e.type} poison, <{e.lanes} x i32> zeroinitializer")
-
     def _offset(self, which: int, columns: int, row: str) -> tuple[str, str]:
         """Return where rows begin, in numbers from the table's first one, and which lanes have no row."""
         e = self.e
@@ -92,7 +84,7 @@ class TableLookups:
         last = self.op(f"load double, ptr getelementptr (i64, ptr @{SYMBOL}, i64 {2 * which + 1})")
         if e.single:
             last = self.op(f"fptrunc double {last} to float")
-        last = self._everywhere(last)
+        last = self.e.spread(last)
         zero = e.number(0.0)
         lost = self.op(f"fcmp uno {e.type} {row}, {row}")
         above = self.op(f"fcmp ogt {e.type} {row}, {zero}")  # NaN is not

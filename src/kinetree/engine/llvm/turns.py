@@ -7,10 +7,11 @@ lanes; elsewhere both reductions are made, so that a result does not depend on w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..graph import COS, INPUT, SIN, Graph
+from .assembly import Module, Value
 from .emitter import Emitter
 from .mathematics import near_sines_and_cosines, sines_and_cosines
 from .vectors import Vectors
@@ -69,30 +70,27 @@ class Turns:
     def _wide(self) -> Vectors:
         return replace(self._vectors, lanes=self._vectors.lanes * self._together)
 
-    def function(self) -> list[str]:
-        """Make the function that computes both functions of a group of angles and stores them."""
+    def add_function(self, module: Module) -> None:
+        """Add the function that computes both functions of a group of angles and stores them."""
         if not self:
-            return []
-        e = Emitter(self._wide)
-        size = self._vectors.size
+            return
+        v = self._wide
+        parameters = {"to": "ptr noalias", "x": v.type}
+        with module.function(FUNCTION, parameters, linkage="internal", attributes="noinline") as f:
+            e, (to, x) = Emitter(v, f), f.args
+            near, is_near, any_far = near_sines_and_cosines(e, x.name)
+            with f.way_out("far") as far:
+                f.jump(far, when=Value(f, "i1", any_far))
+                self._store(to, [Value(f, v.type, name) for name in near()])
+                f.ret()
+            e = Emitter(v, f)
+            (other,) = sines_and_cosines(e, [x.name])
+            both = ((Value(f, v.type, a), Value(f, v.type, b)) for a, b in zip(near(), other, strict=True))
+            self._store(to, [Value(f, v.of("i1"), is_near).choose(a, b) for a, b in both])
 
-        def store(both: tuple[str, str]) -> None:
-            for k, value in enumerate(both):
-                at = e.op(f"getelementptr {e.type}, ptr %to, i64 {k}")
-                e.line(f"store {e.type} {value}, ptr {at}, align {size}")
-            e.line("ret void")
-
-        near, is_near, any_far = near_sines_and_cosines(e, "%x")
-        e.line(f"br i1 {any_far}, label %far, label %near")
-        e.lines.append("near:")
-        store(near())
-        e.lines.append("far:")
-        other = sines_and_cosines(e, ["%x"])[0]
-        mask = f"<{e.lanes} x i1>" if e.lanes > 1 else "i1"
-        both = zip(near(), other, strict=True)
-        first, second = (e.op(f"select {mask} {is_near}, {e.type} {a}, {e.type} {b}") for a, b in both)
-        store((first, second))
-        return [f"define internal void @{FUNCTION}(ptr noalias %to, {e.type} %x) noinline {{", *e.lines, "}"]
+    def _store(self, to: Value, both: Sequence[Value]) -> None:
+        for k, value in enumerate(both):
+            to.at(k, value.type).store(value, self._vectors.size)
 
     def emit(self, e: Emitter, load: Callable[[int], str], area: str) -> None:
         """Emit what computes them all into an area, from inputs that ``load`` finds by their position."""
