@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import ipaddress
 import json
 import queue
 import socket
 import sys
 import threading
+import time as clock
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +28,15 @@ HEARTBEAT = 5.0
 """Seconds after which a browser that hears nothing is told so, to find out whether it is still there."""
 
 LARGEST_MESSAGE = 1_000_000
+
+PATIENCE = 10.0
+"""Seconds in which a whole message must arrive, and in which a browser must take what it is sent."""
+
+MOST_CONNECTIONS, MOST_PAGES = 64, 32
+"""Connections that are open at the same time, and those among them over which pages wait for news."""
+
+EVERY_ADDRESS = ("", "0.0.0.0", "::")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class PageServer:
@@ -58,7 +70,7 @@ class PageServer:
     @property
     def url(self) -> str:
         """Return the address of the page."""
-        host = "localhost" if self.host in ("", "0.0.0.0", "::") else self.host
+        host = "localhost" if self.host in EVERY_ADDRESS else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def tell(self, news: News, but: str = "") -> None:
@@ -68,18 +80,47 @@ class PageServer:
                 if page != but:
                     waiting.put(news)
 
-    def join(self, page: str) -> queue.Queue[News | None]:
-        """Note a page that wants to be told."""
+    def join(self, page: str) -> queue.Queue[News | None] | None:
+        """Note a page that wants to be told, in place of itself if it comes again; None if there are too many."""
         waiting: queue.Queue[News | None] = queue.Queue()
         with self._lock:
+            before = self._listeners.get(page)
+            if before is not None:
+                before.put(None)
+            elif len(self._listeners) >= MOST_PAGES:
+                return None
             self._listeners[page] = waiting
         waiting.put(self.state())  # without the lock: whoever tells something may be asked for this at the same time
         return waiting
 
-    def leave(self, page: str) -> None:
-        """Forget a page."""
+    def leave(self, page: str, waiting: queue.Queue[News | None]) -> None:
+        """Forget a page, unless it has come again since."""
         with self._lock:
-            self._listeners.pop(page, None)
+            if self._listeners.get(page) is waiting:
+                del self._listeners[page]
+
+    def is_own(self, host: str, reached: str) -> bool:
+        """Tell whether a page under a name is ours.
+
+        Whoever owns a name can let it point to this machine after his page was loaded (DNS rebinding), and is then
+        the same site to a browser.  So names count that were chosen here; addresses cannot be turned that way.
+
+        Parameters
+        ----------
+        host : str
+            What the browser calls us, with a port or without.
+        reached : str
+            The address of this machine that it is connected to.
+        """
+        name, address = _name_and_address(host)
+        if name is None:
+            return False
+        if self.host in EVERY_ADDRESS:
+            return address is not None or name in ("localhost", socket.gethostname().lower())
+        own = {self.host.lower(), reached}
+        if ipaddress.ip_address(reached).is_loopback:
+            own.update(LOOPBACK)
+        return name in own
 
     def close(self) -> None:
         """Stop serving."""
@@ -96,19 +137,87 @@ class PageServer:
 
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128  # of connections that nobody has looked at yet; with five, one more waits for a second
     allow_reuse_address = sys.platform != "win32"  # there it would share a port that is taken
     owner: PageServer
 
+    def __init__(self, *args: Any) -> None:
+        self.busy = 0
+        self._counting = threading.Lock()
+        super().__init__(*args)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Give a connection a thread; close it at once if there are too many."""
+        with self._counting:
+            self.busy += 1
+            taken = self.busy <= MOST_CONNECTIONS
+        if taken:
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def shutdown_request(self, request: Any) -> None:
+        """End a connection, which everyone comes to that :meth:`process_request` has counted."""
+        super().shutdown_request(request)
+        with self._counting:
+            self.busy -= 1
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Keep quiet about browsers that open connections in advance and drop them."""
+
+
+class _Timely(io.RawIOBase):
+    """What comes over a connection, until it has taken too long: in all, so that a byte now and then does not help."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection, self.until = connection, 0.0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self.until - clock.monotonic()
+        if left <= 0.0:
+            raise TimeoutError("the message took too long")
+        self.connection.settimeout(left)
+        try:
+            return self.connection.recv_into(buffer)
+        finally:
+            self.connection.settimeout(PATIENCE)
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Http
     protocol_version = "HTTP/1.1"
 
+    def setup(self) -> None:
+        super().setup()
+        self.connection.settimeout(PATIENCE)  # for what is sent
+        self._arriving = _Timely(self.connection)
+        self.rfile.close()
+        self.rfile = io.BufferedReader(self._arriving)
+
+    def handle_one_request(self) -> None:
+        self._arriving.until = clock.monotonic() + PATIENCE
+        super().handle_one_request()
+
     def log_message(self, format: str, *args: Any) -> None:
         """Keep quiet."""
+
+    def parse_request(self) -> bool:
+        """Read what is asked for, and refuse whatever comes from a page that is not ours."""
+        if not super().parse_request():
+            return False
+        hosts, origins = (self.headers.get_all(name, []) for name in ("Host", "Origin"))
+        host = hosts[0] if len(hosts) == 1 else ""
+        own = self.server.owner.is_own(host, str(self.connection.getsockname()[0]))
+        if own and all(origin in (f"http://{host}", f"https://{host}") for origin in origins):
+            return True
+        self.close_connection = True
+        self._answer(
+            HTTPStatus.FORBIDDEN, {"message": f"only the viewer's own page is answered: {self.server.owner.url}"}
+        )
+        return False
 
     def do_GET(self) -> None:
         path, query = urlsplit(self.path).path, parse_qs(urlsplit(self.path).query)
@@ -147,8 +256,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _events(self, page: str) -> None:
         owner = self.server.owner
-        waiting = owner.join(page)
         self.close_connection = True
+        waiting = owner.join(page)
+        if waiting is None:
+            self._answer(HTTPStatus.SERVICE_UNAVAILABLE, {"message": f"{MOST_PAGES} pages show this robot already"})
+            return
         self.send_response(HTTPStatus.OK)
         for name, value in (
             ("Content-Type", "text/event-stream"),
@@ -170,7 +282,7 @@ class _Handler(BaseHTTPRequestHandler):
         except OSError:
             pass  # the browser has gone
         finally:
-            owner.leave(page)
+            owner.leave(page, waiting)
 
     def _answer(self, status: HTTPStatus, news: News) -> None:
         self._send(status, json.dumps(news).encode(), "application/json")
@@ -183,6 +295,22 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Cache-Control", "no-store")
             self.end_headers()
             self.wfile.write(body)
+
+
+def _name_and_address(host: str) -> tuple[str | None, str | None]:
+    """Split what a browser calls us: the name without the port, in small letters, and the same if it is an address."""
+    try:
+        parts = urlsplit(f"//{host}")
+        name = (parts.hostname or "").rstrip(".")
+        _ = parts.port  # refuses one that is none
+    except ValueError:
+        return None, None
+    if not name or parts.netloc != host or "@" in host:
+        return None, None
+    try:
+        return (address := str(ipaddress.ip_address(name))), address
+    except ValueError:
+        return name, None
 
 
 def _listening(host: str, port: int, owner: PageServer) -> _Http:
