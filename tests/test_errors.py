@@ -9,7 +9,7 @@ import pickle
 import pytest
 
 import kinetree as kt
-from kinetree.errors import explains_arguments, nearest
+from kinetree.errors import Message, Setting, explains_arguments, nearest
 from kinetree.robot.loop_methods import LoopMethods
 from kinetree.robot.platform import Platform
 
@@ -137,3 +137,22 @@ def test_what_users_make_refuses_arguments_in_words(room):
     for name in set(room.__all__) - told:
         with pytest.raises(kt.ArgumentError, match="has no argument 'surely_not'"):
             getattr(room, name)(surely_not=1)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        kt.UnknownNameError("joint", "elbw", ["elbow"]),
+        kt.FileFormatError("no link", "a.urdf", 7),
+        kt.SimulationError("it stops", 1.5, "elbow"),
+        kt.PathError("not so far", 3, "a stop"),
+        kt.NoLoopsError("arm", "close"),
+        kt.TrajectoryError("too late", 2.0),
+        kt.OptionError(Message("take ", Setting("step", 1e-3))),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_come_back_from_other_processes_as_they_were(error):
+    found = pickle.loads(pickle.dumps(error))
+    assert type(found) is type(error)
+    assert (str(found), found.args, vars(found)) == (str(error), error.args, vars(error))

@@ -197,6 +197,14 @@ def message_of(problem: BaseException) -> str:
 class KinetreeError(Exception):
     """Base of all errors raised by kinetree."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what was said, not what it was made from: other processes send errors back."""
+        return _said_before, (type(self), self.args), self.__dict__
+
+
+def _said_before(kind: type[KinetreeError], args: tuple[object, ...]) -> KinetreeError:
+    return kind.__new__(kind, *args)
+
 
 class ArgumentError(KinetreeError, TypeError):
     """An argument that a function does not have, or one that it needs; says which was meant, or which are missing."""
@@ -283,9 +291,6 @@ class PathError(ClosureError):
     def __init__(self, message: str, point: int, why: str) -> None:
         super().__init__(message)
         self.point, self.why = point, why
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (str(self), self.point, self.why)
 
 
 class UnsupportedError(KinetreeError, NotImplementedError):

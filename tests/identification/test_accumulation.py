@@ -160,8 +160,7 @@ def test_files_on_a_cluster(files):
 
 
 @pytest.mark.slow
-def test_files_on_a_cluster_of_its_own(files):
-    pytest.importorskip("distributed")
+def test_files_in_several_processes(files):
     arm, data, paths = files
     found = accumulate_files(arm, paths, workers=2)
     assert found.samples == 300

@@ -309,7 +309,6 @@ def test_function_of_a_module_that_only_this_process_finds_is_sent_along(tmp_pat
 @pytest.mark.slow
 def test_killed_in_the_middle_and_a_worker_lost(tmp_path):
     """The whole program is killed, goes on with two processes, loses one: the same rows as undisturbed."""
-    pytest.importorskip("distributed")
     script, where, flag = tmp_path / "s.py", tmp_path / "s", tmp_path / "flag"
     script.write_text(SCRIPT)
     command = [sys.executable, str(script), str(where), str(flag)]
@@ -449,8 +448,7 @@ def test_making_machine_code_is_not_taken_for_much_work(monkeypatch, first, othe
         raise NotImplementedError("processes")
 
     monkeypatch.setattr("kinetree.sweeps.running.clock", SimpleNamespace(perf_counter=lambda: now[0]))
-    monkeypatch.setattr("kinetree.sweeps.running.client_of", no_processes)
-    monkeypatch.setattr("kinetree.sweeps.running.has_dask", lambda: True)
+    monkeypatch.setattr("kinetree.sweeps.running.executor_of", no_processes)
     monkeypatch.setattr("kinetree.sweeps.running.os.cpu_count", lambda: 4)
     study = {"study": takes, "parameters": {"x": np.arange(40.0)}, "rows_per_part": 4, "progress": False}
     with pytest.raises(NotImplementedError) if processes else contextlib.nullcontext():

@@ -34,8 +34,8 @@ PURPOSES = {
     "parquet": "tables in Parquet files",
     "identification": "physically consistent identification",
     "sundials": "the integrator 'sundials'",
-    "cluster": "many files at once, on Dask",
-    "sweep": "sweeps on many processes or machines",
+    "cluster": "sweeps and many files on a cluster of Dask",
+    "sweep": "sweeps, on many processes",
     "gym": "environments of Gymnasium",
     "learn": "the examples that learn",
 }

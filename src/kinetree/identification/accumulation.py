@@ -10,7 +10,9 @@ faster, which squares the condition number.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,12 +23,13 @@ from scipy.linalg import blas, lapack, solve_triangular
 from scipy.linalg import qr as scipy_qr
 
 from ..algorithms.algorithm import ALL, check_parameters
-from ..errors import OptionError, ShapeError, StateError, UnknownNameError
-from ..io.cluster import checked_workers, client_of
+from ..errors import OptionError, Setting, ShapeError, StateError, UnknownNameError
+from ..io.cluster import AHEAD, executor_of, most_processes
 from ..io.tables.reading import open_table
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
 from ..spatial.arrays import as_array
+from ..spatial.numbers import whole_number
 
 Array = np.ndarray
 
@@ -46,9 +49,6 @@ RANK_TOLERANCE = 1e-10
 
 CANCELLED = 1e-12
 """Columns this much shorter than what they are combined of are rounding errors."""
-
-FAN_IN = 8
-"""Factors that are put together at once, on a cluster."""
 
 
 @dataclass(frozen=True)
@@ -353,7 +353,7 @@ def accumulate_files(
     client: Any = None,
     workers: int | None = None,
 ) -> Accumulator:
-    """Accumulate samples that lie in files, one task per file, put together as a tree; with Dask if there are several.
+    """Accumulate samples that lie in files, each read by one of several processes.
 
     Parameters
     ----------
@@ -363,10 +363,9 @@ def accumulate_files(
     parameters, friction, method
         As in :class:`Accumulator`.
     client : dask.distributed.Client or str, optional
-        Of a cluster of yours, whose workers can read the files, or its address; by default an embedded cluster of local
-        processes, which on Windows a script starts under ``if __name__ == "__main__":``.
+        Of a cluster of yours, whose workers can read the files, or its address; by default processes of this machine.
     workers : int, optional
-        Processes of the embedded cluster; 1 does without Dask.
+        Processes of this machine; 1 reads all files in this one.
 
     Returns
     -------
@@ -375,38 +374,26 @@ def accumulate_files(
     paths = [Path(files)] if isinstance(files, str | Path) else [Path(x) for x in files]
     if not paths:
         raise OptionError("there is no file to accumulate")
-    checked_workers(workers)
+    if workers is not None:
+        workers = whole_number(workers, Setting("workers"), 1, most_processes())
     empty = Accumulator(robot, parameters, friction=friction, method=method)
     if client is None and (workers == 1 or len(paths) == 1):
         for path in paths:
             _add_file(empty, path)
         return empty
-    with client_of(client, workers, "give workers=1") as own:
-        return _on_cluster(own, robot, empty, paths)
-
-
-def _on_cluster(client: Any, robot: Robot, empty: Accumulator, paths: Sequence[Path]) -> Accumulator:
-    """Let a cluster add the files up, a few factors at a time until one is left."""
-    settings = (robot, empty.names, empty.friction, empty.method)
-    waiting = [client.submit(_of_file, *settings, path, pure=False) for path in paths]
-    while len(waiting) > 1:
-        groups = [waiting[k : k + FAN_IN] for k in range(0, len(waiting), FAN_IN)]
-        waiting = [group[0] if len(group) == 1 else client.submit(_together, group, pure=False) for group in groups]
-    found: Accumulator = waiting[0].result()
-    return found
+    with executor_of(client, workers) as (executor, at_once):
+        waiting: deque[Future[Accumulator]] = deque()
+        for path in paths:
+            waiting.append(executor.submit(_of_file, robot, empty.names, empty.friction, empty.method, path))
+            if len(waiting) > AHEAD * at_once:
+                empty.merge(waiting.popleft().result())
+        for future in waiting:
+            empty.merge(future.result())
+    return empty
 
 
 def _of_file(robot: Robot, names: tuple[str, ...], friction: bool, method: str, path: Path) -> Accumulator:
     return _add_file(Accumulator(robot, names, friction=friction, method=method), path)
-
-
-def _together(several: Sequence[Accumulator]) -> Accumulator:
-    first, *others = several
-    robot = first.robot
-    total = Accumulator(robot, first.names, friction=first.friction, method=first.method)
-    for other in (first, *others):
-        total.merge(other)
-    return total
 
 
 def _add_file(sums: Accumulator, path: Path) -> Accumulator:

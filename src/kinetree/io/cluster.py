@@ -1,4 +1,4 @@
-"""Clusters of Dask: one of processes on this machine that comes and goes with a block, or somebody's own."""
+"""Who computes: processes of this machine that come and go with a block, or somebody's cluster of Dask."""
 
 from __future__ import annotations
 
@@ -6,45 +6,40 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any
 
 from ..errors import KinetreeError, OptionError
+from .processes import Processes, ProcessesDiedError
 
 PATIENCE = 10.0
 """Seconds in which a cluster must answer."""
 
+AHEAD = 3
+"""Calls that wait for each that is being computed, so that nobody is idle and memory suffices."""
 
-def need_dask(otherwise: str) -> Any:
-    """Return the package distributed, or raise an error that says how to get it and what to do without."""
+MOST_PER_PROCESSOR, ALWAYS = 4, 64
+"""Processes that may be asked for: so many for each processor, or so many in any case."""
+
+
+def need_dask() -> Any:
+    """Return the package distributed, or raise an error that says how to get it."""
     try:
         import distributed
     except ImportError as problem:
-        raise KinetreeError(
-            f"several processes work together by Dask: pip install 'kinetree[cluster]', or {otherwise}"
-        ) from problem
+        raise KinetreeError("clusters are those of Dask: pip install 'kinetree[cluster]'") from problem
     return distributed
 
 
-def has_dask() -> bool:
-    """Return whether Dask is installed."""
-    try:
-        need_dask("")
-    except KinetreeError:
-        return False
-    return True
-
-
-def checked_workers(workers: Any, least: int = 1) -> int | None:
-    """Return a number of processes, None where nothing is said."""
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < least):
-        raise OptionError(f"workers must be a whole number from {least}, not {workers!r}")
-    return workers
+def most_processes() -> int:
+    """Return how many processes may be asked for on this machine."""
+    return max(ALWAYS, MOST_PER_PROCESSOR * (os.cpu_count() or 1))
 
 
 @contextmanager
-def client_of(cluster: Any, workers: int | None, otherwise: str, timeout: float = PATIENCE) -> Iterator[Any]:
-    """Give a client of a cluster; one that was made here is gone when the block ends.
+def executor_of(cluster: Any, workers: int | None, timeout: float = PATIENCE) -> Iterator[tuple[Executor, int]]:
+    """Give an executor, and how many calls it computes at a time; what was made here is gone when the block ends.
 
     Parameters
     ----------
@@ -52,18 +47,33 @@ def client_of(cluster: Any, workers: int | None, otherwise: str, timeout: float 
         A client is used as it is; to an address, ``"tcp://host:8786"``, it is connected; None makes processes here.
     workers : int, optional
         How many processes to make; one per processor by default.
-    otherwise : str
-        What a user without Dask can do.
     timeout : float
         Seconds in which a cluster must answer.
     """
-    distributed = need_dask(otherwise)
+    if cluster is None:
+        count = workers or os.cpu_count() or 1
+        with Processes(count) as processes:
+            yield processes, count
+        return
+    with _client_of(cluster, timeout) as client:
+        client.wait_for_workers(1, timeout=max(60.0, timeout))
+        yield client.get_executor(pure=False), max(1, sum(client.nthreads().values()))
+
+
+def ended_its_processes(problem: BaseException) -> bool:
+    """Return whether a call failed because the processes ended that tried it, one after the other."""
+    distributed = sys.modules.get("distributed")
+    return isinstance(problem, ProcessesDiedError) or (
+        distributed is not None and isinstance(problem, distributed.KilledWorker)
+    )
+
+
+@contextmanager
+def _client_of(cluster: Any, timeout: float) -> Iterator[Any]:
+    """Give a client of somebody's cluster."""
+    distributed = need_dask()
     if isinstance(cluster, distributed.Client):
         yield cluster
-        return
-    if cluster is None:
-        with _processes(distributed, workers) as made, distributed.Client(made) as client:
-            yield client
         return
     where = cluster if isinstance(cluster, str) else getattr(cluster, "scheduler_address", None)
     if not isinstance(where, str) or not where:
@@ -86,31 +96,3 @@ def client_of(cluster: Any, workers: int | None, otherwise: str, timeout: float 
         quiet.setLevel(level)
     with client:
         yield client
-
-
-@contextmanager
-def _processes(distributed: Any, workers: int | None) -> Iterator[Any]:
-    """Make a cluster of processes on this machine.
-
-    The scheduler is in this process, so that the others end with it, however it ends.  They are started as programs
-    of their own and not as copies of this one: a script needs no ``if __name__ == "__main__":``, but on Windows.
-    """
-    count = workers or os.cpu_count() or 1
-    own = {"n_workers": count, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    if sys.platform == "win32":
-        with distributed.LocalCluster(**own, silence_logs=logging.ERROR) as cluster:
-            yield cluster
-        return
-    from distributed.deploy.subprocess import SubprocessWorker
-
-    settings = {"host": "127.0.0.1", "nthreads": 1, "silence_logs": logging.ERROR}
-    process = {"cls": SubprocessWorker, "options": {"worker_kwargs": settings}}
-    scheduler = {
-        "cls": distributed.Scheduler,
-        "options": {"host": "127.0.0.1", "port": 0, "dashboard": False, "dashboard_address": None},
-    }
-    with distributed.SpecCluster(
-        workers=dict.fromkeys(range(count), process), scheduler=scheduler, worker=process, name="kinetree",
-        silence_logs=logging.ERROR,
-    ) as cluster:  # fmt: skip
-        yield cluster

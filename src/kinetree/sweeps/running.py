@@ -10,8 +10,10 @@ import tempfile
 import time as clock
 import warnings
 from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +23,19 @@ from ..errors import (
     KinetreeError,
     OptionError,
     OutputError,
+    Setting,
     SpeedWarning,
     callers_level,
     explains_arguments,
     refuse_unknown_arguments,
 )
-from ..io.cluster import PATIENCE, checked_workers, client_of, has_dask, need_dask
+from ..io.cluster import AHEAD, PATIENCE, ended_its_processes, executor_of, most_processes
 from ..io.interrupts import interrupts_passed_on
 from ..io.paths import as_path
 from ..io.progress import Bar
 from ..io.tables.formats import need_pyarrow
 from ..simulation.simulate import simulate
+from ..spatial.numbers import whole_number
 from .designs import Design, DesignRows, as_design, parts, relative_names
 from .folder import FAILURE, ROW, Manifest, SweepFolder
 from .result import SweepResult
@@ -45,9 +49,6 @@ SHORT = 5.0
 
 PARTS_PER_WORKER = 8
 """Parts of the whole for each process at least, so that all end at about the same time."""
-
-AHEAD = 3
-"""Parts that wait at a cluster for each of its threads."""
 
 TRIES = 5
 """Rows that are tried before a study is said not to work at all."""
@@ -97,8 +98,8 @@ def sweep(
     samples, seed : int
         How many rows are drawn, and which.
     workers : int, optional
-        Processes on this machine; 0 does all in this one.  By default one per processor, if there is Dask and work for
-        more than some seconds.
+        Processes on this machine; 0 does all in this one.  By default one per processor, if there is work for more than
+        some seconds.
     cluster : str or dask.distributed.Client, optional
         Somebody else's processes: the address of a Dask scheduler, ``"tcp://host:8786"``.
     rows_per_part : int, optional
@@ -146,7 +147,8 @@ def run(
 ) -> SweepResult:  # fmt: skip
     """Compute what is not there yet; see :func:`sweep`."""
     need_pyarrow()
-    checked_workers(workers, 0)
+    if workers is not None:
+        workers = whole_number(workers, Setting("workers"), 0, most_processes())
     study.check(design.names)
     for name in (ROW, FAILURE):
         if name in design.names:
@@ -195,9 +197,7 @@ def run(
 def _part_size(study: SweepStudy, design: Design, workers: int | None, wanted: int | None) -> int:
     """Return how many rows are computed together."""
     if wanted is not None:
-        if isinstance(wanted, bool) or not isinstance(wanted, (int, np.integer)) or wanted < 1:
-            raise OptionError(f"rows_per_part must be a whole number from 1, not {wanted!r}")
-        return int(wanted)
+        return whole_number(wanted, Setting("rows_per_part"), 1)
     everybody = (workers or os.cpu_count() or 1) * PARTS_PER_WORKER
     return max(1, min(study.rows_at_once, max(FEWEST, -(-design.rows // everybody))))
 
@@ -241,7 +241,7 @@ def _computed(
             count -= 1
             begin, took = clock.perf_counter(), clock.perf_counter() - begin
             is_long = (took if is_first else took * count) > SHORT
-            if is_long and count and has_dask() and (os.cpu_count() or 1) > 1:
+            if is_long and count and (os.cpu_count() or 1) > 1:
                 break
             is_first = False
     if not count:
@@ -250,8 +250,8 @@ def _computed(
     if blob is None:
         yield from ((number, rows, compute_part(study, rows)) for number, rows in tasks)
         return
-    with client_of(cluster, workers, "give workers=0", timeout) as client:
-        yield from _on_cluster(client, blob, tasks, timeout)
+    with executor_of(cluster, workers, timeout) as (executor, at_once):
+        yield from _by_others(executor, at_once, blob, tasks)
 
 
 def pickled(study: SweepStudy) -> bytes | None:
@@ -261,7 +261,7 @@ def pickled(study: SweepStudy) -> bytes | None:
 
         with _by_value(cloudpickle, study):
             return bytes(cloudpickle.dumps(study))
-    except Exception as problem:
+    except Exception as problem:  # one of the user's own classes, or cloudpickle is missing: kinetree[sweep] has it
         warnings.warn(
             f"the study cannot be sent to other processes ({problem}): all is done in this one",
             SpeedWarning,
@@ -292,42 +292,35 @@ def _is_installed(module: Any) -> bool:
     return any(Path(module.__file__).is_relative_to(place) for place in places)
 
 
-def _on_cluster(client: Any, blob: bytes, tasks: Iterator[Task], timeout: float) -> Iterator[Done]:
-    """Let a cluster compute, a few parts per thread at a time, so that neither side runs out of memory."""
-    distributed = need_dask("give workers=0")
-    client.wait_for_workers(1, timeout=max(60.0, timeout))
-    waiting: dict[Any, Task] = {}
-    running = distributed.as_completed()
+def _by_others(executor: Executor, at_once: int, blob: bytes, tasks: Iterator[Task]) -> Iterator[Done]:
+    """Let other processes compute, a few parts for each at a time, so that neither side runs out of memory."""
+    waiting: dict[Future[dict[str, Any]], Task] = {}
+    ahead = AHEAD * at_once
+    while True:
+        for task in islice(tasks, ahead - len(waiting)):
+            waiting[executor.submit(remote_part, blob, task[1])] = task
+        if not waiting:
+            return
+        for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+            number, rows = waiting.pop(future)
+            yield number, rows, _outputs_of(future, len(rows))
 
-    def submit() -> bool:
-        task = next(tasks, None)
-        if task is not None:
-            future = client.submit(remote_part, blob, task[1], pure=False)
-            waiting[future] = task
-            running.add(future)
-        return task is not None
 
-    for _ in range(AHEAD * max(1, sum(client.nthreads().values()))):
-        if not submit():
-            break
-    for future in running:
-        number, rows = waiting.pop(future)
-        try:
-            outputs = future.result()
-        except distributed.KilledWorker as problem:  # the same rows ended several processes, one after the other
-            outputs = _all_failed(len(rows), f"no process could compute it: {problem}")
-        except Exception as problem:  # what goes wrong in rows comes back in words, so it is something else
-            raise KinetreeError(
-                f"the processes of the cluster cannot run this study ({type(problem).__name__}: {problem}): they need "
-                "kinetree and whatever else it imports, in the same versions"
-            ) from problem
-        future.release()
-        submit()
-        yield number, rows, outputs
+def _outputs_of(future: Future[dict[str, Any]], count: int) -> dict[str, Any]:
+    try:
+        return future.result()
+    except Exception as problem:
+        if ended_its_processes(problem):
+            return _all_failed(count, f"no process could compute it: {problem}")
+        # what goes wrong in rows comes back in words, so it is something else
+        raise KinetreeError(
+            f"other processes cannot run this study ({type(problem).__name__}: {problem}): they need kinetree and "
+            "whatever else it imports, in the same versions"
+        ) from problem
 
 
 def remote_part(blob: bytes, rows: DesignRows) -> dict[str, Any]:
-    """Compute a part in a process of a cluster."""
+    """Compute a part in another process."""
     return compute_part(_study_of(blob), rows)
 
 
