@@ -1,6 +1,5 @@
 """Processes that compute over pipes: what comes back, what happens when they die, and that nobody else reaches them."""
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from helpers.sockets import children, listening, needs_linux
 from kinetree.io import cluster
 from kinetree.io.processes import TRIES, Processes, ProcessesDiedError
 
@@ -23,22 +23,6 @@ SLOW = pytest.mark.slow  # a process takes a third of a second to start
 def pair():
     with Processes(2) as made:
         yield made
-
-
-def listening(pid):
-    """The sockets of a process, and of those that it has started, that others can connect to."""
-    inodes = set()
-    for place in Path(f"/proc/{pid}/fd").iterdir():
-        with contextlib.suppress(OSError):
-            inodes.add(os.readlink(place))
-    found = []
-    for table in ("tcp", "tcp6", "unix"):
-        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
-            words = line.split()
-            inode, waits = (words[6], words[3] == "00010000") if table == "unix" else (words[9], words[3] == "0A")
-            found += [line] if waits and f"socket:[{inode}]" in inodes else []
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return found + [line for child in children for line in listening(child)]
 
 
 @SLOW
@@ -81,7 +65,7 @@ def test_the_end_of_a_block_does_not_wait_for_what_is_being_computed():
 
 
 @SLOW
-@pytest.mark.skipif(sys.platform != "linux", reason="looks for sockets as Linux lists them")
+@needs_linux
 def test_sweeps_open_no_port():
     """Whoever has an account on this machine could connect to one, and let it run code as its owner."""
     script = (
@@ -92,16 +76,11 @@ def test_sweeps_open_no_port():
     with subprocess.Popen([sys.executable, "-c", script]) as sweep:
         try:
             until = time.monotonic() + 60.0
-            threads = Path(f"/proc/{sweep.pid}/task")
-            while time.monotonic() < until:  # the processes are children of the threads that look after them
-                found = {c for t in threads.iterdir() for c in (t / "children").read_text().split()}
-                if len(found) == 2:
-                    break
+            while len(found := children(sweep.pid)) < 2 and time.monotonic() < until:
                 time.sleep(0.05)
             assert len(found) == 2
             time.sleep(1.0)
-            for pid in (sweep.pid, *found):
-                assert listening(pid) == []
+            assert listening(sweep.pid) == []
         finally:
             sweep.kill()
     # nobody is left behind by a program that is killed

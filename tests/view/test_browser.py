@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from helpers.sockets import children, listening, needs_linux
 from helpers.view_models import falling_box, pendulum
 from kinetree import view
 from kinetree.errors import OptionError
@@ -215,6 +216,13 @@ def test_the_camera_goes_along_with_a_walker_and_a_ghost_is_pale(shared):
         ghost = np.abs(both.astype(int) - alone).max(axis=-1) > 12
         assert ghost.mean() > 0.005
         assert not blueish(both)[ghost].mean() > 0.2  # grey
+
+
+@needs_linux
+def test_the_browser_opens_no_port(camera):
+    """Whoever has an account on this machine could tell it to open this user's files."""
+    assert children(camera.browser.process.pid)
+    assert [line for line in listening(camera.browser.process.pid) if line.startswith("tcp")] == []
 
 
 def test_a_motion_that_becomes_nan_leaves_the_scene(shared):

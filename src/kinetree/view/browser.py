@@ -6,12 +6,14 @@ import atexit
 import base64
 import json
 import os
+import selectors
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time as clock
-import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +45,16 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-dev-shm-usage",
-    "--remote-debugging-port=0",
+    "--remote-debugging-pipe",  # a port would let every account of this machine read this user's files by the browser
 )
+
+STARTED = (
+    "import fcntl, os, sys\n"
+    "ends = [fcntl.fcntl(int(x), fcntl.F_DUPFD, 10) for x in sys.argv[1:3]]\n"
+    "for place, end in zip((3, 4), ends): os.dup2(end, place)\n"
+    "os.execv(sys.argv[3], sys.argv[3:])"
+)
+"""Starts a program with two pipes at the places where Chromium looks for them: it reads from 3 and writes to 4."""
 
 
 class BrowserError(KinetreeError, RuntimeError):
@@ -53,6 +63,8 @@ class BrowserError(KinetreeError, RuntimeError):
 
 def find_browser() -> str:
     """Find a Chromium, or raise an error that says what to install."""
+    if sys.platform == "win32":
+        raise OptionError("pictures and films are drawn on Linux and macOS; recordings are made on Windows, too")
     chosen = os.environ.get(VARIABLE)
     if chosen:
         found = shutil.which(chosen)
@@ -85,13 +97,19 @@ class Browser:
         self.folder = Path(tempfile.mkdtemp(prefix="kinetree-browser-"))
         self.said = self.folder / "said.txt"
         self.calls = 0
-        self._socket: Any = None
+        self.session = ""
         width, height = size
         arguments = [self.program, *FLAGS, f"--window-size={width},{height}", f"--user-data-dir={self.folder}", url]
+        asked, answered = os.pipe(), os.pipe()
+        theirs = (asked[0], answered[1])
         with self.said.open("wb") as said:
             self.process = subprocess.Popen(
-                arguments, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
-            )
+                [sys.executable, "-IS", "-c", STARTED, *map(str, theirs), *arguments],
+                stdin=subprocess.DEVNULL, stdout=said, stderr=said, pass_fds=theirs, start_new_session=True,
+            )  # fmt: skip
+        for end in theirs:
+            os.close(end)
+        self._pipes = _Pipes(asked[1], answered[0])
         atexit.register(self.close)  # a viewer that nobody closes must not leave a browser behind
 
     def check_alive(self) -> None:
@@ -106,9 +124,7 @@ class Browser:
     def close(self) -> None:
         """End the browser and remove its traces."""
         atexit.unregister(self.close)
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        self._pipes.close()
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGTERM)
             try:
@@ -136,30 +152,72 @@ class Browser:
         return answer["result"].get("value")
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Send one command of the DevTools protocol and return its answer."""
-        if self._socket is None:
-            self._socket = self._connect()
-        self.calls += 1
-        self._socket.send(json.dumps({"id": self.calls, "method": method, "params": parameters}))
-        while True:
-            answer = json.loads(self._socket.recv(timeout=PATIENCE))
-            if answer.get("id") == self.calls:
-                if "error" in answer:
-                    raise BrowserError(f"the browser refused {method}: {answer['error'].get('message')}")
-                return dict(answer["result"])
+        """Send one command of the DevTools protocol to the page and return its answer."""
+        if not self.session:
+            self.session = self._attached()
+        return self._exchange(method, parameters, {"sessionId": self.session})
 
-    def _connect(self) -> Any:
-        from websockets.sync.client import connect
-
+    def _attached(self) -> str:
+        """Find the page, wait for it if need be, and return the name of a session with it."""
         given_up = clock.monotonic() + PATIENCE
-        port_file = self.folder / "DevToolsActivePort"
         while clock.monotonic() < given_up:
-            self.check_alive()
-            lines = port_file.read_text().split() if port_file.is_file() else []
-            if lines:
-                with urllib.request.urlopen(f"http://127.0.0.1:{lines[0]}/json", timeout=PATIENCE) as answer:
-                    pages = [t for t in json.load(answer) if t["type"] == "page"]
-                if pages:
-                    return connect(pages[0]["webSocketDebuggerUrl"], max_size=None)
+            targets = self._exchange("Target.getTargets")["targetInfos"]
+            pages = [target["targetId"] for target in targets if target["type"] == "page"]
+            if pages:
+                found = self._exchange("Target.attachToTarget", {"targetId": pages[0], "flatten": True})
+                return str(found["sessionId"])
             clock.sleep(0.05)
         raise BrowserError(f"the browser did not open a page within {PATIENCE:g} s")
+
+    def _exchange(self, method: str, parameters: Any = None, whose: Any = None) -> dict[str, Any]:
+        self.calls += 1
+        given_up = clock.monotonic() + PATIENCE
+        try:
+            self._pipes.send({"id": self.calls, "method": method, "params": parameters or {}, **(whose or {})})
+            while (answer := self._pipes.received(given_up)).get("id") != self.calls:
+                pass
+        except TimeoutError:
+            raise BrowserError(f"the browser did not answer {method} within {PATIENCE:g} s") from None
+        except OSError:
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=5.0)
+            self.check_alive()
+            raise BrowserError(f"the browser does not answer any more, when asked for {method}") from None
+        if "error" in answer:
+            raise BrowserError(f"the browser refused {method}: {answer['error'].get('message')}")
+        return dict(answer["result"])
+
+
+class _Pipes:
+    """Messages in JSON to and from a browser, each ended by a zero byte."""
+
+    def __init__(self, to: int, back: int) -> None:
+        self.to, self.back = os.fdopen(to, "wb", buffering=0), os.fdopen(back, "rb", buffering=0)
+        self.waiting = selectors.DefaultSelector()
+        self.waiting.register(back, selectors.EVENT_READ)
+        self.arrived = bytearray()
+
+    def send(self, message: dict[str, Any]) -> None:
+        left = memoryview(json.dumps(message).encode() + b"\0")
+        while left:
+            left = left[self.to.write(left) :]
+
+    def received(self, given_up: float) -> dict[str, Any]:
+        looked = 0
+        while (end := self.arrived.find(b"\0", looked)) < 0:
+            looked = len(self.arrived)
+            if not self.waiting.select(max(0.0, given_up - clock.monotonic())):
+                raise TimeoutError
+            more = self.back.read(1 << 16)
+            if not more:
+                raise BrokenPipeError
+            self.arrived += more
+        message = json.loads(self.arrived[:end])
+        del self.arrived[: end + 1]
+        return dict(message)
+
+    def close(self) -> None:
+        self.waiting.close()
+        for end in (self.to, self.back):
+            with suppress(OSError):
+                end.close()
