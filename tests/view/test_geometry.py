@@ -8,6 +8,7 @@ import trimesh
 
 import kinetree as kt
 from helpers.robots import arm, random_state, random_tree
+from helpers.view_models import FOUR_BAR, FOUR_BARS, JANSEN, drawn_four_bar, jansen_leg, jansen_points
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
 from kinetree.view import skeleton, view
 from kinetree.view.figures import appearance, extent
@@ -342,6 +343,104 @@ def test_a_free_body_and_a_point_mass_are_drawn():
     looks = [x for x in appearance(bob.build(), 1.0, None, ())[0] if x.body == 0 and x.role == "link"]
     assert {type(x.shape) for x in looks} == {Capsule, Sphere}
     np.testing.assert_allclose(ends(looks[0]), [(0, 0, 0), (0, 0, -1)], atol=1e-15)
+
+
+def drawn(robot, q):
+    """Bars in the world, by body, each as its two ends, and the solid parts."""
+    poses = Poses.of(robot.model, q)
+    size = extent(robot, poses)
+    bars, solids = {}, {}
+    for look in skeleton.links(robot.model, size, range(len(robot.model.bodies))):
+        name = robot.body_names[look.body]
+        if isinstance(look.shape, Capsule):
+            bars.setdefault(name, []).append([poses.point(look.body, end) for end in ends(look)])
+        else:
+            solids.setdefault(name, []).append(look.shape)
+    return bars, solids
+
+
+def assert_same_segments(found, expected):
+    def sorted_ends(pairs):
+        return np.array(sorted(sorted(np.round(end, 6).tolist() for end in pair) for pair in pairs))
+
+    np.testing.assert_allclose(sorted_ends(found), sorted_ends(expected), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "points", "links"),
+    [(drawn_four_bar, FOUR_BAR, FOUR_BARS), (jansen_leg, jansen_points(), JANSEN)],
+    ids=["four-bar", "Jansen"],
+)
+def test_bars_are_where_the_pins_are_and_nowhere_else(make, points, links):
+    """Not to the origin of the coordinates in which a body is described."""
+    place = {name: np.array([*p, 0.0]) for name, p in points.items()}
+    robot = make()
+    bars, solids = drawn(robot, robot.neutral())  # as drawn, all angles are zero
+    for link, pins in links.items():
+        rim = [(pins[k], pins[(k + 1) % len(pins)]) for k in range(len(pins) if len(pins) > 2 else 1)]
+        assert_same_segments(bars[link], [(place[a], place[b]) for a, b in rim])
+    assert {link: len(shapes) for link, shapes in solids.items()} == {
+        link: 1 for link, pins in links.items() if len(pins) == 3
+    }
+
+
+def test_a_ternary_link_is_a_plate():
+    robot, place = jansen_leg(), jansen_points()
+    _, solids = drawn(robot, robot.neutral())
+    (foot,) = solids["foot"]
+    (part,) = triangles(foot)
+    plate = trimesh.Trimesh(foot.vertices, foot.faces)
+    a, b, c = (place[p] for p in "UWT")
+    area = 0.5 * abs(np.cross([*(b - a), 0], [*(c - a), 0])[2])
+    radius = skeleton.thickness(robot.model, extent(robot, Poses.of(robot.model, robot.neutral())))
+    assert plate.is_watertight
+    assert plate.volume == pytest.approx(2.0 * skeleton.PLATE * radius * area)  # positive: seen from outside
+    assert np.isfinite(part.vertices).all()
+
+
+@pytest.mark.parametrize("joint", [kt.Planar("z"), kt.Free(), kt.EulerFree()], ids=lambda kind: kind.name)
+def test_bodies_that_float_are_drawn_between_their_pins(joint):
+    """Every link floats, and pins alone hold the mechanism together."""
+    place = {name: np.array([*p, 0.0]) for name, p in FOUR_BAR.items()}
+    b = kt.Builder("floating four-bar", gravity=(0, -9.81, 0))
+    for link, pins in FOUR_BARS.items():
+        com = np.mean([place[p] for p in pins], axis=0)
+        b.body(link, "base", joint, mass_properties=kt.MassProperties.of(1.0, com, (0, 0, 0)), actuated=False)
+    for p, pair in {"A": ("base", "crank"), "B": ("crank", "coupler"), "C": ("coupler", "rocker"),
+                    "D": ("rocker", "base")}.items():  # fmt: skip
+        b.loop(p, *pair, kt.Revolute("z"), placement=place[p], seat=place[p])
+    robot = b.build()
+    bars, solids = drawn(robot, robot.neutral())
+    assert solids == {}
+    for link, (first, second) in FOUR_BARS.items():
+        assert_same_segments(bars[link], [(place[first], place[second])])
+    assert not [look for look in skeleton.joints(robot.model, 1.0) if look.role == "joint"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bars_of_random_bodies_end_at_what_is_attached(seed):
+    rng = np.random.default_rng(seed)
+    b = kt.Builder("random")
+    names = ["base"]
+    for k in range(7):
+        b.add_body(f"b{k}", kt.MassProperties.box(1.0, (0.1, 0.2, 0.3)).moved(kt.Pose.of(rng.normal(size=3))))
+        at, seat = rng.normal(size=3), rng.normal(size=3)
+        b.joint(f"j{k}", names[rng.integers(len(names))], f"b{k}", kt.Revolute("z"), at, seat=seat)
+        names.append(f"b{k}")
+    robot = b.frame("tip", "b6", (0.3, 0.2, 0.9)).build()
+    allowed = {i: {(0.0, 0.0, 0.0)} for i in range(7)}
+    for joint in robot.model.joints:
+        if joint.parent >= 0:
+            allowed[joint.parent].add(tuple(np.round(joint.placement.position, 6) + 0.0))
+    tip = robot.model.frame("tip")
+    allowed[tip.body].add(tuple(np.round(tip.pose.position, 6) + 0.0))
+    size = extent(robot, Poses.of(robot.model, robot.neutral()))
+    count = 0
+    for look in skeleton.links(robot.model, size, range(7)):
+        if isinstance(look.shape, Capsule) and len(allowed[look.body]) > 1:
+            count += 1
+            assert {tuple(np.round(end, 6) + 0.0) for end in ends(look)} <= allowed[look.body]
+    assert count
 
 
 def test_loop_joints_are_shown_on_both_their_bodies():

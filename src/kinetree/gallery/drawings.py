@@ -102,7 +102,8 @@ class Sketch:
 
 def outlines(robot: Robot) -> list[Array]:
     """Return the points of every body that its drawing joins: its own joint, further joints, frames."""
-    points = attachments(robot.model, frames_below=2)  # the outline of a plate needs no middle
+    points = attachments(robot.model, frames_below=3)  # the outline of a plate needs no middle
+    # a body that floats is drawn from its origin: there is nothing else to show where it is
     return [_distinct(np.concatenate([np.zeros((1, 3)), points[i]])) for i in range(len(robot.model.bodies))]
 
 

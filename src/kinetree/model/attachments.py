@@ -1,4 +1,4 @@
-"""Points of bodies at which something is attached: further joints, loop joints, named frames."""
+"""Points of bodies at which something is attached: their own joint, further joints, loop joints, named frames."""
 
 from __future__ import annotations
 
@@ -6,11 +6,26 @@ import math
 
 import numpy as np
 
-from .tree import BASE, Model
+from .joints import JointKind
+from .tree import BASE, Joint, Model
+
+
+def sliding_freedoms(kind: JointKind) -> int:
+    """Count the freedoms of a joint that move the body's origin."""
+    columns = kind.subspace(kind.neutral())
+    return sum(any(abs(float(x)) > 0.0 for x in column.linear) for column in columns)
+
+
+def is_held_at_origin(joint: Joint) -> bool:
+    """Tell whether a joint holds its body at the body's origin: one that lets it float holds it nowhere."""
+    return sliding_freedoms(joint.kind) < (2 if joint.parent == BASE else 3)
 
 
 def attachments(model: Model, frames_below: float = math.inf) -> dict[int, np.ndarray]:
     """Return, for each body, the base included, the points in its coordinates where something is attached.
+
+    A body's origin is among them where the joint is that carries it; the frame that is called like a body only says
+    in which coordinates it was described.
 
     Parameters
     ----------
@@ -21,15 +36,18 @@ def attachments(model: Model, frames_below: float = math.inf) -> dict[int, np.nd
     Returns
     -------
     dict from int to ndarray (points, 3)
-        In the order of joints, loops and frames; a body's own joint, at its origin, is not among them.
+        In the order of the body's own joint, other joints, loops and frames.
     """
     found: dict[int, list[np.ndarray]] = {i: [] for i in range(BASE, len(model.bodies))}
-    for joint in model.joints:
+    for i, joint in enumerate(model.joints):
         found[joint.parent].append(joint.placement.position)
+        if is_held_at_origin(joint):
+            found[i].insert(0, np.zeros(3))
     for loop in model.loops:
         found[loop.predecessor].append(loop.placement.position)
         found[loop.successor].append(loop.seat.position)
     for frame in model.frames:
-        if frame.body != BASE and len(found[frame.body]) < frames_below:
+        own = frame.body != BASE and frame.name != model.bodies[frame.body].name
+        if own and len(found[frame.body]) < frames_below:
             found[frame.body].append(frame.pose.position)
     return {body: np.array(points, dtype=float).reshape(-1, 3) for body, points in found.items()}

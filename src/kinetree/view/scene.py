@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileFormatError, OptionError
-from ..model.joints import JointKind
+from ..model.attachments import is_held_at_origin, sliding_freedoms
 from ..model.pose import Pose
-from ..model.tree import BASE, Model
+from ..model.tree import Model
 from . import skeleton
 from .geometry import Color, Look
 from .motion import BodyPoint, Poses, Track, rotate
@@ -163,7 +163,7 @@ def followed_path(model: Model, track: Track, up: Array, size: float) -> tuple[A
     walks : bool
     """
     center = mass_center(model, track.poses)
-    can_go = any(_slides(model.joints[i].kind) for i in model.roots)
+    can_go = any(sliding_freedoms(model.joints[i].kind) for i in model.roots)
     if not can_go or center is None or not np.isfinite(center).all():
         return None, False
     way = center - center[0]
@@ -214,7 +214,7 @@ def connectors(model: Model) -> Iterator[tuple[BodyPoint, BodyPoint, Color]]:
     Where something rolls, or a point is guided along a line or a plane, the sides are nowhere near one another.
     """
     for i, joint in enumerate(model.joints):
-        if _slides(joint.kind) and joint.kind.nv != 6 and not (joint.parent == BASE and _slides(joint.kind) >= 2):
+        if sliding_freedoms(joint.kind) and is_held_at_origin(joint):
             yield (
                 BodyPoint(joint.parent, joint.placement.position),
                 BodyPoint(i, np.zeros(3)),
@@ -228,12 +228,6 @@ def connectors(model: Model) -> Iterator[tuple[BodyPoint, BodyPoint, Color]]:
             BodyPoint(loop.successor, loop.seat.position),
             skeleton.LOOP_COLOR,
         )
-
-
-def _slides(kind: JointKind) -> int:
-    """Count the freedoms of a joint that move the body's origin."""
-    columns = kind.subspace(kind.neutral())
-    return sum(any(abs(float(x)) > 0.0 for x in column.linear) for column in columns)
 
 
 def plane_normal(model: Model, poses: Poses) -> Array | None:
@@ -263,7 +257,7 @@ def ground_height(model: Model, heights: Array, size: float) -> tuple[float, boo
     lowest = float(heights.min())
     if not any(model.gravity):
         return lowest, False
-    if all(_slides(model.joints[i].kind) >= 2 for i in model.roots):
+    if all(sliding_freedoms(model.joints[i].kind) >= 2 for i in model.roots):
         return 0.0, True
     if lowest < -0.02 * size:
         return lowest - 0.02 * size, True

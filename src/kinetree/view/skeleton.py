@@ -1,22 +1,25 @@
 """A robot drawn from its numbers alone: where joints are, and how mass is spread.
 
-A body is drawn as capsules from its joint to the places where something is attached to it: further
-joints, loop joints, named frames.  A body with nothing attached away from its joint, or with much, or that
-floats, is drawn as the box (or, if slender, the capsule) that has its mass and inertia: whatever has mass is seen.
+A body is drawn between the places where something is attached to it: its own joint, further joints, loop joints, named
+frames.  Two of them, or several in a row, make a bar, others a plate with a rim, or a solid.  A body with nothing
+attached away from its joint, or that floats, is drawn as the box (or, if slender, the capsule) that has its mass and
+inertia: whatever has mass is seen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
+from scipy.spatial import ConvexHull
 
-from ..model.attachments import attachments
+from ..model.attachments import attachments, is_held_at_origin
 from ..model.joints import JointKind
 from ..model.mass import MassProperties
 from ..model.pose import Pose
 from ..model.tree import BASE, Model
-from .geometry import Box, Capsule, Color, Cylinder, Look, Sphere
+from .geometry import Box, Capsule, Color, Cylinder, Facets, Look, Sphere
 
 Array = np.ndarray
 
@@ -34,9 +37,6 @@ BASE_COLOR: Color = (0.62, 0.63, 0.65, 1.0)
 JOINT_COLOR: Color = (0.23, 0.25, 0.28, 1.0)
 LOOP_COLOR: Color = (0.91, 0.41, 0.10, 1.0)
 
-MANY = 3
-"""A body to which so much is attached is a trunk or platform and gets the box of its inertia too."""
-
 PLAUSIBLE = 0.12
 """How large a body may be drawn, as a part of the robot's size, where only its inertia says how large it is."""
 
@@ -45,6 +45,12 @@ PLAUSIBLE_TRUNK = 0.3
 
 TELESCOPE = 0.75
 """A body that slides in another is drawn thinner."""
+
+IN_A_ROW = 0.05
+"""Points that are so near to a line, for its length, make a bar with kinks and no plate."""
+
+PLATE = 0.5
+"""Half the thickness of a plate, as a part of the radius of its rim."""
 
 SLENDER = 4.0
 """Boxes longer than so many times their width are drawn as capsules."""
@@ -61,7 +67,8 @@ def landmarks(model: Model) -> list[tuple[int, Array]]:
     result = []
     for i, body in enumerate(model.bodies):
         com = np.array([body.mass_properties.com]) if body.mass > 0.0 else np.zeros((0, 3))
-        result.append((i, np.concatenate([np.zeros((1, 3)), points[i], com])))
+        own = np.concatenate([points[i], com])
+        result.append((i, own if len(own) else np.zeros((1, 3))))
     if not model.is_floating:
         result.append((BASE, points[BASE]))
     return result
@@ -70,7 +77,7 @@ def landmarks(model: Model) -> list[tuple[int, Array]]:
 def thickness(model: Model, size: float) -> float:
     """Choose a radius for links that suits the robot's size and does not swallow its short links."""
     points = attachments(model)
-    lengths = [float(d) for i in range(len(model.bodies)) for d in np.linalg.norm(points[i], axis=1)]
+    lengths = [float(d) for i in range(len(model.bodies)) for d in np.linalg.norm(points[i] - points[i][:1], axis=1)]
     visible = [d for d in lengths if d > 1e-3 * size]
     usual = float(np.median(visible)) if visible else size
     return float(np.clip(0.15 * usual, 0.004 * size, 0.02 * size))
@@ -94,7 +101,7 @@ def joints(model: Model, size: float) -> list[Look]:
     radius = thickness(model, size)
     looks = []
     for i, joint in enumerate(model.joints):
-        if joint.kind.nv not in (0, 6):
+        if joint.kind.nv and is_held_at_origin(joint):
             looks.append(_mark(i, Pose(), joint.kind, 1.35 * radius, JOINT_COLOR, "joint"))
     for loop in model.loops:
         looks.append(_mark(loop.predecessor, loop.placement, loop.kind, 1.5 * radius, LOOP_COLOR, "loop"))
@@ -118,66 +125,94 @@ def turn_z_to(direction: Array) -> Array:
 
 
 def _body(i: int, model: Model, points: Array, radius: float, size: float) -> Iterator[Look]:
-    apart = _distinct(points, 1e-3 * size)
+    apart, mass = _distinct(points, 1e-3 * size), model.bodies[i].mass_properties
     if _is_slide(model.joints[i].kind):
         radius *= TELESCOPE
-    for point in apart:
-        yield between(np.zeros(3), point, radius, i)
-    if len(apart) == 2 and _apart_in_direction(*apart):
-        yield between(apart[0], apart[1], radius, i)
-    if len(apart) >= MANY or model.joints[i].kind.nv == 6:
-        yield from _massive(i, model.bodies[i].mass_properties, radius, size, size, bool(apart))
-    elif not apart and (not model.children[i] or model.bodies[i].mass > 0.0):
+    if len(apart) > 1:
+        yield from _between_all(np.array(apart), radius, i)
+    if not is_held_at_origin(model.joints[i]):
+        yield from _massive(i, mass, radius, size, size, apart)
+    elif len(apart) < 2 and (not model.children[i] or mass.mass > 0.0):
         # Many files have inertias far too large for their links; those must not bury the robot.
-        mass = model.bodies[i].mass_properties
         plausible = PLAUSIBLE_TRUNK if len(model.children[i]) > 1 else PLAUSIBLE
         largest = max(plausible * size, 2.5 * float(np.linalg.norm(mass.com)))
-        yield from _massive(i, mass, radius, size, largest, False)
+        yield from _massive(i, mass, radius, size, largest, apart)
+
+
+def _between_all(points: Array, radius: float, i: int) -> Iterator[Look]:
+    """Make bars from point to point where they are in a row, else a plate or a solid with bars for edges."""
+    middle = points.mean(axis=0)
+    _, _, axes = np.linalg.svd(points - middle)
+    along = (points - middle) @ axes.T
+    length, width, height = np.ptp(along, axis=0)
+    if width <= IN_A_ROW * length:
+        row = points[np.argsort(along[:, 0])]
+        yield from (between(first, second, radius, i) for first, second in pairwise(row))
+        return
+    if height <= max(2.0 * radius, IN_A_ROW * length):
+        rim = points[ConvexHull(along[:, :2]).vertices]
+        corners = np.concatenate([rim - PLATE * radius * axes[2], rim + PLATE * radius * axes[2]])
+        hull = ConvexHull(corners)
+        edges = list(zip(rim, np.roll(rim, -1, axis=0), strict=True))
+    else:
+        corners, hull = points, ConvexHull(points)
+        edges = [(points[a], points[b]) for a, b in _sharp_edges(hull)]
+    yield Look(i, Facets(corners, _outward(corners, hull)), Pose())
+    yield from (between(first, second, radius, i) for first, second in edges)
+
+
+def _outward(corners: Array, hull: ConvexHull) -> Array:
+    """Return the triangles of a hull with their corners in the order that is seen from outside."""
+    first, second, third = (corners[hull.simplices[:, k]] for k in range(3))
+    inward = np.sum(np.cross(second - first, third - first) * hull.equations[:, :3], axis=1) < 0.0
+    return np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
+
+
+def _sharp_edges(hull: ConvexHull) -> list[tuple[int, int]]:
+    """List the edges of a hull at which its triangles do not lie in one plane."""
+    found = set()
+    for k, (triangle, beside) in enumerate(zip(hull.simplices, hull.neighbors, strict=True)):
+        for corner, other in zip(triangle, beside, strict=True):  # the neighbor is opposite the corner
+            if hull.equations[k, :3] @ hull.equations[other, :3] < 1.0 - 1e-6:
+                a, b = sorted(int(x) for x in triangle if x != corner)
+                found.add((a, b))
+    return sorted(found)
 
 
 def _is_slide(kind: JointKind) -> bool:
     return kind.nv == 1 and not any(float(x) for column in kind.subspace(kind.neutral()) for x in column.angular)
 
 
-def _apart_in_direction(a: Array, b: Array) -> bool:
-    """Tell whether two points and the origin span a triangle worth drawing."""
-    return bool(np.linalg.norm(np.cross(a, b)) > 0.05 * np.linalg.norm(a) * np.linalg.norm(b))
-
-
-def _distinct(points: Iterable[Array], near: float, origin: bool = True) -> list[Array]:
-    """Choose points away from one another and, if wanted, from the origin."""
-    taken = [np.zeros(3)] if origin else []
-    count = len(taken)
+def _distinct(points: Iterable[Array], near: float) -> list[Array]:
+    """Choose points away from one another."""
+    taken: list[Array] = []
     for point in points:
         if all(np.linalg.norm(point - other) > near for other in taken):
             taken.append(point)
-    return taken[count:]
+    return taken
 
 
 def _massive(
-    i: int, mass: MassProperties, radius: float, size: float, largest: float, is_trunk: bool
+    i: int, mass: MassProperties, radius: float, size: float, largest: float, apart: list[Array]
 ) -> Iterator[Look]:
-    """Make the uniform box with this mass and inertia, and what joins it to the body's joint."""
+    """Make the uniform box with this mass and inertia, and what joins it to the one place where the body is held."""
     com = np.array(mass.com)
     edges, axes = equivalent_box(mass)
-    if not np.all(np.isfinite(edges)) or edges.max() <= 0.0:  # a point mass, or nothing at all
-        if not is_trunk:
-            if np.linalg.norm(com) > 1e-3 * size:
-                yield between(np.zeros(3), com, radius, i)
+    is_point = not np.all(np.isfinite(edges)) or edges.max() <= 0.0  # or there is no mass at all
+    far = np.zeros(3) if is_point else 0.5 * np.maximum(edges * min(1.0, largest / edges.max()), 1.6 * radius)
+    if len(apart) == 1 and np.any(np.abs(axes.T @ (com - apart[0])) > far + 1e-3 * size):
+        yield between(apart[0], com, radius, i)
+    if is_point:
+        if len(apart) < 2:
             yield Look(i, Sphere(2.0 * radius), Pose.of(com))
         return
-    edges = np.maximum(edges * min(1.0, largest / edges.max()), 1.6 * radius)
-    longest = int(np.argmax(edges))
-    across = np.delete(edges, longest)
-    pose = Pose.of(com, rotation=axes)
-    if edges[longest] > SLENDER * across.max():
-        half = 0.5 * edges[longest] * axes[:, longest]
+    longest = int(np.argmax(far))
+    if far[longest] > SLENDER * np.delete(far, longest).max():
+        half = far[longest] * axes[:, longest]
         yield between(com - half, com + half, radius, i)
     else:
-        yield Look(i, Box((float(edges[0]), float(edges[1]), float(edges[2]))), pose)
-    outside = np.abs(axes.T @ com) > 0.5 * edges + 1e-3 * size
-    if outside.any() and not is_trunk:
-        yield between(np.zeros(3), com, radius, i)
+        x, y, z = (2.0 * float(edge) for edge in far)
+        yield Look(i, Box((x, y, z)), Pose.of(com, rotation=axes))
 
 
 def equivalent_box(mass: MassProperties) -> tuple[Array, Array]:
@@ -200,7 +235,7 @@ def stands(model: Model, radius: float) -> list[Array]:
     stand = [j.placement.position for j in model.joints if j.parent == BASE and j.kind.nv != 6]
     stand += [loop.placement.position for loop in model.loops if loop.predecessor == BASE]
     stand += [loop.seat.position for loop in model.loops if loop.successor == BASE]
-    return _distinct(stand, radius, origin=False)
+    return _distinct(stand, radius)
 
 
 def posts(model: Model, size: float, height: float) -> Iterator[Look]:
