@@ -123,6 +123,36 @@ def test_the_page_loads_the_robot_is_seen_and_play_moves_it(shared, tmp_path):
             viewer.switch(**{name: False})
 
 
+def test_after_dragging_a_joint_nothing_on_the_page_is_of_another_moment(shared):
+    page = shared.browser
+    rest = "(r => r.hidden ? '' : r.innerText)(document.getElementById('rest'))"
+    faint = "[...document.querySelectorAll('.elsewhere')].length"
+    numbers = "[...document.querySelectorAll('.chip')].filter(c => /[-0-9.]+$/.test(c.innerText)).length"
+    time = "document.querySelector('#bar output').innerText"
+    with view("four-bar", port=0) as viewer:
+        viewer.seek(0.4)
+        viewer.screenshot(size=(1280, 900), panel=True)
+        assert page.evaluate(rest) == ""
+        assert page.evaluate(faint) == 0
+        assert page.evaluate(numbers) > 0
+        assert page.evaluate(time) == "0.400 s"
+        page.evaluate("(s => { s.value = Number(s.value) + 0.9; s.oninput(); })(document.querySelector('.row input'))")
+        wait_for(lambda: page.evaluate("kinetree.app.scene.held !== null"))
+        viewer.screenshot(size=(1280, 900), panel=True)
+        said = page.evaluate(rest)
+        for number in (
+            viewer.robot.potential_energy(viewer.q),
+            viewer.robot.inverse_dynamics(viewer.q, [0] * 3, [0] * 3)[0],
+        ):
+            assert f"{float(number):.4g}" in said
+        assert page.evaluate(faint) == 4  # two plots, the time and its slider
+        assert page.evaluate(numbers) == 0
+        assert page.evaluate(time) == "(0.400 s)"
+        viewer.seek(0.5)
+        viewer.screenshot(size=(1280, 900), panel=True)
+        assert (page.evaluate(rest), page.evaluate(faint), page.evaluate(time)) == ("", 0, "0.500 s")
+
+
 def test_the_panel_stands_beside_the_robot_on_a_screen_and_on_a_phone(shared):
     page = shared.browser
     with view("four-bar", port=0) as viewer:

@@ -355,6 +355,56 @@ def test_moving_one_joint_of_a_mechanism_closes_its_loops(name):
             np.testing.assert_allclose(from_sliders(joint, np.array(shown)), viewer.q[joint.q_slice], atol=1e-9)
 
 
+def test_a_pose_moved_by_hand_says_what_it_is_like_and_not_what_the_motion_was(swinging):
+    """The pendulum's energy is m g h, and its hinge holds m g l sin(q)."""
+    viewer, _ = swinging
+    name = viewer.robot.joint_names[0]
+    viewer.seek(0.7)
+    assert "rest" not in viewer.state()  # of the motion: the curves say it
+    answer = say(viewer, move={"joint": name, "values": [0.4]})
+    assert answer["rest"]["energy"] == pytest.approx(-9.81 * np.cos(0.4))
+    assert answer["rest"]["holding"] == [[name, pytest.approx(9.81 * np.sin(0.4)), "N m"]]
+    assert answer["rest"]["note"] == ""
+    assert viewer.state()["rest"] == answer["rest"]
+    viewer.seek(0.7)
+    assert "rest" not in viewer.state()
+
+
+def test_the_motor_of_a_mechanism_holds_it_by_the_slope_of_its_energy():
+    with view("four-bar", port=0) as viewer:
+        angle = viewer.q[0] + 0.9
+        energies = []
+        for way in (-1e-5, 1e-5, 0.0):
+            viewer.move_joint("crank_joint", angle + way)
+            rest = viewer.state()["rest"]
+            energies.append(rest["energy"])
+            assert rest["energy"] == pytest.approx(float(viewer.robot.potential_energy(viewer.q)))
+        assert [name for name, _, _ in rest["holding"]] == ["crank_joint"]
+        assert rest["holding"][0][1] == pytest.approx((energies[1] - energies[0]) / 2e-5, rel=1e-6)
+
+
+def test_what_no_motor_holds_is_said():
+    with view(floating_pair(), port=0) as viewer:
+        assert "nothing drives root" in page_of(viewer.recording())["rest"]["note"]
+    with view("rolling-ball", port=0) as viewer:
+        viewer.show(viewer.q)
+        assert "0 actuators" in viewer.state()["rest"]["note"]
+    with view("four-bar", port=0) as viewer:
+        for q in (np.zeros(3), np.full(3, np.nan)):  # open, or nowhere: nothing to be said, and nothing breaks
+            viewer.show(q)
+            assert all(force is None for _, force, _ in viewer.state()["rest"]["holding"])
+            assert json.dumps(viewer.state(), allow_nan=False)
+
+
+def test_a_recording_shows_the_pose_that_is_shown():
+    with view(arm(), port=0) as viewer:
+        viewer.move_joint("elbow", 0.7)
+        show = page_of(viewer.recording())
+        assert show["sliders"][1]["value"] == 0.7
+        np.testing.assert_allclose(show["robots"][0]["poses"].reshape(-1, 7)[:, :3], viewer.poses.position, atol=1e-6)
+        assert show["rest"]["energy"] == pytest.approx(float(viewer.robot.potential_energy(viewer.q)))
+
+
 def test_a_mechanism_that_cannot_follow_stops_and_says_so():
     with view("four-bar", port=0) as viewer:
         robot = viewer.robot

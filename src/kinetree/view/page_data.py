@@ -78,8 +78,12 @@ def show_data(
     live: bool,
     playing: bool = True,
     speed: float = 1.0,
+    rest: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Describe everything on a page; the first figure is the robot, the others are ghosts."""
+    """Describe everything on a page; the first figure is the robot, the others are ghosts.
+
+    Without a motion, ``rest`` says what the pose is like at rest.
+    """
     main = figures[0]
     robot, scene, track = main.robot, main.scene, main.track
     sliders = [
@@ -115,6 +119,7 @@ def show_data(
         "curveTime": np.asarray(track.time, dtype=np.float64),
         "sliders": sliders,
         "sliderValues": _singles(values) if len(track) > 1 else None,
+        "rest": rest,
         "trails": list(trails),
         "shown": dict(shown),
     }  # fmt: skip

@@ -7,6 +7,7 @@ import html
 import os
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from ..model.tree import Joint
 from ..robot.mechanism import Mechanism
 from ..spatial.arrays import as_array
 from . import capture
+from .at_rest import at_rest
 from .figures import Figure
-from .motion import BodyPoint, Poses
+from .motion import BodyPoint, Poses, Track
 from .page import page
 from .page_data import pose_numbers, show_data
 from .player import Player
@@ -108,6 +110,7 @@ class Viewer:
         self._camera: capture.Camera | None = None
         self._html = ""
         self._away = False
+        self._still = self.robot.with_backend("reference")  # one pose at a time: compiling would take longer
         self._frame_everything(view)
         for name, visible in _switched(show).items():
             self._check_switch(name)
@@ -272,9 +275,14 @@ class Viewer:
         return page(f"kinetree: {self.robot.name}", self._data(live=False))
 
     def _data(self, live: bool) -> dict[str, Any]:
-        speed = 1.0 if self.player is None else self.player.speed
+        figures, rest, speed = self.figures, None, 1.0
+        if self.player is None:
+            main = replace(figures[0], track=Track(np.zeros(1), self.q[None], self.poses[None]))
+            figures, rest = [main, *figures[1:]], at_rest(self._still, self.q)
+        else:
+            speed = self.player.speed
         return show_data(
-            self.figures, self.sight, self.ground, self.follow, self.shown, self.trails, live=live, speed=speed
+            figures, self.sight, self.ground, self.follow, self.shown, self.trails, live=live, speed=speed, rest=rest
         )
 
     def _tell(self, news: News) -> None:
@@ -285,9 +293,11 @@ class Viewer:
         return {"time": player.time, "playing": player.playing, "speed": player.speed, "repeat": player.repeat}
 
     def _placed(self) -> News:
-        """Say where the bodies are, and the sliders."""
+        """Say where the bodies are, and the sliders, and what the pose is like at rest."""
         values = slider_values(self.robot, self.q[None])[0]
-        return {"poses": _plain(pose_numbers(self.poses)), "values": _plain(values)}
+        return {
+            "poses": _plain(pose_numbers(self.poses)), "values": _plain(values), "rest": at_rest(self._still, self.q)
+        }  # fmt: skip
 
     def state(self) -> News:
         """Return what a page that has just come must know."""

@@ -25,7 +25,7 @@ class Plot {
     this.canvas.setAttribute("role", "img");
     this.chips = element("div", { className: "chips" });
     this.select = element("select", { ariaLabel: "What is plotted" }, ...groups.map((g, k) => element("option", { value: k, textContent: `${g.title} [${g.unit}]` })));
-    this.select.onchange = () => { this.group = groups[this.select.value]; this.makeChips(); this.draw(this.now); };
+    this.select.onchange = () => { this.group = groups[this.select.value]; this.makeChips(); this.draw(this.now, this.elsewhere); };
     const wanted = (e) => {
       const box = this.canvas.getBoundingClientRect();
       const share = (e.clientX - box.left - this.left) / (box.width - this.left - this.right);
@@ -66,7 +66,7 @@ class Plot {
       chip.onclick = () => {
         if (!chosen.delete(k)) chosen.add(k);
         chip.setAttribute("aria-pressed", chosen.has(k));
-        this.draw(this.now);
+        this.draw(this.now, this.elsewhere);
       };
       return chip;
     }));
@@ -80,8 +80,12 @@ class Plot {
     return [low - room, high + room];
   }
 
-  draw(now) {
+  // Draw the curves with a needle at the present; none where what is seen is of no moment of the motion.
+  draw(now, elsewhere) {
     this.now = now;
+    this.elsewhere = elsewhere;
+    this.node.classList.toggle("elsewhere", elsewhere);
+    this.node.title = elsewhere ? "Of the motion, not of the pose that is seen; a press on the curves goes back to it." : "";
     const { canvas, times, left, right } = this;
     const [wide, tall] = [canvas.clientWidth, canvas.clientHeight];
     if (!wide || !tall) return;
@@ -128,11 +132,14 @@ class Plot {
       }
       pen.stroke();
     }
-    pen.strokeStyle = ink;
-    pen.lineWidth = 1;
-    pen.beginPath(); pen.moveTo(x(now), top); pen.lineTo(x(now), bottom); pen.stroke();
-    canvas.setAttribute("aria-label", `${this.group.title} over time, now ${written(now, 0.001)} s`);
-    this.readout(now, chosen);
+    if (!elsewhere) {
+      pen.strokeStyle = ink;
+      pen.lineWidth = 1;
+      pen.beginPath(); pen.moveTo(x(now), top); pen.lineTo(x(now), bottom); pen.stroke();
+    }
+    const when = elsewhere ? "not of the pose that is seen" : `now ${written(now, 0.001)} s`;
+    canvas.setAttribute("aria-label", `${this.group.title} over time, ${when}`);
+    this.readout(now, elsewhere ? [] : chosen);
   }
 
   // Say on each chip what its curve is at the present.

@@ -62,6 +62,7 @@ class App {
     this.bar = new Bar(document.getElementById("bar"), this);
     this.panel = new Panel(document.getElementById("panel"), this);
     this.link = show.live ? new Link(this) : null;
+    this.rest = show.rest;  // what the pose is like at rest, where it is of no moment of the motion
     this.paneled = 0;
     this.drawn = false;
     new ResizeObserver(() => this.redraw()).observe(document.getElementById("stage"));
@@ -106,8 +107,10 @@ class App {
 
   // ---------------------------------------------------------------- what the user does
 
-  play(playing) { this.scene.hold(null); this.clock.play(playing); this.tell({ playing: this.clock.playing, time: this.clock.time }); this.redraw(); }
-  seek(time) { this.scene.hold(null); this.clock.playing = false; this.clock.seek(time); this.tell({ playing: false, time: this.clock.time }); this.redraw(); }
+  // Show a pose that is of no moment of the motion, or with null the motion again.
+  hold(poses, rest) { this.scene.hold(poses); this.rest = poses === null ? this.show.rest : rest; }
+  play(playing) { this.hold(null); this.clock.play(playing); this.tell({ playing: this.clock.playing, time: this.clock.time }); this.redraw(); }
+  seek(time) { this.hold(null); this.clock.playing = false; this.clock.seek(time); this.tell({ playing: false, time: this.clock.time }); this.redraw(); }
   speed(speed) { this.clock.speed = speed; this.tell({ speed }); this.redraw(); }
   repeat(repeat) { this.clock.repeat = repeat; this.tell({ repeat }); this.redraw(); }
   setShown(name, visible) { this.show.shown[name] = visible; this.tell({ shown: { [name]: visible } }); this.redraw(); }
@@ -131,11 +134,11 @@ class App {
   told(news) {
     if ("speed" in news) this.clock.speed = news.speed;
     if ("repeat" in news) this.clock.repeat = news.repeat;
-    if ("time" in news) { this.scene.hold(null); this.clock.seek(news.time); }
+    if ("time" in news) { this.hold(null); this.clock.seek(news.time); }
     if ("playing" in news) this.clock.play(news.playing);
     if ("shown" in news) Object.assign(this.show.shown, news.shown);
     if ("trails" in news) this.show.trails = news.trails;
-    if ("poses" in news) { this.clock.playing = false; this.scene.hold(news.poses); this.panel.setSliders(news.values.map((x) => (x === null ? NaN : x))); }
+    if ("poses" in news) { this.clock.playing = false; this.hold(news.poses, news.rest); this.panel.setSliders(news.values.map((x) => (x === null ? NaN : x))); }
     if ("message" in news) this.say(news.message);
     this.redraw();
   }

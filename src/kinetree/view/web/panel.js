@@ -43,7 +43,12 @@ class Bar {
     const text = clock.playing ? "Pause" : "Play";
     if (this.toggle.textContent !== text) this.toggle.textContent = text;
     if (clock.moves) this.slider.value = (clock.time - clock.begin) / (clock.end - clock.begin);
-    this.time.textContent = `${clock.time.toFixed(clock.end - clock.begin < 100 ? 3 : 1)} s`;
+    const time = `${clock.time.toFixed(clock.end - clock.begin < 100 ? 3 : 1)} s`;
+    this.time.textContent = this.app.scene.held ? `(${time})` : time;
+    for (const node of [this.slider, this.time]) {
+      node.classList.toggle("elsewhere", Boolean(this.app.scene.held));
+      node.title = this.app.scene.held ? "The robot was moved: what is seen is of no moment of the motion." : "";
+    }
     this.repeat.setAttribute("aria-pressed", clock.repeat);
     if (Number(this.speed.value) !== clock.speed) {
       const known = [...new Set([...SPEEDS, clock.speed])].sort((a, b) => a - b);
@@ -58,18 +63,49 @@ class Panel {
     const { show } = app;
     this.plots = [];
     node.append(element("h1", { textContent: show.title }), element("p", { className: "about", textContent: show.about }));
+    node.append(this.restSection());
     const energy = show.curves.filter((g) => g.title === "Energy"), rest = show.curves.filter((g) => g.title !== "Energy");
     for (const [title, groups, open] of [["Energy", energy, true], ["Curves", rest, innerWidth > 760 || !energy.length]]) {
       if (!groups.length) continue;
       const plot = new Plot(groups, show.curveTime, (t) => app.seek(t));
       this.plots.push(plot);
       const made = section(groups === energy ? `Energy [${groups[0].unit}]` : title, open, plot.node);
-      made.ontoggle = () => plot.draw(app.clock.time);
+      plot.aside = element("span", { className: "aside" });
+      made.querySelector("summary").append(plot.aside);
+      made.ontoggle = () => this.drawPlot(plot);
       node.append(made);
     }
     node.append(this.shownSection());
     this.sliders = [];
     if (show.sliders.length) node.append(this.jointSection());
+  }
+
+  drawPlot(plot) {
+    const elsewhere = Boolean(this.app.scene.held);
+    plot.aside.textContent = elsewhere ? "not of this pose" : "";
+    plot.draw(this.app.clock.time, elsewhere);
+  }
+
+  // What a pose is like that stands still, because there is no motion or the robot was moved by hand.
+  restSection() {
+    this.restRows = element("div", { className: "rows" });
+    this.rest = section("This pose, at rest", true, this.restRows);
+    this.rest.id = "rest";
+    return this.rest;
+  }
+
+  updateRest() {
+    const { rest } = this.app;
+    this.rest.hidden = !rest;
+    if (!rest || rest === this.restShown) return;
+    this.restShown = rest;
+    const row = (name, value, unit) => element("div", { className: "row", title: name }, element("span", { textContent: name }), element("span", { textContent: unit, className: "unit" }), element("output", { textContent: value === null ? "–" : Number(value.toPrecision(4)) }));
+    this.restRows.replaceChildren(...[
+      row("potential energy", rest.energy, "J"),
+      rest.holding.length ? element("p", { className: "about", textContent: "Held against gravity and springs by" }) : null,
+      ...rest.holding.map(([name, value, unit]) => row(name, value, unit)),
+      rest.note ? element("p", { className: "about", textContent: rest.note }) : null,
+    ].filter(Boolean));
   }
 
   shownSection() {
@@ -130,7 +166,8 @@ class Panel {
   update() {
     const { app } = this;
     for (const [name, box] of Object.entries(this.ticks)) box.checked = app.show.shown[name];
-    for (const plot of this.plots) plot.draw(app.clock.time);
+    this.updateRest();
+    for (const plot of this.plots) this.drawPlot(plot);
     const { sliderValues, sliders } = app.show;
     if (sliders.length && sliderValues && !app.scene.held) {
       const at = app.scene.main.sample * sliders.length;

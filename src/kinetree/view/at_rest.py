@@ -1,0 +1,58 @@
+"""What a pose is like at rest: its energy, and what its motors hold it with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import KinetreeError, StateError
+from ..robot.robot import Robot
+
+Array = np.ndarray
+
+NOTHING = 1e-9
+"""Forces that are so small for the largest one are rounding."""
+
+
+def at_rest(robot: Robot, q: Array) -> dict[str, Any]:
+    """Describe a pose at rest.
+
+    Parameters
+    ----------
+    robot : Robot
+        Computes by plain Python as well as by machine code: there is one pose, and compiling takes longer.
+    q : ndarray (nq,)
+
+    Returns
+    -------
+    dict
+        ``energy``: the potential energy, None where it cannot be had; ``holding``: name, force and unit for every
+        freedom with a motor; ``note``: why motors alone do not hold it, empty if they do.
+    """
+    found: dict[str, Any] = {"energy": None, "holding": [], "note": ""}
+    still = np.zeros(robot.nv)
+    try:
+        found["energy"] = _plain(robot.potential_energy(q))
+        forces = robot.inverse_dynamics(q, still, still)
+    except StateError:  # a mechanism that is open, or numbers that are none
+        return found
+    except KinetreeError as problem:
+        return found | {"note": str(problem)}
+    driven = np.zeros(robot.nv, dtype=bool)
+    for joint in robot.model.joints:
+        driven[joint.v_slice] = joint.actuated
+    moving = [
+        joint.name
+        for joint in robot.model.joints
+        if np.any(np.abs(forces[joint.v_slice][~driven[joint.v_slice]]) > NOTHING * np.abs(forces).max())
+    ]
+    found["holding"] = [[robot.v_names[k], _plain(forces[k]), robot.tau_units[k]] for k in range(robot.nv) if driven[k]]
+    if moving:
+        shown = ", ".join(moving[:4]) + (", ..." if len(moving) > 4 else "")
+        found["note"] = f"It does not stay so by itself: nothing drives {shown}."
+    return found
+
+
+def _plain(number: Any) -> float | None:
+    return float(number) if np.isfinite(number) else None
