@@ -11,7 +11,7 @@ import pytest
 import kinetree as kt
 from helpers.cli import invoke
 from kinetree.errors import StateError
-from kinetree.identification.doubts import doubtful_angles
+from kinetree.identification.doubts.about_samples import doubtful_angles
 from kinetree.io.tables import reading, writing
 from kinetree.io.tables.converting import convert, first_fault
 

@@ -9,7 +9,7 @@ import pytest
 
 from helpers.assembly import compiled, loaded
 from kinetree.engine.llvm import host
-from kinetree.engine.llvm.assembly import AssemblyError, Layout, Module
+from kinetree.engine.llvm.assembly import AssemblyError, Module, StructLayout
 
 pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code here")
 
@@ -82,7 +82,7 @@ def test_values_of_different_types_do_not_meet():
 
 # ---------------------------------------------------------------- memory
 
-RECORD = Layout(count="i64", where="ptr", short="i32", far=("i64", 40), number="double")
+RECORD = StructLayout(count="i64", where="ptr", short="i32", far=("i64", 40), number="double")
 
 
 def test_places_follow_one_another_unless_they_are_given():

@@ -9,7 +9,7 @@ import pytest
 from helpers.assembly import Block, compiled
 from kinetree.engine.kernels.direct_call import available
 from kinetree.engine.llvm import foreign, host, vectorcall
-from kinetree.engine.llvm.vectorcall import CONTEXT, FROM_PYTHON, MAX_INPUTS, MOST_STACK, Call
+from kinetree.engine.llvm.vectorcall import CONTEXT, FROM_PYTHON, MAX_INPUTS, MOST_STACK, EntryCall
 
 pytestmark = pytest.mark.skipif(not (host.host().supported and available()), reason="no entry point here")
 
@@ -25,7 +25,7 @@ def block(write, more=None):
         with f.way_out("unusual") as unusual:
             with f.way_out("refused") as refused:
                 with f.way_out("failed") as failed:
-                    c = Call(f, CONTEXT.of(self), args, nargs, kwnames, failed, refused, unusual)
+                    c = EntryCall(f, CONTEXT.of(self), args, nargs, kwnames, failed, refused, unusual)
                     for k, value in enumerate(write(c, *given)):
                         to.at(k, "i64").store(value)
                     f.ret(0)
@@ -56,7 +56,7 @@ def context(lengths=(3, 2), shape=(2,), **values):
 
 
 def call(run, about, arguments, *more, count=None, room=None, **options):
-    """Call a block as CPython calls the entry point; returns its answer and its table."""
+    """EntryCall a block as CPython calls the entry point; returns its answer and its table."""
     given = [*arguments, *options.values()]
     table = (ctypes.py_object * max(len(given), 1))(*given)
     names = tuple(sys.intern(name) for name in options) if options else None

@@ -46,7 +46,7 @@ class Value:
 
     __slots__ = ("f", "name", "type")
 
-    def __init__(self, f: Function, type: str, name: str) -> None:
+    def __init__(self, f: MachineFunction, type: str, name: str) -> None:
         self.f, self.type, self.name = f, type, name
 
     def beside(self, other: Operand) -> str:
@@ -144,7 +144,7 @@ def typed(value: Operand) -> str:
 class Variable:
     """Stands for different values at different times."""
 
-    def __init__(self, f: Function, hint: str) -> None:
+    def __init__(self, f: MachineFunction, hint: str) -> None:
         self.f, self.hint = f, hint
 
     @property
@@ -166,7 +166,7 @@ class Label:
         self.ways: list[tuple[str, dict[Variable, Value]]] = []
 
 
-class Layout:
+class StructLayout:
     """Names of places in memory.
 
     Parameters
@@ -198,7 +198,7 @@ class Layout:
 class Fields:
     """What is behind a pointer: ``fields["count"]`` reads, ``fields["count"] = n`` writes."""
 
-    def __init__(self, layout: Layout, pointer: Value) -> None:
+    def __init__(self, layout: StructLayout, pointer: Value) -> None:
         self.layout, self.pointer = layout, pointer
 
     def place(self, name: str) -> Value:
@@ -217,7 +217,7 @@ class Fields:
             self[name] = value
 
 
-class Function:
+class MachineFunction:
     """A function that is being written, from top to bottom."""
 
     def __init__(self, module: Module, parameters: Mapping[str, str]) -> None:
@@ -437,9 +437,9 @@ class Module:
     @contextmanager
     def function(
         self, name: str, parameters: Mapping[str, str], result: str = "void", linkage: str = "", attributes: str = ""
-    ) -> Iterator[Function]:
+    ) -> Iterator[MachineFunction]:
         """Write a function; ``linkage`` may end with a calling convention, the type of a pointer with attributes."""
-        f = Function(self, parameters)
+        f = MachineFunction(self, parameters)
         yield f
         if f.is_reached and result == "void":
             f.ret()

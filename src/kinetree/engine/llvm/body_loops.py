@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ..fuse import fuse
 from ..graph import Graph
-from .assembly import Layout, Module
+from .assembly import Module, StructLayout
 from .body import emit_body
 from .emitter import Emitter
 from .modules import aligned_stack
@@ -20,7 +20,7 @@ from .vectors import Vectors
 
 BASES = ("in", "out", "work", "params")
 
-_SCHEDULE = Layout(count="i64", entries="ptr", params="ptr", outs="i64", words="i64")
+_SCHEDULE = StructLayout(count="i64", entries="ptr", params="ptr", outs="i64", words="i64")
 """How many entries there are, where they are and the parameters, how many output vectors, words per entry."""
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from . import streaming
-from .assembly import Function, Layout, Module, Value, Variable
+from .assembly import MachineFunction, Module, StructLayout, Value, Variable
 from .streaming import places_of
 from .vectors import Vectors, first_lanes, gathered, transpose, transpose_loaded
 
@@ -30,7 +30,7 @@ CHUNK = 384
 STREAMED_BYTES = 1 << 21
 """Results larger than this do not fit the nearer caches and are written past them."""
 
-JOB = Layout(
+JOB = StructLayout(
     kernel="ptr", guard="ptr", out="ptr", scratch="ptr", out_length="i64", start="i64", stop="i64", count="i64",
     context="ptr", places="ptr", tile_area="ptr", scratch_bytes="i64", second="i64", tiles="i64", block_bytes="i64",
 )  # fmt: skip
@@ -117,7 +117,7 @@ class Tile(NamedTuple):
 class Batch:
     """What is known throughout a part of a job."""
 
-    f: Function
+    f: MachineFunction
     v: Vectors
     word: Mapping[str, Value]
     """Of the job, by name."""
@@ -150,7 +150,9 @@ class Batch:
         return self.word["out_length"] * self.v.item
 
 
-def run(f: Function, v: Vectors, job: Value, scratch: Value, start: Value, stop: Value, tile_area: Value) -> None:
+def run(
+    f: MachineFunction, v: Vectors, job: Value, scratch: Value, start: Value, stop: Value, tile_area: Value
+) -> None:
     """Compute some states of a job; return whether the guard doubts any."""
     fields = JOB.of(job)
     word = {name: fields[name] for name in JOB.at if name not in _OWN}
@@ -261,7 +263,7 @@ def read_inputs(b: Batch, base: Value, area: Value) -> Value:
     return read.value
 
 
-def read_masked(f: Function, v: Vectors, rows: Sequence[Value], length: Value, to: Value) -> None:
+def read_masked(f: MachineFunction, v: Vectors, rows: Sequence[Value], length: Value, to: Value) -> None:
     """Transpose squares of numbers, the last one as far as there are any."""
     with f.loop(0, length, v.lanes) as c:
         mask, none = first_lanes(v, length - c), Value(f, v.type, "zeroinitializer")
@@ -272,7 +274,7 @@ def read_masked(f: Function, v: Vectors, rows: Sequence[Value], length: Value, t
         store_vectors(v, to.at(c, v.type), transpose(loaded))
 
 
-def read_whole(f: Function, v: Vectors, rows: Sequence[Value], length: Value, to: Value) -> None:
+def read_whole(f: MachineFunction, v: Vectors, rows: Sequence[Value], length: Value, to: Value) -> None:
     """Transpose squares of numbers, the last one overlapping the one before; short rows number by number."""
     with f.when(length < v.lanes), f.loop(0, length) as c:
         store_vectors(v, to.at(c, v.type), [gathered([row.at(c, v.real).load(v.real) for row in rows])])
@@ -289,7 +291,7 @@ def store_vectors(v: Vectors, to: Value, vectors: Sequence[Value]) -> None:
         to.at(k, v.type).store(vector, v.size)
 
 
-def ask_guard(f: Function, v: Vectors, guard: Value, area: Value, room: Value) -> Value:
+def ask_guard(f: MachineFunction, v: Vectors, guard: Value, area: Value, room: Value) -> Value:
     """Return 1 if there is a guard and its verdict on any state of a tile is positive; it is written to ``room``."""
     doubt = f.variable(0, "doubt")
     with f.when(guard.differs(f.null)):
@@ -361,7 +363,7 @@ def pack(b: Batch, tile: Tile, past_caches: Value, rows: Value, apart: Value) ->
     b.f.call(streaming.PACK, b.parcel, sender, tile.result, word["places"], rows, word["out_length"], apart)
 
 
-def copy_numbers(f: Function, v: Vectors, source: Value, to: Value, count: Value) -> None:
+def copy_numbers(f: MachineFunction, v: Vectors, source: Value, to: Value, count: Value) -> None:
     """Copy numbers one by one."""
     with f.loop(0, count) as k:
         to.at(k, v.real).store(source.at(k, v.real).load(v.real))
@@ -382,7 +384,7 @@ def write_chunks(b: Batch, tile: Tile) -> None:
 
 
 def write_masked(
-    f: Function, v: Vectors, result: Value, places: Value, count: Value, to: Value, apart: Value, states: Value
+    f: MachineFunction, v: Vectors, result: Value, places: Value, count: Value, to: Value, apart: Value, states: Value
 ) -> None:
     """Write squares of results, the last one as far as there are any, of those states that there are.
 
@@ -398,7 +400,7 @@ def write_masked(
 
 
 def write_whole(
-    f: Function, v: Vectors, result: Value, places: Value, count: Value, to: Value, apart: Value, states: Value
+    f: MachineFunction, v: Vectors, result: Value, places: Value, count: Value, to: Value, apart: Value, states: Value
 ) -> None:
     """Write the same, the last square overlapping the one before; short rows number by number."""
     with f.when(count < v.lanes), f.loop(0, count) as d:
@@ -419,7 +421,7 @@ def write_whole(
                 to.at(apart * k + d, v.real).store(row, v.item)
 
 
-def copy_past_caches(f: Function, v: Vectors, source: Value, to: Value, count: Value) -> None:
+def copy_past_caches(f: MachineFunction, v: Vectors, source: Value, to: Value, count: Value) -> None:
     """Copy numbers with stores that bypass the caches, where alignment allows."""
     k = f.variable(0, "k")
     with f.forever(k):

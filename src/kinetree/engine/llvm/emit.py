@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..graph import Graph
-from .assembly import Function, Module
+from .assembly import MachineFunction, Module
 from .body import NOTHING_TO_SEND, Sending, consecutive_inputs, emit_body, inputs_by_table
 from .emitter import Emitter
 from .modules import (
@@ -71,7 +71,7 @@ def lanes_module(
 
 
 def _whole_body(
-    f: Function, e: Emitter, graph: Graph, results: Sequence[int], load: Callable[[int], str],
+    f: MachineFunction, e: Emitter, graph: Graph, results: Sequence[int], load: Callable[[int], str],
     store: Callable[[int, str], None], sending: Sending = NOTHING_TO_SEND,
 ) -> None:  # fmt: skip
     """Emit a graph as one function, and add another one to the module that it calls."""

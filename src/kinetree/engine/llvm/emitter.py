@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator
 from itertools import count
 
-from .assembly import Function
+from .assembly import MachineFunction
 from .vectors import Vectors
 
 WINDOW = 256
@@ -33,7 +33,7 @@ class Emitter:
     ----------
     vectors : Vectors
         What the values are.
-    within : Emitter or Function, optional
+    within : Emitter or MachineFunction, optional
         Whose function is written on: another one, of values of another form, or :mod:`.assembly`.
 
     Attributes
@@ -45,7 +45,7 @@ class Emitter:
         Of areas in which places are referred to in few bytes, how many windows they have; see :meth:`place`.
     """
 
-    def __init__(self, vectors: Vectors, within: Emitter | Function | None = None) -> None:
+    def __init__(self, vectors: Vectors, within: Emitter | MachineFunction | None = None) -> None:
         self.vectors = vectors
         self.lanes, self.single = vectors.lanes, vectors.single_precision
         self.real, self.type, self.size = vectors.real, vectors.type, vectors.size

@@ -11,18 +11,20 @@ from functools import lru_cache
 
 import numpy as np
 
-from .assembly import Layout
+from .assembly import StructLayout
 
-OBJECT = Layout(references="i64", type="ptr")
+OBJECT = StructLayout(references="i64", type="ptr")
 """The beginning of every object (``PyObject``)."""
 
-BYTES = Layout(size=("i64", 16), hash="i64", data="i8")
+BYTES = StructLayout(size=("i64", 16), hash="i64", data="i8")
 """A ``bytes`` object (``PyBytesObject``)."""
 
-TUPLE = Layout(size=("i64", 16), items=("ptr", tuple.__basicsize__))
+TUPLE = StructLayout(size=("i64", 16), items=("ptr", tuple.__basicsize__))
 """A tuple (``PyTupleObject``); since Python 3.14 it keeps its hash before the items."""
 
-ARRAY = Layout(data=("ptr", 16), ndim="i32", dims=("ptr", 32), strides="ptr", base="ptr", descr="ptr", flags="i32")
+ARRAY = StructLayout(
+    data=("ptr", 16), ndim="i32", dims=("ptr", 32), strides="ptr", base="ptr", descr="ptr", flags="i32"
+)
 """An array (``PyArrayObject_fields``)."""
 
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400

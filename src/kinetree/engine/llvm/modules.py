@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ..graph import INPUT, Graph
-from .assembly import Function, Value
+from .assembly import MachineFunction, Value
 from .body import NOTHING_TO_SEND, Sending
 from .emitter import Emitter
 from .streaming import AT_ONCE, PARCEL, Times, place_words
@@ -40,7 +40,7 @@ def unused_inputs(graph: Graph, input_count: int) -> list[int]:
 
 
 def spoil_for_unused(
-    f: Function, e: Emitter, unused: Sequence[int], load: Callable[[int], str], count: int,
+    f: MachineFunction, e: Emitter, unused: Sequence[int], load: Callable[[int], str], count: int,
     sending: Sending = NOTHING_TO_SEND,
 ) -> None:  # fmt: skip
     """Let NaN in be NaN out, also for an input that nothing depends on: such lanes are overwritten at the end.

@@ -20,7 +20,7 @@ from ..graph import INPUT, Graph
 from ..load_code import load_or_compile_own, load_or_compile_text
 from ..make_once import once
 from . import host
-from .assembly import Function, Layout, Module, Value
+from .assembly import MachineFunction, Module, StructLayout, Value
 from .body import emit_body
 from .body_loops import BodyStep, Slot
 from .emitter import Emitter
@@ -30,10 +30,10 @@ OWN, COLUMN, ROW = "own", "column", "row"
 """Where numbers are: of the body, in the table; of the columns; in a row of a matrix (its ``word``)."""
 
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_JOB = Layout(count="i64", calls="ptr", table="ptr", columns="ptr", matrices="ptr")
-_CALL = Layout(step="ptr", own="i64", first="i64", size="i64", row="i64")
+_JOB = StructLayout(count="i64", calls="ptr", table="ptr", columns="ptr", matrices="ptr")
+_CALL = StructLayout(step="ptr", own="i64", first="i64", size="i64", row="i64")
 _STEP = {"numbers": "ptr", "columns": "ptr", "matrices": "ptr", "first": "i64", "size": "i64", "row": "i64"}
-_MIRRORED = Layout(n="i64", matrix="ptr", other="ptr", starts="ptr", count="ptr")
+_MIRRORED = StructLayout(n="i64", matrix="ptr", other="ptr", starts="ptr", count="ptr")
 CALL_WORDS = len(_CALL.at)
 """Of a call: the step, where the body's numbers are in the table, first column, how many columns, first row."""
 
@@ -59,7 +59,9 @@ def pairs_module(steps: Sequence[BodyStep], v: Vectors, nv: int) -> str:
 class _StepWriter:
     """Writes one step: its own numbers are read once, then comes a loop, and some last columns."""
 
-    def __init__(self, f: Function, step: BodyStep, graph: Graph, outputs: Sequence[int], v: Vectors, nv: int) -> None:
+    def __init__(
+        self, f: MachineFunction, step: BodyStep, graph: Graph, outputs: Sequence[int], v: Vectors, nv: int
+    ) -> None:
         self.f, self.step, self.graph, self.outputs, self.v, self.nv = f, step, graph, outputs, v, nv
         self.own: dict[int, str] = {}
         self.rows: dict[int, Value] = {}

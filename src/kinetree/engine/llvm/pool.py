@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .assembly import Fields, Function, Label, Layout, Module, Value
+from .assembly import Fields, Label, MachineFunction, Module, StructLayout, Value
 from .driver import JOB
 from .host import architecture
 
@@ -23,7 +23,7 @@ A batch is cut into two chunks for each thread all the same, so that a late thre
 LOOKS_BEFORE_SLEEP = 1000
 """How often a thread with nothing to do looks again before it goes to sleep: some 50 microseconds."""
 
-POOL = Layout(
+POOL = StructLayout(
     busy="i64", asked="i64", size="i64", job="ptr", run="ptr", chunk="i64", stop="i64", doubts="i64",
     next=("i64", 64), state=("i64", 128), asleep="i64", lock="ptr", run_shared="ptr", workers=("i64", 192),
 )  # fmt: skip
@@ -31,7 +31,7 @@ POOL = Layout(
 first state that no thread has taken; ``state`` is 2^32 times the number of workers at work plus the number of workers
 that may still join them; the caller sleeps in ``asleep`` and ``lock``; from ``workers`` on come :data:`WORKER`."""
 
-WORKER = Layout(asleep="i64", lock="ptr", area="ptr", bytes="i64")
+WORKER = StructLayout(asleep="i64", lock="ptr", area="ptr", bytes="i64")
 """A worker, and the work area that it keeps."""
 
 WORKER_BYTES = 64
@@ -63,7 +63,7 @@ def pool_module() -> str:
     return module.text()
 
 
-def wait_until(f: Function, sleeper: Fields, ready: Callable[[], Value]) -> None:
+def wait_until(f: MachineFunction, sleeper: Fields, ready: Callable[[], Value]) -> None:
     """Look for a while, then sleep.  Who finds ``asleep`` set and clears it must :func:`wake` the sleeper, once."""
     asleep = sleeper.place("asleep")
     with f.way_out("ready") as is_ready:
@@ -76,7 +76,7 @@ def wait_until(f: Function, sleeper: Fields, ready: Callable[[], Value]) -> None
         f.call("PyThread_acquire_lock", sleeper["lock"], f.valued(1, "i32"), result="i32")
 
 
-def rest(f: Function) -> None:
+def rest(f: MachineFunction) -> None:
     """Let a processor's other thread work for a moment."""
     if architecture() == "x86-64":
         f.call("llvm.x86.sse2.pause")
@@ -84,13 +84,13 @@ def rest(f: Function) -> None:
         f.do("fence seq_cst")
 
 
-def wake(f: Function, sleeper: Fields) -> None:
+def wake(f: MachineFunction, sleeper: Fields) -> None:
     """Wake who sleeps, if anybody does."""
     with f.when(sleeper.place("asleep").update("xchg", 0).equals(1)):
         f.call("PyThread_release_lock", sleeper["lock"])
 
 
-def take_chunks(f: Function, pool: Fields, scratch: Value, tile: Value) -> None:
+def take_chunks(f: MachineFunction, pool: Fields, scratch: Value, tile: Value) -> None:
     """Take the next chunk and compute it until none is left."""
     chunk, total, job, run = (pool[name] for name in ("chunk", "stop", "job", "run"))
     with f.forever():
@@ -100,7 +100,7 @@ def take_chunks(f: Function, pool: Fields, scratch: Value, tile: Value) -> None:
         pool.place("doubts").update("or", doubt)
 
 
-def work(f: Function, pool: Value, worker: Value) -> None:
+def work(f: MachineFunction, pool: Value, worker: Value) -> None:
     """Join whoever needs workers, again and again; the last one to leave wakes the caller."""
     of_pool, me = POOL.of(pool), WORKER.of(worker)
     state = of_pool.place("state")
@@ -115,7 +115,7 @@ def work(f: Function, pool: Value, worker: Value) -> None:
                 wake(f, of_pool)
 
 
-def join(f: Function, state: Value) -> Value:
+def join(f: MachineFunction, state: Value) -> Value:
     """Become one of the workers at work if one may still join; return whether that is so."""
     seen, joined = f.variable(state.load_shared(), "seen"), f.variable(f.valued(0, "i1"), "joined")
     with f.forever(seen, joined):
@@ -127,7 +127,7 @@ def join(f: Function, state: Value) -> Value:
     return joined.value
 
 
-def work_area(f: Function, worker: Fields, size: Value, no_memory: Label) -> Value:
+def work_area(f: MachineFunction, worker: Fields, size: Value, no_memory: Label) -> Value:
     """Return the work area that a worker keeps, a larger one if it must be."""
     with f.when(worker["bytes"] < size):
         f.call("PyMem_RawFree", worker["area"])
@@ -152,7 +152,7 @@ def aligned(area: Value) -> Value:
     return area + (area.f.valued(64) - (area.to("i64") & 63))
 
 
-def run_shared(f: Function, pool: Value, job: Value, run: Value, workers: Value, lanes: Value) -> None:
+def run_shared(f: MachineFunction, pool: Value, job: Value, run: Value, workers: Value, lanes: Value) -> None:
     """Compute a job together with workers, or alone while the pool works for somebody else."""
     of_pool, of_job = POOL.of(pool), JOB.of(job)
     scratch, tile, start, stop = (of_job[name] for name in ("scratch", "tile_area", "start", "stop"))

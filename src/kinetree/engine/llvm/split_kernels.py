@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ..graph import CONST, INPUT, LESS, Graph
-from .assembly import Function, Module, Value
+from .assembly import MachineFunction, Module, Value
 from .body import NOTHING_TO_SEND, Sending, consecutive_inputs, node_emitter, places_of
 from .emitter import Emitter
 from .modules import aligned_stack, kernel_parameters, spoil_for_unused, unused_inputs, work_vectors
@@ -56,7 +56,7 @@ def zeros_of(graph: Graph, results: Sequence[int], vectors: Vectors) -> frozense
     return places if vectors.lanes == 1 and len(places) >= FEWEST_CLEARED else frozenset()
 
 
-def clear(f: Function, v: Vectors, count: int) -> None:
+def clear(f: MachineFunction, v: Vectors, count: int) -> None:
     """Set so many results to zero."""
     with f.loop(0, count) as k:
         f.args[0].at(k, v.type).store(Value(f, v.type, "zeroinitializer" if v.lanes > 1 else "0.0"), v.size)
@@ -83,7 +83,7 @@ def module_in_pieces(
     numbers: dict[str, int] | None = {} if vectors.lanes > 1 and not vectors.masks else None
 
     @contextmanager
-    def next_piece() -> Iterator[tuple[Function, Emitter]]:
+    def next_piece() -> Iterator[tuple[MachineFunction, Emitter]]:
         pieces.append(f"piece{len(pieces)}")
         with module.function(pieces[-1], _PIECE, linkage="internal", attributes="noinline") as f:
             yield f, Emitter(vectors, f)
@@ -181,7 +181,9 @@ def _room(work: int, before: int, vectors: Vectors) -> int:
     return lines * LINE // vectors.size - before
 
 
-def _call_tile_by_tile(f: Function, functions: Sequence[str], areas: Sequence[Value], tiles: Value, block: int) -> None:
+def _call_tile_by_tile(
+    f: MachineFunction, functions: Sequence[str], areas: Sequence[Value], tiles: Value, block: int
+) -> None:
     """Call functions one after another, each for all tiles, which are so many bytes apart."""
     end = tiles * block
     for name in functions:

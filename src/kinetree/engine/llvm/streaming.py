@@ -26,20 +26,20 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from .assembly import Function, Layout, Module, Value
+from .assembly import MachineFunction, Module, StructLayout, Value
 from .vectors import LINE, Vectors, spread, transpose_loaded
 
 PACK, SEND, SEND_CACHED, DELIVER = "pack_parcel", "send_lines", "send_lines_cached", "deliver_parcel"
 WRITE, _PART, _NOTHING = "write_lines", "write_part_of_line", "nothing_to_send"
 
-PARCEL = Layout(
+PARCEL = StructLayout(
     sender="ptr", result="ptr", places="ptr", next="ptr", length="i64", rows="ptr", apart="i64", spoiled="i64"
 )  # fmt: skip
 """Which function sends a parcel on; where the results are, in what places, which line is next (:data:`ORDER`); how many
 results a state has, where those of the first one go and how many bytes behind them those of the next; and, bit by bit,
 which states are to be NaN."""
 
-ORDER = Layout(first="i32", equal="i32", time="i32")
+ORDER = StructLayout(first="i32", equal="i32", time="i32")
 """A line to send: its first output, how many lines of equal outputs begin with it (none: it is a mixed one), and when;
 see :func:`order_of_lines`."""
 
@@ -198,7 +198,7 @@ def add_parcel_functions(module: Module, v: Vectors) -> None:
         deliver(f, v, *f.args)
 
 
-def empty_parcel(f: Function) -> Value:
+def empty_parcel(f: MachineFunction) -> Value:
     """Make a parcel in which there is nothing to send."""
     parcel = f.room("i8", PARCEL.size, LINE)
     PARCEL.of(parcel).fill(sender=f.symbol(SEND), length=0, next=f.symbol(_NOTHING))
@@ -221,7 +221,7 @@ def pack(
     )  # fmt: skip
 
 
-def send(f: Function, v: Vectors, parcel: Value, time: Value, past_caches: bool) -> None:
+def send(f: MachineFunction, v: Vectors, parcel: Value, time: Value, past_caches: bool) -> None:
     """Send those lines on for which it is time."""
     fields, now = PARCEL.of(parcel), time.to("i32")
     result, places = fields["result"], fields["places"]
@@ -243,7 +243,7 @@ def send(f: Function, v: Vectors, parcel: Value, time: Value, past_caches: bool)
 
 
 def send_equal(
-    f: Function, v: Vectors, source: Value, rows: Sequence[Value], first: Value, stop: Value, past_caches: bool
+    f: MachineFunction, v: Vectors, source: Value, rows: Sequence[Value], first: Value, stop: Value, past_caches: bool
 ) -> None:
     """Fill lines with one result: what state k has of it is its value in lane k."""
     with f.way_out("sent") as sent:
@@ -264,7 +264,7 @@ def send_equal(
                 store_line(v, row.at(at, v.real), [value] * (LINE // v.size), past_caches)
 
 
-def deliver(f: Function, v: Vectors, parcel: Value) -> None:
+def deliver(f: MachineFunction, v: Vectors, parcel: Value) -> None:
     """Send what is left, and what does not fill lines: those are shared with other rows."""
     fields = PARCEL.of(parcel)
     length = fields["length"]
@@ -283,7 +283,7 @@ def deliver(f: Function, v: Vectors, parcel: Value) -> None:
             spoil(f, v, spoiled, fields["rows"], fields["apart"], length)
 
 
-def spoil(f: Function, v: Vectors, spoiled: Value, rows: Value, apart: Value, length: Value) -> None:
+def spoil(f: MachineFunction, v: Vectors, spoiled: Value, rows: Value, apart: Value, length: Value) -> None:
     """Overwrite the rows of some states, given bit by bit, with NaN."""
     with f.loop(0, v.lanes) as k, f.when((spoiled >> k).to("i1")):
         row = rows + apart * k
@@ -291,7 +291,7 @@ def spoil(f: Function, v: Vectors, spoiled: Value, rows: Value, apart: Value, le
             row.at(j, v.real).store(Value(f, v.real, "0x7FF8000000000000"))
 
 
-def write_part(f: Function, v: Vectors, parcel: Value, first: Value, count: Value) -> None:
+def write_part(f: MachineFunction, v: Vectors, parcel: Value, first: Value, count: Value) -> None:
     """Write less than a line of every state, so many outputs from the first one on."""
     fields = PARCEL.of(parcel)
     of_states = line_of_results(v, fields["result"], fields["places"].at(first, "i32"))
@@ -302,7 +302,7 @@ def write_part(f: Function, v: Vectors, parcel: Value, first: Value, count: Valu
     copy_by_halves(f, v, room, [row.at(first, v.real) for row in rows], count)
 
 
-def copy_by_halves(f: Function, v: Vectors, room: Value, rows: Sequence[Value], count: Value) -> None:
+def copy_by_halves(f: MachineFunction, v: Vectors, room: Value, rows: Sequence[Value], count: Value) -> None:
     """Copy the first so many numbers of each line: half a line at once, a quarter, ..., one.
 
     Masks would do it in one store, which takes some 25 cycles on Zen 4 beside lines that go past the caches, and

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .assembly import Fields, Function, Label, Layout, Module, Value
+from .assembly import Fields, Label, MachineFunction, Module, StructLayout, Value
 from .driver import JOB, STREAMED_BYTES
 from .foreign import ALIGNED, ARRAY, BYTES, CONTIGUOUS, DOUBLE, OBJECT, TUPLE, WRITEABLE
 from .pool import POOL, aligned
@@ -30,7 +30,7 @@ MOST_STACK = 1 << 15
 FROM_PYTHON = ("Py_IncRef", "Py_DecRef", "PyMem_RawMalloc", "PyMem_RawFree")
 """Functions of CPython that the entry point calls by name."""
 
-CONTEXT = Layout(
+CONTEXT = StructLayout(
     # the form for one state: its machine code, and that of its guard
     single=("ptr", BYTES.at["data"]), guard_single="ptr",
     # the form for batches: where the code is, and what a job of the driver says about every batch
@@ -47,10 +47,10 @@ zero, and its other words need not be known until then."""
 
 
 @dataclass
-class Call:
+class EntryCall:
     """What the blocks of the entry point share."""
 
-    f: Function
+    f: MachineFunction
     context: Fields
     args: Value
     nargs: Value
@@ -80,14 +80,14 @@ def entry_module() -> str:
         with f.way_out("unusual") as unusual:
             with f.way_out("refused") as refused:
                 with f.way_out("failed") as failed:
-                    enter(Call(f, context, args, nargs, kwnames, failed, refused, unusual))
+                    enter(EntryCall(f, context, args, nargs, kwnames, failed, refused, unusual))
                 f.ret(f.null)
             f.ret(f.call(context["vectorcall"], context["refused"], *arguments, result="ptr"))
         f.ret(f.call(context["vectorcall"], context["fallback"], *arguments, result="ptr"))
     return module.text()
 
 
-def enter(c: Call) -> None:
+def enter(c: EntryCall) -> None:
     """Read arguments, ask whether they can be computed here, compute, return."""
     f, context = c.f, c.context
     out, threads = read_options(c)
@@ -110,7 +110,7 @@ def enter(c: Call) -> None:
 # ---------------------------------------------------------------- arguments
 
 
-def read_options(c: Call) -> tuple[Value, Value]:
+def read_options(c: EntryCall) -> tuple[Value, Value]:
     """Count positional arguments and read ``out=`` and ``threads=``: null and one if they are not given."""
     f, context, count = c.f, c.context, c.context["inputs"]
     out, threads = f.variable(f.null, "out"), f.variable(1, "threads")
@@ -131,7 +131,7 @@ def read_options(c: Call) -> tuple[Value, Value]:
     return out.value, threads.value
 
 
-def read_inputs(c: Call) -> Value:
+def read_inputs(c: EntryCall) -> Value:
     """Fill the tables of pointers and strides; return how many states there are, -1 if no input is a batch."""
     f = c.f
     rows = f.variable(-1, "rows")
@@ -155,7 +155,7 @@ def read_inputs(c: Call) -> Value:
     return rows.value
 
 
-def need_float_array(c: Call, pointer: Value, flags: int) -> None:
+def need_float_array(c: EntryCall, pointer: Value, flags: int) -> None:
     """Refuse what is no plain array of doubles with these flags."""
     c.need(OBJECT.of(pointer)["type"].equals(c.context["array_type"]))
     array = ARRAY.of(pointer)
@@ -163,13 +163,13 @@ def need_float_array(c: Call, pointer: Value, flags: int) -> None:
     c.need((array["flags"] & flags).equals(flags))
 
 
-def need_row(c: Call, dim: Value, stride: Value, length: Value) -> None:
+def need_row(c: EntryCall, dim: Value, stride: Value, length: Value) -> None:
     """Refuse a row of another length, or whose numbers do not follow one another."""
     c.need(dim.load("i64").equals(length))
     c.need(stride.load("i64").equals(8))
 
 
-def ask_guard(c: Call) -> None:
+def ask_guard(c: EntryCall) -> None:
     """Ask the guard about one state: a positive verdict means that Python should see it."""
     f, guard = c.f, c.context["guard_single"]
     with f.when(guard.differs(f.null)):
@@ -181,7 +181,7 @@ def ask_guard(c: Call) -> None:
 # ---------------------------------------------------------------- the output
 
 
-def prepare_output(c: Call, out: Value, rows: Value) -> Value:
+def prepare_output(c: EntryCall, out: Value, rows: Value) -> Value:
     """Check the given output or make a new array, of shape (rows, *shape) or (*shape)."""
     f, context, dims = c.f, c.context, c.f.room("i64", MAX_DIMS + 1)
     dims.store(rows)
@@ -205,7 +205,7 @@ def prepare_output(c: Call, out: Value, rows: Value) -> Value:
     return result.value
 
 
-def need_output(c: Call, out: Value, rank: Value, shape: Value) -> None:
+def need_output(c: EntryCall, out: Value, rank: Value, shape: Value) -> None:
     """Refuse an output of another kind or shape."""
     need_float_array(c, out, CONTIGUOUS | ALIGNED | WRITEABLE)
     array = ARRAY.of(out)
@@ -215,7 +215,7 @@ def need_output(c: Call, out: Value, rank: Value, shape: Value) -> None:
         c.need(dims.at(k, "i64").load("i64").equals(shape.at(k, "i64").load("i64")))
 
 
-def need_apart(c: Call, out: Value, rows: Value) -> None:
+def need_apart(c: EntryCall, out: Value, rows: Value) -> None:
     """Leave an output that shares memory with an input to Python: it would be written before all is read."""
     f, last_row = c.f, (rows - 1).max(0)
     out_start = ARRAY.of(out)["data"].to("i64")
@@ -231,7 +231,7 @@ def need_apart(c: Call, out: Value, rows: Value) -> None:
 # ---------------------------------------------------------------- batches
 
 
-def run_batch(c: Call, result: Value, rows: Value, threads: Value) -> None:
+def run_batch(c: EntryCall, result: Value, rows: Value, threads: Value) -> None:
     """Hand the batch to the driver; let go of the interpreter if it takes a while."""
     f, context = c.f, c.context
     with f.way_out("doubtful") as doubtful:
@@ -253,7 +253,7 @@ def run_batch(c: Call, result: Value, rows: Value, threads: Value) -> None:
     f.jump(c.refused)
 
 
-def work_area(f: Function, size: Value, failed: Label) -> tuple[Value, Value]:
+def work_area(f: MachineFunction, size: Value, failed: Label) -> tuple[Value, Value]:
     """Get memory for a tile, aligned, and what must be given back: null if it is on the stack."""
     area, heap = f.variable(f.null, "area"), f.variable(f.null, "heap")
     with f.when(size > MOST_STACK):
@@ -265,7 +265,7 @@ def work_area(f: Function, size: Value, failed: Label) -> tuple[Value, Value]:
     return area.value, heap.value
 
 
-def fill_job(c: Call, result: Value, rows: Value, scratch: Value, size: Value, tile_area: Value) -> Value:
+def fill_job(c: EntryCall, result: Value, rows: Value, scratch: Value, size: Value, tile_area: Value) -> Value:
     """Write what the driver is to do; see :func:`~.driver.pack_job`."""
     f, context, count = c.f, c.context, c.context["inputs"]
     job = f.room("i64", len(JOB.at) + 3 * MAX_INPUTS)
@@ -281,7 +281,7 @@ def fill_job(c: Call, result: Value, rows: Value, scratch: Value, size: Value, t
     return job
 
 
-def run_released(c: Call, job: Value, threads: Value) -> Value:
+def run_released(c: EntryCall, job: Value, threads: Value) -> Value:
     """Run a job while others may use the interpreter, with workers if they are wanted."""
     f, context, workers, doubt = c.f, c.context, threads - 1, c.f.variable(0, "doubt")
     state = f.call(context["release"], result="ptr")
