@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from kinetree.gallery.sources import SOURCES
+
 DOCS = Path(__file__).resolve().parent
 FILE, PAGES = DOCS / "benchmarks.json", DOCS / "studies"
 PLACE = re.compile(r"^\{\{ chart (?P<name>[\w ]+) \}\}$", re.MULTILINE)
@@ -92,7 +94,7 @@ def statements() -> int:
     """How many statements of the five sources are on the studies' pages; ours and those of others do not count."""
     rows = (line for page in PAGES.glob("*.md") for line in page.read_text(encoding="utf-8").splitlines())
     cells = (line.split(" | ") for line in rows if line.endswith(("| holds |", "| **does not hold** |")))
-    return sum(cell[1][:3] in ("000", "001", "002", "003", "004") for cell in cells)
+    return sum(cell[1].split(" ")[0].rstrip(",") in SOURCES for cell in cells)
 
 
 def about() -> str:

@@ -11,16 +11,18 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from kinetree.gallery.sources import SOURCES
+
 ROOT = Path(__file__).resolve().parent.parent
 HEADINGS = "| section | about | computed by | studies | tests | cited in |\n|---|---|---|---|---|---|"
 NOT_THERE = "*nothing to compute*"
-PLACE = re.compile(r"^\{\{ coverage (?P<source>00\d) \}\}$", re.MULTILINE)
+PLACE = re.compile(r"^\{\{ coverage (?P<source>\w+) \}\}$", re.MULTILINE)
 
-NUMBER = r"(?!00\d\b)(?:[A-D]\.)?\d+(?:\.\d+)*[a-z]?"
+NUMBER = r"(?:[A-D]\.)?\d+(?:\.\d+)*[a-z]?"
 LIST = rf"{NUMBER}(?:(?:, | and |-|–){NUMBER})*"
 KIND = r"(?:sections?|appendix|eqs?\.)"
 CITED = re.compile(
-    rf"(?<![\d.,])(00[0-4])(?P<first>,? {KIND} {LIST})(?P<more>(?:[,;]? (?:and )?{KIND} {LIST})*)",
+    rf"\b({'|'.join(SOURCES)})(?P<first>,? {KIND} {LIST})(?P<more>(?:[,;]? (?:and )?{KIND} {LIST})*)",
 )
 PART = re.compile(rf"({KIND}) ({LIST})")
 
@@ -100,5 +102,5 @@ def _line(section: str, row: dict[str, Any], files: set[str]) -> str:
 
 
 def expanded(markdown: str) -> str:
-    """Return a page with its ``{{ coverage 000 }}`` lines replaced."""
+    """Return a page with its ``{{ coverage Shah }}`` lines replaced."""
     return PLACE.sub(lambda found: table(found["source"]), markdown)

@@ -59,8 +59,8 @@ def main() -> None:
 
 
 def walk() -> None:
-    """The quadruped of 000 takes a step under computed-torque control, on compliant ground."""
-    heading("The quadruped of 000, chapter 9, walks")
+    """The quadruped of Shah takes a step under computed-torque control, on compliant ground."""
+    heading("The quadruped of Shah, chapter 9, walks")
     result = kt.gallery.study("quadruped").run(["computed-torque"], quick=True)
     for fact in result.facts:
         print(fact)

@@ -56,7 +56,7 @@ def test_formulas_hold_beyond_where_they_were_found():
 
 
 def test_from_which_length_on_absolute_coordinates_take_less():
-    """002 sections 5.4 and 8.4.1: the mass matrix from n = 17 on; inverse dynamics and articulated bodies never."""
+    """Featherstone sections 5.4 and 8.4.1: the mass matrix from n = 17 on; the other two recursions never."""
     link, absolute = fit("mass_matrix"), fit("mass_matrix, absolute")
     assert [sum(absolute(n)) < sum(link(n)) for n in range(3, 40)] == [n > 16 for n in range(3, 40)]
     fewer = [(absolute(n)[0] < link(n)[0], absolute(n)[1] < link(n)[1]) for n in (15, 16, 17, 18)]

@@ -60,7 +60,7 @@ def every_level(seed: int, floating: bool) -> list[Denoc]:
 
 
 def biped(spatial: bool) -> kt.Robot:
-    """Trunk and two legs of three links (000 sections 4.4, 7.2), on a free base."""
+    """Trunk and two legs of three links (Shah sections 4.4, 7.2), on a free base."""
     rng = np.random.default_rng(2)
     builder = kt.Builder("biped").body("trunk", "base", kt.Free(), mass_properties=random_mass(rng))
     hip, ankle = (kt.EulerSpherical("YXZ"), kt.Universal("YX")) if spatial else (kt.Revolute("y"), kt.Revolute("y"))
@@ -129,7 +129,7 @@ def test_spatial_biped_in_the_books_stacked_form():
 
 
 def test_spatial_double_pendulum():
-    """000 section 4.2.2: spherical, then revolute: Lambda_21 = [O O A_21]."""
+    """Shah section 4.2.2: spherical, then revolute: Lambda_21 = [O O A_21]."""
     builder = kt.Builder().body("one", "base", kt.EulerSpherical("YXZ"), mass=1.0, com=(0, 0, -1))
     robot = builder.body("two", "one", kt.Revolute("x"), position=(0, 0, -1), mass=1.0, com=(0, 0, -1)).build()
     denoc = robot.with_single_joints().denoc([0.1, 0.2, 0.3, 0.4], modules=[["one_1", "one_2", "one"], ["two"]])

@@ -51,7 +51,7 @@ def test_what_modules_find_is_what_the_matrices_of_the_book_say():
     found = robot.module_quantities(q, v, tau=tau, modules=names)
     denoc = robot.denoc(q, v, modules=names)
     phi = tau - robot.bias_force(q, v)
-    phi_hat = np.linalg.solve(denoc.U.array, phi[denoc.order])  # U phi^ = phi, 000 eq. 6.9
+    phi_hat = np.linalg.solve(denoc.U.array, phi[denoc.order])  # U phi^ = phi, Shah eq. 6.9
     assert_close(np.concatenate([m.phi_hat for m in found]), phi_hat, 1e-12)
     assert_close(np.concatenate([m.phi_tilde for m in found]), np.linalg.solve(denoc.D.array, phi_hat), 1e-12)
     for m in found:
@@ -85,7 +85,7 @@ def test_modules_hold_springs():
 
 
 def test_the_order_of_execution_is_that_of_the_books_gripper():
-    """Palm, a finger of two links, a thumb: tables 6.3 and 6.4 of 000, in our letters."""
+    """Palm, a finger of two links, a thumb: tables 6.3 and 6.4 of Shah, in our letters."""
     robot = kt.gallery.load("gripper")
     lines = robot.execution_order().splitlines()
     assert "M1: t_1 = N_1 q'_1" in lines

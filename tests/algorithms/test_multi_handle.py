@@ -1,4 +1,4 @@
-"""Articulated bodies with several handles against Jacobians and factors, 002's inertias, and loops solved otherwise."""
+"""Articulated bodies with several handles against Jacobians, Featherstone's inertias, and loops solved otherwise."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_random_trees(seed):
 
 
 def test_inertias_of_every_link_of_a_free_body_as_002_finds_them():
-    """002 eq. 9.32: I^B from the root outward, written here on arrays, is the inverse of Phi_ii."""
+    """Featherstone eq. 9.32: I^B from the root outward, written here on arrays, is the inverse of Phi_ii."""
     builder = kt.Builder("free")
     for i, kind in enumerate([kt.Free(), kt.Revolute("x"), kt.Spherical(), kt.Prismatic("y"), kt.Revolute("z")]):
         builder.body(f"b{i}", "base" if i == 0 else f"b{max(0, i - 2)}", kind, position=(0.1, 0.2, 0.3),
@@ -61,7 +61,7 @@ def test_inertias_of_every_link_of_a_free_body_as_002_finds_them():
 
 
 def test_two_bodies_of_figure_3_2_have_different_masses_along_and_across():
-    """002 figure 3-2: a sphere m1 carries a cylinder m2 that slides and turns along y in it, centers together."""
+    """Featherstone figure 3-2: a sphere m1 carries a cylinder m2 that slides and turns along y in it, centers equal."""
     m1, m2, sphere, cylinder = 3.0, 1.2, (0.5, 0.5, 0.5), (0.1, 0.02, 0.1)
     builder = kt.Builder("figure 3-2")
     builder.body("sphere", "base", kt.Free(), mass_properties=kt.MassProperties.of(m1, (0, 0, 0), np.diag(sphere)))
@@ -75,7 +75,7 @@ def test_two_bodies_of_figure_3_2_have_different_masses_along_and_across():
     felt = screw.build().operational_space_inertia([0, 0, 0, 1, 0, 0, 0, 0.0], "sphere", method="handles")
     one, two = np.diag([*sphere, m1, m1, m1]), np.diag([*cylinder, m2, m2, m2])
     s = np.array([0, 1, 0, 0, 0.15, 0])
-    assert_close(felt, one + two - np.outer(two @ s, two @ s) / (s @ two @ s), 1e-12)  # 002 eq. 6.17
+    assert_close(felt, one + two - np.outer(two @ s, two @ s) / (s @ two @ s), 1e-12)  # Featherstone eq. 6.17
     assert felt[1, 4] < -0.07  # a force along y turns the sphere, too: no center of mass
 
 
@@ -84,7 +84,7 @@ MECHANISMS = {"four bars": four_bar, "3-RRR": three_rrr, "Stewart platform": ste
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_loops_as_handles(name):
-    """002 eq. 9.27-9.29 gives the accelerations of the elimination by factors, with wrenches and off closure."""
+    """Featherstone eq. 9.27-9.29 gives the accelerations of elimination by factors, with wrenches and off closure."""
     mechanism = MECHANISMS[name]()
     rng = np.random.default_rng(3)
     q = mechanism.assembled(rng=rng)

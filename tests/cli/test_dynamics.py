@@ -311,7 +311,7 @@ def test_mechanisms_with_loops(tmp_path):
     np.savez(tmp_path / "m.npz", q=q, v=v, a=a)
     invoke("id", "four-bar", tmp_path / "m.npz", "-o", tmp_path / "tau.npz")
     tau = np.load(tmp_path / "tau.npz")["tau"]
-    assert tau[0, 0] == pytest.approx(2.009999, abs=5e-7)  # 000 table 10.5
+    assert tau[0, 0] == pytest.approx(2.009999, abs=5e-7)  # Shah table 10.5
     assert np.array_equal(tau, robot.inverse_dynamics(q, v, a))
     q[17, 1] += 0.1
     np.savez(tmp_path / "m.npz", q=q, v=v, a=a)

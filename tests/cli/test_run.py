@@ -85,10 +85,10 @@ def test_the_list_is_by_source():
             found[line.split()[0]] = heading
         else:
             heading = line
-    assert found["kuka-kr5"].startswith("000")
-    assert found["puma"].startswith("001")
-    assert found["biped-unified"].startswith("003")
-    assert found["sr400"].startswith("004")
+    assert found["kuka-kr5"].startswith("Shah")
+    assert found["puma"].startswith("Saha")
+    assert found["biped-unified"].startswith("Biped")
+    assert found["sr400"].startswith("Khalil")
     assert found["hoeken"].startswith("ReDySim")
     assert found["delta"].startswith("Others")
 
@@ -680,6 +680,6 @@ def test_a_robot_file_is_no_study():
 
 def test_the_legend_names_sources_that_are_cited_and_no_others():
     assert _legend("below 0.001 rad, 1,000 N; 0.0035") == []
-    assert any("003" in line for line in _legend("003 section 4, below 0.001"))
-    assert not any("001" in line for line in _legend("003 section 4, below 0.001"))
+    assert any("Biped" in line for line in _legend("Biped section 4, below 0.001"))
+    assert not any("Saha:" in line for line in _legend("Biped section 4, Saha 1999, below 0.001"))
     assert any("not printed" in line for line in _legend(f"| {COMPUTED} |"))

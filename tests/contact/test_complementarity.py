@@ -1,4 +1,4 @@
-"""Complementarity solvers play off against one another, against 002's numbers and against a convex program."""
+"""Complementarity solvers play off against one another, against Featherstone's numbers and against a convex program."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from kinetree.contact import complementarity as lcp
 
 SEMI = ("enumerate", "lemke", "gauss_seidel")
 
-# 002 figure 9-7 with the numbers of the notes (G2): a block of 2 kg on four corners, rank 3
+# Featherstone figure 9-7 with numbers: a block of 2 kg on four corners, rank 3
 BLOCK = np.array(
     [[2.65, 0.85, 0.15, -1.65], [0.85, 2.65, -1.65, 0.15], [0.15, -1.65, 2.65, 0.85], [-1.65, 0.15, 0.85, 2.65]]
 )
@@ -50,7 +50,7 @@ def test_all_solvers_agree_where_the_solution_is_unique(seed, n):
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 7), rank=st.integers(1, 4))
 @settings(max_examples=60)
 def test_semi_definite_problems_have_the_same_accelerations(seed, n, rank):
-    """002 section 9.7: forces need not be unique, their effect is; judged by nonnegative least squares.
+    """Featherstone section 9.7: forces need not be unique, their effect is; judged by nonnegative least squares.
 
     Accelerations minimise 1/2 |a - a0|^2 with F^T a >= 0, the projection onto a cone: nnls solves its dual.
     """
@@ -65,7 +65,7 @@ def test_semi_definite_problems_have_the_same_accelerations(seed, n, rank):
 
 
 def test_figure_9_6_recursion_on_problems_of_its_kind():
-    """002 section 9.8.1: C = A A^T with entries in [-1, 1], ten contacts: 37.0 leaves, 1.08 with the heuristic."""
+    """Featherstone section 9.8.1: C = A A^T with entries in [-1, 1], ten contacts: 37.0 leaves, 1.08 by heuristic."""
     plain, quick = [], []
     for seed in range(150):
         c, d = positive_definite(seed, 10)
@@ -79,7 +79,7 @@ def test_figure_9_6_recursion_on_problems_of_its_kind():
 
 
 def test_known_facts_about_signs():
-    """002 section 9.8.1."""
+    """Featherstone section 9.8.1."""
     c, _ = positive_definite(3, 6)
     assert not lcp.prune(c, np.full(6, 0.3)).force.any()
     one = np.array([0.1, 0.2, -0.5, 0.3, 0.1, 0.2])
@@ -138,7 +138,7 @@ def test_many_contacts():
 
 
 def test_dependent_normals():
-    """002 section 9.8.2: opposite normals cannot break; a normal between two others is redundant."""
+    """Featherstone section 9.8.2: opposite normals cannot break; a normal between two others is redundant."""
     assert lcp.dependent_contacts(np.array([[1.0, -1.0], [0.0, 0.0]])) == "unbreakable"
     assert lcp.dependent_contacts(np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])) == "redundant"
     corners = np.array([[1, 1, 1, 1], [-0.3, 0.3, -0.3, 0.3], [0.5, 0.5, -0.5, -0.5]])

@@ -54,7 +54,7 @@ def state_near_ground(rng, robot, shape=()):
 
 
 def test_cubic_satisfies_its_four_conditions():
-    """000 eq. D.3: c = c' = 0 at the surface, c = c_max and c' = 0 at the given depth, constant beyond."""
+    """Shah eq. D.3: c = c' = 0 at the surface, c = c_max and c' = 0 at the given depth, constant beyond."""
     law = g.Firm(1.0, 7.0, 0.04)
 
     def damping(depth):  # the force on the way out is k d - c |rate|; a slow rate keeps it positive
@@ -72,7 +72,7 @@ def test_cubic_satisfies_its_four_conditions():
 
 def test_damping_of_the_planar_biped():
     law = g.Firm.overdamped(2000.0, 10.0, 9.4)
-    assert law.damping == pytest.approx(2742.26, abs=5e-3)  # notes on chapter 10
+    assert law.damping == pytest.approx(2742.26, abs=5e-3)  # Shah chapter 10
     # the default depth is the smallest at which nothing would pull at 4.5 m/s, without any cutting off
     depths = np.linspace(1e-6, law.depth, 2001)
     s = depths / law.depth
@@ -152,7 +152,7 @@ def test_friction_is_within_its_limit_and_against_the_motion(vx, vy, pressure):
     assert force.x * vx + force.y * vy <= 1e-12
     speed = math.hypot(vx, vy)
     limit = 0.6 * pressure
-    if limit > 1e-3 and speed > 1e-9:  # 000 eq. D.5 along the sliding
+    if limit > 1e-3 and speed > 1e-9:  # Shah eq. D.5 along the sliding
         assert size == pytest.approx(limit * 2 / math.pi * math.atan(900.0 * speed / limit * math.pi / 2), rel=1e-9)
     apart = g.PseudoCoulomb(0.6, 900.0, isotropic=False).force(pressure, Vec3(vx, vy, 0.0), axes)
     if limit > 1e-3:
@@ -389,7 +389,7 @@ def test_two_bodies_push_each_other_equally():
 
 
 def test_energy_balance_of_a_drop():
-    """000 eq. C.3: what the robot loses is what the ground takes, integrated beside the motion."""
+    """Shah eq. C.3: what the robot loses is what the ground takes, integrated beside the motion."""
     robot = walker()
     ground = g.Ground(g.rectangle("sole", 0.2, 0.1), g.HuntCrossley(2e5, 0.6), g.PseudoCoulomb(0.6, 400.0))
     tree, nq, nv = robot.model, robot.nq, robot.nv

@@ -28,7 +28,7 @@ def block(mu, e, shape="cone"):
 
 
 def test_head_on():
-    """002 eq. 9.67-9.69, notes G3: 2 kg and 3 kg at 4 m/s with e = 1/2 exchange 7.2 N s."""
+    """Featherstone eq. 9.67-9.69, notes G3: 2 kg and 3 kg at 4 m/s with e = 1/2 exchange 7.2 N s."""
     rigid, q = cradle(2, (2.0, 3.0))
     blow = impact(rigid, q, [4.0, 0.0], restitution=0.5)
     assert np.linalg.norm(blow.impulse[0]) == pytest.approx(7.2)
@@ -48,7 +48,7 @@ def test_newtons_cradle():
 
 
 def test_simultaneous_cradle_is_002s():
-    """All compress together: a common speed v/n, then the same impulses again (002 section 9.9.2)."""
+    """All compress together: a common speed v/n, then the same impulses again (Featherstone section 9.9.2)."""
     rigid, q = cradle(5)
     v = np.array([1.0, 0, 0, 0, 0])
     assert np.allclose(impact(rigid, q, v, restitution=0.0).velocity, 0.2)
@@ -91,7 +91,7 @@ def test_energy_never_grows_and_nothing_goes_on_entering(v, mu, e, rule, shape, 
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=25)
 def test_equal_restitutions_are_newtons_where_all_approach(seed):
-    """002 section 9.9.2: then no extra impulses, and contacts leave with e times their approach."""
+    """Featherstone section 9.9.2: then no extra impulses, and contacts leave with e times their approach."""
     rng = np.random.default_rng(seed)
     robot = kt.Builder("block").body("block", "base", kt.Free(), mass=2.0, inertia=(0.1, 0.2, 0.25)).build()
     rigid = RigidContacts(robot, [Contact("block", p) for p in ((-0.5, 0, -0.2), (0.5, 0.3, -0.2), (0.4, -0.3, -0.2))])

@@ -20,7 +20,7 @@ LEVEL = np.array([0, 0, 0, 1, 0, 0, 0.2])
 
 
 def block():
-    """The block of the notes, G2."""
+    """The block of Featherstone figure 9-7."""
     return kt.Builder("block").body("block", "base", kt.Free(), mass=2.0, inertia=(0.1, 0.2, 0.25)).build()
 
 

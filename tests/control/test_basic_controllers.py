@@ -58,7 +58,7 @@ def test_computed_torque_makes_the_error_linear(kp, kd):
     y = run(robot, laws.ComputedTorque(GRIP, kp, kd), q - e0, v - de0, times)
     e = GRIP(times)[0] - y[:, :4]
     t = times[:, None]
-    if kd * kd == 4 * kp:  # 000 notes 2.2
+    if kd * kd == 4 * kp:  # critically damped
         expected = (e0 + (de0 + 0.5 * kd * e0) * t) * np.exp(-0.5 * kd * t)
     else:
         r1, r2 = np.roots([1.0, kd, kp])
@@ -131,7 +131,7 @@ class Spring:
 
 
 def test_floating_base_laws_are_the_sources_equations():
-    """000 eq. 9.10, with the blocks of the mass matrix, judges eq. 9.8-9.9."""
+    """Shah eq. 9.10, with the blocks of the mass matrix, judges eq. 9.8-9.9."""
     builder, spring = kt.Builder("hopper"), Spring("trunk")
     box = kt.MassProperties.box(1.5, (0.3, 0.2, 0.1), (0.05, 0.0, 0.02))
     builder.body("trunk", "base", kt.Free(), mass_properties=box)

@@ -1,7 +1,6 @@
-"""The gripper of seed 000, sections 5, 6.4 and 10, against the numbers in the notes, to all printed digits.
+"""The gripper of Shah, chapters 5, 6 and 10, against the numbers of another program, to all printed digits.
 
-The notes (shared/notes/tree-type-systems-*.md) got them from an independent Newton-Euler
-program in modified Denavit-Hartenberg frames, checked there by power balance.
+That program is an independent Newton-Euler recursion in modified Denavit-Hartenberg frames, checked by power balance.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def printed(value: np.ndarray, expected: list[float], digits: int) -> None:
 
 
 def cycloid(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The sources' joint trajectory with T = 1 s (000 section 6.2.1)."""
+    """The sources' joint trajectory with T = 1 s (Shah section 6.2.1)."""
     t = np.asarray(t)[..., None]
     turn = 2 * np.pi
     step = END - START

@@ -276,7 +276,7 @@ def test_sr400_closure_relations():
     t2, t3, t7, t8 = closed[:, 1], closed[:, 2], closed[:, 6], closed[:, 7]
     assert_close(t3, np.pi / 2 - t2 + t7, 1e-10)
     assert_close(t8, t2 - t7, 1e-10)
-    # 004 example 10.1: the actuated torques from those of the tree
+    # Khalil example 10.1: the actuated torques from those of the tree
     tree = mechanism.tree.inverse_dynamics(q, v, a)
     tau = mechanism.inverse_dynamics(q, v, a)
     expected = tree.copy()

@@ -10,22 +10,22 @@ from kinetree.export.published import FORWARD, INVERSE
 from kinetree.gallery.analyses.operation_counts import counted, crossing, mixed_chain, variables, worst_ratio
 from kinetree.robot.chain_costs import fit
 
-SIX = ("tree-type systems (000)", "Balafoutis and Patel 1991", "Angeles et al. 1989", "Saha 1999", "Featherstone 1987")
+SIX = ("Shah, Saha, Dutt 2013", "Balafoutis and Patel 1991", "Angeles et al. 1989", "Saha 1999", "Featherstone 1987")
 EXCEPTIONS = {
     ("cost-fixed-base", "inverse"): {
         **{f"{author}, industrial robot": "repeats the biped's" for author in SIX},
-        "tree-type systems (000), biped": "erratum 28",
+        "Shah, Saha, Dutt 2013, biped": "erratum 28",
         "Angeles et al. 1989, biped": "erratum 29",
     },
     ("cost-fixed-base", "forward"): {
         **{
             f"{author}, industrial robot": "repeats the biped's"
             for author in (
-                "tree-type systems (000)", "Mohan and Saha 2007", "Saha 2003", "Featherstone 1983",
+                "Shah, Saha, Dutt 2013", "Mohan and Saha 2007", "Saha 2003", "Featherstone 1983",
                 "Lilly and Orin 1991",
             )
         },
-        "tree-type systems (000), gripper": "erratum 30",
+        "Shah, Saha, Dutt 2013, gripper": "erratum 30",
         "Valasek: number of links from which it takes fewer multiplications and additions than the O(n^3) algorithm":
             "2674A",
         "Brandl et al.: number of links from which it takes fewer multiplications than the O(n^3) algorithm": "3201M",
@@ -34,8 +34,8 @@ EXCEPTIONS = {
         "1-DOF joints: cheaper than any algorithm; largest ratio of M + A, n from 4": "305M 275A",
     },
     ("cost-floating-base", "inverse"): {
-        "tree-type systems (000), biped": "erratum 32",
-        "tree-type systems (000), quadruped": "erratum 32",
+        "Shah, Saha, Dutt 2013, biped": "erratum 32",
+        "Shah, Saha, Dutt 2013, quadruped": "erratum 32",
         "Balafoutis and Patel 1991, all three": "a base of 216M 190A",
         "Featherstone 1987, all three": "a base of 216M 190A",
         "Saha 1999, Bhangale et al. 2004, all three": "a base of 216M 190A",
@@ -44,11 +44,11 @@ EXCEPTIONS = {
             "from n = 8 on",
     },
     ("cost-floating-base", "forward"): {
-        "the steps of 000 table 7.4: forward dynamics, floating base sum to": "212M 213A",
-        "tree-type systems (000), biped": "erratum 33",
-        "tree-type systems (000), quadruped": "erratum 34",
-        "tree-type systems (000), hexapod": "erratum 34",
-        "tree-type systems (000), biped, if the base took 66A": "and 2A",
+        "the steps of Shah table 7.4: forward dynamics, floating base sum to": "212M 213A",
+        "Shah, Saha, Dutt 2013, biped": "erratum 33",
+        "Shah, Saha, Dutt 2013, quadruped": "erratum 34",
+        "Shah, Saha, Dutt 2013, hexapod": "erratum 34",
+        "Shah, Saha, Dutt 2013, biped, if the base took 66A": "and 2A",
         "McMillan and Orin 1998, O(n^3), all three": "178 n",
     },
 }  # fmt: skip
@@ -108,14 +108,14 @@ def test_figures_have_the_numbers_of_the_formulas():
     at = [k for k, (joints, n) in enumerate(zip(table["joints"], table["n"], strict=True))
           if joints == "1-DOF joints" and n == 12]  # fmt: skip
     assert len(at) == 1
-    assert table["tree-type systems (000)"][at[0]] == 1047 + 909
+    assert table["Shah, Saha, Dutt 2013"][at[0]] == 1047 + 909
     assert table["Balafoutis and Patel 1991"][at[0]] == 1047 + 907
     figure = pytest.importorskip("matplotlib.figure").Figure(layout="constrained")
     outcome.figures["operations"](figure)
     assert len(figure.axes) == 4
     line = figure.axes[0].lines[0]
     assert line.get_ydata()[list(line.get_xdata()).index(12)] == pytest.approx(1.956)
-    assert figure.legends[0].get_texts()[0].get_text() == "tree-type systems (000)"
+    assert figure.legends[0].get_texts()[0].get_text() == "Shah, Saha, Dutt 2013"
 
 
 def test_our_counts_are_those_of_the_fitted_formulas():

@@ -105,7 +105,7 @@ WALKS = {"biped-planar": 4.0, "biped-spatial": 2.0, "quadruped": 4.0, "hexapod":
 @pytest.mark.slow
 @by_study(WALKS)
 def test_walks_of_several_steps_as_long_as_the_sources(name):
-    """Whole, not one step: 2 and 4 s of walking under feedforward control, as 000 chapter 9 and 003 have it."""
+    """Whole, not one step: 2 and 4 s of walking under feedforward control (Shah chapter 9, the biped paper)."""
     which = "controlled-walk" if name == "biped-unified" else "feedforward"
     outcome = gallery.study(name).run(analyses=[which]).outcomes[which]
     assert [str(fact) for fact in outcome.facts if not fact.holds] == []
@@ -197,7 +197,7 @@ def test_arms_of_001_against_pinocchio(name, table):
 
 
 def test_kuka_against_pinocchio():
-    """Modified rows of Table 6.6, with the mass centers of the notes."""
+    """Modified rows of Table 6.6, with the mass centers of the authors' program."""
     places = [about_x(alpha) * shift(x=a) * shift(z=b) for a, alpha, b, *_ in TABLE_6_6]
     x = (0.104667, 0.267012, 0.087677, -0.000033, 0, 0)
     y = (0.005077, 0, -0.034263, 0.007634, 0.032618, 0)

@@ -54,8 +54,10 @@ def test_facts_decide(fact, holds):
 
 
 def test_facts_show_themselves():
-    fact = Fact("a thing", (1.0, 2e-6), (1.25, 3e-6), "m", reason="because", source="000 L1")
-    assert str(fact) == "a thing: stated (1, 2e-06) m (000 L1), measured (1.25, 3e-06) m, does not hold (because)"
+    fact = Fact("a thing", (1.0, 2e-6), (1.25, 3e-6), "m", reason="because", source="Shah section 1")
+    assert (
+        str(fact) == "a thing: stated (1, 2e-06) m (Shah section 1), measured (1.25, 3e-06) m, does not hold (because)"
+    )
     assert fact.known
     assert Fact("a", 1e-9, 0.0, "N", relation="<").shown("stated") == "below 1e-09 N"
     with pytest.raises(kt.UnknownNameError, match="relation of a fact"):
@@ -75,7 +77,11 @@ TIME = np.linspace(0.0, 1.0, 5)
 
 def outcome(quick: bool) -> Outcome:
     return Outcome(
-        [Fact("one", 1, 1, source="000"), Fact("two", 2, 3, "m", reason="a misprint | there"), Fact("three", 3, 4)],
+        [
+            Fact("one", 1, 1, source="Shah Table 6.6"),
+            Fact("two", 2, 3, "m", reason="a misprint | there"),
+            Fact("three", 3, 4),
+        ],
         {"numbers": {"time [s]": TIME, "x [m]": TIME**2 / 3, "name": list("abcde")}},
         {},
         {"square": Curves(TIME, [PlotPanel("x [m]", [Curve("x", TIME**2), Curve("y", TIME)])], "A square.")},
@@ -133,7 +139,7 @@ def test_table_for_terminals():
     console.print(kt.gallery.study("gripper").run("matrices").table())
     text = console.export_text()
     for part in (
-        "000 section 4.4.1",
+        "Shah section 4.4.1",
         "S. K. Saha",
         "computed from the book's formulas: not printed",
         "ours: what must be true",
@@ -169,7 +175,7 @@ def test_summary_reads_on_its_own(tmp_path):
     for part in (
         "# A small study", "Source: nobody", "1 of 3 statements hold", "1 does not, for reasons given below",
         "**1 without a known reason**", "- it is small", "a misprint \\| there", "**does not hold**",
-        "![square](first-square.png)", "*A square.*", "first-numbers.csv", "- 000: S. V. Shah",
+        "![square](first-square.png)", "*A square.*", "first-numbers.csv", "- Shah: S. V. Shah",
     ):  # fmt: skip
         assert part in text
     table = [line for line in text.splitlines() if line.startswith("|")]

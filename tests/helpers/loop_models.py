@@ -1,4 +1,4 @@
-"""Mechanisms with loops for the tests, in code; data from the sources (000 tables 8.1-8.3, 10.3; 001 section 3.5)."""
+"""Mechanisms with loops for the tests, in code; data from the sources (Shah tables 8.1-8.3, 10.3; Saha section 3.5)."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def passive(builder: kt.Builder, name: str, parent: str, position: Any, body: di
 
 
 def four_bar(cut: int = 4, coupler: str = "half", tilt: Any = None) -> kt.Mechanism:
-    """000 tables 10.3 ("half") and 8.1 ("whole"): crank, link 2 on the ground, link 3 on it.
+    """Shah tables 10.3 ("half") and 8.1 ("whole"): crank, link 2 on the ground, link 3 on it.
 
     Cut 4 opens crank-coupler (crank | link 2, link 3), cut 3 opens link 2-link 3 (crank, link 3 | link 2),
-    as in 000 figure 8.2.  ``tilt`` turns everything, gravity included, out of the coordinate plane.
+    as in Shah figure 8.2.  ``tilt`` turns everything, gravity included, out of the coordinate plane.
     """
     third = rod(0.1152, 5.0) if coupler == "half" else rod(0.2304, 5.0, 0.0)
     r = kt.Pose.of(rpy=tilt) if tilt is not None else kt.Pose()
@@ -60,7 +60,7 @@ def four_bar(cut: int = 4, coupler: str = "half", tilt: Any = None) -> kt.Mechan
 
 
 def four_bar_state(t: Any, mechanism: kt.Mechanism, cut: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The crank turning at 3 pi/2 rad/s, by 000 table 10.5 (sign of its square root corrected)."""
+    """The crank turning at 3 pi/2 rad/s, by Shah table 10.5 (sign of its square root corrected)."""
     t = np.asarray(t, dtype=float)
     a1, a3, ground = 0.038, 0.1152, 0.0895
     al1 = 1.5 * np.pi * t
@@ -75,7 +75,7 @@ def four_bar_state(t: Any, mechanism: kt.Mechanism, cut: int = 4) -> tuple[np.nd
 
 
 def leg() -> kt.Mechanism:
-    """000 section 8.4: Hoeken's four-bar and a pantograph; pivots from the notes, section 8."""
+    """Shah section 8.4: Hoeken's four-bar and a pantograph; pivots from the notes, section 8."""
     b = kt.Builder("leg", gravity=DOWN)
     b.body("l1", "base", TURN, **rod(0.025, 0.010))
     passive(b, "l2", "base", (0.050, 0, 0), rod(0.0625, 0.020))
@@ -94,7 +94,7 @@ LEG_START = np.array([0, 4.51103, -2.73888, -0.87644, -1.46037, -1.46037, -1.681
 
 
 def scraper() -> tuple[kt.Mechanism, np.ndarray]:
-    """001 section 4.4, table 5 (inertias about link origins), and an assembled configuration."""
+    """Saha section 4.4, table 5 (inertias about link origins), and an assembled configuration."""
 
     def link(mass: float, com: float, inertia: float) -> dict[str, Any]:
         return {"mass": mass, "com": (com, 0, 0), "inertia": (0, inertia, inertia), "about": "origin"}
@@ -127,7 +127,7 @@ TRIANGLE = ((0.0, 0.0), (1.0, 0.0), (0.5, np.sqrt(3) / 2))
 
 
 def three_rrr(feet: Any = TRIANGLE) -> kt.Mechanism:
-    """000 section 8.5, table 8.3: the platform carried by leg 1, cuts at the feet of the other two legs' elbows."""
+    """Shah section 8.5, table 8.3: the platform carried by leg 1, cuts at the feet of the other two legs' elbows."""
     b = kt.Builder("3-RRR", gravity=DOWN)
     b.body("a1", "base", TURN, position=(*feet[0], 0), **rod(0.4, 3.0))
     passive(b, "a2", "a1", (0.4, 0, 0), rod(0.6, 4.0))
@@ -149,7 +149,7 @@ THREE_RRR_START = np.deg2rad([60, -50, 215, 75, 228, 240, 330])
 
 
 def five_bar(ground: float = 1.0, redundant: bool = False, coupled: bool = False) -> kt.Mechanism:
-    """001 section 3.5; leg 2 stands at (ground, 0). The legs meet at the tip; coupled, a gear joins the cranks."""
+    """Saha section 3.5; leg 2 stands at (ground, 0). The legs meet at the tip; coupled, a gear joins the cranks."""
     b = kt.Builder("five-bar", gravity=DOWN)
     b.body("a1", "base", TURN, **rod(0.6, 3.0))
     b.body("a2", "a1", TURN, position=(0.6, 0, 0), actuated=redundant, **rod(1.1, 1.6))
@@ -272,7 +272,7 @@ def delta() -> kt.Mechanism:
 
 
 def parallelogram_arm() -> kt.Mechanism:
-    """An arm as the SR400 is built: a turntable, a parallelogram on it, a wrist (004 section 10.3)."""
+    """An arm as the SR400 is built: a turntable, a parallelogram on it, a wrist (Khalil section 10.3)."""
     bend = kt.Revolute("y")
     link = {"mass": 3.0, "com": (0.2, 0.01, 0.03), "inertia": (0.01, 0.1, 0.1)}
     b = kt.Builder("parallelogram arm")

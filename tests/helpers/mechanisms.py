@@ -21,7 +21,7 @@ def rod(mass: float, length: float) -> dict[str, object]:
 
 
 def four_bar(cut: str = "coupler_end") -> kt.Mechanism:
-    """000 Table 10.3, cut between crank and coupler, or at the rocker's pivot."""
+    """Shah Table 10.3, cut between crank and coupler, or at the rocker's pivot."""
     b = kt.Builder("four-bar", gravity=(0, -9.81, 0))
     z = kt.Revolute("z")
     b.body("crank", "base", z, **rod(1.5, 0.038))

@@ -8,7 +8,7 @@ import kinetree as kt
 
 
 def random_arm(seed: int) -> kt.Robot:
-    """A tree of up to six joints of the kinds that 004 covers."""
+    """A tree of up to six joints of the kinds that Khalil covers."""
     rng = np.random.default_rng(seed)
     gravity = (0.0, 0.0, -9.81) if rng.random() < 0.7 else tuple(rng.standard_normal(3))
     builder = kt.Builder(f"arm {seed}", gravity=gravity)

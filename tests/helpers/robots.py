@@ -139,7 +139,7 @@ def random_state(
 
 
 def gripper() -> kt.Robot:
-    """The four-link gripper of seed 000, sections 6.4 and 10 (notes: chapters 2-7, section 8.1)."""
+    """The four-link gripper of seed Shah, sections 6.4 and 10 (notes: chapters 2-7, section 8.1)."""
     builder = kt.Builder("gripper", gravity=(0.0, -9.81, 0.0))
     for name, parent, at, length, mass in (
         ("1", "base", 0.0, 0.10, 0.4),

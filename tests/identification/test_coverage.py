@@ -65,7 +65,7 @@ def test_closed_loops(name, count):
     t, some, rate, second = fourier(
         len(independent), np.random.default_rng(1), 40.0, rate=40.0, amplitude=0.25, center=start[independent]
     )
-    if name == "sr400":  # 004 example 7.1
+    if name == "sr400":  # Khalil example 7.1
         q = np.insert(some, [2, 5 + 1], np.zeros((len(t), 2)), axis=1)[:, :8]
         q[:, 2], q[:, 7] = np.pi / 2 - q[:, 1] + some[:, 5], q[:, 1] - some[:, 5]
     else:
@@ -76,7 +76,7 @@ def test_closed_loops(name, count):
     size = 0.02 * tau.std(axis=0)
     groups = judge(robot, kt.Measured(t, q, tau, v, a), lambda rng: size * rng.standard_normal(tau.shape))
     if count:
-        assert len(groups.independent) == count  # 42 with the three rotors that are told from bodies, 004 Table 10.2
+        assert len(groups.independent) == count  # 42 with the three rotors that are told from bodies, Khalil Table 10.2
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The five-bar of 001 section 3.5 by Lagrange's equations with multipliers, in absolute angles of four bars.
+"""The five-bar of Saha section 3.5 by Lagrange's equations with multipliers, in absolute angles of four bars.
 
 Nothing of kinetree is in it.  Many five-bars fall at once: the base and the readings of the
 lost figure are arrays.

@@ -17,7 +17,7 @@ def ball_on_incline(slope: float = 0.3, radius: float = 0.1, mass: float = 2.0) 
 
 
 def test_a_ball_has_five_freedoms_of_position_and_three_of_velocity():
-    """002 section 7.4.4; 5/7 g sin(slope) is what rolling leaves of the slope's pull."""
+    """Featherstone section 7.4.4; 5/7 g sin(slope) is what rolling leaves of the slope's pull."""
     robot = ball_on_incline()
     q = robot.close(robot.neutral())
     assert q[6] == pytest.approx(0.1, abs=1e-12)

@@ -1,4 +1,4 @@
-"""Subsystem-level recursion (001 section 4, 000 section 8.2) against tables, the F matrix and energy."""
+"""Subsystem-level recursion (Saha section 4, Shah section 8.2) against tables, the F matrix and energy."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def solve(mechanism, q, v, a, weights=None):
 
 
 def f_matrix(mechanism, q, v, a):
-    """All torques at once, 000 eq. 8.4, one state at a time."""
+    """All torques at once, Shah eq. 8.4, one state at a time."""
     found = []
     for tau, k in zip(mechanism.tree.inverse_dynamics(q, v, a), mechanism.loop_jacobian(q), strict=True):
         select = np.eye(mechanism.nv)[:, mechanism.driven]
@@ -102,7 +102,7 @@ def test_four_bar_table(coupler, cut, tilt):
 
 
 def test_four_bar_multipliers():
-    """The force on link 3 along the ground's axes, as ReDySim writes it (000 table 10.5)."""
+    """The force on link 3 along the ground's axes, as ReDySim writes it (Shah table 10.5)."""
     mechanism = models.four_bar()
     q, v, a = models.four_bar_state(TIMES, mechanism)
     assert_close(q[:, 1:], ANGLES, 5.1e-7, 1.0)
@@ -114,7 +114,7 @@ def test_four_bar_multipliers():
 
 
 def test_four_bar_order_depends_on_the_cut():
-    """000 section 8.3: cut at joint 4 subsystem II is determinate, cut at joint 3 none is."""
+    """Shah section 8.3: cut at joint 4 subsystem II is determinate, cut at joint 3 none is."""
     orders = {}
     for cut in (3, 4):
         mechanism = models.four_bar(cut)
@@ -128,7 +128,7 @@ def test_four_bar_order_depends_on_the_cut():
 
 
 def test_leg_order():
-    """000 section 8.4: III with four unknowns, then II, then I."""
+    """Shah section 8.4: III with four unknowns, then II, then I."""
     mechanism = models.leg()
     order = solve(mechanism, *motion(mechanism, models.LEG_START, count=2)).order
     assert [s.joints for s in order.subsystems] == [
@@ -145,7 +145,7 @@ def test_leg_order():
 
 
 def test_scraper_order():
-    """001 section 4.4: III with four unknowns, then I with two, then the driving torque."""
+    """Saha section 4.4: III with four unknowns, then I with two, then the driving torque."""
     mechanism, start = models.scraper()
     assert mechanism.closure_error(start) < 1e-12
     order = solve(mechanism, *motion(mechanism, start, count=2)).order
@@ -157,7 +157,7 @@ def test_scraper_order():
 
 
 def test_three_rrr_order():
-    """000 section 8.5: I with five equations and unknowns, then II and III."""
+    """Shah section 8.5: I with five equations and unknowns, then II and III."""
     mechanism = models.three_rrr()
     order = solve(mechanism, *motion(mechanism, models.THREE_RRR_START, 0.1, 2)).order
     assert [(s.subsystems, s.equations, s.unknowns) for s in order.steps] == [
@@ -404,7 +404,7 @@ def random_mechanism(rng):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_random_mechanisms(seed):
-    """Torques by the motions that the loops allow (004), whatever the tree, the loops and the actuators."""
+    """Torques by the motions that the loops allow (Khalil), whatever the tree, the loops and the actuators."""
     rng = np.random.default_rng(seed)
     mechanism, q = random_mechanism(rng)
     k = mechanism.loop_jacobian(q)

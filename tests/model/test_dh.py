@@ -364,7 +364,7 @@ def printed(actual: np.ndarray, expected: Any, digits: int) -> None:
 
 
 def cycloid(start: np.ndarray, end: np.ndarray, period: float, t: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The sources' trajectory (000 section 6.2.1) with its two derivatives."""
+    """The sources' trajectory (Shah section 6.2.1) with its two derivatives."""
     t = np.asarray(t, dtype=float)[..., None]
     w, rate = 2 * np.pi / period, (np.asarray(end) - np.asarray(start)) / period
     return start + rate * (t - np.sin(w * t) / w), rate * (1 - np.cos(w * t)), rate * w * np.sin(w * t)
@@ -435,7 +435,7 @@ def test_kuka_cycloid():
 
 
 def test_three_joint_arm_with_a_screw():
-    """G1 of the notes on seed 002: revolute, prismatic, screw; H, C, Q and kinetic energy to all digits."""
+    """A revolute, a prismatic and a screw joint: H, C, Q and kinetic energy to all digits."""
     alpha, a, s, theta = (0.3, -0.7, 1.1), (0.2, 0.4, -0.1), (0.5, 0.1, 0.3), (0.2, -0.4, 0.6)
     com = ((0.1, 0.2, -0.1), (0.05, -0.1, 0.2), (0, 0.1, 0.15))
     inertia = ((0.3, 0.4, 0.5), [[0.2, 0.01, 0], [0.01, 0.25, 0.02], [0, 0.02, 0.15]], (0.05, 0.06, 0.04))
@@ -460,7 +460,7 @@ def test_three_joint_arm_with_a_screw():
 
 
 def sr400(d2=0.3, d3=0.8, d4=0.15, r4=0.9, d8=0.35) -> kt.Robot:
-    """Acma SR400 (004 section 10.3): the tree after its parallelogram has been cut at frames 9 and 10."""
+    """Acma SR400 (Khalil section 10.3): the tree after its parallelogram has been cut at frames 9 and 10."""
     quarter = 90.0
     table = [  # antecedent, sigma, mu, gamma, alpha, d, r
         (0, 0, 1, 0, 0, 0, 0), (1, 0, 1, 0, -quarter, d2, 0), (2, 0, 0, 0, 0, d3, 0), (3, 0, 1, 0, -quarter, d4, r4),
@@ -491,7 +491,7 @@ def test_sr400_loop_closes():
 KHALIL_SR400 = """kinetree: 1
 name: sr400
 base: ground
-table:      # 004 section 10.3: eight links, the cut joint 9 on link 8, and frame 10 on link 3
+table:      # Khalil section 10.3: eight links, the cut joint 9 on link 8, and frame 10 on link 3
   convention: khalil
   degrees: true
   links: 8
@@ -576,7 +576,7 @@ def test_joint_data_goes_through():
     )
     q, v, a = np.array([0.3, 0.05]), np.array([-1.2, 0.4]), np.array([2.0, 1.0])
     extra = robot.inverse_dynamics(q, v, a, friction=True) - bare.inverse_dynamics(q, v, a)
-    assert_close(extra, [2e-4 * 100.0**2 * 2.0 + 0.5 * -1.2 - 0.3, 0.0], 1e-13)  # 004 eq. 10.12
+    assert_close(extra, [2e-4 * 100.0**2 * 2.0 + 0.5 * -1.2 - 0.3, 0.0], 1e-13)  # Khalil eq. 10.12
 
 
 def test_inertia_about_the_origin_and_mass_properties():

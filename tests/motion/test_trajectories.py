@@ -76,7 +76,7 @@ def test_derivatives_are_those_of_the_position(name):
 
 
 def test_cycloid_is_the_sources_formula():
-    t, T = np.linspace(0, 3, 7), 3.0  # 000 section 10.2.1.1
+    t, T = np.linspace(0, 3, 7), 3.0  # Shah section 10.2.1.1
     q, v, a = tr.Cycloid(Q0, Q1, T)(t)
     d, w = (Q1 - Q0), 2 * np.pi * t[:, None] / T
     np.testing.assert_allclose(q, Q0 + d / T * (t[:, None] - T / (2 * np.pi) * np.sin(w)), atol=1e-15)
@@ -93,7 +93,7 @@ def test_gripper_torques_along_the_cycloid():
         [0.974371, 0.226725, 0.057435, -0.005135],
         [0.540929, 0.034302, -0.010778, -0.033624],
         [0.144002, -0.150298, -0.037574, -0.049050],
-    ]  # notes on 000 chapters 8-10, section 6
+    ]  # computed from the formulas of Shah
     np.testing.assert_allclose(tau, expected, atol=1e-6)
 
 

@@ -127,7 +127,7 @@ def test_rules_miss_what_loops_in_general_add():
     near = kt.gallery.start("robotic-leg")
     base, rules = leg.base_parameters(near=near), leg.base_parameters("rules", near=near)
     assert len(rules) == len(base) + 3
-    assert "the rules of 004 miss 3" in str(base)
+    assert "the rules of Khalil miss 3" in str(base)
 
 
 def test_rules_miss_what_free_fall_adds():
@@ -310,7 +310,7 @@ def test_a_printed_table_names_everything():
     base = robot.base_parameters()
     shown = str(base)
     assert "40 base parameters of 'kuka-kr5' out of 66: 16 are grouped with others, 10 have no effect" in shown
-    assert "found by the rules of 004; null-space propagation finds the same" in shown
+    assert "found by the rules of Khalil; null-space propagation finds the same" in shown
     assert "= link_2.XZ - 0.6 link_3.MZ" in shown
     assert "without effect: link_1.XX, link_1.XY" in shown
     assert list(base) == list(base.names)

@@ -1,4 +1,4 @@
-"""Motors that do not pull along their joints' freedoms, and what bearings carry then (002 section 7.4.2)."""
+"""Motors that do not pull along their joints' freedoms, and what bearings carry then (Featherstone section 7.4.2)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_shares_add_up_and_bearings_do_no_work():
         assert_close(by_motor + share.bearing, whole[:, i], 1e-11)
         s = columns[:, joint.v_slice]
         assert np.abs(s @ share.bearing[..., None]).max() < 1e-9 * np.abs(whole[:, i]).max()
-        power = np.einsum("bk,bkc,bc->b", v[:, joint.v_slice], s, by_motor)  # 002 eq. 7.13
+        power = np.einsum("bk,bkc,bc->b", v[:, joint.v_slice], s, by_motor)  # Featherstone eq. 7.13
         assert_close(power, np.einsum("bk,bkc,bc->b", v[:, joint.v_slice], s, whole[:, i]), 1e-9)
 
 

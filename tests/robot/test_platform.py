@@ -157,7 +157,7 @@ def test_delta_inverse_kinematics_by_position():
 
 
 def test_following_a_path():
-    """000 section 8.5: the platform of the 3-RRR on a circle."""
+    """Shah section 8.5: the platform of the 3-RRR on a circle."""
     platform, q = make_three_rrr()
     pose = platform.pose(q)
     poses = np.tile(pose, (8, 1, 1))
@@ -222,7 +222,7 @@ def test_denoc_matrices_give_the_twists_of_all_links(case):
 
 
 def test_shape_of_the_denoc_matrices(case):
-    """001 eq. 32c: N_l lower triangular with unit blocks, N_d block diagonal, N_c with unit blocks at the actuators."""
+    """Saha eq. 32c: N_l lower triangular with unit blocks, N_d block diagonal, N_c with unit blocks at actuators."""
     platform, q = case
     denoc = platform.denoc(q)
     assert not np.triu(denoc.n_l, 6).any()
@@ -236,7 +236,7 @@ def test_shape_of_the_denoc_matrices(case):
         assert_close(block, expected, 1e-15)
         assert np.count_nonzero(denoc.n_d[6 * c : 6 * c + 6].any(axis=0)) == 1
     for leg in denoc.eliminations:
-        assert_close(leg.phi @ leg.phi, leg.phi, 1e-12)  # 001 eq. 25c
+        assert_close(leg.phi @ leg.phi, leg.phi, 1e-12)  # Saha eq. 25c
         assert_close(leg.phi, leg.phi.T, 1e-12)
     assert_close(denoc.phi, sum(leg.phi for leg in denoc.eliminations), 1e-14)
 

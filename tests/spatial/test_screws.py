@@ -30,7 +30,7 @@ def pose(rng):
 
 @given(SEEDS)
 def test_a_screw_is_found_again_wherever_the_origin_is(seed):
-    """Axis, pitch and magnitude are invariants: seen from another frame the axis is the same line (002 section 2.3)."""
+    """Axis, pitch and magnitude are invariant: from any frame the axis is the same line (Featherstone section 2.3)."""
     rng = np.random.default_rng(seed)
     direction, point, pitch = rng.standard_normal(3) + 0.1, rng.uniform(-2, 2, 3), rng.uniform(-1, 1)
     for kind in ("motion", "force"):
@@ -76,7 +76,7 @@ def test_a_velocity_split_at_a_point_is_a_turn_about_it_and_its_velocity():
 
 
 def test_joints_are_the_screws_that_their_names_say():
-    """002 section 2.3: revolute a line, prismatic a free vector, screw a line with a free vector along it."""
+    """Featherstone section 2.3: revolute a line, prismatic a free vector, screw a line with a free vector along it."""
     for kind, pitch in ((kt.Revolute("z"), 0.0), (kt.Prismatic("z"), np.inf), (kt.Helical("z", 0.3), 0.3)):
         robot = kt.Builder("one").body("b", "base", kind, position=(1, 2, 3), mass=1).build()
         axis = sp.screw(robot.jacobian([0.0], "b", "world")[:, 0])
@@ -105,7 +105,7 @@ def test_matrices_are_those_of_the_classes(seed):
     about = i - m * skew(c) @ skew(c)
     h = sp.RigidInertia(m, sp.Vec3(*(m * c)), sp.Symmetric3(*about[np.triu_indices(3)]))
     assert_close(sp.rigid_inertia(m, c, i) @ v, list(h @ motion), 1e-12)
-    assert_close(sp.inverse_rigid_inertia(m, c, i) @ sp.rigid_inertia(m, c, i), np.eye(6), 1e-9)  # 002 eq. 3.14
+    assert_close(sp.inverse_rigid_inertia(m, c, i) @ sp.rigid_inertia(m, c, i), np.eye(6), 1e-9)  # eq. 3.14
 
 
 def test_bodies_made_one_have_the_harmonic_sum_of_their_inverse_inertias():
@@ -117,7 +117,7 @@ def test_bodies_made_one_have_the_harmonic_sum_of_their_inverse_inertias():
 
 
 def test_a_body_on_a_joint_is_felt_as_the_robot_says():
-    """002 section 3.10, example 3: S (S^T I S)^-1 S^T, of rank r, and its null space is borne by the bearings."""
+    """Featherstone section 3.10, example 3: S (S^T I S)^-1 S^T, of rank r, and bearings carry its null space."""
     robot = (
         kt.Builder("one")
         .body("b", "base", kt.Cylindrical("z"), mass=2, com=(0.1, 0.2, 0.3), inertia=(0.3, 0.2, 0.4))
@@ -142,19 +142,19 @@ def test_subspaces(seed, r):
     s, t, a = rng.standard_normal((6, r)), rng.standard_normal((6, r)), rng.standard_normal(6)
     across = sp.complement(s)
     assert across.shape == (6, 6 - r)
-    assert_close(s.T @ across, np.zeros((r, 6 - r)), 1e-12)  # 002 eq. 3.25
+    assert_close(s.T @ across, np.zeros((r, 6 - r)), 1e-12)  # Featherstone eq. 3.25
     rest = a - s @ sp.resolve(a, s, t)
-    assert np.abs(t.T @ rest).max() < 1e-8 * max(1.0, np.abs(rest).max())  # 002 eq. 3.27
+    assert np.abs(t.T @ rest).max() < 1e-8 * max(1.0, np.abs(rest).max())  # Featherstone eq. 3.27
     f = sp.reciprocal_basis(s)
-    assert_close(s.T @ f, np.eye(r), 1e-8)  # 002 eq. 3.28
+    assert_close(s.T @ f, np.eye(r), 1e-8)  # Featherstone eq. 3.28
     coordinates = rng.standard_normal(r)
-    assert_close(f.T @ (s @ coordinates), coordinates, 1e-8)  # 002 eq. 3.29
+    assert_close(f.T @ (s @ coordinates), coordinates, 1e-8)  # Featherstone eq. 3.29
     i = sp.rigid_inertia(*body(rng))
     e = sp.orthogonal_basis(s, i)
     assert_close(e.T @ i @ e, np.eye(r), 1e-9)
     assert_close(e @ np.linalg.lstsq(e, s, rcond=None)[0], s, 1e-8)  # spans the same
     dyads = sp.inertia_dyads(i)
-    assert_close(dyads.sum(axis=0), i, 1e-9)  # 002 eq. 3.31
+    assert_close(dyads.sum(axis=0), i, 1e-9)  # Featherstone eq. 3.31
     assert all(np.linalg.matrix_rank(d, tol=1e-9 * np.abs(i).max()) == 1 for d in dyads)
 
 
@@ -170,8 +170,8 @@ def test_batches_of_subspaces():
 # ---------------------------------------------------------------- 1987
 
 
-def test_equations_of_002_hold_in_its_own_notation():
-    """X^S X = 1, (v x)^S = -v x, I^S = I, f . v = f^S v, and one transform for both kinds (002 section 3.9)."""
+def test_equations_of_1987_hold_in_their_own_notation():
+    """X^S X = 1, (v x)^S = -v x, I^S = I, f . v = f^S v, one transform for both kinds (Featherstone section 3.9)."""
     rng = np.random.default_rng(3)
     x08, f08, v = pose(rng), rng.standard_normal(6), rng.standard_normal(6)
     x = sp.to_1987(sp.transform_matrix(x08), "motion_transform")
@@ -192,7 +192,7 @@ def test_equations_of_002_hold_in_its_own_notation():
     motions = rng.standard_normal((6, 2))
     assert_close(s(motions) @ f, motions.T @ f08, 1e-14)
     assert_close(sp.to_1987(np.stack([f08, 2 * f08]), "force"), np.stack([f, 2 * f]), 0)
-    assert_close(i[:3, 3:], i08[3, 3] * np.eye(3), 1e-14)  # the mass stands upper right, as in 002 eq. 3.3
+    assert_close(i[:3, 3:], i08[3, 3] * np.eye(3), 1e-14)  # the mass stands upper right, as in Featherstone eq. 3.3
 
 
 # ---------------------------------------------------------------- errors

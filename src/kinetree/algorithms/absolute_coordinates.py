@@ -1,8 +1,8 @@
-"""The three recursions of 002 with every quantity seen from the world (002 eq. 4.6-4.10, 5.7-5.9, 6.46-6.55).
+"""The three recursions with every quantity in the world's frame (Featherstone eq. 4.6-4.10, 5.7-5.9, 6.46-6.55).
 
-Axes and inertias are brought to the world's frame first, s_i = 0X_i s'_i and I_i = 0X_i I'_i iX_0 (002 section 4.3).
-After that nothing that passes between bodies is transformed: what the link coordinates of :mod:`.newton_euler`,
-:mod:`.composite_body` and :mod:`.articulated_body` hand from frame to frame is a sum here.
+Axes and inertias are brought to the world's frame first, s_i = 0X_i s'_i and I_i = 0X_i I'_i iX_0 (Featherstone
+section 4.3).  After that nothing that passes between bodies is transformed: what the link coordinates of
+:mod:`.newton_euler`, :mod:`.composite_body` and :mod:`.articulated_body` hand from frame to frame is a sum here.
 
 All moments are taken about the world's origin, so of a robot that is far away from it digits are lost: at a distance
 d, some (d / size)^2 roundings.  Link coordinates have no such place.
@@ -60,7 +60,7 @@ class SeenFromWorld(NamedTuple):
 
 
 def seen_from_world(tree: Model, q: Scalars) -> Sequence[SeenFromWorld]:
-    """Return every body in the world (002 section 4.3)."""
+    """Return every body in the world (Featherstone section 4.3)."""
 
     def seen(link: Link, p: Posed) -> SeenFromWorld:
         axes = tuple(p.pose.motion_to_parent(s) for s in p.subspace)
@@ -72,11 +72,11 @@ def seen_from_world(tree: Model, q: Scalars) -> Sequence[SeenFromWorld]:
 def moving(
     tree: Model, bodies: Sequence[SeenFromWorld], q: Scalars, v: Scalars, a: Scalars | None, gravity: Scalars
 ) -> Sequence[Twist]:
-    """Return velocities and accelerations, the base rising at -g (002 eq. 4.6, 4.7; with S' of eq. 7.16)."""
+    """Return velocities and accelerations, the base rising at -g (Featherstone eq. 4.6, 4.7; with S' of eq. 7.16)."""
 
     def step(link: Link, parent: Twist, p: SeenFromWorld, q: Scalars, v: Scalars, a: Scalars | None) -> Twist:
         joint = combine(p.axes, v)
-        # 002 has v_i x s_i v: v_i = v_parent + s_i v, of which the second part crossed with itself is zero
+        # Featherstone has v_i x s_i v: v_i = v_parent + s_i v, of which the second part crossed with itself is zero
         acceleration = parent.acceleration + parent.velocity.cross(joint)
         bias = bias_motion(link, q, v)
         if bias is not None:
@@ -91,7 +91,7 @@ def moving(
 
 
 def required(link: Link, p: SeenFromWorld, t: Twist, external: Force | None) -> Force:
-    """Return the force that a body's motion takes, less what acts on it from outside (002 eq. 4.8)."""
+    """Return the force that a body's motion takes, less what acts on it from outside (Featherstone eq. 4.8)."""
     force = p.inertia @ t.acceleration + t.velocity.cross_force(p.inertia @ t.velocity)
     return force if external is None else force - p.pose.force_to_parent(external)
 
@@ -103,14 +103,14 @@ def joint_forces(
     accelerations: Sequence[Any],
     pulls: Sequence[Any],
 ) -> list[Scalar]:
-    """Return what the joints do while each carries all forces beyond it (002 eq. 4.9, 4.10)."""
+    """Return what the joints do while each carries all forces beyond it (Featherstone eq. 4.9, 4.10)."""
 
     def step(
         link: Link, total: Force, p: SeenFromWorld, a: Scalars | None, pull: Scalars | None
     ) -> tuple[list[Scalar], Force]:
         tau = [s.dot(total) for s in p.axes]
         if a is not None and any(present(x) for x in link.armature):
-            tau = [t + rotor * x for t, rotor, x in zip(tau, link.armature, a, strict=True)]  # 004 eq. 10.12
+            tau = [t + rotor * x for t, rotor, x in zip(tau, link.armature, a, strict=True)]  # Khalil eq. 10.12
         if pull is not None:
             tau = [t + held for t, held in zip(tau, pull, strict=True)]
         return tau, total
@@ -131,7 +131,7 @@ def inverse_dynamics(
 
 
 def mass_matrix(tree: Model, q: Scalars) -> Matrix:
-    """Return the joint-space inertia matrix: H_ij = s_j . (I^C_i s_i), with I^C a plain sum (002 eq. 5.7-5.9)."""
+    """Return the joint-space inertia matrix: H_ij = s_j . (I^C_i s_i), I^C a plain sum (Featherstone eq. 5.7-5.9)."""
     return _mass_matrix(tree, seen_from_world(tree, q))
 
 
@@ -157,7 +157,7 @@ def _mass_matrix(tree: Model, bodies: Sequence[SeenFromWorld]) -> Matrix:
 def by_mass_matrix(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> list[Scalar]:
-    """Return joint accelerations; axes and inertias serve both the bias force and the matrix (002 section 5.4).
+    """Return joint accelerations; axes and inertias serve the bias force and the matrix (Featherstone section 5.4).
 
     Springs do not pull here: ``tau`` is what they leave for the bodies.
     """
@@ -174,10 +174,10 @@ def articulated_body(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None,
     pulling: bool = True,
 ) -> list[Scalar]:  # fmt: skip
-    """Return joint accelerations by articulated bodies (002 eq. 6.46-6.55); without ``pulling``, springs do not.
+    """Return joint accelerations by articulated bodies (Featherstone eq. 6.46-6.55), with ``pulling`` also by springs.
 
     As in link coordinates, accelerations are split into what they would be without joint accelerations and the rest,
-    mu, so that no articulated inertia meets a velocity term (002 eq. 6.53 has I^A c).
+    mu, so that no articulated inertia meets a velocity term (Featherstone eq. 6.53 has I^A c).
     """
     bodies = seen_from_world(tree, q)
     pulled = tendons.pulls(tree, q) if pulling else None

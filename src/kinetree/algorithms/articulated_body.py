@@ -1,9 +1,9 @@
-"""Forward dynamics by articulated bodies, O(n) (002 eq. 6.46-6.55; 000 eq. 7.19-7.24).
+"""Forward dynamics by articulated bodies, O(n) (Featherstone eq. 6.46-6.55; Shah eq. 7.19-7.24).
 
 Every acceleration is split into what it would be without joint accelerations, which
 the Newton-Euler outward sweep gives together with the force it takes, and the rest,
 ``mu``, which propagates linearly.  That removes the product of articulated inertia and
-velocity terms from 002's form.
+velocity terms from Featherstone's form.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Pivot(NamedTuple):
 
 
 def eliminate(inertia: ArticulatedInertia, subspace: tuple[Motion, ...], armature: Sequence[float]) -> Pivot:
-    """Factor out a joint's freedom: a k x k pivot for k degrees of freedom (002 eq. 6.47-6.48)."""
+    """Factor out a joint's freedom: a k x k pivot for k degrees of freedom (Featherstone eq. 6.47-6.48)."""
     u = tuple(inertia @ s for s in subspace)
     d = [[s.dot(column) for column in u] for s in subspace]
     for k, extra in enumerate(armature):
@@ -53,7 +53,7 @@ def eliminate(inertia: ArticulatedInertia, subspace: tuple[Motion, ...], armatur
 
 
 def freed(inertia: ArticulatedInertia, pivot: Pivot) -> ArticulatedInertia:
-    """Return what remains of an inertia when its joint gives way: I^A - U D^-1 U^T (002 eq. 7.19)."""
+    """Return what remains of an inertia when its joint gives way: I^A - U D^-1 U^T (Featherstone eq. 7.19)."""
     for psi, u in zip(pivot.psi, pivot.u, strict=True):
         inertia = inertia - ArticulatedInertia.dyad(psi, u)
     return inertia

@@ -94,7 +94,7 @@ def centroidal_drift(tree: Model, q: Scalars, v: Scalars) -> Force:
 
 
 def momentum_rate(tree: Model, q: Scalars, v: Scalars, a: Scalars | None) -> Force:
-    """Return the rate of the centroidal momentum: the sum of d(I v)/dt of the bodies (002 eq. 3.10).
+    """Return the rate of the centroidal momentum: the sum of d(I v)/dt of the bodies (Featherstone eq. 3.10).
 
     About the moving center of mass the transport term vanishes, because the linear
     momentum is parallel to the center's velocity.

@@ -11,7 +11,7 @@ loops allow their forces do no work, so the derivative of the equations of motio
     G^T (M da + (dID/dq) dq + (dID/dv) dv - (D K^T lambda) dq - dtau) = 0,
 
 ID being the tree's inverse dynamics: loop forces turn with what they act on.  D of constraints is found by running
-their own text on dual numbers, coordinate by coordinate.  Derived here from 000 eq. 8.1 and 004 eq. 10.36-10.48.
+their own text on dual numbers, coordinate by coordinate.  Derived here from Shah eq. 8.1 and Khalil eq. 10.36-10.48.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mass matrix by composite rigid bodies (002 eq. 5.7-5.14; 000 eq. 5.19-5.21)."""
+"""Mass matrix by composite rigid bodies (Featherstone eq. 5.7-5.14; Shah eq. 5.19-5.21)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def mass_matrix(tree: Model, q: Scalars) -> Matrix:
     """Return the joint-space inertia matrix; entries between separate branches are exact zeros.
 
     The force that accelerates all that a joint carries about its axis is felt at the joints
-    before it, one after the other (the walk of 002 section 7.2.1, with the condition of eq. 7.9 corrected).
+    before it, one after the other (the walk of Featherstone section 7.2.1, with the condition of eq. 7.9 corrected).
     """
     coordinates = positions(tree, q)
     transforms = each(tree, lambda link, x: link.transform(x), coordinates)

@@ -5,7 +5,7 @@ B on its successor.  Its constraint forces T span what the joint can transmit, s
 
     gap(q) = 0,    K v = 0,    K a + drift = 0,    K = T^T (J_B - J_A),    drift = K' v
 
-(002 eq. 9.2-9.12; 000 eq. 8.1; 004 eq. 10.30).  The joint forces of the tree that a set
+(Featherstone eq. 9.2-9.12; Shah eq. 8.1; Khalil eq. 10.30).  The joint forces of the tree that a set
 of multipliers causes are K^T lambda, lambda being the forces on the successors.  Couplings of joints
 come last, a row each (:mod:`.couplings`).
 """
@@ -192,7 +192,7 @@ def loop_motions(
 
 
 def drift(tree: Model, q: Scalars, v: Scalars, posed: Sequence[Posed] | None = None) -> list[Scalar]:
-    """Return ``K' v``: what is left of the constraints' accelerations when all ``a`` are zero (002 eq. 9.12)."""
+    """Return ``K' v``: the constraints' accelerations when all ``a`` are zero (Featherstone eq. 9.12)."""
     if not tree.loops:
         return couplings.drift(tree, q, v)
     return opening(tree, loop_motions(tree, q, v, posed or poses(tree, q))) + couplings.drift(tree, q, v)

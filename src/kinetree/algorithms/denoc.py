@@ -1,6 +1,6 @@
 """The decoupled natural orthogonal complement (DeNOC): the equations of motion as matrices to read.
 
-Formulas and names follow 000 chapters 4 and 5, corrected where a comment says so.  The
+Formulas and names follow Shah chapters 4 and 5, corrected where a comment says so.  The
 twist of a link is ``t = [w; o']``, its angular velocity and the velocity of its origin,
 with components in the **world frame**; so the twist propagation matrix is
 ``A = [1 0; a x 1]`` as in the book, and wrenches are moments about link origins and
@@ -40,21 +40,21 @@ IN_THE_BOOK = {
     "mtilde": "M_tilde", "mhat": "articulated_inertia(link)", "ihat": "pivot(link)", "p": "joint_propagation(link)",
     "t": "twists", "uinv": "U_inverse", "dinv": "D_inverse", "tau": "inverse_dynamics(a)",
 }  # fmt: skip
-"""Symbols of 000, without underscores and in small letters, and what they are called here."""
+"""Symbols of Shah, without underscores and in small letters, and what they are called here."""
 
 PIVOT_TOLERANCE = 1e-13
 """A pivot of the factorisation counts as zero below this fraction of the inertia it comes from."""
 
 
 def twist_shift(a: ArrayLike) -> Array:
-    """Give the twist propagation matrix ``[1 0; a x 1]``, a from the new origin to the old (000 eq. 4.3)."""
+    """Give the twist propagation matrix ``[1 0; a x 1]``, a from the new origin to the old (Shah eq. 4.3)."""
     shift = np.eye(6)
     shift[3:, :3] = cross_matrix(a)
     return shift
 
 
 def wrench_shift(s: ArrayLike) -> Array:
-    """Give ``S = [1 s x; 0 1]``: a wrench at the point s from the origin, seen at the origin (000 eq. 5.15)."""
+    """Give ``S = [1 s x; 0 1]``: a wrench at the point s from the origin, seen at the origin (Shah eq. 5.15)."""
     shift = np.eye(6)
     shift[:3, 3:] = cross_matrix(s)
     return shift
@@ -66,10 +66,10 @@ class LinkState(NamedTuple):
     origin: Array
     twist: Array
     columns: Array
-    """P: twist relative to the parent per unit of each joint rate (000 eq. 4.14, any joint)."""
+    """P: twist relative to the parent per unit of each joint rate (Shah eq. 4.14, any joint)."""
     columns_rate: Array
     mass: Array
-    """M = [I, m d x; -m d x, m 1] about the link's origin (000 eq. 5.6)."""
+    """M = [I, m d x; -m d x, m 1] about the link's origin (Shah eq. 5.6)."""
 
 
 class Elimination(NamedTuple):
@@ -148,7 +148,7 @@ class Denoc:
         return self if self.parts is None else Denoc(self.model, self.q, self.v, None)
 
     def twist_propagation(self, to: str, origin: str) -> Array:
-        """Give ``A_{to,origin}``, which carries a twist outward along a path (000 eq. 4.3, 4.22, 4.23).
+        """Give ``A_{to,origin}``, which carries a twist outward along a path (Shah eq. 4.3, 4.22, 4.23).
 
         6x6 between two links; between two modules only the last six columns are filled.
         Zero where ``origin`` does not carry ``to``; the identity from a block to itself.
@@ -157,13 +157,13 @@ class Denoc:
         return level._propagation(level._block(to), level._block(origin))
 
     def joint_propagation(self, name: str) -> Array:
-        """Give ``P`` of a link (6 x DOF) or ``N_bar`` of a module: its own rates to twists (000 eq. 4.14, 4.22)."""
+        """Give ``P`` of a link (6 x DOF) or ``N_bar`` of a module: its own rates to twists (Shah eq. 4.14, 4.22)."""
         level, i = self._find(name)
         return level._own_columns(i)
 
     @cached_property
     def A(self) -> BlockMatrix:
-        """One step outward: blocks ``A_{i,parent of i}``; ``N_l = (1 - A)^-1`` (000 eq. 4.27, 4.28)."""
+        """One step outward: blocks ``A_{i,parent of i}``; ``N_l = (1 - A)^-1`` (Shah eq. 4.27, 4.28)."""
         array = np.zeros((self._twist_axis.size,) * 2)
         for i, parent in enumerate(self._parents):
             if parent != BASE:
@@ -172,13 +172,13 @@ class Denoc:
 
     @cached_property
     def N_l(self) -> BlockMatrix:
-        """Outward along every path: block (j, i) is ``A_{j,i}`` if i carries j, else zero (000 eq. 4.29)."""
+        """Outward along every path: block (j, i) is ``A_{j,i}`` if i carries j, else zero (Shah eq. 4.29)."""
         array = np.eye(self._twist_axis.size) + self._along_paths(self._shift)
         return BlockMatrix(array, self._twist_axis, self._twist_axis, "N_l")
 
     @cached_property
     def N_d(self) -> BlockMatrix:
-        """Block diagonal of the joint-rate propagations, 6 rows per link and a column per DOF (000 eq. 4.27)."""
+        """Block diagonal of the joint-rate propagations, 6 rows per link and a column per DOF (Shah eq. 4.27)."""
         array = self._within_modules(lambda k, m: self._shift(k, m) @ self._states[m].columns)
         return BlockMatrix(array, self._twist_axis, self._rate_axis, "N_d")
 
@@ -219,39 +219,39 @@ class Denoc:
 
     @cached_property
     def M(self) -> BlockMatrix:
-        """Block diagonal of the links' mass matrices about their origins (000 eq. 5.6)."""
+        """Block diagonal of the links' mass matrices about their origins (Shah eq. 5.6)."""
         return self._per_link([s.mass for s in self._states], "M")
 
     @cached_property
     def Omega(self) -> BlockMatrix:
-        """Block diagonal of ``diag(w x, w x)`` (000 eq. 5.6)."""
+        """Block diagonal of ``diag(w x, w x)`` (Shah eq. 5.6)."""
         return self._per_link([np.kron(np.eye(2), cross_matrix(s.twist[:3])) for s in self._states], "Omega")
 
     @cached_property
     def E(self) -> BlockMatrix:
-        """Block diagonal of ``diag(1, 0)``, which picks angular velocities (000 eq. 5.6)."""
+        """Block diagonal of ``diag(1, 0)``, which picks angular velocities (Shah eq. 5.6)."""
         return self._per_link([np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])] * len(self._states), "E")
 
     @cached_property
     def gim(self) -> BlockMatrix:
-        """The generalized inertia matrix ``N^T M N`` (000 eq. 5.13), rotor inertias added on the diagonal."""
+        """The generalized inertia matrix ``N^T M N`` (Shah eq. 5.13), rotor inertias added on the diagonal."""
         array = self.N.array.T @ self.M.array @ self.N.array + np.diag(self._armature)
         return BlockMatrix(array, self._rate_axis, self._rate_axis, "I")
 
     @cached_property
     def M_tilde(self) -> BlockMatrix:
-        """``N_l^T M N_l``, whose diagonal blocks are the composite inertias (000 eq. 5.16)."""
+        """``N_l^T M N_l``, whose diagonal blocks are the composite inertias (Shah eq. 5.16)."""
         array = self.N_l.array.T @ self.M.array @ self.N_l.array
         return BlockMatrix(array, self._twist_axis, self._twist_axis, "M~")
 
     def composite_inertia(self, name: str) -> Array:
-        """Give ``M~`` of a link or module: with all that it carries frozen to it (000 eq. 5.19)."""
+        """Give ``M~`` of a link or module: with all that it carries frozen to it (Shah eq. 5.19)."""
         level, i = self._find(name)
         return level._composites[i]
 
     @cached_property
     def gim_from_composites(self) -> BlockMatrix:
-        """The generalized inertia matrix block by block, ``N_i^T M~_i A_{i,j} N_j`` (000 eq. 5.21)."""
+        """The generalized inertia matrix block by block, ``N_i^T M~_i A_{i,j} N_j`` (Shah eq. 5.21)."""
         array = np.diag(self._armature)
         for i in range(len(self._groups)):
             moved = self._own_columns(i).T @ self._composites[i]
@@ -264,7 +264,7 @@ class Denoc:
 
     @cached_property
     def convective_inertia(self) -> BlockMatrix:
-        """The matrix of convective inertia ``C = N^T (M N' + Omega M E N)`` (000 eq. 5.13).
+        """The matrix of convective inertia ``C = N^T (M N' + Omega M E N)`` (Shah eq. 5.13).
 
         ``C v`` are the velocity forces.  Unlike :meth:`kinetree.Robot.coriolis_matrix`, this
         choice does not make ``I' - 2 C`` skew-symmetric.
@@ -276,28 +276,28 @@ class Denoc:
     # ------------------------------------------------------------ I = U D U^T
 
     def articulated_inertia(self, name: str) -> Array:
-        """Give ``M^`` of a link or module: with the joints beyond it free to give way (000 eq. 5.36)."""
+        """Give ``M^`` of a link or module: with the joints beyond it free to give way (Shah eq. 5.36)."""
         return self._elimination(name).inertia
 
     def psi_hat(self, name: str) -> Array:
-        """Give ``Psi^ = M^ N_bar`` of a link or module (000 eq. 5.35)."""
+        """Give ``Psi^ = M^ N_bar`` of a link or module (Shah eq. 5.35)."""
         return self._elimination(name).psi_hat
 
     def psi(self, name: str) -> Array:
-        """Give ``Psi``, which is ``Psi^`` times the inverse pivot, of a link or module (000 eq. 5.35)."""
+        """Give ``Psi``, which is ``Psi^`` times the inverse pivot, of a link or module (Shah eq. 5.35)."""
         return self._elimination(name).psi
 
     def phi(self, name: str) -> Array:
-        """Give ``Phi = 1 - Psi N_bar^T`` of a link or module (000 eq. 5.37)."""
+        """Give ``Phi = 1 - Psi N_bar^T`` of a link or module (Shah eq. 5.37)."""
         return self._elimination(name).phi
 
     def pivot(self, name: str) -> Array:
-        """Give ``N_bar^T Psi^``, the block of D of a link or module (000 eq. 5.34), rotor inertia added."""
+        """Give ``N_bar^T Psi^``, the block of D of a link or module (Shah eq. 5.34), rotor inertia added."""
         return self._elimination(name).pivot
 
     @cached_property
     def U(self) -> BlockMatrix:
-        """Unit upper triangular factor of the GIM: ``N_i^T A_{j,i}^T Psi_j`` where i carries j (000 eq. 5.34)."""
+        """Unit upper triangular factor of the GIM: ``N_i^T A_{j,i}^T Psi_j`` where i carries j (Shah eq. 5.34)."""
         array = np.eye(self._rate_axis.size)
         for j, step in enumerate(self._eliminations):
             for i in self._carriers(j):
@@ -307,14 +307,14 @@ class Denoc:
 
     @cached_property
     def D(self) -> BlockMatrix:
-        """Block diagonal factor of the GIM (000 eq. 5.32, 5.34)."""
+        """Block diagonal factor of the GIM (Shah eq. 5.32, 5.34)."""
         return self._per_block([step.pivot for step in self._eliminations], "D")
 
     @cached_property
     def U_inverse(self) -> BlockMatrix:
         """The inverse of :attr:`U`: ``-N_i^T A^_{j,i}^T Psi_j`` with articulated propagations ``A^``.
 
-        000 eq. 5.44-5.46 with Psi_j where V_j is printed, and with Phi_h transposed in
+        Shah eq. 5.44-5.46 with Psi_j where V_j is printed, and with Phi_h transposed in
         ``A^_{j,i} = A^_{j,h} Phi_h^T A^_{h,i}``; as printed they hold only for trees no
         deeper than two modules.
         """
@@ -331,7 +331,7 @@ class Denoc:
 
     @cached_property
     def gim_inverse(self) -> BlockMatrix:
-        """The inverse of :attr:`gim`, ``U^-T D^-1 U^-1`` (000 eq. 5.38)."""
+        """The inverse of :attr:`gim`, ``U^-T D^-1 U^-1`` (Shah eq. 5.38)."""
         u = self.U_inverse.array
         return BlockMatrix(u.T @ self.D_inverse.array @ u, self._rate_axis, self._rate_axis, "I^-1")
 
@@ -343,7 +343,7 @@ class Denoc:
         return np.array([s.mass @ fall for s in self._states])
 
     def generalized_force(self, wrenches: ArrayLike) -> Array:
-        """Give ``N^T w`` of wrenches on the links (000 eq. 5.13).
+        """Give ``N^T w`` of wrenches on the links (Shah eq. 5.13).
 
         Parameters
         ----------
@@ -359,7 +359,7 @@ class Denoc:
         return self._laid_out(self.N.array.T @ given[self._stack].ravel())
 
     def inverse_dynamics(self, a: ArrayLike, wrenches: ArrayLike | None = None) -> Array:
-        """Give the joint forces ``I a + C v - N^T w``, with weights and other wrenches in w (000 eq. 5.12).
+        """Give the joint forces ``I a + C v - N^T w``, with weights and other wrenches in w (Shah eq. 5.12).
 
         Parameters
         ----------
@@ -377,7 +377,7 @@ class Denoc:
         return tau
 
     def forward_dynamics(self, tau: ArrayLike, wrenches: ArrayLike | None = None) -> Array:
-        """Give the joint accelerations ``I^-1 (tau - C v + N^T w)`` by the analytic inverse (000 eq. 5.38).
+        """Give the joint accelerations ``I^-1 (tau - C v + N^T w)`` by the analytic inverse (Shah eq. 5.38).
 
         Parameters
         ----------
@@ -473,7 +473,7 @@ class Denoc:
         return BlockMatrix(array, self._rate_axis, self._rate_axis, name)
 
     def _along_paths(self, entry: Callable[[int, int], Array]) -> Array:
-        """Fill, where module i carries module j, the columns of the last link of i (000 eq. 4.22)."""
+        """Fill, where module i carries module j, the columns of the last link of i (Shah eq. 4.22)."""
         array = np.zeros((self._twist_axis.size,) * 2)
         for j, group in enumerate(self._groups):
             for i in self._carriers(j):
@@ -483,7 +483,7 @@ class Denoc:
         return array
 
     def _within_modules(self, entry: Callable[[int, int], Array]) -> Array:
-        """Fill, in each module, the lower triangle of its links' rates (000 eq. 4.22)."""
+        """Fill, in each module, the lower triangle of its links' rates (Shah eq. 4.22)."""
         array = np.zeros((self._twist_axis.size, self._rate_axis.size))
         for i, group in enumerate(self._groups):
             for place, k in enumerate(group):
@@ -520,7 +520,7 @@ class Denoc:
 
     @cached_property
     def _composites(self) -> list[Array]:
-        """M~_i = M_i + sum of A_ji^T M~_j A_ji over the children j (000 eq. 5.19)."""
+        """M~_i = M_i + sum of A_ji^T M~_j A_ji over the children j (Shah eq. 5.19)."""
         totals = self._own_masses()
         for j in reversed(range(len(totals))):
             i = self._parents[j]
@@ -534,7 +534,7 @@ class Denoc:
 
     @cached_property
     def _eliminations(self) -> list[Elimination]:
-        """Block reverse Gaussian elimination, from the tips to the base (000 eq. 5.34-5.37)."""
+        """Block reverse Gaussian elimination, from the tips to the base (Shah eq. 5.34-5.37)."""
         totals = self._own_masses()
         steps: list[Elimination] = []
         for j in reversed(range(len(totals))):
@@ -560,7 +560,7 @@ class Denoc:
         return Elimination(inertia, psi_hat, psi, np.eye(len(psi)) - psi @ columns.T, pivot, inverse)
 
     def _articulated_propagations(self, j: int) -> Iterator[tuple[int, Array]]:
-        """Return A^_{j,i} for every carrier i of j, nearest first (000 eq. 5.45-5.46, Phi transposed)."""
+        """Return A^_{j,i} for every carrier i of j, nearest first (Shah eq. 5.45-5.46, Phi transposed)."""
         propagation, h = np.eye(len(self._eliminations[j].phi)), j
         for i in self._carriers(j):
             if h != j:

@@ -25,7 +25,7 @@ def kinetic_energy(tree: Model, q: Scalars, v: Scalars) -> Scalar:
 
 
 def power(tree: Model, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches) -> Scalar:
-    """Of joint forces along the joints' velocities and of wrenches along the bodies' (002 eq. 3.17)."""
+    """Of joint forces along the joints' velocities and of wrenches along the bodies' (Featherstone eq. 3.17)."""
     power: Scalar = 0.0
     for rate, force in zip(v, tau, strict=True):
         power = power + rate * force
@@ -37,7 +37,7 @@ def power(tree: Model, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches)
 
 
 def potential_energy(tree: Model, q: Scalars, gravity: Scalars) -> Scalar:
-    """Return minus the work of gravity from the world's origin (000 appendix C.1, sign corrected) and of springs."""
+    """Return minus the work of gravity from the world's origin (Shah appendix C.1, sign corrected) and of springs."""
     _, moment = first_moment(tree, q)
     weight = -Vec3.of(gravity).dot(moment)
     stored = springs.energy(tree, q)

@@ -1,4 +1,4 @@
-"""Inverse dynamics of a floating base as the sources pose it (000 table 7.1, 002 eq. 7.25-7.31).
+"""Inverse dynamics of a floating base as the sources pose it (Shah table 7.1, Featherstone eq. 7.25-7.31).
 
 The joint accelerations are given and nothing drives the base: first the base
 acceleration follows from the balance of the whole robot, then the joint forces.
@@ -44,7 +44,7 @@ def inverse_dynamics(
     i0 = [[s.dot(inertia @ t) for t in base.subspace] for s in base.subspace]
     for k, extra in enumerate(tree.links[0].armature):
         i0[k][k] = i0[k][k] + extra
-    a_base = ldl_solve(ldl(i0), [-h for h in h0])  # 000 eq. 7.13
+    a_base = ldl_solve(ldl(i0), [-h for h in h0])  # Shah eq. 7.13
 
     def follow(link: Link, parent: Motion, m: Moving) -> Motion:
         if link.index == 0:
@@ -56,7 +56,7 @@ def inverse_dynamics(
     for link, m, (inertia, force), base_motion, a, pull in zip(
         tree.links, moving, totals, carried, accelerations, pulls, strict=True
     ):
-        f = inertia @ base_motion + force  # 002 eq. 7.25
+        f = inertia @ base_motion + force  # Featherstone eq. 7.25
         tau = [s.dot(f) for s in m.subspace]
         if link.index and any(present(x) for x in link.armature):
             tau = [t + extra * x for t, extra, x in zip(tau, link.armature, a, strict=True)]

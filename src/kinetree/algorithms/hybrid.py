@@ -1,4 +1,4 @@
-"""Hybrid dynamics: some joints are given accelerations, the others forces (002 section 7.5, eq. 7.36-7.38).
+"""Hybrid dynamics: some joints are given accelerations, the others forces (Featherstone section 7.5, eq. 7.36-7.38).
 
 A joint with known acceleration does not give way: its articulated body is handed on
 whole, and its force is read off when the motion is known.
@@ -99,7 +99,7 @@ def by_partition(
     gravity: Scalars,
     wrenches: Wrenches | None = None,
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Return the same by splitting the mass matrix (002 eq. 7.32-7.34); also for joints that mimic others."""
+    """Return the same by splitting the mass matrix (Featherstone eq. 7.32-7.34); also for joints that mimic others."""
     fixed = [False] * tree.nv
     for joint, is_known in zip(tree.joints, known, strict=True):
         for k in range(joint.v_slice.start, joint.v_slice.stop):

@@ -1,6 +1,6 @@
 """Closed chains in independent coordinates: what the loops leave free, and dynamics along it.
 
-    v = G y',    a = G y'' + g,      K_d G_d = -K_i,   K_d g_d = -drift        (004 eq. 10.36, 10.48)
+    v = G y',    a = G y'' + g,      K_d G_d = -K_i,   K_d g_d = -drift        (Khalil eq. 10.36, 10.48)
 
 ``pivots`` are the constraints that count, each with the freedom that it determines, in the order of elimination: they
 are chosen beforehand (:attr:`kinetree.loops.coordinates.Coordinates.pivots`).  All other freedoms are independent.
@@ -106,7 +106,7 @@ def hybrid_dynamics(
 
     ``known`` are independent freedoms whose entries of ``given`` are accelerations.  The others accelerate as forces
     say, G_u^T (M a + h - tau) = 0 with u the unknown ones; then the forces at the known ones are what is left,
-    G_k^T (M a + h - tau) (002 eq. 7.32-7.34 along the motions that loops allow).
+    G_k^T (M a + h - tau) (Featherstone eq. 7.32-7.34 along the motions that loops allow).
     """
     free = independent_freedoms(tree, motion.pivots)
     columns = motion.columns
@@ -135,14 +135,14 @@ def hybrid_dynamics(
 def forward_dynamics(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, loads: Any, pivots: Pivots
 ) -> list[Scalar]:  # fmt: skip
-    """Return accelerations under forces on all joints (004 eq. 10.46), and nothing else: good where pivots are."""
+    """Return accelerations under forces on all joints (Khalil eq. 10.46), and nothing else: good where pivots are."""
     return hybrid_dynamics(tree, q, v, tau, loads, embed(tree, q, v, pivots), ())[0]
 
 
 def inverse_dynamics(
     tree: Model, q: Scalars, v: Scalars, a: Scalars, loads: Any, pivots: Pivots
 ) -> list[Scalar]:  # fmt: skip
-    """Return forces on the independent freedoms, G^T tau of the tree (004 eq. 10.40), zero elsewhere."""
+    """Return forces on the independent freedoms, G^T tau of the tree (Khalil eq. 10.40), zero elsewhere."""
     motion = embed(tree, q, v, pivots)
     whole, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)
     forces: list[Scalar] = [0.0] * tree.nv

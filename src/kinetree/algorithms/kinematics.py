@@ -58,7 +58,7 @@ def poses(tree: Model, q: Scalars) -> list[Posed]:
 
 
 def velocities(tree: Model, q: Scalars, v: Scalars) -> list[MovingBody]:
-    """Return the spatial velocity of every body (002 eq. 4.6)."""
+    """Return the spatial velocity of every body (Featherstone eq. 4.6)."""
 
     def step(link: Link, parent: MovingBody, q: Scalars, v: Scalars) -> MovingBody:
         x = link.transform(q)
@@ -70,7 +70,7 @@ def velocities(tree: Model, q: Scalars, v: Scalars) -> list[MovingBody]:
 def twists(
     tree: Model, q: Scalars, v: Scalars, a: Scalars | None = None, posed: Sequence[Posed] | None = None
 ) -> list[Twist]:
-    """Return the spatial velocity and acceleration of every body, gravity not included (002 eq. 4.6-4.7, 7.16)."""
+    """Return the spatial velocity and acceleration of every body, without gravity (Featherstone eq. 4.6-4.7, 7.16)."""
 
     def step(link: Link, parent: Twist, p: Posed, q: Scalars, v: Scalars, a: Scalars | None) -> Twist:
         joint = combine(p.subspace, v)
@@ -144,7 +144,7 @@ def frame_acceleration(tree: Model, q: Scalars, v: Scalars, a: Scalars, name: st
 
 
 def classical(velocity: Motion, spatial: Motion) -> Motion:
-    """Return ordinary acceleration of the frame's origin from the spatial one: a + w x v (002 section 2.7)."""
+    """Return ordinary acceleration of the frame's origin from the spatial one: a + w x v (Featherstone section 2.7)."""
     return Motion(spatial.angular, spatial.linear + velocity.angular.cross(velocity.linear))
 
 

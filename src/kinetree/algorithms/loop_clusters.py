@@ -2,11 +2,12 @@
 
 Within a cluster of loops all accelerations follow from those of some of its freedoms, by its own constraints alone,
 
-    a = G y + g,      K_d G_d = -K_i,   K_d g_d = -drift        (004 eq. 10.36, 10.48)
+    a = G y + g,      K_d G_d = -K_i,   K_d g_d = -drift        (Khalil eq. 10.36, 10.48)
 
 so a cluster is a joint with the freedoms y that carries several bodies at once, and articulated bodies
-(002 eq. 6.46-6.55) go through it like through any other (constraint embedding: Jain 2012; cluster joints: Chignoli et
-al. 2024).  No multipliers are formed, and what loops far apart have to do with one another is what joints have.
+(Featherstone eq. 6.46-6.55) go through it like through any other (constraint embedding: Jain 2012; cluster joints:
+Chignoli et al. 2024).  No multipliers are formed, and what loops far apart have to do with one another is what joints
+have.
 
 ``pivots`` are the constraints that count, each with the freedom that it determines, in the order of elimination; they
 are chosen beforehand (:attr:`kinetree.loops.coordinates.Coordinates.pivots`) so that zeros stay.

@@ -1,4 +1,4 @@
-"""Inverse and forward dynamics module by module: recursions between modules, and within each (000 tables 6.1, 6.2).
+"""Inverse and forward dynamics module by module: recursions between modules, and within each (Shah tables 6.1, 6.2).
 
 A module is a serial chain of links.  Between modules only the motion of the last link of the carrying module goes
 outward, and one wrench, one articulated inertia come back; within a module its links are passed one by one, and
@@ -27,7 +27,7 @@ class InverseStep(NamedTuple):
     Attributes
     ----------
     own : list of Force
-        w*, what the motion of each link requires by itself (000 eq. 6.3).
+        w*, what the motion of each link requires by itself (Shah eq. 6.3).
     total : list of Force
         w~ of each link, with all that it carries (eq. 6.5).
     tau : list
@@ -40,7 +40,7 @@ class InverseStep(NamedTuple):
 
 
 class ForwardStep(NamedTuple):
-    """What the backward recursion of forward dynamics finds for one module (000 eq. 6.10, 6.11).
+    """What the backward recursion of forward dynamics finds for one module (Shah eq. 6.10, 6.11).
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class ForwardStep(NamedTuple):
 def move_modules(
     tree: Model, parts: Modules, q: Scalars, v: Scalars, a: Scalars | None, gravity: Scalars
 ) -> list[Moving]:
-    """Return the motion of every link: outward from module to module, and along each (000 eq. 6.2)."""
+    """Return the motion of every link: outward from module to module, and along each (Shah eq. 6.2)."""
     own_q, own_v = positions(tree, q), rates(tree, v)
     own_a = nothing(tree) if a is None else rates(tree, a)
     moving: dict[int, Moving] = {BASE: base_at_rest(gravity)}
@@ -81,7 +81,7 @@ def move_modules(
 def inverse_steps(
     tree: Model, parts: Modules, moving: Sequence[Moving], a: Scalars | None, wrenches: Wrenches | None = None
 ) -> list[InverseStep]:
-    """Return the wrenches and joint forces of every module, from the tips to the base (000 eq. 6.5, 6.6)."""
+    """Return the wrenches and joint forces of every module, from the tips to the base (Shah eq. 6.5, 6.6)."""
     loads, steps = wrenches or nothing(tree), {}
     accelerations = nothing(tree) if a is None else rates(tree, a)
     handed: dict[int, Force] = {}
@@ -112,14 +112,14 @@ def inverse_dynamics(
     *,
     parts: Modules,
 ) -> list[Scalar]:
-    """Return joint forces for a motion (000 table 6.1), those that hold springs included."""
+    """Return joint forces for a motion (Shah table 6.1), those that hold springs included."""
     moving = move_modules(tree, parts, q, v, a, gravity)
     tau = laid_out(tree, parts, [step.tau for step in inverse_steps(tree, parts, moving, a, wrenches)])
     return list(springs.held_too(tree, q, tau))
 
 
 def forward_steps(tree: Model, parts: Modules, moving: Sequence[Moving], phi: Scalars) -> list[ForwardStep]:
-    """Eliminate the modules' freedoms, from the tips to the base (000 eq. 6.10, 6.11, with phi^ in eta)."""
+    """Eliminate the modules' freedoms, from the tips to the base (Shah eq. 6.10, 6.11, with phi^ in eta)."""
     forces, steps = rates(tree, phi), {}
     inertias: dict[int, ArticulatedInertia] = {}
     eta: dict[int, Force] = {}
@@ -156,7 +156,7 @@ def forward_dynamics(
     *,
     parts: Modules,
 ) -> list[Scalar]:
-    """Return joint accelerations for given joint forces, without springs (000 table 6.2)."""
+    """Return joint accelerations for given joint forces, without springs (Shah table 6.2)."""
     moving = move_modules(tree, parts, q, v, None, gravity)
     phi = forces_left(tree, parts, tau, inverse_steps(tree, parts, moving, None, wrenches))
     own = accelerations(tree, parts, moving, forward_steps(tree, parts, moving, phi))
@@ -164,7 +164,7 @@ def forward_dynamics(
 
 
 def forces_left(tree: Model, parts: Modules, tau: Scalars, unmoved: Sequence[InverseStep]) -> list[Scalar]:
-    """Return phi = tau - h, h from inverse dynamics without accelerations (000 eq. 6.8, with tau and not tau^F)."""
+    """Return phi = tau - h, h from inverse dynamics without accelerations (Shah eq. 6.8, with tau and not tau^F)."""
     h = laid_out(tree, parts, [step.tau for step in unmoved])
     return [t - x for t, x in zip(tau, h, strict=True)]
 
@@ -172,7 +172,7 @@ def forces_left(tree: Model, parts: Modules, tau: Scalars, unmoved: Sequence[Inv
 def accelerations(
     tree: Model, parts: Modules, moving: Sequence[Moving], steps: Sequence[ForwardStep]
 ) -> list[list[Scalar]]:
-    """Return the joint accelerations of every module, from the base to the tips (000 eq. 6.12, 6.13)."""
+    """Return the joint accelerations of every module, from the base to the tips (Shah eq. 6.12, 6.13)."""
     mu: dict[int, Motion] = {BASE: ZERO_MOTION}
     found: list[list[Scalar]] = []
     for chain, step in zip(parts.bodies, steps, strict=True):
@@ -194,7 +194,7 @@ def accelerations(
 
 
 def columns_of_last(chain: Chain, moving: Sequence[Moving]) -> list[Motion]:
-    """Return the last six rows of N_i: how each freedom of a module moves its last link (000 eq. 4.22)."""
+    """Return the last six rows of N_i: how each freedom of a module moves its last link (Shah eq. 4.22)."""
     columns: list[Motion] = []
     for k in chain:
         columns = [moving[k].transform.motion_to_child(s) for s in columns]
@@ -205,7 +205,7 @@ def columns_of_last(chain: Chain, moving: Sequence[Moving]) -> list[Motion]:
 def _composite(
     tree: Model, chain: Chain, moving: Sequence[Moving], handed: ArticulatedInertia | None
 ) -> tuple[ArticulatedInertia, list[list[Scalar]], list[Force]]:
-    """Return M^ of a module at its carrier, its pivot N^T M^ N, and A^T M^ N (000 eq. 5.34-5.36).
+    """Return M^ of a module at its carrier, its pivot N^T M^ N, and A^T M^ N (Shah eq. 5.34-5.36).
 
     M^ has the links' inertias on its diagonal; only the last one gets what other modules hand over.
     """
@@ -235,7 +235,7 @@ def _composite(
 def _freed(
     whole: ArticulatedInertia, felt: Sequence[Force], u: list[list[Scalar]], d: list[Scalar]
 ) -> ArticulatedInertia:
-    """Return what the carrier feels of a module whose freedoms give way: A^T (M^ - Psi^ Psi^T) A (000 eq. 5.36)."""
+    """Return what the carrier feels of a module whose freedoms give way: A^T (M^ - Psi^ Psi^T) A (Shah eq. 5.36)."""
     n = len(d)
     columns = [udu_solve(u, d, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
     for force, column in zip(felt, columns, strict=True):
@@ -244,7 +244,7 @@ def _freed(
 
 
 def udu(matrix: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """Factor a symmetric matrix as U D U^T, U unit upper triangular, from the last row on (000 section 6.1.2)."""
+    """Factor a symmetric matrix as U D U^T, U unit upper triangular, from the last row on (Shah section 6.1.2)."""
     n, rest = len(matrix), [list(row) for row in matrix]
     u: list[list[Scalar]] = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
     for j in reversed(range(n)):
@@ -257,7 +257,7 @@ def udu(matrix: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[Sc
 
 
 def udu_solve(u: Sequence[Sequence[Scalar]], d: Sequence[Scalar], rhs: Sequence[Scalar]) -> list[Scalar]:
-    """Solve with the factors of :func:`udu`, in the three sweeps of 000 eq. 6.9."""
+    """Solve with the factors of :func:`udu`, in the three sweeps of Shah eq. 6.9."""
     n, x = len(d), list(rhs)
     for i in reversed(range(n)):
         for j in range(i + 1, n):

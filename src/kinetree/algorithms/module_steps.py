@@ -1,4 +1,4 @@
-"""The recursions over modules shown: what each finds on the way, and the order of its steps (000 tables 6.3, 6.4).
+"""The recursions over modules shown: what each finds on the way, and the order of its steps (Shah tables 6.3, 6.4).
 
 Numbers are those of :mod:`.module_recursion` for one state, as arrays; the order of execution is text, made for any
 robot as the book writes it out for its gripper.
@@ -44,7 +44,7 @@ class ModuleQuantities:
     links : tuple of str
         From the first to the last.
     own, total : ndarray, shape (links, 6)
-        w* and w~: what each link's motion requires by itself, and with all that it carries (000 eq. 6.3, 6.5).
+        w* and w~: what each link's motion requires by itself, and with all that it carries (Shah eq. 6.3, 6.5).
     tau : ndarray
         Joint forces of the module (eq. 6.6).
     pivot, u, d : ndarray

@@ -1,16 +1,16 @@
-"""A robot as an articulated body with several handles (002 section 9.5).
+"""A robot as an articulated body with several handles (Featherstone section 9.5).
 
 Forces f_g on the handles accelerate them linearly,
 
-    a_h = sum over g of Phi_hg f_g + b_h        (002 eq. 9.18)
+    a_h = sum over g of Phi_hg f_g + b_h        (Featherstone eq. 9.18)
 
 Each Phi_hg is an inverse inertia, or between different handles an inverse cross-inertia.  Across a joint that gives
-way, accelerations are handed on by the propagator A = 1 - S D^-1 S^T I^A (002 eq. 9.39), so that
+way, accelerations are handed on by the propagator A = 1 - S D^-1 S^T I^A (Featherstone eq. 9.39), so that
 
-    Phi_ij = A_i Phi_pj   (002 eq. 9.35),    Phi_ii = A_i Phi_pi + S_i D_i^-1 S_i^T,    Phi_ji = Phi_ij^T
+    Phi_ij = A_i Phi_pj   (Featherstone eq. 9.35),    Phi_ii = A_i Phi_pi + S_i D_i^-1 S_i^T,    Phi_ji = Phi_ij^T
 
-with p the body before i and nothing where p is the ground.  002 goes by the inertias I^B of every link (eq. 9.32),
-which only bodies have that no joint holds to the ground; inverse inertias always exist.
+with p the body before i and nothing where p is the ground.  Featherstone uses the inertias I^B of every link
+(eq. 9.32), which only bodies have that no joint holds to the ground; inverse inertias always exist.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class CrossInertias:
         return self._known[i, j]
 
     def _across(self, i: int, m: Motion) -> Motion:
-        """Hand an acceleration on to body i (002 eq. 9.39)."""
+        """Hand an acceleration on to body i (Featherstone eq. 9.39)."""
         here = self.transforms[i].motion_to_child(m)
         return here - combine(self.subspaces[i], [here.dot(psi) for psi in self.pivots[i].psi])
 
@@ -116,7 +116,7 @@ def closed_forward_dynamics(
 ) -> tuple[list[Scalar], list[Scalar], Scalar, Residuals]:  # fmt: skip
     """Return accelerations, multipliers of ``rows``, quality, and how consistent the state is.
 
-    The two bodies that a loop joint joins are handles, and its force is what keeps them together (002 eq. 9.27-9.29):
+    The two bodies that a loop joint joins are handles, and its force keeps them together (Featherstone eq. 9.27-9.29):
     Lambda phi + beta = 0, with Lambda_kl = R_k^T (Phi_ss - Phi_ps - Phi_sp + Phi_pp) R_l and beta the acceleration
     with which the loop would open.  No mass matrix is formed, and no constraint matrix.
     """

@@ -1,4 +1,4 @@
-"""Recursive Newton-Euler: inverse dynamics in two sweeps (000 table 6.1, 001 eq. 17).
+"""Recursive Newton-Euler: inverse dynamics in two sweeps (Shah table 6.1, Saha eq. 17).
 
 The outward sweep follows the sources in using the ordinary acceleration of each body's
 origin and never the origin's velocity: with W = [w'] x + [w] x [w] x the acceleration of
@@ -32,7 +32,7 @@ class Moving(NamedTuple):
 
 
 def turning_matrix(w: Vec3, w_dot: Vec3) -> Matrix3:
-    """Return W = [w'] x + [w] x [w] x, from six products of the components of w (000 table 6.8)."""
+    """Return W = [w'] x + [w] x [w] x, from six products of the components of w (Shah table 6.8)."""
     xx, yy, zz = w.x * w.x, w.y * w.y, w.z * w.z
     xy, xz, yz = w.x * w.y, w.x * w.z, w.y * w.z
     return Matrix3(
@@ -43,7 +43,7 @@ def turning_matrix(w: Vec3, w_dot: Vec3) -> Matrix3:
 
 
 def turning_moment(turning: Matrix3, second: Symmetric3) -> Vec3:
-    """Return I w' + w x I w as the moment of the accelerations W x of the body's points (15 products, 000 table 6.8).
+    """Return I w' + w x I w as the moment of the accelerations W x of the body's points (15 products, Shah table 6.8).
 
     The sum of m x (W x) needs the second moments of mass, s_xx = (I_yy + I_zz - I_xx)/2 and s_xy = -I_xy.
     """
@@ -75,13 +75,13 @@ def along_principal_axes(second: Symmetric3) -> bool:
 
 
 def base_at_rest(gravity: Sequence[Scalar]) -> Moving:
-    """Return the base, accelerating upwards at -g so that gravity needs no further mention (000 section 6.1.2)."""
+    """Return the base, accelerating upwards at -g so that gravity needs no further mention (Shah section 6.1.2)."""
     zero = Matrix3(ZERO3, ZERO3, ZERO3)
     return Moving(Transform(), (), ZERO3, ZERO3, -Vec3.of(gravity), zero)
 
 
 def move(link: Link, parent: Moving, q: Scalars, v: Scalars, a: Scalars | None) -> Moving:
-    """Return outward step: motion of a body from that of its parent (000 eq. 6.2, any joint).
+    """Return outward step: motion of a body from that of its parent (Shah eq. 6.2, any joint).
 
     ``a`` of None means zero joint acceleration.  The joint's relative velocity is
     (wj, u) in child coordinates; u vanishes for rotary joints, and with it the Coriolis
@@ -104,7 +104,7 @@ def move(link: Link, parent: Moving, q: Scalars, v: Scalars, a: Scalars | None) 
 
 
 def inertia_force(link: Link, m: Moving, external: Force | None) -> Force:
-    """Return force and moment about the origin that the motion requires, less what acts from outside (000 eq. 5.4)."""
+    """Return force and moment about the origin that the motion requires, less what acts from outside (Shah eq. 5.4)."""
     body = link.inertia
     force = m.o_ddot * body.mass + m.turning @ body.first
     if along_principal_axes(body.second):
@@ -131,9 +131,9 @@ def inverse_dynamics(
     def hand_on(
         link: Link, total: Force, m: Moving, a: Scalars | None, pull: Scalars | None
     ) -> tuple[tuple[list[Scalar], Force], Force]:
-        tau = [column.dot(total) for column in m.subspace]  # 000 eq. 6.6
+        tau = [column.dot(total) for column in m.subspace]  # Shah eq. 6.6
         if a is not None and any(present(x) for x in link.armature):
-            tau = [t + inertia * x for t, inertia, x in zip(tau, link.armature, a, strict=True)]  # 004 eq. 10.12
+            tau = [t + inertia * x for t, inertia, x in zip(tau, link.armature, a, strict=True)]  # Khalil eq. 10.12
         if pull is not None:
             tau = [t + p for t, p in zip(tau, pull, strict=True)]
         return (tau, total), m.transform.force_to_parent(total)

@@ -1,4 +1,4 @@
-"""Forces, momenta and energies as linear functions of the parameters: tau = Y(q, v, a) p (004 eq. 10.4, 10.12).
+"""Forces, momenta and energies as linear functions of the parameters: tau = Y(q, v, a) p (Khalil eq. 10.4, 10.12).
 
 What a body's motion requires is linear in its ten parameters.  For forces that is a 6 x 10 matrix; a joint feels it
 along its axis, seen from that body.  So the axes are taken along from body to body: one motion each instead of ten
@@ -39,7 +39,7 @@ def selected(tree: Model, names: Columns) -> list[Parameter]:
 
 
 def required_forces(m: Moving) -> dict[str, Force]:
-    """Return the forces that a body's motion requires (004 eq. 10.8)."""
+    """Return the forces that a body's motion requires (Khalil eq. 10.8)."""
     w, r, o = m.w, m.w_dot, m.o_ddot
     xx, yy, zz = w.x * w.x, w.y * w.y, w.z * w.z
     xy, xz, yz = w.x * w.y, w.x * w.z, w.y * w.z
@@ -64,7 +64,7 @@ def momenta(velocity: Motion) -> dict[str, Force]:
 
 
 def kinetic_energies(velocity: Motion) -> dict[str, Scalar]:
-    """Return the kinetic energies: w.I w / 2 + u.(w x h) + m u.u / 2 (004 eq. 10.28)."""
+    """Return the kinetic energies: w.I w / 2 + u.(w x h) + m u.u / 2 (Khalil eq. 10.28)."""
     w, u = velocity.angular, velocity.linear
     turning = [0.5 * w.x * w.x, w.x * w.y, w.x * w.z, 0.5 * w.y * w.y, w.y * w.z, 0.5 * w.z * w.z]
     swinging = u.cross(w)
@@ -198,7 +198,7 @@ def kinetic_energy_regressor(tree: Model, q: Scalars, v: Scalars, *, parameters:
 
 
 def potential_energy_regressor(tree: Model, q: Scalars, gravity: Scalars, parameters: Columns = ALL) -> list[Scalar]:
-    """Return the row that maps the parameters to the potential energy: -g.(m o + R h) (004 eq. 10.29)."""
+    """Return the row that maps the parameters to the potential energy: -g.(m o + R h) (Khalil eq. 10.29)."""
 
     def step(link: Link, parent: tuple[Vec3, Scalar], q: Scalars) -> tuple[Vec3, Scalar]:
         x = link.transform(q)

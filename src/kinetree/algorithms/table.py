@@ -197,7 +197,7 @@ def _by_modules(tree: Model, q: Any, v: Any, tau: Any, gravity: Any, loads: Any 
 
 
 def _by_mass_matrix(tree: Model, q: Any, v: Any, tau: Any, gravity: Any, loads: Any = None) -> list[Scalar]:
-    """Return the composite rigid bodies, then branch-sparse factors (002 section 5.1)."""
+    """Return the composite rigid bodies, then branch-sparse factors (Featherstone section 5.1)."""
     bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, gravity, loads, springs=False)
     rhs = [t - b for t, b in zip(tau, bias, strict=True)]
     factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents)

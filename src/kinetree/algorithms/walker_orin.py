@@ -1,4 +1,4 @@
-"""The three older ways to forward dynamics, through inverse dynamics only (002 section 5.2).
+"""The three older ways to forward dynamics, through inverse dynamics only (Featherstone section 5.2).
 
 Methods 1 and 2 fill the mass matrix with inverse dynamics of unit accelerations, whole
 columns or the lower triangle; method 4 needs only products H x and solves by conjugate
@@ -18,7 +18,7 @@ _TINIEST = 2.3e-308  # below every normal number: a test for zero that all scala
 
 
 def inertia_times(tree: Model, q: Scalars, x: Scalars) -> list[Scalar]:
-    """Return ``H x``: inverse dynamics without velocity, gravity or wrenches (002 eq. 5.5)."""
+    """Return ``H x``: inverse dynamics without velocity, gravity or wrenches (Featherstone eq. 5.5)."""
     return inverse_dynamics(tree, q, [0.0] * tree.nv, x, _NO_GRAVITY, springs=False)[0]
 
 

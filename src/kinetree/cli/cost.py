@@ -72,8 +72,8 @@ def cost(
     console.print(_published_table(robot, counted, compared))
     if any(row.without_bias for row, _ in compared):
         console.print("[dim]* with the bias force given, which takes one inverse dynamics more[/]")
-    for number, title in cited(*(row.source for row, _ in compared)).items():
-        console.print(f"[dim]{number}: {escape(title)}[/]", soft_wrap=True, highlight=False)
+    for word, title in cited(*(row.source for row, _ in compared)).items():
+        console.print(f"[dim]{word}: {escape(title)}[/]", soft_wrap=True, highlight=False)
     if fits:
         console.print(_fitted_table(fits))
 

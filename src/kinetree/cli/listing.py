@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
 
 from rich.text import Text
@@ -10,7 +9,7 @@ from rich.text import Text
 from .shared import Json, make_console, print_json
 
 OTHERS = {"ReDySim": "ReDySim's own examples", "other": "Others and our own"}
-"""What is printed above entries that are of none of the numbered sources."""
+"""What is printed above entries that are of none of the five sources."""
 
 SPACE_OF_ANALYSES, SHORTEST_TITLE = 32, 20
 """Columns of a narrow terminal that are left for them."""
@@ -29,12 +28,10 @@ class ListEntry:
     @property
     def group(self) -> str:
         """Return under which heading it stands."""
-        from ..gallery.sources import SOURCES
+        from ..gallery.sources import cited
 
-        number = re.search(r"\b00\d\b", self.source)
-        if number and number[0] in SOURCES:
-            return number[0]
-        return "ReDySim" if "ReDySim" in self.source else "other"
+        fallback = "ReDySim" if "ReDySim" in self.source else "other"
+        return next(iter(cited(self.source)), fallback)
 
 
 def entries() -> list[ListEntry]:
@@ -74,7 +71,7 @@ def list_all(as_json: Json = False) -> None:
     name_width = max(len(entry.name) for entry in found)
     room = console.width - name_width - SPACE_OF_ANALYSES
     title_width = max(SHORTEST_TITLE, min(room, max(len(entry.title) for entry in found)))
-    for group, title in ({number: f"{number}  {title}" for number, title in SOURCES.items()} | OTHERS).items():
+    for group, title in ({word: f"{word}: {title}" for word, title in SOURCES.items()} | OTHERS).items():
         own = [entry for entry in found if entry.group == group]
         if own:
             console.print(Text(title, "bold"))

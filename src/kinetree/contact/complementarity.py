@@ -1,7 +1,7 @@
 """Linear complementarity: forces that push only where there is contact, gaps that open only where nothing pushes.
 
 Given a matrix C and a vector d, find ``f >= 0`` with ``w = C f + d >= 0`` and ``f . w = 0``
-(002 eq. 9.50-9.51).  For contacts C is symmetric and positive semi-definite without friction;
+(Featherstone eq. 9.50-9.51).  For contacts C is symmetric and positive semi-definite without friction;
 with friction it is not symmetric.
 
 :func:`solve` is what contacts are solved with.  Behind it are two ways of working:
@@ -14,9 +14,9 @@ with friction it is not symmetric.
 and two to learn from and to check the others by:
 
 :func:`enumerate_patterns`
-    tries every choice of pushing contacts (002 section 9.8): the reference, for a few contacts;
+    tries every choice of pushing contacts (Featherstone section 9.8): the reference, for a few contacts;
 :func:`prune`
-    002 figure 9-6, for positive definite C.
+    Featherstone figure 9-6, for positive definite C.
 
 Round friction cones are not linear: :mod:`kinetree.contact.cones`.
 """
@@ -278,11 +278,11 @@ def gauss_seidel(
 
 
 def enumerate_patterns(matrix: ArrayLike, offset: ArrayLike) -> ContactSolution:
-    """Try every set of pushing contacts, fewest first (002 section 9.8).
+    """Try every set of pushing contacts, fewest first (Featherstone section 9.8).
 
-    With a given set the forces follow from ``C'' f = -d''`` (002 eq. 9.61).  Where C is only
+    With a given set the forces follow from ``C'' f = -d''`` (Featherstone eq. 9.61).  Where C is only
     semi-definite, sets with a singular C'' can be passed over: if there is a solution, there is one
-    whose pushing contacts are independent (002 section 9.8).
+    whose pushing contacts are independent (Featherstone section 9.8).
     """
     c, d = checked(matrix, offset)
     if d.size > MOST_ENUMERATED:
@@ -309,14 +309,14 @@ def _patterns(n: int) -> Iterator[tuple[int, ...]]:
 
 
 def prune(matrix: ArrayLike, offset: ArrayLike, *, most_negative_first: bool = True) -> ContactSolution:
-    """Decide one contact at a time (002 figure 9-6); C must be positive definite.
+    """Decide one contact at a time (Featherstone figure 9-6); C must be positive definite.
 
     Parameters
     ----------
     matrix, offset : array_like
     most_negative_first : bool
         Begin with the contact that is most violated and assume that it pushes, which is right
-        nearly always (002 section 9.8.1).  Without it, contacts are decided in order, first assuming
+        nearly always (Featherstone section 9.8.1).  Without it, contacts are decided in order, first assuming
         that they do not push: on average 1.5^n patterns instead of 2^n.
     """
     c, d = checked(matrix, offset)
@@ -331,13 +331,13 @@ def prune(matrix: ArrayLike, offset: ArrayLike, *, most_negative_first: bool = T
 
 
 def _struck(c: Array, d: Array, i: int) -> tuple[Array, Array]:
-    """Return the problem that is left when contact i does not push (002 eq. 9.58)."""
+    """Return the problem that is left when contact i does not push (Featherstone eq. 9.58)."""
     rest = np.arange(d.size) != i
     return c[np.ix_(rest, rest)], d[rest]
 
 
 def _eliminated(c: Array, d: Array, i: int) -> tuple[Array, Array]:
-    """Return the problem that is left when contact i stays closed (002 eq. 9.59, hats restored)."""
+    """Return the problem that is left when contact i stays closed (Featherstone eq. 9.59, hats restored)."""
     rest = np.arange(d.size) != i
     column = c[rest, i] / c[i, i]
     return c[np.ix_(rest, rest)] - np.outer(column, c[i, rest]), d[rest] - column * d[i]
@@ -378,7 +378,7 @@ _SOLVERS = {
 
 
 def dependent_contacts(columns: ArrayLike) -> str:
-    """Return what a minimal set of dependent contact normals means for its contacts (002 section 9.8.2).
+    """Return what a minimal set of dependent contact normals means for its contacts (Featherstone section 9.8.2).
 
     Parameters
     ----------

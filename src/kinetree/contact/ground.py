@@ -1,11 +1,11 @@
-"""Compliant ground: forces from how deep a spot has sunk in and how it moves (000 appendix D, 003).
+"""Compliant ground: forces from how deep a spot has sunk in and how it moves (Shah appendix D, the biped paper).
 
 A *normal law* gives the force along the normal from depth and its rate, a *friction law* the
 force along the surface from the normal force and the sliding velocity.  Both are written once
 over any scalar, so they run on numbers, on batches and as machine code.  All of them push and
 never pull.
 
-Where this departs from the print (000 eq. D.1-D.6): the cubic's coefficients follow from its
+Where this departs from the print (Shah eq. D.1-D.6): the cubic's coefficients follow from its
 four conditions, a2 = 3 c'/d^2 and a3 = -2 c'/d^3; forces are cut off at zero; D.5 is written
 with the two-argument arctangent, because as printed it is 0/0 in the air; the two depth
 conditions of D.6 are exchanged there (k = 0 belongs to the inside of the dust, depth < t_d),
@@ -123,7 +123,7 @@ class _NumberFields:
 
 
 def _over_critical(law: str, stiffness: float, factor: float, mass: float) -> float:
-    """Return ``2 factor sqrt(stiffness mass)`` (000 eq. D.4)."""
+    """Return ``2 factor sqrt(stiffness mass)`` (Shah eq. D.4)."""
     for name, value in (("stiffness", stiffness), ("factor", factor), ("mass", mass)):
         if not (math.isfinite(value) and value > 0.0):
             raise ModelError(f"{law}: {name} must be finite and positive, got {value!r}")
@@ -133,7 +133,7 @@ def _over_critical(law: str, stiffness: float, factor: float, mass: float) -> fl
 @explains_arguments
 @dataclass(frozen=True, eq=False)
 class Firm(_NumberFields):
-    """Spring and damper, the damper weaker on the way out (000 eq. D.1-D.4).
+    """Spring and damper, the damper weaker on the way out (Shah eq. D.1-D.4).
 
     On the way in the damping is constant, so that a foot does not bounce; on the way out it
     falls with the depth as a cubic, ``c(d) = damping (3 s^2 - 2 s^3)`` with ``s = d / depth``
@@ -163,7 +163,7 @@ class Firm(_NumberFields):
     def overdamped(
         cls, stiffness: float, factor: float, mass: float, *, depth: float | None = None, lift_speed: float = 4.5
     ) -> Firm:
-        """With the damping that the sources compute from the robot's mass (000 eq. D.4).
+        """With the damping that the sources compute from the robot's mass (Shah eq. D.4).
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class Firm(_NumberFields):
             delta_max.  By default the smallest one for which the unclipped force never turns
             negative up to ``lift_speed``: ``9/8 damping lift_speed / stiffness``, the maximum of
             (3 s - 2 s^2) being 9/8.  The sources list a "maximum velocity of the foot tip" of 4.5 m/s
-            among the ground's data without ever using it (000 section 10.3.1); this gives it a meaning.
+            among the ground's data without ever using it (Shah section 10.3.1); this gives it a meaning.
         """
         damping = _over_critical(cls.__name__, stiffness, factor, mass)
         if depth is None:
@@ -187,7 +187,7 @@ class Firm(_NumberFields):
         """Return ``k d + c d'``, not below zero."""
         s = depth / self.depth
         s = where(s > 1.0, 1.0, s)
-        leaving = self.damping * s * s * (3.0 - 2.0 * s)  # 000 eq. D.3 with its conditions
+        leaving = self.damping * s * s * (3.0 - 2.0 * s)  # Shah eq. D.3 with its conditions
         c = where(rate < 0.0, leaving, self.damping)
         return where(depth < 0.0, 0.0, positive_part(self.stiffness * depth + c * rate))
 
@@ -200,7 +200,7 @@ class Firm(_NumberFields):
 @explains_arguments
 @dataclass(frozen=True, eq=False)
 class Dusty(_NumberFields):
-    """A layer of dust that only brakes, with a spring below it (000 eq. D.6).
+    """A layer of dust that only brakes, with a spring below it (Shah eq. D.6).
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class Dusty(_NumberFields):
 
     @classmethod
     def overdamped(cls, stiffness: float, factor: float, mass: float, *, dust: float = 0.01) -> Dusty:
-        """With ``damping = 2 factor sqrt(stiffness mass)`` (000 eq. D.4)."""
+        """With ``damping = 2 factor sqrt(stiffness mass)`` (Shah eq. D.4)."""
         return cls(stiffness, _over_critical(cls.__name__, stiffness, factor, mass), dust)
 
     def force(self, depth: Scalar, rate: Scalar) -> Scalar:
@@ -287,7 +287,7 @@ SLOWEST = 1e-12
 @explains_arguments
 @dataclass(frozen=True, eq=False)
 class PseudoCoulomb(_NumberFields):
-    """Viscous friction that saturates at the Coulomb limit (000 eq. D.5).
+    """Viscous friction that saturates at the Coulomb limit (Shah eq. D.5).
 
     Parameters
     ----------
@@ -476,7 +476,7 @@ class Ground:
         return none, none, found
 
     def power(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
-        """Return the power of the ground's forces on the robot: negative while it takes energy (000 eq. C.3)."""
+        """Return the power of the ground's forces on the robot: negative while it takes energy (Shah eq. C.3)."""
         return _total(self._force(touching).dot(touching.velocity) for touching in self.touches(tree, q, v))
 
     def energy(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
@@ -541,13 +541,14 @@ def _total(terms: Iterable[Scalar]) -> Scalar:
 # ------------------------------------------------------------------ the sources' numbers
 
 SOURCE_SETS: dict[str, dict[str, float]] = {
-    # 000 section 10.3.1; two spots per foot, robot of 9.4 kg
+    # Shah section 10.3.1; two spots per foot, robot of 9.4 kg
     "planar-biped": {"stiffness": 2000.0, "factor": 10.0, "friction": 0.7, "sliding_damping": 1000.0},
-    # 003 prints none for the same links; on the ground above it falls in its fifth step, on this one it walks on and on
+    # the biped paper prints none for the same links; on the ground above that machine falls in its fifth step, on
+    # this one it keeps walking
     "unified-biped": {"stiffness": 5000.0, "factor": 10.0, "friction": 0.7, "sliding_damping": 1000.0},
     # no numbers are printed for the spatial biped: those of the planar one, four spots per foot
     "spatial-biped": {"stiffness": 2000.0, "factor": 10.0, "friction": 0.7, "sliding_damping": 1000.0},
-    # from the authors' program (notes on chapter 8 onwards, section 8); one spot per foot
+    # from the authors' program; one spot per foot
     "quadruped": {"stiffness": 2500.0, "factor": 10.0, "friction": 0.7, "sliding_damping": 1500.0},
     "hexapod": {"stiffness": 3000.0, "factor": 10.0, "friction": 0.7, "sliding_damping": 2000.0},
 }
@@ -571,7 +572,7 @@ def from_source(
         ``"planar-biped"``, ``"spatial-biped"``, ``"quadruped"``, ``"hexapod"`` or ``"unified-biped"``.
     spots : sequence of Spot or str
     mass : float
-        Of the whole robot; the damping depends on it (000 eq. D.4).
+        Of the whole robot; the damping depends on it (Shah eq. D.4).
     dusty : bool
         The dusty model instead of the firm one.
     dust : float

@@ -1,16 +1,16 @@
-"""Impact: velocities that change in no time, by impulses at contacts (002 section 9.9).
+"""Impact: velocities that change in no time, by impulses at contacts (Featherstone section 9.9).
 
 Poisson's hypothesis in two phases.  *Compression*: impulses that stop every approach, found from
 the same complementarity problem as contact forces with velocities in the place of accelerations
-(002 eq. 9.74-9.76).  *Decompression*: each contact gives back its share e of the impulse it took,
-and more where that would leave something penetrating (002 eq. 9.77-9.83).
+(Featherstone eq. 9.74-9.76).  *Decompression*: each contact gives back its share e of the impulse it took,
+and more where that would leave something penetrating (Featherstone eq. 9.77-9.83).
 
 Kinetic energy never grows.  Without friction, decompression minimises ``1/2 |g|^2_C + v_c . g`` over
 g >= e g_c, and g = g_c is among the candidates, at which the value is what compression took; this
 holds for any restitutions between 0 and 1.  Friction spoils the argument, so there energy is looked
 at and all restitutions are lowered together as far as needed; the result says by how much.
 
-All contacts compress and decompress together, an assumption that 002 itself calls doubtful: a row
+All contacts compress and decompress together, an assumption that Featherstone himself calls doubtful: a row
 of touching balls moves on together behind the last one.  ``rule="sequential"`` lets the blows follow
 one another instead, the fastest approach first, as they do in Newton's cradle.
 """
@@ -149,13 +149,13 @@ def _together(
     def moved(velocity: Array, impulses: Array) -> Array:
         return np.asarray(velocity + inverse @ np.einsum("ki,kij->j", impulses, rows))
 
-    compression = phase(v, np.zeros(struck.size))  # 002 eq. 9.75-9.76
+    compression = phase(v, np.zeros(struck.size))  # Featherstone eq. 9.75-9.76
     stopped = moved(v, compression)
 
     def rebound(scale: float) -> Array:
         back = np.zeros_like(compression)
-        back[:, 0] = scale * e * compression[:, 0]  # 002 eq. 9.77
-        return back + phase(moved(stopped, back), back[:, 0])  # 002 eq. 9.81-9.83
+        back[:, 0] = scale * e * compression[:, 0]  # Featherstone eq. 9.77
+        return back + phase(moved(stopped, back), back[:, 0])  # Featherstone eq. 9.81-9.83
 
     before = 0.5 * v @ inertia @ v
 

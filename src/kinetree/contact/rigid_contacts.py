@@ -1,13 +1,13 @@
-"""Rigid contact: spots that cannot enter surfaces, with forces found from complementarity (002 sections 9.6-9.8).
+"""Rigid contact: spots that cannot enter surfaces, with forces from complementarity (Featherstone sections 9.6-9.8).
 
 Each contact adds one condition, gap >= 0, and one unknown, the normal force >= 0; where the gap
 is closed and stays closed the force is free, where it opens the force is zero.  With the
 generalised normals as columns of F, the accelerations of the gaps are ``C f + d`` with
-``C = F^T M^-1 F`` (002 eq. 9.52) and d their values without contact forces (002 eq. 9.53).
-Loops enter through further constraints ``K a + k = 0``, which are eliminated first (002 section 9.7):
+``C = F^T M^-1 F`` (Featherstone eq. 9.52) and d their values without contact forces (Featherstone eq. 9.53).
+Loops enter through further constraints ``K a + k = 0``, which are eliminated first (Featherstone section 9.7):
 M^-1 is replaced by what it is for motions that respect them.
 
-Friction, which 002 leaves out, is Coulomb's: a contact that slides is pulled against its sliding
+Friction, which Featherstone leaves out, is Coulomb's: a contact that slides is pulled against its sliding
 by mu times the normal force; one that does not is held by as much as needed, up to that.
 """
 

@@ -486,14 +486,14 @@ def spot(value: Any) -> Spot:
 
 
 def line(frame: str, length: float, *, axis: ArrayLike = (1.0, 0.0, 0.0), center: ArrayLike = (0, 0, 0)) -> list[Spot]:
-    """Return two spots at the ends of an edge: the foot of a planar biped (000 fig. D.3b)."""
+    """Return two spots at the ends of an edge: the foot of a planar biped (Shah fig. D.3b)."""
     c, a = np.array(triple(center, "center")), np.array(triple(axis, "axis"))
     half = 0.5 * length * a / np.linalg.norm(a)
     return [Spot(frame, triple(c + sign * half, "a point")) for sign in (-1.0, 1.0)]
 
 
 def rectangle(frame: str, length: float, width: float, *, center: ArrayLike = (0, 0, 0)) -> list[Spot]:
-    """Return four spots at the corners of a sole in the frame's x-y plane: a spatial biped's foot (000 fig. D.3c)."""
+    """Return four spots at the corners of a sole in the frame's x-y plane: a spatial biped's foot (Shah fig. D.3c)."""
     c = np.array(triple(center, "center"))
     corners = [(sx * 0.5 * length, sy * 0.5 * width, 0.0) for sx in (-1.0, 1.0) for sy in (-1.0, 1.0)]
     return [Spot(frame, triple(c + np.array(k), "a point")) for k in corners]
@@ -507,7 +507,7 @@ def box(frame: str, size: ArrayLike, *, center: ArrayLike = (0, 0, 0)) -> list[S
 
 
 def whole_body(tree: Model | Any) -> list[Spot]:
-    """Return a spot at every joint, every body's origin and every named frame (000 section D.2).
+    """Return a spot at every joint, every body's origin and every named frame (Shah section D.2).
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def _counted(value: list[Scalar], count: int, name: str) -> list[Scalar]:
 
 @explains_arguments
 def critical_damping(kp: ArrayLike, ratio: float = 1.0) -> np.ndarray:
-    """Return the velocity gain 2 ratio sqrt(kp) by which e'' + kd e' + kp e = 0 rests soonest (000 section 9.1.1).
+    """Return the velocity gain 2 ratio sqrt(kp) by which e'' + kd e' + kp e = 0 rests soonest (Shah section 9.1.1).
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class PD(Controller):
 @explains_arguments
 @dataclass(frozen=True, eq=False)
 class PID(Controller):
-    """tau = kp e + kd e' + ki (integral of e) (000 eq. 9.2).
+    """tau = kp e + kd e' + ki (integral of e) (Shah eq. 9.2).
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ everything else, d, follows from the loops,
 
 Forces tau that the joints of the tree would need are left to the motors m; no motor, p, no force:
 
-    K_p^T lambda = tau_p,    u = tau_m - K_m^T lambda        (000 eq. 8.4).
+    K_p^T lambda = tau_p,    u = tau_m - K_m^T lambda        (Shah eq. 8.4).
 
 More motors than freedoms share them so that the sum of their squares is least; with fewer, the
 motors' joints are held to what is asked of them like loops to their closure, and the rest gives way.

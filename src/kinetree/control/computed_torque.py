@@ -22,7 +22,7 @@ from .driven_joints import Scalars, forces_for, gathered, spread, tracking_error
 @explains_arguments
 @dataclass(frozen=True, eq=False)
 class ComputedTorque(Controller):
-    """tau = I alpha + h with alpha = q''_des + kp e + kd e' (000 eq. 9.3-9.4, floating base 9.8-9.9, 9.11).
+    """tau = I alpha + h with alpha = q''_des + kp e + kd e' (Shah eq. 9.3-9.4, floating base 9.8-9.9, 9.11).
 
     The error then obeys e'' + kd e' + kp e = 0 whatever the robot, but for the friction of its joints,
     which :class:`FrictionCompensation` takes away.  With ``ki`` alpha has ki times the integral of e, too, and what is

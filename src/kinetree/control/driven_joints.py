@@ -55,7 +55,7 @@ def forces_for(
 ) -> tuple[list[Scalar], list[Scalar]]:
     """Return all accelerations and forces when the driven joints accelerate as asked and nothing drives the others.
 
-    With a floating base this is 000 eq. 9.8-9.9: first the base gives way, then the forces follow.
+    With a floating base this is Shah eq. 9.8-9.9: first the base gives way, then the forces follow.
     """
     given = spread(tree, driven, a)
     if not idle_joints(tree):

@@ -32,7 +32,7 @@ from .driven_joints import (
 @explains_arguments
 @dataclass(frozen=True, eq=False)
 class Feedforward(Controller):
-    """tau = tau_ID(desired motion) + kp e + kd e' (000 eq. 9.12, floating base 9.13; 003 eq. 25).
+    """tau = tau_ID(desired motion) + kp e + kd e' (Shah eq. 9.12, floating base 9.13; Biped eq. 25).
 
     Of a robot with a floating base (or other joints without motor) the desired motion of the
     driven joints says what they do, not what the base does.  So the base's own motion along the

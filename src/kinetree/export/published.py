@@ -3,10 +3,9 @@
 The numbers are in ``published.yaml``, which is read when the first of them is asked for.
 
 M counts multiplications and divisions, A additions and subtractions; sines and cosines
-are not counted.  000 is "Dynamics of Tree-Type Robotic Systems", 001 the paper on the
-DeNOC matrices, 002 "Robot Dynamics Algorithms", 004 Khalil and Dombre's chapter 10.
+are not counted.  ``docs/references.md`` lists the texts.
 Misprints are corrected, and each correction says so; "erratum 27" is number 27 of the
-digest of 000's chapters 2 to 7, "erratum 40 (A)" number 40 of that of its appendices.
+digest of Shah's chapters 2 to 7, "erratum 40 (A)" number 40 of that of its appendices.
 """
 
 from __future__ import annotations
@@ -151,7 +150,7 @@ class StepTable:
     note: str = ""
 
     def per_joint(self, freedoms: int) -> MA:
-        """Return the count of a link on a joint with so many freedoms (tables 6.10 and 7.5 of 000)."""
+        """Return the count of a link on a joint with so many freedoms (tables 6.10 and 7.5 of Shah)."""
         (m, a), (dm, da) = self.first, self.further
         return MA(m + dm * (freedoms - 1), a + da * (freedoms - 1))
 
@@ -176,15 +175,15 @@ def rows(floating: bool = False) -> list[Published]:
 # ------------------------------------------------------------------ the tables, read when first asked for
 
 INVERSE: tuple[Published, ...]
-"""Fixed base, inverse dynamics: tables 6.11 of 000, 1 of 001, 8-6 of 002."""
+"""Fixed base, inverse dynamics: tables 6.11 of Shah, 1 of Saha, 8-6 of Featherstone."""
 FORWARD: tuple[Published, ...]
-"""Fixed base, forward dynamics: tables 6.12 of 000, 2 of 001, 8-6 of 002."""
+"""Fixed base, forward dynamics: tables 6.12 of Shah, 2 of Saha, 8-6 of Featherstone."""
 MASS_MATRIX: tuple[Published, ...]
 """The joint-space inertia matrix by composite bodies."""
 FLOATING_INVERSE: tuple[Published, ...]
-"""Floating base, inverse dynamics: table 7.6 of 000."""
+"""Floating base, inverse dynamics: table 7.6 of Shah."""
 FLOATING_FORWARD: tuple[Published, ...]
-"""Floating base, forward dynamics: table 7.7 of 000."""
+"""Floating base, forward dynamics: table 7.7 of Shah."""
 ALL: tuple[Published, ...]
 """All of these rows."""
 
@@ -194,17 +193,17 @@ TABLE_7_3: StepTable
 TABLE_7_4: StepTable
 
 BUILDING_BLOCKS: dict[str, MA]
-"""Appendix A of 000, for a revolute joint and general DH parameters (the last: erratum 40 (A), 60M 77A is printed)."""
+"""Appendix A of Shah, for a revolute joint and general DH parameters (the last: erratum 40 (A), 60M 77A is printed)."""
 TABLE_8_2: dict[str, Storage]
-"""002 table 8-2: storage of spatial quantities."""
+"""Featherstone table 8-2: storage of spatial quantities."""
 TABLE_8_3: dict[str, MA]
-"""002 table 8-3: general transforms in compact form."""
+"""Featherstone table 8-3: general transforms in compact form."""
 TABLE_8_4: dict[str, MA]
-"""002 table 8-4: the same, symmetry used."""
+"""Featherstone table 8-4: the same, symmetry used."""
 TABLE_8_5: dict[str, MA]
-"""002 table 8-5, and section 8.3.4: screws along a coordinate axis, of which a DH transform has two."""
+"""Featherstone table 8-5, and section 8.3.4: screws along a coordinate axis, of which a DH transform has two."""
 TABLE_10_3: dict[str, MA]
-"""004 table 10.3: inverse dynamics of the Acma SR400."""
+"""Khalil table 10.3: inverse dynamics of the Acma SR400."""
 
 
 def __getattr__(name: str) -> Any:

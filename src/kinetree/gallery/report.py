@@ -117,14 +117,14 @@ def without_tags(text: str) -> str:
 
 
 def _legend(text: str) -> list[str]:
-    """Return what the numbers of sources in a text stand for."""
+    """Return which texts the citations in a text mean."""
     lines = [f"- {line}." for line in _meant(text)]
-    return ["## Sources", "", "L and a number is a line of the source's text.", "", *lines, ""] if lines else []
+    return ["## Sources", "", *lines, ""] if lines else []
 
 
 def _meant(text: str) -> list[str]:
-    """Return what the numbers of sources in a text stand for, and who computed what they do not print."""
-    lines = [f"{code}: {title}" for code, title in cited(text).items()]
+    """Return which texts the citations in a text mean, and who computed what they do not print."""
+    lines = [f"{word}: {title}" for word, title in cited(text).items()]
     if COMPUTED in text:
         lines.append(f"{COMPUTED}: not printed there; found from its formulas and data by independent scripts")
     return lines

@@ -394,7 +394,7 @@ GROUNDS: dict[str, tuple[str, ...]] = {
 """Kinds of compliant ground, and the numbers of each beside those of the surface and its friction."""
 
 STIFFNESS = {"hunt-crossley": 1e5, "firm": 2000.0, "dusty": 2000.0}
-"""Unless told otherwise: in N/m^1.5, or N/m at each spot (000 section 10.3.1)."""
+"""Unless told otherwise: in N/m^1.5, or N/m at each spot (Shah section 10.3.1)."""
 
 
 def compliant_ground(
@@ -409,7 +409,7 @@ def compliant_ground(
     spots : sequence
         Names of frames, or spots; ``["all"]`` means every joint, body origin and frame.
     kind : str, optional
-        One of :data:`GROUNDS`: Hunt and Crossley's law (default), or the firm and the dusty ground of 000 (appendix D).
+        One of :data:`GROUNDS`: Hunt and Crossley's law (default), or Shah's firm and dusty ground (appendix D).
     source : str, optional
         One of the sources' walking machines, :data:`kinetree.contact.ground.SOURCE_SETS`: its ground, firm unless
         told otherwise, but for the numbers that are given.
@@ -421,7 +421,7 @@ def compliant_ground(
         Of the plane; the slope in radians about y, going down towards positive x.
     **numbers : float
         Of the law: ``stiffness``; ``dissipation`` and ``exponent`` of Hunt and Crossley's; of firm and dusty ground
-        the ``damping``, or the over-damping ``factor`` from which it follows with the robot's mass (10 by default, 000
+        the ``damping``, or the over-damping ``factor`` from which it follows with the robot's mass (10 by default, Shah
         eq. D.4), and the ``depth`` beyond which the damper acts fully on the way out, or the thickness of the ``dust``.
     """
     usual: Mapping[str, float] = {}

@@ -1,7 +1,8 @@
 """The equation that identification solves: rows of joint forces that are linear in parameters, filtered on both sides.
 
 For a tree there is a row per degree of freedom.  For closed loops the rows are those of the independent freedoms
-(``G^T Y``, 004 section 10.3), and for feet whose forces were not measured those motions that leave them where they are.
+(``G^T Y``, Khalil section 10.3), and for feet whose forces were not measured those of motions that leave the feet
+where they are.
 """
 
 from __future__ import annotations

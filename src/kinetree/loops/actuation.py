@@ -4,7 +4,7 @@ An actuator pushes along some direction in the space of joint forces, A, so that
 
     tau = A u,    and along the motions N that loops leave    N^T A u = N^T tau
 
-is what they have to give for generalized forces tau (002 eq. 7.12-7.14, Q^a = (S^T F)^-1 S^T f, where S is one
+is what they have to give for generalized forces tau (Featherstone eq. 7.12-7.14, Q^a = (S^T F)^-1 S^T f, where S is one
 joint's freedom and F its actuators' directions; here S is what the whole mechanism can do).  Where N^T A is singular
 some motion is out of their reach; where there are more of them than motions, the least forces are taken.
 """
@@ -101,7 +101,7 @@ class Actuation:
         return np.asarray((self.matrix @ given[..., None])[..., 0])
 
     def forces(self, tau: ArrayLike, *, weights: ArrayLike | None = None) -> Array:
-        """Return the forces of the actuators that do what joint forces would do (002 eq. 7.14).
+        """Return the forces of the actuators that do what joint forces would do (Featherstone eq. 7.14).
 
         Parameters
         ----------

@@ -345,7 +345,7 @@ def by_name(given: ByName, names: Sequence[str], called: str) -> Array:
 
 
 def basis(k: Array, chosen: Coordinates, names: Sequence[str], scale: float) -> Array:
-    """Compute the matrix G of ``v = G v_independent`` (004 eq. 10.36), (..., nv, freedoms), from K (..., nc, nv)."""
+    """Compute the matrix G of ``v = G v_independent`` (Khalil eq. 10.36), (..., nv, freedoms), from K (..., nc, nv)."""
     dependent, independent = list(chosen.dependent), list(chosen.independent)
     g = np.zeros((*k.shape[:-2], k.shape[-1], len(independent)))
     g[..., independent, range(len(independent))] = 1.0

@@ -1,6 +1,6 @@
 """Dynamics of closed loops on arrays, by methods that find the rank where they are asked.
 
-    M a = force + K^T lambda,    K a = target        (000 eq. 8.1, 8.5; 002 eq. 9.17)
+    M a = force + K^T lambda,    K a = target        (Shah eq. 8.1, 8.5; Featherstone eq. 9.17)
 
 All arrays have the batch in front: M (..., nv, nv), K (..., nc, nv).  ``rank`` is how many rows of K are independent in
 general; where fewer are, in a singular configuration, the directions that are not held there move as forces say.
@@ -78,7 +78,7 @@ def left_by_actuators(tau: Array, k: Array, rank: int, driven: Array, scale: flo
 def forces_by_f_matrix(
     tau: Array, k: Array, rank: int, driven: Array, weights: Array, scale: float, least: float
 ) -> Array:
-    """Find all actuator forces and multipliers at once (000 eq. 8.4).
+    """Find all actuator forces and multipliers at once (Shah eq. 8.4).
 
     Redundant constraints are left out; with redundant actuators the system is bordered
     by the conditions for the least weighted forces.
@@ -148,8 +148,8 @@ def accelerations(
 ) -> Accelerations:
     """Solve the equations of motion: K = U S V^T, so V_r^T a is given, and the rest moves freely.
 
-    ``at_once`` solves for accelerations and multipliers together (000 eq. 8.5), else along the motions that the loops
-    allow (004 eq. 10.46).
+    ``at_once`` solves for accelerations and multipliers together (Shah eq. 8.5), else along the motions that the loops
+    allow (Khalil eq. 10.46).
     """
     u, s, vt, kept = decompose(k, rank, scale, least)
     u, s, held, kept = u[..., :rank], s[..., :rank], vt[..., :rank, :], kept[..., :rank] | np.isnan(s[..., :rank])
@@ -167,7 +167,7 @@ def accelerations(
 
 
 def _block_solve(m: Array, held: Array, kept: Array, force: Array, given: Array) -> Array:
-    """[M V; V^T 0] [a; -mu] = [force; given] (000 eq. 8.5); rows of V that are not kept are zero, and so is mu."""
+    """[M V; V^T 0] [a; -mu] = [force; given] (Shah eq. 8.5); rows of V that are not kept are zero, and so is mu."""
     nv, r = m.shape[-1], held.shape[-2]
     whole = np.zeros((*m.shape[:-2], nv + r, nv + r))
     whole[..., :nv, :nv] = m
@@ -179,7 +179,7 @@ def _block_solve(m: Array, held: Array, kept: Array, force: Array, given: Array)
 
 
 def _reduced_solve(m: Array, held: Array, along: tuple[Array, Array], force: Array, given: Array) -> Array:
-    """a = N y + V given, N^T M N y = N^T (force - M V given) (004 eq. 10.46-10.48)."""
+    """a = N y + V given, N^T M N y = N^T (force - M V given) (Khalil eq. 10.46-10.48)."""
     fixed = np.swapaxes(held, -1, -2) @ given[..., None]
     return np.asarray((solve_along(*along, m, force[..., None] - m @ fixed) + fixed)[..., 0])
 

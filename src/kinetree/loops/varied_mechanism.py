@@ -3,7 +3,7 @@
 Where joints sit decides how loops close, so every design moves otherwise under the same drives.  Two laws are traced
 with the dimensions as inputs: a Newton step along the constraints that count, and the motion with its forces,
 
-    v = G y',    a = G y'' + g,    tau = G^T tau_tree        (004 eq. 10.36, 10.40, 10.48)
+    v = G y',    a = G y'' + g,    tau = G^T tau_tree        (Khalil eq. 10.36, 10.40, 10.48)
 
 All designs are led to the beginning of the motion from the one that is drawn, by dimensions that change little by
 little, so that each stays on its branch; then from sample to sample.

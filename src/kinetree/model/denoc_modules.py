@@ -1,4 +1,4 @@
-"""Kinematic modules: a tree as serial chains (000 section 4.1).
+"""Kinematic modules: a tree as serial chains (Shah section 4.1).
 
 Two rules make a partition valid: every module is a serial chain, and every module
 starts at the last link of its parent module.  One link per module is always valid.

@@ -6,15 +6,15 @@ parent's frame is a product of elementary displacements:
 ===========  ================================================================  ==========================
 convention   pose of the frame                                                 source
 ===========  ================================================================  ==========================
-modified     ``Rx(alpha) Tx(a) Rz(theta) Tz(d)``                               000 eq. 3.3-3.5
+modified     ``Rx(alpha) Tx(a) Rz(theta) Tz(d)``                               Shah eq. 3.3-3.5
 standard     ``Rz(theta) Tz(d) Tx(a) Rx(alpha)``                               frame at the far end
-khalil       ``Rz(gamma) Tz(b) Rx(alpha) Tx(d) Rz(theta) Tz(r)``               004 section 10.2
+khalil       ``Rz(gamma) Tz(b) Rx(alpha) Tx(d) Rz(theta) Tz(r)``               Khalil section 10.2
 ===========  ================================================================  ==========================
 
 The joint coordinate adds to ``theta`` (revolute) or to ``d``, ``r`` (prismatic); the
 number in the table stays as an offset.  Masses are given in the row's own frame.
 
-Khalil's tables of mechanisms with n links and B loops have n + 2 B rows (004 section 10.3.1): those of the links, then
+Khalil's tables of mechanisms with n links and B loops have n + 2 B rows (section 10.3.1): those of the links, then
 frame k of every cut joint, which moves with its coordinate on link a(k), then frames k + B, fixed on the links at the
 other side, that the frames k meet.
 """
@@ -105,7 +105,7 @@ class DHRow(_Row):
     alpha, theta : float
         Twist and joint angle.
     a, d : float
-        Offsets along x and along z (000 calls ``d`` b; a mapping may use either name).
+        Offsets along x and along z (Shah calls ``d`` b; a mapping may use either name).
     joint : {"revolute", "prismatic", "fixed"} or JointKind
         A joint object, such as ``kinetree.Helical("z", 0.1)``, moves in the frame that the
         row has when its coordinates are zero.
@@ -389,7 +389,7 @@ def _as_row(given: Row | Mapping[str, Any], convention: str, number: int) -> Row
 
 
 def _rename_khalil(entries: dict[str, Any], number: int) -> None:
-    """Take the columns j and a(j) as 004 heads them."""
+    """Take the columns j and a(j) as Khalil heads them."""
     if "j" in entries and entries.pop("j") != number:
         raise ModelError(f"row {number}: its column j is another number; rows are numbered from 1 in their order")
     for short in ("a", "a(j)"):

@@ -1,9 +1,9 @@
-"""Euler-angle-joints: ball and universal joints as modified Denavit-Hartenberg rows (000 chapter 3).
+"""Euler-angle-joints: ball and universal joints as modified Denavit-Hartenberg rows (Shah chapter 3).
 
 A row turns by ``alpha`` about x, then by ``offset`` plus the joint angle about z.  Since
 only turns about z can vary, a sequence of turns about other axes needs constant turns
 between, and for some sequences a constant row before the first joint or after the last
-(000 table 3.7).  Every constant is a whole number of quarter turns and is kept as such,
+(Shah table 3.7).  Every constant is a whole number of quarter turns and is kept as such,
 so the rows reproduce the plain product of elementary rotations without any rounding of
 pi.
 """
@@ -39,7 +39,7 @@ __all__ = [
 SEQUENCES = THREE_AXIS_SEQUENCES + TWO_AXIS_SEQUENCES
 """The twelve sequences of ball joints and the six of universal joints."""
 
-# (alpha, offset) of the moving rows, in quarter turns: 000 tables 3.6 and 3.8, gaps of the scan filled in
+# (alpha, offset) of the moving rows, in quarter turns: Shah tables 3.6 and 3.8, gaps of the scan filled in
 _MOVING: dict[str, tuple[tuple[int, int], ...]] = {
     "ZXZ": ((0, 1), (1, 0), (-1, -1)),
     "ZYZ": ((0, 0), (-1, 0), (1, 0)),
@@ -61,7 +61,7 @@ _MOVING: dict[str, tuple[tuple[int, int], ...]] = {
     "XZ": ((1, 0), (-1, -1)),
 }
 
-# 000 section 3.4.5: what the first and the last axis of a sequence ask for
+# Shah section 3.4.5: what the first and the last axis of a sequence ask for
 _BEFORE: dict[str, tuple[int, int] | None] = {"X": (0, 1), "Y": None, "Z": None}
 _AFTER: dict[str, tuple[int, int] | None] = {"X": (-1, -1), "Y": (1, 0), "Z": None}
 
@@ -123,7 +123,7 @@ def check_sequence(sequence: str) -> str:
 def constant_rows(sequence: str) -> tuple[EulerRow | None, EulerRow | None]:
     """Give the constant row before the first joint and the one after the last; None where there is none.
 
-    The rule of 000 table 3.7: only a first axis x needs a row in front; only a last axis
+    The rule of Shah table 3.7: only a first axis x needs a row in front; only a last axis
     z needs none behind.
     """
     name = check_sequence(sequence)
@@ -219,7 +219,7 @@ def rotation(sequence: str, angles: Sequence[float]) -> np.ndarray:
 
 
 def singular_angles(sequence: str) -> tuple[float, ...]:
-    """List the middle angles, within one turn, at which two axes of a ball joint are parallel (000 section 3.6).
+    """List the middle angles, within one turn, at which two axes of a ball joint are parallel (Shah section 3.6).
 
     Symmetric sequences lock at 0 and pi, the others at +-pi/2.  A universal joint's two
     axes are never parallel, so its sequences have none.

@@ -4,12 +4,12 @@ Joints outside the tree are cut: they close loops, and constraint forces stand f
 Rules for choosing them, all starting from the base:
 
 - ``minimum_dof``: every body is reached by the path with the fewest degrees of freedom
-  (000 sections 8.1, 8.4: minimum cumulative DOF), that is Dijkstra's tree with a joint's
+  (Shah sections 8.1, 8.4: minimum cumulative DOF), that is Dijkstra's tree with a joint's
   freedoms as its length.
 - ``shortest``: every body is reached by the fewest moving joints, so that both branches
-  of a loop are short and as equal as can be (004 section 10.3).
+  of a loop are short and as equal as can be (Khalil section 10.3).
 
-Among equals, joints with few constraints are cut (002 section 9.4), then those described last.
+Among equals, joints with few constraints are cut (Featherstone section 9.4), then those described last.
 Joints that are more than geometry (a motor, friction, a rotor, a spring, a mimicked angle, a coupling) are
 cut only where a loop has no others, or by name.  Such a joint keeps its coordinate all the same:
 one of its bodies is cut through instead, see :func:`split`.  A joint may be walked from its child to its

@@ -178,7 +178,7 @@ class MassProperties:
 
     @property
     def inertia_about_origin(self) -> np.ndarray:
-        """3x3 inertia about the body's origin (000 section 5.1.1)."""
+        """3x3 inertia about the body's origin (Shah section 5.1.1)."""
         c = np.array(self.com)
         return self.inertia_matrix + self.mass * (c @ c * np.eye(3) - np.outer(c, c))
 
@@ -265,7 +265,7 @@ class MassProperties:
 class GroupedMass(MassProperties):
     """Ten parameters that need not be those of a real body.
 
-    Grouping parameters that only act together (004 section 10.2.4) leaves bodies with a first moment and no mass, or
+    Grouping parameters that only act together (Khalil section 10.2.4) leaves bodies with a first moment and no mass, or
     with an inertia that nothing has.  So the ten numbers are kept as they are given; there is a center of mass only
     where there is mass.
 

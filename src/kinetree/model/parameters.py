@@ -1,10 +1,10 @@
 """The parameters of a robot as one table: ten per body, four per degree of freedom, and stiffnesses of springs.
 
 Of every moving body the entries of the inertia tensor about the origin of its frame (``XX XY XZ YY YZ ZZ``, the
-products with the sign they have in the tensor), the first moments of mass ``MX MY MZ`` and the mass ``M``, the symbols
-of 004; then, for all degrees of freedom, the inertia of the rotor as it is felt at the joint, viscous friction, Coulomb
-friction and the constant offset of the torque; then the stiffnesses of joints that have springs, and what friction
-those have more at low speed that have such.  Joint forces are linear in all of them.
+products with the sign they have in the tensor), the first moments of mass ``MX MY MZ`` and the mass ``M``, with
+Khalil's symbols; then, for all degrees of freedom, the inertia of the rotor as it is felt at the joint, viscous
+friction, Coulomb friction and the constant offset of the torque; then the stiffnesses of joints that have springs,
+and the additional friction at low speed of joints that have it.  Joint forces are linear in all of them.
 
 A joint that mimics another has parameters like any other joint: they are felt at its leader.
 """

@@ -67,7 +67,7 @@ class ScalarMass:
     inertia: tuple[Scalar, ...]
 
     def spatial(self) -> RigidInertia:
-        """Return the inertia as the algorithms use it: about the body's origin (000 section 5.1.1)."""
+        """Return the inertia as the algorithms use it: about the body's origin (Shah section 5.1.1)."""
         c = Vec3.of(self.com)
         xx, yy, zz, xy, xz, yz = self.inertia
         lever = Symmetric3.diagonal(c.dot(c)) - Symmetric3.outer(c)

@@ -54,7 +54,7 @@ class Timed(Trajectory):
 
 
 def cycloid(u: Scalar) -> Scalar:
-    """From 0 to 1 while u does, with velocity and acceleration zero at both ends (000 section 6.2.1)."""
+    """From 0 to 1 while u does, with velocity and acceleration zero at both ends (Shah section 6.2.1)."""
     return u - sin(u * (2.0 * math.pi)) / (2.0 * math.pi)
 
 
@@ -170,7 +170,7 @@ def _limited(
 @explains_arguments
 @dataclass(frozen=True, eq=False)
 class Cycloid(Move):
-    """The sources' standard move: q0 + (q1 - q0) (u - sin(2 pi u) / (2 pi)), u = t / duration (000 section 6.2.1)."""
+    """The sources' standard move: q0 + (q1 - q0) (u - sin(2 pi u) / (2 pi)), u = t / duration (Shah section 6.2.1)."""
 
     PEAKS = (2.0, 2.0 * math.pi)
 
@@ -405,7 +405,7 @@ class Constant(Trajectory):
 @explains_arguments
 @dataclass(frozen=True, eq=False)
 class ConstantSpeed(Timed):
-    """q0 + speed t, as the sources turn a crank (000 table 10.4).
+    """q0 + speed t, as the sources turn a crank (Shah table 10.4).
 
     Parameters
     ----------

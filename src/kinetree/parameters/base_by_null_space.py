@@ -1,6 +1,6 @@
 """Changes of parameters that no torque notices, found joint by joint: null-space propagation.
 
-A change of parameters goes unnoticed if the energy of every motion stays the same, up to a constant (004 section
+A change of parameters goes unnoticed if the energy of every motion stays the same, up to a constant (Khalil section
 10.2.4).  Let the last body of a branch change by x.  Of all energies only its own depends on its joint's coordinates,
 so that of x must not; then x acts as if it were welded to the parent, which can take it back.  So every joint has a
 small space of changes that may be handed on to its parent, and these, joint by joint, are all there are.  How small

@@ -1,7 +1,7 @@
 """Changes of parameters that no torque notices, found by numbers: QR with pivoting of sampled regressors.
 
 Torques of random states are linear in the parameters.  The columns of that tall matrix that depend on one another show
-which parameters act together (004 section 10.3.4; the numerical method of its appendix 5).  This needs no theory of
+which parameters act together (Khalil section 10.3.4; the numerical method of its appendix 5).  This needs no theory of
 joints, trees and loops, and so it judges the other methods, and finds what closed loops add.
 """
 

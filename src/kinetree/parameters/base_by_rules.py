@@ -1,10 +1,10 @@
-"""Changes of parameters that no torque notices, by the rules of 004, sections 10.2.4 and 10.3.4 to 10.3.6.
+"""Changes of parameters that no torque notices, by the rules of Khalil, sections 10.2.4 and 10.3.4 to 10.3.6.
 
 A rule says what may be moved between bodies, or taken away, and no torque notices: each is a change, a vector with few
 entries.  Placements may hold any scalar, so the same text gives numbers and symbols; which rule applies is decided on
 numbers.
 
-004 has z along every joint.  Here an axis may point anywhere: YY of a hinge is any inertia across its axis.
+Khalil has z along every joint.  Here an axis may point anywhere: YY of a hinge is any inertia across its axis.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .parallelograms import Parallelogram
 Array = np.ndarray
 
 COVERED = (Revolute, Prismatic, Fixed)
-"""Joints that 004 has rules for."""
+"""Joints that Khalil has rules for."""
 
 TENSORS = tuple(Symmetric3(*row) for row in np.eye(6).tolist())
 PARALLEL = 1e-9
@@ -59,12 +59,12 @@ def unnoticed(
     Raises
     ------
     UnsupportedError
-        If the model has joints that 004 does not cover.
+        If the model has joints that Khalil does not cover.
     """
     reason = reached(considered.model)
     if reason:
         raise UnsupportedError(
-            f"the rules of 004 do not reach {considered.model.name!r}: {reason}. Use method='null_space' or 'qr'"
+            f"the rules of Khalil do not reach {considered.model.name!r}: {reason}. Use method='null_space' or 'qr'"
         )
     rules = _Rules(considered, symbolic or considered.model)
     found = [v for i in range(len(considered.model.bodies)) for v in rules.of_joint(i)]

@@ -51,7 +51,7 @@ class BaseParameters:
     notes : tuple of str
         What there is to know about this result: geometry that was rounded, how the mechanism is assembled, ...
     upper_bound : int or None
-        The most base parameters, rotors left out, that a robot with such joints can have (004 eq. 10.24, 10.57).
+        The most base parameters, rotors left out, that a robot with such joints can have (Khalil eq. 10.24, 10.57).
     coefficients : mapping, optional
         ``{grouped: {kept: expression}}`` over symbols, for a robot with symbols among its dimensions.
     asked : Considered, optional
@@ -185,7 +185,7 @@ class BaseParameters:
         )
         lines = [head, f"found by {self.method}"]
         if self.upper_bound is not None:
-            lines.append(f"at most {self.upper_bound} of links by 004 eq. 10.24 and 10.57")
+            lines.append(f"at most {self.upper_bound} of links by Khalil eq. 10.24 and 10.57")
         lines += [f"note: {note}" for note in self.notes]
         width = max((len(name) for name in self.names), default=0)
         numbers = [f"{x:.6g}" for x in self.values]

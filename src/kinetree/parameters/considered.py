@@ -110,7 +110,7 @@ class Considered:
     def order(self) -> tuple[int, ...]:
         """The columns in the order in which they give way to others.
 
-        As 004 has it: rotors first, then body by body from the last to the first (section 10.3.6).
+        As Khalil has it: rotors first, then body by body from the last to the first (section 10.3.6).
         """
         rotors = [c for c in self.columns if self.rows[c].symbol == "rotor_inertia"]
         others = [c for c in self.columns if self.rows[c].symbol in (*FRICTION, *OF_SOME)]
@@ -125,8 +125,8 @@ class Considered:
 def _symbols_in_order(model: Model, body: int) -> list[str]:
     """Return which of a body's ten parameters are grouped rather than kept, the first first.
 
-    004 turns and slides about z: a hinge groups M, MZ and YY, a slide the whole tensor.  For another axis the letters
-    are exchanged in turn, x for y for z.
+    Khalil's joints turn about z and slide along it: a hinge groups M, MZ and YY, a slide the whole tensor.  For another
+    axis the letters are exchanged in turn, x for y for z.
     """
     kind = model.joints[body].kind
     axis = kind.axis if isinstance(kind, (Revolute, Prismatic)) else (0.0, 0.0, 1.0)

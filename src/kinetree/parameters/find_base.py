@@ -135,10 +135,10 @@ class _ThreeMethods:
         return base_by_qr.random_motions(self.considered) if self.assembled is None else self.assembled.draw
 
     def by_rules(self) -> Unnoticed:
-        """Apply the rules of 004."""
+        """Apply the rules of Khalil."""
         shapes = () if self.assembled is None else self.assembled.parallelograms
         vectors = base_by_rules.unnoticed(self.considered, shapes)
-        return Unnoticed(dense(vectors, self.considered), EXACT, "the rules of 004")
+        return Unnoticed(dense(vectors, self.considered), EXACT, "the rules of Khalil")
 
     def by_null_space(self) -> Unnoticed:
         """Propagate null spaces along the tree; what followers and loops add is found by numbers."""
@@ -169,7 +169,7 @@ class _ThreeMethods:
         missed = span(whole.unnoticed).shape[1] - span(ruled.unnoticed).shape[1]
         if not missed and _within(ruled.unnoticed, whole.unnoticed):
             return ruled._replace(method=f"{ruled.method}; {whole.method} finds the same")
-        return whole._replace(notes=(f"the rules of 004 miss {missed} of these groupings",))
+        return whole._replace(notes=(f"the rules of Khalil miss {missed} of these groupings",))
 
 
 METHODS = {"auto": "by_agreement", "rules": "by_rules", "null_space": "by_null_space", "qr": "by_qr"}

@@ -1,4 +1,4 @@
-"""Parallelograms among the closed loops of a mechanism: which of their bodies turn alike (004 section 10.3.5)."""
+"""Parallelograms among the closed loops of a mechanism: which of their bodies turn alike (Khalil section 10.3.5)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Parameters with the same torques and as many zeros as can be: zeros are skipped, so regrouped robots cost less.
 
 Base parameters say how few numbers there need to be, but not which: what a hinge cannot tell may sit on either side of
-it.  Three choices save operations, beside the zeros of 004: a body that has no extent along its hinge (ZZ = XX + YY in
+it.  Three choices save operations, besides Khalil's zeros: a body that has no extent along its hinge (ZZ = XX + YY in
 place of YY = 0) has one second moment of mass less; mass at the next joint in place of a first moment towards it needs
 3 products in place of 5; and along principal axes Euler's equations do without the accelerations of other points.
 Whether they do depends on what else is zero, so operations are counted.
@@ -38,7 +38,7 @@ def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
     base : BaseParameters
         Of this model.
     form : {"fewest", "table"}
-        ``"table"``: everything but the base parameters is zero, as in 004 (Table 10.2).  ``"fewest"``: of this and two
+        ``"table"``: everything but the base parameters is zero (Khalil Table 10.2).  ``"fewest"``: of this and two
         other choices the one whose inverse dynamics takes the fewest operations.
     """
     if form not in FORMS:

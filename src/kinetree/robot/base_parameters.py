@@ -38,7 +38,7 @@ class BaseParameterMethods(Parametrized):
         Parameters
         ----------
         method : {"auto", "rules", "null_space", "qr"}
-            ``"rules"``: those of 004, for hinges, slides and parallelograms.  ``"null_space"``: joint by joint, for
+            ``"rules"``: those of Khalil, for hinges, slides and parallelograms.  ``"null_space"``: joint by joint, for
             every kind of joint, with numbers for what followers and loops add.  ``"qr"``: by numbers alone, from
             torques of random states.  ``"auto"`` (default) propagates null spaces and says whether the rules agree.
         friction : bool

@@ -158,7 +158,7 @@ class ClosedDerivatives(ClosedDynamics):
         self, known: Coordinates, wrenches: Wrenches, friction: bool, tolerance: float | None, threads: int,
         arrays: dict[str, Array],
     ) -> tuple[Array, Array, Array]:  # fmt: skip
-        """Return the same where that would be too long: G^T M G is factored on arrays, 000 eq. 8.1 along G."""
+        """Return the same where that would be too long: G^T M G is factored on arrays, Shah eq. 8.1 along G."""
         nv, count = self.nv, known.freedoms
         a = self._exact._forward(
             arrays["q"], arrays["v"], arrays["tau"], wrenches, False, "elimination", (0.0, 0.0), tolerance, threads

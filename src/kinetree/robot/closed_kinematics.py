@@ -153,7 +153,7 @@ class ClosedKinematics(Robot):
         cuts : sequence of str, optional
             Joints to cut; chosen by ``rule`` when left out.
         rule : {"minimum_dof", "shortest"}
-            Fewest freedoms between the base and every body (000), or branches as short as can be (004).
+            Fewest freedoms between the base and every body (Shah), or branches as short as can be (Khalil).
         """
         return self._with(respan(self.model, cuts, rule))
 
@@ -645,7 +645,7 @@ class ClosedKinematics(Robot):
         return [self.v_names[j] for j in self.coordinates.independent]
 
     def basis(self, q: ArrayLike) -> Array:
-        """Return the matrix G of ``v = G v_independent``, (..., nv, freedoms) (004 eq. 10.36)."""
+        """Return the matrix G of ``v = G v_independent``, (..., nv, freedoms) (Khalil eq. 10.36)."""
         return self._basis(self.loop_jacobian(self.check_closed(q)))
 
     def _basis(self, k: Array) -> Array:

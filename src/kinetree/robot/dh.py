@@ -68,7 +68,7 @@ def from_dh(
     links : int, optional
         Of Khalil's tables of mechanisms with closed loops: how many rows are links.  The others are frames of cut
         joints, first frame k of each, which the cut joint moves on the link a(k), then frame k + B of each, fixed on
-        a(k + B); both meet where the loop is closed (004 section 10.3.1).
+        a(k + B); both meet where the loop is closed (Khalil section 10.3.1).
     columns : {"rtb", "matlab", "redysim"} or sequence of str, optional
         What the columns of a table of numbers are: ``theta, d, a, alpha`` and perhaps ``sigma, offset`` for the
         Robotics Toolbox, ``a, alpha, d, theta`` for MATLAB's ``setFixedTransform``, ``alpha, a, d, theta`` for ReDySim

@@ -112,7 +112,7 @@ class Dynamics(Kinematics):
             As in :meth:`inverse_dynamics`.
         bearings_only : bool
             Leave out what the motor supplies along the joint's freedom, so that what the
-            bearings carry remains (002 eq. 7.15, with the motor's force along the freedom).
+            bearings carry remains (Featherstone eq. 7.15, with the motor's force along the freedom).
 
         Returns
         -------
@@ -137,7 +137,7 @@ class Dynamics(Kinematics):
         """Return the base acceleration and joint forces when only the joints' accelerations are given.
 
         Nothing drives the base: its acceleration follows from the balance of the whole
-        robot, then the joint forces (000 chapter 7).  The base is what stands on the world: on a free joint,
+        robot, then the joint forces (Shah chapter 7).  The base is what stands on the world: on a free joint,
         or on any other, such as a planar one, that is passive (``actuated=False``).
 
         Parameters
@@ -206,7 +206,7 @@ class Dynamics(Kinematics):
         return self.evaluator.run("gravity_force", parameters=parameters, out=out, threads=threads, q=q)
 
     def friction_force(self, v: ArrayLike, parameters: Any = None, q: ArrayLike | None = None) -> Array:
-        """Return joint forces spent on friction: ``damping * v + friction * sign(v)`` (004 eq. 10.12), plus any offset.
+        """Return joint forces of friction: ``damping * v + friction * sign(v)`` (Khalil eq. 10.12), plus any offset.
 
         Where a joint has Stribeck's friction, ``stribeck * exp(-(v / stribeck_speed)**2)`` adds to ``friction``.
 
@@ -566,7 +566,7 @@ class Dynamics(Kinematics):
         tau: ArrayLike | None = None,
         modules: Sequence[Sequence[str]] | str | None = None,
     ) -> list[ModuleQuantities]:
-        """Return what the recursions over kinematic modules find on the way (000 tables 6.1, 6.2), for one state.
+        """Return what the recursions over kinematic modules find on the way (Shah tables 6.1, 6.2), for one state.
 
         Parameters
         ----------
@@ -614,7 +614,7 @@ class Dynamics(Kinematics):
     def execution_order(
         self, dynamics: str = "inverse_dynamics", modules: Sequence[Sequence[str]] | str | None = None
     ) -> str:
-        """Return the steps of inverse or forward dynamics in words, between modules and within (000 tables 6.3, 6.4).
+        """Return the steps of inverse or forward dynamics in words, between modules and within (Shah tables 6.3, 6.4).
 
         Parameters
         ----------

@@ -76,8 +76,8 @@ class HandleMethods(Dynamics):
             Return ``J M^-1 J^T``, which exists even where its inverse does not.
         method : {"factors", "handles"}
             By Jacobians and the factors of the mass matrix, or by handing accelerations of an articulated body from
-            joint to joint (002 section 9.5): fewer operations on long chains.  Where joints follow others it is always
-            by factors.
+            joint to joint (Featherstone section 9.5): fewer operations on long chains.  Where joints follow others it
+            is always by factors.
 
         Returns
         -------
@@ -131,8 +131,8 @@ class HandleMethods(Dynamics):
     ) -> HandleResponse:
         """Return how frames accelerate by forces on them, the robot being one articulated body with these handles.
 
-        Forces and moments f on the frames give the accelerations ``a = Phi f + b`` (002 eq. 9.18).  What is attached to
-        the handles (a load, a second robot, the ground) then needs to know nothing else of the robot.
+        Forces and moments f on the frames give the accelerations ``a = Phi f + b`` (Featherstone eq. 9.18).  What is
+        attached to the handles (a load, a second robot, the ground) then needs to know nothing else of the robot.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class HandleMethods(Dynamics):
 
         A motor acts on its body by forces in some directions F, a column per freedom of the joint: a cylinder that
         leans, a belt on one side of a wheel.  Of the whole force f that the joint transmits, it supplies
-        F Q^a with Q^a = (S^T F)^-1 S^T f, and the bearings the rest (002 eq. 7.12-7.15).
+        F Q^a with Q^a = (S^T F)^-1 S^T f, and the bearings the rest (Featherstone eq. 7.12-7.15).
 
         Parameters
         ----------

@@ -225,7 +225,7 @@ class Mechanism(ClosedMethods):
         wrenches, friction, out, threads
             As for any robot.
         method : {"reduced", "f_matrix", "subsystems"}
-            G^T tau of the tree (004), all unknowns at once (000 eq. 8.4), or subsystem by subsystem (001, 000).
+            G^T tau of the tree (Khalil), all unknowns at once (Shah eq. 8.4), or subsystem by subsystem (Saha, Shah).
         weights : array_like, shape (nv,), optional
             With more actuators than freedoms: the forces that minimise ``sum(weights * tau**2)`` are
             returned; all weights 1 by default.
@@ -400,9 +400,9 @@ class Mechanism(ClosedMethods):
         wrenches, friction, out, threads
             As for any robot.
         method : {"elimination", "block", "reduced", "handles"}
-            Multipliers first, by the tree's factors (000 eq. 8.6-8.7); accelerations and multipliers at once
-            (000 eq. 8.5); the equations of the independent motions (004 eq. 10.46); or the spanning tree as an
-            articulated body, with loop joints as its handles (002 section 9.5; as the first where
+            Multipliers first, by the tree's factors (Shah eq. 8.6-8.7); accelerations and multipliers at once
+            (Shah eq. 8.5); the equations of the independent motions (Khalil eq. 10.46); or the spanning tree as an
+            articulated body, with loop joints as its handles (Featherstone section 9.5; as the first where
             coordinates of joints are coupled). The answer is the same.
         stabilisation : bool or (alpha, beta)
             Baumgarte's terms, which pull a state that has drifted back to closure: K a = -drift - 2 alpha K v
@@ -608,7 +608,7 @@ class Mechanism(ClosedMethods):
         tolerance: float | None = None,
         threads: int = 1,
     ) -> Array:
-        """Return the matrix that maps the parameters to the forces on the independent coordinates, G^T Y (004 10.3).
+        """Return the matrix that maps the parameters to the forces on the independent coordinates, G^T Y (Khalil 10.3).
 
         It belongs to ``basis(q).T @ tau`` of measured joint forces, whichever joints have motors and however many.
 

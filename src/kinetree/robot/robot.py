@@ -331,7 +331,7 @@ class Robot(BaseParameterMethods, LoopMethods):
         Parameters
         ----------
         form : {"fewest", "table"}
-            ``"table"``: everything but :meth:`base_parameters` is zero, as in 004 (Table 10.2).  ``"fewest"``
+            ``"table"``: everything but :meth:`base_parameters` is zero, as in Khalil (Table 10.2).  ``"fewest"``
             (default): what hinges cannot tell is put where it costs least, so that bodies have no extent along theirs.
         near : array_like, shape (nq,), optional
             As in :meth:`base_parameters`.
@@ -590,7 +590,7 @@ class Robot(BaseParameterMethods, LoopMethods):
 
         Examples
         --------
-        ``motors = robot.actuation(q).forces(tau)`` (002 eq. 7.14)
+        ``motors = robot.actuation(q).forces(tau)`` (Featherstone eq. 7.14)
         """
         state = self.evaluator.states.configuration(q)
         return actuation_at(self.name, self.model, state, self._allowed_motions(state), actuators)

@@ -2,7 +2,7 @@
 
 Of a robot on a floating base the motion of the joints does not tell the forces: these depend on how the base moves,
 and that depends on the forces of the ground along the way.  So inverse dynamics is itself a differential equation
-(000 section 7.1.1, eq. 7.1-7.2; ``runinv`` of ReDySim, section 10.3.1).  At every instant the accelerations of the
+(Shah section 7.1.1, eq. 7.1-7.2; ``runinv`` of ReDySim, section 10.3.1).  At every instant the accelerations of the
 prescribed joints are known and the forces at all others (none, but for friction and stops): hybrid dynamics gives the
 rest, the accelerations of the base to be integrated and the forces of the motors for the record.
 """

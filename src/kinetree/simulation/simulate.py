@@ -219,7 +219,7 @@ def simulate_prescribed(
 ) -> Record:
     """Let joints follow a given motion while the base moves by the dynamics and the ground: forces come out.
 
-    Inverse dynamics of a robot on a floating base, in time (000 section 7.1.1): how a walking machine moves whose legs
+    Inverse dynamics of a robot on a floating base, in time (Shah section 7.1.1): how a walking machine moves whose legs
     do exactly this, and what its motors must do for it.
 
     Parameters

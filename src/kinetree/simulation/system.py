@@ -3,7 +3,7 @@
 The state is (q, v, z).  ``z`` holds, in this order, the states of the controller (the
 integral of a PID, say), those of every force element, and the works done on the robot: by the
 actuators, by joint friction, by the ground and, if there are any, by forces.  Integrating the works
-beside the motion is what the sources do (000 appendix C, eq. C.2-C.3), so that
+beside the motion is what the sources do (Shah appendix C, eq. C.2-C.3), so that
 
     kinetic + potential - actuators - friction - ground - forces = constant
 
@@ -280,7 +280,7 @@ class DynamicSystem:
         return Acting(forces, friction, pushed, loads, z_rate, shares, a)
 
     def powers(self, q: Scalars, v: Scalars, acting: Acting) -> list[Scalar]:
-        """Return the power of actuators, friction, ground and forces (000 eq. C.2-C.3)."""
+        """Return the power of actuators, friction, ground and forces (Shah eq. C.2-C.3)."""
         none: Loads = [None] * len(acting.loads)
         pairs = [(acting.tau, none), (acting.friction, none), *acting.shares]
         return [energy.power(self.tree, q, v, tau, loads) for tau, loads in pairs]

@@ -140,7 +140,7 @@ def leaves(nested: Any) -> Iterator[Any]:
 
 
 def cross_matrix(a: ArrayLike) -> np.ndarray:
-    """Make the matrices (..., 3, 3) of vectors (..., 3) with ``cross_matrix(a) @ b = a x b`` (000 section 5.1.1)."""
+    """Make the matrices (..., 3, 3) of vectors (..., 3) with ``cross_matrix(a) @ b = a x b`` (Shah section 5.1.1)."""
     numbers = np.asarray(a)
     x, y, z = numbers[..., 0], numbers[..., 1], numbers[..., 2]
     o = np.zeros_like(x)

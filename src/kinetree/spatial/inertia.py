@@ -13,7 +13,7 @@ NO_SECOND = Symmetric3.diagonal(0.0)
 class RigidInertia:
     """Mass, first moment ``h = m c`` and second moment about the frame's origin.
 
-    As a 6x6 matrix, angular part first: ``[[I, h x], [-h x, m 1]]`` (000 eq. 5.6).
+    As a 6x6 matrix, angular part first: ``[[I, h x], [-h x, m 1]]`` (Shah eq. 5.6).
     """
 
     __slots__ = ("first", "mass", "second")

@@ -1,6 +1,6 @@
 """Spatial motion and force vectors, angular part first, over any scalar.
 
-The force vector follows the 2008 convention of most libraries (moment first); 002 puts
+The force vector follows the 2008 convention of most libraries (moment first); Featherstone puts
 the linear part first, see the conventions page.
 """
 
@@ -44,7 +44,7 @@ class Motion:
     __rmul__ = __mul__
 
     def cross(self, other: Motion) -> Motion:
-        """Return the rate of change of a motion vector carried along by this velocity (002 eq. 2.24)."""
+        """Return the rate of change of a motion vector carried along by this velocity (Featherstone eq. 2.24)."""
         return Motion(
             self.angular.cross(other.angular),
             self.linear.cross(other.angular) + self.angular.cross(other.linear),
@@ -58,7 +58,7 @@ class Motion:
         )
 
     def dot(self, force: Force) -> Scalar:
-        """Return the power of a force along this velocity (002 eq. 3.17)."""
+        """Return the power of a force along this velocity (Featherstone eq. 3.17)."""
         return self.angular.dot(force.moment) + self.linear.dot(force.force)
 
     def __repr__(self) -> str:

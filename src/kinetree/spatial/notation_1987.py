@@ -1,9 +1,9 @@
-"""Between the notation of 002 (1987) and the one of most libraries since 2008, which kinetree uses.
+"""Between the notation of Featherstone's book of 1987 and the one of most libraries since 2008, which kinetree uses.
 
 In 1987 every spatial vector has its line's part first: a motion is (angular, linear), and a force is (force, moment).
-So one matrix transforms both, one cross operator differentiates both, and the *spatial transpose* swaps halves (002
-eq. 3.18, 3.20, 3.23).  Since 2008 a force is (moment, force): motions and forces have matrices of their own, and the
-transpose is the ordinary one.  With P, which swaps the two halves of six numbers:
+So one matrix transforms both, one cross operator differentiates both, and the *spatial transpose* swaps halves
+(Featherstone eq. 3.18, 3.20, 3.23).  Since 2008 a force is (moment, force): motions and forces have separate matrices,
+and the transpose is the ordinary one.  With P, which swaps the two halves of six numbers:
 
     f87 = P f08,    X87 = X08 for both kinds,    I87 = P I08,    Phi87 = Phi08 P,    A^S = P A^T P
 """
@@ -28,7 +28,7 @@ QUANTITIES = ("motion", "force", "motion_transform", "force_transform", "inertia
 
 
 def to_1987(value: ArrayLike, quantity: Quantity) -> Array:
-    """Return a quantity of kinetree's in the notation of 002.
+    """Return a quantity of kinetree's in Featherstone's notation of 1987.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ def to_1987(value: ArrayLike, quantity: Quantity) -> Array:
 
 
 def from_1987(value: ArrayLike, quantity: Quantity) -> Array:
-    """Return a quantity of 002 in kinetree's notation; swapping is its own inverse."""
+    """Return a quantity in Featherstone's notation of 1987 in kinetree's; swapping is its own inverse."""
     return to_1987(value, quantity)
 
 
 def spatial_transpose(matrix: ArrayLike) -> Array:
-    """Return A^S, of arrays in the notation of 002: of a vector (002 eq. 3.18), a 6xr or a 6x6 matrix (eq. 3.23, 3.20).
+    """Return A^S, in the notation of 1987: of a vector (Featherstone eq. 3.18), a 6xr or a 6x6 matrix (eq. 3.23, 3.20).
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ class AxisRotation:
         return Symmetric3(xx, xy, c * m.xz - s * m.yz, yy, c * m.yz + s * m.xz, m.zz)
 
     def conjugate(self, m: Matrix3) -> Matrix3:
-        """Compute ``R M R^T`` in 12 multiplications: the 2x2 block across the axis needs only 4 (000 eq. A.7)."""
+        """Compute ``R M R^T`` in 12 multiplications: the 2x2 block across the axis needs only 4 (Shah eq. A.7)."""
         c, s, o = self.c, self.s, self.axis
         i, j = (o + 1) % 3, (o + 2) % 3
         rows = [list(row) for row in m.rows]
@@ -132,7 +132,7 @@ class MatrixRotation:
 
     @classmethod
     def from_quaternion(cls, x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> MatrixRotation:
-        """Make one from a unit quaternion x, y, z, w (002 eq. 8.2, transposed: ours maps outer to inner)."""
+        """Make one from a unit quaternion x, y, z, w (Featherstone eq. 8.2, transposed: ours maps outer to inner)."""
         x2, y2, z2 = x + x, y + y, z + z
         xx, xy, xz, xw = x * x2, x * y2, x * z2, w * x2
         yy, yz, yw = y * y2, y * z2, w * y2

@@ -1,4 +1,4 @@
-"""Spatial vectors as lines, free vectors and screws (002 sections 2.3, 2.4, 2.8), on arrays with the batch in front.
+"""Spatial vectors as lines, free vectors and screws (Featherstone sections 2.3, 2.4, 2.8), on arrays, batch first.
 
 A spatial vector has a part that belongs to a line and a part that has no place.  Of a motion, the angular velocity is
 the line's; of a force, the force is.  Here, as everywhere in kinetree, a motion is (angular, linear) and a force
@@ -37,7 +37,7 @@ def _parts(vector: ArrayLike, kind: str) -> tuple[Array, Array]:
 
 
 def line_vector(direction: ArrayLike, point: ArrayLike, kind: Kind = "motion") -> Array:
-    """Return what acts along a line: a turn about it, or a force along it (002 eq. 2.2).
+    """Return what acts along a line: a turn about it, or a force along it (Featherstone eq. 2.2).
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def line_vector(direction: ArrayLike, point: ArrayLike, kind: Kind = "motion") -
 
 
 def free_vector(direction: ArrayLike, kind: Kind = "motion") -> Array:
-    """Return what has no place: a translation, or a couple (002 section 2.3)."""
+    """Return what has no place: a translation, or a couple (Featherstone section 2.3)."""
     if kind not in KINDS:
         raise UnknownNameError("kind of spatial vector", kind, KINDS)
     along = as_array(direction, (3,), "direction")
@@ -77,7 +77,7 @@ def free_vector(direction: ArrayLike, kind: Kind = "motion") -> Array:
 
 
 def screw_vector(direction: ArrayLike, point: ArrayLike, pitch: ArrayLike, kind: Kind = "motion") -> Array:
-    """Return a line vector and ``pitch`` times as much along it: a screw joint's axis, a wrench (002 section 2.8)."""
+    """Return a line vector plus ``pitch`` times it: a screw joint's axis, a wrench (Featherstone section 2.8)."""
     along, place = as_array(direction, (3,), "direction"), as_array(point, (3,), "point")
     rise = as_array(pitch, (), "pitch")
     batch_shape(direction=(along, 1), point=(place, 1), pitch=(rise, 0))
@@ -106,7 +106,7 @@ class Screw(NamedTuple):
 
 
 def screw(vector: ArrayLike, kind: Kind = "motion") -> Screw:
-    """Return axis, pitch and magnitude of a spatial vector (002 section 2.3).
+    """Return axis, pitch and magnitude of a spatial vector (Featherstone section 2.3).
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def screw(vector: ArrayLike, kind: Kind = "motion") -> Screw:
 
 
 def split_at(vector: ArrayLike, point: ArrayLike, kind: Kind = "motion") -> tuple[Array, Array]:
-    """Return a vector as a line vector through a point and a free vector, whose sum it is (002 section 2.3).
+    """Return a vector as a line vector through a point and a free vector, whose sum it is (Featherstone section 2.3).
 
     Parameters
     ----------

@@ -18,14 +18,14 @@ Array = np.ndarray
 
 
 def cross_matrix3(vector: ArrayLike) -> Array:
-    """Return the 3x3 matrix of the vector product, ``cross_matrix3(a) @ b == np.cross(a, b)`` (002 eq. 2.8)."""
+    """Return the 3x3 matrix of the cross product, ``cross_matrix3(a) @ b == np.cross(a, b)`` (Featherstone eq. 2.8)."""
     x, y, z = np.moveaxis(as_array(vector, (3,), "vector"), -1, 0)
     o = np.zeros_like(x)
     return np.stack([np.stack(row, axis=-1) for row in ((o, -z, y), (z, o, -x), (-y, x, o))], axis=-2)
 
 
 def cross_matrix(velocity: ArrayLike, kind: Literal["motion", "force"] = "motion") -> Array:
-    """Return the 6x6 matrix that gives the rate of a vector carried along by a velocity (002 eq. 2.24).
+    """Return the 6x6 matrix that gives the rate of a vector carried along by a velocity (Featherstone eq. 2.24).
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def cross_matrix(velocity: ArrayLike, kind: Literal["motion", "force"] = "motion
 
 
 def transform_matrix(pose: ArrayLike, kind: Literal["motion", "force"] = "motion") -> Array:
-    """Return the 6x6 matrix that takes components in a frame to components where its pose is given (002 eq. 2.19).
+    """Return the 6x6 matrix from components in a frame to those where its pose is given (Featherstone eq. 2.19).
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def transform_matrix(pose: ArrayLike, kind: Literal["motion", "force"] = "motion
 
 
 def rigid_inertia(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
-    """Return the 6x6 inertia of a rigid body about a frame's origin (002 eq. 3.3).
+    """Return the 6x6 inertia of a rigid body about a frame's origin (Featherstone eq. 3.3).
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def rigid_inertia(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
 
 
 def inverse_rigid_inertia(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
-    """Return the inverse of :func:`rigid_inertia`: acceleration per force, in closed form (002 eq. 3.14).
+    """Return the inverse of :func:`rigid_inertia`: acceleration per force, in closed form (Featherstone eq. 3.14).
 
     Raises
     ------
@@ -117,7 +117,7 @@ def _blocks(a: Array, b: Array, c: Array, d: Array) -> Array:
 
 
 def harmonic_sum(*inverse_inertias: ArrayLike) -> Array:
-    """Return the inverse inertia of bodies that are made one: the inverse of the sum of inverses (002 eq. 3.12).
+    """Return the inverse inertia of bodies made one: the inverse of the sum of inverses (Featherstone eq. 3.12).
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def harmonic_sum(*inverse_inertias: ArrayLike) -> Array:
 
 
 def constrained_inverse_inertia(inertia: ArrayLike, motions: ArrayLike) -> Array:
-    """Return the inverse inertia of a body that can only move along some motions (002 section 3.10, example 3).
+    """Return the inverse inertia of a body that can only move in some ways (Featherstone section 3.10, example 3).
 
     Parameters
     ----------

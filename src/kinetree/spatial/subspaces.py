@@ -1,4 +1,4 @@
-"""Subspaces of motions and forces: complements, bases, dyads (002 section 3.10), on arrays with the batch in front.
+"""Subspaces of motions and forces: complements, bases, dyads (Featherstone section 3.10), on arrays, batch first.
 
 A subspace is a matrix of columns, (..., 6, r).  Motions and forces are dual: the product of one with the other is
 power, and nothing else is a product of two spatial vectors.  So what is orthogonal to motions are forces, and a basis
@@ -21,7 +21,7 @@ DEPENDENT = 1e-12
 
 
 def complement(subspace: ArrayLike) -> Array:
-    """Return an orthonormal basis of all vectors of the other kind that do no work on a subspace (002 eq. 3.25).
+    """Return an orthonormal basis of the vectors of the other kind that do no work on a subspace (Featherstone 3.25).
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def complement(subspace: ArrayLike) -> Array:
 
 
 def resolve(vector: ArrayLike, along: ArrayLike, resisted_by: ArrayLike) -> Array:
-    """Return coordinates of a vector's part in one subspace, the rest being orthogonal to another (002 eq. 3.27).
+    """Return coordinates of a vector's part in one subspace, the rest orthogonal to another (Featherstone eq. 3.27).
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def resolve(vector: ArrayLike, along: ArrayLike, resisted_by: ArrayLike) -> Arra
 
 
 def reciprocal_basis(basis: ArrayLike) -> Array:
-    """Return the basis of the other kind with e_i . f_j = 1 for i = j and 0 otherwise (002 eq. 3.28).
+    """Return the basis of the other kind with e_i . f_j = 1 for i = j and 0 otherwise (Featherstone eq. 3.28).
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def reciprocal_basis(basis: ArrayLike) -> Array:
     Returns
     -------
     ndarray (..., 6, r)
-        ``f.T @ v`` are the coordinates of a vector of the subspace in the basis (002 eq. 3.29).  With r < 6 there are
-        many; this one has the shortest columns.
+        ``f.T @ v`` are the coordinates of a vector of the subspace in the basis (Featherstone eq. 3.29).  With r < 6
+        there are many; this one has the shortest columns.
     """
     e = _independent(basis, "basis")
     et = np.swapaxes(e, -1, -2)
@@ -82,7 +82,7 @@ def reciprocal_basis(basis: ArrayLike) -> Array:
 
 
 def orthogonal_basis(subspace: ArrayLike, inertia: ArrayLike) -> Array:
-    """Return a basis of a subspace that is orthonormal with respect to an inertia (002 section 3.10.3).
+    """Return a basis of a subspace that is orthonormal with respect to an inertia (Featherstone section 3.10.3).
 
     Gram and Schmidt's process in the product s_i . (I s_j); each column is taken from what is left of the given one, so
     the first r columns of the result span what the first r given ones do.
@@ -113,12 +113,12 @@ def orthogonal_basis(subspace: ArrayLike, inertia: ArrayLike) -> Array:
 
 
 def dyad(a: ArrayLike, b: ArrayLike) -> Array:
-    """Return the map that takes c to a times (b . c), a 6x6 matrix of rank one (002 eq. 3.30)."""
+    """Return the map that takes c to a times (b . c), a 6x6 matrix of rank one (Featherstone eq. 3.30)."""
     return as_array(a, (6,), "a")[..., :, None] * as_array(b, (6,), "b")[..., None, :]
 
 
 def inertia_dyads(inertia: ArrayLike, basis: ArrayLike | None = None) -> Array:
-    """Return an inertia as a sum of dyads, one for each way to move (002 eq. 3.31).
+    """Return an inertia as a sum of dyads, one for each way to move (Featherstone eq. 3.31).
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ class Transform:
         return Transform((inverse,), -inverse.apply(self.translation))
 
     def motion_to_child(self, m: Motion) -> Motion:
-        """Return the same motion seen from the child frame (002 eq. 2.18)."""
+        """Return the same motion seen from the child frame (Featherstone eq. 2.18)."""
         return Motion(self.unrotate(m.angular), self.unrotate(m.linear + m.angular.cross(self.translation)))
 
     def motion_to_parent(self, m: Motion) -> Motion:
@@ -86,7 +86,7 @@ class Transform:
         return s
 
     def rigid_to_parent(self, inertia: RigidInertia) -> RigidInertia:
-        """Return the inertia of a rigid body seen from the parent frame (002 section 8.3.2)."""
+        """Return the inertia of a rigid body seen from the parent frame (Featherstone section 8.3.2)."""
         first, second = self.rotate(inertia.first), self._conjugate_symmetric(inertia.second)
         p = self.translation
         if p is ZERO3:
@@ -102,7 +102,7 @@ class Transform:
         return RigidInertia(inertia.mass, moved, second + shift)
 
     def articulated_to_parent(self, inertia: ArticulatedInertia) -> ArticulatedInertia:
-        """Return the inertia of an articulated body seen from the parent frame (002 section 8.3.2)."""
+        """Return the inertia of an articulated body seen from the parent frame (Featherstone section 8.3.2)."""
         a = self._conjugate_symmetric(inertia.angular)
         c = inertia.coupling
         for rotation in reversed(self.rotations):

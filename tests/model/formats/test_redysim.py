@@ -1,4 +1,4 @@
-"""ReDySim's files: the gripper of 000 chapter 10, typed as a user would have it, and files with mistakes."""
+"""ReDySim's files: the gripper of Shah chapter 10, typed as a user would have it, and files with mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sources' walking machines walk: distances, touchdown, angles, reactions, energy (000 chapters 7 and 9, 003).
+"""The sources' walking machines walk: distances, touchdown, angles, reactions, energy (Shah chapters 7, 9; Biped).
 
 The numbers of the sources are read off figures or stated in words, and what they leave open
 (foot widths, trunk inertias, the ground's delta_max) had to be chosen, so the comparison is
@@ -40,10 +40,10 @@ def vertical_forces(walker, record):
 
 
 FACTS = {  # distance, angle in degrees, touchdown: stated; the book's total-energy error in joules
-    "planar-biped": (0.3, 3.0, 0.83, 8.48e-4),  # 000 section 7.2.1, appendix C.3
-    "spatial-biped": (0.3, 2.0, None, 3.6e-3),  # 000 section 7.2.2, appendix C.3
-    "quadruped": (0.3, 2.0, 0.8, 6.28e-5),  # 000 section 7.3, appendix C.3
-    "hexapod": (0.4, 0.3, 0.45, 3.31e-2),  # 000 section 7.4, appendix C.3
+    "planar-biped": (0.3, 3.0, 0.83, 8.48e-4),  # Shah section 7.2.1, appendix C.3
+    "spatial-biped": (0.3, 2.0, None, 3.6e-3),  # Shah section 7.2.2, appendix C.3
+    "quadruped": (0.3, 2.0, 0.8, 6.28e-5),  # Shah section 7.3, appendix C.3
+    "hexapod": (0.4, 0.3, 0.45, 3.31e-2),  # Shah section 7.4, appendix C.3
 }
 
 
@@ -76,7 +76,7 @@ def test_one_step_under_computed_torque(name):
     ("name", "time", "integrator"), [("planar-biped", 4.0, "bdf"), ("quadruped", 2.0, "bdf"), ("hexapod", 2.0, "radau")]
 )
 def test_feedforward_walks_on(name, time, integrator):
-    """000 section 9.3: without falling, forward, joints following; also through hundreds of Jacobians."""
+    """Shah section 9.3: without falling, forward, joints following; also through hundreds of Jacobians."""
     walker = WALKERS[name]()
     record = walk(walker, time, walker.feedforward(), 101, integrator)
     x, z, angles = trunk(walker, record)
@@ -94,7 +94,7 @@ def test_the_biped_of_003_walks_four_seconds_with_its_gains():
     x, z, angles = trunk(walker, record)
     assert x[-1] - x[0] > 0.7  # 0.8 m if no foot slid
     assert np.all((z > 1.15) & (z < 1.26))
-    assert np.degrees(np.abs(angles)).max() < 12.0  # "slight variation", 003 fig. 7
+    assert np.degrees(np.abs(angles)).max() < 12.0  # "slight variation", Biped fig. 7
     assert np.ptp(record.energy.total) < 1e-3
     assert vertical_forces(walker, record)[1][..., 2].min() >= 0.0
 

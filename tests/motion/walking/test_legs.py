@@ -64,7 +64,7 @@ def test_series_are_exact():
 
 def test_leg_angles_of_the_planar_biped():
     walk = planar_biped().walk
-    expected = {  # notes on 000 chapters 8-10, section 6: support, then swing
+    expected = {  # computed from the formulas of Shah appendix B: support, then swing
         0.0: [0.393689, 0.477384, 0.083695, 0.083695, 0.477384, 0.393689],
         0.25: [0.336263, 0.555766, 0.219503, 0.224463, 0.788533, 0.564070],
         0.5: [0.283794, 0.567588, 0.283794, 0.535527, 1.071053, 0.535527],
@@ -148,7 +148,7 @@ def test_feet_of_the_robot_stand_and_swing_as_they_should(name):
 
 
 def test_distances_of_the_sources():
-    """0.3 m in 1 s, 0.3 m in 0.5 s, 0.3 m in 1 s, 0.4 m in 0.5 s (000 sections 7.2.1, 7.2.2, 7.3, 7.4)."""
+    """0.3 m in 1 s, 0.3 m in 0.5 s, 0.3 m in 1 s, 0.4 m in 0.5 s (Shah sections 7.2.1, 7.2.2, 7.3, 7.4)."""
     travelled = {
         "planar-biped": (1.0, 0.3),
         "spatial-biped": (0.5, 0.3),
@@ -221,7 +221,7 @@ def test_zero_moment_point_has_no_horizontal_moment():
 
 
 def test_zero_moment_point_of_the_sources_formula():
-    """000 eq. B.1 in the plane, with the sign of its inertia term; and of a pendulum, its foot."""
+    """Shah eq. B.1 in the plane, with the sign of its inertia term; and of a pendulum, its foot."""
     walker = planar_biped()
     robot = walker.robot
     rng = np.random.default_rng(1)

@@ -34,7 +34,7 @@ def kuka() -> kt.Robot:
     ids=["gripper", "gripper from zero", "arm from zero", "arm"],
 )
 def test_free_falls_of_fixed_bases_keep_their_energy(robot, start):
-    """000 figures 6.3, 6.7, 6.8: a second of free fall."""
+    """Shah figures 6.3, 6.7, 6.8: a second of free fall."""
     q0 = np.linspace(0.5, -1.0, robot.nq) if start is None else start
     record = kt.simulate(robot.with_backend("compiled"), q0, time=1.0, **TIGHT)
     assert np.ptp(record.energy.kinetic) > 0.1  # something happens
@@ -81,7 +81,7 @@ def test_the_balance_counts_the_ground():
     assert record.energy.ground.min() < -0.5
     assert record.contact_forces.shape[1:] == (1, 3)
     assert record.energy.relative_error < 1e-6
-    # the plain sum of the sources (000 appendix C.3) with what the robot gives away
+    # the plain sum of the sources (Shah appendix C.3) with what the robot gives away
     e = record.energy
     total = e.kinetic + e.potential + (-e.actuators) + (-e.friction) + (-e.ground)
     assert np.array_equal(total, e.total) or total == pytest.approx(e.total, abs=1e-12)

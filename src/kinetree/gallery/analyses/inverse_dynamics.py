@@ -144,7 +144,7 @@ WRENCH = ("moment x", "moment y", "moment z", "force x", "force y", "force z")
 
 
 def _world_axes(along: PrescribedMechanism) -> dict[str, Array]:
-    """Return what the cut joints carry along the world's axes, as the sources draw multipliers (000 section 8.3)."""
+    """Return what the cut joints carry along the world's axes, as the sources draw multipliers (Shah section 8.3)."""
     return {
         f"{loop} {label} along world axes [{'N m' if k < 3 else 'N'}]": along.forces.at(loop)[:, k]
         for loop in along.mechanism.loop_names

@@ -23,7 +23,7 @@ def groups(along: PrescribedMechanism) -> tuple[int, ...]:
 
 
 def cuts_by_rule(mechanism: Mechanism) -> str:
-    """Return the joints that are cut where every body hangs on the path with the fewest freedoms (000 section 8.4)."""
+    """Return the joints that are cut where every body hangs on the path with the fewest freedoms (Shah section 8.4)."""
     other = mechanism.with_cuts(rule="minimum_dof")
     assert isinstance(other, Mechanism)
     return ", ".join(other.loop_names)

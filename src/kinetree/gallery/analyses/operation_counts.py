@@ -1,4 +1,4 @@
-"""Operation counts against the number of joint variables: figures 6.15, 6.16, 7.30 and 7.31 of 000.
+"""Operation counts against the number of joint variables: figures 6.15, 6.16, 7.30 and 7.31 of Shah.
 
 M counts multiplications and divisions, A additions and subtractions.  Curves are the published
 formulas (misprints corrected, see :mod:`kinetree.published`); circles are counts of kinetree's own
@@ -33,7 +33,7 @@ from ...robot.robot import Robot
 from ..plots import Curve, PlotGrid
 from ..study import Fact, Outcome
 
-BOOK = "tree-type systems (000)"
+BOOK = "Shah, Saha, Dutt 2013"
 
 FORMS: dict[str, tuple[str, ...]] = {
     "(a) 1-DOF joints": ("revolute",),
@@ -87,7 +87,7 @@ TABLE_6_12 = [
     *_row("Lilly and Orin 1991", ("305M 275A", "2377M 1855A", "2377M 1855A"), ("", REPEATED, "")),
 ]
 
-TABLE_1_OF_001 = [
+TABLE_1_OF_SAHA = [
     Printed(author, "six joints", INDUSTRIAL, text)
     for author, text in {
         "Hollerbach 1980": "2195M 1719A", "Luh et al. 1980": "852M 834A", "Walker and Orin 1982": "800M 595A",
@@ -214,7 +214,7 @@ def _steps(table: StepTable, per_joint: Sequence[str], source: str, reason: str 
     names = ("1-DOF joint", "2-DOF joint", "3-DOF joint")
     summed = total([step.first for step in table.steps])
     return [
-        Fact(f"the steps of {table.source} sum to", str(table.first), str(summed), reason=reason, source="000"),
+        Fact(f"the steps of {table.source} sum to", str(table.first), str(summed), reason=reason, source="Shah"),
         *(Fact(f"operations of a {name}", text, str(table.per_joint(k)), source=source)
         for k, (name, text) in enumerate(zip(names, per_joint, strict=True), 1)),
     ]  # fmt: skip
@@ -304,17 +304,17 @@ def fixed_inverse(quick: bool) -> Outcome:
     shown = [row for row in INVERSE if row.author != "Hollerbach 1980"]
     book, others = INVERSE[0], INVERSE[1:]
     facts = [
-        *_steps(TABLE_6_8, ("94M 82A", "116M 96A", "138M 110A"), "000 Table 6.10"),
-        *_of_tables(TABLE_6_11, INVERSE, "000 Table 6.11"),
-        *_of_tables(TABLE_1_OF_001, INVERSE, "001 Table 1"),
+        *_steps(TABLE_6_8, ("94M 82A", "116M 96A", "138M 110A"), "Shah Table 6.10"),
+        *_of_tables(TABLE_6_11, INVERSE, "Shah Table 6.11"),
+        *_of_tables(TABLE_1_OF_SAHA, INVERSE, "Saha Table 1"),
         Fact("1-DOF joints only: as fast as the fastest known; largest ratio of M + A", 1.0,
              worst_ratio(book, others, FORMS["(a) 1-DOF joints"], 6), tolerance=0.01,
-             source="000 section 6.3, Fig. 6.15a"),
-        *_claims(book, others, "outperforms the others", "000 section 6.3, Fig. 6.15b-d")[1:],
-        _slopes(book, "000 section 6.3"),
+             source="Shah section 6.3, Fig. 6.15a"),
+        *_claims(book, others, "outperforms the others", "Shah section 6.3, Fig. 6.15b-d")[1:],
+        _slopes(book, "Shah section 6.3"),
         *_ours("inverse_dynamics", False, lambda n: int(sum(book(*n))), 1.05, 12),
     ]  # fmt: skip
-    caption = "Inverse dynamics on a fixed base (figure 6.15 of 000); Hollerbach's 1980 algorithm is far above."
+    caption = "Inverse dynamics on a fixed base (figure 6.15 of Shah); Hollerbach's 1980 algorithm is far above."
     grid, table = _figure(shown, "inverse_dynamics", False, caption, quick, _total)
     return Outcome(facts, {"operations": table}, {}, {"operations": grid})
 
@@ -354,21 +354,21 @@ def fixed_forward(quick: bool) -> Outcome:
     linear = [row for row in FORWARD[1:] if row.without_bias and len(row.multiplications.powers) == 2]
     cubic, lilly = by_author["Walker and Orin, by Featherstone"], by_author["Lilly and Orin 1991"]
     facts = [
-        *_steps(TABLE_6_9, ("135M 131A", "198M 184A", "261M 237A"), "000 Table 6.10"),
-        *_of_tables(TABLE_6_12, FORWARD, "000 Table 6.12"),
+        *_steps(TABLE_6_9, ("135M 131A", "198M 184A", "261M 237A"), "Shah Table 6.10"),
+        *_of_tables(TABLE_6_12, FORWARD, "Shah Table 6.12"),
         *_crossings(by_author, cubic),
-        *_claims(book, linear, "cheaper than all O(n) algorithms", "000 section 6.3, Fig. 6.16", first=4),
+        *_claims(book, linear, "cheaper than all O(n) algorithms", "Shah section 6.3, Fig. 6.16", first=4),
         Fact("1-DOF joints: cheaper than any algorithm; largest ratio of M + A, n from 4", 1.0,
              worst_ratio(book, [*linear, lilly], FORMS["(a) 1-DOF joints"], 4), relation="<",
-             source="000 section 6.3, Fig. 6.16",
+             source="Shah section 6.3, Fig. 6.16",
              reason="for few joints O(n^3) algorithms take less: Lilly and Orin's 305M "
              "275A for the gripper, in the book's own Table 6.12, are fewer than its 424M 401A; in M and A alike the "
              f"book's is cheaper from n = {crossing(book, lilly, True)} on"),
-        _slopes(book, "000 section 6.3"),
+        _slopes(book, "Shah section 6.3"),
         *_ours("forward_dynamics", False, lambda n: int(_with_bias(book, n)), 1.05, 12),
     ]  # fmt: skip
     caption = (
-        "Forward dynamics on a fixed base (figure 6.16 of 000). To formulas published without the bias force the "
+        "Forward dynamics on a fixed base (figure 6.16 of Shah). To formulas published without the bias force the "
         "book's inverse dynamics is added, so that all curves count the same."
     )
     grid, table = _figure(FORWARD, "forward_dynamics", False, caption, quick, _with_bias)
@@ -383,7 +383,7 @@ def _crossings(by_author: dict[str, Published], cubic: Published) -> list[Fact]:
             what = "multiplications and additions" if additions else "multiplications"
             facts.append(
                 Fact(f"{author}: number of links from which it takes fewer {what} than the O(n^3) algorithm", n,
-                     measured, reason=LATER.get(author, ("", ""))[which], source="001 Table 2")
+                     measured, reason=LATER.get(author, ("", ""))[which], source="Saha Table 2")
             )  # fmt: skip
     return facts
 
@@ -395,14 +395,14 @@ def floating_inverse(quick: bool) -> Outcome:
     reason = "for few 1-DOF joints inverse dynamics and composite bodies, which are O(n^2), take less; the book's is "
     few = {"(a) 1-DOF joints": f"{reason}cheaper from n = {enough} on"}
     facts = [
-        *_steps(TABLE_7_3, ("164M 156A", "226M 202A", "288M 248A"), "000 Table 7.5"),
-        *_of_tables(TABLE_7_6, FLOATING_INVERSE, "000 Table 7.6"),
+        *_steps(TABLE_7_3, ("164M 156A", "226M 202A", "288M 248A"), "Shah Table 7.5"),
+        *_of_tables(TABLE_7_6, FLOATING_INVERSE, "Shah Table 7.6"),
         *_emended(EMENDED_7_6, TABLE_7_6, FLOATING_INVERSE),
-        *_claims(book, others, "cheaper than what is available", "000 section 7.5, Fig. 7.30", reasons=few),
+        *_claims(book, others, "cheaper than what is available", "Shah section 7.5, Fig. 7.30", reasons=few),
         _ordered(book, "inverse"),
         *_ours("floating_base_inverse_dynamics", True, lambda n: int(sum(book(*n))), 1.0, 12),
     ]
-    caption = "Inverse dynamics on a floating base (figure 7.30 of 000); the base's six variables are not part of n."
+    caption = "Inverse dynamics on a floating base (figure 7.30 of Shah); the base's six variables are not part of n."
     grid, table = _figure(FLOATING_INVERSE, "floating_base_inverse_dynamics", True, caption, quick, _total)
     return Outcome(facts, {"operations": table}, {}, {"operations": grid})
 
@@ -412,7 +412,7 @@ def _ordered(book: Published, what: str) -> Fact:
     fewer = totals[0] < totals[1] < totals[2]
     return Fact(f"with twelve variables each, the biped takes less {what} dynamics than the quadruped, and that less "
                 "than the hexapod", "rising", "rising" if fewer else "not rising",
-                source="000 section 7.5")  # fmt: skip
+                source="Shah section 7.5")  # fmt: skip
 
 
 def floating_forward(quick: bool) -> Outcome:
@@ -421,20 +421,20 @@ def floating_forward(quick: bool) -> Outcome:
     humanoid = mixed_chain(["spherical"] * 12 + ["revolute"] * 4)
     links = (len(humanoid.body_names) + 1, len(humanoid.with_single_joints().body_names) + 1)
     facts = [
-        *_steps(TABLE_7_4, ("209M 201A", "279M 260A", "349M 319A"), "000 Table 7.5", TABLE_7_4.note),
-        *_of_tables(TABLE_7_7, FLOATING_FORWARD, "000 Table 7.7"),
+        *_steps(TABLE_7_4, ("209M 201A", "279M 260A", "349M 319A"), "Shah Table 7.5", TABLE_7_4.note),
+        *_of_tables(TABLE_7_7, FLOATING_FORWARD, "Shah Table 7.7"),
         *_emended(EMENDED_7_7, TABLE_7_7, FLOATING_FORWARD),
-        *_claims(book, others, "cheaper than what is available", "000 section 7.5, Fig. 7.31"),
+        *_claims(book, others, "cheaper than what is available", "Shah section 7.5, Fig. 7.31"),
         _ordered(book, "forward"),
         Fact("a humanoid with 12 spherical and 4 revolute joints: links, and links if every joint were a hinge",
-             (17, 41), links, source="000 section 7.5"),
+             (17, 41), links, source="Shah section 7.5"),
         *_ours("forward_dynamics", True, lambda n: int(sum(book(*n))), 1.3, 12),
     ]  # fmt: skip
     remark = (
         "kinetree's forward dynamics takes some 15 percent more than the book's formula here: it moves articulated "
         "inertias by whole transforms where the book uses two screws along the axes."
     )
-    caption = "Forward dynamics on a floating base (figure 7.31 of 000); the base's six variables are not part of n."
+    caption = "Forward dynamics on a floating base (figure 7.31 of Shah); the base's six variables are not part of n."
     grid, table = _figure(FLOATING_FORWARD, "forward_dynamics", True, caption, quick, _total)
     return Outcome(facts, {"operations": table}, {}, {"operations": grid}, [remark])
 

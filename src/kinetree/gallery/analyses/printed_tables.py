@@ -1,4 +1,4 @@
-"""Arms straight from the tables that 001 prints, beside the model files."""
+"""Arms straight from the tables that Saha prints, beside the model files."""
 
 from __future__ import annotations
 

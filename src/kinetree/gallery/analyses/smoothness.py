@@ -1,6 +1,6 @@
 """O(n) against O(n^3) forward dynamics: error, noise, conditioning and steps taken, as chains get longer.
 
-000 section 2.4.4 and 001 section 2.4.2 cite that accelerations by O(n) recursions are smoother than by inverting the
+Shah section 2.4.4 and Saha section 2.4.2 cite that accelerations by O(n) recursions are smoother than by inverting the
 mass matrix, and integrate in fewer steps.  Here both are measured: errors against the same text run in quadruple
 precision, noise along a path so short that the accelerations are a parabola on it, steps of an adaptive integrator.
 """
@@ -71,9 +71,9 @@ def _error_facts(rows: list[dict[str, float]], counts: tuple[int, ...]) -> list[
     grown = last["condition [1]"] / first["condition [1]"]
     return [
         Fact(f"error of an O(n) acceleration, {n} links, against quadruple precision", 1e-14, last[error[LINEAR]], "",
-             relation="<", source="000 section 2.4.4"),
+             relation="<", source="Shah section 2.4.4"),
         Fact("O(n^3) is less exact: its error over that of O(n)", 10.0, last[error[CUBIC]] / last[error[LINEAR]], "",
-             relation=">", source="000 section 2.4.4"),
+             relation=">", source="Shah section 2.4.4"),
         Fact(f"from {counts[0]} to {n} links the mass matrix is worse conditioned by a factor of", 10.0, grown, "",
              relation=">"),
         Fact("the error of O(n) hardly notices; grown by a factor, over that of the conditioning", 0.5,
@@ -86,9 +86,10 @@ def _noise_facts(last: dict[str, float], n: int) -> list[Fact]:
     steps = {key: last[f"steps, {words} [1]"] for key, words in METHODS.items()}
     return [
         Fact(f"O(n) is smoother: noise of the O(n^3) acceleration over its own, {n} links", 10.0,
-             last[noise[CUBIC]] / last[noise[LINEAR]], "", relation=">", source="000 section 2.4.4, 001 section 2.4.2"),
+             last[noise[CUBIC]] / last[noise[LINEAR]], "", relation=">",
+             source="Shah section 2.4.4, Saha section 2.4.2"),
         Fact("steps of an adaptive integrator with O(n) over those with O(n^3)", 1.0, steps[LINEAR] / steps[CUBIC], "",
-             0.05, source="000 section 2.4.4",
+             0.05, source="Shah section 2.4.4",
              reason="the sources cite that O(n) takes fewer; the noise of both is so far below the tolerance that here "
              "both take as many"),
     ]  # fmt: skip

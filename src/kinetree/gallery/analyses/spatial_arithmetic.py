@@ -1,4 +1,4 @@
-"""What the steps of the recursions cost: 002 tables 4-1 and 8-2 to 8-6, 000 appendix A, each beside our own count.
+"""What the steps of the recursions cost: Featherstone tables 4-1 and 8-2 to 8-6, Shah appendix A, beside our counts.
 
 Our counts are of kinetree's own classes, traced over variables in which nothing is constant that need not be.  M counts
 multiplications and divisions, A additions and subtractions.
@@ -42,11 +42,11 @@ from ..plots import Curve, PlotGrid
 from ..study import Fact, Outcome
 
 MULTIPLICATION = 4
-"""Additions that take as long as a multiplication, where 002 weighs both (a footnote of section 8.3.2)."""
+"""Additions that take as long as a multiplication, where Featherstone weighs both (a footnote of section 8.3.2)."""
 
 
 def weight(count: Sequence[Any]) -> float:
-    """Return what operations cost together, as 002 weighs them."""
+    """Return what operations cost together, as Featherstone weighs them."""
     return float(MULTIPLICATION * count[0] + count[1])
 
 
@@ -84,7 +84,7 @@ def _articulated(x: Sequence[Any]) -> ArticulatedInertia:
 
 
 def _freed(x: Sequence[Any]) -> ArticulatedInertia:
-    """Return what a revolute joint along z leaves of an inertia: no moment about z (000 eq. A.47)."""
+    """Return what a revolute joint along z leaves of an inertia: no moment about z (Shah eq. A.47)."""
     coupling = Matrix3.of([[x[3], x[4], x[5]], [x[6], x[7], x[8]], [0.0, 0.0, 0.0]])
     return ArticulatedInertia(Symmetric3(x[0], x[1], 0.0, x[2], 0.0, 0.0), coupling, Symmetric3(*x[9:15]))
 
@@ -127,7 +127,7 @@ class _CountedMatrix:
 
 
 def products_of_derivative(n: int, recurrence: bool) -> int:
-    """Count the matrix products that the rate of A_1 ... A_n takes (002 eq. 4.3, or 4.4 and 4.5)."""
+    """Count the matrix products that the rate of A_1 ... A_n takes (Featherstone eq. 4.3, or 4.4 and 4.5)."""
     tally = [0]
     factors, rates = [_CountedMatrix(tally) for _ in range(n)], [_CountedMatrix(tally) for _ in range(n)]
     if recurrence:
@@ -146,14 +146,14 @@ def products_of_derivative(n: int, recurrence: bool) -> int:
 
 
 def recurrences(quick: bool) -> Outcome:
-    """Count products of matrices: table 4-1 of 002."""
+    """Count products of matrices: table 4-1 of Featherstone."""
     sizes = (1, 2, 3, 5, 10, 20)
     printed = {False: (0, 2, 6, 20, 90, 380), True: (0, 2, 5, 11, 26, 56)}
     names = {False: "by the sum of all products", True: "by recurrence"}
     facts = [
         Fact(
             f"matrix products for the rate of a product of n matrices, {names[way]}, n = 1, 2, 3, 5, 10, 20", row,
-            [products_of_derivative(n, way) for n in sizes], source="002 Table 4-1",
+            [products_of_derivative(n, way) for n in sizes], source="Featherstone Table 4-1",
         )
         for way, row in printed.items()
     ]  # fmt: skip
@@ -235,8 +235,8 @@ def axis_screws() -> dict[str, MA]:
 WHY = {
     "transform and articulated-body inertia": "as many multiplications; 6 additions go into sums that save as many "
     "multiplications on the diagonal",
-    "screw and transform": "kinetree keeps the translation in the parent's axes, so it is turned (4M) where 002 turns "
-    "the screw's own shift (3M)",
+    "screw and transform": "kinetree keeps the translation in the parent's axes, so it is turned (4M) where "
+    "Featherstone turns the screw's own shift (3M)",
 }
 
 
@@ -249,7 +249,7 @@ def _no_dearer(book: dict[str, MA], ours: dict[str, MA], source: str) -> list[Fa
 
 
 def transforms(quick: bool) -> Outcome:
-    """Count transforms of spatial quantities: tables 8-2 to 8-5 of 002."""
+    """Count transforms of spatial quantities: tables 8-2 to 8-5 of Featherstone."""
     held = {
         "vector": Motion.of(range(6)), "transform": _general(list(range(12))),
         "articulated-body inertia": _articulated(range(21)), "rigid-body inertia": _rigid(range(10)),
@@ -271,34 +271,35 @@ def transforms(quick: bool) -> Outcome:
     }  # fmt: skip
     facts = [
         *(Fact(f"{what}: kinetree keeps no more numbers", size.compact, len(numbers(held[what])),
-               holds=len(numbers(held[what])) <= size.compact, source="002 Table 8-2")
+               holds=len(numbers(held[what])) <= size.compact, source="Featherstone Table 8-2")
           for what, size in TABLE_8_2.items()),
-        *(Fact(f"{what}, formulas as printed", str(TABLE_8_3[what]), str(got), source="002 Table 8-3")
+        *(Fact(f"{what}, formulas as printed", str(TABLE_8_3[what]), str(got), source="Featherstone Table 8-3")
           for what, got in general.items()),
         *(Fact(f"{what}: gain over 6x6 matrices", gain, round(weight(six[what]) / weight(general[what]), 2),
-               tolerance=0.2, source="002 Table 8-3") for what, gain in zip(general, factors, strict=True)),
-        *_no_dearer(TABLE_8_4, with_symmetry(), "002 Table 8-4"),
+               tolerance=0.2, source="Featherstone Table 8-3") for what, gain in zip(general, factors, strict=True)),
+        *_no_dearer(TABLE_8_4, with_symmetry(), "Featherstone Table 8-4"),
         *(Fact(f"{what}: gain by symmetry, of the book's counts", 1.2,
-               round(weight(general[what]) / weight(count), 2), tolerance=0.05, source="002 Table 8-4")
+               round(weight(general[what]) / weight(count), 2), tolerance=0.05, source="Featherstone Table 8-4")
           for what, count in TABLE_8_4.items()),
-        *_no_dearer(TABLE_8_5, axis_screws(), "002 Table 8-5"),
+        *_no_dearer(TABLE_8_5, axis_screws(), "Featherstone Table 8-5"),
         *(Fact(f"{what}: gain of two of them over one general transform, of the book's counts", gain,
-               round(weight(table[whole]) / weight(TABLE_8_5[what]) / 2, 2), tolerance=0.06, source="002 Table 8-5")
+               round(weight(table[whole]) / weight(TABLE_8_5[what]) / 2, 2), tolerance=0.06,
+               source="Featherstone Table 8-5")
           for what, (whole, table, gain) in screws.items()),
     ]  # fmt: skip
     remark = (
-        "Screws along an axis cost kinetree less than 002: a 2x2 block across the axis, symmetric or not, turns in "
-        "four multiplications (k = c(a - d) - s(b + e), then d + ck, b + sk, e + sk, a - ck), for which neither s^2 "
-        "nor sc is needed."
+        "Screws along an axis cost less in kinetree than in Featherstone: a 2x2 block across the axis, symmetric or "
+        "not, turns in four multiplications (k = c(a - d) - s(b + e), then d + ck, b + sk, e + sk, a - ck), "
+        "for which neither s^2 nor sc is needed."
     )
     return Outcome(facts, remarks=[remark])
 
 
-# ------------------------------------------------------------------ 000 appendix A
+# ------------------------------------------------------------------ Shah appendix A
 
 
 def building_blocks() -> dict[str, MA]:
-    """Count the parts of appendix A of 000 as kinetree does them, for a revolute joint and general DH parameters."""
+    """Count the parts of appendix A of Shah as kinetree does them, for a revolute joint and general DH parameters."""
     inertia = Symmetric3(3.0, 0.1, 0.2, 4.0, 0.3, 5.0)
     turning = counted(lambda w, wd: numbers(turning_matrix(Vec3(*w), Vec3(*wd))), 3, 3)
 
@@ -392,7 +393,7 @@ AT_ONCE = "kinetree shifts once, by three components, where the book goes along 
 
 
 def parts(quick: bool) -> Outcome:
-    """Count the building blocks of appendix A of 000."""
+    """Count the building blocks of appendix A of Shah."""
     ours, split = building_blocks(), by_two_screws()
     reasons = {
         "rotate a symmetric matrix between neighbours": "four multiplications less, one addition more",
@@ -406,10 +407,10 @@ def parts(quick: bool) -> Outcome:
     facts = [
         *(Fact(f"{what}: kinetree takes no more", str(book), str(ours[what]),
                holds=ours[what][0] <= book[0] and ours[what][1] <= book[1], reason=reasons.get(what, ""),
-               source="000 appendix A") for what, book in BUILDING_BLOCKS.items()),
+               source="Shah appendix A") for what, book in BUILDING_BLOCKS.items()),
         *(Fact(f"{what}, along z and then along x: kinetree's parts cost no more than the book's, an addition being a "
                "quarter of a multiplication", weight(BUILDING_BLOCKS[what]), weight(got),
-               holds=weight(got) <= weight(BUILDING_BLOCKS[what]), source="000 appendix A")
+               holds=weight(got) <= weight(BUILDING_BLOCKS[what]), source="Shah appendix A")
           for what, got in split.items()),
     ]  # fmt: skip
     return Outcome(facts)
@@ -427,17 +428,17 @@ def first_cheaper(one: Cost, other: Cost, measure: Callable[[Sequence[Any]], Any
 
 
 def seconds(count: MA, angles: int) -> float:
-    """Return the time that 002 section 8.4.2 allows: 10 us for M, 2 us for A, 200 us for a sine, 1 us more for each."""
+    """Return the time by Featherstone section 8.4.2: 10 us for M, 2 us for A, 200 us for a sine, 1 us more for each."""
     return 1e-6 * (11.0 * float(count[0]) + 3.0 * float(count[1]) + 201.0 * angles)
 
 
 def _row(rows: Sequence[Published], author: str) -> Published:
-    (found,) = [row for row in rows if row.author.startswith(author) and "002" in row.source]
+    (found,) = [row for row in rows if row.author.startswith(author) and "Featherstone" in row.source]
     return found
 
 
 def algorithms(quick: bool) -> Outcome:
-    """Count the three recursions in link and in absolute coordinates: table 8-6, sections 8.4.1 and 8.4.2 of 002."""
+    """Count the three recursions in link and in absolute coordinates (Featherstone section 8.4, table 8-6)."""
     inverse, matrix = _row(INVERSE, "Featherstone"), _row(MASS_MATRIX, "Featherstone")
     composite, articulated = _row(FORWARD, "composite body"), _row(FORWARD, "articulated body")
     own = {
@@ -457,34 +458,38 @@ def algorithms(quick: bool) -> Outcome:
     least = min(float(sum(absolute[by_mass_matrix](n)) / sum(link(n))) for n in range(3, 101))
     facts = [
         *(Fact(f"{name}, n = 6: kinetree takes no more", str(book(6)), str(ours(6)),
-               holds=ours(6)[0] <= book(6)[0] and ours(6)[1] <= book(6)[1], source="002 Table 8-6")
+               holds=ours(6)[0] <= book(6)[0] and ours(6)[1] <= book(6)[1], source="Featherstone Table 8-6")
           for name, (book, ours) in own.items()),
         Fact("mass matrix: joints from which on absolute coordinates take less, M and A together", 17,
-             first_cheaper(absolute["mass_matrix"], fit("mass_matrix"), sum), source="002 sections 5.4, 8.4.1"),
+             first_cheaper(absolute["mass_matrix"], fit("mass_matrix"), sum),
+             source="Featherstone sections 5.4, 8.4.1"),
         Fact("inverse dynamics is substantially dearer in absolute coordinates: M and A per joint over those in link "
-             "coordinates", 1.5, round(float(dearer), 2), relation=">", source="002 section 8.4.1"),
+             "coordinates", 1.5, round(float(dearer), 2), relation=">", source="Featherstone section 8.4.1"),
         Fact("articulated bodies: percent of M and A per joint that link coordinates save", 10.0,
              round(100.0 * float(1 - sum(per_joint[0]) / sum(per_joint[1])), 1), tolerance=5.0,
-             source="002 section 8.4.1",
+             source="Featherstone section 8.4.1",
              reason="kinetree's link form has gained more since: ordinary accelerations of origins, without their "
-             "velocities, and inertias turned about single axes, which a pose in the world is not. By 002's own count "
-             f"in link coordinates, 300M 279A per joint, the {per_joint[1]} of kinetree's absolute form are fewer"),
+             "velocities, and inertias turned about single axes, which a pose in the world is not. By Featherstone's "
+             f"count in link coordinates, 300M 279A per joint, the {per_joint[1]} of kinetree's absolute form are "
+             "fewer"),
         Fact("by the mass matrix in absolute coordinates forward dynamics always costs more than by articulated "
              "bodies: least ratio of M and A, n from 3 to 100", 1.0, round(least, 2),
-             relation=">", source="002 section 8.4.1"),
+             relation=">", source="Featherstone section 8.4.1"),
         Fact("joints from which on articulated bodies take fewer M than composite bodies, by Table 8-6", 10,
-             first_cheaper(articulated, composite, lambda c: c[0]), source="002 section 8.4.2"),
-        Fact("the same by kinetree's counts", 10, first_cheaper(link, body, lambda c: c[0]), source="002 section 8.4.2",
+             first_cheaper(articulated, composite, lambda c: c[0]), source="Featherstone section 8.4.2"),
+        Fact("the same by kinetree's counts", 10, first_cheaper(link, body, lambda c: c[0]),
+             source="Featherstone section 8.4.2",
              reason="its articulated bodies cost 226M a joint instead of 300M, its composite bodies less, too, but in "
              "parts that matter less as n grows"),
         Fact("forward over inverse dynamics, M per joint of long chains, by Table 8-6: up to", 2.3,
-             round(float(articulated(far)[0] / inverse(far)[0]), 2), tolerance=0.05, source="002 section 8.4.2"),
+             round(float(articulated(far)[0] / inverse(far)[0]), 2), tolerance=0.05,
+             source="Featherstone section 8.4.2"),
         Fact("the same by kinetree's counts", 2.3, round(float(link(far)[0] / fit("inverse_dynamics")(far)[0]), 2),
-             tolerance=0.1, source="002 section 8.4.2"),
+             tolerance=0.1, source="Featherstone section 8.4.2"),
         Fact("Newton-Euler for six joints on the computer of the example, with the book's counts", 0.012,
-             seconds(inverse(6), 10), "s", relation="<", source="002 section 8.4.2"),
+             seconds(inverse(6), 10), "s", relation="<", source="Featherstone section 8.4.2"),
         Fact("the same with kinetree's counts", 0.012, seconds(fit("inverse_dynamics")(6), 12), "s", relation="<",
-             source="002 section 8.4.2"),
+             source="Featherstone section 8.4.2"),
     ]  # fmt: skip
     sizes = list(range(3, 31))
     shown = {
@@ -495,7 +500,8 @@ def algorithms(quick: bool) -> Outcome:
     }
     drawings: list[list[Curve]] = []
     table: dict[str, Any] = {"n": [*sizes] * len(shown), "algorithm": [t[4:] for t in shown for _ in sizes]}
-    columns: dict[str, list[float]] = {"002, Table 8-6": [], "link coordinates": [], "absolute coordinates": []}
+    headings = ("Featherstone, Table 8-6", "link coordinates", "absolute coordinates")
+    columns: dict[str, list[float]] = {heading: [] for heading in headings}
     for name, book in shown.values():
         curves = []
         ways: tuple[Cost, ...] = (book, fit(name), absolute[name])
@@ -505,7 +511,7 @@ def algorithms(quick: bool) -> Outcome:
             curves.append(Curve(column, [1e-3 * y for y in values], sizes))
         drawings.append(curves)
     caption = (
-        "Operations in link and in absolute coordinates, counted on general chains, and those of Table 8-6 of 002."
+        "Operations in link and in absolute coordinates, counted on general chains, and by Featherstone's Table 8-6."
     )
     grid = PlotGrid(list(shown), drawings, "joints n", "thousand M + A", caption)
     return Outcome(facts, {"operations": table | columns}, {}, {"operations": grid})
@@ -514,5 +520,5 @@ def algorithms(quick: bool) -> Outcome:
 ASSUMED = (
     "Counts are of kinetree's own code over variables; constants of a chain count as such in the algorithms and in "
     "appendix A, not in tables 8-3 to 8-5.",
-    "An addition is a quarter of a multiplication where one number stands for both, as in 002.",
+    "An addition is a quarter of a multiplication where one number stands for both, as in Featherstone.",
 )

@@ -33,7 +33,7 @@ DEVIATION = 0.05
 
 @dataclass(frozen=True)
 class Statements:
-    """What 000 says of a walking machine.
+    """What Shah says of a walking machine.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Statements:
     sources : mapping
         Where these are said.
     feedforward_better : bool
-        Whether feedforward is said to do slightly better than computed torque, or both equally well (000 section 9.5).
+        Whether feedforward is said to do slightly better than computed torque, or both equally well (Shah section 9.5).
     angle_rounding : float
         Half a unit of the angle's last digit.
     of_angle : callable
@@ -73,7 +73,7 @@ class Statements:
 
     def source(self, what: str) -> str:
         """Return where something is said."""
-        return self.sources.get(what, "000 chapter 7")
+        return self.sources.get(what, "Shah chapter 7")
 
 
 @cache
@@ -115,7 +115,7 @@ def _samples(seconds: float) -> int:
 
 @cache
 def prescribed(name: str, seconds: float, samples: int | None = None) -> OnGround:
-    """Let its joints do exactly what is desired: the trunk moves by the dynamics and the ground (000 section 7.1.1)."""
+    """Let its joints do exactly what is desired: dynamics and ground move the trunk (Shah section 7.1.1)."""
     return OnGround(name, stepped(machine(name), seconds, samples))
 
 
@@ -248,7 +248,7 @@ def inverse(name: str, said: Statements, claims: Claims | None = None) -> Analys
         facts.append(_followed_by_feedback(along, fed_forward(name, period if quick else said.seconds)))
         remark = (
             "Joints move exactly as desired; the trunk's motion is integrated with the ground's forces (bdf, rtol "
-            "1e-6, atol 1e-8), then the torques follow (000 eq. 7.2)."
+            "1e-6, atol 1e-8), then the torques follow (Shah eq. 7.2)."
         )
         return Outcome(facts, _tables(along), {}, _inverse_figures(along), [remark])
 
@@ -287,15 +287,15 @@ def _ground_facts(along: OnGround) -> list[Fact]:
     pushed = along.spot_forces.sum(axis=1)
     return [
         Fact("the ground pushes and never pulls: smallest vertical reaction of a spot", -1e-12,
-             float(along.spot_forces[..., 2].min()), "N", relation=">", source="000 section 7.2.1"),
+             float(along.spot_forces[..., 2].min()), "N", relation=">", source="Shah section 7.2.1"),
         Fact("nothing pushes the trunk but the ground: its generalised forces", 0.0, float(torque), "N, N m", 1e-12,
-             source="000 eq. 7.1"),
+             source="Shah eq. 7.1"),
         Fact("the reactions are the weight and the rate of momentum of the whole machine; largest difference", 1e-5,
              float(np.abs(pushed - rate).max() / np.abs(feet).max()), "of the largest", relation="<"),
         Fact("the zero moment point of the motion is the center of pressure under the feet; largest distance", 1e-6,
-             _apart(along), "m", relation="<", source="000 eq. B.1"),
+             _apart(along), "m", relation="<", source="Shah eq. B.1"),
         Fact("motors and ground account for the energy; error of the balance, of the energy exchanged", 1e-4,
-             along.record.energy.relative_error, "", relation="<", source="000 appendix C"),
+             along.record.energy.relative_error, "", relation="<", source="Shah appendix C"),
     ]  # fmt: skip
 
 
@@ -360,7 +360,7 @@ def trunk_panels(m: Walker, q: Array) -> list[PlotPanel]:
 
 
 def open_loop(name: str, said: Statements, steps: float) -> Analysis:
-    """Return the analysis: the torques of inverse dynamics drive it and nothing else does (000 chapter 7).
+    """Return the analysis: the torques of inverse dynamics drive it and nothing else does (Shah chapter 7).
 
     Parameters
     ----------
@@ -408,7 +408,7 @@ def _left(record: Record, error: Array) -> float:
 
 
 def feedforward(name: str, said: Statements, **limits: float) -> Analysis:
-    """Return the analysis: walking under feedforward control (000 section 9.2)."""
+    """Return the analysis: walking under feedforward control (Shah section 9.2)."""
 
     def run(quick: bool) -> Outcome:
         m = machine(name)
@@ -419,7 +419,7 @@ def feedforward(name: str, said: Statements, **limits: float) -> Analysis:
 
 
 def computed_torque(name: str, said: Statements, **limits: float) -> Analysis:
-    """Return the analysis: walking under computed-torque control (000 section 9.1)."""
+    """Return the analysis: walking under computed-torque control (Shah section 9.1)."""
 
     def run(quick: bool) -> Outcome:
         m = machine(name)
@@ -449,7 +449,7 @@ def _controlled(
         Fact("joints follow the desired motion; largest error", 5e-3, float(joint_error(m, record).max()), "rad",
              relation="<", source=said.source("control")),
         Fact("the ground never pulls: smallest vertical reaction of a spot", -1e-12,
-             float(record.contact_forces[..., 2].min()), "N", relation=">", source="000 section 7.2.1"),
+             float(record.contact_forces[..., 2].min()), "N", relation=">", source="Shah section 7.2.1"),
         Fact("error of the total energy, at most the source's", said.energy, float(np.ptp(record.energy.total)), "J",
              relation="<", source=said.source("energy")),
     ]  # fmt: skip
@@ -505,7 +505,7 @@ def disturbed(name: str, said: Statements) -> Analysis:
             _better(said, first, second),
             Fact("under computed torque the error of every joint dies out as e'' + kd e' + kp e = 0; largest "
                  "difference from its solution", 1e-4, _law_difference(m, records["computed torque"], off), "rad",
-                 relation="<", source="000 eq. 9.5"),
+                 relation="<", source="Shah eq. 9.5"),
             Fact("and the machine does not fall; how much the height of the trunk changes", 0.06,
                  float(np.ptp(trunk.height)), "m", relation="<"),
         ]  # fmt: skip
@@ -519,7 +519,7 @@ def disturbed(name: str, said: Statements) -> Analysis:
 
 
 def _better(said: Statements, first: float, second: float) -> Fact:
-    """Compare feedforward and computed torque as 000 section 9.5 does."""
+    """Compare feedforward and computed torque as Shah section 9.5 does."""
     reason = (
         "the book judges by eye, from runs that start on the desired motion, where both follow to the integrator's "
         f"tolerance. From {OFF:g} rad off, errors over a step are {first:.2g} and {second:.2g} rad: feedforward is as "
@@ -527,10 +527,10 @@ def _better(said: Statements, first: float, second: float) -> Fact:
     )
     if said.feedforward_better:
         text = "feedforward is slightly better than computed torque; its error over the other's"
-        return Fact(text, 1.0, first / second, relation="<", source="000 section 9.5", reason=reason)
+        return Fact(text, 1.0, first / second, relation="<", source="Shah section 9.5", reason=reason)
     text = "feedforward and computed torque are equally good; smaller error over larger"
     ratio = min(first, second) / max(first, second)
-    return Fact(text, 1.0, ratio, tolerance=0.25, source="000 section 9.5", reason=reason)
+    return Fact(text, 1.0, ratio, tolerance=0.25, source="Shah section 9.5", reason=reason)
 
 
 def _law_difference(m: Walker, record: Record, off: Array) -> float:
@@ -547,7 +547,7 @@ def _law_difference(m: Walker, record: Record, off: Array) -> float:
 
 
 def dusty_ground(name: str, said: Statements) -> Analysis:
-    """Return the analysis: one step on dusty ground (000 eq. D.6)."""
+    """Return the analysis: one step on dusty ground (Shah eq. D.6)."""
 
     def run(quick: bool) -> Outcome:
         m = machine(name)
@@ -569,7 +569,7 @@ DUST = 0.01
 
 
 def falling(name: str, seconds: float) -> Analysis:
-    """Return the analysis: servos hold the joints softly, nobody steps, and it falls; any part may touch (000 D.2)."""
+    """Return the analysis: servos hold the joints softly, nobody steps, and it falls; any part may touch (Shah D.2)."""
 
     def run(quick: bool) -> Outcome:
         m = machine(name)
@@ -588,9 +588,9 @@ def falling(name: str, seconds: float) -> Analysis:
         others = [k for k in range(len(ground.spots)) if k not in feet]
         facts = [
             Fact("it falls: angle of the trunk in the end", 60.0, float(np.abs(trunk.angles[-1]).max()), "degrees",
-                 relation=">", source="000 section D.2"),
+                 relation=">", source="Shah section D.2"),
             Fact("onto more than its feet: largest reaction of another part", 10.0, float(up[:, others].max()), "N",
-                 relation=">", source="000 section D.2"),
+                 relation=">", source="Shah section D.2"),
             Fact("no part of it goes through the ground: deepest", -0.06, lowest, "m", relation=">"),
             Fact("the ground never pulls: smallest vertical reaction of a spot", -1e-12, float(up.min()), "N",
                  relation=">"),
@@ -652,7 +652,7 @@ def walking_study(
     ----------
     name : str
     said : Statements
-        What 000 says of it.
+        What Shah says of it.
     claims : callable
         Further facts, of inverse dynamics.
     steps : float

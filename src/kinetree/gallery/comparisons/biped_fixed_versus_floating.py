@@ -1,4 +1,4 @@
-"""The spatial biped's torques with its foot bolted down and on the ground (000 section 7.2.2)."""
+"""The spatial biped's torques with its foot bolted down and on the ground (Shah section 7.2.2)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def compare(quick: bool) -> Outcome:
     for name, part in JOINTS.items():
         size = np.linalg.norm(fixed[during, part], axis=-1).max()
         off[name] = float(np.linalg.norm((floating - fixed)[during, part], axis=-1).max() / size)
-    book, unit = "000 section 7.2.2", "of the largest"
+    book, unit = "Shah section 7.2.2", "of the largest"
     facts = [
         Fact("torques of the swinging hip match from lift-off to touchdown; largest difference", 0.1,
              off["swinging hip"], unit, relation="<", source=book),
@@ -79,7 +79,7 @@ def compare(quick: bool) -> Outcome:
 STUDY = Study(
     "biped-fixed-versus-floating",
     "the spatial biped's torques with its foot bolted down and on the ground",
-    "000 section 7.2.2",
+    "Shah section 7.2.2",
     {"compare": compare},
     ("Both have the data of biped-spatial; the book compares figure 6.12 (it says 6.6) with figure 7.13.",),
     NAME,

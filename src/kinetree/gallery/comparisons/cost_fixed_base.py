@@ -8,7 +8,7 @@ from ..study import Study
 STUDY = Study(
     "cost-fixed-base",
     "operation counts against n, fixed base",
-    "000 section 6.3, figures 6.15 and 6.16; 001 Tables 1 and 2",
+    "Shah section 6.3, figures 6.15 and 6.16; Saha Tables 1 and 2",
     {"inverse": fixed_inverse, "forward": fixed_forward},
     ASSUMED,
 )

@@ -8,7 +8,7 @@ from ..study import Study
 STUDY = Study(
     "cost-floating-base",
     "operation counts against n, floating base",
-    "000 section 7.5, figures 7.30 and 7.31",
+    "Shah section 7.5, figures 7.30 and 7.31",
     {"inverse": floating_inverse, "forward": floating_forward},
     ASSUMED,
 )

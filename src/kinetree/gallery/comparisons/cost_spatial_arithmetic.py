@@ -8,7 +8,7 @@ from ..study import Study
 STUDY = Study(
     "cost-spatial-arithmetic",
     "operation counts of spatial arithmetic",
-    "002 sections 4.2, 8.3 and 8.4, Tables 4-1 and 8-2 to 8-6; 000 appendix A",
+    "Featherstone sections 4.2, 8.3 and 8.4, Tables 4-1 and 8-2 to 8-6; Shah appendix A",
     {"recurrences": recurrences, "transforms": transforms, "parts": parts, "algorithms": algorithms},
     ASSUMED,
 )

@@ -9,7 +9,7 @@ from ...spatial.scalar import Scalar
 from .planar_geometry import Point, dyad, near, polar
 
 SPEED = 1.5 * math.pi
-"""Of the crank: 45 rpm (000 sections 8.3, 10.2.2)."""
+"""Of the crank: 45 rpm (Shah sections 8.3, 10.2.2)."""
 
 
 class BarLengths(NamedTuple):
@@ -25,9 +25,9 @@ BOOK = BarLengths(0.038, 0.1152, 0.1152, Point(-0.0895, 0.0))
 
 
 def close_book(crank: Scalar) -> list[Scalar]:
-    """Return crank, rocker and coupler angle: the elbow above the base, as ``al2`` of 000 Table 10.5.
+    """Return crank, rocker and coupler angle: the elbow above the base, as ``al2`` of Shah Table 10.5.
 
-    The book's coupler angle is ``2 pi + al3 - theta2`` (000 section 10.2.2.1), within half a turn of 4.
+    The book's coupler angle is ``2 pi + al3 - theta2`` (Shah section 10.2.2.1), within half a turn of 4.
     """
     rocker, coupler = directions(BOOK, crank, side=1)
     return [crank, rocker, near(coupler - rocker, 4.0)]

@@ -11,7 +11,7 @@ DEGREE = math.pi / 180.0
 
 
 def cycloid(t: Scalar, duration: float, start: Sequence[float], end: Sequence[float]) -> list[Scalar]:
-    """Go from rest to rest without jerk at the ends (001 eq. 22a, 000 section 6.2.1)."""
+    """Go from rest to rest without jerk at the ends (Saha eq. 22a, Shah section 6.2.1)."""
     turn = 2.0 * math.pi / duration
     share = t / duration - sin(turn * t) / (2.0 * math.pi)
     return [a + (b - a) * share for a, b in zip(start, end, strict=True)]

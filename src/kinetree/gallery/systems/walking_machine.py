@@ -97,12 +97,12 @@ class Walker:
         return q[: self.base_freedoms], v[: self.base_freedoms]
 
     def computed_torque(self, **options: Any) -> laws.ComputedTorque:
-        """Return the controller of 000 section 9.1.2 with the sources' gains."""
+        """Return the controller of Shah section 9.1.2 with the sources' gains."""
         kp, kd = self.computed_torque_gains
         return laws.ComputedTorque(self.walk, kp, kd, senses=[self.ground], **options)
 
     def feedforward(self, kp: float | None = None, kd: float | None = None) -> laws.Feedforward:
-        """Return the controller of 000 section 9.2 with the sources' gains, or others."""
+        """Return the controller of Shah section 9.2 with the sources' gains, or others."""
         stiff, damped = self.feedforward_gains
         gains = (stiff if kp is None else kp, damped if kd is None else kd)
         return laws.Feedforward(self.walk, *gains, senses=[self.ground], begin=self.base_start())
@@ -129,13 +129,13 @@ def walker(name: str) -> Walker:
 BOTH = ("left", "right")
 
 GROUND = (
-    "The ground's damping acts fully beyond a depth delta_max that the book never states (000 appendix D.1.1): the "
+    "The ground's damping acts fully beyond a depth delta_max that the book never states (Shah appendix D.1.1): the "
     "smallest for which the ground would not pull up to the 'maximum velocity of the foot tip' of 4.5 m/s, which the "
     "book lists (section 10.3.1) without using it. It hardly matters. Forces are cut off at zero."
 )
 
 GAIT = (
-    "Formulas B.9, B.10 and B.11 of 000 are misprinted: signs of the initial speeds, cos(2 pi t / T) for the foot's "
+    "Formulas B.9, B.10 and B.11 of Shah are misprinted: signs of the initial speeds, cos(2 pi t / T) for the foot's "
     "height, 2 a2 a3 in the law of cosines. As printed the hip would end 3.8 m behind and the foot would never land."
 )
 

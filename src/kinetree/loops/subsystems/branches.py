@@ -1,4 +1,4 @@
-"""Which parts a spanning tree falls into when its equations are solved one by one (001 section 4.1)."""
+"""Which parts a spanning tree falls into when its equations are solved one by one (Saha section 4.1)."""
 
 from __future__ import annotations
 

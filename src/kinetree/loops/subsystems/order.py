@@ -38,7 +38,7 @@ class SolutionStep:
 
     @property
     def cost(self) -> float:
-        """Multiplications of a Gaussian elimination, n^3/3 (001 section 4.4)."""
+        """Multiplications of a Gaussian elimination, n^3/3 (Saha section 4.4)."""
         return self.equations**3 / 3 if self.subsystems else 0.0
 
     def __str__(self) -> str:
@@ -71,12 +71,12 @@ class SolutionOrder:
 
     @property
     def cost(self) -> float:
-        """Sum of n^3/3 over the systems that were solved (001 section 4.4)."""
+        """Sum of n^3/3 over the systems that were solved (Saha section 4.4)."""
         return sum(step.cost for step in self.steps)
 
     @property
     def cost_at_once(self) -> float:
-        """n^3/3 of the one system of 000 eq. 8.4."""
+        """n^3/3 of the one system of Shah eq. 8.4."""
         return sum(self.sizes) ** 3 / 3
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
-"""Inverse dynamics of closed chains, subsystem by subsystem (001 section 4, 000 section 8.2).
+"""Inverse dynamics of closed chains, subsystem by subsystem (Saha section 4, Shah section 8.2).
 
 The open tree needs joint forces ``tau_tree`` for a motion.  In the closed mechanism they
-come from the actuators and from the loop joints (000 eq. 8.2),
+come from the actuators and from the loop joints (Shah eq. 8.2),
 
     tau_tree = tau + K^T lambda,
 
@@ -211,7 +211,7 @@ class SolutionPlan:
             for cut, e in zip(cuts, reduced, strict=True):
                 own = forces[:, used : used + cut.rank]
                 used += cut.rank
-                rest -= np.einsum("bri,br->bi", e.matrix, own)  # known from here on: 000 eq. 8.13
+                rest -= np.einsum("bri,br->bi", e.matrix, own)  # known from here on: Shah eq. 8.13
                 rows = cut.rows if cut.chosen is None else cut.chosen
                 multipliers[:, rows] = own if e.back is None else np.einsum("bcr,br->bc", e.back, own)
         self._check_balance(given, tau, np.einsum("bci,bc->bi", k, multipliers), place)

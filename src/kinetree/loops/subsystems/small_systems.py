@@ -76,7 +76,7 @@ def effective(cut: Cut, k: Array) -> Effective:
 
 
 def determinate(step: SolutionStep, matrix: Array, rest: Array, weights: Array, place: Place) -> tuple[Array, Array]:
-    """As many equations as unknowns (001 eq. 42)."""
+    """As many equations as unknowns (Saha eq. 42)."""
     f = square(matrix, step.dofs, step.actuated)
     n = len(step.dofs)
     sides = np.concatenate([rest[:, :, None], np.broadcast_to(np.eye(n), f.shape)], axis=2)
@@ -96,7 +96,7 @@ def smallest(step: SolutionStep, matrix: Array, rest: Array, weights: Array, pla
     """Return more unknowns than equations: the smallest torques first, then the smallest multipliers.
 
     Along the freedoms N of the subsystems (K N = 0) loop forces do no work, so that
-    N^T tau = N^T tau_tree holds for the torques alone (004 eq. 10.40).
+    N^T tau = N^T tau_tree holds for the torques alone (Khalil eq. 10.40).
     """
     r = step.rank
     u, s, vt = np.linalg.svd(matrix, full_matrices=True)
@@ -140,7 +140,7 @@ def columns(effective: Sequence[Array], dofs: Sequence[int], count: int | None =
 
 
 def square(matrix: Array, dofs: Sequence[int], actuated: Sequence[int]) -> Array:
-    """Return the matrix F = [J_a^T J^T] of 000 eq. 8.4, of some subsystems."""
+    """Return the matrix F = [J_a^T J^T] of Shah eq. 8.4, of some subsystems."""
     select = np.zeros((len(matrix), len(dofs), len(actuated)))
     for column, k in enumerate(actuated):
         select[:, list(dofs).index(k), column] = 1.0

@@ -1,10 +1,10 @@
 """The same forces and accelerations with fewer numbers: what a joint cannot tell goes to the body that carries it.
 
 A hinge does not notice whether mass at its origin, a first moment along its axis or a second moment of mass along it
-(``s = tr(I)/2 - I``) belongs to the body that it moves or to the one that carries it (004 section 10.2.4, eq. 10.14 to
-10.20); see :meth:`kinetree.model.joints.JointKind.cannot_tell` for the others.  So from the tips to the base each body
-hands on as much as there is.  What is handed to the ground is gone, and a floating base collects it.  Where axes are
-those of the body an exact zero stays behind, and algorithms skip zeros.
+(``s = tr(I)/2 - I``) belongs to the body that it moves or to the one that carries it (Khalil section 10.2.4,
+eq. 10.14 to 10.20); see :meth:`kinetree.model.joints.JointKind.cannot_tell` for the others.  So from the tips to the
+base each body hands on as much as there is.  What is handed to the ground is gone, and a floating base collects it.
+Where axes are those of the body an exact zero stays behind, and algorithms skip zeros.
 
 Nothing is asked of gravity, of the base or of the motion: the two robots have the same mass matrix and the same bias
 force at every state, and with them all that follows from these, for trees with followers and for those of closed loops,

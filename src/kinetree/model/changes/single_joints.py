@@ -1,4 +1,4 @@
-"""Compound joints as chains of one-DOF joints with massless links between (000 section 3.5)."""
+"""Compound joints as chains of one-DOF joints with massless links between (Shah section 3.5)."""
 
 from __future__ import annotations
 

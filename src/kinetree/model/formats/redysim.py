@@ -1,4 +1,4 @@
-"""ReDySim's own input: a robot from ``inputs.m``, the numbers of ``initials.m`` and ``trajectory.m`` (000 chapter 10).
+"""ReDySim's own input: a robot from ``inputs.m``, the numbers of ``initials.m`` and ``trajectory.m`` (Shah chapter 10).
 
 No MATLAB is needed and nothing is run: :mod:`.matlab_assignments` reads the assignments.  The closed loops of a system
 of type 1 are code in ReDySim (``jacobian.m``, ``inv_kine.m``); its open tree is read, and a warning says so.
@@ -26,7 +26,7 @@ INERTIAS = ("Icxx", "Icyy", "Iczz", "Icxy", "Iczx", "Icyz")
 """As :class:`kinetree.MassProperties` orders them: xx, yy, zz, xy, xz, yz."""
 
 SOLVERS = {0: "rk45", 1: "bdf", 2: "dopri5"}
-"""``int_type``: ode45, ode15s, ode5 (000 section 10.2.2)."""
+"""``int_type``: ode45, ode15s, ode5 (Shah section 10.2.2)."""
 
 
 def read(source: Source, options: Options) -> Model:
@@ -102,7 +102,7 @@ def _parent(given: Assignments, k: int) -> int:
 
 
 def _joint(given: Assignments, k: int, freedoms: int, slides: bool) -> tuple[JointKind, Pose]:
-    """Return the joint of link k and its place on its parent: modified Denavit-Hartenberg (000 eq. 3.3)."""
+    """Return the joint of link k and its place on its parent: modified Denavit-Hartenberg (Shah eq. 3.3)."""
     if freedoms == 6:
         return Free(), Pose()
     count = given.vector("bt").size

@@ -4,7 +4,7 @@ A loop joint sits between a frame A on one body and a frame B on another.  The p
 in A is ``x``; the velocity of B relative to A, in B's coordinates, is the joint's twist.
 Each :class:`Constraint` is a force (in B's coordinates, from the first body on the
 second) that does no work along the joint's freedom, with a gap that is zero when the
-joint fits and whose rate, there, is the power of that force along the twist (002 eq. 9.2).
+joint fits and whose rate, there, is the power of that force along the twist (Featherstone eq. 9.2).
 Gaps of directions are angles: finite everywhere, and growing up to half a turn.
 """
 

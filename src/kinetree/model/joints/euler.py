@@ -27,7 +27,7 @@ def is_symmetric(sequence: str) -> bool:
 
 
 def euler_singularity(sequence: str, q: Coordinates) -> Scalar:
-    """|sin| of the middle angle's distance from gimbal lock (000 section 3.6)."""
+    """|sin| of the middle angle's distance from gimbal lock (Shah section 3.6)."""
     value = sin(q[1]) if is_symmetric(sequence) else cos(q[1])
     return abs(value)
 
@@ -70,7 +70,7 @@ class EulerFree(Compound):
     """A floating base as the sources have it: three Euler angles, then the position.
 
     ``v`` are the rates of these six numbers: angle rates, and the velocity of the origin
-    in the fixed frame (000 eq. 4.10).
+    in the fixed frame (Shah eq. 4.10).
     """
 
     sequence: str = "YXZ"

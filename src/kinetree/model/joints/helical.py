@@ -28,7 +28,7 @@ from .kind import Coordinates, JointKind, unit_axis, vec
 @explains_arguments
 @dataclass(frozen=True)
 class Helical(JointKind):
-    """A screw: turns about ``axis`` and advances ``pitch`` metres per radian (002 section 2.3.2)."""
+    """A screw: turns about ``axis`` and advances ``pitch`` metres per radian (Featherstone section 2.3.2)."""
 
     axis: Any = "z"
     pitch: float = math.nan

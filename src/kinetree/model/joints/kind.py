@@ -189,7 +189,7 @@ class JointKind:
         """Return what may as well sit on the parent, at the fixed frame: no force of the joint depends on it.
 
         These are inertias whose place as seen from the parent no ``q`` changes, and that no ``v`` gives momentum,
-        ``I S = 0`` (004 section 10.2.4).
+        ``I S = 0`` (Khalil section 10.2.4).
         """
         return ()
 

@@ -39,8 +39,8 @@ class Planar(Compound):
     ``Planar("z")`` is (angle, x, y), ``Planar("x")`` (angle, y, z), and ``Planar("y")`` (angle, z, x), in this order.
     The names of the entries say so: ``trunk.angle``, ``trunk.z``, ``trunk.x`` in :attr:`kinetree.Robot.q_names`.
 
-    002 section 8.2.2 pairs this transform with a constant subspace, which does not belong to it; the columns here are
-    those that differentiating the transform gives.
+    Featherstone section 8.2.2 pairs this transform with a constant subspace, which does not belong to it; the columns
+    here are those that differentiating the transform gives.
     """
 
     normal: Any = "z"

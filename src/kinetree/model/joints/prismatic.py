@@ -37,7 +37,7 @@ class Prismatic(JointKind):
         return (Motion(ZERO3, vec(self.axis)),)
 
     def cannot_tell(self) -> tuple[RigidInertia, ...]:
-        """Return all second moments: it does not turn (004 eq. 10.20)."""
+        """Return all second moments: it does not turn (Khalil eq. 10.20)."""
         return TENSORS
 
     def constraints(self, x: Transform) -> list[Constraint]:

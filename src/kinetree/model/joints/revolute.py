@@ -37,7 +37,7 @@ class Revolute(JointKind):
         return (Motion(vec(self.axis), ZERO3),)
 
     def cannot_tell(self) -> tuple[RigidInertia, ...]:
-        """Return mass, first moment along the axis, and second moment along it (004 eq. 10.14-10.19)."""
+        """Return mass, first moment along the axis, and second moment along it (Khalil eq. 10.14-10.19)."""
         return (POINT_MASS, RigidInertia(first=vec(self.axis)), RigidInertia(second=Symmetric3.across(vec(self.axis))))
 
     def constraints(self, x: Transform) -> list[Constraint]:

@@ -1,8 +1,8 @@
 """Rolling without slipping, and edges that do not slip sideways: constraints on velocities that are none on positions.
 
 A ball on a plane can be brought to any place in any orientation, so it has five freedoms of position; but it
-has three of velocity, for where it touches it does not slip (002 section 7.4.4).  Such constraints are written as a
-loop joint's other ones are, by the force that keeps them,
+has three of velocity, for where it touches it does not slip (Featherstone section 7.4.4).  Such constraints are
+written as a loop joint's other ones are, by the force that keeps them,
 
     K v = 0,    K a + K' v = 0,
 

@@ -21,7 +21,7 @@ from .kind import POINT_MASS, Coordinates, JointKind
 
 
 def quaternion_rate(q: Coordinates, w: Coordinates) -> list[Scalar]:
-    """Return the derivative of a quaternion x, y, z, w under body angular velocity ``w`` (002 eq. 8.1)."""
+    """Return the derivative of a quaternion x, y, z, w under body angular velocity ``w`` (Featherstone eq. 8.1)."""
     x, y, z, s = q
     a, b, c = w
     return [

@@ -270,7 +270,7 @@ def leg_coordinates(robot: Robot, places: Sequence[int]) -> tuple[str, ...] | No
     """Return what the coordinates of a leg are, by the axes that its joints have where all are at zero.
 
     Axes along y are hip, knee and ankle, from the trunk down; before the knee those along x roll the leg, behind it the
-    foot, the other way round (000 fig. B.5).
+    foot, the other way round (Shah fig. B.5).
 
     Parameters
     ----------
@@ -372,7 +372,7 @@ def biped(
 ) -> Walk:
     """Return a walk of two legs: left hip, knee, ankle, then those of the right leg; the left one supports first.
 
-    x is forward, z is up.  Signs are those of 000 fig. B.5: a positive ``hip`` swings the thigh forward, a positive
+    x is forward, z is up.  Signs are those of Shah fig. B.5: a positive ``hip`` swings the thigh forward, a positive
     ``knee`` bends it so that the shank swings back, a positive ``ankle`` lifts the toe.  So hips and ankles turn about
     **-y** and knees about **+y**.  For a robot whose hinges all turn about +y, give
     ``coordinates=("-hip", "knee", "-ankle")``; :meth:`Walk.check` says whether a robot would put its feet where they
@@ -400,7 +400,7 @@ def trot(
     *,
     coordinates: Sequence[str] = COORDINATES,
 ) -> Walk:
-    """Return a walk of four legs, diagonal ones together: the first and the fourth support first (000 section 7.3).
+    """Return a walk of four legs, diagonal ones together: the first and the fourth support first (Shah section 7.3).
 
     Parameters
     ----------
@@ -434,7 +434,7 @@ def tripod(
     *,
     coordinates: Sequence[str] = COORDINATES,
 ) -> Walk:
-    """Return a walk of six legs, three together: the first, fourth and fifth support first (000 section 7.4).
+    """Return a walk of six legs, three together: the first, fourth and fifth support first (Shah section 7.4).
 
     Parameters
     ----------

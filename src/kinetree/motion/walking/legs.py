@@ -1,6 +1,6 @@
 """Legs: how a hip travels over a foot, how the other foot swings, and which joint angles that takes.
 
-000 appendix B and 003, misprints corrected as the comments say.  x is forward, z is up; all
+Shah appendix B and the biped paper, misprints corrected as the comments say.  x is forward, z is up; all
 formulas are over any scalar.
 """
 
@@ -52,7 +52,7 @@ def sinh(u: Scalar, reach: float) -> Scalar:
 
 
 def inverted_pendulum(x0: float, v0: float, frequency: float, t: Scalar, duration: float) -> Scalar:
-    """Return where a point mass at constant height is that falls away from its foot: x'' = w^2 x (000 eq. B.4-B.7).
+    """Return where a point mass at constant height is that falls away from its foot: x'' = w^2 x (Shah eq. B.4-B.7).
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def inverted_pendulum(x0: float, v0: float, frequency: float, t: Scalar, duratio
 
 @dataclass(frozen=True)
 class Gait:
-    """What a walk is made of (000 tables B.1 and B.2).
+    """What a walk is made of (Shah tables B.1 and B.2).
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class Gait:
     def initial_speed(self) -> tuple[float, float]:
         """Speeds forward and towards the supporting foot with which a step begins and the next one too.
 
-        000 eq. B.9 with its signs corrected: as printed the hip would end 3.8 m behind.
+        Shah eq. B.9 with its signs corrected: as printed the hip would end 3.8 m behind.
         """
         half = 0.5 * self.frequency * self.period
         return -self.frequency * self.start / math.tanh(half), self.frequency * self.side * math.tanh(half)
@@ -135,7 +135,7 @@ class Gait:
     def hip(self, s: Scalar) -> tuple[Scalar, Scalar]:
         """Return the hip relative to the supporting ankle at the time ``s`` of a step: forward, and sideways distance.
 
-        The pendulum's motion (000 eq. B.7) with the speeds of B.9, which make it odd forward and
+        The pendulum's motion (Shah eq. B.7) with the speeds of B.9, which make it odd forward and
         even sideways about the middle of the step.
         """
         half = 0.5 * self.frequency * self.period
@@ -146,30 +146,30 @@ class Gait:
     def swing(self, s: Scalar) -> tuple[Scalar, Scalar]:
         """Return the swinging ankle relative to the supporting one: forward and up.
 
-        000 eq. B.10 and 003 eq. 24, with cos(2 pi t / T) for the height: as printed the foot would never land.
+        Shah eq. B.10 and Biped eq. 24, with cos(2 pi t / T) for the height: as printed the foot would never land.
         """
         forward = cos(s * (math.pi / self.period)) * (-self.stride)
         return forward, (1.0 - cos(s * (2.0 * math.pi / self.period))) * (0.5 * self.foot_height)
 
 
 PLANAR_BIPED = Gait(1.0, -0.15, 0.96, 0.3, 0.1)
-"""000 table B.1."""
+"""Shah table B.1."""
 
 SPATIAL_BIPED = Gait(0.5, -0.15, 0.92, 0.3, 0.1, side=0.08)
-"""000 table B.1; appendix B.1.2 and section 7.2.2 differ in the lateral offset's sign, the supporting foot's side."""
+"""Shah table B.1; appendix B.1.2 and section 7.2.2 differ in the lateral offset's sign, the supporting foot's side."""
 
 QUADRUPED = Gait(1.0, -0.15, 0.50, 0.3, 0.09)
-"""000 table B.2; chapter 7 says foot height 0.08 m and speed 0.4 m/s, where these numbers give 0.3 m/s."""
+"""Shah table B.2; chapter 7 says foot height 0.08 m and speed 0.4 m/s, where these numbers give 0.3 m/s."""
 
 HEXAPOD = Gait(0.5, -0.20, 0.55, 0.4, 0.08)
-"""000 table B.2."""
+"""Shah table B.2."""
 
 UNIFIED_BIPED = Gait(1.0, -0.1, 1.23 - 0.25, 0.2, 0.1, pendulum_height=1.23)
-"""003: the pendulum is reckoned with the trunk's mass center at 1.23 m, 0.25 m above the hip."""
+"""The pendulum of the biped paper is computed with the trunk's mass center at 1.23 m, 0.25 m above the hip."""
 
 
 class LegAngles(NamedTuple):
-    """Joint angles of a leg that keeps its foot level, named as in 000 fig. B.5."""
+    """Joint angles of a leg that keeps its foot level, named as in Shah fig. B.5."""
 
     roll: Scalar
     """theta_2 = -theta_5: the leg's inclination sideways, positive when the ankle is on the side of -y."""
@@ -185,7 +185,7 @@ class LegAngles(NamedTuple):
 
 
 def leg_angles(x: Scalar, y: Scalar, z: Scalar, thigh: float, shank: float) -> LegAngles:
-    """Return the angles of a two-link leg from the vector from ankle to hip (000 eq. B.11).
+    """Return the angles of a two-link leg from the vector from ankle to hip (Shah eq. B.11).
 
     The knee bends forward.  Where the leg is too short the angles are NaN.
 

@@ -12,7 +12,7 @@ Array = np.ndarray
 
 
 def zero_moment_point(robot: Robot, q: ArrayLike, v: ArrayLike, a: ArrayLike, height: float = 0.0) -> Array:
-    """Return the point of the ground about which gravity and inertia forces have no horizontal moment (000 eq. B.1).
+    """Return the point of the ground about which gravity and inertia forces have no horizontal moment (Shah eq. B.1).
 
     The balance of moments gives +i_xx w'_x in the second line of B.1, which prints a minus.
     It is found from the momentum of the whole robot, so products of inertia are included.

@@ -1,4 +1,4 @@
-"""Time derivatives of the three DeNOC matrices of a parallel manipulator, in closed form (001 section 3.4).
+"""Time derivatives of the three DeNOC matrices of a parallel manipulator, in closed form (Saha section 3.4).
 
 The matrices of :mod:`.parallel_denoc` are products of few things, and each has a simple rate along the closed motion:
 origins and axes of joints move with the bodies, and dual numbers through the poses give their rates, those of axes that

@@ -1,10 +1,10 @@
-"""The three DeNOC matrices of a parallel manipulator: t = N_l N_c N_d theta' (001 section 3).
+"""The three DeNOC matrices of a parallel manipulator: t = N_l N_c N_d theta' (Saha section 3).
 
 A platform stands on legs.  Each leg is a chain of joints from the base to the platform,
 the joint that was cut included, and its last link is the platform itself.  The rates of
 the passive joints are eliminated leg by leg, from the platform down, with the projector
-of 001 eq. 25; the legs together then give the platform's twist from the rates of the
-actuated joints alone (001 eq. 29), and with it the twists of all links.
+of Saha eq. 25; the legs together then give the platform's twist from the rates of the
+actuated joints alone (Saha eq. 29), and with it the twists of all links.
 
 The source has one actuator per leg, at its foot.  Here any joints of a leg may be
 actuated, joints may have several freedoms, and legs may differ.
@@ -38,7 +38,7 @@ SINGULAR = 1e-11
 
 
 def projector(c: Array) -> Array:
-    """Return ``Phi_c = 1 - c (c^T c)^-1 c^T``: takes away what lies along the columns of ``c`` (001 eq. 25b)."""
+    """Return ``Phi_c = 1 - c (c^T c)^-1 c^T``: takes away what lies along the columns of ``c`` (Saha eq. 25b)."""
     matrix = np.atleast_2d(np.asarray(c, dtype=float).T).T
     return np.asarray(np.eye(len(matrix)) - matrix @ np.linalg.solve(matrix.T @ matrix, matrix.T))
 
@@ -59,13 +59,13 @@ class LegElimination(NamedTuple):
     """What is left of a leg when its passive rates are eliminated."""
 
     psi: list[Array]
-    """Psi_i of 001 eq. 31; the identity at actuated joints."""
+    """Psi_i of Saha eq. 31; the identity at actuated joints."""
     share: list[Array]
-    """What the platform's twist adds to each link's: p p~^T / delta (001 eq. 30)."""
+    """What the platform's twist adds to each link's: p p~^T / delta (Saha eq. 30)."""
     inverse: list[Array]
     """Pseudo-inverse of the projected columns c of each passive joint; no rows at actuated joints."""
     phi: Array
-    """The projector after the last passive joint (001 eq. 28)."""
+    """The projector after the last passive joint (Saha eq. 28)."""
 
 
 class Edge(NamedTuple):
@@ -120,7 +120,7 @@ def _no_leg(model: Model, body: int, platform: int) -> UnsupportedError:
 
 
 class ParallelDeNOC:
-    """The matrices of 001 section 3 at one closed configuration.
+    """The matrices of Saha section 3 at one closed configuration.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class ParallelDeNOC:
         self.origin: Array = self.world(place.body)[:3, :3] @ place.pose.position + self.world(place.body)[:3, 3]
         self.chains = legs(model, place.body)
         self.legs = [[self._link(edge, forward) for edge, forward in chain] for chain in self.chains]
-        # 001 eq. 32b stacks twists by their place in the leg first, then by leg
+        # Saha eq. 32b stacks twists by their place in the leg first, then by leg
         self.places = sorted(
             ((i, leg) for leg, links in enumerate(self.legs) for i in range(len(links))), key=lambda row: row
         )
@@ -214,7 +214,7 @@ class ParallelDeNOC:
 
     @cached_property
     def eliminations(self) -> list[LegElimination]:
-        """Per leg, from the platform down (001 eq. 26-28 and 31)."""
+        """Per leg, from the platform down (Saha eq. 26-28 and 31)."""
         return [self._eliminate(number, links) for number, links in enumerate(self.legs)]
 
     def _eliminate(self, number: int, links: Sequence[LegLink]) -> LegElimination:
@@ -226,7 +226,7 @@ class ParallelDeNOC:
             if link.actuated or not link.columns.shape[1]:
                 continue
             whole = self.from_platform(link) @ link.columns
-            # p~ of 001 eq. 26, projected by what was eliminated before: the source writes that for the last joint only
+            # p~ of Saha eq. 26, projected by what was eliminated before: the source writes that for the last joint only
             c = phi @ whole
             u, s, vt = np.linalg.svd(c, full_matrices=False)
             if s[-1] <= DEPENDENT * np.linalg.norm(whole):
@@ -242,7 +242,7 @@ class ParallelDeNOC:
 
     @cached_property
     def phi(self) -> Array:
-        """Sum of the legs' projectors; singular where the actuators do not hold the platform (001 eq. 29a)."""
+        """Sum of the legs' projectors; singular where the actuators do not hold the platform (Saha eq. 29a)."""
         return np.asarray(sum(e.phi for e in self.eliminations))
 
     @cached_property
@@ -262,7 +262,7 @@ class ParallelDeNOC:
 
     @cached_property
     def jacobian(self) -> Array:
-        """The 6 x n matrix J with ``t_e = J theta'`` (001 eq. 29b)."""
+        """The 6 x n matrix J with ``t_e = J theta'`` (Saha eq. 29b)."""
         columns = [m @ self.legs[leg][i].columns for m, (i, leg) in zip(self.inputs_to_twist, self.inputs, strict=True)]
         return np.concatenate([np.zeros((6, 0)), *columns], axis=1)
 
@@ -270,7 +270,7 @@ class ParallelDeNOC:
 
     @cached_property
     def n_l(self) -> Array:
-        """Lower block triangular: how twists pass on along each leg (001 eq. 32c-d)."""
+        """Lower block triangular: how twists pass on along each leg (Saha eq. 32c-d)."""
         whole = np.zeros((6 * len(self.places), 6 * len(self.places)))
         place = {row: 6 * k for k, row in enumerate(self.places)}
         for leg, links in enumerate(self.legs):
@@ -286,7 +286,7 @@ class ParallelDeNOC:
 
     @cached_property
     def n_c(self) -> Array:
-        """How actuated joints move the other legs, through the platform (001 eq. 32c)."""
+        """How actuated joints move the other legs, through the platform (Saha eq. 32c)."""
         whole = np.zeros((6 * len(self.places), 6 * len(self.inputs)))
         for r, (i, leg) in enumerate(self.places):
             share = self.eliminations[leg].share[i]
@@ -302,7 +302,7 @@ class ParallelDeNOC:
 
     @cached_property
     def n_d(self) -> Array:
-        """Block diagonal: the axes of the actuated joints (001 eq. 32c)."""
+        """Block diagonal: the axes of the actuated joints (Saha eq. 32c)."""
         whole = np.zeros((6 * len(self.inputs), len(self.dofs)))
         used = 0
         for c, (i, leg) in enumerate(self.inputs):
@@ -313,7 +313,7 @@ class ParallelDeNOC:
 
     @cached_property
     def mass_matrix(self) -> Array:
-        """N^T M N with N = N_l N_c N_d: inertia felt by the actuators (001 section 3.4), rotors not included.
+        """N^T M N with N = N_l N_c N_d: inertia felt by the actuators (Saha section 3.4), rotors not included.
 
         Every leg ends with the platform, whose mass counts once.
         """

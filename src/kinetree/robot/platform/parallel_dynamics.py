@@ -1,11 +1,11 @@
-"""Dynamics of a parallel manipulator out of its three DeNOC matrices (001 section 3.4).
+"""Dynamics of a parallel manipulator out of its three DeNOC matrices (Saha section 3.4).
 
 With t = N theta', N = N_l N_c N_d, all twists of all links follow from the actuated rates alone.  What is left of the
 Newton-Euler equations when N^T takes away the constraint wrenches are equations of these rates only:
 
     (N^T M N) theta'' + C theta' = tau + N^T w_g,        C = N^T (M N' + Omega M E N)
 
-as for trees (001 eq. 14-16), with one factor more.  The rates of the factors are those of :mod:`.factor_rates`.
+as for trees (Saha eq. 14-16), with one factor more.  The rates of the factors are those of :mod:`.factor_rates`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class ParallelDynamics:
 
     @cached_property
     def t_prime(self) -> Array:
-        """t' = N' theta': rates of the twists at zero acceleration of the actuators (001 eq. 16c)."""
+        """t' = N' theta': rates of the twists at zero acceleration of the actuators (Saha eq. 16c)."""
         return np.asarray(self.n_rate @ self.rates)
 
     @cached_property
@@ -98,7 +98,7 @@ class ParallelDynamics:
 
     @cached_property
     def w_prime(self) -> Array:
-        """w' = M t' + Omega M E t: wrenches that the links need at zero acceleration of the actuators (001 eq. 16c)."""
+        """w' = M t' + Omega M E t: wrenches that links need at zero acceleration of the actuators (Saha eq. 16c)."""
         return np.asarray(self.m @ self.t_prime + self._gyroscopic @ self.twists)
 
     # ---------------------------------------------------------------- equations
@@ -110,22 +110,22 @@ class ParallelDynamics:
 
     @cached_property
     def m_l(self) -> Array:
-        """The part of C from how twists pass on along the legs: N^T M N_l' N_c N_d (001 eq. 16b)."""
+        """The part of C from how twists pass on along the legs: N^T M N_l' N_c N_d (Saha eq. 16b)."""
         return np.asarray(self.n.T @ self.m @ self.n_l_rate @ self.denoc.n_c @ self.denoc.n_d)
 
     @cached_property
     def m_w(self) -> Array:
-        """The part of C from axes that turn, N^T M N_l (N_c N_d)'; of a chain M~ W, as N_d' = W N_d (001 eq. 16b)."""
+        """The part of C from axes that turn, N^T M N_l (N_c N_d)'; of a chain M~ W, as N_d' = W N_d (Saha eq. 16b)."""
         return np.asarray(self.n.T @ self.m @ self.denoc.n_l @ self.n_cd_rate)
 
     @cached_property
     def m_e(self) -> Array:
-        """The part of C from links that turn, N^T Omega M E N (001 eq. 16b)."""
+        """The part of C from links that turn, N^T Omega M E N (Saha eq. 16b)."""
         return np.asarray(self.n.T @ self._gyroscopic @ self.n)
 
     @property
     def coriolis_matrix(self) -> Array:
-        """C = M_l + M_w + M_e (001 eq. 16b)."""
+        """C = M_l + M_w + M_e (Saha eq. 16b)."""
         return np.asarray(self.m_l + self.m_w + self.m_e)
 
     @cached_property

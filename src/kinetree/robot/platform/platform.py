@@ -1,4 +1,4 @@
-"""Parallel manipulators: a platform that several legs carry together (001 section 3).
+"""Parallel manipulators: a platform that several legs carry together (Saha section 3).
 
 A :class:`Platform` is a mechanism and a frame on it, seen as a manipulator: from the
 actuators' positions to the platform's pose and back, the same for velocities, and where
@@ -64,7 +64,7 @@ class Platform(PlatformPositions):
     # ---------------------------------------------------------------- velocities
 
     def jacobian(self, q: ArrayLike) -> Array:
-        """Return the matrix J with platform twist = J rates, (..., 6, actuated) (001 eq. 29b).
+        """Return the matrix J with platform twist = J rates, (..., 6, actuated) (Saha eq. 29b).
 
         The twist is the platform's angular velocity and the velocity of the frame's origin, along
         world axes; only the latter, (..., 3, actuated), where orientation does not matter.  With more
@@ -352,7 +352,7 @@ class Platform(PlatformPositions):
     # ---------------------------------------------------------------- matrices
 
     def denoc(self, q: ArrayLike) -> ParallelDeNOC:
-        """Return the three DeNOC matrices of a platform on serial legs at one configuration (001 eq. 32)."""
+        """Return the three DeNOC matrices of a platform on serial legs at one configuration (Saha eq. 32)."""
         state = self._closed(q)
         if state.ndim != 1:
             raise OptionError("the DeNOC matrices are made for one configuration: give q of shape (nq,)")
@@ -361,7 +361,7 @@ class Platform(PlatformPositions):
         return ParallelDeNOC(self.mechanism.model, state.tolist(), self.frame, driven)
 
     def dynamics(self, q: ArrayLike, rates: ArrayLike) -> ParallelDynamics:
-        """Return the equations of motion from the three DeNOC matrices, at one state (001 section 3.4).
+        """Return the equations of motion from the three DeNOC matrices, at one state (Saha section 3.4).
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Where the energy of a simulation is and went (000 appendix C)."""
+"""Where the energy of a simulation is and went (Shah appendix C)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Energies:
     def total(self) -> Array:
         """What must stay constant: kinetic + potential - actuators - friction - ground - forces.
 
-        The sources write a sum (000 appendix C.3), since they integrate what the robot gives away.
+        The sources write a sum (Shah appendix C.3), since they integrate what the robot gives away.
         """
         with np.errstate(all="ignore"):  # infinite less infinite is not known, and said so by NaN
             return self.kinetic + self.potential - self.actuators - self.friction - self.ground - self.forces

@@ -1,4 +1,4 @@
-"""The planar biped of 000, chapters 7 and 9."""
+"""The planar biped of Shah, chapters 7 and 9."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Array = np.ndarray
 
 SAID = Statements(
     0.3, 3.0, 0.83, 8.48e-4, 1.0, 4.0,
-    {"distance": "000 section 7.2.1", "angle": "000 section 7.2.1", "touchdown": "000 section 7.2.1",
-     "energy": "000 appendix C.3", "follows": "000 sections 9.2.1, 9.2.1.1",
-     "control": "000 sections 9.2.1.1, 9.2.1.2"},
+    {"distance": "Shah section 7.2.1", "angle": "Shah section 7.2.1", "touchdown": "Shah section 7.2.1",
+     "energy": "Shah appendix C.3", "follows": "Shah sections 9.2.1, 9.2.1.1",
+     "control": "Shah sections 9.2.1.1, 9.2.1.2"},
 )  # fmt: skip
 
 NAME, STEP = "biped-planar", 1.0
@@ -84,13 +84,13 @@ def landing(quick: bool) -> Outcome:
     facts = [
         Fact("the damper's share of the largest reaction at landing", 0.9, found["damper"], "", relation=">"),
         Fact("samples every 10 ms miss most of it only by chance: the least that they show, of all phases", 100.0,
-             found["least"], "N", relation=">", source="000 section 7.2.1"),
+             found["least"], "N", relation=">", source="Shah section 7.2.1"),
         Fact(f"with an over-damping factor of {SOFT:g} the reaction is nearer to the book's", 100.0,
-             found["soft peak"], "N", 25.0, source="000 section 7.2.1"),
+             found["soft peak"], "N", 25.0, source="Shah section 7.2.1"),
         Fact("but then the trunk turns by more than the book's 3 degrees", 6.0, found["soft angle"], "degrees",
-             relation=">", source="000 section 7.2.1"),
+             relation=">", source="Shah section 7.2.1"),
         Fact("and the foot lands earlier than the book's 0.83 s", 0.80, found["soft touchdown"], "s", relation="<",
-             source="000 section 7.2.1"),
+             source="Shah section 7.2.1"),
         Fact("the depth at which the ground's damper acts fully, which is ours, does not matter: touchdown with 0.02 m",
              along.touchdown(), shallow.touchdown(), "s", 2.5e-3),
         Fact("and the largest angle of the trunk with 0.02 m", Trunk.of(m, along.q).largest_angle,
@@ -117,19 +117,19 @@ def _stated(along: OnGround) -> list[Fact]:
     denoc = along.machine.robot.denoc(along.q[0])
     return [
         Fact("sizes of N_l and N_d: rows, columns", (42, 42, 42, 12),
-             (*np.asarray(denoc.N_l).shape, *np.asarray(denoc.N_d).shape), source="000 section 4.4.2"),
+             (*np.asarray(denoc.N_l).shape, *np.asarray(denoc.N_d).shape), source="Shah section 4.4.2"),
         initial_speed(along, 0.520395, COMPUTED),
         Fact("vertical reaction of the standing foot, largest", 100.0, float(standing.max()), "N", 10.0,
-             reason="the book's figure ends at 100 N; the weight is 92.2 N", source="000 section 7.2.1"),
+             reason="the book's figure ends at 100 N; the weight is 92.2 N", source="Shah section 7.2.1"),
         Fact("vertical reaction of the landing foot, largest", 100.0, peak, "N", 10.0, reason=reason,
-             source="000 section 7.2.1"),
+             source="Shah section 7.2.1"),
         Fact("horizontal reaction of the landing foot, smallest", -50.0, float(ahead[:, 1].min()), "N", 5.0,
-             reason=reason, source="000 section 7.2.1"),
+             reason=reason, source="Shah section 7.2.1"),
         Fact("torques are continuous until touchdown: largest jump between samples of 2.5 ms before it", 1.0,
-             _largest_jump(along), "N m", relation="<", source="000 section 7.2.1"),
+             _largest_jump(along), "N m", relation="<", source="Shah section 7.2.1"),
     ]  # fmt: skip
 
 
-# dusty ground: 000 section 7.2.1
+# dusty ground: Shah section 7.2.1
 MORE = {"dusty-ground": dusty_ground(NAME, SAID), "landing": landing, "falling": falling(NAME, 2.5)}
 STUDY = walking_study(NAME, SAID, _stated, 2.2, 5.0, MORE)

@@ -1,4 +1,4 @@
-"""The spatial biped of 000, chapter 6, on its fixed foot; and its torques beside those of the floating one."""
+"""The spatial biped of Shah, chapter 6, on its fixed foot; and its torques beside those of the floating one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PERIOD = 0.5
 BOOK_ENERGY = 0.0058
 
 TABLE_STEP = 0.02
-"""Seconds between the rows that the authors' program stores (notes on chapters 2-7, 8.3)."""
+"""Seconds between the rows that the authors' program stores."""
 
 KP, KD = 225.0, 40.0
 """Gains of the authors' program."""
@@ -40,14 +40,14 @@ def _facts(along: AlongMotion) -> list[Fact]:
     turned = max(float(np.abs(pose[:, :3, :3] - np.eye(3)).max()) for pose in (trunk, foot))
     return [
         Fact("trunk upright and swinging foot level all the time; largest entry of their rotations off identity",
-             1e-12, turned, relation="<", source="000 section 6.2.3"),
+             1e-12, turned, relation="<", source="Shah section 6.2.3"),
         Fact("middle of the hips beside the standing ankle at the start: forward, aside, up", (-0.15, -0.08, 0.92),
-             middle[0], "m", 1e-12, source="000 section 6.2.3, Table B.1"),
+             middle[0], "m", 1e-12, source="Shah section 6.2.3, Table B.1"),
         Fact("height of the hips changes by", 1e-12, float(np.ptp(middle[:, 2])), "m", relation="<",
-             source="000 section 6.2.3"),
+             source="Shah section 6.2.3"),
         Fact("swinging foot forward at start and end", (-0.3, 0.3), foot[[0, -1], 0, 3], "m", 1e-9,
-             source="000 section 6.2.3"),
-        Fact("swinging foot, greatest height", 0.1, float(foot[:, 2, 3].max()), "m", 1e-6, source="000 section 6.2.3"),
+             source="Shah section 6.2.3"),
+        Fact("swinging foot, greatest height", 0.1, float(foot[:, 2, 3].max()), "m", 1e-6, source="Shah section 6.2.3"),
         Fact("torques of the swinging ankle vanish with the foot's mass center below it; largest", 0.01,
              float(np.abs(along.tau[:, 10:]).max()), "N m", relation="<"),
     ]  # fmt: skip
@@ -79,14 +79,14 @@ def forced(quick: bool) -> Outcome:
     left = float(replayed.time[np.argmax(error > 1e-3)])
     facts = [
         Fact("torques out of a table of 26 rows: joints agree (to 0.001 rad) until", 0.1, left, "s", 0.02,
-             source="000 section 6.2.3"),
+             source="Shah section 6.2.3"),
         Fact("and diverge afterwards: largest error", 0.5, float(error.max()), "rad", relation=">",
-             source="000 section 6.2.3"),
+             source="Shah section 6.2.3"),
         Fact("with exact torques and fine integration it follows to the end of the step; largest error", 1e-6,
              float(_error(exact).max()), "rad", relation="<"),
         Fact("error of the total energy, at most the book's", BOOK_ENERGY,
              max(float(np.ptp(r.energy.total)) for r in (exact, replayed)), "J", relation="<",
-             source="000 section 6.2.3, figure 6.14"),
+             source="Shah section 6.2.3, figure 6.14"),
     ]  # fmt: skip
     curves = [Curve("26 rows", np.maximum(error, 1e-14)), Curve("exact torques", np.maximum(_error(exact), 1e-14))]
     figures = {
@@ -116,11 +116,11 @@ def computed_torque(quick: bool) -> Outcome:
     error = record.q - motion(NAME).states(record.time).q
     facts = [
         Fact("every joint's error obeys e'' + kd e' + kp e = 0; largest difference from its solution", 1e-8,
-             float(np.abs(error - law[:, None]).max()), "rad", relation="<", source="000 eq. 9.5"),
+             float(np.abs(error - law[:, None]).max()), "rad", relation="<", source="Shah eq. 9.5"),
         Fact("error at the end of the step, from 0.05 rad at its start", float(law[-1]), float(np.abs(error[-1]).max()),
              "rad", 1e-8),
         Fact("error of the total energy, at most the book's", BOOK_ENERGY, float(np.ptp(record.energy.total)), "J",
-             relation="<", source="000 section 6.2.3"),
+             relation="<", source="Shah section 6.2.3"),
     ]  # fmt: skip
     remark = f"kp = {KP:g}, kd = {KD:g} (the authors' program); all joints start {off:g} rad off the desired motion."
     curves = [Curve("joints", np.abs(error).max(axis=1)), Curve("formula", law[::5], record.time[::5], stated=True)]

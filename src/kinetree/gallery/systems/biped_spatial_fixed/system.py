@@ -1,4 +1,4 @@
-"""The spatial biped of 000, chapter 6: one foot is the fixed base, for a single step."""
+"""The spatial biped of Shah, chapter 6: one foot is the fixed base, for a single step."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SYSTEM = GallerySystem(
     About(
         "biped-spatial-fixed",
         "spatial biped on one foot: 12 degrees of freedom",
-        "000 section 6.2.3, Table 6.7",
+        "Shah section 6.2.3, Table 6.7",
         (
             "The labels of Table 6.7 are garbled and its shank has 0.6 m; section 7.2.2 says that it has the same "
             "biped, and thigh and shank have 0.5 m there, as in the authors' program.",

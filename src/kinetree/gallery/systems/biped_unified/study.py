@@ -1,4 +1,4 @@
-"""The biped of 003: inverse dynamics, four seconds of walking, energy."""
+"""The biped of the unified approach: inverse dynamics, four seconds of walking, energy."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ OWN = SOURCE_SETS["unified-biped"]["stiffness"]
 
 SAID = Statements(
     0.2, 3.0, None, 1e-3, 0.0, SECONDS,
-    {"distance": "003 section 4", "angle": "003 figure 7 ('slight variation')", "energy": "003 figure 10",
-     "control": "003 figures 6 to 9"}, angle_rounding=3.0, near=0.25,
+    {"distance": "Biped section 4", "angle": "Biped figure 7 ('slight variation')", "energy": "Biped figure 10",
+     "control": "Biped figures 6 to 9"}, angle_rounding=3.0, near=0.25,
 )  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def _point_feet() -> PointFeet:
 
 
 def ground(quick: bool) -> Outcome:
-    """Find out on which ground the walk is periodic, as 003 says it is."""
+    """Find out on which ground the walk is periodic, as the paper says it is."""
     period, seconds = machine(NAME).walk.gait.period, 4.0 if quick else 10.0
     runs = {k: on_other_ground(NAME, seconds if k == OWN else SECONDS, stiffness=k) for k in (2000.0, OWN, 10000.0)}
     angles = {k: Trunk.of(along.machine, along.q).angle_by_step(along.time, period) for k, along in runs.items()}
@@ -67,15 +67,15 @@ def ground(quick: bool) -> Outcome:
     firm = angles[OWN]
     facts = [
         Fact(f"walks periodically for {seconds:g} s: largest angle of the trunk in the last step over that in the "
-             "second", 1.0, firm[-1] / firm[1], "", 0.05, source="003 figures 6 to 9"),
+             "second", 1.0, firm[-1] / firm[1], "", 0.05, source="Biped figures 6 to 9"),
         Fact("and forward by the stride in every step, on average", 0.2, _per_step(runs[OWN]), "m", 0.01,
-             source="003 section 4"),
+             source="Biped section 4"),
         Fact("on ground of 10000 N/m, too: last of four steps over the second", 1.5,
              angles[10000.0][-1] / angles[10000.0][1], "", relation="<"),
-        Fact("on ground of 2000 N/m, which 000 has for the same links, it does not: last of four steps over the first",
+        Fact("on ground of 2000 N/m, which Shah has for the same links, it does not: last of four steps over the first",
              3.0, angles[2000.0][-1] / angles[2000.0][0], "", relation=">"),
         Fact("pressed below the ankles alone: torque of the ankle while its foot is on the ground; largest", 0.0,
-             _point_feet().torque, "N m", 0.1, source="003 section 4"),
+             _point_feet().torque, "N m", 0.1, source="Biped section 4"),
         Fact("but then it falls: angle of the trunk in the third step", 15.0, _point_feet().angles[-1], "degrees",
              relation=">"),
     ]  # fmt: skip
@@ -102,29 +102,29 @@ def _facts(along: OnGround) -> list[Fact]:
     swinging = float(np.abs(along.tau[:, ankles[1]])[up[:, 1] <= TOUCHING].max())
     return [
         Fact("height of the trunk's mass center at the start, y_c", 1.23, float(Trunk.of(m, along.q).height[0]), "m",
-             1e-12, source="003 section 4"),
-        Fact("stride", 0.2, m.walk.gait.stride, "m", 1e-12, source="003 section 4"),
+             1e-12, source="Biped section 4"),
+        Fact("stride", 0.2, m.walk.gait.stride, "m", 1e-12, source="Biped section 4"),
         Fact("torque of the ankle while its foot is on the ground; largest", 0.0, float(held.max()), "N m", 0.1,
-             source="003 section 4",
-             reason="003 does not say where a foot touches. Pressed at its two ends, the ankle holds the difference, "
-             f"in the median {np.median(held):.2g} N m, where the knee has {np.median(knee):.2g}; while a foot swings, "
-             f"{swinging:.2g}. Pressed below the ankle alone it is {_point_feet().torque:.2g} N m, as 003 says, but "
-             f"then the trunk turns by {_point_feet().angles[-1]:.0f} degrees in the third step: zero torque and a "
-             "periodic walk were not found together (analysis ground)"),
+             source="Biped section 4",
+             reason="the paper does not say where a foot touches. Pressed at its two ends, the ankle holds the "
+             f"difference, in the median {np.median(held):.2g} N m, where the knee has {np.median(knee):.2g}; while a "
+             f"foot swings, {swinging:.2g}. Pressed below the ankle alone it is {_point_feet().torque:.2g} N m, as the "
+             f"paper says, but then the trunk turns by {_point_feet().angles[-1]:.0f} degrees in the third step: zero "
+             "torque and a periodic walk were not found together (analysis ground)"),
         Fact("torques jump at the end of the cycle, when the foot lands; largest change between samples of 2.5 ms", 5.0,
              float(np.abs(np.diff(along.tau, axis=0))[along.time[1:] > 0.5].max()), "N m", relation=">",
-             source="003 figure 5"),
+             source="Biped figure 5"),
     ]  # fmt: skip
 
 
 def energy(quick: bool) -> Outcome:
-    """Show where the energy goes while it walks (003 figure 10)."""
+    """Show where the energy goes while it walks (Biped figure 10)."""
     record = fed_forward(NAME, machine(NAME).walk.gait.period if quick else SECONDS)
     e = record.energy
     spent = float(np.abs(e.actuators).max())
     facts = [
         Fact("kinetic + potential + ground + actuator energy is constant; largest change", 1e-3,
-             float(np.ptp(e.total)), "J", relation="<", source="003 figure 10"),
+             float(np.ptp(e.total)), "J", relation="<", source="Biped figure 10"),
         Fact("which is a small part of the work of the motors", 1e-3, float(np.ptp(e.total)) / spent, "",
              relation="<"),
         Fact("the ground takes energy and never gives any back for good: its work at the end", 0.0,
@@ -135,7 +135,7 @@ def energy(quick: bool) -> Outcome:
         Curve("ground", -e.ground), Curve("total", e.total - e.potential[0]),
     ]  # fmt: skip
     table = {"time [s]": record.time} | {f"{c.name} [J]": np.asarray(c.y) for c in parts}
-    figures = {"energy": Curves(record.time, [PlotPanel("energy [J]", parts)], "As in figure 10 of 003.")}
+    figures = {"energy": Curves(record.time, [PlotPanel("energy [J]", parts)], "As in figure 10 of the biped paper.")}
     return Outcome(facts, {"energy": table}, {}, figures)
 
 

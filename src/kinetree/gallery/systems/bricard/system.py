@@ -26,7 +26,7 @@ SYSTEM = GallerySystem(
     About(
         "bricard",
         "Bricard's mechanism: five bars and six hinges, one freedom where Gruebler counts none",
-        "issue 4; IFToMM's library of multibody benchmarks, problem A04",
+        "IFToMM's library of multibody benchmarks, problem A04",
         (
             "The benchmark's bars lie on six edges of a unit cube, from (0, 0, 0) over (1, 0, 0), (1, -1, 0), (1, "
             "-1, 1) and (0, -1, 1) to (0, 0, 1), gravity along -y. The model is turned so that gravity is along -z.",

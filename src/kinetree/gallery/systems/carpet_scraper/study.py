@@ -1,4 +1,4 @@
-"""The carpet scraper of 001 section 4.4."""
+"""The carpet scraper of Saha section 4.4."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def _stated(along: PrescribedMechanism) -> list[Fact]:
     scraper = point(mechanism, q, "scraper")
     height = np.abs(scraper[:, 1] - np.median(scraper[:, 1])) < 0.02 * np.ptp(scraper[:, 0])
     return [
-        Fact("moving links, joints, loops", (7, 10, 3), sizes(mechanism), source="001 section 4.4"),
-        Fact("masses", tuple(MASSES.values()), masses, "kg", 1e-12, source="001 Table 5"),
+        Fact("moving links, joints, loops", (7, 10, 3), sizes(mechanism), source="Saha section 4.4"),
+        Fact("masses", tuple(MASSES.values()), masses, "kg", 1e-12, source="Saha Table 5"),
         Fact("moments of inertia about link origins", tuple(INERTIAS.values()), _about_origins(along), "kg m^2", 5e-4,
-             source="001 Table 5"),
-        Fact("one turn at 45 rpm, in seconds", 4 / 3, along.motion.span[1], "s", 1e-12, source="001 section 4.4"),
+             source="Saha Table 5"),
+        Fact("one turn at 45 rpm, in seconds", 4 / 3, along.motion.span[1], "s", 1e-12, source="Saha section 4.4"),
         Fact("subsystem III is determinate with 4 unknowns, then one with 2, then the driver: sizes of the systems "
-             "solved", (4, 2, 1), whole, source="001 section 4.4"),
+             "solved", (4, 2, 1), whole, source="Saha section 4.4"),
         Fact("cost of solving, sum of n^3/3: by subsystems, as a part of (3 x 7)^3/3 for everything at once", 0.01,
-             recursive / at_once, relation="<", source="001 section 4"),
+             recursive / at_once, relation="<", source="Saha section 4"),
         Fact("the scraper keeps its height (within 2 % of its stroke) through this part of a turn", 0.5,
-             float(height.mean()), relation=">", source="001 section 4.4, in words"),
+             float(height.mean()), relation=">", source="Saha section 4.4, in words"),
     ]  # fmt: skip
 
 

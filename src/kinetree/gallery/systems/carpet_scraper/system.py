@@ -1,4 +1,4 @@
-"""The carpet scraper of 001, section 4.4: a Hoeken linkage and a pantograph."""
+"""The carpet scraper of Saha, section 4.4: a Hoeken linkage and a pantograph."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SYSTEM = GallerySystem(
     About(
         "carpet-scraper",
         "carpet scraper: Hoeken linkage and pantograph, seven links and three loops",
-        "001 section 4.4, Table 5",
+        "Saha section 4.4, Table 5",
         (
             "Mass centers are not in Table 5. Its inertias about link origins are m L^2 / 3 of uniform bars (m L^2 / "
             "12 for the coupler, whose origin is its middle), so mass centers are put mid-length; the arm 2^0 "

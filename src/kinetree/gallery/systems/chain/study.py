@@ -73,7 +73,7 @@ def cost_against_n(quick: bool) -> Outcome:
         growth = float(np.polyfit(np.log(lengths), np.log(taken), 1)[0])
         facts.append(
             Fact(f"time of {label} dynamics grows like n to the power of, not above", 1.4, growth, "", relation="<",
-                 source="000 section 6.1.2 (order n)", reason="depends on the machine and on what else it does")
+                 source="Shah section 6.1.2 (order n)", reason="depends on the machine and on what else it does")
         )  # fmt: skip
     timed = {"links [1]": list(lengths)} | {f"{k} [s]": v for k, v in seconds.items()}
     panels = [PlotPanel("operations [1]", curves)]

@@ -13,7 +13,7 @@ from ...system import About, GallerySystem
 from ..motion_laws import DEGREE, there_and_back
 
 LENGTH, MASS, THICKNESS = 0.03, 0.05, 0.01
-"""Of one link, from the authors' program (notes on chapters 2-7, section 8.8)."""
+"""Of one link, from the authors' program."""
 
 JOINTS: dict[int, JointKind] = {1: Revolute("z"), 2: Universal("ZY"), 3: EulerSpherical("ZYX")}
 """By the number of freedoms; the first turn is always the one in the plane."""
@@ -23,7 +23,7 @@ def chain(links: int = 20, freedoms: int = 1) -> Robot:
     """Make a hanging chain: a row of equal links, its joints hinges, universal or ball joints.
 
     Links are those of the system ``chain``: 0.03 m, 0.05 kg, along x at zero; gravity along -y.
-    A ball joint is three turns, about z, y and x (000 chapter 3).
+    A ball joint is three turns, about z, y and x (Shah chapter 3).
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ SYSTEM = GallerySystem(
     About(
         "chain",
         "chain of 20 links, and of any other length",
-        "the authors' program; announced in 000, preface and section 1.4",
+        "the authors' program; announced in Shah, preface and section 1.4",
         (
             "The book announces a system with very many freedoms and shows none; the authors' program has this chain. "
             "It falls from zero, stretched out level.",

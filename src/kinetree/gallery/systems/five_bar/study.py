@@ -1,4 +1,4 @@
-"""The five-bar manipulator of 001 section 3.5, which falls into a singular position."""
+"""The five-bar manipulator of Saha section 3.5, which falls into a singular position."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ LATEST = 3.0
 def _stated(along: PrescribedMechanism) -> list[Fact]:
     mechanism, (q, v, _) = along.mechanism, along.states
     ends = np.array([q[0, [0, 2]], q[-1, [0, 2]]]) / DEGREE
-    # 001 eq. 30-32: the mass matrix of the two arms by the three factors of the DeNOC
+    # Saha eq. 30-32: the mass matrix of the two arms by the three factors of the DeNOC
     state = q[len(q) // 2]
     factors = Platform(mechanism, "tip", orientation=False).denoc(state).mass_matrix
     reduced = mechanism.with_independent(along.motion.joints).reduced_mass_matrix(state)
     rest = along.torque_at(np.array(along.motion.span))
     gravity = _virtual_work(mechanism, q[[0, -1]])
     return [
-        Fact("moving links, joints, loops", (4, 5, 1), sizes(mechanism), source="001 section 3.5"),
+        Fact("moving links, joints, loops", (4, 5, 1), sizes(mechanism), source="Saha section 3.5"),
         Fact("both legs must be solved together: unknowns", (4,), groups(along)),
         Fact("arm 1 goes from 30 to 90 degrees, arm 2 from 30 to 70.3", (30.0, 30.0, 90.0, 70.3), ends.ravel(),
-             "degrees", 1e-9, source="001 eq. 35"),
+             "degrees", 1e-9, source="Saha eq. 35"),
         Fact("it starts and stops at rest; largest rate", 1e-12, float(np.abs(v[[0, -1]]).max()), "rad/s",
-             relation="<", source="001 eq. 22"),
+             relation="<", source="Saha eq. 22"),
         Fact("mass matrix by the three factors N_l N_c N_d is that in independent coordinates; largest difference",
-             1e-12, float(np.abs(factors - reduced).max()), "kg m^2", relation="<", source="001 eq. 30-32"),
+             1e-12, float(np.abs(factors - reduced).max()), "kg m^2", relation="<", source="Saha eq. 30-32"),
         Fact("at rest at both ends the torques are the virtual work of the weights; largest difference", 1e-6,
              float(np.abs(rest - gravity).max()), "N m", relation="<"),
     ]  # fmt: skip
 
 
 def _factors(quick: bool) -> Outcome:
-    """Compute dynamics from the three factors N_l N_c N_d alone, beside that of the loops (001 section 3.4)."""
+    """Compute dynamics from the three factors N_l N_c N_d alone, beside that of the loops (Saha section 3.4)."""
     mechanism, q = load("five-bar"), start("five-bar", "free-fall")
     assert isinstance(mechanism, Mechanism)
     platform = Platform(mechanism, "tip", orientation=False)
@@ -70,22 +70,22 @@ def _factors(quick: bool) -> Outcome:
 
     facts = [
         off("C theta' and gravity are those in independent coordinates",
-            found.bias_force - arms.reduced_bias_force(q, v), "N m", "001 eq. 16a"),
+            found.bias_force - arms.reduced_bias_force(q, v), "N m", "Saha eq. 16a"),
         off("C theta' is N^T w', the wrenches at zero acceleration",
-            found.coriolis_matrix @ rates - found.n.T @ found.w_prime, "N m", "001 eq. 16b-c"),
+            found.coriolis_matrix @ rates - found.n.T @ found.w_prime, "N m", "Saha eq. 16b-c"),
         off("t' is the rate of the twists at zero acceleration: that of the tip, by its Jacobian",
-            found.t_prime[-3:] - _drift(mechanism, q, v, found), "m/s^2", "001 eq. 16c"),
+            found.t_prime[-3:] - _drift(mechanism, q, v, found), "m/s^2", "Saha eq. 16c"),
         off("torques for accelerations are those of the loops", found.inverse_dynamics(wanted) - torque, "N m",
-            "001 section 3.4"),
+            "Saha section 3.4"),
         off("torques give these accelerations back", found.forward_dynamics(torque) - wanted, "rad/s^2",
-            "001 section 3.4"),
+            "Saha section 3.4"),
     ]  # fmt: skip
     names = [mechanism.v_names[k] for k in dofs]
     table: dict[str, Any] = {"part [kg m^2/s]": [f"{key}, row {row}" for key in parts for row in names]}
     for k, name in enumerate(names):
         table[name] = [float(part[r, k]) for part in parts.values() for r in range(len(names))]
     remark = (
-        "C = M_l + M_w + M_e: how twists pass on along the legs, how axes turn, how links turn (001 eq. 16b, with N_c "
+        "C = M_l + M_w + M_e: how twists pass on along the legs, how axes turn, how links turn (Saha eq. 16b, with N_c "
         f"between the two factors of a tree). The arms turn at {rates[0]:g} and {rates[1]:g} rad/s."
     )
     return Outcome(facts, {"parts-of-C": table}, {}, {}, [remark])
@@ -134,9 +134,9 @@ def _fall(quick: bool) -> Outcome:
     beyond = simulate(mechanism, q0, time=2.0, output=801, **options)
     facts = [
         Fact("starts with arm 1 at 80 and arm 2 at 70 degrees", (80.0, 70.0), q0[[0, 2]] / DEGREE, "degrees", 1e-9,
-             source="001 eq. 36"),
+             source="Saha eq. 36"),
         Fact("the simulation stops after about 1.4 s in a singular position", 1.4, when.time, "s", 0.05,
-             source="001, below eq. 36"),
+             source="Saha, below eq. 36"),
         *_singular(platform, when.q),
         *balance(mechanism, record),
         Fact("the multipliers stay regular there, so it can be simulated beyond: at 2 s, relative error of the energy",
@@ -158,9 +158,9 @@ def _singular(platform: Platform, q: np.ndarray) -> list[Fact]:
     away = platform.singularities(start("five-bar", "free-fall"), tolerance=1e-4)
     return [
         Fact("that position is singular, of type 2: the tip gains a freedom", "type 2",
-             f"type {sight.type}" if sight.singular else "not singular", source="001, below eq. 36"),
+             f"type {sight.type}" if sight.singular else "not singular", source="Saha, below eq. 36"),
         Fact("the start is not", "not singular", "singular" if away.singular else "not singular"),
-        Fact("there the matrix Phi of the DeNOC is", "singular", _phi(platform, q), source="001 eq. 29, section 3.2"),
+        Fact("there the matrix Phi of the DeNOC is", "singular", _phi(platform, q), source="Saha eq. 29, section 3.2"),
     ]  # fmt: skip
 
 

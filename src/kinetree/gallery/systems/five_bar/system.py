@@ -1,4 +1,4 @@
-"""The five-bar parallel manipulator of 001, section 3.5."""
+"""The five-bar parallel manipulator of Saha, section 3.5."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def close(first: Scalar, second: Scalar) -> list[Scalar]:
 
 
 def along_the_trajectory(t: Scalar) -> list[Scalar]:
-    """Move both arms by the cycloid of 001 eq. 22a and 35."""
+    """Move both arms by the cycloid of Saha eq. 22a and 35."""
     return close(*cycloid(t, DURATION, (30.0 * DEGREE, 30.0 * DEGREE), (90.0 * DEGREE, 70.3 * DEGREE)))
 
 
@@ -33,7 +33,7 @@ SYSTEM = GallerySystem(
     About(
         "five-bar",
         "five-bar planar parallel manipulator",
-        "001 section 3.5, eq. 34-36",
+        "Saha section 3.5, eq. 34-36",
         (
             "The length of the base a_0, the sense of leg 2's angle and the side of the tip are in a lost figure. "
             "They were searched: base from 0.1 m in steps of 0.1 m (all other lengths have one decimal) up to where "

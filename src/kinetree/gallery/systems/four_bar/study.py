@@ -1,4 +1,4 @@
-"""The four-bar mechanism of 000, in its two variants."""
+"""The four-bar mechanism of Shah, in its two variants."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _stated(name: str) -> Callable[[PrescribedMechanism], Sequence[Fact]]:
         when = "at t = 0, 1/3, 2/3, 1 s"
         facts = [
             Fact("one turn of the crank at 3 pi/2 rad/s takes 4/3 s", 4 / 3, 2 * np.pi / v[0, 0], "s", 1e-12,
-                 source="000 sections 8.3, 10.2.2"),
+                 source="Shah sections 8.3, 10.2.2"),
             Fact(f"angle theta2 of the rocker {when}", ROCKER, q[:, 1], "rad", 5.01e-7, source=COMPUTED),
             Fact(f"angle theta3 of the coupler {when}", COUPLER, q[:, 2], "rad", 5.01e-7, source=COMPUTED),
             Fact("rates of theta2, theta3 at the start", (1.404477, 0.0), v[0, 1:], "rad/s", 5.01e-7, source=COMPUTED),
@@ -66,13 +66,13 @@ def _stated(name: str) -> Callable[[PrescribedMechanism], Sequence[Fact]]:
                     "cut between crank and coupler, subsystem II is determinate, then I: sizes of the systems solved",
                     (2, 1),
                     groups(along),
-                    source="000 section 8.3",
+                    source="Shah section 8.3",
                 ),
                 Fact(
                     "cut between rocker and coupler, both subsystems must be solved together",
                     (3,),
                     elsewhere.groups,
-                    source="000 section 8.3",
+                    source="Shah section 8.3",
                 ),
                 Fact(
                     "the torque does not depend on the cut; largest difference",
@@ -87,7 +87,7 @@ def _stated(name: str) -> Callable[[PrescribedMechanism], Sequence[Fact]]:
                     _printed_gap(-1.0),
                     "m",
                     relation="<",
-                    source="000 Table 10.5, section 10.2.2.1",
+                    source="Shah Table 10.5, section 10.2.2.1",
                     reason="a misprint: with a plus it does (next line), and gives the initial state of Table 10.8",
                 ),
                 Fact(
@@ -119,7 +119,7 @@ def _printed_gap(sign: float) -> float:
 
 
 def book_accelerations(tree: Robot) -> Accelerations:
-    """Make accelerations as the book has them: multipliers first, with its Jacobian (000 eq. 8.6-8.7, Table 10.9).
+    """Make accelerations as the book has them: multipliers first, with its Jacobian (Shah eq. 8.6-8.7, Table 10.9).
 
     The loop is written in world axes; angles are those of Table 10.5, absolute a1, a2 and a3.
     """
@@ -145,7 +145,7 @@ def _replays(along: PrescribedMechanism, records: dict[str, Record]) -> list[Fac
     exact = directly(along, begin.q, begin.v, 1e-5, 1e-7, law)
     facts = [
         Fact("integrated directly at the book's tolerances (1e-5, 1e-7) the error of theta1 is negligible, below a "
-             "thousandth of a turn", 2e-3 * np.pi, _crank_error(exact), "rad", relation="<", source="000 section 8.3"),
+             "thousandth of a turn", 2e-3 * np.pi, _crank_error(exact), "rad", relation="<", source="Shah section 8.3"),
     ]  # fmt: skip
     return facts + (_printed_state(along, exact, law) if along.name == "four-bar" else [])
 
@@ -163,7 +163,7 @@ def _printed_state(along: PrescribedMechanism, exact: Direct, law: Accelerations
              source=COMPUTED),
         Fact("Table 10.8 is the initial state to four decimals; largest difference", 5.01e-5,
              float(max(np.abs(q - begin.q).max(), np.abs(v - begin.v).max())), "rad, rad/s", relation="<",
-             source="000 section 10.2.2.2"),
+             source="Shah section 10.2.2.2"),
         Fact("error of theta1 from Table 10.8 as printed", 0.0985, _crank_error(rounded), "rad", 5e-4, source=COMPUTED),
         Fact("the same with the loop's equations in the joint's axes, as kinetree has them", 0.0985,
              _crank_error(ours), "rad", 5e-4, source=COMPUTED,

@@ -9,7 +9,7 @@ SYSTEM = GallerySystem(
     About(
         "four-bar",
         "four-bar mechanism, crank and rocker",
-        "000 section 8.3 and Tables 10.3-10.5",
+        "Shah section 8.3 and Tables 10.3-10.5",
         (
             "Table 10.3 puts the rocker's pivot at the origin (a(2) = 0); it belongs at (-0.0895, 0), where the loop "
             "closure of Table 10.5 has it. Torque and multipliers do not depend on it, energy does.",

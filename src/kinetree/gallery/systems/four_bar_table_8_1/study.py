@@ -1,4 +1,4 @@
-"""The four-bar mechanism of 000 with the coupler of Table 8.1."""
+"""The four-bar mechanism of Shah with the coupler of Table 8.1."""
 
 from __future__ import annotations
 

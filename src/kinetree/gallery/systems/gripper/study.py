@@ -1,4 +1,4 @@
-"""The robotic gripper of 000: torques, free fall, its mass matrix and the DeNOC matrices."""
+"""The robotic gripper of Shah: torques, free fall, its mass matrix and the DeNOC matrices."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FALLING = {
 }
 
 REDYSIM_INVERSE, REDYSIM_FALL = 0.025, 0.29
-"""Seconds (000 section 6.2.1), on an Intel T2300 of 2006."""
+"""Seconds (Shah section 6.2.1), on an Intel T2300 of 2006."""
 
 LOADED = "depends on the machine and on what else it does"
 
@@ -55,7 +55,7 @@ def _torques(along: AlongMotion) -> list[Fact]:
     return [
         *facts,
         Fact("computing time for 101 instants, below ReDySim's (another machine, of 2006)", REDYSIM_INVERSE, seconds,
-             "s", relation="<", source="000 section 6.2.1", reason=LOADED),
+             "s", relation="<", source="Shah section 6.2.1", reason=LOADED),
     ]  # fmt: skip
 
 
@@ -85,7 +85,7 @@ def _fall(robot: Robot, record: Record) -> list[Fact]:
         Fact("energy", -0.80709238, float(record.energy.total[0]), "J", 5.01e-9, source=COMPUTED),
         *facts,
         Fact("computing time for 1 s, 1001 samples, below ReDySim's (another machine, of 2006)", REDYSIM_FALL, seconds,
-             "s", relation="<", source="000 section 6.2.1", reason=LOADED),
+             "s", relation="<", source="Shah section 6.2.1", reason=LOADED),
     ]  # fmt: skip
 
 
@@ -106,10 +106,10 @@ def matrices(quick: bool) -> Outcome:
     denoc = robot.denoc(middle, modules=parts)
     lower, diagonal = np.asarray(denoc.N_l), np.asarray(denoc.N_d)
     facts = [
-        Fact("size of N_l with modules {1}, {2, 3}, {4}", (24, 24), lower.shape, source="000 section 4.4.1"),
-        Fact("size of N_d", (24, 4), diagonal.shape, source="000 section 4.4.1"),
+        Fact("size of N_l with modules {1}, {2, 3}, {4}", (24, 24), lower.shape, source="Shah section 4.4.1"),
+        Fact("size of N_d", (24, 4), diagonal.shape, source="Shah section 4.4.1"),
         Fact("the block of N_l between finger and thumb, different branches, is zero; largest entry", 0.0,
-             float(np.abs(lower[18:24, 6:18]).max()), source="000 section 4.4.1"),
+             float(np.abs(lower[18:24, 6:18]).max()), source="Shah section 4.4.1"),
     ]  # fmt: skip
     for degrees, entries, row, pivot in MATRICES:
         q = np.array(degrees) * DEGREE
@@ -123,9 +123,11 @@ def matrices(quick: bool) -> Outcome:
             Fact(f"first row of the modular U {where}", row, u[0, 1:], "", 5.01e-9, source=COMPUTED),
             Fact(f"first pivot D_1 {where}", pivot, float(d[0, 0]), "kg m^2", 5.01e-9, source=COMPUTED),
             Fact(f"finger and thumb are not coupled {where}; largest entry", 0.0, float(np.abs(m[1:3, 3]).max()),
-                 "kg m^2", source="000 section 5.5.1"),
+                 "kg m^2", source="Shah section 5.5.1"),
         ]  # fmt: skip
-    remark = "Modules {palm}, {finger, finger tip}, {thumb}: I = U D U^T with U unit upper block triangular (000 5.32)."
+    remark = (
+        "Modules {palm}, {finger, finger tip}, {thumb}: I = U D U^T, U unit upper block triangular (Shah eq. 5.32)."
+    )
     table = {f"column {k + 1} [kg m^2]": robot.mass_matrix(middle)[:, k] for k in range(4)}
     return Outcome(facts, {"mass-matrix": table}, {}, {}, [remark])
 

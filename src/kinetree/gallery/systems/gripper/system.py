@@ -1,4 +1,4 @@
-"""The gripper of 000."""
+"""The gripper of Shah."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SYSTEM = GallerySystem(
     About(
         "gripper",
         "robotic gripper: a palm, a finger of two links and a thumb",
-        "000 sections 6.2.1 and 10.2, Tables 10.1, 10.2, 10.6",
+        "Shah sections 6.2.1 and 10.2, Tables 10.1, 10.2, 10.6",
         (
             "The text does not say where the thumb sits; Table 10.1 has it 0.05 m along the palm (a(4) = 0.05), and so "
             "does the authors' program.",

@@ -1,4 +1,4 @@
-"""The six-legged machine of 000, chapters 7 and 9."""
+"""The six-legged machine of Shah, chapters 7 and 9."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def trunk(quick: bool) -> Outcome:
     heavy = found.pop("a trunk of 2 kg")
     facts = [
         Fact("largest angle of the trunk with the authors' trunk of 2 kg", 0.3, heavy, "degrees", 0.05,
-             source="000 section 7.4"),
+             source="Shah section 7.4"),
         *(Fact(f"with {words} it stays what it is", base, angle, "degrees", 2e-3) for words, angle in found.items()),
     ]  # fmt: skip
     return Outcome(facts, {}, {}, {}, ["Each is one step of inverse dynamics on firm ground, as in 'inverse'."])
@@ -69,8 +69,8 @@ def trunk(quick: bool) -> Outcome:
 
 SAID = Statements(
     0.4, 0.3, 0.45, 3.31e-2, 0.9, 2.0,
-    {"distance": "000 section 7.4", "angle": "000 section 7.4", "touchdown": "000 section 7.4",
-     "energy": "000 appendix C.3", "follows": "000 section 9.4", "control": "000 section 9.4"},
+    {"distance": "Shah section 7.4", "angle": "Shah section 7.4", "touchdown": "Shah section 7.4",
+     "energy": "Shah appendix C.3", "follows": "Shah section 9.4", "control": "Shah section 9.4"},
     angle_rounding=0.05, of_angle=_reason,
 )  # fmt: skip
 
@@ -79,7 +79,7 @@ def _stated(along: OnGround) -> list[Fact]:
     gait = along.machine.walk.gait
     return [
         initial_speed(along, 1.077291, COMPUTED),
-        Fact("mean speed", 0.8, gait.speed, "m/s", 1e-12, source="000 section 7.4"),
+        Fact("mean speed", 0.8, gait.speed, "m/s", 1e-12, source="Shah section 7.4"),
         Fact("potential energy at the start with the authors' trunk of 2 kg", 43.164,
              float(along.machine.robot.potential_energy(along.q[0])) - 2.0 * 9.81 * 0.55, "J", 5e-4,
              source=COMPUTED),

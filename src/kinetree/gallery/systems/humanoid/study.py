@@ -19,7 +19,7 @@ from ...plots import Bars
 from ...study import Fact, Outcome, Study
 from .. import load, motion, start
 
-NAME, BOOK = "humanoid", "000 section 7.5"
+NAME, BOOK = "humanoid", "Shah section 7.5"
 
 SPIN = (0.6, 4.0, 0.3)
 """Angular velocity of the pelvis at the start of the fall, rad/s: a somersault."""
@@ -46,7 +46,7 @@ def forms(quick: bool) -> Outcome:
         Fact("links, and links if every joint were a hinge", (17, 41),
              (len(robot.body_names), len(hinged.body_names)), source=BOOK),
         Fact("of these have no mass", 24, sum(body.mass == 0.0 for body in hinged.model.bodies),
-             source="000 chapter 3"),
+             source="Shah chapter 3"),
         Fact("torques of both forms, and by modules of the first; largest relative difference", 1e-12, there,
              relation="<"),
         Fact("accelerations by articulated bodies of both forms, composite bodies and modules; largest error", 1e-9,

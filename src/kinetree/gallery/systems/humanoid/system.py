@@ -50,7 +50,7 @@ SYSTEM = GallerySystem(
     About(
         "humanoid",
         "humanoid with 40 joint freedoms: 12 ball joints and 4 hinges on a free pelvis",
-        "000 section 7.5 has its joints; the data is ours",
+        "Shah section 7.5 has its joints; the data is ours",
         (
             "The book only counts: 12 ball joints and 4 hinges, 17 links, and 41 if every joint were a hinge. Which "
             "joints these are is ours: waist, neck, and on each side collar, shoulder, wrist, hip and ankle are balls, "

@@ -1,4 +1,4 @@
-"""The KUKA KR5 Arc of 000."""
+"""The KUKA KR5 Arc of Shah."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...analyses.prescribed import AlongMotion
 from ...sources import COMPUTED
 from ...study import Fact, Study
 
-TABLE_6_6 = (  # a, alpha, b, mass, Ixx, Iyy, Izz (000 section 6.2.2)
+TABLE_6_6 = (  # a, alpha, b, mass, Ixx, Iyy, Izz (Shah section 6.2.2)
     (0.0, 0.0, 0.400, 16.038, 0.1769, 0.2665, 0.2622),
     (0.180, 90.0, 0.0, 7.988, 0.2716, 0.2768, 0.0218),
     (0.600, 0.0, 0.0, 12.973, 0.3889, 0.3765, 0.1041),
@@ -36,8 +36,8 @@ def _facts(along: AlongMotion) -> list[Fact]:
     difference = np.abs(printed.inverse_dynamics(*along.states) - along.tau).max()
     return [
         Fact("torque of joint 1 at the start and at the end", (0.0, 0.0), along.tau[[0, -1], 0], "N m", 1e-12,
-             source="000 figure 6.6"),
-        Fact("joint with the largest torque", 2, int(tau.max(axis=0).argmax()) + 1, source="000 figure 6.6"),
+             source="Shah figure 6.6"),
+        Fact("joint with the largest torque", 2, int(tau.max(axis=0).argmax()) + 1, source="Shah figure 6.6"),
         Fact("with the inertias as Table 6.6 prints them, cut off, torques change by at most", 3e-3, float(difference),
              "N m", relation="<", source=COMPUTED),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The KUKA KR5 Arc of 000."""
+"""The KUKA KR5 Arc of Shah."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SYSTEM = GallerySystem(
     About(
         "kuka-kr5",
         "KUKA KR5 Arc: an industrial arm with six hinges",
-        "000 section 6.2.2, Table 6.6",
+        "Shah section 6.2.2, Table 6.6",
         (
             "Mass centers, direction of gravity and duration are not in the book. As in the authors' program: gravity "
             "along -z, 1 s, mass centers as in the model file; its inertias have more digits than Table 6.6, which "

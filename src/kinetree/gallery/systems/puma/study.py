@@ -1,4 +1,4 @@
-"""The PUMA of 001."""
+"""The PUMA of Saha."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...analyses.prescribed import AlongMotion
 from ...analyses.printed_tables import PrintedRow, as_printed
 from ...study import Fact, Study
 
-TABLE_3 = (  # 001 section 2.5.1
+TABLE_3 = (  # Saha section 2.5.1
     PrintedRow(0.0, 0.0, -90.0, 10.521, (0, 0, 0.054), (1.612, 1.612, 0.5091)),
     PrintedRow(0.432, 0.149, 0.0, 15.761, (0.292, 0, 0), (0.4898, 8.0783, 8.2672)),
     PrintedRow(0.02, 0.0, -90.0, 8.767, (0.02, 0, -0.197), (3.3768, 3.3768, 0.3009)),
@@ -27,9 +27,9 @@ def _stated(along: AlongMotion) -> list[Fact]:
     held = along.robot.gravity_force(q[[0, -1]])
     return [
         as_printed(along, TABLE_3),
-        Fact("angles at the end, all joints", [math.pi] * 6, q[-1], "rad", 1e-12, source="001 section 2.5.1"),
+        Fact("angles at the end, all joints", [math.pi] * 6, q[-1], "rad", 1e-12, source="Saha section 2.5.1"),
         Fact("at both ends the motion rests without acceleration: torques only hold the weight; largest difference",
-             1e-9, float(np.abs(along.tau[[0, -1]] - held).max()), "N m", relation="<", source="001 eq. 22"),
+             1e-9, float(np.abs(along.tau[[0, -1]] - held).max()), "N m", relation="<", source="Saha eq. 22"),
         Fact("joint 1 is upright and holds no weight: its torque at both ends", (0.0, 0.0), along.tau[[0, -1], 0],
              "N m", 1e-9),
     ]  # fmt: skip

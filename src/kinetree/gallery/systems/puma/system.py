@@ -1,4 +1,4 @@
-"""The PUMA of 001."""
+"""The PUMA of Saha."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ SYSTEM = GallerySystem(
     About(
         "puma",
         "PUMA: an arm with six hinges",
-        "001 section 2.5.1, Table 3",
+        "Saha section 2.5.1, Table 3",
         (
             READING,
             "With this reading every mass center lies within its link (0.14 m along the upper arm of 0.432 m, 0.197 m "
             "along the forearm); with r_i as the mass center itself that of link 2 would lie 0.292 m beyond its end.",
-            "Gravity along -z_1, which 001 does not say.",
+            "Gravity along -z_1, which Saha does not say.",
         ),
     ),
     SIX,

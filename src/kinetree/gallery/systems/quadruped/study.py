@@ -1,4 +1,4 @@
-"""The four-legged machine of 000, chapters 7 and 9."""
+"""The four-legged machine of Shah, chapters 7 and 9."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ...study import Fact
 
 SAID = Statements(
     0.3, 2.0, 0.8, 6.28e-5, 0.8, 4.0,
-    {"distance": "000 section 7.3", "angle": "000 section 7.3", "touchdown": "000 section 7.3",
-     "energy": "000 appendix C.3", "follows": "000 sections 7.3, 9.3", "control": "000 section 9.3"},
+    {"distance": "Shah section 7.3", "angle": "Shah section 7.3", "touchdown": "Shah section 7.3",
+     "energy": "Shah appendix C.3", "follows": "Shah sections 7.3, 9.3", "control": "Shah section 9.3"},
     feedforward_better=True,
 )  # fmt: skip
 
@@ -23,7 +23,7 @@ def _stated(along: OnGround) -> list[Fact]:
     gait = along.machine.walk.gait
     return [
         initial_speed(along, 0.680449, COMPUTED),
-        Fact("mean speed", 0.4, gait.speed, "m/s", 1e-12, source="000 section 7.3",
+        Fact("mean speed", 0.4, gait.speed, "m/s", 1e-12, source="Shah section 7.3",
              reason="the book's own numbers, a stride of 0.3 m in 1 s (Table B.2), make 0.3 m/s"),
     ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The robotic leg of 000 section 8.4: a straight-line linkage and a pantograph."""
+"""The robotic leg of Shah section 8.4: a straight-line linkage and a pantograph."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def _stated(along: PrescribedMechanism) -> list[Fact]:
     foot = point(mechanism, closed, "foot")
     magnified = np.linalg.norm(foot - PIVOT, axis=-1) / np.linalg.norm(drawn - PIVOT, axis=-1)
     return [
-        Fact("moving links, joints, loops", (7, 10, 3), sizes(mechanism), source="000 section 8.4"),
+        Fact("moving links, joints, loops", (7, 10, 3), sizes(mechanism), source="Shah section 8.4"),
         Fact("joints cut by the rule of minimum CDOF", "crank_pin, upper_pin, lower_pin", cuts_by_rule(mechanism),
-             source="000 section 8.4"),
+             source="Shah section 8.4"),
         Fact("subsystem III is determinate, then II, then I: sizes of the systems solved", (4, 2, 1), groups(along),
-             source="000 section 8.4"),
-        Fact("zero blocks of the Jacobian (8.11), largest entry", 0.0, max(zeros), source="000 section 8.4"),
+             source="Shah section 8.4"),
+        Fact("zero blocks of the Jacobian (8.11), largest entry", 0.0, max(zeros), source="Shah section 8.4"),
         Fact("angles at the start", START, q[0], "rad", 5.01e-6, source=COMPUTED),
         Fact("theta of 1^4 equals that of 1^5 all along (parallelogram); largest difference", 1e-9,
              float(np.abs(closed[:, upper] - closed[:, shank]).max()), "rad", relation="<", source=COMPUTED),
         Fact("the pantograph magnifies by 200/50", (4.0, 4.0), (magnified.min(), magnified.max()), tolerance=1e-9,
-             source="000 section 8.4, Table 8.2"),
+             source="Shah section 8.4, Table 8.2"),
         _straight(along),
     ]  # fmt: skip
 
@@ -57,7 +57,7 @@ def _straight(along: PrescribedMechanism) -> Fact:
     foot = point(along.mechanism, along.motion.states(t).q, "foot")
     ratio = float(np.ptp(foot[:, 1]) / np.ptp(foot[:, 0]))
     return Fact("the foot's path is straight through half a turn of the crank: its height varies by this part of the "
-                "stroke", 0.02, ratio, relation="<", source="000 section 8.4, in words")  # fmt: skip
+                "stroke", 0.02, ratio, relation="<", source="Shah section 8.4, in words")  # fmt: skip
 
 
 STUDY = Study.of(

@@ -1,4 +1,4 @@
-"""The robotic leg of 000, section 8.4: a Hoeken linkage draws a line, a pantograph magnifies it."""
+"""The robotic leg of Shah, section 8.4: a Hoeken linkage draws a line, a pantograph magnifies it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SYSTEM = GallerySystem(
     About(
         "robotic-leg",
         "robotic leg: Hoeken linkage and pantograph, seven links and three loops",
-        "000 section 8.4, Table 8.2",
+        "Shah section 8.4, Table 8.2",
         (
             "Pivots and attachments are in a lost figure. Those of ReDySim's own example close all loops and give "
             "the Jacobian the zeros of eq. 8.11: crank at (0, 0), rocker at (0.050, 0), thigh at (0.070, -0.030) m; "

@@ -26,8 +26,8 @@ def rolling(quick: bool) -> Outcome:
     known = motion("rolling-ball").states(record.time)
     off = np.abs(record.q[:, :3] - known.q[:, :3]).max()
     facts = [
-        Fact("degrees of position freedom", 5, found.position_freedoms, source="002 section 7.4.4"),
-        Fact("degrees of velocity freedom", 3, found.freedoms, source="002 section 7.4.4"),
+        Fact("degrees of position freedom", 5, found.position_freedoms, source="Featherstone section 7.4.4"),
+        Fact("degrees of velocity freedom", 3, found.freedoms, source="Featherstone section 7.4.4"),
         Fact("acceleration along the plane: 5/7 of gravity's part along it", 5.0 / 7.0 * ALONG, float(a[0]), "m/s²",
              1e-12),
         Fact("angular acceleration: that divided by the radius", 5.0 / 7.0 * ALONG / RADIUS, float(a[4]), "rad/s²",

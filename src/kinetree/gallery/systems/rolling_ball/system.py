@@ -1,4 +1,4 @@
-"""A ball that rolls down a plane without slipping (002 section 7.4.4)."""
+"""A ball that rolls down a plane without slipping (Featherstone section 7.4.4)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SYSTEM = GallerySystem(
     About(
         "rolling-ball",
         "a ball rolling down a plane without slipping",
-        "002 section 7.4.4; the data is ours",
+        "Featherstone section 7.4.4; the data is ours",
         (
             "The text has no numbers: a solid ball of 2 kg and 0.1 m in radius, on a plane that falls by 3 on 5.",
             "The ball is carried by three slides and a ball joint; that it touches the plane and does not slip is a "

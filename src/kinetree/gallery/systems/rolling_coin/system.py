@@ -40,7 +40,7 @@ SYSTEM = GallerySystem(
     About(
         "rolling-coin",
         "a coin rolling in a circle without slipping",
-        "002 section 7.4.4 names rolling; steady motion of a disk, the data is ours",
+        "Featherstone section 7.4.4 names rolling; steady motion of a disk, the data is ours",
         ("A thin disk of 1.3 kg and 0.25 m in radius leans by 63 degrees and goes round three times in 2 pi seconds.",),
     ),
     ("turn",),

@@ -1,4 +1,4 @@
-"""The spatial double pendulum of 000."""
+"""The spatial double pendulum of Shah."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _keeps(robot: Robot, record: Record) -> list[Fact]:
 
 
 def structure(quick: bool) -> Outcome:
-    """Check sizes of the DeNOC matrices: a ball joint is three turns, two with massless links (000 section 4.1)."""
+    """Check sizes of the DeNOC matrices: a ball joint is three turns, two with massless links (Shah section 4.1)."""
     robot = load("spatial-double-pendulum")
     single = robot.with_single_joints()
     q, v, a = motion("spatial-double-pendulum").states(0.7)
@@ -30,14 +30,14 @@ def structure(quick: bool) -> Outcome:
     n = np.asarray(denoc.N)
     expanded = single.inverse_dynamics(q, v, a)
     facts = [
-        Fact("twists of the links, virtual ones included: rows of N", 24, n.shape[0], source="000 section 4.2.2"),
-        Fact("joint rates: columns of N", 4, n.shape[1], source="000 section 4.2.2"),
+        Fact("twists of the links, virtual ones included: rows of N", 24, n.shape[0], source="Shah section 4.2.2"),
+        Fact("joint rates: columns of N", 4, n.shape[1], source="Shah section 4.2.2"),
         Fact("rates that move the two virtual links, the upper and the lower link: P_1 is lower triangular",
              (1, 2, 3, 4), [int(np.any(n[6 * k : 6 * k + 6] != 0.0, axis=0).sum()) for k in range(4)],
-             source="000 section 4.2.2"),
+             source="Shah section 4.2.2"),
         Fact("torques with the ball joint as one joint and as three hinges with massless links; largest difference",
              1e-12, float(np.abs(expanded - robot.inverse_dynamics(q, v, a)).max()), "N m", relation="<",
-             source="000 section 3.5"),
+             source="Shah section 3.5"),
     ]  # fmt: skip
     table = {f"rate {k + 1} [1]": n[:, k] for k in range(4)}
     return Outcome(facts, {"natural-orthogonal-complement": table}, {}, {})

@@ -1,4 +1,4 @@
-"""The spatial double pendulum of 000."""
+"""The spatial double pendulum of Shah."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ SYSTEM = GallerySystem(
     About(
         "spatial-double-pendulum",
         "spatial double pendulum: a ball joint, then a hinge",
-        "000 figure 4.5",
+        "Shah figure 4.5",
         (
             "The book has no numbers: cylinders of 1 m, 1 kg and 0.05 m in radius, the hinge about y.",
             "Motion and start of the free fall are ours; the middle Euler angle stays far from 90 degrees, where the "
-            "sequence YXZ is singular (000 section 3.6).",
+            "sequence YXZ is singular (Shah section 3.6).",
         ),
     ),
     ("shoulder", "elbow"),

@@ -1,4 +1,4 @@
-"""The Acma SR400 of 004: one parallelogram, 42 base parameters, operation counts."""
+"""The Acma SR400 of Khalil: one parallelogram, 42 base parameters, operation counts."""
 
 from __future__ import annotations
 
@@ -59,21 +59,21 @@ def _stated(along: PrescribedMechanism) -> list[Fact]:
     by_hand[:, 6] += tree[:, 2] - tree[:, 7]
     by_hand[:, [2, 7]] = 0.0
     return [
-        Fact("moving links, joints, loops", (8, 9, 1), sizes(mechanism), source="004 example 10.1"),
+        Fact("moving links, joints, loops", (8, 9, 1), sizes(mechanism), source="Khalil example 10.1"),
         Fact("closed, theta3 = pi/2 - theta2 + theta7; largest difference", 1e-9,
-             float(np.abs(t3 - np.pi / 2 + t2 - t7).max()), "rad", relation="<", source="004 example 7.1"),
+             float(np.abs(t3 - np.pi / 2 + t2 - t7).max()), "rad", relation="<", source="Khalil example 7.1"),
         Fact("closed, theta8 = theta2 - theta7; largest difference", 1e-9, float(np.abs(t8 - t2 + t7).max()), "rad",
-             relation="<", source="004 example 7.1"),
+             relation="<", source="Khalil example 7.1"),
         Fact("torques are those of the tree, with Gamma2 + Gamma8 - Gamma3 and Gamma7 + Gamma3 - Gamma8; largest "
              "difference", 1e-9, float(np.abs(tau - by_hand).max()), "N m", relation="<",
-             source="004 eq. 10.40, example 10.1"),
+             source="Khalil eq. 10.40, example 10.1"),
     ]  # fmt: skip
 
 
 def energy_columns(mechanism: Mechanism, q: Array, v: Array) -> tuple[list[str], Array]:
     """Return energy per unit of each inertial parameter, less what it is in the first state.
 
-    A parameter acts on the motion through its column, and only through how it varies (004 section 10.3).
+    A parameter acts on the motion through its column, and only through how it varies (Khalil section 10.3).
 
     Returns
     -------
@@ -111,11 +111,11 @@ def _random_states(count: int) -> tuple[Array, Array]:
     return q, v
 
 
-METHODS = {"rules": "by the rules of 004", "null_space": "by null spaces and QR", "qr": "by QR"}
+METHODS = {"rules": "by the rules of Khalil", "null_space": "by null spaces and QR", "qr": "by QR"}
 
 
 def letters(mechanism: Mechanism) -> dict[str, str]:
-    """Return what 004 calls the parameters: XX1, ..., M8, IA1, ..."""
+    """Return what Khalil calls the parameters: XX1, ..., M8, IA1, ..."""
     found = {
         f"{body}.{symbol}": f"{symbol}{k}" for k, body in enumerate(mechanism.body_names, 1) for symbol in PARAMETERS
     }
@@ -123,7 +123,7 @@ def letters(mechanism: Mechanism) -> dict[str, str]:
 
 
 def groups(mechanism: Mechanism, base: BaseParameters) -> dict[str, dict[str, float]]:
-    """Return what is grouped into which base parameter, in 004's letters."""
+    """Return what is grouped into which base parameter, in Khalil's letters."""
     name = letters(mechanism)
     return {
         name[kept]: {name[other]: x for other, x in base.group(kept).items() if other != kept} for kept in base.names
@@ -150,15 +150,15 @@ def _parameters(quick: bool) -> Outcome:
         found = groups(mechanism, base)
         facts += [
             Fact(f"parameters, base parameters, without effect, grouped, {how}", (86, 42, 11, 33), counts,
-                 source="004 example 10.2"),
+                 source="Khalil example 10.2"),
             Fact(f"these are those of Table 10.2, {how}", " ".join(table_10_2.KEPT),
-                 " ".join(name[x] for x in base.names), source="004 Table 10.2"),
+                 " ".join(name[x] for x in base.names), source="Khalil Table 10.2"),
             Fact(f"without effect, {how}", " ".join(table_10_2.WITHOUT_EFFECT),
-                 " ".join(name[x] for x in base.without_effect), source="004 section 10.3.6"),
+                 " ".join(name[x] for x in base.without_effect), source="Khalil section 10.3.6"),
             Fact(f"grouped, {how}", " ".join(table_10_2.GROUPED), " ".join(name[x] for x in base.grouped),
-                 source="004 section 10.3.6"),
+                 source="Khalil section 10.3.6"),
             Fact(f"every grouping equation, as derived link by link, {how}; largest difference of coefficients", 1e-9,
-                 _difference(table_10_2.equations(*LENGTHS), found), relation="<", source="004 section 10.3.6"),
+                 _difference(table_10_2.equations(*LENGTHS), found), relation="<", source="Khalil section 10.3.6"),
         ]  # fmt: skip
         shown[method] = base
     printed = table_10_2.misprints(*LENGTHS)
@@ -170,18 +170,18 @@ def _parameters(quick: bool) -> Outcome:
         facts.append(
             Fact(f"{kept} as the summary prints it; largest difference of coefficients", 1e-9,
                  _difference({kept: printed[kept]}, {kept: exact[kept]}), relation="<", reason=reason,
-                 source="004 section 10.3.6")
+                 source="Khalil section 10.3.6")
         )  # fmt: skip
     names, table = energy_columns(mechanism, *_random_states(200 if quick else 600))
     length = np.linalg.norm(table, axis=0)
     values = np.linalg.svd(table / np.where(length < 1e-9, 1.0, length), compute_uv=False)
     rank = int((values > 1e-9 * values[0]).sum())
     facts += [
-        Fact("independent columns of the energy", 42, rank, source="004 eq. 10.13"),
+        Fact("independent columns of the energy", 42, rank, source="Khalil eq. 10.13"),
         Fact("gap between the last singular value that counts and the first that does not", 1e9,
              float(values[rank - 1] / values[rank]), relation=">"),
         Fact("the most that eq. 10.57 allows, rotors left out", 39, shown["rules"].upper_bound or 0,
-             source="004 eq. 10.57"),
+             source="Khalil eq. 10.57"),
     ]  # fmt: skip
     remark = (
         "Four ways: the grouping rules of the source; null spaces handed on from joint to joint, with numbers for what "
@@ -215,7 +215,7 @@ def _counts(quick: bool) -> Outcome:
         stated = published.TABLE_10_3[name]
         facts.append(
             Fact(f"{name}: our multiplications and additions, not more than", tuple(float(x) for x in stated), (m, a),
-                 holds=m <= stated.multiplications and a <= stated.additions, source="004 Table 10.3")
+                 holds=m <= stated.multiplications and a <= stated.additions, source="Khalil Table 10.3")
         )  # fmt: skip
     weaker = [_count(ON_X, grouped=grouped) for grouped in (False, True)]
     remark = (

@@ -1,4 +1,4 @@
-"""The Acma SR400 of 004: an arm of six axes, two of which act through a parallelogram."""
+"""The Acma SR400 of Khalil: an arm of six axes, two of which act through a parallelogram."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DURATION = 2.0
 
 
 def close(t1: Scalar, t2: Scalar, t4: Scalar, t5: Scalar, t6: Scalar, t7: Scalar) -> list[Scalar]:
-    """Return all eight angles from the six active ones (004 example 7.1, quoted in example 10.1)."""
+    """Return all eight angles from the six active ones (Khalil example 7.1, quoted in example 10.1)."""
     t3 = math.pi / 2.0 - t2 + t7
     t8 = t2 - t7
     return [t1, t2, t3, t4, t5, t6, t7, t8]
@@ -26,9 +26,9 @@ SYSTEM = GallerySystem(
     About(
         "sr400",
         "Acma SR400: six axes, the third driven through a parallelogram",
-        "004 examples 10.1 and 10.2",
+        "Khalil examples 10.1 and 10.2",
         (
-            "004 gives the geometry in symbols and no masses. Sizes taken: d2 = 0.15, d3 = 0.8, d4 = 0.1, RL4 = 1.0 "
+            "Khalil gives the geometry in symbols and no masses. Sizes taken: d2 = 0.15, d3 = 0.8, d4 = 0.1, RL4 = 1.0 "
             "and d8 = 0.4 m; masses from 60 kg for the turret down to 1.5 kg for the flange, links as boxes and rods "
             "of that size. They are an arm of about that robot's class, not that robot.",
             "The motion is ours: the upper arm starts upright and the forearm level (theta2 = -pi/2, theta7 = -pi).",

@@ -1,4 +1,4 @@
-"""The base parameters of the SR400 as 004 has them: Table 10.2 and the grouping equations of example 10.2."""
+"""The base parameters of the SR400 as Khalil has them: Table 10.2 and the grouping equations of example 10.2."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ FOREARM = ("M3", *WRIST)
 
 
 def equations(d2: float, d3: float, d4: float, d8: float, r4: float) -> Equations:
-    """Return what is grouped into which parameter of Table 10.2, link by link as 004 derives it (004 section 10.3.6).
+    """Return what is grouped into which parameter of Table 10.2, link by link (Khalil section 10.3.6).
 
-    The summary in 004 (section 10.3.6) has two misprints, see :func:`misprints`.
+    Khalil's own summary has two misprints, see :func:`misprints`.
     """
     return {
         "ZZ1": _sum("IA1 YY2 YY3 XX7 YY8", _times(d4**2, WRIST), _times(d3**2, FOREARM),

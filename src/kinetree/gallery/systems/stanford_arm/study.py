@@ -1,4 +1,4 @@
-"""The Stanford arm of 001."""
+"""The Stanford arm of Saha."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...analyses.printed_tables import PrintedRow, as_printed, from_table
 from ...plots import Curve, Curves, PlotPanel
 from ...study import Fact, Outcome, Study
 
-TABLE_4 = (  # 001 section 2.5.2, Table 4
+TABLE_4 = (  # Saha section 2.5.2, Table 4
     PrintedRow(0.0, 0.1, -90.0, 9.0, (0, -0.1, 0), (0.01, 0.02, 0.01)),
     PrintedRow(0.0, 0.1, -90.0, 6.0, (0, 0, 0), (0.05, 0.06, 0.01)),
     PrintedRow(0.0, 0.0, 0.0, 4.0, (0, 0, 0), (0.4, 0.4, 0.01), "prismatic"),
@@ -32,11 +32,11 @@ def _stated(along: AlongMotion) -> list[Fact]:
     return [
         as_printed(along, TABLE_4),
         Fact("start (rad, and m for the slide)", (0, math.pi / 2, 0, 0, 0, 0), q[0], "", 1e-12,
-             source="001 section 2.5.2"),
+             source="Saha section 2.5.2"),
         Fact("end (rad, and m for the slide)", (*[math.pi / 3] * 2, 0.1, *[math.pi / 3] * 3), q[-1], "", 1e-12,
-             source="001 section 2.5.2"),
+             source="Saha section 2.5.2"),
         Fact("at both ends torques only hold the weight; largest difference", 1e-9,
-             float(np.abs(along.tau[[0, -1]] - held).max()), "N m, N", relation="<", source="001 eq. 22-23"),
+             float(np.abs(along.tau[[0, -1]] - held).max()), "N m, N", relation="<", source="Saha eq. 22-23"),
         Fact("force of the slide at the end, where z_3 points down: it holds -m g cos(60 deg) of what it carries",
              -beyond * 9.81 * math.cos(math.pi / 3), float(along.tau[-1, 2]), "N", 1e-9),
     ]  # fmt: skip
@@ -60,16 +60,16 @@ def other_reading(quick: bool) -> Outcome:
     ]  # fmt: skip
     panels = [
         PlotPanel(f"joint {k + 1} [{'N' if k == 2 else 'N m'}]",
-              [Curve("as 001 defines r", along.tau[:, k]), Curve("r as mass center", other[:, k])])
+              [Curve("as Saha defines r", along.tau[:, k]), Curve("r as mass center", other[:, k])])
         for k in range(6)
     ]  # fmt: skip
     table = {"time [s]": along.time}
     for k in range(6):
         unit = "N" if k == 2 else "N m"
-        table[f"joint {k + 1}, as 001 defines r [{unit}]"] = along.tau[:, k]
+        table[f"joint {k + 1}, as Saha defines r [{unit}]"] = along.tau[:, k]
         table[f"joint {k + 1}, r as mass center [{unit}]"] = other[:, k]
     remark = (
-        "001 gives r_i as the vector from the mass center to joint i + 1 and says that its torques equal those of "
+        "Saha gives r_i as the vector from the mass center to joint i + 1 and says that its torques equal those of "
         "Cyril (1988), whose curves are lost with the figure. For the PUMA this reading puts every mass center inside "
         f"its link; for this arm it does not. The largest changes: {', '.join(f'{x:.3g}' for x in largest)} N m (N)."
     )

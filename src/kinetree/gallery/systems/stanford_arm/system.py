@@ -1,4 +1,4 @@
-"""The Stanford arm of 001."""
+"""The Stanford arm of Saha."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ SYSTEM = GallerySystem(
     About(
         "stanford-arm",
         "Stanford arm: five hinges and a slide",
-        "001 section 2.5.2, Table 4",
+        "Saha section 2.5.2, Table 4",
         (
             READING,
             "Here that puts the mass center of link 4 0.1 m beyond its end and that of the hand 0.2 m behind the "
-            "wrist; with r_i as the mass center itself both would look more natural. We keep to what 001 says; the "
+            "wrist; with r_i as the mass center itself both would look more natural. We keep to what Saha says; the "
             "study shows what the other reading would change.",
-            "Gravity along -z_1, which 001 does not say; so the slide hangs horizontally at the start of the motion.",
+            "Gravity along -z_1, which Saha does not say; so the slide hangs horizontally at the start of the motion.",
             "Free fall starts from the initial values of Table 4(a), all zero, where the slide points straight down.",
         ),
     ),

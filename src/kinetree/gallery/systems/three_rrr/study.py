@@ -1,4 +1,4 @@
-"""The planar 3-RRR manipulator of 000 section 8.5."""
+"""The planar 3-RRR manipulator of Shah section 8.5."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def _stated(along: PrescribedMechanism) -> list[Fact]:
     elsewhere = recut(along, ["forearm_2_joint", "forearm_3_joint"])
     zeros = [block(along, "elbow_2", ["arm_3_joint"]), block(along, "elbow_3", ["arm_2_joint"])]
     return [
-        Fact("moving links, joints, loops", (7, 9, 2), sizes(mechanism), source="000 section 8.5"),
+        Fact("moving links, joints, loops", (7, 9, 2), sizes(mechanism), source="Shah section 8.5"),
         Fact("subsystem I is determinate with 5 unknowns, II and III follow: sizes of the systems solved", (5, 1, 1),
-             groups(along), source="000 section 8.5"),
+             groups(along), source="Shah section 8.5"),
         Fact("joints cut by the rule of minimum CDOF", ", ".join(mechanism.loop_names), cuts_by_rule(mechanism),
-             source="000 section 8.5",
+             source="Shah section 8.5",
              reason="forearms 2 and 3 are two joints from the ground along their own legs and four "
              "across the platform, so that the rule cuts them from the platform. The book's tree, with five links in "
              "subsystem I, is cut at the elbows, which makes that subsystem determinate; so is the model"),
         Fact("cut by the rule, nothing is determinate by itself: sizes of the systems solved", (7,), elsewhere.groups),
         Fact("the torques do not depend on the cuts; largest difference", 1e-9, elsewhere.difference, "N m",
              relation="<", source=COMPUTED),
-        Fact("zero blocks of the Jacobian (8.15), largest entry", 0.0, max(zeros), source="000 section 8.5"),
+        Fact("zero blocks of the Jacobian (8.15), largest entry", 0.0, max(zeros), source="Shah section 8.5"),
         Fact("arms 1, 2, 3, forearm 1 and platform at the start, as in ReDySim's own run",
              (1.9814, -1.6050, 0.5403, -2.3099, 0.3284), q[0, [0, 5, 6, 1, 2]], "rad", 5.01e-5,
              source="ReDySim; gallery"),
@@ -76,7 +76,7 @@ def _table_8_4(mechanism: Mechanism, record: Record) -> list[Fact]:
     whole = np.round(table / DEGREE)
     begin = start("3-rrr", "free-fall")
     return [
-        Fact("the initial angles are whole degrees", whole, table / DEGREE, "degrees", 6e-3, source="000 Table 8.4"),
+        Fact("the initial angles are whole degrees", whole, table / DEGREE, "degrees", 6e-3, source="Shah Table 8.4"),
         Fact("the platform's heading is 225 degrees", 225.0, table[:3].sum() / DEGREE, "degrees", 6e-3,
              source=COMPUTED),
         Fact("implied pivot of leg 2", (1.008, -0.005), pivots[0], "m", 5.01e-4, source=COMPUTED),
@@ -84,14 +84,14 @@ def _table_8_4(mechanism: Mechanism, record: Record) -> list[Fact]:
         Fact("the printed state misses the base by", 0.017, np.linalg.norm(pivots - BASE[1:], axis=-1).max(), "m",
              5.01e-4, source=COMPUTED),
         Fact("the printed state closes the loops on the equilateral base; largest gap", 1e-6,
-             float(mechanism.closure_error(table)), "m", relation="<", source="000 Table 8.4",
+             float(mechanism.closure_error(table)), "m", relation="<", source="Shah Table 8.4",
              reason="it is rounded to whole degrees; the simulation starts from the nearest state that keeps the first "
              "leg and the platform and closes the two others"),
         Fact("so closed, no angle differs from the table by more than", 2.0,
              float(np.abs(begin - table).max() / DEGREE), "degrees", relation="<"),
         Fact("ReDySim's own initial state misses closure by about 1 cm", 0.010, float(_redysim_gaps().max()), "m",
              5e-3, source=COMPUTED),
-        Fact("all rates are 0 at the start", 0.0, float(np.abs(record.v[0]).max()), "rad/s", source="000 Table 8.4"),
+        Fact("all rates are 0 at the start", 0.0, float(np.abs(record.v[0]).max()), "rad/s", source="Shah Table 8.4"),
     ]  # fmt: skip
 
 

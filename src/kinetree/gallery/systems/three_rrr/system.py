@@ -1,4 +1,4 @@
-"""The planar 3-RRR parallel manipulator of 000, section 8.5."""
+"""The planar 3-RRR parallel manipulator of Shah, section 8.5."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SYSTEM = GallerySystem(
     About(
         "3-rrr",
         "planar 3-RRR parallel manipulator",
-        "000 section 8.5, Tables 8.3 and 8.4",
+        "Shah section 8.5, Tables 8.3 and 8.4",
         (
             "Base and circle are not in the book. As in ReDySim's own example: base an equilateral triangle of side "
             "1 m; the platform's middle on a circle about the base's, radius sqrt(3)/16 m, 4 rad/s, heading 0, "
