@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # mkdocs loads this file by its path
 import charts
 import coverage_table
+import formulas
 import names_table
 import notebooks
 import site_checks
@@ -31,14 +32,24 @@ PLACE = re.compile(r"^\{\{ source (?P<name>[\w.]+)(?P<bare> without docstring)? 
 
 
 def on_files(files: Files, config: MkDocsConfig, **_: object) -> Files:
-    """Called by mkdocs when it has found all files: adds a page for every notebook and every recording."""
+    """Called by mkdocs when it has found all files: adds a page for every notebook and every recording, and KaTeX."""
     from mkdocs.structure.files import File
 
     for file in notebooks.files():
         files.append(File.generated(config, f"notebooks/{file.stem}.md", content=notebooks.page(file)))
     for file in sorted((ROOT / "docs" / "recordings").glob("*.txt")):
         files.append(File.generated(config, f"recordings/{file.stem}.html", content=recording(file)))
+    add_formulas(files, config)
     return files
+
+
+def add_formulas(files: Files, config: MkDocsConfig) -> None:
+    """Add KaTeX, or say why there is none: not by the logger, for strict builds end with its warnings."""
+    try:
+        for part in formulas.files(config):
+            files.append(part)
+    except formulas.Unavailable as why:
+        print(f"docs: {why}. The pages show formulas as TeX.", file=sys.stderr)
 
 
 def recording(file: Path) -> str:

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS))
 import charts  # noqa: E402
+import formulas  # noqa: E402
 import hooks  # noqa: E402
 import names_table  # noqa: E402
 import notebooks  # noqa: E402
@@ -60,14 +61,18 @@ def test_a_site_with_a_mistake_ends_the_build(tmp_path):
         site_checks.check(tmp_path)
 
 
-def test_formulas_are_typeset_by_what_is_here():
-    """Every command of every formula is known to the KaTeX in docs/katex, whose fonts are there, too."""
-    known = (DOCS / "katex" / "katex.min.js").read_text(encoding="utf-8")
-    style = (DOCS / "katex" / "katex.min.css").read_text(encoding="utf-8")
-    fonts = set(re.findall(r"url\(([^)]+)\)", style))
+def test_formulas_are_typeset_by_what_npm_installs():
+    """Every command of every formula is known to the KaTeX of the lock file, whose fonts are there, too."""
+    try:
+        package = formulas.installed()
+    except formulas.Unavailable as why:
+        pytest.skip(f"no KaTeX: {why}")
+    known = (package / "dist" / "katex.min.js").read_text(encoding="utf-8")
+    fonts = set(re.findall(r"url\(([^)]+)\)", formulas.style(package)))
     assert fonts
-    assert {font for font in fonts if not (DOCS / "katex" / font).is_file()} == set()
-    assert "MIT" in (DOCS / "katex" / "LICENSE").read_text(encoding="utf-8")
+    assert all(font.endswith(".woff2") for font in fonts)
+    assert {font for font in fonts if not (package / "dist" / font).is_file()} == set()
+    assert "MIT" in (package / "LICENSE").read_text(encoding="utf-8")
     count = 0
     for page in PAGES:
         text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -129,6 +134,29 @@ def test_numbers_of_the_home_page_are_those_of_the_benchmark():
     row = rf"^\|.* \| (?:{'|'.join(SOURCES)})[^|]* \|[^|]*\|[^|]*\| (?:holds|\*\*does not hold\*\*) \|$"
     facts = re.findall(row, all_studies(), re.M)
     assert f"**{len(facts)} statements**" in page
+
+
+def test_without_npm_the_pages_are_built_all_the_same(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(formulas.Unavailable, match="npm, which comes with Node"):
+        formulas.installed(tmp_path / "katex")
+
+    def unavailable(config):
+        raise formulas.Unavailable("npm is not installed")
+
+    monkeypatch.setattr(formulas, "files", unavailable)
+    hooks.add_formulas([], None)
+    assert capsys.readouterr().err == "docs: npm is not installed. The pages show formulas as TeX.\n"
+
+
+def test_npm_that_fails_says_why(tmp_path, monkeypatch):
+    npm = tmp_path / "npm"
+    npm.write_text("#!/bin/sh\necho 'npm error code ENOTFOUND' >&2\nexit 1\n")
+    npm.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(formulas.Unavailable, match="npm ci failed: npm error code ENOTFOUND"):
+        formulas.installed(tmp_path / "katex")
+    assert [path.name for path in tmp_path.iterdir()] == ["npm"]
 
 
 def all_studies():
