@@ -19,6 +19,12 @@ def test_citation_names_this_version_license_and_place():
     assert citation["repository-code"] == PROJECT["urls"]["Source"]
 
 
+def test_changelog_has_this_release_with_its_date():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert changelog.count(f"\n## {kt.__version__} ({citation['date-released']})\n") == 1
+
+
 def test_all_means_every_extra_for_users():
     extras = dict(PROJECT["optional-dependencies"])
     (line,) = extras.pop("all")

@@ -1,3 +1,3 @@
 """The version of kinetree, below everything else so that every room can say it."""
 
-VERSION = "0.2.0.dev0"
+VERSION = "0.2.0"
