@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
+import inspect
 import subprocess
 import sys
 
@@ -32,3 +35,58 @@ def test_importing_kinetree_imports_neither_simulation_nor_scipy():
     assert kt.simulate is kt.simulation.simulate
     with pytest.raises(AttributeError, match="no attribute 'simulat'"):
         _ = kt.simulat
+
+
+def modules_of(program: str, tmp_path) -> set[str]:
+    """Modules of kinetree that a program has imported in the end."""
+    tell = "print(*[m for m in sys.modules if m.startswith('kinetree')])"
+    code = f"import sys, numpy as np, kinetree as kt\n{program}\n{tell}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    return set(done.stdout.split())
+
+
+PENDULUM = "robot = kt.Builder('p').body('b', 'base', kt.Revolute('y'), mass=1, com=(0, 0, -1)).build()\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "most"),
+    [("", 10), (PENDULUM, 210), (PENDULUM + "kt.simulate(robot, [0.5], time=0.01, progress=False)", 290)],
+)
+def test_a_program_imports_little_and_no_file_format_without_a_file(program, most, tmp_path):
+    """The budgets are those of today: who needs more says why."""
+    found = modules_of(program, tmp_path)
+    assert len(found) <= most
+    assert not [name for name in found if name.startswith("kinetree.model.formats")]
+
+
+def test_a_sweep_of_a_function_needs_no_file_format_and_no_gallery(tmp_path):
+    program = "kt.sweep(lambda row: {'y': row['x'] ** 2}, {'x': [1.0, 2.0, 3.0]}, progress=False)"
+    found = modules_of(program, tmp_path)
+    assert not [name for name in found if name.startswith(("kinetree.model.formats", "kinetree.gallery"))]
+
+
+@pytest.mark.parametrize("asked", ["--version", "--help"])
+def test_the_command_line_imports_no_command_before_it_is_asked_for(asked, tmp_path):
+    code = (
+        "import sys\nfrom kinetree.cli.app import app\n"
+        f"try: app(['{asked}'])\nexcept SystemExit: pass\n"
+        "print([m for m in ('numpy', 'scipy', 'kinetree.robot', 'kinetree.cli.simulate') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_lists_of_public_names_agree():
+    """What type checkers read, and what is imported when it is asked for."""
+    tree = ast.parse(inspect.getsource(kt))
+    checked = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        alias.asname or alias.name: (node.module or "", alias.name)
+        for node in checked.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }  # fmt: skip
+    seen |= {"codegen": seen.pop("_c_code"), "cost": seen.pop("_chain_costs")}
+    assert set(seen) | {"gym"} == set(kt.__all__)
+    for name, (module, attribute) in seen.items():
+        home = importlib.import_module(f"kinetree.{module}".rstrip("."))
+        own = getattr(home, attribute, None)
+        assert (own or importlib.import_module(f"{home.__name__}.{attribute}")) is getattr(kt, name), name

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from typer.main import get_command
 
 import kinetree as kt
-from kinetree.cli.app import app
+from kinetree.cli.app import COMMANDS, imported
 from kinetree.cli.error_wording import as_keys, as_options, worded
 from kinetree.errors import Message, Setting, message_of
 
-RUN, SIMULATE = (get_command(app).commands[name] for name in ("run", "simulate"))
+RUN, SIMULATE = (imported(command) for command in COMMANDS if command.name in ("run", "simulate"))
 
 
 @pytest.mark.parametrize(

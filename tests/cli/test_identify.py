@@ -32,7 +32,7 @@ def run(*words):
 def test_from_a_table_to_a_robot_file_and_a_report(folder):
     answer = run(
         folder / "robot.yaml", folder / "motion.csv", "-o", folder / "found.urdf", "--report", folder / "out",
-        "--held-out", "0.4", "--format", "markdown", "--friction", "none",
+        "--held-out", "0.4", "--format", "markdown", "--friction-model", "none",
     )  # fmt: skip
     assert answer.exit_code == 0, answer.output
     assert "errors on what was held out" in answer.output
@@ -47,7 +47,9 @@ def test_from_a_table_to_a_robot_file_and_a_report(folder):
 
 
 def test_as_json(folder):
-    answer = run(folder / "robot.yaml", folder / "motion.csv", "--json", "--friction", "none", "--fixed", "upper.*")
+    answer = run(
+        folder / "robot.yaml", folder / "motion.csv", "--json", "--friction-model", "none", "--fixed", "upper.*"
+    )
     assert answer.exit_code == 0, answer.output
     told = json.loads(answer.output[answer.output.index("{") :])
     assert set(told["training_errors"]) == {"upper_joint", "lower_joint"}
@@ -75,7 +77,7 @@ def test_joints_that_were_not_measured_are_locked(folder, tmp_path):
     for name in ("left", "right"):
         longer.body(name, "lower", kt.Prismatic("x"), mass=0.1, com=(0.3, 0, 0), inertia=(1e-4,) * 3)
     longer.build().save(tmp_path / "robot.yaml")
-    given = (tmp_path / "robot.yaml", folder / "motion.csv", "--friction", "none", "--json")
+    given = (tmp_path / "robot.yaml", folder / "motion.csv", "--friction-model", "none", "--json")
     answer = run(*given)
     assert answer.exit_code == 1
     assert "--locked left_joint=0" in answer.output
@@ -96,7 +98,7 @@ def test_what_was_found_is_told_before_anything_is_written(folder, tmp_path, mon
     def torn(*_, **__):
         raise kt.OutputError("torn paper")
 
-    given = (folder / "robot.yaml", folder / "motion.csv", "--friction", "none", "--springs", "none")
+    given = (folder / "robot.yaml", folder / "motion.csv", "--friction-model", "none", "--springs", "none")
     for place, said in (
         (tmp_path / "found.xyz", "robots are written as"),
         (tmp_path / "no" / "found.urdf", "no directory"),
@@ -118,7 +120,7 @@ def test_a_file_with_a_prefix_that_is_not_declared_is_written(folder, tmp_path):
     robot.save(tmp_path / "robot.urdf")
     text = (tmp_path / "robot.urdf").read_text()
     (tmp_path / "robot.urdf").write_text(text.replace("<axis", '<dynamics kinetree:rotor_inertia="0"/><axis', 1))
-    plain = ("--friction", "none", "--springs", "none")
+    plain = ("--friction-model", "none", "--springs", "none")
     answer = run(tmp_path / "robot.urdf", folder / "motion.csv", "-o", tmp_path / "found.urdf", *plain)
     assert answer.exit_code == 0, answer.output
     assert "upper.MX + 0.5 lower.M" in answer.output

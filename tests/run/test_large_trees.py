@@ -127,7 +127,7 @@ def test_simulating_a_large_tree(integrator, always_rolled):
 
 def test_simulating_a_chain_with_a_controller():
     robot = chain(115).with_backend("compiled")
-    servo = kt.simulation.control.Law(lambda t, q, v: [-0.05 * x for x in v])
+    servo = kt.control.Law(lambda t, q, v: [-0.05 * x for x in v])
     record = kt.simulate(robot, np.full(115, 0.01), time=0.01, controller=servo)
     assert record.energy.relative_error < 1e-7
     assert np.all(np.diff(record.energy.actuators) <= 0.0)

@@ -1,4 +1,4 @@
-"""The command line; each command is a file of this folder.
+"""The command line; each command is a file of this folder, imported when it is asked for.
 
 Exit codes: 0 for success, 1 for a robot, a file or a request that is not possible (one red line says
 why), 2 for a command line that cannot be read, 3 for a study in which a fact that should hold
@@ -8,29 +8,15 @@ does not.
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from collections.abc import Callable
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
 
 from ..errors import KinetreeError, OutputError
 from ..version import VERSION
-from . import (
-    bench,
-    codegen,
-    cost,
-    doctor,
-    dynamics,
-    identify,
-    import_redysim,
-    info,
-    listing,
-    new,
-    run,
-    simulate,
-    sweep,
-    view,
-)
 from .error_wording import as_options, worded
 from .shared import ERROR, complain, flush_answer, prepare_streams, warnings_as_lines
 
@@ -41,6 +27,75 @@ Wherever a ROBOT is asked for, give a file (URDF, SDF, MJCF, YAML) or a name tha
 Exit codes: 0 success; 1 an error, reported in one line; 2 a command line that cannot be read; 3 a study in which
 a fact that should hold does not.
 """
+
+
+GALLERY, LOOK, COMPUTE, EXPORT = "Gallery and studies", "Look", "Compute", "Count and write"
+HERE = "On this machine"
+
+
+class Command(NamedTuple):
+    """A command: where its function is, and the line that ``kinetree --help`` has on it."""
+
+    panel: str
+    name: str
+    function: str
+    summary: str
+    hidden: bool = False
+
+
+COMMANDS = (
+    Command(
+        GALLERY, "list", "listing:list_all", "List the gallery: every system and study of the sources, one line each."
+    ),
+    Command(
+        GALLERY, "run", "run:run",
+        "Run studies: compute, check what the sources state, write a folder with plots, data and summaries.",
+    ),
+    Command(
+        GALLERY, "new", "new:new",
+        "Write a commented file that describes a study: robot, motion, controller, ground, outputs.",
+    ),
+    Command(GALLERY, "import", "import_redysim:app", "Take over what other programs keep in their own files."),
+    Command(
+        LOOK, "info", "info:info",
+        "Show a robot: its tree, joints, masses, limits, frames; of a mechanism also its loops and what they leave.",
+    ),
+    Command(
+        LOOK, "view", "view:view",
+        "See a robot in the browser: play its motion, drag its joints, look at forces and energy.",
+    ),
+    Command(
+        COMPUTE, "inverse", "dynamics:inverse", "Compute inverse dynamics: joint forces for every row of a motion."
+    ),
+    Command(
+        COMPUTE, "forward", "dynamics:forward",
+        "Compute forward dynamics: accelerations for every row of states and joint forces.",
+    ),
+    Command(COMPUTE, "simulate", "simulate:simulate", "Let a robot move and keep a record of it."),
+    Command(
+        COMPUTE, "identify", "identify:identify", "Identify masses, inertias and friction from measured motions."
+    ),
+    Command(
+        COMPUTE, "sweep", "sweep:sweep", "Compute a study for every row of a design; go on with what is there."
+    ),
+    Command(
+        HERE, "bench", "bench:bench",
+        "Time inverse and forward dynamics on this machine, Pinocchio beside where it is installed.",
+    ),
+    Command(
+        HERE, "doctor", "doctor:doctor",
+        "Say what is installed, what machine code is made for and where it is kept; measure one robot, and check it.",
+    ),
+    Command(
+        EXPORT, "cost", "cost:cost", "Count the operations of every algorithm, beside what the literature publishes."
+    ),
+    Command(
+        EXPORT, "codegen", "codegen:codegen",
+        "Write algorithms as C99 without allocation: a source file, a header and a test program.",
+    ),
+    Command(COMPUTE, "id", "dynamics:inverse", "inverse", hidden=True),
+    Command(COMPUTE, "fd", "dynamics:forward", "forward", hidden=True),
+)  # fmt: skip
 
 
 class _CommandGroup(TyperGroup):
@@ -54,6 +109,13 @@ class _CommandGroup(TyperGroup):
         except OutputError as problem:  # help or version, with standard output closed
             complain("red", "error", str(problem))
             sys.exit(ERROR)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Import the command that is asked for, which only had a line of help until now."""
+        for command in COMMANDS:
+            if args and command.name == args[0]:
+                self.add_command(imported(command), command.name)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -78,9 +140,6 @@ app = typer.Typer(
     rich_markup_mode="markdown", pretty_exceptions_enable=False,
 )  # fmt: skip
 
-GALLERY, LOOK, COMPUTE, EXPORT = "Gallery and studies", "Look", "Compute", "Count and write"
-HERE = "On this machine"
-
 
 def _show_version(wanted: bool) -> None:
     if wanted:
@@ -97,28 +156,27 @@ def main(
     """Take the options before the command."""
 
 
-for panel, name, command in (
-    (GALLERY, "list", listing.list_all),
-    (GALLERY, "run", run.run),
-    (GALLERY, "new", new.new),
-    (LOOK, "info", info.info),
-    (LOOK, "view", view.view),
-    (COMPUTE, "inverse", dynamics.inverse),
-    (COMPUTE, "forward", dynamics.forward),
-    (COMPUTE, "simulate", simulate.simulate),
-    (COMPUTE, "identify", identify.identify),
-    (COMPUTE, "sweep", sweep.sweep),
-    (HERE, "bench", bench.bench),
-    (HERE, "doctor", doctor.doctor),
-    (EXPORT, "cost", cost.cost),
-    (EXPORT, "codegen", codegen.codegen),
-):
-    app.command(name, rich_help_panel=panel)(command)
+def imported(command: Command) -> Any:
+    """Import a command, as click knows it."""
+    module, _, name = command.function.partition(":")
+    function = getattr(import_module(f".{module}", __package__), name)
+    if isinstance(function, typer.Typer):
+        return typer.main.get_command(function)
+    alone = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
+    alone.command(command.name, hidden=command.hidden)(function)
+    return typer.main.get_command(alone)
 
-for short, command in (("id", dynamics.inverse), ("fd", dynamics.forward)):
-    app.command(short, hidden=True)(command)
 
-app.add_typer(import_redysim.app, rich_help_panel=GALLERY)
+def _line_of_help(command: Command) -> Callable[[], None]:
+    def stands_for_it() -> None:
+        raise NotImplementedError
+
+    stands_for_it.__doc__ = command.summary
+    return stands_for_it
+
+
+for command in COMMANDS:
+    app.command(command.name, rich_help_panel=command.panel, hidden=command.hidden)(_line_of_help(command))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from .shared import (
     MissingMeshes,
     RobotName,
     Strict,
+    complain,
     load_robot,
     make_console,
     note,
@@ -40,9 +41,10 @@ Output = Annotated[
 Report = Annotated[Path | None, typer.Option("--report", help="Folder for a report with plots.")]
 Format = Annotated[str, typer.Option("--format", help="Of the report: 'html' or 'markdown'.")]
 Estimator = Annotated[str, typer.Option(help="'weighted', 'ordinary' or 'reweighted' least squares.")]
-Friction = Annotated[
+FrictionModel = Annotated[
     str, typer.Option(help="'auto', 'coulomb', 'viscous', 'offset', 'stribeck', 'presliding' or 'none'.")
 ]
+FormerFriction = Annotated[str | None, typer.Option("--friction", hidden=True)]
 Springs = Annotated[
     str,
     typer.Option(help="'auto', 'all', 'none' or names of joints with commas between: which springs to identify."),
@@ -77,7 +79,8 @@ def identify(
     format: Format = "html",
     held_out: HeldOut = 0.0,
     estimator: Estimator = "weighted",
-    friction: Friction = "auto",
+    friction_model: FrictionModel = "auto",
+    friction: FormerFriction = None,
     springs: Springs = "auto",
     consistent: Consistent = "barrier",
     pull: Pull = "log_det",
@@ -109,6 +112,9 @@ def identify(
     from ..identification import identify as run
     from ..model.formats import refuse_unwritable
 
+    if friction is not None:
+        complain("yellow", "note", "--friction is called --friction-model now, and goes with release 0.3")
+        friction_model = friction
     if output is not None:
         refuse_unwritable(output)
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked)
@@ -127,7 +133,7 @@ def identify(
     if springs != "auto":
         wanted = springs == "all" if springs in ("all", "none") else [name.strip() for name in springs.split(",")]
     found = run(
-        robot, training, estimator=estimator, friction=friction, springs=wanted, pull=pull,
+        robot, training, estimator=estimator, friction=friction_model, springs=wanted, pull=pull,
         pull_weight=pull_weight, consistent=None if consistent == "none" else consistent, fixed=fixed or (),
         gains=_gains(gains), cutoff=cutoff, both_sides=both_sides,
     )  # fmt: skip

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from ..model.formats.redysim import RedysimRun
     from ..robot.robot import Robot
 
-app = typer.Typer(name="import", help="Take over what other programs keep in their own files.", no_args_is_help=True)
+app = typer.Typer(
+    name="import",
+    help="Take over what other programs keep in their own files.",
+    no_args_is_help=True,
+    add_completion=False,
+)
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of one system: inputs.m, initials.m, ...")]
 

@@ -17,8 +17,6 @@ from rich.markup import escape
 from rich.text import Text
 
 from ..errors import KinetreeWarning, OptionError, OutputError, UnknownNameError, printable
-from ..io.plain_json import json_text
-from ..robot.load import load, only_a_study
 from .error_wording import Write, worded
 from .values import read_values
 
@@ -126,6 +124,8 @@ def warnings_as_lines(write: Callable[[], Write]) -> Iterator[None]:
 
 def print_json(data: Any) -> None:
     """Print an answer for scripts."""
+    from ..io.plain_json import json_text
+
     sys.stdout.write(json_text(data))
 
 
@@ -152,6 +152,7 @@ def load_robot(
 
 def _loaded(robot: str | Path, missing_meshes: str, options: dict[str, Any]) -> Robot:
     from .. import gallery
+    from ..robot.load import load, only_a_study
 
     if str(robot) in gallery.names():
         return gallery.load(str(robot), **options)

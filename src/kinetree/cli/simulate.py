@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
 from rich.markup import escape
 from rich.table import Table
 
+from .. import gallery
+from ..contact.stops import JointStops
 from ..errors import OptionError, OutputError, SimulationError, UnknownNameError
+from ..forces.from_yaml import load as load_forces
+from ..gallery import simulation_setup
+from ..gallery.simulation_setup import CONTROLLERS
 from ..io.paths import is_folder
+from ..motion import trajectories
+from ..simulation import simulate as run
+from ..simulation.integrators.fixed_step_methods import ADAPTIVE
+from ..simulation.oddities.unheld import without_ranges
+from ..simulation.options import OPTIONS, STEPS_AT_MOST
+from ..simulation.prescribed import Prescribed
+from ..simulation.records.files import record_format
+from .option_rows import OptionRow, Rows, takes
 from .shared import (
     INTERRUPTED,
     FloatingBase,
@@ -34,167 +48,115 @@ if TYPE_CHECKING:
     from ..robot.robot import Robot
     from ..simulation import Record
 
-Text = str | None
+
+def _of_library(*names: str) -> list[OptionRow]:
+    """Make rows of options that the library knows by the same names."""
+    rows = []
+    for row in (OPTIONS[name] for name in names):
+        unit = f" In {row.unit}." if row.unit else ""
+        usual = row.usual or (
+            False if row.default is None else f"{row.default:g}" if row.kind is float else row.default
+        )
+        rows.append(OptionRow(row.name, row.kind, row.help + unit, str(usual) if usual else False, words=row.words))
+    return rows
 
 
-def _words(kind: str) -> Any:
-    """Complete words out of a fixed list, looked up when it is needed."""
-
-    def complete(incomplete: str) -> list[str]:
-        from ..gallery.simulation_setup import CONTROLLERS
-        from ..simulation.constrained.drift import CHOICES as DRIFTS
-        from ..simulation.integrators.fixed_step_methods import INTEGRATORS
-
-        known = {"controller": CONTROLLERS, "drift": tuple(DRIFTS), "integrator": tuple(INTEGRATORS)}[kind]
-        return [word for word in known if word.startswith(incomplete)]
-
-    return complete
-
-
-def simulate(
-    robot_name: RobotName,
-    initial: Annotated[
-        Text,
-        typer.Option(
-            help="Where it starts: all coordinates, '0.1,0,-0.5'; some joints, 'elbow=0.3, wrist=1', with colons where "
-            "one has several numbers, 'ball=0:0:0:1', or one of these, 'base.z=0.4'; a configuration that the file "
-            "names (a keyframe), 'home'; or a start of the gallery, 'free-fall'.",
-            show_default="as drawn",
+ROWS: Rows = {
+    "Robot": [
+        OptionRow("robot_name", RobotName, default=...),
+        OptionRow("floating_base", FloatingBase, default=False),
+        OptionRow("mimic", Mimic, default="follow"),
+        OptionRow("strict", Strict, default=False),
+        OptionRow("missing_meshes", MissingMeshes, default="refuse"),
+        OptionRow("locked", Locked),
+    ],
+    "Start": [
+        OptionRow(
+            "initial", str,
+            "Where it starts: all coordinates, '0.1,0,-0.5'; some joints, 'elbow=0.3, wrist=1', with colons where one "
+            "has several numbers, 'ball=0:0:0:1', or one of these, 'base.z=0.4'; a configuration that the file names "
+            "(a keyframe), 'home'; or a start of the gallery, 'free-fall'.",
+            "as drawn",
         ),
-    ] = None,
-    velocity: Annotated[Text, typer.Option(help="How fast it starts, in the same way.", show_default="at rest")] = None,
-    time: Annotated[
-        float | None,
-        typer.Option(help="Seconds to simulate; 5 where it is left out, or with --follow to the end of the table."),
-    ] = None,
-    controller: Annotated[
-        str,
-        typer.Option(
-            help="none, pd, pd+gravity, pid, gravity, computed-torque or feedforward.",
-            autocompletion=_words("controller"),
+        OptionRow("velocity", str, "How fast it starts, in the same way.", "at rest"),
+        OptionRow(
+            "time", float, "Seconds to simulate; 5 where it is left out, or with --follow to the end of the table."
         ),
-    ] = "none",
-    kp: Annotated[
-        Text,
-        typer.Option(
-            help="Stiffness: one number, one per motor, or by names, 'elbow=50, wrist=20'.",
-            show_default="from the mass matrix",
+    ],
+    "Controller": [
+        OptionRow("controller", str, "One of: " + ", ".join(CONTROLLERS) + ".", "none", "none", words=CONTROLLERS),
+        OptionRow(
+            "kp", str, "Stiffness: one number, one per motor, or by names, 'elbow=50, wrist=20'.",
+            "from the mass matrix",
         ),
-    ] = None,
-    kd: Annotated[Text, typer.Option(help="Damping likewise.", show_default="critical")] = None,
-    ki: Annotated[
-        Text, typer.Option(help="Integral gain of pid and computed-torque likewise.", show_default="none")
-    ] = None,
-    limit: Annotated[
-        Text,
-        typer.Option(
-            help="Largest forces of the motors, in N m and N: one number, one per motor, or by names, and no limit for "
-            "the others; 'robot' for the effort limits of its file. The integral of pid does not wind up there.",
-            show_default="none",
+        OptionRow("kd", str, "Damping, in the same way.", "critical"),
+        OptionRow("ki", str, "Integral gain of pid and computed-torque, in the same way.", "none"),
+        OptionRow(
+            "limit", str,
+            "Largest forces of the motors, in N m and N: one number, one per motor, or by names, and no limit for the "
+            "others; 'robot' for the effort limits of its file. The integral of pid does not wind up there.",
+            "none", needs="controller",
         ),
-    ] = None,
-    sample_time: Annotated[
-        float | None,
-        typer.Option(
-            help="Seconds from one sample of a controller in discrete time to the next; its forces are held between.",
-            show_default="continuous",
+        OptionRow(
+            "sample_time", float,
+            "Seconds from one sample of a controller in discrete time to the next; its forces are held between.",
+            "continuous", needs="controller",
         ),
-    ] = None,
-    delay: Annotated[
-        float | None, typer.Option(help="Seconds from a sample to its forces.", show_default="none")
-    ] = None,
-    encoder: Annotated[
-        float | None,
-        typer.Option(
-            help="Counts per turn (per metre) that a sampled controller sees of positions; velocities are differences "
-            "of them then.",
-            show_default="exact",
+        OptionRow("delay", float, "Seconds from a sample to its forces.", "none", needs="sample_time"),
+        OptionRow(
+            "encoder", float,
+            "Counts per turn (per metre) that a sampled controller sees of positions; velocities are differences of "
+            "them then.",
+            "exact", needs="sample_time",
         ),
-    ] = None,
-    noise: Annotated[
-        float | None,
-        typer.Option(help="Standard deviation of positions that it sees, in rad and m.", show_default="none"),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the noise.", show_default="0")] = None,
-    target: Annotated[
-        Text,
-        typer.Option(
-            help="Where to go, given like --initial; joints that are not named stay.", show_default="where it starts"
+        OptionRow(
+            "noise", float, "Standard deviation of positions that it sees, in rad and m.", "none", needs="sample_time"
         ),
-    ] = None,
-    duration: Annotated[
-        float, typer.Option(help="Seconds in which the desired motion goes there, smoothly; 0 for at once.")
-    ] = 0.0,
-    follow: Annotated[
-        Path | None,
-        typer.Option(
-            help="Table of a motion (time, q_elbow, perhaps v_elbow and a_elbow, ...) that joints with motors follow "
+        OptionRow("seed", int, "Of the noise.", "0", needs="noise"),
+        OptionRow(
+            "target", str, "Where to go, given like --initial; joints that are not named stay.", "where it starts"
+        ),
+        OptionRow(
+            "duration", float, "Seconds in which the desired motion goes there, smoothly; 0 for at once.", "0", 0.0
+        ),
+        OptionRow(
+            "follow", Path,
+            "Table of a motion (time, q_elbow, perhaps v_elbow and a_elbow, ...) that joints with motors follow "
             "exactly: the base moves by the dynamics and the ground, the forces are found.",
-            show_default=False,
         ),
-    ] = None,
-    ground: Annotated[
-        Text,
-        typer.Option(help="Frames that touch the ground z = 0: 'left_foot,right_foot', or 'all'.", show_default=False),
-    ] = None,
-    ground_kind: Annotated[
-        Text, typer.Option(help="hunt-crossley, firm or dusty.", show_default="hunt-crossley")
-    ] = None,
-    stiffness: Annotated[
-        float | None,
-        typer.Option(help="Of the ground, in N/m^1.5; of firm or dusty ground in N/m.", show_default="1e5; 2000"),
-    ] = None,
-    friction_coefficient: Annotated[
-        float | None, typer.Option(help="Of the ground; 0 for a slippery one.", show_default="0.7")
-    ] = None,
-    stops: Annotated[bool, typer.Option("--stops", help="Springs behind the joints' position limits.")] = False,
-    forces: Annotated[
-        Path | None,
-        typer.Option(help="YAML file of what else pushes on it: springs, pushes, drag, motors.", show_default=False),
-    ] = None,
-    joint_friction: Annotated[bool, typer.Option(help="The joints' own damping and friction act.")] = True,
-    integrator: Annotated[
-        str,
-        typer.Option(
-            help="dop853, rk45, radau, bdf, sundials (adaptive); euler, semi_implicit_euler, implicit_euler, rk4, "
-            "dopri5, variational, generalized_alpha (fixed step).",
-            autocompletion=_words("integrator"),
+    ],
+    "Forces": [
+        OptionRow("ground", str, "Frames that touch the ground z = 0: 'left_foot,right_foot', or 'all'."),
+        OptionRow("ground_kind", str, "hunt-crossley, firm or dusty.", "hunt-crossley", needs="ground"),
+        OptionRow(
+            "stiffness", float, "Of the ground, in N/m^1.5; of firm or dusty ground in N/m.", "1e5; 2000",
+            needs="ground",
         ),
-    ] = "dop853",
-    step: Annotated[float | None, typer.Option(help="Seconds, for fixed steps.", show_default=False)] = None,
-    rtol: Annotated[
-        float | None, typer.Option(help="Relative tolerance of adaptive integrators.", show_default="1e-8")
-    ] = None,
-    atol: Annotated[float | None, typer.Option(help="Absolute tolerance likewise.", show_default="1e-10")] = None,
-    largest_step: Annotated[
-        float | None, typer.Option(help="Seconds that adaptive integrators step at most.", show_default="no limit")
-    ] = None,
-    steps_at_most: Annotated[
-        int | None,
-        typer.Option(help="Steps after which a run is given up, or refused before it begins.", show_default="5000000"),
-    ] = None,
-    drift: Annotated[
-        Text,
-        typer.Option(
-            help="How closed loops are held: projection, partitioned, baumgarte or none.",
-            show_default="projection",
-            autocompletion=_words("drift"),
+        OptionRow("friction_coefficient", float, "Of the ground; 0 for a slippery one.", "0.7", needs="ground"),
+        OptionRow("stops", bool, "Springs behind the joints' position limits.", flags=("--stops",), default=False),
+        OptionRow("forces", Path, "YAML file of what else pushes on it: springs, pushes, drag, motors."),
+        OptionRow(
+            "friction", bool, OPTIONS["friction"].help, "--friction", default=True,
+            flags=("--friction/--no-friction",),
         ),
-    ] = None,
-    samples: Annotated[int | None, typer.Option(help="Samples in the record.", show_default="every step")] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Record to write: .npz, .csv or .parquet.", show_default=False),
-    ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Picture to draw: .png, .svg or .pdf.", show_default=False)] = None,
-    separate: Separate = False,
-    floating_base: FloatingBase = False,
-    mimic: Mimic = "follow",
-    strict: Strict = False,
-    missing_meshes: MissingMeshes = "refuse",
-    locked: Locked = None,
-    as_json: Json = False,
-) -> None:
+        OptionRow("joint_friction", bool | None, flags=("--joint-friction/--no-joint-friction",), hidden=True),
+    ],
+    "Integration": _of_library(
+        "integrator", "step", "rtol", "atol", "largest_step", "steps_at_most", "drift", "spectral_radius", "method",
+        "friction_speed", "tolerance",
+    ),
+    "Output": [
+        OptionRow("samples", int, "Samples in the record.", "every step"),
+        OptionRow("output", Path, "Record to write: .npz, .csv or .parquet.", flags=("--output", "-o")),
+        OptionRow("plot", Path, "Picture to draw: .png, .svg or .pdf."),
+        OptionRow("separate", Separate, default=False, needs="plot"),
+        OptionRow("as_json", Json, default=False),
+    ],
+}  # fmt: skip
+
+
+@takes(ROWS)
+def simulate(given: SimpleNamespace) -> None:
     """Let a robot move and keep a record of it.
 
     Prints where it ends and how well the energy balance holds: kinetic and potential energy less the works of motors,
@@ -216,134 +178,151 @@ def simulate(
         kinetree simulate dog.urdf --floating-base --initial floating_base.z=0.4 --follow trot.csv --ground left_toe,\
 right_toe --ground-kind firm --integrator bdf
     """
-    from .. import gallery
-    from ..contact.stops import JointStops
-    from ..forces.from_yaml import load as load_forces
-    from ..gallery import simulation_setup
-    from ..motion import trajectories
-    from ..simulation import simulate as run
-    from ..simulation.arguments import STEPS_AT_MOST
-    from ..simulation.integrators.fixed_step_methods import ADAPTIVE
-    from ..simulation.oddities.unheld import without_ranges
-    from ..simulation.records.files import record_format
-
-    if output is not None:
-        record_format(output)
-    for option, place in (("--output", output), ("--plot", plot)):
-        if place is not None and is_folder(place):
-            raise OptionError(f"{option}: {str(place)!r} is a folder; name a file")
-        if place is not None and not is_folder(place.absolute().parent):
-            raise OutputError(f"{place} cannot be written: there is no directory {str(place.parent)!r}")
-    _refuse_idle(controller, kp=kp, kd=kd, ki=ki, target=target, duration=duration)
-    of_ground = {"ground_kind": ground_kind, "stiffness": stiffness, "friction_coefficient": friction_coefficient}
-    _refuse_without("a controller", controller != "none", limit=limit)
-    _refuse_without(
-        "a controller", controller != "none", sample_time=sample_time, delay=delay, encoder=encoder, noise=noise
+    _refuse_places(given)
+    _refuse_unused(given)
+    if given.joint_friction is not None:
+        complain("yellow", "note", "--joint-friction is called --friction now, and goes with release 0.3")
+        given.friction = given.joint_friction
+    robot = load_robot(
+        given.robot_name, given.floating_base, given.mimic, given.strict, given.missing_meshes, given.locked
     )
-    _refuse_without("--sample-time", sample_time is not None, delay=delay, encoder=encoder, noise=noise, seed=seed)
-    _refuse_without("--noise", noise is not None, seed=seed)
-    _refuse_without("--ground", ground is not None, **of_ground)
-    _refuse_without("--plot", plot is not None, separate=separate or None)
-    if follow is not None and controller != "none":
-        raise OptionError("--follow finds the forces itself: leave --controller out")
-    adaptive = integrator in ADAPTIVE
-    _refuse_without("an adaptive --integrator", adaptive, rtol=rtol, atol=atol, largest_step=largest_step)
-    if samples is not None and not 2 <= samples <= STEPS_AT_MOST:
-        raise OptionError(f"--samples must be at least 2 and at most {STEPS_AT_MOST}, not {samples}")
-    if time is not None and not (np.isfinite(time) and time >= 0.0):
-        raise OptionError(f"--time must be seconds, zero or more, not {time:g}")
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked)
-    system = robot_name if robot_name in gallery.names() and not locked else None
-    q = simulation_setup.configuration(robot, read_values(initial, "--initial", True), system, "--initial")
-    v = simulation_setup.velocity(robot, q, read_values(velocity, "--velocity", True), "--velocity")
-    goal = (
-        q
-        if target is None
-        else simulation_setup.configuration(robot, read_values(target, "--target", True), system, "--target", q)
-    )
-    if target is not None:
-        simulation_setup.warn_of_limits(robot, goal, "--target")
-    desired = trajectories.Between(robot, q, goal, duration).held() if duration else simulation_setup.stay(robot, goal)
-    elements: list[Any] = [JointStops()] if stops else []
-    if ground is not None:
-        frames = [name.strip() for name in ground.split(",")]
-        numbers = {"friction": _or(friction_coefficient, 0.7)} | ({} if stiffness is None else {"stiffness": stiffness})
-        elements.append(simulation_setup.compliant_ground(robot, frames, ground_kind, **numbers))
-    found = simulation_setup.completed_gains(
-        controller, robot, q, _gain(robot, kp, "--kp"), _gain(robot, kd, "--kd")
-    )  # fmt: skip
-    gains = {name: np.asarray(value, dtype=float).tolist() for name, value in zip(("kp", "kd"), found, strict=True)
-             if value is not None}  # fmt: skip
-    law = simulation_setup.controller(
-        controller, robot, desired, kp=found[0], kd=found[1],
-        ki=_or(_gain(robot, ki, "--ki"), 0.0), senses=elements, begin=(q, v), limited=limit == "robot",
-        limit=None if limit == "robot" else _gain(robot, limit, "--limit", others=np.inf),
-    )  # fmt: skip
-    law = simulation_setup.sampled(law, sample_time, delay=delay, encoder=encoder, noise=noise, seed=seed)
-    motion = None
-    if follow is not None:
-        motion, q, v = _followed(robot, follow, q, v, initial, velocity)
-        time = _or(time, motion.span[1])
+    q, v, desired = _start_and_goal(robot, given)
+    elements = _ground(robot, given)
+    law, gains = _law(robot, given, q, v, desired, elements)
+    motion, time = None, given.time
+    if given.follow is not None:
+        motion, q, v = _followed(robot, given.follow, q, v, given.initial, given.velocity)
+        time = motion.span[1] if time is None else time
+    typed = {row.name: getattr(given, row.name) for row in ROWS["Integration"] if getattr(given, row.name) is not None}
     try:
         with without_ranges():  # which the summary tells
             record = run(
-                robot, q, v, time=_or(time, 5.0), prescribed=motion, controller=law, ground=elements,
-                forces=[] if forces is None else load_forces(forces), integrator=integrator, step=step,
-                rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf),
-                drift=_or(drift, "projection"), output=samples, friction=joint_friction,
-                steps_at_most=_or(steps_at_most, STEPS_AT_MOST),
+                robot, q, v, time=5.0 if time is None else time, prescribed=motion, controller=law, ground=elements,
+                forces=[] if given.forces is None else load_forces(given.forces), output=given.samples,
+                friction=given.friction, **typed,
             )  # fmt: skip
     except SimulationError as problem:
-        if output is not None and problem.record is not None and len(problem.record):  # type: ignore[arg-type]
-            problem.record.save(output)  # type: ignore[attr-defined]
-            complain("yellow", "note", f"the record up to there is in {output}")
+        if given.output is not None and problem.record is not None and len(problem.record):  # type: ignore[arg-type]
+            problem.record.save(given.output)  # type: ignore[attr-defined]
+            complain("yellow", "note", f"the record up to there is in {given.output}")
         raise
-    followed = desired if controller not in ("none", "gravity") else None
+    _tell(robot, given, record, desired, gains)
+
+
+def _tell(robot: Robot, given: SimpleNamespace, record: Record, desired: Any, gains: dict[str, Any]) -> None:
+    """Write the files that are asked for, and show what came out."""
+    followed = desired if given.controller not in ("none", "gravity") else None
     written: list[Path] = []
     try:
-        for path in _write(record, output, plot, followed, separate):
+        for path in _write(record, given.output, given.plot, followed, given.separate):
             written.append(path)
     finally:  # whatever happens to files, the result is on the screen
-        if as_json:
+        if given.as_json:
             print_json(_summary(record) | {"gains": gains, "files": [str(path) for path in written]})
         else:
-            _show(robot, record, gains if kp is None or kd is None else {})
+            _show(robot, record, gains if given.kp is None or given.kd is None else {})
             for path in written:
                 make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)
     if record.status == "interrupted":
         raise typer.Exit(INTERRUPTED)
 
 
-def _refuse_idle(controller: str, **options: Any) -> None:
-    """Refuse options that this controller would not look at."""
-    idle = {"none": tuple(options), "gravity": tuple(options), "pid": (), "computed-torque": ()}.get(
-        controller, ("ki",)
-    )
-    for name in idle:
-        if options[name] not in (None, 0.0, "0"):
-            needed = (
-                "--controller pid or computed-torque"
-                if name == "ki"
-                else "a controller with a goal, such as --controller pd"
-            )
+# ------------------------------------------------------------------ what is not possible
+
+
+def _refuse_places(given: SimpleNamespace) -> None:
+    """Refuse files that could not be written, before anything is computed."""
+    if given.output is not None:
+        record_format(given.output)
+    for option, place in (("--output", given.output), ("--plot", given.plot)):
+        if place is not None and is_folder(place):
+            raise OptionError(f"{option}: {str(place)!r} is a folder; name a file")
+        if place is not None and not is_folder(place.absolute().parent):
+            raise OutputError(f"{place} cannot be written: there is no directory {str(place.parent)!r}")
+
+
+LOOKS_AT = {"none": (), "gravity": (), "pid": ("kp", "kd", "ki", "target", "duration")}
+LOOKS_AT |= {"computed-torque": LOOKS_AT["pid"]}
+"""Options that controllers look at; others look at all of these but the integral gain."""
+
+
+def _refuse_unused(given: SimpleNamespace) -> None:
+    """Refuse options that the chosen controller or integrator would not look at."""
+    for name in LOOKS_AT["pid"]:
+        looks = LOOKS_AT.get(given.controller, ("kp", "kd", "target", "duration"))
+        if name not in looks and getattr(given, name) not in (None, 0.0, "0"):
+            goal = "a controller with a goal, such as --controller pd"
+            needed = "--controller pid or computed-torque" if name == "ki" else goal
             advice = " (--time says how many seconds are simulated)" if name == "duration" else ""
-            raise OptionError(f"--{name} needs {needed}; it is {controller!r}{advice}")
+            raise OptionError(f"--{name} needs {needed}; it is {given.controller!r}{advice}")
+    if given.follow is not None and given.controller != "none":
+        raise OptionError("--follow finds the forces itself: leave --controller out")
+    for name in ("rtol", "atol", "largest_step"):
+        if getattr(given, name) is not None and given.integrator is not None and given.integrator not in ADAPTIVE:
+            raise OptionError(f"--{name.replace('_', '-')} needs an adaptive --integrator")
+    if given.samples is not None and not 2 <= given.samples <= STEPS_AT_MOST:
+        raise OptionError(f"--samples must be at least 2 and at most {STEPS_AT_MOST}, not {given.samples}")
+    if given.time is not None and not (np.isfinite(given.time) and given.time >= 0.0):
+        raise OptionError(f"--time must be seconds, zero or more, not {given.time:g}")
 
 
-def _refuse_without(needed: str, given: bool, **options: Any) -> None:
-    """Refuse options that nothing would look at."""
-    for name, value in options.items():
-        if value is not None and not given:
-            raise OptionError(f"--{name.replace('_', '-')} needs {needed}")
+# ------------------------------------------------------------------ what is simulated
+
+
+def _start_and_goal(robot: Robot, given: SimpleNamespace) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Read where it starts, how fast, and where it is to go."""
+    system = given.robot_name if given.robot_name in gallery.names() and not given.locked else None
+
+    def place(option: str, text: str | None, otherwise: np.ndarray | None = None) -> np.ndarray:
+        values = read_values(text, option, True)
+        return simulation_setup.configuration(robot, values, system, option, otherwise)
+
+    q = place("--initial", given.initial)
+    v = simulation_setup.velocity(robot, q, read_values(given.velocity, "--velocity", True), "--velocity")
+    goal = q if given.target is None else place("--target", given.target, q)
+    if given.target is not None:
+        simulation_setup.warn_of_limits(robot, goal, "--target")
+    if given.duration:
+        return q, v, trajectories.Between(robot, q, goal, given.duration).held()
+    return q, v, simulation_setup.stay(robot, goal)
+
+
+def _ground(robot: Robot, given: SimpleNamespace) -> list[Any]:
+    """Make what it stands on and strikes."""
+    elements: list[Any] = [JointStops()] if given.stops else []
+    if given.ground is not None:
+        frames = [name.strip() for name in given.ground.split(",")]
+        typed = {"friction": given.friction_coefficient, "stiffness": given.stiffness}
+        numbers: dict[str, Any] = {"friction": 0.7} | {name: x for name, x in typed.items() if x is not None}
+        elements.append(simulation_setup.compliant_ground(robot, frames, given.ground_kind, **numbers))
+    return elements
+
+
+def _law(
+    robot: Robot, given: SimpleNamespace, q: np.ndarray, v: np.ndarray, desired: Any, elements: list[Any]
+) -> tuple[Any, dict[str, Any]]:
+    """Make the controller; and say which gains it has."""
+    found = simulation_setup.completed_gains(
+        given.controller, robot, q, _gain(robot, given.kp, "--kp"), _gain(robot, given.kd, "--kd")
+    )
+    gains = {name: np.asarray(value, dtype=float).tolist() for name, value in zip(("kp", "kd"), found, strict=True)
+             if value is not None}  # fmt: skip
+    ki = _gain(robot, given.ki, "--ki")
+    law = simulation_setup.controller(
+        given.controller, robot, desired, kp=found[0], kd=found[1], ki=0.0 if ki is None else ki,
+        senses=elements, begin=(q, v), limited=given.limit == "robot",
+        limit=None if given.limit == "robot" else _gain(robot, given.limit, "--limit", others=np.inf),
+    )  # fmt: skip
+    sampled = simulation_setup.sampled(
+        law, given.sample_time, delay=given.delay, encoder=given.encoder, noise=given.noise, seed=given.seed
+    )
+    return sampled, gains
 
 
 def _followed(
     robot: Robot, table: Path, q: np.ndarray, v: np.ndarray, initial: str | None, velocity: str | None
 ) -> tuple[Any, np.ndarray, np.ndarray]:
     """Read a motion that joints follow; start on it, with the other joints where they were to start."""
-    from ..gallery import simulation_setup
-    from ..simulation.prescribed import Prescribed
-
     trajectory, joints = simulation_setup.table_motion(robot, table)
     whole = []
     for option, text in (("--initial", initial), ("--velocity", velocity)):
@@ -354,10 +333,6 @@ def _followed(
         whole.append(isinstance(values, list))
     motion = Prescribed(trajectory, joints)
     return motion, *motion.start(robot, 0.0, q, v, (whole[0], whole[1]))
-
-
-def _or(value: Any, usual: Any) -> Any:
-    return usual if value is None else value
 
 
 # ------------------------------------------------------------------ gains

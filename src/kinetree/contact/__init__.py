@@ -1,46 +1,41 @@
 """Contact: surfaces, compliant ground, rigid contact with friction, impact, joint stops."""
 
-import warnings
+from typing import TYPE_CHECKING
 
-from .rigid_contacts import (
-    Contact,
-    ContactForces,
-    ContactState,
-    ForceResponse,
-    RigidContacts,
-    contact_rows,
-    contacts_at,
+from ..lazy_names import LazyNames
+
+if TYPE_CHECKING:
+    from .rigid_contacts import Contact as Contact
+    from .rigid_contacts import ContactForces as ContactForces
+    from .rigid_contacts import ContactState as ContactState
+    from .rigid_contacts import ForceResponse as ForceResponse
+    from .rigid_contacts import RigidContacts as RigidContacts
+    from .rigid_contacts import contact_rows as contact_rows
+    from .rigid_contacts import contacts_at as contacts_at
+    from .surfaces import Ball as Ball
+    from .surfaces import Grid as Grid
+    from .surfaces import HeightField as HeightField
+    from .surfaces import Plane as Plane
+    from .surfaces import Spot as Spot
+
+_NAMES = LazyNames(
+    __name__,
+    {
+        ".rigid_contacts": (
+            "Contact",
+            "ContactForces",
+            "ContactState",
+            "ForceResponse",
+            "RigidContacts",
+            "contact_rows",
+            "contacts_at",
+        ),
+        ".surfaces": ("Ball", "Grid", "HeightField", "Plane", "Spot"),
+    },
+    former={
+        "Mobility": "kinetree.contact.ForceResponse",
+    },
 )
-from .surfaces import Ball, Grid, HeightField, Plane, Spot
 
-__all__ = [
-    "Ball",
-    "Contact",
-    "ContactForces",
-    "ContactState",
-    "ForceResponse",
-    "Grid",
-    "HeightField",
-    "Plane",
-    "RigidContacts",
-    "Spot",
-    "contact_rows",
-    "contacts_at",
-]
-
-
-def __getattr__(name: str) -> object:
-    """Find a class by the name it had in release 0.1."""
-    if name == "Mobility":
-        warnings.warn(
-            "kinetree.contact.Mobility is now ForceResponse; the former name goes with release 0.3",
-            DeprecationWarning,
-            2,
-        )
-        return ForceResponse
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    """Return what is meant for users."""
-    return sorted(__all__)
+__all__ = _NAMES.all
+__getattr__, __dir__ = _NAMES.get, _NAMES.dir

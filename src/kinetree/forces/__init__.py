@@ -4,16 +4,40 @@
 :mod:`kinetree.forces.element` for how to write another.
 """
 
-from ..contact.stops import JointStops
-from .characteristics import Characteristic
-from .element import ForceElement, Surroundings
-from .fields import Drag, GravityField
-from .from_yaml import load
-from .motors import Motor
-from .pushes import JointPush, OwnForce, PointForce, Push
-from .springs import Bushing, JointSpring, PointSpring
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Bushing", "Characteristic", "Drag", "ForceElement", "GravityField", "JointPush", "JointSpring", "JointStops",
-    "Motor", "OwnForce", "PointForce", "PointSpring", "Push", "Surroundings", "load",
-]  # fmt: skip
+from ..lazy_names import LazyNames
+
+if TYPE_CHECKING:
+    from ..contact.stops import JointStops as JointStops
+    from .characteristics import Characteristic as Characteristic
+    from .element import ForceElement as ForceElement
+    from .element import Surroundings as Surroundings
+    from .fields import Drag as Drag
+    from .fields import GravityField as GravityField
+    from .from_yaml import load as load
+    from .motors import Motor as Motor
+    from .pushes import JointPush as JointPush
+    from .pushes import OwnForce as OwnForce
+    from .pushes import PointForce as PointForce
+    from .pushes import Push as Push
+    from .springs import Bushing as Bushing
+    from .springs import JointSpring as JointSpring
+    from .springs import PointSpring as PointSpring
+
+_NAMES = LazyNames(
+    __name__,
+    {
+        "..contact.stops": ("JointStops",),
+        ".characteristics": ("Characteristic",),
+        ".element": ("ForceElement", "Surroundings"),
+        ".fields": ("Drag", "GravityField"),
+        ".from_yaml": ("load",),
+        ".motors": ("Motor",),
+        ".pushes": ("JointPush", "OwnForce", "PointForce", "Push"),
+        ".springs": ("Bushing", "JointSpring", "PointSpring"),
+    },
+)
+
+__all__ = _NAMES.all
+__getattr__, __dir__ = _NAMES.get, _NAMES.dir

@@ -2,37 +2,43 @@
 
 from typing import TYPE_CHECKING
 
-from .. import contact, control
-from ..contact import ground, impact, stops
-from ..motion import trajectories, walking
-from ..motion.inverse_kinematics import inverse_kinematics
-from ..motion.walking import legs
-from .events import Event, Occurrence
-from .integrators.fixed_step_methods import INTEGRATORS
-from .prescribed import Prescribed
-from .records.energy import Energies
-from .records.record import Record
-from .simulate import Simulator, simulate, simulate_prescribed
+from ..lazy_names import LazyNames
 
 if TYPE_CHECKING:
-    from .rigid_run import simulate_rigid
+    from .events import Event as Event
+    from .events import Occurrence as Occurrence
+    from .integrators.fixed_step_methods import INTEGRATORS as INTEGRATORS
+    from .prescribed import Prescribed as Prescribed
+    from .records.energy import Energies as Energies
+    from .records.record import Record as Record
+    from .rigid_run import simulate_rigid as simulate_rigid
+    from .simulator import Simulator as Simulator
+    from .simulator import simulate as simulate
+    from .simulator import simulate_prescribed as simulate_prescribed
 
-__all__ = [
-    "INTEGRATORS", "Energies", "Event", "Occurrence", "Prescribed", "Record", "Simulator", "contact", "control",
-    "ground", "impact", "inverse_kinematics", "legs", "simulate", "simulate_prescribed", "simulate_rigid", "stops",
-    "trajectories", "walking",
-]  # fmt: skip
+_NAMES = LazyNames(
+    __name__,
+    {
+        ".events": ("Event", "Occurrence"),
+        ".integrators.fixed_step_methods": ("INTEGRATORS",),
+        ".prescribed": ("Prescribed",),
+        ".records.energy": ("Energies",),
+        ".records.record": ("Record",),
+        ".rigid_run": ("simulate_rigid",),
+        ".simulator": ("Simulator", "simulate", "simulate_prescribed"),
+    },
+    former={
+        "contact": "kinetree.contact",
+        "control": "kinetree.control",
+        "ground": "kinetree.ground",
+        "impact": "kinetree.impact",
+        "inverse_kinematics": "kinetree.inverse_kinematics",
+        "legs": "kinetree.legs",
+        "stops": "kinetree.stops",
+        "trajectories": "kinetree.trajectories",
+        "walking": "kinetree.walking",
+    },
+)
 
-
-def __getattr__(name: str) -> object:
-    """Import rigid contact when it is asked for: it brings SciPy's integrators with it."""
-    if name == "simulate_rigid":
-        from .rigid_run import simulate_rigid
-
-        return simulate_rigid
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    """Return what is meant for users."""
-    return sorted(__all__)
+__all__ = _NAMES.all
+__getattr__, __dir__ = _NAMES.get, _NAMES.dir

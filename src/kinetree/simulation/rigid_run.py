@@ -29,8 +29,6 @@ from ..robot.robot import Robot
 from ..run.failure import Fault
 from ..spatial.numbers import real_number, whole_number
 from .arguments import (
-    STEPS_AT_MOST,
-    checked_numbers,
     common_batch,
     force_elements,
     initial_state,
@@ -38,11 +36,11 @@ from .arguments import (
     known_span,
     law_and_function,
     output_times,
-    refuse_endless,
     time_span,
 )
 from .equation import Equation
 from .events import Occurrence
+from .options import STEPS_AT_MOST, SimulationOptions
 from .records.record import COMPLETE, Record
 from .rigid_phase import DRIFT, RigidPhase
 from .run import INTERRUPTED, hang_on, interrupted, known_until, make_record, warning_once
@@ -121,27 +119,30 @@ def simulate_rigid(
     """
     robot = as_robot(robot)
     begin, end = time_span(time)
-    if integrator not in SOLVERS:
+    if not isinstance(integrator, str) or integrator not in SOLVERS:
         raise UnknownNameError("integrator for rigid contact", integrator, SOLVERS)
     if rule not in RULES:
         raise UnknownNameError("rule of impact", rule, RULES)
-    numbers = checked_numbers(integrator, rtol, atol, None, largest_step, friction_speed, steps_at_most)
-    refuse_endless(numbers, begin, end)
+    options = SimulationOptions(
+        controller=controller, ground=ground, forces=forces, integrator=integrator, rtol=rtol, atol=atol,
+        largest_step=largest_step, friction=friction, friction_speed=friction_speed, steps_at_most=steps_at_most,
+    )  # fmt: skip
+    options.refuse_endless(begin, end)
     rest_speed = real_number(rest_speed, "rest_speed", positive=True)
     whole_number(most_events, "most_events", 1)
     law, function = law_and_function(controller, robot)
     others = force_elements(forces, "forces")
     elements = force_elements(ground) + others
     q, v = initial_state(robot, q0, v0)
-    system = DynamicSystem(robot, law, elements, friction, numbers.friction_speed, True, n_forces=len(others))
+    system = DynamicSystem(robot, law, elements, friction, options.friction_speed, True, n_forces=len(others))
     if common_batch(system, q, v):
         raise OptionError("rigid contact is simulated one robot at a time; batches need compliant ground")
     reach, ending = known_until(known_span(controller, others), begin, end, others)
     rigid = contacts if isinstance(contacts, RigidContacts) else RigidContacts(robot, contacts)
     run = RigidRun(Equation(system, function), rigid, begin, reach, rule, rest_speed, most_events)
-    run.tolerances = {"rtol": max(numbers.rtol, 1e-13), "atol": numbers.atol, "max_step": numbers.largest_step}
-    run.wanted = output_times(output, begin, end, numbers.steps_at_most)
-    run.budget = StepBudget(numbers.steps_at_most, begin, end)
+    run.tolerances = {"rtol": max(options.rtol, 1e-13), "atol": options.atol, "max_step": options.largest_step}
+    run.wanted = output_times(output, begin, end, options.steps_at_most)
+    run.budget = StepBudget(options.steps_at_most, begin, end)
     run.integrator = integrator
     run.ending = ending
     run.sampling = sampling_of(run.equation, begin, (), None)

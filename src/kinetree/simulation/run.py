@@ -27,7 +27,7 @@ from ..io.interrupts import are_interrupts_passed_on
 from ..io.progress import TimeBar
 from ..robot.mechanism import Mechanism
 from ..run.failure import Fault, blaming
-from .arguments import Numbers, initial_state, whose
+from .arguments import initial_state, whose
 from .constrained.equation import ConstrainedEquation
 from .constrained.steppers import stepper_of
 from .equation import Array, Equation, Observed
@@ -36,6 +36,7 @@ from .integrators.adaptive import ScipyStepper
 from .integrators.adaptive_of_loops import LoopStepper
 from .integrators.fixed_step_methods import ADAPTIVE
 from .integrators.stepper import FixedStepper, Stepper, is_motion
+from .options import SimulationOptions
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
 from .sampling import Sampling
@@ -108,13 +109,12 @@ class Run:
     """One simulation of a tree or a mechanism under way, with compliant ground or none."""
 
     def __init__(
-        self, equation: Equation, integrator: str, begin: float, end: float, numbers: Numbers,
+        self, equation: Equation, options: SimulationOptions, begin: float, end: float,
         events: tuple[Event, ...], wanted: Array | None, span: tuple[float, float] = (-np.inf, np.inf),
         sampling: Sampling | None = None, kinks: Array | None = None,
     ) -> None:  # fmt: skip
         self.equation, self.robot = equation, equation.robot
-        self.integrator, self.begin, self.end = integrator, begin, end
-        self.numbers = numbers
+        self.options, self.integrator, self.begin, self.end = options, options.integrator, begin, end
         self.watched = WatchedEvents(events, equation, end - begin)
         self.wanted, self.span, self.sampling = wanted, span, sampling
         known = np.zeros(0) if kinks is None else kinks
@@ -164,7 +164,7 @@ class Run:
         return self.times[-1] if self.times else self.begin
 
     def _stepper(self, state: State, reach: float) -> Stepper:
-        n = self.numbers
+        n = self.options
         if isinstance(self.equation, ConstrainedEquation):
             return stepper_of(self.equation, self.integrator, self.begin, state, reach, n, self.between_steps)
         if self.integrator in ADAPTIVE:
@@ -188,7 +188,7 @@ class Run:
         if self.equation.function is not None:
             self.equation.ask(self.begin, state[0], state[1])
         stepper = self._stepper(state, self._stop(self.begin, reach))
-        budget = StepBudget(self.numbers.steps_at_most, self.begin, reach)
+        budget = StepBudget(self.options.steps_at_most, self.begin, reach)
         self.watched.start(self.begin, state)
         with TimeBar(self.begin, self.end, progress) as bar:
             while stepper.t < reach:
@@ -353,7 +353,7 @@ class Run:
             return Fault("the motion grows without bound", t, name)
         return Fault(
             Message(
-                f"the motion grows without bound: a step of {self.numbers.step:g} s is too large for "
+                f"the motion grows without bound: a step of {self.options.step:g} s is too large for "
                 f"{self.integrator} to be stable here; take a smaller step, or an integrator for stiff problems, ",
                 Setting("integrator", "radau"),
             ),

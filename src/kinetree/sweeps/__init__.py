@@ -9,68 +9,41 @@ Examples
 (20, True)
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ..lazy_names import LazyNames
+
 if TYPE_CHECKING:
-    from .designs import Design, DrawnDesign, GridDesign, TableDesign
-    from .outputs import MovedBatch, measures
-    from .result import SweepResult
-    from .running import run, sweep
-    from .studies import Forces, Simulations, SweepStudy
-    from .study_file import SweepFile, gallery_forces, read_sweep
-    from .tables import TableDone, over_table
+    from .designs import Design as Design
+    from .designs import DrawnDesign as DrawnDesign
+    from .designs import GridDesign as GridDesign
+    from .designs import TableDesign as TableDesign
+    from .outputs import MovedBatch as MovedBatch
+    from .outputs import measures as measures
+    from .result import SweepResult as SweepResult
+    from .running import run as run
+    from .running import sweep as sweep
+    from .studies import Forces as Forces
+    from .studies import Simulations as Simulations
+    from .studies import SweepStudy as SweepStudy
+    from .study_file import SweepFile as SweepFile
+    from .study_file import gallery_forces as gallery_forces
+    from .study_file import read_sweep as read_sweep
+    from .tables import TableDone as TableDone
+    from .tables import over_table as over_table
 
-_LATER = {
-    "Design": "designs",
-    "DrawnDesign": "designs",
-    "Forces": "studies",
-    "GridDesign": "designs",
-    "MovedBatch": "outputs",
-    "Simulations": "studies",
-    "SweepFile": "study_file",
-    "SweepResult": "result",
-    "SweepStudy": "studies",
-    "TableDesign": "designs",
-    "TableDone": "tables",
-    "gallery_forces": "study_file",
-    "measures": "outputs",
-    "over_table": "tables",
-    "read_sweep": "study_file",
-    "run": "running",
-    "sweep": "running",
-}
-"""Where the names are: imported when first asked for, since tables need neither simulation nor gallery."""
+_NAMES = LazyNames(
+    __name__,
+    {
+        ".designs": ("Design", "DrawnDesign", "GridDesign", "TableDesign"),
+        ".outputs": ("MovedBatch", "measures"),
+        ".result": ("SweepResult",),
+        ".running": ("run", "sweep"),
+        ".studies": ("Forces", "Simulations", "SweepStudy"),
+        ".study_file": ("SweepFile", "gallery_forces", "read_sweep"),
+        ".tables": ("TableDone", "over_table"),
+    },
+)
 
-__all__ = [
-    "Design",
-    "DrawnDesign",
-    "Forces",
-    "GridDesign",
-    "MovedBatch",
-    "Simulations",
-    "SweepFile",
-    "SweepResult",
-    "SweepStudy",
-    "TableDesign",
-    "TableDone",
-    "gallery_forces",
-    "measures",
-    "over_table",
-    "read_sweep",
-    "run",
-    "sweep",
-]
-
-
-def __getattr__(name: str) -> object:
-    """Import a public name when it is first asked for."""
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f".{_LATER[name]}", __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+__all__ = _NAMES.all
+__getattr__, __dir__ = _NAMES.get, _NAMES.dir

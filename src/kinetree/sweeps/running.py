@@ -34,13 +34,12 @@ from ..io.interrupts import interrupts_passed_on
 from ..io.paths import as_path
 from ..io.progress import Bar
 from ..io.tables.formats import need_pyarrow
-from ..simulation.simulate import simulate
+from ..simulation.simulator import simulate
 from ..spatial.numbers import whole_number
 from .designs import Design, DesignRows, as_design, parts, relative_names
 from .folder import FAILURE, ROW, Manifest, SweepFolder
 from .result import SweepResult
 from .studies import LOST, NOT_CLOSED, Forces, Simulations, SweepStudy, as_study
-from .study_file import study_of_name
 
 Array = np.ndarray
 
@@ -136,9 +135,15 @@ def sweep(
             f"output of a sweep is a folder, as text or a pathlib.Path, not {type(output).__name__}; how many samples "
             "each simulation keeps for its outputs is record=..."
         )
-    made = study_of_name(study, options) if isinstance(study, (str, os.PathLike)) else as_study(study, **options)
+    made = _study_of_name(study, options) if isinstance(study, (str, os.PathLike)) else as_study(study, **options)
     rows = as_design(parameters, design, samples, seed)
     return run(made, rows, output, workers, cluster, rows_per_part, resume, progress, timeout)
+
+
+def _study_of_name(name: str | os.PathLike[str], options: dict[str, Any]) -> SweepStudy:
+    from .study_file import study_of_name  # brings the gallery and all file formats with it
+
+    return study_of_name(name, options)
 
 
 def run(

@@ -27,9 +27,8 @@ from ..simulation.arguments import force_elements
 from ..simulation.integrators.fixed_step_methods import ADAPTIVE
 from ..simulation.oddities.unheld import without_ranges
 from ..simulation.prescribed import Prescribed
-from ..simulation.records.files import FIELDS
-from ..simulation.records.record import Record
-from ..simulation.simulate import simulate
+from ..simulation.records.record import FIELDS, Record
+from ..simulation.simulator import simulate
 from .fingerprints import fingerprint_of
 from .folder import FAILURE
 from .outputs import Measure, MovedBatch, chosen, take

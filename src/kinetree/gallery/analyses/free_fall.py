@@ -10,7 +10,7 @@ import numpy as np
 from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...simulation.records.record import Record
-from ...simulation.simulate import simulate
+from ...simulation.simulator import simulate
 from ..plots import Curve, Curves, PlotPanel
 from ..study import Analysis, Drawing, Fact, Outcome
 from ..systems import load, start

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...simulation.records.record import Record
-from ...simulation.simulate import simulate
+from ...simulation.simulator import simulate
 from ..plots import Curve, Curves, PlotPanel
 from ..study import Analysis, Fact, Outcome
 from .free_fall import balance

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...algorithms.table import find
 from ...robot.robot import Robot
-from ...simulation.simulate import simulate
+from ...simulation.simulator import simulate
 from ..plots import Curve, Curves, PlotPanel
 from ..study import Analysis, Fact, Outcome
 

@@ -10,7 +10,7 @@ from ... import control as laws
 from ...motion.trajectories import Cycloid
 from ...robot.robot import Robot
 from ...simulation.records.record import Record
-from ...simulation.simulate import simulate
+from ...simulation.simulator import simulate
 from ...spatial.arrays import pack, split
 from ...spatial.scalar import Scalar, sin
 from ..drawings import OBLIQUE, PLANE, Sketch

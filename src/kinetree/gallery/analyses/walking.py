@@ -15,7 +15,7 @@ from ...model.describe import counted
 from ...motion.basic_trajectories import Constant
 from ...motion.walking.zero_moment_point import center_of_pressure, zero_moment_point
 from ...simulation.records.record import Record
-from ...simulation.simulate import simulate, simulate_prescribed
+from ...simulation.simulator import simulate, simulate_prescribed
 from ..drawings import SIDE, Sketch
 from ..plots import Curve, Curves, PlotPanel
 from ..study import Analysis, Fact, Outcome, Study

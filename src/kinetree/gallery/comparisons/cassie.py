@@ -19,7 +19,7 @@ from ...motion.basic_trajectories import Sine
 from ...robot.builder import Builder
 from ...robot.mechanism import Mechanism
 from ...simulation.records.record import Record
-from ...simulation.simulate import simulate
+from ...simulation.simulator import simulate
 from ..plots import Curve, Curves, PlotPanel
 from ..study import Fact, Outcome, Study
 

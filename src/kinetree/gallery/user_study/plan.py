@@ -18,7 +18,7 @@ from ...simulation.oddities.unheld import can_fall, height_left
 from ...simulation.prescribed import Prescribed
 from ...simulation.records.plot import panels
 from ...simulation.records.record import Record
-from ...simulation.simulate import simulate, simulate_prescribed
+from ...simulation.simulator import simulate, simulate_prescribed
 from ..plots import Curve, Curves, PlotPanel
 from ..study import Fact, Outcome
 from ..system import States

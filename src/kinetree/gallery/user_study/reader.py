@@ -28,7 +28,7 @@ from ...motion import trajectories
 from ...robot.load import load
 from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
-from ...simulation.integrators.fixed_step_methods import INTEGRATORS
+from ...simulation.options import OPTIONS, SimulationOption
 from ...simulation.records.plot import PANELS
 from .. import simulation_setup, systems
 from ..study import Study
@@ -57,7 +57,10 @@ GROUND_KEYS = (
     "dust", "friction", "sliding_damping", "height", "slope",
 )  # fmt: skip
 
-SIMULATION_KEYS = ("time", "integrator", "step", "rtol", "atol", "samples", "friction")
+SIMULATION_OPTIONS = {name: row for name, row in OPTIONS.items() if row.kind and name not in ("works", "threads")}
+"""Those of :func:`kinetree.simulate` that a file can hold."""
+
+SIMULATION_KEYS = ("time", "samples", *SIMULATION_OPTIONS)
 
 EVERY_STEP = "steps"
 """In the place of a number of samples."""
@@ -345,25 +348,27 @@ class StudyReader(MotionReader):
             return {}
         node = self.top["simulation"]
         fields = self.fields(node, "simulation", SIMULATION_KEYS)
-        options: dict[str, Any] = {
-            key: self.number(fields[key], key) for key in ("step", "rtol", "atol") if key in fields
-        }
+        options = {key: self._option(fields[key], row) for key, row in SIMULATION_OPTIONS.items() if key in fields}
         if "time" not in fields and not span:
             raise self.error("simulation needs 'time', in seconds, since there is no motion to take it from", node)
         options["time"] = self.number(fields["time"], "time") if "time" in fields else span
         if not options["time"] > 0.0:
             raise self.error("the time of a simulation must be positive", fields["time"])
-        if "integrator" in fields:
-            options["integrator"] = self.text(fields["integrator"], "integrator")
-            if options["integrator"] not in INTEGRATORS:
-                unknown = UnknownNameError("integrator", options["integrator"], INTEGRATORS)
-                raise self.error(str(unknown), fields["integrator"])
         given = fields.get("samples")
         every = isinstance(given, Scalar) and given.text == EVERY_STEP
         options["output"] = None if every else 201 if given is None else self.whole(given, "samples")
-        if "friction" in fields:
-            options["friction"] = self.boolean(fields["friction"], "friction")
         return options
+
+    def _option(self, node: Node, row: SimulationOption) -> Any:
+        """Read an option of the simulation."""
+        if row.kind is bool:
+            return self.boolean(node, row.name)
+        if row.kind is not str:
+            return self.whole(node, row.name) if row.kind is int else self.number(node, row.name)
+        word = self.text(node, row.name)
+        if word not in row.words:
+            raise self.error(str(UnknownNameError(row.name, word, row.words)), node)
+        return word
 
     def whole(self, node: Node, what: str) -> int:
         """Read a number of samples."""

@@ -11,15 +11,14 @@ import numpy as np
 from ...errors import Message, OptionError, Setting, UnsupportedError
 from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
-from ...spatial.numbers import real_number
 from ..arguments import initial_state
 from ..equation import Array, Equation
-from ..integrators.fixed_step_methods import GENERALIZED_ALPHA, VARIATIONAL
+from ..integrators.fixed_step_methods import VARIATIONAL
+from ..options import SimulationOptions
 from ..system import DynamicSystem
-from .drift import Drift, Projection, chosen_drift
+from .drift import Drift, Projection
 from .driven_robot import DrivenRobot
 from .equation import ConstrainedEquation
-from .generalized_alpha import SPECTRAL_RADIUS
 from .prescribed import PrescribedLaws
 
 ON_SCHEDULE = 1e-6
@@ -101,29 +100,16 @@ def _together(q: Array, v: Array) -> tuple[Array, Array]:
     return np.broadcast_to(q, (*batch, q.shape[-1])), np.broadcast_to(v, (*batch, v.shape[-1]))
 
 
-def chosen_constraints(
-    robot: Robot, integrator: str, prescribed: Any, drift: Any, spectral_radius: Any
-) -> ChosenConstraints:
-    """Check what a simulation is told about constraints."""
+def chosen_constraints(robot: Robot, options: SimulationOptions, prescribed: Any) -> ChosenConstraints:
+    """Check what a simulation of a robot is told about constraints; ``prescribed`` are motions by name."""
     given = prescribed.given if isinstance(prescribed, DrivenRobot) else prescribed
-    chosen, driven = chosen_drift(drift), PrescribedLaws(robot.model, given)
-    if integrator != GENERALIZED_ALPHA and spectral_radius is not None:
-        raise OptionError(
-            Message(Setting("spectral_radius", ...), " belongs to ", Setting("integrator", GENERALIZED_ALPHA))
-        )
-    if not isinstance(chosen, Projection) and not robot.model.is_constrained and not driven:
+    driven = PrescribedLaws(robot.model, given)
+    if not isinstance(options.drift, Projection) and not robot.model.is_constrained and not driven:
         raise OptionError(
             f"robot {robot.name!r} has no closed loops and nothing is prescribed: there is no drift to hold"
         )
-    if integrator == GENERALIZED_ALPHA:
-        if not isinstance(chosen, Projection):
-            raise OptionError("generalized_alpha solves for closed loops in every step: leave drift out")
-        radius = SPECTRAL_RADIUS if spectral_radius is None else real_number(spectral_radius, "spectral_radius")
-        if not 0.0 <= radius <= 1.0:
-            raise OptionError(f"spectral_radius must be between 0 and 1, got {radius:g}")
-        return ChosenConstraints(robot, driven, chosen, radius)
-    if integrator == VARIATIONAL and driven:
+    if options.integrator == VARIATIONAL and driven:
         raise OptionError(
             Message("the variational integrator has no prescribed motions: use ", Setting("integrator", "rk4"))
         )
-    return ChosenConstraints(robot, driven, chosen, None)
+    return ChosenConstraints(robot, driven, options.drift, options.spectral_radius)

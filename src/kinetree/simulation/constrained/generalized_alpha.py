@@ -37,10 +37,6 @@ SETTLED = 1e-10
 ASIDE = 1e-7
 """How far configurations are moved to see how residuals change, in radians and metres."""
 
-SPECTRAL_RADIUS = 0.8
-"""Where nothing is said."""
-
-
 SHORT = 1e-2
 """Part of the usual step below which a step is a Taylor polynomial.
 

@@ -20,15 +20,13 @@ from ...io.tables.writing import csv_text, write_parquet
 from ..events import Occurrence
 from . import checks
 from .energy import LATER, NAMES, Energies
+from .record import FIELDS
 from .samples import Samples
 
 if TYPE_CHECKING:
     from .record import Record
 
 Array = np.ndarray
-
-FIELDS = ("q", "v", "a", "tau", "friction", "contact_forces", "constraint_forces", "z")
-"""Arrays of a record beside time and energies."""
 
 SAMPLED = "sampled:"
 """Before the names of what a sampled controller saw."""

@@ -21,11 +21,7 @@ from ...robot.robot import Robot
 from ...spatial.arrays import pack, split
 from ..events import Occurrence
 from ..integrators.fixed_step_methods import dexp_inverse
-from . import files
 from .energy import Energies
-from .files import FIELDS
-from .plot import joint_of
-from .plot import plot as draw
 from .samples import Samples
 from .tracking import TrackingErrors, tracking_errors
 
@@ -33,6 +29,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = np.ndarray
+
+FIELDS = ("q", "v", "a", "tau", "friction", "contact_forces", "constraint_forces", "z")
+"""Arrays of a record beside time and energies."""
 
 COMPLETE, FAILED = "complete", "failed"
 """How a run ended: as was asked, or with an error."""
@@ -369,6 +368,8 @@ class Record(ExplainsArguments):
         >>> record = kt.simulate(kt.load("kuka-kr5"), time=0.1, output=11)
         >>> figure = record.plot(("motion", "torques"), joints=["joint_2", "joint_3"])
         """
+        from .plot import plot as draw
+
         return draw(self, what, path, joints, desired, separate)
 
     def errors(self, desired: Trajectory) -> TrackingErrors:
@@ -393,6 +394,8 @@ class Record(ExplainsArguments):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to ``.npz``, ``.csv`` or ``.parquet``, wholly or not at all."""
+        from . import files
+
         files.save(self, as_path(path, "the file of a record"))
 
     @staticmethod
@@ -414,6 +417,8 @@ class Record(ExplainsArguments):
             if robot is not None:
                 require_joints_of(robot, record)
             return record
+
+        from . import files
 
         return files.load(as_path(path, "the file of a record"), make)
 
@@ -452,6 +457,8 @@ def require_joints_of(robot: Robot, record: Record, by_name: bool = True) -> Non
     """
     count = record.q.shape[-1]
     own = [j.name for j in robot.model.joints if not j.mimic for _ in range(j.nq)]
+    from .plot import joint_of
+
     given = [joint_of(name) if name not in own else name for name in record.info.get("q_names") or ()]
     if count == robot.nq and record.v.shape[-1] != robot.nv:
         has, needs = record.v.shape[-1], robot.nv

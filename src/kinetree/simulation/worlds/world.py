@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,10 +26,9 @@ from ...errors import (
 from ...forces.pushes import Push
 from ...robot.load import as_robot
 from ...robot.robot import Robot
-from ...run.checks import check_threads
 from ...run.law_kernels import LawProgram, is_condition, refuse_nested
 from ...spatial import Scalar, where
-from ...spatial.numbers import real_number, whole_number
+from ...spatial.numbers import whole_number
 from ..arguments import check_integrator, force_elements, initial_state, law_and_function, varied_parameters
 from ..equation import Equation
 from ..friction_memory import memory_of
@@ -37,6 +36,7 @@ from ..integrators.fixed_step_methods import FIXED
 from ..loop_choice import LoopChoice
 from ..oddities.long_steps import warn_of_long_steps
 from ..oddities.unheld import warn_of_falling_world
+from ..options import SimulationOptions
 from ..system import DynamicSystem
 from .actions import Actions
 from .advance import Advance
@@ -160,8 +160,11 @@ class World(ExplainsArguments):
         first: int = 0,
     ) -> None:
         robot = as_robot(robot)
-        if integrator not in FIXED:
+        if not isinstance(integrator, str) or integrator not in FIXED:
             raise UnknownNameError("integrator with a fixed step", integrator, FIXED)
+        options = SimulationOptions(
+            integrator=integrator, step=step, friction=friction, friction_speed=friction_speed, threads=threads,
+        )  # fmt: skip
         check_integrator(robot, integrator)
         if precision not in ("double", "single"):
             raise UnknownNameError("precision", precision, ("double", "single"))
@@ -170,8 +173,7 @@ class World(ExplainsArguments):
         self.robot = robot
         self.batch = whole_number(batch, "batch", least=1)
         self.substeps = whole_number(substeps, "substeps", least=1)
-        self.step_size = real_number(step, "step", positive=True)
-        check_threads(threads)
+        self.step_size = cast("float", options.step)
         self.threads, self.integrator, self.precision = threads, integrator, precision
         self.seed = whole_number(seed, "seed", least=0)
         self.first = whole_number(first, "first", least=0)

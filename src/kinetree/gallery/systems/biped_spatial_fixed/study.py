@@ -8,7 +8,7 @@ from .... import control as laws
 from ....motion.trajectories import Function
 from ....robot.robot import Robot
 from ....simulation.records.record import Record
-from ....simulation.simulate import simulate
+from ....simulation.simulator import simulate
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.joint_curves import panels
 from ...analyses.prescribed import AlongMotion

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....export.cost import cost
 from ....robot.robot import Robot
-from ....simulation.simulate import simulate
+from ....simulation.simulator import simulate
 from ...analyses.free_fall import free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.smoothness import smoothness

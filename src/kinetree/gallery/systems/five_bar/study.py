@@ -12,7 +12,7 @@ from ....robot.platform.parallel_dynamics import ParallelDynamics
 from ....robot.platform.platform import Platform
 from ....simulation.events import Event
 from ....simulation.records.record import Record
-from ....simulation.simulate import simulate
+from ....simulation.simulator import simulate
 from ...analyses.free_fall import balance, fall_figures
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.loops import groups, point, sizes

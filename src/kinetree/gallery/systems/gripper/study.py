@@ -8,7 +8,7 @@ import numpy as np
 
 from ....robot.robot import Robot
 from ....simulation.records.record import Record
-from ....simulation.simulate import Simulator
+from ....simulation.simulator import Simulator
 from ...analyses.free_fall import at, free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.prescribed import AlongMotion

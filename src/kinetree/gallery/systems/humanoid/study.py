@@ -11,7 +11,7 @@ from ....export.cost import Count, cost, count_function, joint_variables
 from ....export.published import FLOATING_FORWARD, FLOATING_INVERSE, MA
 from ....robot.robot import Robot
 from ....run.complete_options import complete_options
-from ....simulation.simulate import simulate
+from ....simulation.simulator import simulate
 from ....spatial.arrays import flatten
 from ...analyses.free_fall import fall_figures
 from ...analyses.inverse_dynamics import inverse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....simulation.simulate import simulate
+from ....simulation.simulator import simulate
 from ...analyses.free_fall import fall_figures
 from ...analyses.rolling import held
 from ...study import Fact, Outcome, Study

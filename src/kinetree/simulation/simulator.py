@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -14,22 +13,15 @@ from numpy.typing import ArrayLike
 
 from ..contact.start_check import warn_sunken
 from ..errors import (
-    ExplainsArguments,
     OptionError,
-    ReadOnlyError,
-    UnknownNameError,
     UnsupportedError,
     explains_arguments,
 )
 from ..robot.load import as_robot
-from ..robot.names_elsewhere import integrator_called
 from ..robot.robot import Robot
-from ..run.checks import check_threads
 from .arguments import (
-    STEPS_AT_MOST,
     check_integrator,
     check_method,
-    checked_numbers,
     common_batch,
     force_elements,
     is_too_long,
@@ -38,7 +30,6 @@ from .arguments import (
     law_and_function,
     output_times,
     refuse_beside_prescribed,
-    refuse_endless,
     time_span,
     varied_parameters,
     warn_of_unknown_ground,
@@ -48,11 +39,12 @@ from .constrained.driven_robot import DrivenRobot
 from .equation import Equation
 from .events import as_events
 from .friction_memory import memory_of
-from .integrators.fixed_step_methods import ADAPTIVE, FIXED, GENERALIZED_ALPHA, INTEGRATORS
+from .integrators.fixed_step_methods import ADAPTIVE, FIXED, GENERALIZED_ALPHA
 from .integrators.stepper import NO_KINKS
 from .oddities.ground_work import is_uneven, warn_of_gain
 from .oddities.long_steps import warn_of_long_steps
 from .oddities.unheld import warn_of_fall, warn_of_ranges
+from .options import STEPS_AT_MOST, SimulationOptions
 from .prescribed import Prescribed, as_prescribed
 from .records.record import FAILED, Record
 from .run import Run, hang_on, known_until, make_record
@@ -270,7 +262,9 @@ def simulate_prescribed(
     return simulate(robot, q0, v0, time=time, prescribed=made, **options)
 
 
-class Simulator(ExplainsArguments):
+@explains_arguments
+@dataclass(kw_only=True, eq=False)
+class Simulator(SimulationOptions):
     """A robot with everything around it, set up once and run many times.
 
     Setting up traces and compiles the laws, which takes a fraction of a second; :func:`simulate`
@@ -285,69 +279,31 @@ class Simulator(ExplainsArguments):
     [51, 51]
     """
 
-    def __init__(
-        self,
-        robot: Robot | str | os.PathLike[str],
-        *,
-        controller: Any = None,
-        ground: Any = (),
-        forces: Any = (),
-        integrator: str = "dop853",
-        rtol: float = 1e-8,
-        atol: float = 1e-10,
-        step: float | None = None,
-        largest_step: float = np.inf,
-        friction: bool = True,
-        friction_speed: float = 1e-2,
-        works: bool | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        prescribed: Any = None,
-        method: str = "articulated_body",
-        threads: int = 1,
-        tolerance: float | None = None,
-        steps_at_most: int = STEPS_AT_MOST,
-        drift: Any = "projection",
-        spectral_radius: float | None = None,
-    ) -> None:
-        robot = as_robot(robot)
-        if integrator not in INTEGRATORS:
-            raise UnknownNameError("integrator", integrator, INTEGRATORS, meant=integrator_called(integrator))
-        self.numbers = checked_numbers(integrator, rtol, atol, step, largest_step, friction_speed, steps_at_most)
-        check_threads(threads)
-        check_integrator(robot, integrator)
-        self.robot, self.integrator, self.works, self.threads = robot, integrator, works, threads
-        self.tolerance, self.method = tolerance, method
-        check_method(robot, method, prescribed)
-        by_name = isinstance(prescribed, (Mapping, DrivenRobot))
-        if robot.model.is_constrained and prescribed is not None and not by_name:
-            prescribed, by_name = as_prescribed(prescribed, robot).by_joint(robot.model), True
-        self.prescribed = None if prescribed is None or by_name else as_prescribed(prescribed, robot)
-        if self.prescribed is not None:
-            refuse_beside_prescribed(integrator, controller)
-        self.law, self.function = law_and_function(controller, robot)
+    robot: Any = field(kw_only=False)
+    """The robot; when a simulator is made, its file or its name in the gallery will do."""
+
+    def _set_up(self) -> None:
+        robot = self.robot = as_robot(self.robot)
+        check_integrator(robot, self.integrator)
+        check_method(robot, self.method, self.prescribed)
+        motion, by_name = self.prescribed, isinstance(self.prescribed, (Mapping, DrivenRobot))
+        if robot.model.is_constrained and motion is not None and not by_name:
+            motion, by_name = as_prescribed(motion, robot).by_joint(robot.model), True
+        self.motion = None if motion is None or by_name else as_prescribed(motion, robot)
+        if self.motion is not None:
+            refuse_beside_prescribed(self.integrator, self.controller)
+        self.law, self.function = law_and_function(self.controller, robot)
         if self.law is not None and is_too_long(robot, self.law):
             # an integrator tries states in which loops are open, which only users are to be told of
             self.law, self.function = None, partial(self.law, robot, tolerance=np.inf)
-        others = force_elements(forces, "forces")
-        self.elements = force_elements(ground) + memory_of(robot.model, friction) + others
+        others = force_elements(self.forces, "forces")
+        self.elements = force_elements(self.ground) + memory_of(robot.model, self.friction) + others
         self.n_forces = len(others)
-        warn_of_unknown_ground(robot, controller, self.elements)
-        self.span = known_span(controller if self.prescribed is None else self.prescribed, others)
-        self.friction, self.friction_speed = friction, self.numbers.friction_speed
-        self.varied = varied_parameters(robot, parameters, integrator)
-        self.constraints = chosen_constraints(
-            robot, integrator, prescribed if by_name else None, drift, spectral_radius
-        )
+        warn_of_unknown_ground(robot, self.controller, self.elements)
+        self.span = known_span(self.controller if self.motion is None else self.motion, others)
+        self.varied = varied_parameters(robot, self.parameters, self.integrator)
+        self.constraints = chosen_constraints(robot, self, motion if by_name else None)
         self._equations: dict[bool, Equation] = {}
-        self._is_set_up = True
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse to change what has been compiled: it would not be seen."""
-        if "_is_set_up" in self.__dict__:
-            known = name in inspect.signature(Simulator).parameters
-            make = f"make another one, Simulator(..., {name}=...)" if known else "make another one"
-            raise ReadOnlyError(f"a Simulator cannot be changed once it is set up, so {name!r} cannot be set: {make}")
-        super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what goes to another process.
@@ -361,7 +317,7 @@ class Simulator(ExplainsArguments):
         if works not in self._equations:
             system = DynamicSystem(
                 self.robot, self.law, self.elements, self.friction, self.friction_speed, works, self.varied,
-                self.prescribed, self.method, n_forces=self.n_forces,
+                self.motion, self.method, n_forces=self.n_forces,
             )  # fmt: skip
             self._equations[works] = self.constraints.equation(system, self.function, self.threads)
         return self._equations[works]
@@ -378,27 +334,25 @@ class Simulator(ExplainsArguments):
     ) -> Record:
         """Let the robot move; see :func:`simulate`."""
         begin, end = time_span(time)
-        refuse_endless(self.numbers, begin, end)
+        self.refuse_endless(begin, end)
         watched = as_events(events)
         q, v = self.constraints.initial_state(q0, v0, begin, self.tolerance)
-        if self.prescribed is not None:
-            q, v = self.prescribed.start(self.robot, begin, q, v, (q0 is not None, v0 is not None))
+        if self.motion is not None:
+            q, v = self.motion.start(self.robot, begin, q, v, (q0 is not None, v0 is not None))
         batch = common_batch(self.equation(bool(self.works)).system, q, v)
         known = not batch or is_uneven(self.elements)
         equation = self.equation(known if self.works is None else self.works)
         warn_sunken(self.robot, self.elements, q)
         equation.prepare(q)
-        warn_of_long_steps(
-            self.robot, self.elements, q, self.integrator, self.numbers.step, equation.knows_what_gives_way
-        )
+        warn_of_long_steps(self.robot, self.elements, q, self.integrator, self.step, equation.knows_what_gives_way)
         z = equation.system.initial_z()
         if not batch:
-            times = output_times(output, begin, end, self.numbers.steps_at_most)
-            sampling = sampling_of(equation, begin, (), self.numbers.step)
+            times = output_times(output, begin, end, self.steps_at_most)
+            sampling = sampling_of(equation, begin, (), self.step)
             warn_of_one_look(sampling, begin, end)
             run = Run(
-                equation, self.integrator, begin, end, self.numbers, watched, times, self.constraints.within(self.span),
-                sampling, known_kinks(self.law, self.elements, begin, end),
+                equation, self, begin, end, watched, times, self.constraints.within(self.span), sampling,
+                known_kinks(self.law, self.elements, begin, end),
             )  # fmt: skip
             record = run((np.array(q), np.array(v), z), progress)
             if not any(event.reset is not None for event in watched):  # which move the robot by other hands
@@ -418,15 +372,15 @@ class Simulator(ExplainsArguments):
     def _run_batch(
         self, equation: Equation, state: State, begin: float, end: float, output: Any, progress: bool
     ) -> Record:
-        times = output_times(BATCH_SAMPLES if output is None else output, begin, end, self.numbers.steps_at_most)
+        times = output_times(BATCH_SAMPLES if output is None else output, begin, end, self.steps_at_most)
         reach, ending = known_until(self.constraints.within(self.span), begin, end, self.elements)
         assert times is not None
-        assert self.numbers.step is not None
+        assert self.step is not None
         wanted = times[times <= reach]
-        sampling = sampling_of(equation, begin, state[0].shape[:-1], self.numbers.step)
+        sampling = sampling_of(equation, begin, state[0].shape[:-1], self.step)
         warn_of_one_look(sampling, begin, end)
         samples, status, fault = run_batch(
-            equation, self.integrator, state, begin, end, self.numbers.step, wanted, progress, sampling,
+            equation, self.integrator, state, begin, end, self.step, wanted, progress, sampling,
             NO_KINKS if self.integrator == GENERALIZED_ALPHA else known_kinks(self.law, self.elements, begin, end),
         )  # fmt: skip
         if isinstance(fault, SystemExit):

@@ -1,0 +1,91 @@
+"""Commands with many options: a table of rows, of which typer makes the command line."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from ..errors import OptionError
+
+
+class OptionRow(NamedTuple):
+    """An option of a command.
+
+    Attributes
+    ----------
+    name : str
+        Of the value; ``sample_time`` is typed ``--sample-time``.
+    kind : type
+        As typer takes it; or an annotation that says everything.
+    help : str
+    usual : str or False
+        What is shown as the default.
+    default
+        The value if it is not typed.
+    needs : str
+        Name of the option without which this one has no use.
+    flags : tuple of str
+        What is typed, if not that.
+    words : sequence of str, optional
+        Those that a shell completes.
+    hidden : bool
+        Whether the help leaves it out, as that of a former name.
+    """
+
+    name: str
+    kind: Any
+    help: str = ""
+    usual: str | bool = False
+    default: Any = None
+    needs: str = ""
+    flags: tuple[str, ...] = ()
+    words: Sequence[str] = ()
+    hidden: bool = False
+
+    def parameter(self, panel: str) -> inspect.Parameter:
+        """Return it as a parameter of a function that typer reads."""
+        kind = self.kind
+        if not hasattr(kind, "__metadata__"):
+            words = self.words
+            option = typer.Option(
+                *self.flags, help=self.help, show_default=self.usual, rich_help_panel=panel, hidden=self.hidden,
+                autocompletion=(lambda incomplete: [x for x in words if x.startswith(incomplete)]) if words else None,
+            )  # fmt: skip
+            kind = Annotated[kind if self.default is not None or kind is bool else kind | None, option]
+        kept = inspect.Parameter.empty if self.default is ... else self.default
+        return inspect.Parameter(self.name, inspect.Parameter.KEYWORD_ONLY, default=kept, annotation=kind)
+
+
+Rows = Mapping[str, Iterable[OptionRow]]
+"""By the panel of the help in which they are shown."""
+
+
+def takes(rows: Rows) -> Callable[[Callable[[SimpleNamespace], None]], Callable[..., None]]:
+    """Give a function, which takes all values at once, the command line of a table; refuse what has no use."""
+
+    def made(function: Callable[[SimpleNamespace], None]) -> Callable[..., None]:
+        def command(**values: Any) -> None:
+            given = SimpleNamespace(**values)
+            refuse_idle(rows, given)
+            function(given)
+
+        parameters = [row.parameter(panel) for panel, some in rows.items() for row in some]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        command.__doc__, command.__name__ = function.__doc__, function.__name__
+        return command
+
+    return made
+
+
+def refuse_idle(rows: Rows, given: SimpleNamespace) -> None:
+    """Refuse options that nothing would look at."""
+    usual = {row.name: row.default for some in rows.values() for row in some}
+    for row in (row for some in rows.values() for row in some if row.needs):
+        if getattr(given, row.name) != row.default and getattr(given, row.needs) == usual[row.needs]:
+            needed = row.needs.replace("_", "-")
+            raise OptionError(f"--{row.name.replace('_', '-')} needs --{needed}")
