@@ -316,7 +316,7 @@ class MachineFunction:
         self._block = ""
 
     def label(self, name: str) -> Label:
-        """Return a place that is reached by jumps until it is :meth:`placed <place>`."""
+        """Return a place that is reached by jumps until it is placed by :meth:`place`."""
         return Label(f"{name}.{next(self.counter)}")
 
     def jump(self, to: Label, when: Value | None = None, unless: Value | None = None) -> None:
