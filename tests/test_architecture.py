@@ -22,6 +22,7 @@ MOST_FILES = 20
 
 LARGER_WITH_REASON: dict[str, str] = {
     "algorithms": "one recursion per file, so that the file is found by the algorithm's name",
+    "cli": "one command per file",
 }
 """Modules above the limit of lines and folders above the limit of files, each with its reason."""
 
@@ -36,8 +37,11 @@ IMPORTED_LATE: dict[str, str] = {
     "robot/load.py": "the readers of files: a robot that is built in code needs none",
     "robot/mechanism.py": "exports, subsystems and platforms, which most programs never ask for",
     "robot/robot.py": "exports, which most programs never ask for",
-    "simulation/__init__.py": "rigid contact brings SciPy's integrators with it",
     "simulation/integrators/adaptive.py": "SUNDIALS is an extra",
+    "simulation/records/record.py": "files and pictures of records, which most programs never ask for",
+    "sweeps/running.py": "the gallery and all file formats, which the sweep of a function does without",
+    "__init__.py": "names of other libraries, for the message about a name that there is not",
+    "lazy_names.py": "the same",
 }
 """Files and folders that import modules of kinetree inside functions, each with its reason."""
 

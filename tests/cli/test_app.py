@@ -271,3 +271,8 @@ def test_errors_are_red_and_have_no_traceback_in_a_process_of_their_own(tmp_path
     assert result.returncode == 1
     assert "\x1b[1;31merror:" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if not c.hidden], ids=lambda c: c.name)
+def test_the_line_of_help_is_that_of_the_command(command):
+    assert imported(command).help.partition("\n\n")[0].replace("\n", " ") == command.summary

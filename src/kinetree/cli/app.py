@@ -45,56 +45,58 @@ class Command(NamedTuple):
 
 COMMANDS = (
     Command(
-        GALLERY, "list", "listing:list_all", "List the gallery: every system and study of the sources, one line each."
+        GALLERY, "list", ".cli.listing:list_all",
+        "List the gallery: every system and study of the sources, one line each."
     ),
     Command(
-        GALLERY, "run", "run:run",
+        GALLERY, "run", ".cli.run:run",
         "Run studies: compute, check what the sources state, write a folder with plots, data and summaries.",
     ),
     Command(
-        GALLERY, "new", "new:new",
+        GALLERY, "new", ".cli.new:new",
         "Write a commented file that describes a study: robot, motion, controller, ground, outputs.",
     ),
-    Command(GALLERY, "import", "import_redysim:app", "Take over what other programs keep in their own files."),
+    Command(GALLERY, "import", ".cli.import_redysim:app", "Take over what other programs keep in their own files."),
     Command(
-        LOOK, "info", "info:info",
+        LOOK, "info", ".cli.info:info",
         "Show a robot: its tree, joints, masses, limits, frames; of a mechanism also its loops and what they leave.",
     ),
     Command(
-        LOOK, "view", "view:view",
+        LOOK, "view", ".cli.view:view",
         "See a robot in the browser: play its motion, drag its joints, look at forces and energy.",
     ),
     Command(
-        COMPUTE, "inverse", "dynamics:inverse", "Compute inverse dynamics: joint forces for every row of a motion."
+        COMPUTE, "inverse", ".cli.dynamics:inverse", "Compute inverse dynamics: joint forces for every row of a motion."
     ),
     Command(
-        COMPUTE, "forward", "dynamics:forward",
+        COMPUTE, "forward", ".cli.dynamics:forward",
         "Compute forward dynamics: accelerations for every row of states and joint forces.",
     ),
-    Command(COMPUTE, "simulate", "simulate:simulate", "Let a robot move and keep a record of it."),
+    Command(COMPUTE, "simulate", ".cli.simulate:simulate", "Let a robot move and keep a record of it."),
     Command(
-        COMPUTE, "identify", "identify:identify", "Identify masses, inertias and friction from measured motions."
+        COMPUTE, "identify", ".cli.identify:identify", "Identify masses, inertias and friction from measured motions."
     ),
     Command(
-        COMPUTE, "sweep", "sweep:sweep", "Compute a study for every row of a design; go on with what is there."
+        COMPUTE, "sweep", ".cli.sweep:sweep", "Compute a study for every row of a design; go on with what is there."
     ),
     Command(
-        HERE, "bench", "bench:bench",
+        HERE, "bench", ".cli.bench:bench",
         "Time inverse and forward dynamics on this machine, Pinocchio beside where it is installed.",
     ),
     Command(
-        HERE, "doctor", "doctor:doctor",
+        HERE, "doctor", ".cli.doctor:doctor",
         "Say what is installed, what machine code is made for and where it is kept; measure one robot, and check it.",
     ),
     Command(
-        EXPORT, "cost", "cost:cost", "Count the operations of every algorithm, beside what the literature publishes."
+        EXPORT, "cost", ".cli.cost:cost",
+        "Count the operations of every algorithm, beside what the literature publishes."
     ),
     Command(
-        EXPORT, "codegen", "codegen:codegen",
+        EXPORT, "codegen", ".cli.codegen:codegen",
         "Write algorithms as C99 without allocation: a source file, a header and a test program.",
     ),
-    Command(COMPUTE, "id", "dynamics:inverse", "inverse", hidden=True),
-    Command(COMPUTE, "fd", "dynamics:forward", "forward", hidden=True),
+    Command(COMPUTE, "id", ".cli.dynamics:inverse", "inverse", hidden=True),
+    Command(COMPUTE, "fd", ".cli.dynamics:forward", "forward", hidden=True),
 )  # fmt: skip
 
 
@@ -159,7 +161,7 @@ def main(
 def imported(command: Command) -> Any:
     """Import a command, as click knows it."""
     module, _, name = command.function.partition(":")
-    function = getattr(import_module(f".{module}", __package__), name)
+    function = getattr(import_module(module, "kinetree"), name)
     if isinstance(function, typer.Typer):
         return typer.main.get_command(function)
     alone = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
