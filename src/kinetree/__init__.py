@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .errors import ModelWarning as ModelWarning
     from .errors import NoLoopsError as NoLoopsError
     from .errors import NoSolutionError as NoSolutionError
+    from .errors import NoValueError as NoValueError
     from .errors import OptionError as OptionError
     from .errors import OutputError as OutputError
     from .errors import PathError as PathError
@@ -167,6 +168,7 @@ _NAMES = LazyNames(
             "ModelWarning",
             "NoLoopsError",
             "NoSolutionError",
+            "NoValueError",
             "OptionError",
             "OutputError",
             "PathError",

@@ -28,6 +28,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "NoLoopsError",
+    "NoValueError",
     "OptionError",
     "OutputError",
     "PathError",
@@ -305,6 +306,28 @@ class NoLoopsError(KinetreeError, AttributeError):
             f"robot {robot!r} has no closed loops, so it has no {method!r}: only a kinetree.Mechanism has. Loops come "
             "from the file, from load(..., loops=...) or from Builder.loop"
         )
+
+
+class NoValueError(KinetreeError):
+    """A number is needed where the robot has a symbol without a value; says which, and where to give it.
+
+    Attributes
+    ----------
+    symbols : tuple of str
+    """
+
+    def __init__(self, symbols: Iterable[str]) -> None:
+        self.symbols = tuple(sorted(symbols))
+        first = self.symbols[0]
+        several = len(self.symbols) > 1
+        super().__init__(
+            f"{_shown(self.symbols)} {'have' if several else 'has'} no value, and a number is needed here: give "
+            f"values when the robot is loaded, kinetree.load(..., values={{{first!r}: ...}}), afterwards, "
+            f"robot.with_values({{{first!r}: ...}}), or for a call, parameters={{{first!r}: ...}}"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.symbols,)
 
 
 class ReadOnlyError(KinetreeError, AttributeError):

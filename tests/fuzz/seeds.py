@@ -12,6 +12,7 @@ import numpy as np
 from scipy.io import savemat
 
 import kinetree as kt
+from helpers import par_files
 
 URDF_ARM = b"""<?xml version="1.0"?>
 <robot name="arm" xmlns:kinetree="urn:kinetree">
@@ -29,6 +30,8 @@ URDF_ARM = b"""<?xml version="1.0"?>
   <joint name="grip" type="fixed"><parent link="hand"/><child link="finger"/><origin xyz="0 0 0.1"/></joint>
 </robot>
 """
+
+PAR = tuple(text.encode() for text in (par_files.RX90, par_files.TREE, par_files.TWO_LOOPS, par_files.FLOATING))
 
 SDF_LOOP = b"""<sdf version="1.9"><model name="m"><frame name="f" attached_to="crank"><pose>0 0 0.3 0 0 0</pose></frame>
   <link name="ground"/>

@@ -126,6 +126,24 @@ ODD_VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 
 
+def par_files(rng: np.random.Generator, folder: Path) -> Case:
+    """Files of SYMORO, of numbers and of symbols; what is written must be read as the same robot."""
+    data = mutated(pick(rng, seeds.PAR), rng, TEXT)
+    path = folder / "robot.par"
+    path.write_bytes(data)
+    values = pick(rng, (None, None, {"D3": 0.4}, {"RL4": 0.3, "D3": 0.0}))
+
+    def done() -> None:
+        robot = kt.load(path, values=values)
+        robot.describe()
+        robot.save(folder / "again.par")
+        again = loaded_again(kt.load, folder / "again.par")
+        assert again.symbols == robot.symbols, "read back it has other symbols"
+        use(robot, rng)
+
+    return data, done
+
+
 def dh_tables(rng: np.random.Generator, folder: Path) -> Case:
     convention = pick(rng, tuple(GOOD_ROWS))
     rows: list[Any] = [dict(row) for row in GOOD_ROWS[convention]]
@@ -359,6 +377,7 @@ TARGETS = {
         Target("mjcf", robot_files((seeds.MJCF_ARM, seeds.MJCF_LOOP), changed_xml, ".xml"), 500),
         Target("loops", side_files, 250),
         Target("redysim", redysim_files, 350),
+        Target("par", par_files, 350),
         Target("dh", dh_tables, 1500),
         Target("csv", TABLES.motions(".csv"), 400),
         Target("npz", TABLES.motions(".npz"), 250),

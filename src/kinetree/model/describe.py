@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ..errors import printable
+from ..spatial.formula import ScalarFormula
 from .actuators import Actuator, JointCoupling, Tendon
 from .joints import JointKind, Reversed
 from .tree import BASE, Joint, Model
@@ -121,7 +122,7 @@ def _joint(joint: Joint) -> str:
         ("armature", joint.armature),
         ("stiffness", joint.stiffness),
     ):  # fmt: skip
-        if any(math.isfinite(x) and x != 0 for x in values):
+        if any(isinstance(x, ScalarFormula) or (math.isfinite(x) and x != 0) for x in values):
             text += f"  {label} {_values(values)}"
     if not joint.actuated and not joint.mimic:
         text += "  passive"

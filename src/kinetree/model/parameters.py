@@ -41,9 +41,11 @@ OF_SOME = (*OF_SPRINGS, *OF_FADING)
 FRICTION = OF_FREEDOMS[1:]
 """Those that matter only where friction does."""
 
-_PINOCCHIO_ORDER = ("M", "MX", "MY", "MZ", "XX", "XY", "YY", "XZ", "YZ", "ZZ")
-_TO_TABLE = [_PINOCCHIO_ORDER.index(symbol) for symbol in OF_BODIES]
-_FROM_TABLE = [OF_BODIES.index(symbol) for symbol in _PINOCCHIO_ORDER]
+PINOCCHIO_ORDER = ("M", "MX", "MY", "MZ", "XX", "XY", "YY", "XZ", "YZ", "ZZ")
+"""The ten of a body as :attr:`MassProperties.parameters` has them."""
+
+_TO_TABLE = [PINOCCHIO_ORDER.index(symbol) for symbol in OF_BODIES]
+_FROM_TABLE = [OF_BODIES.index(symbol) for symbol in PINOCCHIO_ORDER]
 
 _UNITS_OF_BODIES = ("kg m^2",) * 6 + ("kg m",) * 3 + ("kg",)
 

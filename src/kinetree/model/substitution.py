@@ -1,9 +1,8 @@
 """A model with other scalars in the place of some of its numbers: symbols, arrays over a batch, inputs of machine code.
 
-A model turns its masses and placements into spatial objects at one border, the methods ``spatial()`` of
-:class:`MassProperties` and :class:`Pose`.  Here are stand-ins for these two that hold any scalar; a model with them in
-it is walked like any other.  Everything that lets parameters vary goes through here: inputs of compiled algorithms,
-batches of simulations, symbols of other libraries.
+Everything that lets parameters vary goes through here: inputs of compiled algorithms, batches of simulations, symbols
+of other libraries.  The scalars come into the model in stand-ins for its masses and poses
+(:mod:`kinetree.model.changes.stand_ins`).
 """
 
 from __future__ import annotations
@@ -21,28 +20,24 @@ from ..spatial import (
     AxisRotation,
     Matrix3,
     MatrixRotation,
-    RigidInertia,
     RotationLike,
     Scalar,
-    Symmetric3,
     Transform,
     Vec3,
 )
 from .actuators import Tendon, Waypoint
+from .changes.stand_ins import ScalarMass, ScalarPose, ScalarTen
+from .changes.values import generic, valued
 from .mass import GroupedMass, MassProperties
 from .parameters import OF_BODIES as TEN
 from .parameters import Parameter, mass_properties_to_table, rows
-from .tree import Body, Frame, Joint, Loop, Model
+from .tree import PER_FREEDOM, Body, Frame, Joint, Loop, Model
 
 Convert = Callable[[Any], Scalar]
 Given = Mapping[str, Any]
 
 SIZES: dict[str, tuple[int, ...]] = {"com": (3,), "inertia": (3, 6), "position": (3,), "rpy": (3,), "seat": (3,)}
 """How many numbers a property consists of; those not named here are one number, or one per degree of freedom."""
-
-PER_FREEDOM = (
-    "rotor_inertia", "gear_ratio", "damping", "friction", "friction_offset", "stiffness", "spring_rest", "stribeck",
-)  # fmt: skip
 
 OF_JOINT_SPRINGS = ("stiffness", "spring_rest")
 
@@ -59,49 +54,6 @@ POINTS_FOLLOW_FRAMES = (
 
 
 @dataclass(frozen=True)
-class ScalarMass:
-    """Mass, center of mass and inertia about it (xx, yy, zz, xy, xz, yz), over any scalar."""
-
-    mass: Scalar
-    com: tuple[Scalar, ...]
-    inertia: tuple[Scalar, ...]
-
-    def spatial(self) -> RigidInertia:
-        """Return the inertia as the algorithms use it: about the body's origin (Shah section 5.1.1)."""
-        c = Vec3.of(self.com)
-        xx, yy, zz, xy, xz, yz = self.inertia
-        lever = Symmetric3.diagonal(c.dot(c)) - Symmetric3.outer(c)
-        return RigidInertia(self.mass, c * self.mass, Symmetric3(xx, xy, xz, yy, yz, zz) + lever * self.mass)
-
-
-@dataclass(frozen=True)
-class ScalarTen:
-    """The ten parameters of a body in the order of the table, over any scalar."""
-
-    ten: tuple[Scalar, ...]
-
-    @property
-    def mass(self) -> Scalar:
-        """The last of them."""
-        return self.ten[-1]
-
-    def spatial(self) -> RigidInertia:
-        """Return the inertia as the algorithms use it, which these numbers are."""
-        return RigidInertia(self.ten[9], Vec3.of(self.ten[6:9]), Symmetric3(*self.ten[:6]))
-
-
-@dataclass(frozen=True)
-class ScalarPose:
-    """A pose over any scalar."""
-
-    transform: Transform
-
-    def spatial(self) -> Transform:
-        """Return the pose as the algorithms use it."""
-        return self.transform
-
-
-@dataclass(frozen=True)
 class Substitution:
     """Scalars that take the place of some numbers of a model; see :func:`substitution`.
 
@@ -114,6 +66,8 @@ class Substitution:
         Rows of the table of parameters.
     loops, tendons : dict of name to dict of property to scalars
         As bodies, joints and frames.
+    symbols : dict of name to scalar
+        Of a model that has symbols without a value.
     """
 
     bodies: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -123,13 +77,15 @@ class Substitution:
     parameters: dict[str, Any] = field(default_factory=dict)
     loops: dict[str, dict[str, Any]] = field(default_factory=dict)
     tendons: dict[str, dict[str, Any]] = field(default_factory=dict)
+    symbols: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def scalars(self) -> list[Any]:
         """Everything put in that is no plain number, once, in the order given."""
         found: dict[int, Any] = {}
         whole = {"": {"gravity": self.gravity or ()}}
-        for table in (self.bodies, self.joints, self.frames, self.loops, self.tendons, whole, {"": self.parameters}):
+        flat = {"": self.parameters}, {"": self.symbols}
+        for table in (self.bodies, self.joints, self.frames, self.loops, self.tendons, whole, *flat):
             for given in table.values():
                 for value in given.values():
                     for x in value if isinstance(value, tuple) else (value,):
@@ -140,6 +96,7 @@ class Substitution:
     def stand_in(self, model: Model) -> Model:
         """Return a model of numbers to check options against: parameters of inertia count as some inertia."""
         some = MassProperties(1.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+        model = generic(model)
         chosen = self._chosen(model)
         heavy = {p.body for p in chosen if p.symbol in TEN}
         felt = {p.body for p in chosen if p.symbol == "rotor_inertia"}
@@ -164,6 +121,8 @@ class Substitution:
         def converted(x: Any) -> Scalar:
             return x if _is_zero(x) else convert(x)
 
+        if self.symbols:
+            model = valued(model, {name: converted(x) for name, x in self.symbols.items()})
         gravity: Sequence[Any] = model.gravity
         if self.gravity is not None or everything:
             gravity = [converted(x) for x in self.gravity or model.gravity]
@@ -193,15 +152,16 @@ class Substitution:
                     f"body {body.name!r} is given both by parameters of the table ({next(iter(of_table))}) and by "
                     f"{next(iter(self.bodies[body.name]))}: choose one way"
                 )
-            ten = dict(zip(TEN, (float(x) for x in mass_properties_to_table(own)), strict=True)) | of_table
+            ten = dict(zip(TEN, mass_properties_to_table(own).tolist(), strict=True)) | of_table
             stand_in = ScalarTen(tuple(convert(x) if s in of_table or everything else x for s, x in ten.items()))
-        elif isinstance(own, GroupedMass) and (body.name in self.bodies or everything):
+        elif isinstance(own, (GroupedMass, ScalarTen)) and (body.name in self.bodies or everything):
             if body.name in self.bodies:
+                what = "grouped parameters" if isinstance(own, GroupedMass) else "parameters with symbols"
                 raise ModelError(
-                    f"body {body.name!r} has grouped parameters, which are those of no mass, center and inertia: "
+                    f"body {body.name!r} has {what}, which are those of no mass, center and inertia: "
                     f"change them by the names of the table, such as {body.name + '.MX'!r}"
                 )
-            stand_in = ScalarTen(tuple(convert(float(x)) for x in mass_properties_to_table(own)))
+            stand_in = ScalarTen(tuple(convert(x) for x in mass_properties_to_table(own).tolist()))
         elif body.name in self.bodies or everything:
             chosen = {"mass": own.mass, "com": own.com, "inertia": own.inertia, **self.bodies.get(body.name, {})}
             com, inertia = (tuple(convert(x) for x in chosen[k]) for k in ("com", "inertia"))
@@ -302,6 +262,7 @@ def substitution(
     parameters: Given | None = None,
     loops: Mapping[str, Given] | None = None,
     tendons: Mapping[str, Given] | None = None,
+    symbols: Given | None = None,
 ) -> Substitution:
     """Check what is to be put into a model: that names are known, and that sizes are right.
 
@@ -346,8 +307,12 @@ def substitution(
         if name not in known:
             raise UnknownNameError("parameter", name, known)
     flat = {name: _number(x) for name, x in (parameters or {}).items()}
+    for name in symbols or ():
+        if name not in model.symbols:
+            raise UnknownNameError("symbol", name, model.symbols)
+    free = {name: _number(x) for name, x in (symbols or {}).items()}
     made = Substitution(
-        tables["body"], tables["joint"], tables["frame"], free_fall, flat, tables["loop"], tables["tendon"]
+        tables["body"], tables["joint"], tables["frame"], free_fall, flat, tables["loop"], tables["tendon"], free
     )
     made.tree(model, lambda x: x)  # refuses what is given twice
     return made

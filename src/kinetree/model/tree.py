@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import ModelError, UnknownNameError, explains_arguments
 from ..spatial import ArticulatedInertia, Motion, RigidInertia, Scalar, Transform, Vec3, axis_turn
+from ..spatial.formula import symbols_among
 from .actuators import Actuator, JointCoupling, Tendon
 from .joints import Constraint, Free, JointKind
 from .mass import MassProperties
@@ -27,6 +28,11 @@ SOMEWHERE = Transform((axis_turn(Vec3(0.48, 0.6, 0.64), 0.3),), Vec3(1.0, 0.0, 0
 """A pose of a loop joint in which none is turned over, no rod is a point and no wheel lies flat."""
 
 Floats = tuple[float, ...]
+
+PER_FREEDOM = (
+    "rotor_inertia", "gear_ratio", "damping", "friction", "friction_offset", "stiffness", "spring_rest", "stribeck",
+)  # fmt: skip
+"""Numbers of a joint, one per degree of freedom, that may be parameters."""
 
 
 @explains_arguments
@@ -274,6 +280,17 @@ class Configuration:
 
 
 @dataclass(frozen=True)
+class Load:
+    """A wrench that a file has act on a body: moment and force in the body's axes, at its origin.
+
+    It is no part of the mechanism; computations take it where it is given to them.
+    """
+
+    body: str
+    six: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True)
 class Model:
     """A tree of bodies. Build one with :class:`kinetree.Builder` or :func:`kinetree.load`."""
 
@@ -288,6 +305,7 @@ class Model:
     actuators: tuple[Actuator, ...] = ()
     configurations: tuple[Configuration, ...] = ()
     couplings: tuple[JointCoupling, ...] = ()
+    loads: tuple[Load, ...] = ()
     shapes: tuple[ContactShape, ...] = field(default=(), compare=False, repr=False)
     """What its file gives it to touch things with; robots that move alike are equal without it."""
 
@@ -300,6 +318,20 @@ class Model:
     def nv(self) -> int:
         """Length of ``v``."""
         return sum(j.nv for j in self.joints)
+
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """Names of symbols that stand in the place of numbers and have no value, places of joints first."""
+        stand_ins = (
+            *(joint.placement for joint in self.joints),
+            *(pose for loop in self.loops for pose in (loop.placement, loop.seat)),
+            *(frame.pose for frame in self.frames),
+            *(body.mass_properties for body in (self.base, *self.bodies)),
+        )
+        found = dict.fromkeys(name for x in stand_ins for name in getattr(x, "symbols", ()))
+        scalars = (x for j in self.joints for key in PER_FREEDOM for x in getattr(j, key))
+        found |= dict.fromkeys(symbols_among((*scalars, *self.gravity)))
+        return tuple(found)
 
     @cached_property
     def parents(self) -> tuple[int, ...]:

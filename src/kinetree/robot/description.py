@@ -141,7 +141,23 @@ class Description(ExplainsArguments):
     @property
     def gravity(self) -> Array:
         """Acceleration of free fall in the world frame."""
-        return np.array(self.model.gravity)
+        return np.array(self.model.gravity, dtype=float)
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """Symbols that stand in the place of numbers and have no value; :meth:`kinetree.Robot.with_values` gives some.
+
+        Only a file of SYMORO has any.  What needs the number of a symbol raises :class:`kinetree.NoValueError`.
+        """
+        return self.model.symbols
+
+    @property
+    def loads(self) -> dict[str, Array]:
+        """Wrenches that the file has act on bodies, as ``wrenches=`` takes them; nothing knows them by itself.
+
+        A moment and a force on each body, in its axes at its origin; formulas where symbols have no value.
+        """
+        return {load.body: np.array(load.six) for load in self.model.loads}
 
     @property
     def mass(self) -> float:
@@ -206,7 +222,7 @@ class Description(ExplainsArguments):
         return tuple(tuple(f"M{m + 1}" for m in group) for group in groups)
 
     def save(self, path: str | os.PathLike[str], original: str | os.PathLike[str] | None = None) -> None:
-        """Write the robot to a ``.yaml``, ``.urdf``, ``.sdf`` or ``.xml`` (MJCF) file, wholly or not at all.
+        """Write the robot to a ``.yaml``, ``.urdf``, ``.sdf``, ``.xml`` (MJCF) or ``.par`` file, wholly or not at all.
 
         Parameters
         ----------

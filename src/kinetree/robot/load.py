@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -32,14 +32,15 @@ def load(
     cuts: Sequence[str] | None = None,
     rule: str | None = None,
     missing_meshes: str = "refuse",
+    values: Mapping[str, float] | None = None,
 ) -> Robot:
-    """Read a robot from a URDF, SDF, MJCF or kinetree YAML file, or take one of the gallery by its name.
+    """Read a robot from a URDF, SDF, MJCF, SYMORO or kinetree YAML file, or take one of the gallery by its name.
 
     Parameters
     ----------
     path : path-like
-        ``.urdf``, ``.sdf``, ``.xml`` (MJCF, URDF or SDF, as its root says) or ``.yaml``; or a name that
-        :func:`kinetree.gallery.names` lists, where there is no file of this name.
+        ``.urdf``, ``.sdf``, ``.xml`` (MJCF, URDF or SDF, as its root says), ``.par`` (SYMORO) or ``.yaml``; or a name
+        that :func:`kinetree.gallery.names` lists, where there is no file of this name.
     floating_base : bool
         Put the root link on a free joint instead of holding it fixed.
     mimic : {"follow", "couple", "independent"}
@@ -63,6 +64,9 @@ def load(
     missing_meshes : {"refuse", "massless"}
         An MJCF file may leave it to MuJoCo to compute a body's inertia from its meshes.  Where their files are missing
         it is refused, or such bodies have no mass, with a warning each.
+    values : mapping of name to number, optional
+        Of symbols in a file of SYMORO, ``{"d3": 0.45}``.  Symbols without a value stay in the robot: see
+        :attr:`kinetree.Robot.symbols`.
 
     Returns
     -------
@@ -87,13 +91,13 @@ def load(
         with resources.as_file(gallery_file(str(path))) as file:
             return load(
                 file, floating_base=floating_base, mimic=mimic, gravity=gravity, strict=strict, loops=loops, cuts=cuts,
-                rule=rule, missing_meshes=missing_meshes,
+                rule=rule, missing_meshes=missing_meshes, values=values,
             )  # fmt: skip
     from ..model import formats  # readers for all formats: what is built in code needs none
 
     options = formats.Options(
         floating_base=floating_base, mimic=mimic, gravity=gravity, strict=strict, cuts=cuts, rule=rule,
-        missing_meshes=missing_meshes,
+        missing_meshes=missing_meshes, values=values,
     )  # fmt: skip
     try:
         return make(formats.read(path, options, loops))

@@ -28,6 +28,7 @@ from ..model import describe as description
 from ..model import parameters as parameter_tables
 from ..model.changes import other_numbers, single_joints
 from ..model.changes.locking import lock
+from ..model.changes.values import with_values
 from ..model.drives import with_spring
 from ..model.joint_data import PerFreedom, memory_data, spring_data, stribeck_data
 from ..model.mass import MassProperties, require_mass_properties
@@ -320,6 +321,21 @@ class Robot(BaseParameterMethods, LoopMethods):
         if isinstance(parameters, Mapping) and any(word in parameters for word in other_numbers.WORDS):
             return self._with(other_numbers.with_numbers(self.model, parameters, physical=physical))
         return self._with(parameter_tables.with_parameters(self.model, parameters, physical=physical))
+
+    def with_values(self, values: Mapping[str, float]) -> Robot:
+        """Return the same robot with values for some of its symbols, or for all.
+
+        Parameters
+        ----------
+        values : mapping of name to number
+            See :attr:`symbols`.
+
+        Examples
+        --------
+        ``kt.load("arm.par").with_values({"D3": 0.45, "RL4": 0.45})`` is the robot of
+        ``kt.load("arm.par", values={...})``.
+        """
+        return self._with(with_values(self.model, values))
 
     def grouped(self, form: str = "fewest", *, near: ArrayLike | None = None) -> Robot:
         """Return the robot with its parameters regrouped: the same torques with fewer operations.

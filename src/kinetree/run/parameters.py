@@ -17,8 +17,8 @@ from ..errors import ModelError, OptionError, ShapeError, UnknownNameError
 from ..model.mass import GroupedMass
 from ..model.parameters import FRICTION, OF_FADING, ParameterTable, rows
 from ..model.parameters import parameters as table_of
-from ..model.substitution import PER_FREEDOM, SIZES, Substitution, substitution
-from ..model.tree import Model
+from ..model.substitution import SIZES, Substitution, substitution
+from ..model.tree import PER_FREEDOM, Model
 from ..spatial import Scalar
 from ..spatial.arrays import batch_shape
 

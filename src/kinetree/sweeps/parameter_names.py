@@ -34,9 +34,9 @@ from ..model.substitution import (
     OF_JOINTS,
     OF_LOOPS,
     OF_TENDONS,
-    PER_FREEDOM,
     POINTS_FOLLOW_FRAMES,
 )
+from ..model.tree import PER_FREEDOM
 from ..robot.robot import Robot
 from ..run.parameters import Place, own_numbers
 

@@ -25,6 +25,7 @@ from helpers.robots import random_mass, random_pose, random_tree
 from judges.real_robots import load_quietly, robot_file
 from kinetree.model.formats.yaml import schema
 from kinetree.model.joints import KINDS, JointKind
+from kinetree.model.tree import Load
 
 SCHEMA = json.loads(schema())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -431,3 +432,20 @@ def test_the_example_in_the_documentation(tmp_path):
     expected = [0, 0, 1.5] + 2 * np.array([np.cos(0.1), 0, -np.sin(0.1)]) - 0.2 * up
     assert_close(robot.pose(np.zeros(4), "hook")[:3, 3], expected, 1e-15)
     assert robot.mass == pytest.approx(370.1)
+
+
+def test_wrenches_of_a_file(tmp_path):
+    """They are kept, and act where they are given; other formats say that they have no word for them."""
+    robot = kt.Builder("lift").body("bob", "base", kt.Prismatic("z"), mass=1, inertia=(1, 1, 1)).build()
+    loaded = kt.Robot(replace(robot.model, loads=(Load("bob", (0.0, 0.0, 0.0, 0.0, 0.0, 3.0)),)))
+    loaded.save(tmp_path / "r.yaml")
+    again = kt.load(tmp_path / "r.yaml")
+    assert again == loaded
+    np.testing.assert_allclose(again.inverse_dynamics([0.0], [0.0], [0.0], wrenches=again.loads), 9.81 - 3.0)
+    for ending in (".urdf", ".sdf", ".xml"):
+        with pytest.warns(kt.ModelWarning, match="the wrench on 'bob'"):
+            loaded.save(tmp_path / f"r{ending}")
+    text = (tmp_path / "r.yaml").read_text()
+    (tmp_path / "r.yaml").write_text(text.replace("  bob: [", "  bib: ["))
+    with pytest.raises(kt.FileFormatError, match="bib"):
+        kt.load(tmp_path / "r.yaml")

@@ -13,8 +13,8 @@ from ..actuators import Tendon, Waypoint
 from ..mass import GroupedMass, MassProperties
 from ..parameters import with_parameters
 from ..pose import Pose
-from ..substitution import PER_FREEDOM, Given, substitution
-from ..tree import Body, Frame, Joint, Loop, Model, check_gravity
+from ..substitution import Given, substitution
+from ..tree import PER_FREEDOM, Body, Frame, Joint, Loop, Model, check_gravity
 
 WORDS = ("bodies", "joints", "frames", "loops", "tendons", "gravity")
 """What of a model is changed by the words of its file; all other names are rows of the table of parameters."""

@@ -1,4 +1,4 @@
-"""Readers and writers of robot files: URDF, SDF, kinetree's own YAML; readers of MJCF and ReDySim's inputs."""
+"""Readers and writers of robot files: URDF, SDF, MJCF, SYMORO's .par, our own YAML; a reader of ReDySim's inputs."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError
+from ...errors import FileFormatError, NoValueError, OptionError, RobotFileNotFoundError, UnsupportedError
 from ...io.atomic_files import beside
 from ...io.paths import as_path, file_meant, is_folder, whole_content
 from ..tree import Model
-from . import loop_list, mjcf, mjcf_writer, redysim, sdf, urdf, urdf_edit, urdf_writer, xml, yaml, yaml_nodes
+from . import loop_list, mjcf, mjcf_writer, redysim, sdf, symoro, urdf, urdf_edit, urdf_writer, xml, yaml, yaml_nodes
 from .source import Options, Source
 
 __all__ = ["Options", "read", "save"]
 
-ENDINGS = (".urdf", ".sdf", ".world", ".xml", ".mjcf", ".xacro", ".yaml", ".yml", ".m")
+ENDINGS = (".urdf", ".sdf", ".world", ".xml", ".mjcf", ".xacro", ".yaml", ".yml", ".m", ".par")
 """Of files that are, or nearly are, robots."""
 
 
@@ -30,7 +30,7 @@ def read(
     ----------
     path : path-like
         ``.urdf``, ``.sdf`` or ``.world``, ``.xml`` or ``.mjcf`` (URDF, SDF or MJCF), ``.yaml`` or ``.yml``, ``.m``
-        (ReDySim's ``inputs.m``).
+        (ReDySim's ``inputs.m``), ``.par`` (SYMORO).
     options : Options, optional
         See :func:`kinetree.load`.
     loops : path-like, optional
@@ -41,7 +41,10 @@ def read(
         side = _open(as_path(loops, "a file with loops"))
         is_list = loop_list.is_loop_list(yaml_nodes.nodes(side))
         chosen = replace(chosen, side_file=loop_list.LoopList(side) if is_list else yaml.SideFile(side))
-    return _reader(source)(source, chosen)
+    reader = _reader(source)
+    if chosen.values and reader is not symoro.read:
+        raise OptionError(f"values are of symbols in .par files; {source.file} has none")
+    return reader(source, chosen)
 
 
 def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike[str] | None = None) -> None:
@@ -51,14 +54,16 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
     ----------
     model : Model
     path : path-like
-        ``.yaml`` or ``.yml`` (everything), ``.xml`` or ``.mjcf`` (what MuJoCo has), ``.urdf`` or ``.sdf`` (what
-        these can express).
+        ``.yaml`` or ``.yml`` (everything), ``.xml`` or ``.mjcf`` (what MuJoCo has), ``.urdf``, ``.sdf`` or ``.par``
+        (what these can express).
     original : path-like, optional
         Of a URDF file: the one that the robot was read from; only its inertias, friction and springs are changed.
     """
     path = as_path(path, "a robot file")
     refuse_unwritable(path)
     writer = WRITERS[path.suffix.lower()]
+    if model.symbols and writer is not symoro.write:
+        raise NoValueError(model.symbols)
     if original is not None:
         source = _open(as_path(original, "the original file"))
         if path.suffix.lower() != ".urdf" or source.path.suffix.lower() not in (".urdf", ".xml"):
@@ -74,7 +79,7 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
 
 WRITERS: dict[str, Callable[[Model], str]] = {
     ".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf_writer.write, ".sdf": sdf.write,
-    ".xml": mjcf_writer.write, ".mjcf": mjcf_writer.write,
+    ".xml": mjcf_writer.write, ".mjcf": mjcf_writer.write, ".par": symoro.write,
 }  # fmt: skip
 """What writes robots, by the ending of a file's name."""
 
@@ -82,7 +87,7 @@ WRITERS: dict[str, Callable[[Model], str]] = {
 def refuse_unwritable(path: Path) -> None:
     """Refuse a file that no robot could be written to: of another ending, or in a folder that is not there."""
     if path.suffix.lower() not in WRITERS:
-        raise UnsupportedError(f"cannot write {path}: robots are written as .yaml, .urdf, .sdf or .xml (MJCF)")
+        raise UnsupportedError(f"cannot write {path}: robots are written as .yaml, .urdf, .sdf, .xml (MJCF) or .par")
     folder = Path(os.path.realpath(path)).parent
     if not is_folder(folder):
         raise RobotFileNotFoundError(f"cannot write {str(path)!r}: there is no directory {str(folder)!r}")
@@ -102,6 +107,8 @@ def _reader(source: Source) -> Callable[[Source, Options], Model]:
         return sdf.read
     if suffix == ".m":
         return redysim.read
+    if suffix == ".par":
+        return symoro.read
     if suffix in (".xml", ".mjcf"):
         root = xml.parse(source.data, source.file)
         if root.tag == "robot":
@@ -119,6 +126,6 @@ def _reader(source: Source) -> Callable[[Source, Options], Model]:
         raise FileFormatError(f"xacro must be expanded first: {urdf.XACRO_HINT}", source.file)
     raise FileFormatError(
         f"files ending in {suffix or 'nothing'!r} are not understood; use .urdf, .sdf, .xml (MJCF or URDF), .yaml, "
-        "or .m (ReDySim)",
+        ".m (ReDySim) or .par (SYMORO)",
         source.file,
     )

@@ -380,6 +380,7 @@ class _MjcfWriter:
 
     def _keys(self) -> list[str]:
         """Return the configurations, in MuJoCo's order of coordinates."""
+        self.lost += [f"the wrench on {load.body!r}" for load in self.given.loads]
         if self.given.joints != self.model.joints:
             self.lost += [f"configuration {c.name!r}" for c in self.given.configurations]
             return []

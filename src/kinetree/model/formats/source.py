@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,6 +44,8 @@ class Options:
     cuts: Sequence[str] | None = None
     rule: str | None = None
     missing_meshes: str = "refuse"
+    values: Mapping[str, float] | None = None
+    """Of symbols in the file."""
     side_file: Callable[[FileBuilder], None] | None = None
     """Adds the loops of another file."""
 

@@ -213,6 +213,7 @@ class _UrdfWriter:
         self.lost += [f"tendon {t.name!r}" for t in self.model.tendons]
         self.lost += [f"actuator {a.name!r}" for a in self.model.actuators]
         self.lost += [f"configuration {c.name!r}" for c in self.model.configurations]
+        self.lost += [f"the wrench on {load.body!r}" for load in self.model.loads]
 
     def _frames(self) -> None:
         """Frames as welded links.

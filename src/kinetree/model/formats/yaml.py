@@ -11,7 +11,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any
 
@@ -19,7 +19,7 @@ from ...errors import UnknownNameError, UnsupportedError
 from ..joints import KINDS, JointKind, Reversed, reverse
 from ..mass import MassProperties
 from ..pose import Pose
-from ..tree import BASE, Body, Frame, Joint, Loop, Mimic, Model
+from ..tree import BASE, Body, Frame, Joint, Load, Loop, Mimic, Model
 from . import yaml_dh, yaml_drives
 from .source import FileBuilder, Options, Source
 from .urdf_writer import roll_pitch_yaw
@@ -41,6 +41,7 @@ TOP_KEYS = (
     "tendons",
     "actuators",
     "configurations",
+    "loads",
 )
 SIDE_KEYS = ("kinetree", "loops", "cuts", "passive", "couplings")
 MASS_KEYS = ("mass", "com", "inertia", "inertia_about", "inertia_axes")
@@ -127,7 +128,8 @@ class _YamlReader(NodeReader):
         for node in self.listed("actuators"):
             yaml_drives.read_actuator(self, node)
         self.read_configurations()
-        return self.builder.finish(floating_base=options.floating_base, graph="joints" in self.top)
+        model = self.builder.finish(floating_base=options.floating_base, graph="joints" in self.top)
+        return replace(model, loads=self.read_loads(model)) if "loads" in self.top else model
 
     def loops(self, builder: FileBuilder) -> None:
         """Add the loops of a side file."""
@@ -155,6 +157,11 @@ class _YamlReader(NodeReader):
                 known = self.fields(positions, f"configuration {name!r}", self.builder.joints_and_loops)
                 found = {j: self.per_freedom(x, f"position of {j!r}", infinite=False) for j, x in known.items()}
                 self.builder.configuration(name, {j: x for j, x in found.items() if x is not None})
+
+    def read_loads(self, model: Model) -> tuple[Load, ...]:
+        known = self.fields(self.top["loads"], "loads", list(model.frame_table))
+        found = {body: self.numbers(node, f"the wrench on {body!r}", 6) for body, node in known.items()}
+        return tuple(Load(body, tuple(six)) for body, six in found.items())
 
     def listed(self, key: str) -> list[Node]:
         return self.items(self.top[key], key) if key in self.top else []
@@ -356,6 +363,8 @@ def write(model: Model) -> str:
     for found in model.configurations:
         lines += [f"  {_word(found.name)}:" if found.positions else f"  {_word(found.name)}: {{}}"]
         lines += [f"    {_word(joint)}: {_list(position)}" for joint, position in found.positions]
+    lines += ["loads:"] if model.loads else []
+    lines += [f"  {_word(load.body)}: {_list([float(x) for x in load.six])}" for load in model.loads]
     return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import OptionError, ShapeError, UnknownNameError
-from ...model.substitution import OF_BODIES, OF_JOINTS, PER_FREEDOM
+from ...model.substitution import OF_BODIES, OF_JOINTS
+from ...model.tree import PER_FREEDOM
 from ...robot.robot import Robot
 from .draws import Distribution, LogUniform, Normal, Uniform, uniform
 

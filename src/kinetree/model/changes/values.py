@@ -1,0 +1,133 @@
+"""A mechanism with values for its symbols: all of them, some, or any at all where only its structure is asked."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ...errors import ModelError, ModelWarning, UnknownNameError, callers_level
+from ...spatial.formula import ScalarFormula, symbols_among
+from ...spatial.numbers import real_number
+from ..mass import MassProperties
+from ..tree import PER_FREEDOM, Body, Joint, Model
+from .stand_ins import ScalarTen, Values, valued_scalar
+
+SOME_BODY = MassProperties(1.0, (0.1, 0.2, 0.3), (1.0, 1.1, 1.2, 0.1, 0.2, 0.3))
+"""A body that can be, for those whose parameters are symbols."""
+
+GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+ATTEMPTS = 200
+
+
+def valued(model: Model, values: Values) -> Model:
+    """Return the model with values for some of its symbols; with values for all it is a model of plain numbers.
+
+    Parameters
+    ----------
+    model : Model
+    values : mapping of name to scalar
+        Numbers, or any other scalars.
+    """
+    if not model.symbols and not model.loads:
+        return model
+
+    def put(given: Any) -> Any:
+        return given.valued(values) if hasattr(given, "valued") else given
+
+    def joint(own: Joint) -> Joint:
+        numbers: dict[str, Any] = {
+            key: tuple(valued_scalar(x, values) for x in getattr(own, key)) for key in PER_FREEDOM
+        }
+        return replace(own, placement=put(own.placement), **numbers)
+
+    def body(own: Body) -> Body:
+        return replace(own, mass_properties=put(own.mass_properties))
+
+    return replace(
+        model,
+        joints=tuple(joint(j) for j in model.joints),
+        bodies=tuple(body(b) for b in model.bodies),
+        base=body(model.base),
+        frames=tuple(replace(f, pose=put(f.pose)) for f in model.frames),
+        loops=tuple(replace(x, placement=put(x.placement), seat=put(x.seat)) for x in model.loops),
+        gravity=tuple(valued_scalar(x, values) for x in model.gravity),  # type: ignore[arg-type]
+        loads=tuple(replace(x, six=tuple(valued_scalar(y, values) for y in x.six)) for x in model.loads),
+    )
+
+
+def with_values(model: Model, values: Mapping[str, float]) -> Model:
+    """Return the model with numbers for some of its symbols, checked; warns of bodies that cannot be.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such symbol.
+    ModelError
+        If a formula is no finite number with these values.
+    """
+    known = dict.fromkeys([*model.symbols, *symbols_among(x for load in model.loads for x in load.six)])
+    for name in values:
+        if name not in known:
+            raise UnknownNameError("symbol", name, known)
+    numbers = {name: real_number(x, f"the value of {name!r}") for name, x in values.items()}
+    for x in _scalars(model):
+        if isinstance(x, ScalarFormula) and not math.isfinite(_number(x.evaluate(numbers))):
+            raise ModelError(f"{x} is no finite number with these values")
+    made = valued(model, numbers)
+    odd = {
+        after.name: after.mass_properties.problems()
+        for before, after in zip(model.bodies, made.bodies, strict=True)
+        if isinstance(before.mass_properties, ScalarTen) and isinstance(after.mass_properties, MassProperties)
+    }
+    listed = [f"body {name!r}: {problems[0]}" for name, problems in odd.items() if problems]
+    if listed:
+        warnings.warn("; ".join(listed), ModelWarning, stacklevel=callers_level())
+    return made
+
+
+def _number(x: Any) -> float:
+    return x if isinstance(x, (int, float)) else 0.0
+
+
+def generic(model: Model) -> Model:
+    """Return the model of numbers that shares its structure with one of symbols: no two dimensions are alike.
+
+    Dimensions are near 1, so that loops of a few bodies can be closed.  Bodies with symbols among their parameters are
+    some body.  Nothing but structure (which joints are parallel, what has mass) may be concluded from it.
+    """
+    if not model.symbols:
+        return model
+
+    def some(body: Body) -> Body:
+        return replace(body, mass_properties=SOME_BODY) if isinstance(body.mass_properties, ScalarTen) else body
+
+    bodies = tuple(some(b) for b in model.bodies)
+    return valued(replace(model, bodies=bodies, base=some(model.base)), generic_values(model))
+
+
+def generic_values(model: Model) -> dict[str, float]:
+    """Return a number near 1 for every symbol such that all formulas of the model are numbers."""
+    formulas = [x for x in _scalars(model) if isinstance(x, ScalarFormula)]
+    for attempt in range(ATTEMPTS):
+        numbers = ((k * GOLDEN + attempt * math.sqrt(2.0)) % 1.0 for k in range(1, len(model.symbols) + 1))
+        found = {name: 0.75 + 0.5 * x for name, x in zip(model.symbols, numbers, strict=True)}
+        if all(math.isfinite(x.evaluate(found)) for x in formulas):
+            return found
+    raise ModelError(
+        f"no values near 1 were found for {', '.join(model.symbols)} of {model.name!r} at which all its formulas are "
+        "numbers: give values to some of them"
+    )
+
+
+def _scalars(model: Model) -> list[Any]:
+    """Return the formulas and numbers of places, joints and gravity."""
+    poses = [
+        *(j.placement for j in model.joints),
+        *(f.pose for f in model.frames),
+        *(pose for loop in model.loops for pose in (loop.placement, loop.seat)),
+    ]
+    found = [x for pose in poses for step in getattr(pose, "steps", ()) for x in step]
+    return [*found, *(x for j in model.joints for key in PER_FREEDOM for x in getattr(j, key)), *model.gravity]

@@ -1,0 +1,381 @@
+"""Formulas in symbols that have no value yet, as scalars: ``d3``, ``sqrt(b**2 + d6**2)``, ``-pi/2``.
+
+A robot may have such scalars in the place of its numbers.  Whatever is enough with symbols is computed with them: a
+formula is evaluated on any other scalar (numbers, nodes of a graph, symbols of SymPy or CasADi).  Where a number is
+needed, a symbol without a value is an error that names it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import NoValueError
+from . import scalar
+from .scalar import Scalar
+
+PI = "pi"
+"""The one symbol whose value is known; it stays a symbol so that angles stay exact."""
+
+SIXTH = math.pi / 6
+SIXTHS = (1.0, math.sqrt(3) / 2, 0.5, 0.0, -0.5, -math.sqrt(3) / 2, -1.0, -math.sqrt(3) / 2, -0.5, 0.0, 0.5,
+          math.sqrt(3) / 2)  # fmt: skip
+"""Cosines of multiples of 30 degrees, as they are rather than as rounding of pi leaves them."""
+
+SAME_ANGLE = 1e-12
+"""Parts of 30 degrees by which an angle may be off such a multiple."""
+
+_ATOM, _POWER, _PRODUCT, _SUM = 4, 3, 2, 1
+"""How strongly operators bind."""
+
+
+class ScalarFormula:
+    """A scalar made of symbols and numbers.
+
+    Parameters
+    ----------
+    kind : str
+        ``"symbol"``, an operator (``+ - * / **``), ``"neg"``, or a function of :data:`FUNCTIONS`.
+    parts : tuple
+        A symbol's name, or what is operated on: formulas and floats.
+    """
+
+    __slots__ = ("kind", "parts", "symbols")
+    __array_ufunc__ = None  # arrays leave the operation to us, who know what is missing
+
+    kind: str
+    parts: tuple[Any, ...]
+    symbols: frozenset[str]
+    """Names of the symbols in it that have no value."""
+
+    def __init__(self, kind: str, *parts: Any) -> None:
+        self.kind, self.parts = kind, parts
+        if kind == "symbol":
+            self.symbols = frozenset(name for name in parts if name != PI)
+        else:
+            self.symbols = frozenset[str]().union(*(p.symbols for p in parts if isinstance(p, ScalarFormula)))
+
+    @classmethod
+    def symbol(cls, name: str) -> ScalarFormula:
+        """Make a symbol; ``pi`` is the number."""
+        return cls("symbol", name)
+
+    # ---------------------------------------------------------------- values
+
+    def evaluate(self, values: Mapping[str, Scalar]) -> Scalar:
+        """Return the formula with scalars for some of its symbols; a plain number where no symbol is left."""
+        found = _evaluated(self, values, {})
+        return found if not isinstance(found, ScalarFormula) or found.symbols else float(found)
+
+    def __float__(self) -> float:
+        if self.symbols:
+            raise NoValueError(self.symbols)
+        return float(_evaluated(self, {PI: math.pi}, {}))
+
+    def with_numbers(self, change: Callable[[float], float]) -> Scalar:
+        """Return the formula with each of its numbers changed by a function; what becomes zero goes."""
+        return _evaluated(self, {}, {}, change)
+
+    # ---------------------------------------------------------------- arithmetic
+
+    def _binary(self, operation: Callable[[Any, Any], Any], kind: str, other: Any, turned: bool) -> Any:
+        """Return an operation with anything: with other scalars only if this formula is a number."""
+        if isinstance(other, ScalarFormula):
+            return _made(kind, self, other)
+        if isinstance(other, (int, float)):
+            return _made(kind, float(other), self) if turned else _made(kind, self, float(other))
+        number = float(self)
+        return operation(other, number) if turned else operation(number, other)
+
+    def __add__(self, other: Any) -> Any:
+        return self._binary(lambda a, b: a + b, "+", other, False)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._binary(lambda a, b: a + b, "+", other, True)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._binary(lambda a, b: a - b, "-", other, False)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._binary(lambda a, b: a - b, "-", other, True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._binary(lambda a, b: a * b, "*", other, False)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._binary(lambda a, b: a * b, "*", other, True)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._binary(lambda a, b: a / b, "/", other, False)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._binary(lambda a, b: a / b, "/", other, True)
+
+    def __pow__(self, other: Any) -> Any:
+        return self._binary(power, "**", other, False)
+
+    def __rpow__(self, other: Any) -> Any:
+        return self._binary(power, "**", other, True)
+
+    def __neg__(self) -> Any:
+        return self.parts[0] if self.kind == "neg" else ScalarFormula("neg", self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ScalarFormula) and self.kind == other.kind and self.parts == other.parts
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.parts))
+
+    def __bool__(self) -> bool:
+        return True  # zeros do not stay formulas
+
+    def _undecided(self, _: object) -> Any:
+        raise NoValueError(self.symbols or [str(self)])
+
+    __lt__ = __gt__ = __le__ = __ge__ = _undecided
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ScalarFormula, (self.kind, *self.parts)
+
+    # ---------------------------------------------------------------- words
+
+    def __str__(self) -> str:
+        return _written(self, _SUM)
+
+    def __format__(self, spec: str) -> str:
+        return str(self)
+
+    def __repr__(self) -> str:
+        return f"ScalarFormula({str(self)!r})"
+
+    class scalar_functions:
+        """Elementary functions, found by :mod:`kinetree.spatial.scalar`."""
+
+        @staticmethod
+        def sin(x: ScalarFormula) -> Any:
+            """Return the sine; exact at multiples of 30 degrees."""
+            return ScalarFormula("sin", x) if x.symbols else exact_sine(float(x))
+
+        @staticmethod
+        def cos(x: ScalarFormula) -> Any:
+            """Return the cosine; exact at multiples of 30 degrees."""
+            return ScalarFormula("cos", x) if x.symbols else exact_cosine(float(x))
+
+        @staticmethod
+        def sqrt(x: ScalarFormula) -> Any:
+            """Return the square root."""
+            return ScalarFormula("sqrt", x)
+
+        @staticmethod
+        def exp(x: ScalarFormula) -> Any:
+            """Return the exponential."""
+            return ScalarFormula("exp", x)
+
+        @staticmethod
+        def log(x: ScalarFormula) -> Any:
+            """Return the natural logarithm."""
+            return ScalarFormula("log", x)
+
+        @staticmethod
+        def arctan2(y: Any, x: Any) -> Any:
+            """Return the angle of the point (x, y)."""
+            return ScalarFormula("atan2", y, x)
+
+
+def symbols_among(scalars: Iterable[Any]) -> tuple[str, ...]:
+    """Return the names of symbols in scalars of any kind, each once, in their order."""
+    found = dict.fromkeys(name for x in scalars if isinstance(x, ScalarFormula) for name in sorted(x.symbols))
+    return tuple(found)
+
+
+def power(base: Scalar, exponent: Scalar) -> Scalar:
+    """Return a power over any scalar: whole ones by products, halves by roots, others by logarithms."""
+    if isinstance(base, ScalarFormula) or isinstance(exponent, ScalarFormula):
+        return base**exponent
+    if isinstance(exponent, (int, float)):
+        if float(2 * exponent).is_integer() and abs(exponent) <= 64:
+            whole = _whole_power(base, int(abs(exponent)))
+            found = whole if float(exponent).is_integer() else whole * scalar.sqrt(base)
+            return 1.0 / found if exponent < 0 else found
+        if isinstance(base, (int, float)):
+            return math.pow(base, exponent)
+    return scalar.exp(exponent * scalar.log(base))
+
+
+def _whole_power(base: Scalar, exponent: int) -> Scalar:
+    found: Scalar = 1.0
+    while exponent:
+        if exponent & 1:
+            found = base if isinstance(found, float) and found == 1.0 else found * base
+        base, exponent = (base * base if exponent > 1 else base), exponent >> 1
+    return found
+
+
+def _arc(x: Scalar, of_cosine: bool) -> Scalar:
+    other = scalar.sqrt(1.0 - x * x)
+    return scalar.arctan2(other, x) if of_cosine else scalar.arctan2(x, other)
+
+
+FUNCTIONS: dict[str, tuple[int, Callable[..., Scalar]]] = {
+    "sin": (1, scalar.sin),
+    "cos": (1, scalar.cos),
+    "tan": (1, lambda x: scalar.sin(x) / scalar.cos(x)),
+    "asin": (1, lambda x: _arc(x, False)),
+    "acos": (1, lambda x: _arc(x, True)),
+    "atan": (1, lambda x: scalar.arctan2(x, 1.0)),
+    "atan2": (2, scalar.arctan2),
+    "sqrt": (1, scalar.sqrt),
+    "exp": (1, scalar.exp),
+    "log": (1, scalar.log),
+    "abs": (1, abs),
+}
+"""What a formula may apply: by its name, to how many scalars, and how."""
+
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "**": power,
+}
+
+
+def apply(name: str, *parts: Scalar) -> Scalar:
+    """Return a function of formulas and numbers, still a formula if one of them is.
+
+    Sines and cosines of numbers are numbers, exact at multiples of 30 degrees.
+    """
+    if name in ("sin", "cos"):
+        x = parts[0]
+        if isinstance(x, ScalarFormula):
+            return scalar.sin(x) if name == "sin" else scalar.cos(x)
+        return exact_sine(x) if name == "sin" else exact_cosine(x)
+    if any(isinstance(p, ScalarFormula) for p in parts):
+        return ScalarFormula(name, *parts)
+    return _numeric(FUNCTIONS[name][1], parts)
+
+
+def exact_cosine(angle: float) -> float:
+    """Return the cosine of a number; at multiples of 30 degrees what it is, not what rounding of pi leaves."""
+    sixths = angle / SIXTH
+    if math.isfinite(sixths) and abs(sixths - round(sixths)) < SAME_ANGLE * max(1.0, abs(sixths)):
+        return SIXTHS[round(sixths) % 12]
+    return _numeric(math.cos, (angle,))
+
+
+def exact_sine(angle: float) -> float:
+    """Return the sine of a number, likewise."""
+    sixths = angle / SIXTH
+    if math.isfinite(sixths) and abs(sixths - round(sixths)) < SAME_ANGLE * max(1.0, abs(sixths)):
+        return SIXTHS[(round(sixths) - 3) % 12]
+    return _numeric(math.sin, (angle,))
+
+
+def _numeric(operation: Callable[..., Any], parts: Iterable[Any]) -> float:
+    """Return an operation on floats; what is no real number is NaN."""
+    try:
+        with np.errstate(all="ignore"):
+            return float(operation(*parts))
+    except (ArithmeticError, ValueError, TypeError):
+        return math.nan
+
+
+def _made(kind: str, a: Any, b: Any) -> Any:
+    """Return an operation with what is zero, one or itself left out, as the graph of machine code has it.
+
+    Sums and products are kept from the left, ``(a + b) + c``, so that a formula is what its text says.
+    """
+    if kind == "+":
+        if _is(a, 0.0):
+            return b
+        if _is(b, 0.0):
+            return a
+        if isinstance(b, ScalarFormula) and b.kind == "neg":
+            return _made("-", a, b.parts[0])
+        if isinstance(b, ScalarFormula) and b.kind in "+-":
+            return _made(b.kind, _made("+", a, b.parts[0]), b.parts[1])
+    elif kind == "-":
+        if _is(b, 0.0):
+            return a
+        if _is(a, 0.0):
+            return -b
+        if a == b:
+            return 0.0
+        if isinstance(b, ScalarFormula) and b.kind == "neg":
+            return _made("+", a, b.parts[0])
+    elif kind == "*":
+        a, b = (b, a) if isinstance(b, float) else (a, b)
+        if isinstance(a, float):
+            if a in (0.0, 1.0, -1.0):
+                return 0.0 if a == 0.0 else b if a == 1.0 else -b
+            if isinstance(b, ScalarFormula) and b.kind == "neg":
+                return _made("*", -a, b.parts[0])
+            if isinstance(b, ScalarFormula) and b.kind == "*" and isinstance(b.parts[0], float):
+                return _made("*", a * b.parts[0], b.parts[1])
+        if isinstance(b, ScalarFormula) and b.kind in "*/":
+            return _made(b.kind, _made("*", a, b.parts[0]), b.parts[1])
+    elif kind == "/":
+        if _is(a, 0.0):
+            return 0.0
+        if isinstance(b, float) and b in (1.0, -1.0):
+            return a if b == 1.0 else -a
+    elif kind == "**":
+        if _is(b, 1.0):
+            return a
+        if _is(b, 0.0):
+            return 1.0
+    return ScalarFormula(kind, a, b)
+
+
+def _is(x: Any, number: float) -> bool:
+    return isinstance(x, float) and x == number
+
+
+def _evaluated(
+    x: Any, values: Mapping[str, Any], known: dict[int, Any], change: Callable[[float], float] | None = None
+) -> Any:
+    """Return a formula or number with scalars put in; each part once, however often it occurs."""
+    if not isinstance(x, ScalarFormula):
+        return x if change is None else change(x)
+    if id(x) in known:
+        return known[id(x)]
+    if x.kind == "symbol":
+        found = values.get(x.parts[0], x)
+    else:
+        parts = [_evaluated(p, values, known, change) for p in x.parts]
+        if x.kind == "neg":
+            found = -parts[0]
+        elif all(isinstance(p, (int, float)) for p in parts):
+            found = _numeric(OPERATIONS[x.kind] if x.kind in OPERATIONS else FUNCTIONS[x.kind][1], parts)
+        elif x.kind in OPERATIONS:
+            found = OPERATIONS[x.kind](*parts)
+        elif any(isinstance(p, ScalarFormula) for p in parts):
+            found = apply(x.kind, *parts)
+        else:
+            found = FUNCTIONS[x.kind][1](*parts)
+    known[id(x)] = found
+    return found
+
+
+def _written(x: Any, outer: int) -> str:
+    """Write a formula as Python and files of SYMORO have it, with no brackets but those that are needed."""
+    if not isinstance(x, ScalarFormula):
+        text = repr(x)
+        text = text[:-2] if text.endswith(".0") else text
+        return f"({text})" if text.startswith("-") and outer > _SUM else text
+    if x.kind == "symbol":
+        return str(x.parts[0])
+    if x.kind in FUNCTIONS:
+        return f"{x.kind}({', '.join(_written(p, _SUM) for p in x.parts)})"
+    if x.kind == "neg":
+        text, own = f"-{_written(x.parts[0], _PRODUCT)}", _SUM
+    elif x.kind in "+-":
+        text, own = f"{_written(x.parts[0], _SUM)} {x.kind} {_written(x.parts[1], _SUM + (x.kind == '-'))}", _SUM
+    elif x.kind in "*/":
+        text, own = f"{_written(x.parts[0], _PRODUCT)}{x.kind}{_written(x.parts[1], _PRODUCT + (x.kind == '/'))}", 2
+    else:
+        text, own = f"{_written(x.parts[0], _ATOM)}**{_written(x.parts[1], _ATOM)}", _POWER
+    return f"({text})" if own < outer else text
