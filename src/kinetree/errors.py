@@ -321,9 +321,13 @@ class NoValueError(KinetreeError):
         first = self.symbols[0]
         several = len(self.symbols) > 1
         super().__init__(
-            f"{_shown(self.symbols)} {'have' if several else 'has'} no value, and a number is needed here: give "
-            f"values when the robot is loaded, kinetree.load(..., values={{{first!r}: ...}}), afterwards, "
-            f"robot.with_values({{{first!r}: ...}}), or for a call, parameters={{{first!r}: ...}}"
+            Message(
+                f"{_shown(self.symbols)} {'have' if several else 'has'} no value, and a number is needed here: give it "
+                "with ",
+                Setting("values", ...),
+                f" when the robot is loaded, afterwards by robot.with_values({{{first!r}: ...}}), or for a call by "
+                f"parameters={{{first!r}: ...}}",
+            )
         )
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -131,6 +131,23 @@ theta = {th1,th2,th3,th4,th5,th6,th7,th8,0,0}""",
     type_=2,
 )
 
+SR400 = par(
+    "SR400",
+    """ant = {0,1,2,3,4,5,1,7,8,3}
+sigma = {0,0,0,0,0,0,0,0,0,2}
+d = {0,D2,D3,D4,0,0,D2,D8,D3,-D8}
+r = {0,0,0,RL4,0,0,0,0,0,0}
+gamma = {0,0,0,0,0,0,0,0,0,pi/2}
+alpha = {0,-pi/2,0,-pi/2,pi/2,-pi/2,-pi/2,0,0,0}
+mu = {1,1,0,1,1,1,1,0,0,0}
+theta = {th1,th2,th3,th4,th5,th6,th7,th8,th9,0}""",
+    links=8,
+    joints=9,
+    type_=2,
+    dynamics="""IA = {IA1,IA2,0,IA4,IA5,IA6,IA7,0}""",
+)
+"""The Acma SR400 of Khalil in symbols: six axes, the third driven through a parallelogram."""
+
 FLOATING = par(
     "floater",
     """ant = {0,1}

@@ -12,7 +12,18 @@ from rich.markup import escape
 from ..algorithms.table import AXES, METHOD, find
 from ..errors import OptionError, UnknownNameError
 from ..robot.mechanism import Mechanism
-from .shared import FloatingBase, Json, Mimic, MissingMeshes, RobotName, Strict, load_robot, make_console, print_json
+from .shared import (
+    FloatingBase,
+    Json,
+    Mimic,
+    MissingMeshes,
+    RobotName,
+    Strict,
+    Values,
+    load_robot,
+    make_console,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -42,6 +53,7 @@ def codegen(
     mimic: Mimic = "follow",
     strict: Strict = False,
     missing_meshes: MissingMeshes = "refuse",
+    values: Values = None,
     as_json: Json = False,
 ) -> None:
     """Write algorithms as C99 without allocation: a source file, a header and a test program.
@@ -55,7 +67,7 @@ def codegen(
         kinetree codegen kuka-kr5 -o build
         kinetree codegen arm.urdf -o build -a inverse_dynamics -a jacobian -f tool
     """
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, values=values)
     names = algorithm or ["inverse_dynamics", "forward_dynamics"]
     exported = robot.codegen(
         output, _requests(robot, names, frame or [], axes, method), prefix=prefix,

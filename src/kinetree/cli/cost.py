@@ -17,6 +17,7 @@ from .shared import (
     MissingMeshes,
     RobotName,
     Strict,
+    Values,
     load_robot,
     make_console,
     messages,
@@ -34,6 +35,7 @@ def cost(
     mimic: Mimic = "follow",
     strict: Strict = False,
     missing_meshes: MissingMeshes = "refuse",
+    values: Values = None,
     formulas: Annotated[
         bool, typer.Option(help="Also find formulas in n, by counting general chains; takes a few seconds.")
     ] = True,
@@ -52,7 +54,7 @@ def cost(
     from ..gallery.sources import cited
     from ..robot import chain_costs as costs
 
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, values=values)
     counted, compared = costs.all_costs(robot), costs.published(robot)
     fits = _fits() if formulas else []
     if as_json:

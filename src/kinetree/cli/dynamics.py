@@ -20,6 +20,7 @@ from .shared import (
     RobotName,
     Separate,
     Strict,
+    Values,
     load_robot,
     make_console,
     note,
@@ -86,6 +87,7 @@ def inverse(
     strict: Strict = False,
     missing_meshes: MissingMeshes = "refuse",
     locked: Locked = None,
+    values: Values = None,
     as_json: Json = False,
 ) -> None:
     """Compute inverse dynamics: joint forces for every row of a motion.
@@ -114,7 +116,7 @@ def inverse(
         kinetree inverse panda.urdf motion.parquet -o torques
         kinetree inverse kuka-kr5 positions.csv -o tau.csv --differentiate
     """
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked, values)
     _run(
         robot, "" if locked else robot_name, "inverse_dynamics", motion, output, initial, friction, threads, as_json,
         plot, separate, differentiate, cutoff,
@@ -135,6 +137,7 @@ def forward(
     strict: Strict = False,
     missing_meshes: MissingMeshes = "refuse",
     locked: Locked = None,
+    values: Values = None,
     as_json: Json = False,
 ) -> None:
     """Compute forward dynamics: accelerations for every row of states and joint forces.
@@ -146,7 +149,7 @@ def forward(
 
         kinetree forward kuka-kr5 states.csv -o accelerations.csv
     """
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked, values)
     _run(
         robot, "" if locked else robot_name, "forward_dynamics", motion, output, initial, friction, threads, as_json,
         plot, separate,

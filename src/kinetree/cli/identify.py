@@ -17,6 +17,7 @@ from .shared import (
     MissingMeshes,
     RobotName,
     Strict,
+    Values,
     complain,
     load_robot,
     make_console,
@@ -94,6 +95,7 @@ def identify(
     strict: Strict = False,
     missing_meshes: MissingMeshes = "refuse",
     locked: Locked = None,
+    values: Values = None,
     as_json: Json = False,
 ) -> None:
     """Identify masses, inertias and friction from measured motions.
@@ -117,7 +119,7 @@ def identify(
         friction_model = friction
     if output is not None:
         refuse_unwritable(output)
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked, values)
     if not 0.0 <= held_out < 1.0:
         raise OptionError(f"--held-out must be a share from 0 up to 1, not {held_out:g}")
     data = [Measured.read(path, robot) for path in motions]

@@ -8,8 +8,21 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from ..errors import KinetreeError
+from ..model.mass import MassProperties
+from ..model.parameters import mass_properties_to_table
 from ..robot.mechanism import Mechanism
-from .shared import FloatingBase, Json, Mimic, MissingMeshes, RobotName, Strict, load_robot, make_console, print_json
+from .shared import (
+    FloatingBase,
+    Json,
+    Mimic,
+    MissingMeshes,
+    RobotName,
+    Strict,
+    Values,
+    load_robot,
+    make_console,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from ..loops.mobility import Mobility
@@ -22,6 +35,7 @@ def info(
     mimic: Mimic = "follow",
     strict: Strict = False,
     missing_meshes: MissingMeshes = "refuse",
+    values: Values = None,
     as_json: Json = False,
 ) -> None:
     """Show a robot: its tree, joints, masses, limits, frames; of a mechanism also its loops and what they leave.
@@ -34,7 +48,7 @@ def info(
         kinetree info kuka-kr5
         kinetree info four-bar --json
     """
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, values=values)
     mobility = _mobility(robot)
     if as_json:
         print_json(_describe(robot) | _describe_loops(robot, mobility))
@@ -101,7 +115,10 @@ def _describe(robot: Robot) -> dict[str, Any]:
         "joints": joints,
         "bodies": [
             {"name": b.name, "mass": b.mass, "com": b.mass_properties.com, "inertia": b.mass_properties.inertia}
+            if isinstance(b.mass_properties, MassProperties)
+            else {"name": b.name, "mass": b.mass, "parameters": mass_properties_to_table(b.mass_properties)}
             for b in model.bodies
         ],
+        "symbols": robot.symbols,
         "frames": robot.frame_names,
     }

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WIDTH_OF_FILES = 200
 """Columns of output that is not shown on a terminal."""
 
-ROBOT_FILES = (".urdf", ".xml", ".mjcf", ".yaml", ".yml", ".xacro")
+ROBOT_FILES = (".urdf", ".xml", ".mjcf", ".yaml", ".yml", ".xacro", ".par")
 
 ERROR, USAGE, FACT_FAILS, INTERRUPTED = 1, 2, 3, 130
 """Exit codes: something is not possible; the command line cannot be read; a fact that should hold does not; Ctrl-C."""
@@ -134,10 +134,11 @@ def print_json(data: Any) -> None:
 
 def load_robot(
     robot: str | Path, floating_base: bool = False, mimic: str = "follow", strict: bool = False,
-    missing_meshes: str = "refuse", locked: Sequence[str] | None = None,
+    missing_meshes: str = "refuse", locked: Sequence[str] | None = None, values: Sequence[str] | None = None,
 ) -> Robot:  # fmt: skip
     """Load a system of the gallery by its name, or a robot file; perhaps with joints that do not move."""
-    found = _loaded(robot, missing_meshes, {"floating_base": floating_base, "mimic": mimic, "strict": strict})
+    options = {"floating_base": floating_base, "mimic": mimic, "strict": strict}
+    found = _loaded(robot, missing_meshes, options | ({"values": _symbols(values)} if values else {}))
     words = [word for text in locked or () for word in text.replace(",", " ").split()]
     named = [word for word in words if "=" not in word]
     placed: dict[str, Any] = dict.fromkeys(named)
@@ -148,6 +149,17 @@ def load_robot(
                 raise OptionError(f"--locked: {name!r} is given more than once")
             placed[name] = value
     return found.reduced(placed) if placed else found
+
+
+def _symbols(texts: Sequence[str]) -> dict[str, float]:
+    """Return numbers for symbols as they are typed: D3=0.45."""
+    found: dict[str, float] = {}
+    for text in texts:
+        given = read_values(text, "--values", True)
+        if not isinstance(given, dict) or any(len(x) != 1 for x in given.values()):
+            raise OptionError(f"--values: give symbols with a number each, as in D3=0.45; not {text!r}")
+        found |= {name: x for name, (x,) in given.items()}
+    return found
 
 
 def _loaded(robot: str | Path, missing_meshes: str, options: dict[str, Any]) -> Robot:
@@ -203,7 +215,7 @@ RobotName = Annotated[
     str,
     typer.Argument(
         metavar="ROBOT",
-        help="Robot file (.urdf, .xml with MJCF or URDF, .yaml), or the name of a system in the gallery.",
+        help="Robot file (.urdf, .sdf, .xml with MJCF or URDF, .par, .yaml), or the name of a system in the gallery.",
         show_default=False,
         autocompletion=complete_robot,
     ),
@@ -227,6 +239,14 @@ Locked = Annotated[
         "--locked",
         help="Joints that do not move, where they stand: 'finger=0.02', 'wrist=90deg', or 'finger' for zero; commas "
         "between, or repeated.",
+        show_default=False,
+    ),
+]
+Values = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--values",
+        help="Numbers for symbols of a .par file: 'D3=0.45,RL4=0.5'; commas between, or repeated.",
         show_default=False,
     ),
 ]

@@ -37,6 +37,7 @@ from .shared import (
     RobotName,
     Separate,
     Strict,
+    Values,
     complain,
     load_robot,
     make_console,
@@ -69,6 +70,7 @@ ROWS: Rows = {
         OptionRow("strict", Strict, default=False),
         OptionRow("missing_meshes", MissingMeshes, default="refuse"),
         OptionRow("locked", Locked),
+        OptionRow("values", Values),
     ],
     "Start": [
         OptionRow(
@@ -184,7 +186,8 @@ right_toe --ground-kind firm --integrator bdf
         complain("yellow", "note", "--joint-friction is called --friction now, and goes with release 0.3")
         given.friction = given.joint_friction
     robot = load_robot(
-        given.robot_name, given.floating_base, given.mimic, given.strict, given.missing_meshes, given.locked
+        given.robot_name, given.floating_base, given.mimic, given.strict, given.missing_meshes, given.locked,
+        given.values,
     )
     q, v, desired = _start_and_goal(robot, given)
     elements = _ground(robot, given)

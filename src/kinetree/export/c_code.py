@@ -32,9 +32,11 @@ from ..errors import (
 from ..io.atomic_files import all_beside
 from ..io.paths import as_path
 from ..model import configurations
+from ..model.changes.values import generic, generic_values, valued
 from ..model.tree import Model
 from ..run.compiler import Compiler
 from ..run.complete_options import Request, requests
+from ..run.parameters import SYMBOLS, places_of_symbols
 from ..run.wrenches import each_body
 from ..spatial import Force
 from ..spatial.arrays import pack, split
@@ -59,11 +61,12 @@ def trace_algorithm(
 ) -> Traced:
     """Return the graph of an algorithm; with ``wrenches`` six more inputs per body, its moment and force.
 
-    ``regroup`` lets it have regrouped parameters where that does not change its results.
+    ``regroup`` lets it have regrouped parameters where that does not change its results.  Symbols of the model without
+    a value are its last input.
     """
     loaded = each_body(model) if wrenches and find(name).loads else ()
     try:
-        return Compiler(model).trace(name, options, loaded, regroup=regroup)
+        return Compiler(model).trace(name, options, loaded, regroup=regroup, places=places_of_symbols(model))
     except ZeroDivisionError:
         raise _singular(model, name) from None
 
@@ -115,6 +118,7 @@ def codegen(
     Parameters
     ----------
     robot : Robot, or its model
+        Symbols without a value become an argument: functions take their numbers.
     directory : path-like
         Made if it is not there. Files of the same names are replaced, each wholly or not at all.
     algorithms : sequence
@@ -161,7 +165,8 @@ def codegen(
             f"prefix {name!r} is no name in C: use letters, digits and underscores, a letter first, no word of C's own"
         )
     dialect = c_source.Dialect(name, precision == "single", own_math)
-    exports = [_Export(model, dialect, *request, wrenches, fma, states) for request in requests(model, algorithms)]
+    asked = requests(generic(model), algorithms)
+    exports = [_Export(model, dialect, *request, wrenches, fma, states) for request in asked]
     _name_functions(name, exports)
     texts = {
         f"{name}.c": _source(model, dialect, exports, reentrant),
@@ -197,7 +202,7 @@ class _Export:
         loaded = wrenches and algorithm.loads
         self.traced = trace_algorithm(model, name, options, loaded, regroup=True)
         self.cost = count(self.traced.graph, self.traced.outputs)
-        names = algorithm.inputs + (("wrenches",) if loaded else ())
+        names = algorithm.inputs + (("wrenches",) if loaded else ()) + ((SYMBOLS,) if model.symbols else ())
         self.arguments = tuple(zip(names, self.traced.lengths, strict=True))
         self.shape = algorithm.shape(model, options)
         least = constrained.LEAST_QUALITY_SINGLE if dialect.single_precision else constrained.LEAST_QUALITY
@@ -257,10 +262,13 @@ def _random_state(
 ) -> list[np.ndarray]:
     """Return configurations away from gimbal lock, and random numbers of everyday size for the rest."""
     rng = np.random.default_rng([seed, 20])
-    state = [
-        _random_configuration(model, rng) if name in CONFIGURATIONS else rng.uniform(-2.0, 2.0, length)
-        for name, length in arguments
-    ]
+
+    def drawn(name: str, length: int) -> np.ndarray:
+        if name == SYMBOLS:
+            return np.array(list(generic_values(model, seed).values()))
+        return _random_configuration(model, rng) if name in CONFIGURATIONS else rng.uniform(-2.0, 2.0, length)
+
+    state = [drawn(name, length) for name, length in arguments]
     return [x.astype(np.float32).astype(float) if single_precision else x for x in state]
 
 
@@ -277,6 +285,9 @@ def _reference(
     model: Model, algorithm: Algorithm, state: Sequence[np.ndarray], options: Mapping[str, Any], loaded: bool
 ) -> np.ndarray:
     """Run the algorithm's text on the numbers themselves."""
+    if model.symbols:
+        *state, values = state
+        model = valued(model, dict(zip(model.symbols, values.tolist(), strict=True)))
     scalars: list[Any] = [split(x) for x in state]
     if algorithm.loads:
         six = scalars.pop() if loaded else []
@@ -384,6 +395,7 @@ def _header(model: Model, dialect: c_source.Dialect, exports: Sequence[_Export])
         "/* Where the coordinates of a joint begin, in q and in v. */",
         *_joint_defines(model, upper),
         "",
+        *_symbol_defines(model, upper),
     ]
     for e in exports:
         lines += _declaration(dialect, e)
@@ -427,6 +439,19 @@ def _joint_defines(model: Model, upper: str) -> list[str]:
     return lines
 
 
+def _symbol_defines(model: Model, upper: str) -> list[str]:
+    """Return where each symbol of the robot that has no value is among the numbers that functions take for them."""
+    if not model.symbols:
+        return []
+    lines, taken = ["/* Numbers of the robot that functions take in symbols: how many, and where each is. */"], {"S"}
+    lines.append(f"#define {upper}_SYMBOLS {len(model.symbols)}")
+    for k, symbol in enumerate(model.symbols):
+        name = _fresh(f"{upper}_S_{c_source.identifier(symbol, 'symbol')}", taken)
+        taken.add(name)
+        lines.append(f"#define {name} {k}")
+    return [*lines, ""]
+
+
 def _declaration(dialect: c_source.Dialect, e: _Export) -> list[str]:
     shown = [o.name for o in find(e.name).options if not o.chosen_by_loops]  # the others show in the entries
     chosen = ", ".join(f"{c_source.comment(name)} = {c_source.comment(str(e.options[name]))}" for name in shown)
@@ -436,6 +461,7 @@ def _declaration(dialect: c_source.Dialect, e: _Export) -> list[str]:
     arguments = ", ".join(f"{name}[{length}]" for name, length in e.arguments)
     notes = {
         "wrenches": "wrenches: moment and force on each body, in its own axes at its own origin.",
+        SYMBOLS: "symbols: numbers of the robot, in the order of the names above.",
         "base": "The first six entries of a are not read; the result is the base's acceleration, then joint forces.",
         "closed": "It holds M a + h = tau + K^T lambda and K a + dK/dt v = 0; what is given must be closed.",
     }
@@ -448,6 +474,8 @@ def _declaration(dialect: c_source.Dialect, e: _Export) -> list[str]:
     lines += [f"     {e.function.result}[{entry.place}]: {c_source.comment(entry.meaning)}" for entry in e.entries]
     if any(name == "wrenches" for name, _ in e.arguments):
         lines.append(f"   {notes['wrenches']}")
+    if any(name == SYMBOLS for name, _ in e.arguments):
+        lines.append(f"   {notes[SYMBOLS]}")
     if e.tolerance > TOLERANCE["single" if dialect.single_precision else "double"]:
         lines.append(f"   Rounding errors reach {e.tolerance / 16.0:.1e} of the largest entry on the test states.")
     lines[-1] += " */"

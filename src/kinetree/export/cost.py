@@ -9,6 +9,7 @@ from ..algorithms.table import ALGORITHMS, Algorithm, find
 from ..engine.count import Count, count
 from ..engine.trace import trace
 from ..errors import KinetreeError
+from ..model.changes.values import generic
 from ..model.tree import Model
 from ..run.complete_options import complete_options
 from ..spatial.arrays import flatten
@@ -52,7 +53,7 @@ def cost(robot: Modelled | Model, name: str, **options: Any) -> Count:
     """
     find(name)
     model = model_of(robot)
-    return count_algorithm(model, name, complete_options(model, name, options))
+    return count_algorithm(model, name, complete_options(generic(model), name, options))
 
 
 def count_algorithm(model: Model, name: str, options: Mapping[str, Any], results: int | None = None) -> Count:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import constraints
+from ..model.mass import MassProperties
 from ..model.tree import Model
 from ..spatial.arrays import split
 
@@ -117,6 +118,8 @@ def size_of_bodies(model: Model, columns: Array) -> float:
     sizes, own = [], set(columns.tolist())
     for link, body in zip(model.links, model.bodies, strict=True):
         properties = body.mass_properties
+        if not isinstance(properties, MassProperties):
+            continue  # formulas in symbols without a value: its size is not known
         if properties.mass > 0.0 and not own.isdisjoint(range(link.v_slice.start, link.v_slice.stop)):
             spread = float(np.trace(properties.inertia_matrix)) / (2.0 * properties.mass)
             sizes.append(np.sqrt(max(spread, 0.0)) + float(np.linalg.norm(properties.com)))

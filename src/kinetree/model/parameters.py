@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError, ShapeError, UnknownNameError
+from ..errors import ModelError, NoValueError, ShapeError, UnknownNameError
+from ..spatial.formula import symbols_among
 from .mass import GroupedMass, MassProperties
 from .tree import Body, Joint, Model
 from .units import FORCE_OF
@@ -214,6 +215,9 @@ def with_parameters(model: Model, given: Any, *, physical: bool = True) -> Model
     """
     old = parameters(model)
     new = _all_values(old, given)
+    unknown = symbols_among(new)
+    if unknown:
+        raise NoValueError(unknown)
     bad = np.nonzero(~np.isfinite(new))[0]
     if bad.size:
         raise ModelError(f"parameter {old.names[bad[0]]!r} is {new[bad[0]]}: parameters must be finite numbers")

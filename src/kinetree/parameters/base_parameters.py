@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UnknownNameError
+from ..errors import NoValueError, UnknownNameError
 from ..export.symbolic.programs import library
 from ..model.parameters import ParameterTable
+from ..spatial.formula import ScalarFormula, symbols_among
+from .book_formulas import book_formulas, parsed
 from .considered import Considered
 from .grouping import group, null_space
 
@@ -56,6 +58,9 @@ class BaseParameters:
         ``{grouped: {kept: expression}}`` over symbols, for a robot with symbols among its dimensions.
     asked : Considered, optional
         What was to be grouped, of which robot.
+
+    Of a robot with symbols that have no value, ``values`` and, where they are among its dimensions, ``matrix`` hold
+    formulas in place of numbers.
     """
 
     robot: str
@@ -81,13 +86,18 @@ class BaseParameters:
 
     @cached_property
     def values(self) -> Array:
-        """The groups' values for this robot."""
+        """The groups' values for this robot: numbers, or formulas in its symbols."""
         return np.asarray(self.matrix @ self.table.values)
+
+    @property
+    def is_symbolic(self) -> bool:
+        """Whether there are symbols without a value among parameters or dimensions of the robot itself."""
+        return self.matrix.dtype == object or self.table.values.dtype == object
 
     @cached_property
     def without_effect(self) -> tuple[str, ...]:
         """Parameters that no torque depends on."""
-        silent = ~np.any(self.matrix, axis=0)
+        silent = ~np.any(self.matrix != 0.0, axis=0)
         return tuple(self.table.names[c] for c in self.considered if silent[c])
 
     @cached_property
@@ -102,8 +112,9 @@ class BaseParameters:
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
 
-    def __getitem__(self, name: str) -> float:
-        return float(self.values[self.index(name)])
+    def __getitem__(self, name: str) -> Any:
+        value = self.values[self.index(name)]
+        return value if isinstance(value, ScalarFormula) else float(value)
 
     def index(self, name: str) -> int:
         """Return the place of a base parameter; an unknown name suggests the nearest."""
@@ -112,8 +123,10 @@ class BaseParameters:
         except ValueError:
             raise UnknownNameError("base parameter", name, self.names) from None
 
-    def group(self, name: str) -> dict[str, float]:
+    def group(self, name: str) -> dict[str, Any]:
         """Return what is in a group: every parameter with its coefficient, the one that stays first.
+
+        Coefficients are numbers, or formulas where dimensions of the robot are symbols without a value.
 
         Examples
         --------
@@ -124,8 +137,25 @@ class BaseParameters:
         """
         k = self.index(name)
         own = self.columns[k]
-        others = [int(c) for c in np.flatnonzero(self.matrix[k]) if c != own]
-        return {self.table.names[c]: float(self.matrix[k, c]) for c in (own, *others)}
+        others = [int(c) for c in np.flatnonzero(self.matrix[k] != 0.0) if c != own]
+        found = {self.table.names[c]: self.matrix[k, c] for c in (own, *others)}
+        return {name: x if isinstance(x, ScalarFormula) else float(x) for name, x in found.items()}
+
+    def formulas(self) -> dict[str, str]:
+        """Return every group as the books write it: ``{"XXR2": "XX2 - YY2 - D3**2*(M3 + M4 + M5 + M6)", ...}``.
+
+        Groups are called XXR2 where the parameter XX of the second link stays, as by Khalil.  Parameters are called as
+        the robot's file has them where they are symbols there, else by their symbol and the number of their link;
+        those that are zero in a file with symbols are left out.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("z"), mass=1, com=(0, 0, -1)).build()
+        >>> robot.base_parameters().formulas()
+        {'ZZR1': 'ZZ1 + IA1'}
+        """
+        return book_formulas(self)
 
     def among(self, names: Iterable[str]) -> BaseParameters:
         """Return the base parameters of a robot of which only some parameters are unknown, and all others are known.
@@ -145,6 +175,9 @@ class BaseParameters:
         ('link_6.MX', 'link_6.MZ', 'link_6.M')
         """
         assert self.asked is not None
+        unknown = symbols_among(self.matrix.ravel())
+        if unknown:
+            raise NoValueError(unknown)
         wanted = frozenset(names)
         for name in wanted:
             self.table.index(name)
@@ -188,9 +221,14 @@ class BaseParameters:
             lines.append(f"at most {self.upper_bound} of links by Khalil eq. 10.24 and 10.57")
         lines += [f"note: {note}" for note in self.notes]
         width = max((len(name) for name in self.names), default=0)
+        lines.append("")
+        if self.is_symbolic:
+            written = self.formulas()
+            lines += [f"{name} = {text}" for name, text in written.items()]
+            silent = ["without effect: " + ", ".join(self.without_effect)] if self.without_effect else []
+            return "\n".join([*lines, "", *silent]).rstrip()
         numbers = [f"{x:.6g}" for x in self.values]
         digits = max((len(x) for x in numbers), default=0)
-        lines.append("")
         for k, (name, number) in enumerate(zip(self.names, numbers, strict=True)):
             terms = self._terms(k)
             lines.append(f"{name:<{width}}  {number:>{digits}} {self.units[k]:<6}  = {terms}")
@@ -216,6 +254,18 @@ def _term(x: Any, name: str) -> str:
         size = str(-x if negative else x)
         size = f"({size})" if " " in size else size
     return f" {'-' if negative else '+'} {'' if size == '1' else size + ' '}{name}"
+
+
+def formula_matrix(
+    matrix: Array, names: Sequence[str], kept: Sequence[int], coefficients: Mapping[str, Mapping[str, Any]]
+) -> Array:
+    """Return the map from all parameters to the base ones with formulas in the robot's own symbols in it."""
+    place = {names[c]: k for k, c in enumerate(kept)}
+    found = np.where(np.isin(np.arange(matrix.shape[1]), list(kept)), matrix, 0.0).astype(object)
+    for grouped, into in coefficients.items():
+        for name, expression in into.items():
+            found[place[name], names.index(grouped)] = parsed(str(expression))
+    return found
 
 
 def table_matrix(kept: Sequence[int], given_up: Sequence[int], coefficients: Array, count: int) -> Array:

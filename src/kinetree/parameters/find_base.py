@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import OptionError, UnknownNameError
 from ..export.symbolic.parameters import Parametric
+from ..model.changes.values import generic, symbols_of_geometry
 from ..model.parameters import parameters
 from ..model.tree import Model
 from . import base_by_null_space, base_by_qr, base_by_rules
 from .base_by_qr import Draw
 from .base_by_rules import upper_bound
-from .base_parameters import BaseParameters, table_matrix
+from .base_parameters import BaseParameters, formula_matrix, table_matrix
 from .considered import Considered
 from .grouping import dense, group, span
 from .parallelograms import Parallelogram
@@ -33,6 +35,18 @@ SAME = 1e-6
 
 
 IN_BETWEEN = ("refuse", "ignore")
+
+
+@dataclass(frozen=True)
+class Tidied:
+    """A robot with its geometry rounded, as far as symbols take the place of its numbers."""
+
+    model: Model
+    precision: str = "double"
+
+    def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Return the algorithm as it is: parameters are grouped on the tree."""
+        return name, {}
 
 
 class Assembled(NamedTuple):
@@ -59,7 +73,7 @@ def tidied(model: Model, tolerance: float) -> tuple[Model, tuple[str, ...]]:
         raise OptionError(
             f"tolerance must be a number between 0 and 0.1 (radians, or parts of a length), not {tolerance!r}"
         )
-    result = rounded(model, tolerance, Considered(model).length)
+    result = rounded(model, tolerance, Considered(generic(model)).length)
     if result.largest < 1e-12:
         return result.model, ()
     return result.model, (
@@ -83,7 +97,8 @@ def base_parameters(
     Parameters
     ----------
     model : Model
-        With its geometry rounded already, see :func:`tidied`.
+        With its geometry rounded already, see :func:`tidied`.  It may have symbols without a value: where these are
+        among its dimensions, ``symbols`` says so.
     method : {"auto", "rules", "null_space", "qr"}
     friction : bool
         Group damping, Coulomb friction and offsets, too.
@@ -102,7 +117,7 @@ def base_parameters(
         raise OptionError(f"symbols among dimensions need method='rules'; {method!r} computes with numbers")
     if in_between not in IN_BETWEEN:
         raise UnknownNameError("way with effects in between", in_between, IN_BETWEEN)
-    considered = Considered(model, friction)
+    considered = Considered(generic(model), friction)
     search = _ThreeMethods(considered, assembled, in_between)
     result = search.by_rules() if symbols is not None else getattr(search, METHODS[method])()
     found = group(result.unnoticed, considered, result.noise)
@@ -114,10 +129,12 @@ def base_parameters(
         coefficients = coefficient_expressions(considered, shapes, found, symbols)
     table, count = parameters(model), 0 if assembled is None else len(assembled.parallelograms)
     way = () if assembled is None else (f"for the mechanism as it is assembled at q = {assembled.way}",)
+    matrix = table_matrix(found.kept, found.given_up, found.coefficients, len(table))
+    if coefficients is not None and symbols_of_geometry(model):
+        matrix = formula_matrix(matrix, table.names, found.kept, coefficients)
     return BaseParameters(
-        model.name, table, found.kept,
-        table_matrix(found.kept, found.given_up, found.coefficients, len(table)), considered.columns,
-        result.method, (*notes, *way, *result.notes), upper_bound(model, count),
+        model.name, table, found.kept, matrix, considered.columns,
+        result.method, (*notes, *way, *result.notes), upper_bound(considered.model, count),
         coefficients, considered,
     )  # fmt: skip
 

@@ -21,12 +21,13 @@ from ..model.joints import Revolute
 from ..model.parameters import ParameterTable, parameters, with_parameters
 from ..model.tree import BASE, Joint, Model
 from ..spatial import RigidInertia
+from ..spatial.formula import ScalarFormula
 from .base_parameters import BaseParameters
 from .considered import inertia_of, ten_of
 
 Array = np.ndarray
 
-FORMS = ("fewest", "table")
+FORMS = ("fewest", "table", "symbols")
 
 
 def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
@@ -37,9 +38,10 @@ def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
     model : Model
     base : BaseParameters
         Of this model.
-    form : {"fewest", "table"}
-        ``"table"``: everything but the base parameters is zero (Khalil Table 10.2).  ``"fewest"``: of this and two
-        other choices the one whose inverse dynamics takes the fewest operations.
+    form : {"fewest", "table", "symbols"}
+        ``"table"``: everything but the base parameters is zero (Khalil Table 10.2).  ``"symbols"``: the same with a
+        symbol for each that is neither one already nor zero.  ``"fewest"``: of the table and two other choices the one
+        whose inverse dynamics takes the fewest operations.
     """
     if form not in FORMS:
         raise UnknownNameError("form of grouped parameters", form, FORMS)
@@ -47,6 +49,11 @@ def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
     values = table.values.copy()
     values[list(base.considered)] = 0.0
     values[list(base.columns)] = base.values
+    if form == "symbols":
+        values = values.astype(object)
+        for c, value, name in zip(base.columns, base.values, base.formulas(), strict=True):
+            is_symbol = isinstance(value, ScalarFormula) and value.kind == "symbol"
+            values[c] = value if is_symbol or value == 0.0 else ScalarFormula.symbol(name)
     if form == "fewest":
         flat, heavy = (_spare_operations(model, values.copy(), base, masses=masses) for masses in (False, True))
         values = min((values, flat, heavy), key=lambda x: _operations(model, x))

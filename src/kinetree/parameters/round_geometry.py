@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..model.changes.stand_ins import FormulaPose, KhalilStep
 from ..model.joints import JointKind
 from ..model.pose import Pose
 from ..model.tree import Model
 
 Array = np.ndarray
+
+RIGHT = math.pi / 2
 
 
 class Rounded(NamedTuple):
@@ -38,7 +41,27 @@ def rounded(model: Model, tolerance: float, length: float) -> Rounded:
     def noted(before: Array, after: Array, size: float = 1.0) -> None:
         changes.append(float(np.abs(before - after).max()) / size)
 
+    def angle(x: Any) -> Any:
+        if not isinstance(x, float) or abs(x - (right := round(x / RIGHT) * RIGHT)) >= tolerance:
+            return x
+        changes.append(abs(x - right))
+        return right
+
+    def distance(x: Any) -> Any:
+        if not isinstance(x, float) or not 0.0 < abs(x) < tolerance * length:
+            return x
+        changes.append(abs(x) / length)
+        return 0.0
+
+    def step(given: KhalilStep) -> KhalilStep:
+        return KhalilStep(
+            angle(given.gamma), distance(given.b), angle(given.alpha), distance(given.d), angle(given.theta),
+            distance(given.r),
+        )  # fmt: skip
+
     def pose(given: Pose) -> Pose:
+        if isinstance(given, FormulaPose):
+            return FormulaPose(tuple(map(step, given.steps)))  # type: ignore[return-value]
         rotation, position = _round_rotation(given.rotation, tolerance), _cut(given.position, tolerance * length)
         if np.array_equal(rotation, given.rotation) and np.array_equal(position, given.position):
             return given

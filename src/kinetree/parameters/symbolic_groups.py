@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy as sp
 
-from ..export.symbolic.exact import Exact, as_written
+from ..export.symbolic.exact import Exact, as_written, exact, symbol_values
 from ..export.symbolic.parameters import Parametric
-from ..model.tree import Model
 from . import base_by_rules
 from .considered import Considered
 from .grouping import Grouping, group_exactly
 from .parallelograms import Parallelogram
-
-
-@dataclass(frozen=True)
-class Tidied:
-    """A robot with its geometry rounded, as far as symbols take the place of its numbers."""
-
-    model: Model
-    precision: str = "double"
-
-    def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
-        """Return the algorithm as it is: parameters are grouped on the tree."""
-        return name, {}
 
 
 def coefficient_expressions(
@@ -42,10 +28,9 @@ def coefficient_expressions(
     found : Grouping
         The same in numbers: it says which parameters are given up.
     symbols : Parametric
-        The robot with symbols in the place of some of its dimensions.
+        The robot with symbols in the place of some of its dimensions, others rounded.
     """
-    meant = replace(symbols, robot=Tidied(considered.model))
-    scalars = meant.tree(lambda x: Exact(as_written(x) if isinstance(x, float) else sp.sympify(x)), everything=True)
+    scalars = symbols.tree(exact, everything=True, symbols=symbol_values(symbols.symbols))
     vectors = [
         {c: y for c, x in vector.items() if (y := _plain(x)) != 0}
         for vector in base_by_rules.unnoticed(considered, shapes, scalars)
@@ -82,8 +67,9 @@ def group_expressions(
     """
     result: dict[str, Any] = {}
     for name, group in zip(names, groups, strict=True):
-        terms: dict[str, Any] = {other: _number(x) for other, x in group.items()}
-        if coefficients is not None:
+        if coefficients is None:
+            terms: dict[str, Any] = {other: _number(x) for other, x in group.items()}
+        else:
             terms = {name: sp.S.One} | {other: into[name] for other, into in coefficients.items() if name in into}
         result[name] = sp.Add(*(x * sp.Symbol(other, real=True) for other, x in terms.items()))
     return result

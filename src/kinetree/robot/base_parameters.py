@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
 from ..errors import OptionError
+from ..model.changes.values import generic, symbols_of_geometry
 from ..model.parameters import ParameterTable
 from ..model.tree import Model
 from .parameters import Parametrized
@@ -51,7 +53,8 @@ class BaseParameterMethods(Parametrized):
             of several the least singular is taken.
         symbols : Parametric, optional
             From :func:`kinetree.symbolic.with_parameters`: the robot with symbols for some of its dimensions.
-            Coefficients are then expressions in these, found by the rules.
+            Coefficients are then expressions in these, found by the rules; so they are where the robot has symbols
+            without a value of its own.
         in_between : {"refuse", "ignore"}
             What becomes of effects that are found by numbers and are too large for rounding and too small to count,
             between 1e-12 and 1e-6 of the largest.  ``"ignore"`` takes them for nothing; groups then reproduce torques
@@ -76,11 +79,17 @@ class BaseParameterMethods(Parametrized):
         >>> robot.base_parameters().names
         ('bob.YY', 'bob.MX', 'bob.MZ')
         """
+        from ..export.symbolic.parameters import Parametric
         from ..parameters import find_base
 
         model, notes = find_base.tidied(self.model, tolerance)
+        if symbols is not None:
+            symbols = replace(symbols, robot=find_base.Tidied(model))
+        elif symbols_of_geometry(model):
+            symbols = Parametric(find_base.Tidied(model))
+        assembled = self._assembly(generic(model), near)
         return find_base.base_parameters(
-            model, method, friction=friction, assembled=self._assembly(model, near), symbols=symbols, notes=notes,
+            model, method, friction=friction, assembled=assembled, symbols=symbols, notes=notes,
             in_between=in_between,
         )  # fmt: skip
 
@@ -92,8 +101,12 @@ class BaseParameterMethods(Parametrized):
 
     def _grouped_parameters(self, form: str = "fewest", near: ArrayLike | None = None) -> ParameterTable:
         """Return a table of parameters with the same torques and as many zeros as can be; see :meth:`Robot.grouped`."""
-        from ..parameters import find_base, regrouped
+        from ..parameters import regrouped
 
-        model, _ = find_base.tidied(self.model, GEOMETRY_AS_IT_IS)
-        base = find_base.base_parameters(model, "auto", assembled=self._assembly(model, near))
+        if self.model.symbols and form == "fewest":
+            raise OptionError(
+                f"which form of {self.model.name!r} takes the fewest operations is counted with numbers: with symbols "
+                "it is grouped(form='table') or grouped(form='symbols')"
+            )
+        base = self.base_parameters(tolerance=GEOMETRY_AS_IT_IS, near=near)
         return regrouped.regrouped(self.model, base, form)

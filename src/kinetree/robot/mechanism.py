@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,8 +28,10 @@ from ..loops import dynamics, rank
 from ..loops.checks import opening_rate
 from ..loops.constraint_forces import SHARE, ConstraintForces, ForceNames, Undetermined, free_shares
 from ..loops.coordinates import Coordinates
+from ..model.changes.values import generic, symbols_of_geometry
 from ..model.describe import counted
 from ..model.tree import Model
+from ..run.parameters import SYMBOLS
 from ..run.wrenches import Wrenches, gather
 from ..spatial.arrays import as_array, batch_shape, pack
 from .closed_dynamics import MOST_TOGETHER
@@ -91,6 +93,13 @@ class Mechanism(ClosedMethods):
     def __reduce__(self) -> tuple[Any, ...]:
         names = None if self._wanted is None else [self.v_names[j] for j in self._wanted]
         return _restore, (self.model, self.backend, self.precision, names, self._near, self.cpu, self._rounding)
+
+    @cached_property
+    def _choice(self) -> Coordinates | None:
+        """Coordinates chosen from the model; where dimensions are symbols, from one with numbers in their places."""
+        if not symbols_of_geometry(self.model):
+            return super()._choice
+        return self._again(generic(self.model))._choice
 
     def cost(self, name: str, **options: Any) -> Count:
         """Return multiplications, additions, divisions, sines of an algorithm.
@@ -258,7 +267,8 @@ class Mechanism(ClosedMethods):
 
     def _keep_geometry(self, parameters: Any) -> None:
         """Refuse parameters that would move the places where loops close."""
-        for place in self.evaluator.read_parameters(parameters).of_geometry:
+        given, symbols = self.evaluator.read_parameters(parameters), symbols_of_geometry(self.model)
+        for place in (*given.of_geometry, *(p for p in given.places if p.table == SYMBOLS and p.key in symbols)):
             raise UnsupportedError(
                 f"parameter {place} of {self.name!r} decides where its loops close, so it cannot vary from call to "
                 "call: build the mechanism anew, or move many designs at once with driven_motion(...)"

@@ -28,7 +28,7 @@ from ..model import describe as description
 from ..model import parameters as parameter_tables
 from ..model.changes import other_numbers, single_joints
 from ..model.changes.locking import lock
-from ..model.changes.values import with_values
+from ..model.changes.values import with_table, with_values
 from ..model.drives import with_spring
 from ..model.joint_data import PerFreedom, memory_data, spring_data, stribeck_data
 from ..model.mass import MassProperties, require_mass_properties
@@ -346,8 +346,10 @@ class Robot(BaseParameterMethods, LoopMethods):
 
         Parameters
         ----------
-        form : {"fewest", "table"}
-            ``"table"``: everything but :meth:`base_parameters` is zero, as in Khalil (Table 10.2).  ``"fewest"``
+        form : {"fewest", "table", "symbols"}
+            ``"table"``: everything but :meth:`base_parameters` is zero (Khalil Table 10.2); of a robot with symbols
+            formulas in these.  ``"symbols"``: the same with a symbol for each group, ``XXR2``, that has no value:
+            ``base_parameters().formulas()`` says what it stands for.  ``"fewest"``
             (default): what hinges cannot tell is put where it costs least, so that bodies have no extent along theirs.
         near : array_like, shape (nq,), optional
             As in :meth:`base_parameters`.
@@ -359,7 +361,10 @@ class Robot(BaseParameterMethods, LoopMethods):
         >>> robot.grouped().cost("inverse_dynamics").total < robot.cost("inverse_dynamics").total
         True
         """
-        return self.with_parameters(self._grouped_parameters(form, near), physical=False)
+        table = self._grouped_parameters(form, near)
+        if self.model.symbols or form == "symbols":
+            return self._with(with_table(self.model, table.values.tolist()))
+        return self.with_parameters(table, physical=False)
 
     def with_backend(self, backend: str, cpu: str | None = None) -> Robot:
         """Return the same robot run in another way.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError, OptionError, ShapeError, UnknownNameError
+from ..errors import ModelError, NoValueError, OptionError, ShapeError, UnknownNameError
 from ..model.mass import GroupedMass
 from ..model.parameters import FRICTION, OF_FADING, ParameterTable, rows
 from ..model.parameters import parameters as table_of
@@ -35,16 +35,19 @@ OF_FRICTION = (*FRICTION, *OF_FADING, "friction_offset")
 FLAT = "parameters"
 """Rows of the table of parameters, by their names."""
 
+SYMBOLS = "symbols"
+"""Symbols of the robot that have no value, by their names."""
+
 
 class Place(NamedTuple):
     """Where some numbers go in a model."""
 
     table: str
-    """One of :data:`TABLES`, :data:`GRAVITY` or :data:`FLAT`."""
+    """One of :data:`TABLES`, :data:`GRAVITY`, :data:`FLAT` or :data:`SYMBOLS`."""
     owner: str = ""
     """A body, joint, frame, joint that closes a loop or tendon; empty for gravity and parameters of the table."""
     key: str = ""
-    """A property; of the table the name of the parameter."""
+    """A property; of the table the name of the parameter, of symbols the symbol."""
     size: int = 1
     """How many numbers it has."""
     alone: bool = True
@@ -68,7 +71,7 @@ class Place(NamedTuple):
     def __str__(self) -> str:
         if self.table == GRAVITY:
             return GRAVITY
-        return repr(self.key) if self.table == FLAT else f"{self.key} of {self.owner!r}"
+        return repr(self.key) if self.table in (FLAT, SYMBOLS) else f"{self.key} of {self.owner!r}"
 
 
 @dataclass(frozen=True)
@@ -131,8 +134,8 @@ class ParameterReader:
         ----------
         given : mapping, ParameterTable, GivenParameters, array or None
             ``{"link_3.M": masses, ...}`` by the names of the table; under ``"bodies"``, ``"joints"``, ``"frames"``,
-            ``"tendons"`` and ``"gravity"`` properties as in :func:`kinetree.symbolic.with_parameters`; a whole table;
-            or an array (..., p) of all its values.
+            ``"tendons"`` and ``"gravity"`` properties as in :func:`kinetree.symbolic.with_parameters`; symbols of the
+            robot by their names; a whole table; or an array (..., p) of all its values.
         """
         if given is None:
             return NO_PARAMETERS
@@ -193,6 +196,8 @@ class ParameterReader:
                 yield from self._properties(name, content)
             elif name in self.table:
                 yield self.table[name], content
+            elif name in self.model.symbols:
+                yield Place(SYMBOLS, key=name), content
             elif "." in str(name):
                 raise UnknownNameError("parameter", name, self.table)
             else:
@@ -255,6 +260,8 @@ def own_numbers(model: Model, place: Place) -> Array:
         return np.array(model.gravity, dtype=float)
     if place.table == FLAT:
         return np.array([table_of(model)[place.key]])
+    if place.table == SYMBOLS:
+        raise NoValueError([place.key])
     if place.table == "bodies":
         mass = model.bodies[model.body_index[place.owner]].mass_properties
         return np.atleast_1d(np.asarray(getattr(mass, place.key), dtype=float))[: place.size]
@@ -279,6 +286,11 @@ def own_numbers(model: Model, place: Place) -> Array:
     return np.array(getattr(owner, place.key) or [0.0] * place.size, dtype=float)
 
 
+def places_of_symbols(model: Model) -> tuple[Place, ...]:
+    """Return places for all symbols of a model that have no value."""
+    return tuple(Place(SYMBOLS, key=name) for name in model.symbols)
+
+
 def put_in(model: Model, places: Sequence[Place], numbers: Sequence[Scalar]) -> Model:
     """Return the model with scalars of any kind in these places."""
     return _substituted(model, places, numbers).tree(model, lambda x: x)
@@ -301,8 +313,8 @@ def _substituted(model: Model, places: Sequence[Place], numbers: Sequence[Scalar
         one = values if per_freedom or not place.alone else values[0]
         if place.table == GRAVITY:
             tables[GRAVITY] = values
-        elif place.table == FLAT:
-            tables.setdefault(FLAT, {})[place.key] = one
+        elif place.table in (FLAT, SYMBOLS):
+            tables.setdefault(place.table, {})[place.key] = one
         else:
             tables.setdefault(place.table, {}).setdefault(place.owner, {})[place.key] = one
     return substitution(model, **tables)

@@ -7,6 +7,7 @@ needed, a symbol without a value is an error that names it.
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -75,9 +76,11 @@ class ScalarFormula:
             raise NoValueError(self.symbols)
         return float(_evaluated(self, {PI: math.pi}, {}))
 
-    def with_numbers(self, change: Callable[[float], float]) -> Scalar:
-        """Return the formula with each of its numbers changed by a function; what becomes zero goes."""
-        return _evaluated(self, {}, {}, change)
+    def _sympy_(self) -> Any:
+        """Return the expression of SymPy, which asks for it so: symbols are real, numbers what their decimals say."""
+        sympy = importlib.import_module("sympy")
+        values = {name: sympy.Symbol(name, real=True) for name in self.symbols} | {PI: sympy.pi}
+        return _evaluated(self, values, {}, lambda x: sympy.Rational(repr(float(x))))
 
     # ---------------------------------------------------------------- arithmetic
 
@@ -306,13 +309,15 @@ def _made(kind: str, a: Any, b: Any) -> Any:
             return 0.0
         if isinstance(b, ScalarFormula) and b.kind == "neg":
             return _made("+", a, b.parts[0])
-    elif kind == "*":
+    if kind in "*/" and (_is_negated(a) or _is_negated(b)):
+        sign = (-1.0 if _is_negated(a) else 1.0) * (-1.0 if _is_negated(b) else 1.0)
+        plain = _made(kind, a.parts[0] if _is_negated(a) else a, b.parts[0] if _is_negated(b) else b)
+        return plain if sign > 0.0 else -plain
+    if kind == "*":
         a, b = (b, a) if isinstance(b, float) else (a, b)
         if isinstance(a, float):
             if a in (0.0, 1.0, -1.0):
                 return 0.0 if a == 0.0 else b if a == 1.0 else -b
-            if isinstance(b, ScalarFormula) and b.kind == "neg":
-                return _made("*", -a, b.parts[0])
             if isinstance(b, ScalarFormula) and b.kind == "*" and isinstance(b.parts[0], float):
                 return _made("*", a * b.parts[0], b.parts[1])
         if isinstance(b, ScalarFormula) and b.kind in "*/":
@@ -330,12 +335,16 @@ def _made(kind: str, a: Any, b: Any) -> Any:
     return ScalarFormula(kind, a, b)
 
 
+def _is_negated(x: Any) -> bool:
+    return isinstance(x, ScalarFormula) and x.kind == "neg"
+
+
 def _is(x: Any, number: float) -> bool:
     return isinstance(x, float) and x == number
 
 
 def _evaluated(
-    x: Any, values: Mapping[str, Any], known: dict[int, Any], change: Callable[[float], float] | None = None
+    x: Any, values: Mapping[str, Any], known: dict[int, Any], change: Callable[[float], Any] | None = None
 ) -> Any:
     """Return a formula or number with scalars put in; each part once, however often it occurs."""
     if not isinstance(x, ScalarFormula):
@@ -346,6 +355,8 @@ def _evaluated(
         found = values.get(x.parts[0], x)
     else:
         parts = [_evaluated(p, values, known, change) for p in x.parts]
+        if x.kind == "**" and isinstance(x.parts[1], float):
+            parts[1] = x.parts[1]  # by which powers are told that are products
         if x.kind == "neg":
             found = -parts[0]
         elif all(isinstance(p, (int, float)) for p in parts):

@@ -45,7 +45,7 @@ def states(robot: kt.Robot, count: int = 5, seed: int = 1) -> tuple[np.ndarray, 
 
 
 def test_tree_of_numbers_is_that_of_the_table(tmp_path):
-    """The same table by kt.from_dh, which is judged against 004: slides, welds, branches, offsets, gravity."""
+    """The same table by kt.from_dh, which is judged against Khalil: slides, welds, branches, offsets, gravity."""
     robot = kt.load(write(tmp_path, TREE))
     numbers = [[float(x) for x in line.partition("{")[2].rstrip("}").split(",")] for line in bodies(6).splitlines()]
     rows = [
@@ -178,7 +178,7 @@ def two_loops(tmp_path_factory):
 
 
 def test_loops_of_two_cut_frames_close_and_have_the_forces_of_the_numeric_robot(two_loops):
-    """Parallelograms: q2 = q1, q3 = -q1, q5 = q4, q6 = -q4, so G of the closed motion is known (004 eq. 10.40)."""
+    """Parallelograms: q2 = q1, q3 = -q1, q5 = q4, q6 = -q4, so G of the closed motion is known (Khalil eq. 10.40)."""
     path, values = two_loops
     robot, by_hand = kt.load(path, values=values), numeric_loops(values)
     assert isinstance(robot, kt.Mechanism)

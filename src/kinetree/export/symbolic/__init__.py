@@ -42,10 +42,11 @@ def function(robot: Computing | Parametric, name: str, backend: str, *, wrenches
         ``"jax"``: a function of arrays ``f(q, v, a)`` under ``jax.jit``; leading axes are the
         batch and broadcast; it can be mapped, differentiated and compiled into larger
         functions.  It computes in double precision, for which JAX's 64-bit mode must be on,
-        or in single precision for a robot of single precision.
+        or in single precision for a robot of single precision.  Symbols of the robot without a value are further
+        arguments: ``f(q, v, a, d3=0.45)``.
     casadi.Function
         ``"casadi"``: with named inputs (q, v, a) and outputs (tau), made of SX.  Symbols
-        among the parameters are further inputs under their own names.
+        among the parameters, and those of the robot without a value, are further inputs under their own names.
     Expression
         ``"sympy"``: see :func:`expression`.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import sympy as sp
+
+from ...spatial.formula import PI
 
 Number = Callable[[float], Any]
 
@@ -14,6 +16,18 @@ Number = Callable[[float], Any]
 def as_written(x: float) -> Any:
     """Return the fraction that a float's shortest decimal form says: 0.1 is 1/10."""
     return sp.Rational(repr(float(x))) if math.isfinite(x) else sp.Float(x)
+
+
+def exact(x: Any, number: Number = as_written) -> Exact:
+    """Return anything as such a scalar: numbers, expressions, and what is one already."""
+    if isinstance(x, Exact):
+        return x
+    return Exact(number(float(x)) if isinstance(x, (int, float)) else sp.sympify(x), number)
+
+
+def symbol_values(names: Iterable[str], number: Number = as_written) -> dict[str, Exact]:
+    """Return symbols of SymPy, all real, for those of a robot that have no value; pi is pi."""
+    return {name: Exact(sp.Symbol(name, real=True), number) for name in names} | {PI: Exact(sp.pi, number)}
 
 
 class Exact:
@@ -114,6 +128,16 @@ class Exact:
         def sqrt(x: Exact) -> Exact:
             """Return the square root."""
             return x._new(sp.sqrt(x.expression))
+
+        @staticmethod
+        def exp(x: Exact) -> Exact:
+            """Return the exponential."""
+            return x._new(sp.exp(x.expression))
+
+        @staticmethod
+        def log(x: Exact) -> Exact:
+            """Return the natural logarithm."""
+            return x._new(sp.log(x.expression))
 
         @staticmethod
         def arctan2(y: Any, x: Any) -> Exact:

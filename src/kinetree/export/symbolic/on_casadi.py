@@ -34,7 +34,7 @@ def casadi_function(call: Call) -> Any:
     """Return a ``casadi.Function`` with named inputs and outputs; symbols among the parameters are its last inputs."""
     casadi = library("casadi")
     program = Program.of(call)
-    symbols = {name: casadi.SX.sym(name, *shape) for name, shape in call.inputs.items()}
+    symbols = {name: casadi.SX.sym(name, *shape) for name, shape in call.arguments.items()}
     # CasADi runs through matrices by columns, we by rows
     flat = [x for s in symbols.values() for x in casadi.vertsplit(casadi.vec(s.T))]
     parameters = [_parameter(casadi, x) for x in call.subject.scalars]

@@ -38,7 +38,7 @@ def jax_function(call: Call) -> Callable[..., Any]:
     """Return a function of arrays with the batch in front, under ``jit``."""
     jax = library("jax")
     jnp = jax.numpy
-    program, shapes = Program.of(call), call.inputs
+    program, shapes = Program.of(call), call.arguments
     single = call.subject.robot.precision == "single"
     table = operations(jnp)
     signature = inspect.Signature([inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in shapes])

@@ -17,7 +17,7 @@ from ...model.describe import counted
 from ...model.tree import Model
 from ...run.complete_options import complete_options
 from ...spatial.arrays import leaves
-from .exact import Exact, Number, as_written
+from .exact import Exact, Number, as_written, exact, symbol_values
 from .parameters import ClosingLoops, Parametric
 from .programs import Call
 from .tidy import postorder, tidy
@@ -51,7 +51,7 @@ class Style:
 
     def scalar(self, x: Any) -> Exact:
         """Return anything as a scalar for the recursions."""
-        return Exact(self.number(x) if isinstance(x, (int, float)) else sp.sympify(x), self.number)
+        return exact(x, self.number)
 
     def finished(self, x: Any) -> Any:
         """Return a result as it is shown."""
@@ -162,7 +162,9 @@ def expression(call: Call, symbols: Symbols | None, style: Style) -> Expression:
     """Run an algorithm on symbols."""
     check_symbols(symbols, call.inputs)
     inputs = {name: chosen_symbols(name, math.prod(shape), symbols) for name, shape in call.inputs.items()}
-    tree = call.subject.tree(style.scalar, everything=True)
+    own = call.subject.symbols
+    _check_names(call, inputs, own)
+    tree = call.subject.tree(style.scalar, everything=True, symbols=symbol_values(own, style.number))
     with distribute(False):  # 2 (x + y) stays a product, so that sums do not grow
         nested = call.run(tree, [[style.scalar(x) for x in own] for own in inputs.values()])
     try:
@@ -170,6 +172,17 @@ def expression(call: Call, symbols: Symbols | None, style: Style) -> Expression:
     except ZeroDivisionError:
         raise call.singular() from None
     return Expression(call.name, inputs, value, latex_names(call.subject.robot.model, inputs))
+
+
+def _check_names(call: Call, inputs: Symbols, own: Sequence[str]) -> None:
+    """Refuse symbols of the robot that are called like a coordinate, a rate or a force."""
+    for name, symbols in inputs.items():
+        for symbol in symbols:
+            if str(symbol) in own:
+                raise OptionError(
+                    f"robot {call.subject.name!r} has a symbol {str(symbol)!r}, and so is an entry of {name} called: "
+                    f"give that others, symbols={{{name!r}: ...}}"
+                )
 
 
 def _shaped(nested: Any, shape: tuple[int, ...], style: Style) -> Any:

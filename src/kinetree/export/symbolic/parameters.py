@@ -8,6 +8,8 @@ from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 from ...errors import explains_arguments
+from ...model.changes.stand_ins import Values
+from ...model.changes.values import valued
 from ...model.substitution import Convert, Given, Substitution, substitution
 from ...model.tree import Model
 from ..model_of import Modelled
@@ -46,17 +48,23 @@ class Parametric:
         """Every parameter that is no plain number, once, in the order given."""
         return self.substitution.scalars
 
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """Symbols of the robot that have no value."""
+        return tuple(name for name in self.robot.model.symbols if name not in self.substitution.symbols)
+
     @cached_property
     def stand_in(self) -> Model:
         """A model of numbers to check options against: parameters of inertia count as some inertia."""
         return self.substitution.stand_in(self.robot.model)
 
-    def tree(self, convert: Convert, *, everything: bool = False) -> Model:
+    def tree(self, convert: Convert, *, everything: bool = False, symbols: Values | None = None) -> Model:
         """Return the model with the parameters in it, each given to ``convert``; with ``everything`` all numbers, too.
 
-        Exact zeros stay what they are, so that they are skipped as in any model.
+        Exact zeros stay what they are, so that they are skipped as in any model.  ``symbols`` has scalars for the
+        robot's own symbols.
         """
-        return self.substitution.tree(self.robot.model, convert, everything=everything)
+        return self.substitution.tree(valued(self.robot.model, symbols or {}), convert, everything=everything)
 
 
 @explains_arguments
@@ -70,6 +78,7 @@ def with_parameters(
     parameters: Given | None = None,
     loops: Mapping[str, Given] | None = None,
     tendons: Mapping[str, Given] | None = None,
+    symbols: Given | None = None,
 ) -> Parametric:
     """Return a robot with other scalars in the place of some of its numbers.
 
@@ -94,6 +103,9 @@ def with_parameters(
         its successor.
     tendons : mapping of tendon name to mapping
         ``stiffness`` and ``rest`` of the spring along it; of one that is slack between two lengths the longer.
+    symbols : mapping of name to scalar
+        For symbols of the robot that have no value (:attr:`kinetree.Robot.symbols`): numbers, arrays of JAX, symbols of
+        CasADi or SymPy.  Those left out stay symbols of SymPy, or become further arguments of functions.
 
     Returns
     -------
@@ -123,5 +135,6 @@ def with_parameters(
             parameters=parameters,
             loops=loops,
             tendons=tendons,
+            symbols=symbols,
         ),
     )

@@ -70,7 +70,7 @@ class Call:
         if wrenches and not algorithm.loads:
             raise UnsupportedError(f"{name} does not take external wrenches")
         check_loops(subject.robot.model, name)
-        checked = subject.stand_in if subject.scalars else subject.robot.model
+        checked = subject.stand_in if subject.scalars or subject.symbols else subject.robot.model
         complete = complete_options(checked, name, options)
         if not (subject.robot.model.loops and algorithm.closed_by):
             return cls(subject, name, complete, wrenches)
@@ -94,6 +94,17 @@ class Call:
         algorithm = find(self.name)
         shapes: dict[str, Shape] = {n: (k,) for n, k in zip(algorithm.inputs, algorithm.lengths(model), strict=True)}
         return shapes | ({"wrenches": (len(model.bodies), 6)} if self.loaded else {})
+
+    @property
+    def arguments(self) -> dict[str, Shape]:
+        """Shape of every input, and of the robot's symbols without a value, which are further arguments."""
+        taken = [name for name in self.subject.symbols if name in self.inputs]
+        if taken:
+            raise OptionError(
+                f"robot {self.subject.name!r} has a symbol {taken[0]!r}, and so is an input of {self.name} called: "
+                "give it a value, with_parameters(robot, symbols=...)"
+            )
+        return self.inputs | dict.fromkeys(self.subject.symbols, ())
 
     @property
     def shape(self) -> Shape:
@@ -130,7 +141,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Program:
-    """A call as a graph; its parameters come after its inputs."""
+    """A call as a graph; the robot's symbols come after its inputs, and parameters after these."""
 
     call: Call
     traced: Traced
@@ -138,13 +149,15 @@ class Program:
     @classmethod
     def of(cls, call: Call) -> Program:
         """Trace."""
-        parameters = call.subject.scalars
-        lengths = [math.prod(shape) for shape in call.inputs.values()]
+        parameters, symbols = call.subject.scalars, call.subject.symbols
+        lengths = [math.prod(shape) for shape in call.arguments.values()]
 
         def compute(*vectors: Sequence[Scalar]) -> Any:
             *state, nodes = vectors
             known = {id(x): node for x, node in zip(parameters, nodes, strict=True)}
-            return call.run(call.subject.tree(lambda x: known.get(id(x), x)), state)
+            count = len(state) - len(symbols)
+            values = {name: x for name, (x,) in zip(symbols, state[count:], strict=True)}
+            return call.run(call.subject.tree(lambda x: known.get(id(x), x), symbols=values), state[:count])
 
         traced = trace(compute, [*lengths, len(parameters)], lambda nested: nested)
         if _divides_by_zero(traced):

@@ -53,7 +53,7 @@ class ScalarMass:
     inertia: tuple[Scalar, ...]
 
     def spatial(self) -> RigidInertia:
-        """Return the inertia as the algorithms use it: about the body's origin (000 section 5.1.1)."""
+        """Return the inertia as the algorithms use it: about the body's origin (Shah section 5.1.1)."""
         c = Vec3.of(self.com)
         xx, yy, zz, xy, xz, yz = self.inertia
         lever = Symmetric3.diagonal(c.dot(c)) - Symmetric3.outer(c)
@@ -118,7 +118,7 @@ class ScalarPose:
 
 
 class KhalilStep(NamedTuple):
-    """``Rz(gamma) Tz(b) Rx(alpha) Tx(d) Rz(theta) Tz(r)`` over formulas and numbers (004 section 10.2)."""
+    """``Rz(gamma) Tz(b) Rx(alpha) Tx(d) Rz(theta) Tz(r)`` over formulas and numbers (Khalil section 10.2)."""
 
     gamma: Scalar = 0.0
     b: Scalar = 0.0

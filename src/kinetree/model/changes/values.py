@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ...errors import ModelError, ModelWarning, UnknownNameError, callers_level
+from ...spatial import Scalar
 from ...spatial.formula import ScalarFormula, symbols_among
 from ...spatial.numbers import real_number
 from ..mass import MassProperties
+from ..parameters import rows
 from ..tree import PER_FREEDOM, Body, Joint, Model
 from .stand_ins import ScalarTen, Values, valued_scalar
 
@@ -92,6 +94,30 @@ def _number(x: Any) -> float:
     return x if isinstance(x, (int, float)) else 0.0
 
 
+def with_table(model: Model, values: Sequence[Scalar]) -> Model:
+    """Return the model with other parameters of bodies and rotors, formulas among them.
+
+    Parameters
+    ----------
+    model : Model
+    values : sequence of scalars
+        In the order of the table of parameters; friction and springs stay.
+    """
+    tens = (tuple(values[10 * i : 10 * i + 10]) for i in range(len(model.bodies)))
+    rotors = {(p.body, p.freedom): x for p, x in zip(rows(model), values, strict=True) if p.symbol == "rotor_inertia"}
+    return replace(
+        model,
+        bodies=tuple(
+            replace(b, mass_properties=ScalarTen(ten).valued({}))  # type: ignore[arg-type]
+            for b, ten in zip(model.bodies, tens, strict=True)
+        ),
+        joints=tuple(
+            replace(j, rotor_inertia=tuple(rotors[i, k] for k in range(j.kind.nv)), gear_ratio=(1.0,) * j.kind.nv)
+            for i, j in enumerate(model.joints)
+        ),
+    )
+
+
 def generic(model: Model) -> Model:
     """Return the model of numbers that shares its structure with one of symbols: no two dimensions are alike.
 
@@ -108,10 +134,17 @@ def generic(model: Model) -> Model:
     return valued(replace(model, bodies=bodies, base=some(model.base)), generic_values(model))
 
 
-def generic_values(model: Model) -> dict[str, float]:
-    """Return a number near 1 for every symbol such that all formulas of the model are numbers."""
+def generic_values(model: Model, first: int = 0) -> dict[str, float]:
+    """Return a number near 1 for every symbol such that all formulas of the model are numbers.
+
+    Parameters
+    ----------
+    model : Model
+    first : int
+        Where to begin: another one gives other numbers.
+    """
     formulas = [x for x in _scalars(model) if isinstance(x, ScalarFormula)]
-    for attempt in range(ATTEMPTS):
+    for attempt in range(first, first + ATTEMPTS):
         numbers = ((k * GOLDEN + attempt * math.sqrt(2.0)) % 1.0 for k in range(1, len(model.symbols) + 1))
         found = {name: 0.75 + 0.5 * x for name, x in zip(model.symbols, numbers, strict=True)}
         if all(math.isfinite(x.evaluate(found)) for x in formulas):
@@ -120,6 +153,13 @@ def generic_values(model: Model) -> dict[str, float]:
         f"no values near 1 were found for {', '.join(model.symbols)} of {model.name!r} at which all its formulas are "
         "numbers: give values to some of them"
     )
+
+
+def symbols_of_geometry(model: Model) -> tuple[str, ...]:
+    """Return the symbols that say where joints are: they decide where loops close."""
+    poses = [j.placement for j in model.joints]
+    poses += [pose for loop in model.loops for pose in (loop.placement, loop.seat)]
+    return tuple(dict.fromkeys(name for pose in poses for name in getattr(pose, "symbols", ())))
 
 
 def _scalars(model: Model) -> list[Any]:
