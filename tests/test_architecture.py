@@ -29,7 +29,8 @@ LARGER_WITH_REASON: dict[str, str] = {
 IMPORTED_LATE: dict[str, str] = {
     "cli": "a command imports what it needs when it runs, so that the others start at once",
     "export/symbolic/__init__.py": "SymPy, JAX and CasADi are extras: each is imported when it is asked for",
-    "parameters": "SymPy is an extra",
+    "motion/inverse_geometry/closed_form.py": "SymPy is an extra",
+    "parameters": "the same",
     "robot/base_parameters.py": "base parameters bring SciPy with them, and most programs never ask for them",
     "robot/closed_kinematics.py": "the same, for closed loops",
     "robot/description.py": "the writers of files, as robot/load.py its readers",

@@ -88,6 +88,8 @@ if TYPE_CHECKING:
     from .motion import trajectories as trajectories
     from .motion import walking as walking
     from .motion.equilibrium import equilibrium as equilibrium
+    from .motion.inverse_geometry import InverseGeometry as InverseGeometry
+    from .motion.inverse_geometry import inverse_geometry as inverse_geometry
     from .motion.inverse_kinematics import inverse_kinematics as inverse_kinematics
     from .motion.walking import legs as legs
     from .motion.workspace import workspace as workspace
@@ -218,6 +220,7 @@ _NAMES = LazyNames(
         ".model.pose": ("Pose",),
         ".model.tree": ("Mimic",),
         ".motion.equilibrium": ("equilibrium",),
+        ".motion.inverse_geometry": ("InverseGeometry", "inverse_geometry"),
         ".motion.inverse_kinematics": ("inverse_kinematics",),
         ".motion.workspace": ("workspace",),
         ".robot.builder": ("Builder",),
