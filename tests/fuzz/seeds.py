@@ -12,7 +12,7 @@ import numpy as np
 from scipy.io import savemat
 
 import kinetree as kt
-from helpers import par_files
+from helpers import par_files, spatial_v2_structs
 
 URDF_ARM = b"""<?xml version="1.0"?>
 <robot name="arm" xmlns:kinetree="urn:kinetree">
@@ -32,6 +32,22 @@ URDF_ARM = b"""<?xml version="1.0"?>
 """
 
 PAR = tuple(text.encode() for text in (par_files.RX90, par_files.TREE, par_files.TWO_LOOPS, par_files.FLOATING))
+
+
+def spatial_v2() -> tuple[bytes, ...]:
+    """Return models of spatial_v2, spatial and planar, in files of MATLAB."""
+    found = []
+    screw = {"code": "H", "pars": {"pitch": 0.1}}
+    contact = {"point": np.array([[0.1], [0.0], [0.2]]), "body": 2.0}
+    for model in (
+        spatial_v2_structs.tree(["Fb", "Rx", screw, "Py-"], [0, 1, 2, 1], gc=contact),
+        spatial_v2_structs.planar(["r", "px", "r"], gravity=np.array([0.0, -9.81])),
+    ):
+        stream = io.BytesIO()
+        savemat(stream, {"model": model})
+        found.append(stream.getvalue())
+    return tuple(found)
+
 
 SDF_LOOP = b"""<sdf version="1.9"><model name="m"><frame name="f" attached_to="crank"><pose>0 0 0.3 0 0 0</pose></frame>
   <link name="ground"/>

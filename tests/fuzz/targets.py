@@ -378,6 +378,7 @@ TARGETS = {
         Target("loops", side_files, 250),
         Target("redysim", redysim_files, 350),
         Target("par", par_files, 350),
+        Target("spatial_v2", robot_files(seeds.spatial_v2(), lambda data, rng: mutated(data, rng, BYTES), ".mat"), 250),
         Target("dh", dh_tables, 1500),
         Target("csv", TABLES.motions(".csv"), 400),
         Target("npz", TABLES.motions(".npz"), 250),

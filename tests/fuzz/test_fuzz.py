@@ -22,7 +22,7 @@ pytest.importorskip("mujoco")
 TESTS = Path(__file__).parents[1]
 
 GROUPS = (
-    ["mjcf", "urdf", "sdf", "loops", "redysim", "studies"],
+    ["mjcf", "urdf", "sdf", "loops", "redysim", "par", "spatial_v2", "studies"],
     ["yaml", "dh", "csv", "npz", "mat", "parquet", "measured", "records"],
 )
 """Each about as long as the other, for two processors."""

@@ -22,7 +22,7 @@ from .shared import ERROR, complain, flush_answer, prepare_streams, warnings_as_
 
 HELP = """Dynamics of robots and mechanisms: look at a robot, compute with it, let it move, see it.
 
-Wherever a ROBOT is asked for, give a file (URDF, SDF, MJCF, YAML) or a name that 'kinetree list' shows.
+Wherever a ROBOT is asked for, give a file (URDF, SDF, MJCF, YAML, .par) or a name that 'kinetree list' shows.
 
 Exit codes: 0 success; 1 an error, reported in one line; 2 a command line that cannot be read; 3 a study in which
 a fact that should hold does not.

@@ -34,13 +34,14 @@ def load(
     missing_meshes: str = "refuse",
     values: Mapping[str, float] | None = None,
 ) -> Robot:
-    """Read a robot from a URDF, SDF, MJCF, SYMORO or kinetree YAML file, or take one of the gallery by its name.
+    """Read a robot from a file: URDF, SDF, MJCF, YAML, SYMORO's, spatial_v2's; or take one of the gallery by its name.
 
     Parameters
     ----------
     path : path-like
-        ``.urdf``, ``.sdf``, ``.xml`` (MJCF, URDF or SDF, as its root says), ``.par`` (SYMORO) or ``.yaml``; or a name
-        that :func:`kinetree.gallery.names` lists, where there is no file of this name.
+        ``.urdf``, ``.sdf``, ``.xml`` (MJCF, URDF or SDF, as its root says), ``.par`` (SYMORO), ``.mat`` (a model of
+        spatial_v2) or ``.yaml``; or a name that :func:`kinetree.gallery.names` lists, where there is no file of this
+        name.
     floating_base : bool
         Put the root link on a free joint instead of holding it fixed.
     mimic : {"follow", "couple", "independent"}

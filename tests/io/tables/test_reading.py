@@ -10,7 +10,7 @@ import pytest
 from scipy.io import loadmat, savemat
 
 import kinetree as kt
-from kinetree.io.tables.mat_file import read_mat
+from kinetree.io.tables.mat_file import read_mat, read_variables
 from kinetree.io.tables.reading import open_table
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -266,6 +266,39 @@ def test_units_in_names_of_times_hold_for_arrays(tmp_path, kind, name, unit):
         savemat(tmp_path / "m.mat", {outer: {inner: times} if inner else times, "q": Q, "tau": TAU})
     found = arm(tmp_path / f"m.{kind}", (tmp_path / f"m.{kind}").read_bytes())
     assert f"times are read from array {name!r}" in found.rules
+
+
+def test_variables_of_matlab_by_their_whole_names(tmp_path):
+    """Tables take arrays that are no parts of cells; a model of spatial_v2 is made of cells and text."""
+    items = np.empty((1, 3), dtype=object)
+    items[0] = ["Rx", np.eye(2), {"code": "Grüße", "pars": {"pitch": 0.5}}]
+    file = tmp_path / "m.mat"
+    savemat(file, {"t": T, "model": {"jtype": items, "odd": 1j * T, "both": np.array([["ab"], ["cd"]], dtype="U")}})
+    found = read_variables(file.read_bytes(), "m.mat")
+    assert found["model.jtype{1}"] == "Rx"
+    np.testing.assert_array_equal(found["model.jtype{2}"], np.eye(2))
+    assert found["model.jtype{3}.code"] == "Grüße"
+    assert found["model.jtype{3}.pars.pitch"] == 0.5
+    assert found["model.odd"] is None
+    assert found["model.both"] is None
+    assert found["t"].shape == (1, len(T))
+    assert list(read_mat(file)) == ["t"]
+
+
+def test_text_of_matlab_in_every_encoding(tmp_path):
+    """By order of bytes and type of data: Octave writes type 17, MATLAB 4 or 16."""
+    for order, mark in (("<", b"IM"), (">", b"MI")):
+        utf16 = "utf-16-le" if order == "<" else "utf-16-be"
+        for kind, coding in ((1, "latin-1"), (2, "latin-1"), (4, utf16), (16, "utf-8"), (17, utf16)):
+
+            def part(kind, data, order=order):
+                return struct.pack(f"{order}II", kind, len(data)) + data + bytes(-len(data) % 8)
+
+            whole = part(6, struct.pack(f"{order}II", 4, 0)) + part(5, struct.pack(f"{order}ii", 1, 3)) + part(1, b"s")
+            version = b"\x00\x01" if order == "<" else b"\x01\x00"
+            head = b"MATLAB 5.0 MAT-file".ljust(124) + version + mark
+            data = head + part(14, whole + part(kind, "Rü-".encode(coding)))
+            assert read_variables(data, "m.mat") == {"s": "Rü-"}
 
 
 def test_truth_values_of_matlab_are_no_angles(tmp_path):

@@ -1,7 +1,7 @@
-"""Arrays of numbers in files of MATLAB, versions 5 to 7.
+"""Variables in files of MATLAB, versions 5 to 7.
 
-SciPy's reader is written for files that one trusts: damaged ones can end the process.  This one reads what tables need,
-arrays of real numbers and structures of them, and passes over all else: text, cells, sparse matrices, objects.
+SciPy's reader is written for files that one trusts: damaged ones can end the process.  This one reads arrays of real
+numbers, text, and structures and cells of them, and passes over all else: sparse matrices, functions, objects.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from math import prod
 from pathlib import Path
 
@@ -19,21 +19,25 @@ import numpy as np
 from ...errors import FileFormatError
 
 Array = np.ndarray
+Variable = Array | str | None
 
 HEADER = 128
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 """Types of data elements."""
 
 MATRIX, COMPRESSED = 14, 15
-STRUCTURE, NUMERIC = 2, range(6, 16)
+CELL, STRUCTURE, TEXT, NUMERIC = 1, 2, 4, range(6, 16)
 """Classes of arrays."""
 
+LETTERS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16"}
+"""Encodings of text by the type of its data."""
+
 LOGICAL, COMPLEX = 0x0200, 0x0800
-DEEPEST = 3
-"""Structures within structures that are looked into."""
+DEEPEST = 6
+"""Structures and cells within others that are looked into."""
 
 MOST_AXES, MOST_FIELDS = 32, 10_000
-"""Of an array, and of a structure: a few bytes that were compressed could unfold into millions of them."""
+"""Of an array, and of a structure or cell: a few bytes that were compressed could unfold into millions of them."""
 
 
 @dataclass(frozen=True)
@@ -49,30 +53,36 @@ class _Damaged(Exception):
 def read_mat(path: Path) -> dict[str, Array]:
     """Read all arrays of real and of logical numbers; those in structures by their whole names, ``log.q``.
 
-    Rows and columns have one axis.
+    Rows and columns have one axis.  Cells are left out.
     """
-    data = path.read_bytes()
-    order = {b"IM": "<", b"MI": ">"}.get(data[126:HEADER])
-    if order is not None and data[125 if order == "<" else 124] == 2:
-        raise FileFormatError(
-            "this file of MATLAB is of version 7.3 (HDF5), which is not read: save it as version 7, in MATLAB "
-            "save('m.mat', 't', 'q', 'tau', '-v7')",
-            str(path),
-        )
-    if order is None:
-        raise FileFormatError("this is no file of MATLAB, version 5 to 7: save(..., '-v7') writes one", str(path))
-    found: dict[str, Array] = {}
-    try:
-        for element in _elements(data[HEADER:], order):
-            found.update(_matrices(_unpacked(element, order), order, "", 0))
-    except (_Damaged, struct.error, zlib.error, ValueError, OverflowError, RecursionError) as problem:
-        raise FileFormatError(f"this file of MATLAB is damaged ({problem})", str(path)) from None
+    read = read_variables(path.read_bytes(), str(path))
+    found = {name: x for name, x in read.items() if isinstance(x, np.ndarray) and "{" not in name}
     if not found:
         raise FileFormatError(
             "this file of MATLAB holds no arrays of numbers: tables, timeseries and other objects are not read; save "
             "arrays t, q, tau, as in t = data.Time; q = data.q; save('m.mat', 't', 'q', 'tau')",
             str(path),
         )
+    return {name: x.reshape(-1) if x.ndim == 2 and 1 in x.shape else x for name, x in found.items()}
+
+
+def read_variables(data: bytes, file: str) -> dict[str, Variable]:
+    """Read all variables by their whole names: ``model.NB``, ``model.Xtree{2}``; what is not understood is None."""
+    order = {b"IM": "<", b"MI": ">"}.get(data[126:HEADER])
+    if order is not None and data[125 if order == "<" else 124] == 2:
+        raise FileFormatError(
+            "this file of MATLAB is of version 7.3 (HDF5), which is not read: save it as version 7, in MATLAB "
+            "save('m.mat', 't', 'q', 'tau', '-v7')",
+            file,
+        )
+    if order is None:
+        raise FileFormatError("this is no file of MATLAB, version 5 to 7: save(..., '-v7') writes one", file)
+    found: dict[str, Variable] = {}
+    try:
+        for element in _elements(data[HEADER:], order):
+            found.update(_variables(_unpacked(element, order), order, "", 0))
+    except (_Damaged, struct.error, zlib.error, ValueError, OverflowError, RecursionError) as problem:
+        raise FileFormatError(f"this file of MATLAB is damaged ({problem})", file) from None
     return found
 
 
@@ -101,10 +111,10 @@ def _unpacked(element: _MatlabElement, order: str) -> _MatlabElement:
     return next(_elements(zlib.decompress(element.data), order), _MatlabElement(MATRIX, b""))
 
 
-def _matrices(
+def _variables(
     element: _MatlabElement, order: str, path: str, depth: int, name: str = ""
-) -> Iterator[tuple[str, Array]]:
-    """Yield arrays of an element, with their names."""
+) -> Iterator[tuple[str, Variable]]:
+    """Yield what is in an element, with the names of all."""
     if element.kind != MATRIX or not element.data:
         return
     inside = _elements(element.data, order)
@@ -121,8 +131,12 @@ def _matrices(
         values = _numbers(parts[3], order)
         if len(values) != prod(shape):
             raise _Damaged(f"array {whole!r} of shape {shape} has {len(values)} numbers")
-        array = values.reshape(shape, order="F").astype(bool if flags & LOGICAL else values.dtype, copy=False)
-        yield whole, array.reshape(-1) if array.ndim == 2 and 1 in shape else array
+        yield whole, values.reshape(shape, order="F").astype(bool if flags & LOGICAL else values.dtype, copy=False)
+    elif flags & 0xFF == TEXT and prod(shape) == max(shape, default=0):
+        yield whole, _text(parts[3], order)
+    elif flags & 0xFF == CELL and prod(shape) <= MOST_FIELDS and depth < DEEPEST:
+        for k, part in zip(range(1, prod(shape) + 1), chain(parts[3:], inside), strict=False):
+            yield from _variables(part, order, path, depth + 1, f"{whole.removeprefix(path)}{{{k}}}")
     elif flags & 0xFF == STRUCTURE and prod(shape) == 1 and depth < DEEPEST:
         length = _first(parts[3], order)
         text = next(inside, _MatlabElement(1, b"")).data
@@ -132,7 +146,17 @@ def _matrices(
             raise _Damaged(f"structure {whole!r} has {len(text) // length} fields, more than {MOST_FIELDS}")
         names = [text[k : k + length].split(b"\0")[0].decode("ascii") for k in range(0, len(text), length)]
         for own, part in zip(names, inside, strict=False):
-            yield from _matrices(part, order, f"{whole}.", depth + 1, own)
+            yield from _variables(part, order, f"{whole}.", depth + 1, own)
+    else:
+        yield whole, None
+
+
+def _text(element: _MatlabElement, order: str) -> str | None:
+    """Return the letters of an element; None if they are written in no known way."""
+    kind = LETTERS.get(element.kind)
+    if kind == "utf-16":
+        kind = {"<": "utf-16-le", ">": "utf-16-be"}[order]
+    return None if kind is None else element.data.decode(kind, "replace")
 
 
 def _numbers(element: _MatlabElement, order: str) -> Array:

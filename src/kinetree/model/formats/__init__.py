@@ -1,4 +1,4 @@
-"""Readers and writers of robot files: URDF, SDF, MJCF, SYMORO's .par, our own YAML; a reader of ReDySim's inputs."""
+"""Readers and writers of robot files: URDF, SDF, MJCF, SYMORO's .par, our own YAML; readers for ReDySim, spatial_v2."""
 
 from __future__ import annotations
 
@@ -12,12 +12,26 @@ from ...errors import FileFormatError, NoValueError, OptionError, RobotFileNotFo
 from ...io.atomic_files import beside
 from ...io.paths import as_path, file_meant, is_folder, whole_content
 from ..tree import Model
-from . import loop_list, mjcf, mjcf_writer, redysim, sdf, symoro, urdf, urdf_edit, urdf_writer, xml, yaml, yaml_nodes
+from . import (
+    loop_list,
+    mjcf,
+    mjcf_writer,
+    redysim,
+    sdf,
+    spatial_v2,
+    symoro,
+    urdf,
+    urdf_edit,
+    urdf_writer,
+    xml,
+    yaml,
+    yaml_nodes,
+)
 from .source import Options, Source
 
 __all__ = ["Options", "read", "save"]
 
-ENDINGS = (".urdf", ".sdf", ".world", ".xml", ".mjcf", ".xacro", ".yaml", ".yml", ".m", ".par")
+ENDINGS = (".urdf", ".sdf", ".world", ".xml", ".mjcf", ".xacro", ".yaml", ".yml", ".m", ".par", ".mat")
 """Of files that are, or nearly are, robots."""
 
 
@@ -30,7 +44,7 @@ def read(
     ----------
     path : path-like
         ``.urdf``, ``.sdf`` or ``.world``, ``.xml`` or ``.mjcf`` (URDF, SDF or MJCF), ``.yaml`` or ``.yml``, ``.m``
-        (ReDySim's ``inputs.m``), ``.par`` (SYMORO).
+        (ReDySim's ``inputs.m``), ``.par`` (SYMORO), ``.mat`` (a model of spatial_v2).
     options : Options, optional
         See :func:`kinetree.load`.
     loops : path-like, optional
@@ -109,6 +123,8 @@ def _reader(source: Source) -> Callable[[Source, Options], Model]:
         return redysim.read
     if suffix == ".par":
         return symoro.read
+    if suffix == ".mat":
+        return spatial_v2.read
     if suffix in (".xml", ".mjcf"):
         root = xml.parse(source.data, source.file)
         if root.tag == "robot":
@@ -126,6 +142,6 @@ def _reader(source: Source) -> Callable[[Source, Options], Model]:
         raise FileFormatError(f"xacro must be expanded first: {urdf.XACRO_HINT}", source.file)
     raise FileFormatError(
         f"files ending in {suffix or 'nothing'!r} are not understood; use .urdf, .sdf, .xml (MJCF or URDF), .yaml, "
-        ".m (ReDySim) or .par (SYMORO)",
+        ".m (ReDySim), .par (SYMORO) or .mat (spatial_v2)",
         source.file,
     )
