@@ -1,11 +1,13 @@
 """Names that people bring from elsewhere lead to what is meant."""
 
 from operator import attrgetter
+from pathlib import Path
 
 import pytest
+import yaml
 
 import kinetree as kt
-from kinetree.robot.names_elsewhere import FUNCTIONS, INTEGRATORS, METHODS
+from kinetree.robot.names_elsewhere import FUNCTIONS, INTEGRATORS, METHODS, function_called
 from kinetree.simulation.integrators.fixed_step_methods import INTEGRATORS as OURS
 
 
@@ -16,6 +18,22 @@ def test_every_hint_names_something_that_there_is():
         assert attrgetter(name.removeprefix("kinetree."))(on), ours
     assert all(ours.startswith("kinetree.") for ours in FUNCTIONS.values())
     assert set(INTEGRATORS.values()) <= set(OURS)
+
+
+SPATIAL_V2 = """rq rqd rv rx ry rz skew crf crm Fpt mcI plnr pluho plux rotx roty rotz Vpt xlt Xpt XtoV
+apply_external_forces EnerMo fbanim fbkin FDab FDcrb FDfb FDgq get_gravity HandC HD IDfb ID jcalc
+autoTree doubleElbow floatbase gfxExample planar rollingdisc scissor singlebody vee gcFD gcontact gcPosVel
+expandLambda LTDL LTL mpyH mpyL mpyLi mpyLit mpyLt showmotion"""
+"""All functions of the package."""
+
+
+def test_every_function_of_spatial_v2_is_known():
+    spelled = yaml.safe_load((Path(__file__).parents[2] / "docs" / "names.yaml").read_text(encoding="utf-8"))
+    for name in SPATIAL_V2.split():
+        key = name.lower().replace("_", "")
+        assert key in METHODS or key in FUNCTIONS, name
+        assert spelled[key] == [f"`{name}`", "spatial_v2"]
+        assert function_called(name), name
 
 
 def test_hints_come_with_the_usual_errors():
