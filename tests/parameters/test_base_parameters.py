@@ -185,6 +185,23 @@ def test_crossed_the_sr400_is_no_parallelogram():
     assert base.upper_bound == 39 + 11
 
 
+@pytest.mark.parametrize("friction", [False, True])
+def test_motors_at_every_corner_of_a_parallelogram_are_one(friction):
+    """Its corners turn at the same speed, so rotors and friction there act together; the rules know that, too."""
+    rng = np.random.default_rng(3)
+    b = kt.Builder("swing", gravity=(0, -9.81, 0))
+    b.body("left", "base", kt.Revolute("z"), **body(rng)).body(
+        "right", "base", kt.Revolute("z"), position=(0.5, 0, 0), **body(rng)
+    )
+    b.body("rod", "left", kt.Revolute("-z"), position=(0, 0.3, 0), **body(rng))
+    mechanism = b.loop("pin", "rod", "right", kt.Revolute("z"), placement=(0.5, 0, 0), seat=(0, 0.3, 0)).build()
+    found = {m: mechanism.base_parameters(m, friction=friction, near=[0.3, 0.3, 0.3]) for m in ("rules", "qr")}
+    for name in ("left.ZZ", *(["left_joint.damping", "left_joint.friction"] if friction else [])):
+        groups = [{n: x for n, x in base.group(name).items() if "joint" in n} for base in found.values()]
+        assert len(groups[0]) == 3
+        assert groups[0] == pytest.approx(groups[1])
+
+
 def dh_arm(name, rows, **options):
     body = {"mass": 1.0, "com": (0.1, 0.05, 0.02), "inertia": (0.1, 0.1, 0.1)}
     numbered = [{"antecedent": k, "name": f"link_{k + 1}", **body, **row} for k, row in enumerate(rows)]

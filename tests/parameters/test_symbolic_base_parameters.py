@@ -106,6 +106,21 @@ def test_sr400_prints_as_khalil_has_it(tmp_path):
     assert "0.75" not in str(base)  # no number of those that stand for symbols meanwhile
 
 
+def test_motors_on_every_joint_of_the_sr400(tmp_path):
+    """As SYMORO's own file has them: two of the parallelogram turn at the same speed."""
+    robot = kt.load(write(tmp_path, SR400.replace("IA2,0,IA4,IA5,IA6,IA7,0", "IA2,IA3,IA4,IA5,IA6,IA7,IA8")))
+    base = robot.base_parameters()
+    assert len(base) == 43
+    assert base.formulas()["IAR3"] == "IA3 + IA8"
+    rng = np.random.default_rng(0)
+    values = {name: float(rng.uniform(0.3, 1.5)) for name in robot.symbols}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", kt.ModelWarning)
+        numeric = robot.with_values(values).base_parameters("null_space")
+    assert numeric.names == base.names
+    np.testing.assert_allclose(evaluated(base, values), numeric.values, rtol=1e-8, atol=1e-8)
+
+
 def test_numbers_that_stand_for_symbols_are_never_shown(tmp_path):
     base = kt.load(write(tmp_path, RX90)).base_parameters()
     assert base.matrix.dtype == object

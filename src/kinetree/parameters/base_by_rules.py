@@ -186,12 +186,18 @@ class _Rules:
         )
 
     def of_parallelogram(self, p: Parallelogram) -> Iterator[Vector]:
-        """Yield rule 1 for bodies that turn alike: their inertia tensors are one (eq. 10.54-10.56)."""
+        """Yield rule 1 for bodies that turn alike: their inertia tensors are one (eq. 10.54-10.56).
+
+        Khalil has motors on independent joints alone.  With more of them, what resists the speed of a corner is one.
+        """
         for pair in p.alike:
             turn = Transform((pair.rotation,))
             for tensor in TENSORS:
                 s = RigidInertia(second=tensor)
                 yield _difference(self._ten(pair.second, s), self._ten(pair.first, turn.rigid_to_parent(s)))
+        for symbol in ("rotor_inertia", "damping", "friction"):
+            columns = [c for j in p.hinges if (c := self.considered.of_joint(symbol, j)) is not None]
+            yield from ({c: 1.0, columns[0]: -1.0} for c in columns[1:])
 
     def _both_sides(self, kind: JointKind, i: int, x: Transform, j: int, y: Transform) -> Iterator[Vector]:
         """Yield what a joint cannot tell: whether that sits on one side of it or on the other.

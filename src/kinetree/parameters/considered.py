@@ -66,13 +66,17 @@ class Considered:
     def _per_freedom(self) -> dict[tuple[str, int, int], int]:
         return {(self.rows[c].symbol, self.rows[c].body, self.rows[c].freedom): c for c in self.columns}
 
+    def of_joint(self, symbol: str, joint: int, freedom: int = 0) -> int | None:
+        """Return the column of a parameter of a joint; None if it is not considered."""
+        return self._per_freedom.get((symbol, joint, freedom))
+
     def rotor(self, joint: int, freedom: int = 0) -> int | None:
         """Return the column of a rotor's inertia; None if it is not considered."""
-        return self._per_freedom.get(("rotor_inertia", joint, freedom))
+        return self.of_joint("rotor_inertia", joint, freedom)
 
     def offset(self, joint: int, freedom: int = 0) -> int | None:
         """Return the column of a constant force; None if it is not considered."""
-        return self._per_freedom.get(("offset", joint, freedom))
+        return self.of_joint("offset", joint, freedom)
 
     @cached_property
     def length(self) -> float:

@@ -31,6 +31,8 @@ class Parallelogram(NamedTuple):
 
     loop: str
     alike: tuple[Alike, Alike]
+    hinges: tuple[int, ...]
+    """Joints between two sides, which turn at the same speed, to one side or the other."""
 
 
 class Side(NamedTuple):
@@ -38,6 +40,8 @@ class Side(NamedTuple):
 
     body: int
     way: Array
+    joint: int | None
+    """The first of these; None if it is the one that is cut."""
 
 
 def parallelograms(model: Model, poses: Array, length: float) -> list[Parallelogram]:
@@ -56,12 +60,14 @@ def parallelograms(model: Model, poses: Array, length: float) -> list[Parallelog
         sides = _sides(model, loop, poses)
         if sides is None:
             continue
-        real = [s for s in sides if np.linalg.norm(s.way) > FLAT * length]
-        if len(real) != 4:
+        long = [bool(np.linalg.norm(s.way) > FLAT * length) for s in sides]
+        if sum(long) != 4:
             continue
-        a, b, c, d = real
+        a, b, c, d = (s for s, counts in zip(sides, long, strict=True) if counts)
         if np.linalg.norm(a.way + c.way) < FLAT * length and np.linalg.norm(b.way + d.way) < FLAT * length:
-            found.append(Parallelogram(loop.name, (_alike(a, c, poses), _alike(b, d, poses))))
+            corners = [s.joint for k, s in enumerate(sides) if long[k] and long[k - 1]]
+            hinges = tuple(sorted(j for j in corners if j is not None))
+            found.append(Parallelogram(loop.name, (_alike(a, c, poses), _alike(b, d, poses)), hinges))
     return found
 
 
@@ -84,7 +90,8 @@ def _sides(model: Model, loop: Loop, poses: Array) -> list[Side] | None:
     flat = np.eye(3) - np.outer(axes[0], axes[0])
     points = [flat @ pose[:3, 3] for pose in places]
     bodies = [*there, *reversed(back), root]  # between point k and k + 1 lies body k
-    return [Side(body, points[(k + 1) % len(points)] - points[k]) for k, body in enumerate(bodies)]
+    first = [*there, None, *reversed(back)]
+    return [Side(body, points[(k + 1) % len(points)] - points[k], first[k]) for k, body in enumerate(bodies)]
 
 
 def _alike(a: Side, b: Side, poses: Array) -> Alike:
