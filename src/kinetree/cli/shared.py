@@ -138,7 +138,7 @@ def load_robot(
 ) -> Robot:  # fmt: skip
     """Load a system of the gallery by its name, or a robot file; perhaps with joints that do not move."""
     options = {"floating_base": floating_base, "mimic": mimic, "strict": strict}
-    found = _loaded(robot, missing_meshes, options | ({"values": _symbols(values)} if values else {}))
+    found = _loaded(robot, missing_meshes, options | ({"values": read_symbols(values)} if values else {}))
     words = [word for text in locked or () for word in text.replace(",", " ").split()]
     named = [word for word in words if "=" not in word]
     placed: dict[str, Any] = dict.fromkeys(named)
@@ -151,7 +151,7 @@ def load_robot(
     return found.reduced(placed) if placed else found
 
 
-def _symbols(texts: Sequence[str]) -> dict[str, float]:
+def read_symbols(texts: Sequence[str]) -> dict[str, float]:
     """Return numbers for symbols as they are typed: D3=0.45."""
     found: dict[str, float] = {}
     for text in texts:

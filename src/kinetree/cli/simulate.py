@@ -186,7 +186,12 @@ right_toe --ground-kind firm --integrator bdf
         complain("yellow", "note", "--joint-friction is called --friction now, and goes with release 0.3")
         given.friction = given.joint_friction
     robot = load_robot(
-        given.robot_name, given.floating_base, given.mimic, given.strict, given.missing_meshes, given.locked,
+        given.robot_name,
+        given.floating_base,
+        given.mimic,
+        given.strict,
+        given.missing_meshes,
+        given.locked,
         given.values,
     )
     q, v, desired = _start_and_goal(robot, given)

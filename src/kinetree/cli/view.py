@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from ..errors import OptionError
-from .shared import FloatingBase, MissingMeshes, RobotName, make_console
+from .shared import FloatingBase, MissingMeshes, RobotName, Values, make_console, read_symbols
 
 
 def view(
@@ -63,6 +63,7 @@ def view(
     ] = None,
     floating_base: FloatingBase = False,
     missing_meshes: MissingMeshes = "refuse",
+    values: Values = None,
 ) -> None:
     """See a robot in the browser: play its motion, drag its joints, look at forces and energy.
 
@@ -83,6 +84,8 @@ def view(
     loading: dict[str, Any] = {"floating_base": True} if floating_base else {}
     if missing_meshes != "refuse":
         loading["missing_meshes"] = missing_meshes
+    if values:
+        loading["values"] = read_symbols(values)
     written = play(
         robot_name, record, screenshot=screenshot, video=video, recording=recording, ghost=ghost, trails=trail or (),
         show=read_switches(show), meshes=meshes, time=at, size=read_size(size), panel=panel, fps=fps,
