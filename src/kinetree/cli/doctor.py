@@ -28,6 +28,7 @@ PURPOSES = {
     "view": "the viewer, pictures and films",
     "plot": "plots of records and studies",
     "mjcf": "robots in MuJoCo's file format",
+    "matlab": "folders of ReDySim",
     "symbolic": "equations of motion in SymPy",
     "jax": "the algorithms in JAX",
     "casadi": "the algorithms in CasADi",

@@ -1,10 +1,10 @@
-"""Small symmetric systems over any scalar: the k x k pivots of multi-DOF joints."""
+"""Small systems over any scalar: the k x k pivots of multi-DOF joints, and general ones with pivots by rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .scalar import Scalar
+from .scalar import Scalar, where
 
 Matrix = list[list[Scalar]]
 
@@ -57,3 +57,43 @@ def ldl_inverse(factors: tuple[Matrix, list[Scalar]]) -> Matrix:
     n = len(factors[1])
     columns = [ldl_solve(factors, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
     return [[columns[j][i] for j in range(n)] for i in range(n)]
+
+
+def _eliminated(matrix: Sequence[Sequence[Scalar]], rhs: Sequence[Sequence[Scalar]]) -> tuple[Matrix, Matrix, Scalar]:
+    """Return an upper triangle, the right sides with it, and the sign of the exchanges.
+
+    Of each column the largest entry is the pivot, lane by lane: rows are exchanged by choosing, since which one it is
+    need not be known.
+    """
+    n = len(matrix)
+    rows = [[*a, *b] for a, b in zip(matrix, rhs, strict=True)]
+    sign: Scalar = 1.0
+    for k in range(n):
+        for i in range(k + 1, n):
+            larger = abs(rows[i][k]) > abs(rows[k][k])
+            upper = [where(larger, y, x) for x, y in zip(rows[k], rows[i], strict=True)]
+            rows[i] = [where(larger, x, y) for x, y in zip(rows[k], rows[i], strict=True)]
+            rows[k], sign = upper, where(larger, -sign, sign)
+        for i in range(k + 1, n):
+            factor = rows[i][k] / rows[k][k]
+            rows[i] = [x if j <= k else x - factor * p for j, (x, p) in enumerate(zip(rows[i], rows[k], strict=True))]
+    return [row[:n] for row in rows], [row[n:] for row in rows], sign
+
+
+def lu_solve(matrix: Sequence[Sequence[Scalar]], rhs: Sequence[Scalar]) -> list[Scalar]:
+    """Solve a system of n equations by elimination with pivots; infinite or NaN where it is singular."""
+    upper, right, _ = _eliminated(matrix, [[x] for x in rhs])
+    x: list[Scalar] = [row[0] for row in right]
+    for i in reversed(range(len(x))):
+        for k in range(i + 1, len(x)):
+            x[i] = x[i] - upper[i][k] * x[k]
+        x[i] = x[i] / upper[i][i]
+    return x
+
+
+def lu_determinant(matrix: Sequence[Sequence[Scalar]]) -> Scalar:
+    """Return the determinant by elimination with pivots."""
+    upper, _, found = _eliminated(matrix, [[] for _ in matrix])
+    for k in range(len(upper)):
+        found = found * upper[k][k]
+    return found

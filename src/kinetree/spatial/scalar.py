@@ -27,7 +27,7 @@ class _SympyFunctions:
         sympy = importlib.import_module("sympy")
         self.sin, self.cos, self.sqrt = sympy.sin, sympy.cos, sympy.sqrt
         self.exp, self.log, self.tanh = sympy.exp, sympy.log, sympy.tanh
-        self.arctan2 = sympy.atan2
+        self.arctan2, self.floor = sympy.atan2, sympy.floor
         self._piecewise = sympy.Piecewise
 
     def where(self, condition: Any, yes: Any, no: Any) -> Any:
@@ -41,7 +41,7 @@ class _CasadiFunctions:
         casadi = importlib.import_module("casadi")
         self.sin, self.cos, self.sqrt = casadi.sin, casadi.cos, casadi.sqrt
         self.exp, self.log, self.tanh = casadi.exp, casadi.log, casadi.tanh
-        self.arctan2, self.where = casadi.atan2, casadi.if_else
+        self.arctan2, self.where, self.floor = casadi.atan2, casadi.if_else, casadi.floor
 
 
 class _MpmathFunctions:
@@ -50,7 +50,7 @@ class _MpmathFunctions:
     def __init__(self) -> None:
         mpmath = importlib.import_module("mpmath")
         self.sin, self.cos, self.sqrt, self.arctan2 = mpmath.sin, mpmath.cos, mpmath.sqrt, mpmath.atan2
-        self.exp, self.log, self.tanh = mpmath.exp, mpmath.log, mpmath.tanh
+        self.exp, self.log, self.tanh, self.floor = mpmath.exp, mpmath.log, mpmath.tanh, mpmath.floor
 
 
 _BY_PACKAGE: dict[str, Callable[[], Any]] = {
@@ -154,6 +154,26 @@ def arctan2(y: Scalar, x: Scalar) -> Scalar:
     if library is _NUMPY:  # a plain number beside a symbol: the symbol decides
         library = _library(x)
     return library.arctan2(y, x)
+
+
+_DIGITS = np.arange(8192.0)[:, None]
+"""Whole numbers, looked up by a number with a fraction: so four of them make one of 52 bits."""
+
+
+def floor(x: Scalar) -> Scalar:
+    """Return the largest whole number that is not above x.
+
+    Graphs have no node for it, but tables, whose rows cut a fraction off.
+    """
+    if not can_gather(x):
+        return _library(x).floor(x)
+    rest, whole = abs(x), 0.0
+    for power in (39, 26, 13, 0):
+        digit = gather(_DIGITS, 0, rest * 2.0**-power)
+        rest, whole = rest - digit * 2.0**power, whole + digit * 2.0**power
+    below = where(rest > 0.0, -whole - 1.0, -whole)
+    found = where(x < 0.0, below, whole)
+    return where(abs(x) < 2.0**52, found, x)  # larger ones have no fraction; NaN stays NaN
 
 
 def can_gather(x: Scalar) -> bool:

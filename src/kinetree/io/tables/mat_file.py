@@ -26,8 +26,9 @@ NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8
 """Types of data elements."""
 
 MATRIX, COMPRESSED = 14, 15
-CELL, STRUCTURE, TEXT, NUMERIC = 1, 2, 4, range(6, 16)
-"""Classes of arrays."""
+CELL, STRUCTURE, TEXT = 1, 2, 4
+CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
+"""Classes of arrays; the bytes of one may be of a smaller type, such as those of doubles that are whole numbers."""
 
 LETTERS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16"}
 """Encodings of text by the type of its data."""
@@ -127,11 +128,11 @@ def _variables(
     if len(sizes) > MOST_AXES or (sizes < 0).any():
         raise _Damaged(f"array {whole!r} has {len(sizes)} axes of sizes {sizes[:MOST_AXES].tolist()}")
     shape = tuple(int(x) for x in sizes)
-    if flags & 0xFF in NUMERIC and not flags & COMPLEX:
+    if flags & 0xFF in CLASSES and not flags & COMPLEX:
         values = _numbers(parts[3], order)
         if len(values) != prod(shape):
             raise _Damaged(f"array {whole!r} of shape {shape} has {len(values)} numbers")
-        yield whole, values.reshape(shape, order="F").astype(bool if flags & LOGICAL else values.dtype, copy=False)
+        yield whole, values.reshape(shape, order="F").astype(bool if flags & LOGICAL else CLASSES[flags & 0xFF])
     elif flags & 0xFF == TEXT and prod(shape) == max(shape, default=0):
         yield whole, _text(parts[3], order)
     elif flags & 0xFF == CELL and prod(shape) <= MOST_FIELDS and depth < DEEPEST:

@@ -1,0 +1,51 @@
+"""Variables of one call, and what is left of them after a condition that is not known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import operators
+from .syntax import MatlabFunction
+from .values import MatlabError, MatlabStruct, Matrix, NotSet
+
+
+class CallFrame:
+    """Variables of one call."""
+
+    def __init__(self, file: str, function: str, inputs: int = 0, outputs: int = 0) -> None:
+        self.file, self.function, self.inputs, self.outputs = file, function, inputs, outputs
+        self.variables: dict[str, Any] = {}
+        self.lines: dict[str, int] = {}
+        """Where each variable was assigned last."""
+        self.local: dict[str, MatlabFunction] = {}
+        self.undecided, self.undecided_in_loop = 0, 0
+        """How many conditions around the statement are not known, in this function and in its innermost loop."""
+
+
+def told(value: Any, name: str) -> Any:
+    """Return a value; one that cannot be told is an error that says why."""
+    if isinstance(value, NotSet):
+        raise MatlabError(f"{name!r} cannot be told: {value.why}")
+    return value
+
+
+def merged(holds: Any, yes: dict[str, Any], no: dict[str, Any], line: int) -> dict[str, Any]:
+    """Return variables after an if whose condition is not known: chosen where both branches leave such a value."""
+    left: dict[str, Any] = {}
+    for name in [*yes, *(n for n in no if n not in yes)]:
+        a, b = yes.get(name), no.get(name)
+        if a is b:
+            left[name] = a
+        elif a is None or b is None:
+            left[name] = NotSet(f"only one of the ways of the condition on line {line} sets it")
+        elif isinstance(a, NotSet) or isinstance(b, NotSet):
+            left[name] = a if isinstance(a, NotSet) else b
+        elif isinstance(a, Matrix) and isinstance(b, Matrix) and a.shape == b.shape:
+            left[name] = operators.chosen(holds, a, b)
+        elif isinstance(a, MatlabStruct) and isinstance(b, MatlabStruct):
+            left[name] = MatlabStruct(merged(holds, a, b, line))
+        elif isinstance(a, str) and a == b:
+            left[name] = a
+        else:
+            left[name] = NotSet(f"the ways of the condition on line {line} give it different sizes or kinds")
+    return left
