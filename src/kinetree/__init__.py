@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from .export import c_code as _c_code
     from .export import published as published
     from .export import symbolic as symbolic
+    from .gallery.redysim import Redysim as Redysim
     from .identification.excitation import exciting_motion as exciting_motion
     from .identification.identified import Identified as Identified
     from .identification.identify import identify as identify
@@ -188,6 +189,7 @@ _NAMES = LazyNames(
             "UnreachableError",
             "UnsupportedError",
         ),
+        ".gallery.redysim": ("Redysim",),
         ".identification.excitation": ("exciting_motion",),
         ".identification.identified": ("Identified",),
         ".identification.identify": ("identify",),

@@ -9,13 +9,13 @@ import typer
 import yaml
 from rich.markup import escape
 
-from ..errors import OutputError
+from ..errors import KinetreeError, OutputError
 from ..io.atomic_files import beside
+from .error_wording import as_options, worded
 from .shared import make_console, note
 
 if TYPE_CHECKING:
-    from ..model.formats.redysim import RedysimRun
-    from ..robot.robot import Robot
+    from ..gallery.redysim import Redysim
 
 app = typer.Typer(
     name="import",
@@ -25,6 +25,13 @@ app = typer.Typer(
 )
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of one system: inputs.m, initials.m, ...")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Robot file to write; NAME.yaml here by default.")]
+Analysis = Annotated[
+    str | None, typer.Option("--analysis", help="forward or inverse; by default what the solver beside the files does.")
+]
+Instead = Annotated[
+    Path | None, typer.Option("--trajectory", help="A file that can be read in the place of an encrypted trajectory.p.")
+]
 
 
 @app.callback()
@@ -34,84 +41,59 @@ def main() -> None:
 
 @app.command("redysim")
 def redysim(
+    context: typer.Context,
     folder: Folder,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Robot file to write; NAME.yaml here by default.")
-    ] = None,
+    output: Output = None,
+    analysis: Analysis = None,
+    trajectory: Instead = None,
     force: Annotated[bool, typer.Option("--force", help="Write over files that are there.")] = False,
 ) -> None:
-    """Write a robot file, and a study with its motion and simulation, from the files of a system of ReDySim.
+    """Write a robot file, and a study that runs the folder as ReDySim does.
 
-    Assignments of numbers and matrices are read; no MATLAB is needed and nothing is run. Code stays behind: loops and
-    conditions, the constraints of closed loops, controllers.
+    The MATLAB files of the folder are read and run by kinetree: no MATLAB is needed, nothing else is run, and no file
+    outside of the folder (and the working folder of ReDySim above it) is looked into. What ReDySim has stored there is
+    put beside what comes out.
 
     For example:
 
-        kinetree import redysim "Inverse Dynamics/Gripper" -o gripper.yaml
-        kinetree run gripper-study.yaml
+        kinetree import redysim "InvDyn/KUKA Robot" -o kuka.yaml
+        kinetree run kuka-study.yaml
     """
-    from ..model.formats import redysim as reader
-    from ..robot.load import load
+    from ..gallery.redysim import Redysim
 
-    path = reader.inputs_of(folder)
-    robot, run = load(path), reader.run_of(folder)
-    file = output or Path(f"{robot.name.replace(' ', '_')}.yaml")
+    system = Redysim(folder, analysis=analysis, trajectory=trajectory)
+    file = output or Path(f"{system.robot.name.replace(' ', '_')}.yaml")
     study = file.with_name(f"{file.stem}-study.yaml")
     for place in (file, study):
         if place.exists() and not force:
             raise OutputError(f"{place} is there already: give another name, -o, or --force to write over it")
-    content = _study(robot, run, file)
-    robot.save(file)
+    system.robot.save(file)
     console = make_console()
-    console.print(f"wrote {escape(str(file))}: {escape(repr(robot))}", soft_wrap=True)
-    if content is None:
-        console.print(
-            "no study: initials.m has no numbers ti and tf (from when until when to simulate), and trajectory.m no "
-            "thi, thf and Tp (of a cycloid); 'kinetree new' writes a study",
-            soft_wrap=True,
-        )
+    console.print(f"wrote {escape(str(file))}: {escape(repr(system.robot))}", soft_wrap=True)
+    for words in system.notes():
+        note(words)
+    try:
+        system.check()
+    except KinetreeError as problem:
+        note(f"no study: {worded(problem, as_options(context.command))}")
         return
-    if run.has_trajectory and "motion" not in content:
-        note(
-            "trajectory.m stays behind: it does not say in numbers where the joints go, as thi, thf and Tp of a "
-            "cycloid do; write a motion into the study, see 'kinetree new'"
-        )
     with beside(study) as place:
+        content = _study(system, file, folder, trajectory)
         place.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
     console.print(f"wrote {escape(str(study))}: look at it, then 'kinetree run {escape(str(study))}'", soft_wrap=True)
 
 
-def _study(robot: Robot, run: RedysimRun, file: Path) -> dict[str, Any] | None:
-    """Return a study with what the numbers say, or None if they say nothing."""
-    content: dict[str, Any] = {
+def _study(system: Redysim, file: Path, folder: Path, trajectory: Path | None) -> dict[str, Any]:
+    """Return a study of a folder; paths are seen from where the study is."""
+
+    def seen(path: Path) -> str:
+        return path.absolute().as_posix() if path.is_absolute() or file.parent != Path() else path.as_posix()
+
+    return {
         "kinetree-study": 1,
         "name": "".join(c if c.isalnum() or c in "-_" else "-" for c in f"{file.stem}-study"),
-        "title": f"{robot.name}, from ReDySim",
+        "title": f"{system.robot.name}, {system.analysis} dynamics, from ReDySim",
         "robot": file.name,
+        "redysim": {"folder": seen(folder), "analysis": system.analysis}
+        | ({} if trajectory is None else {"trajectory": seen(trajectory)}),
     }
-    fits = {
-        name: x is not None and x.size == robot.nv
-        for name, x in vars(run).items()
-        if name in ("q", "v", "start", "end")
-    }
-    if fits["q"] or fits["v"]:
-        given = {"q": run.q if fits["q"] else None, "v": run.v if fits["v"] else None}
-        content["start"] = {key: x.tolist() for key, x in given.items() if x is not None}
-    told = False
-    if fits["start"] and fits["end"] and run.duration is not None:
-        assert run.start is not None
-        assert run.end is not None
-        content["motion"] = {
-            "kind": "cycloid", "from": run.start.tolist(), "to": run.end.tolist(), "duration": run.duration,
-        }  # fmt: skip
-        told = True
-    if run.time is not None:
-        content["simulation"] = {"time": run.time, "integrator": run.integrator or "rk45"}
-        if run.integrator != "dopri5":  # which has a step instead
-            content["simulation"] |= {key: x for key, x in (("rtol", run.rtol), ("atol", run.atol)) if x is not None}
-        if run.step is not None:
-            content["simulation"]["samples"] = round(run.time / run.step) + 1
-            if run.integrator == "dopri5":
-                content["simulation"]["step"] = run.step
-        told = True
-    return content if told else None

@@ -40,8 +40,8 @@ def load(
     ----------
     path : path-like
         ``.urdf``, ``.sdf``, ``.xml`` (MJCF, URDF or SDF, as its root says), ``.par`` (SYMORO), ``.mat`` (a model of
-        spatial_v2) or ``.yaml``; or a name that :func:`kinetree.gallery.names` lists, where there is no file of this
-        name.
+        spatial_v2) or ``.yaml``; a folder of ReDySim, or its ``inputs.m``; or a name that
+        :func:`kinetree.gallery.names` lists, where there is no file of this name.
     floating_base : bool
         Put the root link on a free joint instead of holding it fixed.
     mimic : {"follow", "couple", "independent"}

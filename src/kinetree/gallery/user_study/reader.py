@@ -31,6 +31,7 @@ from ...robot.robot import Robot
 from ...simulation.options import OPTIONS, SimulationOption
 from ...simulation.records.plot import PANELS
 from .. import simulation_setup, systems
+from ..redysim import Redysim, analyses_of
 from ..study import Study
 from .motion import MotionReader
 from .plan import StudyPlan
@@ -43,12 +44,16 @@ MARK = "kinetree-study"
 
 TOP_KEYS = (
     MARK, "name", "title", "robot", "start", "motion", "controller", "ground", "stops", "forces", "simulation",
-    "outputs", "expect", "sweep",
+    "outputs", "expect", "sweep", "redysim",
 )  # fmt: skip
 
 ROBOT_KEYS = ("name", "file", "floating_base", "mimic", "gravity", "loops", "parameters")
 
 OWNERS = ("bodies", "joints", "frames", "loops")
+
+REDYSIM_KEYS = ("folder", "analysis", "trajectory")
+BESIDE_REDYSIM = (MARK, "name", "title", "robot", "redysim")
+"""What a study has that runs a folder of ReDySim: all else is in the folder."""
 
 CONTROLLER_KEYS = ("kind", "kp", "kd", "ki", "limited", "limit", "sample_time", *simulation_setup.SAMPLING)
 
@@ -130,6 +135,8 @@ class StudyReader(MotionReader):
             raise self.error(
                 f"the name of a study is also that of a folder: letters, digits, '-', '_'; not {name!r}", where
             )
+        if "redysim" in self.top:
+            return self.folder_of_redysim(name)
         plan = self.plan()
         analyses: dict[str, Any] = {}
         if plan.states is not None:
@@ -143,6 +150,25 @@ class StudyReader(MotionReader):
         title = self.word("title", name)
         return UserStudy(name, title, f"your file {self.path.name}", analyses, robot=plan.robot)
 
+    def folder_of_redysim(self, name: str) -> UserStudy:
+        """Read a study that runs a folder of ReDySim."""
+        for key in self.top:
+            if key not in BESIDE_REDYSIM:
+                at = self.root.lines[key]
+                raise FileFormatError(f"{key!r} is in the folder of ReDySim, not in a study of it", self.file, at)
+        robot, _ = self.read_robot(self.top["robot"])
+        node = self.top["redysim"]
+        fields = self.fields(node, "redysim", REDYSIM_KEYS, required=("folder",))
+        given = {key: self.text(x, key) for key, x in fields.items()}
+        trajectory = self.beside(given["trajectory"]) if "trajectory" in given else None
+        with self.at(node):
+            system = Redysim(
+                self.beside(given["folder"]), robot=robot, analysis=given.get("analysis"), trajectory=trajectory
+            )
+        analyses = analyses_of(system)
+        title = self.word("title", name)
+        return UserStudy(name, title, f"ReDySim, {system.folder.path}", analyses, robot=robot)
+
     def word(self, key: str, default: str) -> str:
         """Read a text of the top level."""
         return self.text(self.top[key], key) if key in self.top else default
@@ -151,6 +177,8 @@ class StudyReader(MotionReader):
 
     def plan(self) -> StudyPlan:
         """Make everything that is computed with."""
+        if "redysim" in self.top:
+            raise self.error("a folder of ReDySim is run as it is: nothing of it varies", self.top["redysim"])
         self.robot, self.system = self.read_robot(self.top["robot"])
         self.q, self.v = self.read_start()
         desired, states, span = self.read_motion(self.top.get("motion"))

@@ -44,13 +44,15 @@ def read(
     ----------
     path : path-like
         ``.urdf``, ``.sdf`` or ``.world``, ``.xml`` or ``.mjcf`` (URDF, SDF or MJCF), ``.yaml`` or ``.yml``, ``.m``
-        (ReDySim's ``inputs.m``), ``.par`` (SYMORO), ``.mat`` (a model of spatial_v2).
+        (ReDySim's ``inputs.m``), ``.par`` (SYMORO), ``.mat`` (a model of spatial_v2); or a folder of ReDySim.
     options : Options, optional
         See :func:`kinetree.load`.
     loops : path-like, optional
         A YAML file with joints that close loops.
     """
-    source, chosen = _open(as_path(path, "a robot file")), options or Options()
+    place = as_path(path, "a robot file")
+    is_redysim = is_folder(place) and any(place.glob("*.m"))
+    source, chosen = _open(redysim.inputs_of(place) if is_redysim else place), options or Options()
     if loops is not None:
         side = _open(as_path(loops, "a file with loops"))
         is_list = loop_list.is_loop_list(yaml_nodes.nodes(side))

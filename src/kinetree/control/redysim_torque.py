@@ -1,0 +1,78 @@
+"""The forces that ``torque.m`` of a folder of ReDySim says, compiled with the robot like any law."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import hybrid, newton_euler
+from ..model.formats.matlab import values
+from ..model.formats.matlab.evaluate import HostFunction
+from ..model.formats.matlab.folder import numbers
+from ..model.formats.redysim import RedysimLaws
+from ..model.tree import Model
+from ..spatial import Scalar
+from .base import Controller, Outcome
+from .computed_torque import check_senses, sensed
+from .driven_joints import Scalars
+
+TREE = ("n", "alp", "a", "b", "th", "bt", "r", "dx", "dy", "dz", "m", "g", "Icxx", "Icyy", "Iczz", "Icxy", "Icyz",
+        "Iczx")  # fmt: skip
+FLOATING = ("n", "alp", "a", "b", "bt", "dx", "dy", "dz", "al", "alt", "m", "g", "Icxx", "Icyy", "Iczz", "Icxy", "Icyz",
+            "Iczx")  # fmt: skip
+"""What ReDySim's own functions get behind the state: the robot, as ``inputs.m`` has it."""
+
+
+@dataclass(frozen=True, eq=False)
+class RedysimTorque(Controller):
+    """Forces of ``torque.m``; functions that ReDySim keeps encrypted are those of kinetree.
+
+    Parameters
+    ----------
+    laws : RedysimLaws
+    senses : sequence of force elements
+        The ground of a legged system, which its ``torque.m`` computes with.
+    """
+
+    laws: RedysimLaws
+    senses: Sequence[Any] = ()
+
+    def __post_init__(self) -> None:
+        check_senses(self.senses)
+
+    def initial_states(self, tree: Model) -> np.ndarray:
+        """Return the base as a legged system's controller takes it to begin, ``qq`` and ``dqq``."""
+        state = self.laws.initials.state
+        if not self.laws.folder.has_ground or state is None:
+            return np.zeros(0)
+        return state[-12:]
+
+    def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
+        """Return the joint forces, and the rates of what is integrated beside the motion."""
+        return self.laws.torque(t, q, v, z, self._hosts(tree, t))
+
+    def _hosts(self, tree: Model, t: Scalar) -> dict[str, HostFunction]:
+        order = self.laws.order
+
+        def on_a_fixed_base(given: Sequence[Any], outputs: int) -> list[Any]:
+            self.laws.same_robot(TREE, given[3:])
+            q, v, a = (order.ours(numbers(x)) for x in given[:3])
+            tau, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity)
+            return [values.of(order.theirs(tau))]
+
+        def on_a_floating_base(given: Sequence[Any], outputs: int) -> list[Any]:
+            names = (*FLOATING, "g_prop") if len(given) == len(FLOATING) + 6 else FLOATING
+            self.laws.same_robot(names, given[5:])
+            base, base_rate, th, dth, ddth = (numbers(x) for x in given[:5])
+            q, v = order.ours([*base, *th[1:]]), order.ours([*base_rate, *dth[1:]])
+            known = [j.nv == 1 for j in tree.joints]
+            loads = sensed(tree, self.senses, t, q, v)
+            a, tau = hybrid.hybrid_dynamics(
+                tree, q, v, order.ours([0.0] * 6 + ddth[1:]), known, tree.gravity, loads
+            )  # fmt: skip
+            return [values.of(order.theirs(tau)[6:]), values.of(order.theirs(a)[:6])]
+
+        return {"invdyn_tree_eff": on_a_fixed_base, "invdyn_float": on_a_floating_base}

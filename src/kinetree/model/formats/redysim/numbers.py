@@ -1,0 +1,67 @@
+"""The variables that a file of ReDySim leaves behind, asked for by name."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....errors import FileFormatError
+from ..matlab.frames import CallFrame
+from ..matlab.values import Matrix
+
+Array = np.ndarray
+
+
+class FileNumbers:
+    """Known numbers of a file.
+
+    Parameters
+    ----------
+    frame : CallFrame
+        What running the file has left.
+    """
+
+    def __init__(self, frame: CallFrame) -> None:
+        self.file, self.lines = frame.file, frame.lines
+        self.values = {
+            name: value.numbers().data.ravel(order="F")
+            for name, value in frame.variables.items()
+            if isinstance(value, Matrix) and value.is_plain
+        }
+        self.others = [name for name in frame.variables if name not in self.values]
+        self.extra: dict[str, int] = {}
+        """Vectors that are longer than asked for, and by how much."""
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.values
+
+    def first(self, *names: str) -> str | None:
+        """Return the first of some names that there is a value of."""
+        return next((name for name in names if name in self.values), None)
+
+    def vector(self, name: str, count: int | None = None, longer: bool = False) -> Array:
+        """Return a row or column as a vector; ReDySim does not look at what is behind the entries it needs."""
+        if name not in self.values:
+            why = " that is numbers" if name in self.others else ""
+            raise FileFormatError(f"there is no {name!r}{why}", self.file)
+        value = self.values[name]
+        if count is not None and (value.size < count or (value.size > count and not longer)):
+            raise FileFormatError(f"{name!r} needs {count} numbers, it has {value.size}", self.file, self.line(name))
+        if count is not None and value.size > count:
+            self.extra[name] = value.size - count
+            value = value[:count]
+        if not np.isfinite(value).all():
+            raise FileFormatError(f"{name!r} has an entry that is no finite number", self.file, self.line(name))
+        return value
+
+    def number(self, name: str) -> float:
+        """Return a single number."""
+        return float(self.vector(name, 1)[0])
+
+    def number_of(self, *names: str) -> float | None:
+        """Return the first of some numbers that is there."""
+        found = self.first(*names)
+        return None if found is None else self.number(found)
+
+    def line(self, name: str) -> int | None:
+        """Return where a variable was assigned last."""
+        return self.lines.get(name)
