@@ -1,0 +1,105 @@
+"""Satellites with closed loops: motors move the loop, and the satellite gives way."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import control as laws
+from ...motion.trajectories import Cycloid
+from ...robot.mechanism import Mechanism
+from ...simulation.prescribed import Prescribed
+from ...simulation.records.record import Record
+from ...simulation.simulator import simulate
+from ..drawings import PLANE, Sketch
+from ..plots import Curve, Curves, PlotPanel
+from ..study import Drawing, Fact, Outcome, Study
+from ..systems import load, motion, start
+from ..systems.space_loops import DURATION
+from .joint_curves import frame_paths, panels
+
+Array = np.ndarray
+
+BASE = 6
+KP, KD = 49.0, 14.0
+"""Gains of ReDySim's controller."""
+
+
+def space_loop_study(name: str) -> Study:
+    """Return the study: motors follow their motion exactly, and by ReDySim's feedback."""
+    return Study.of(name, {"inverse": lambda quick: _inverse(name, quick), "feedback": lambda quick: _fed(name, quick)})
+
+
+def _made(name: str) -> tuple[Mechanism, Array, Cycloid, list[int]]:
+    robot = load(name).with_backend("compiled")
+    assert isinstance(robot, Mechanism)
+    driven = [robot.q_names.index(joint) for joint in motion(name).joints]
+    first, last = (motion(name).states([t]).q[0, driven] for t in (0.0, DURATION))
+    return robot, start(name), Cycloid(first, last, DURATION), driven
+
+
+def _inverse(name: str, quick: bool) -> Outcome:
+    robot, q, wanted, driven = _made(name)
+    record = simulate(
+        robot, q, time=DURATION, prescribed=Prescribed(wanted, motion(name).joints), rtol=1e-9, atol=1e-11,
+        output=101 if quick else 401, progress=False,
+    )  # fmt: skip
+    still = [k for k in range(BASE, robot.nv) if k not in driven]
+    known = motion(name).states(record.time).q
+    facts = [
+        Fact("joints without motors follow the loop; largest distance from the closed form", 1e-7,
+             float(np.abs(record.q[:, still] - known[:, still]).max()), "rad", relation="<"),
+        Fact("nothing pushes the satellite, nor the joints without motors: their forces", 0.0,
+             float(np.abs(record.tau[:, [*range(BASE), *still]]).max()), "N, N m", 1e-12),
+        Fact("satellite and loop are at rest at the end; largest rate", 1e-7, float(np.abs(record.v[-1]).max()),
+             "rad/s, m/s", relation="<"),
+        *_kept(robot, record),
+    ]  # fmt: skip
+    return Outcome(facts, {}, {"record": record}, _figures(robot, record, driven), [_remark(name, record)])
+
+
+def _fed(name: str, quick: bool) -> Outcome:
+    robot, q, wanted, driven = _made(name)
+    record = simulate(
+        robot, q, time=DURATION, controller=laws.PD(wanted, KP, KD), rtol=1e-9, atol=1e-11,
+        output=101 if quick else 401, progress=False,
+    )  # fmt: skip
+    off = record.q[:, driven] - np.array([wanted(float(t))[0] for t in record.time])
+    lag = Fact("motors follow within; largest distance", 0.2, float(np.abs(off).max()), "rad", relation="<")
+    words = f"Torques are {KP:g} times the error of the angle and {KD:g} times that of the rate, as ReDySim has them."
+    return Outcome([lag, *_kept(robot, record)], {}, {"record": record}, _figures(robot, record, driven), [words])
+
+
+def _kept(robot: Mechanism, record: Record) -> list[Fact]:
+    """Return what is kept whatever the motors do."""
+    momentum = robot.momentum(record.q, record.v, "origin")
+    com = robot.center_of_mass(record.q)
+    return [
+        Fact("momentum stays zero; largest of its parts", 1e-6, float(np.abs(momentum).max()), "kg m/s, kg m^2/s",
+             relation="<"),
+        Fact("the common mass center stays where it is; it moves by", 1e-6, float(np.abs(com - com[0]).max()), "m",
+             relation="<"),
+        Fact("the loop stays closed; largest gap", 1e-8, float(robot.closure_error(record.q).max()), "m, rad",
+             relation="<"),
+        Fact("kinetic energy is the motors' work; largest difference", 1e-6,
+             float(np.abs(record.energy.error).max()), "J", relation="<"),
+        Fact("the satellite has given way; by more than", 1e-3, float(np.abs(record.q[:, 3:BASE]).max()), "m",
+             relation=">"),
+    ]  # fmt: skip
+
+
+def _remark(name: str, record: Record) -> str:
+    turned = float(np.degrees(record.q[-1, 2]))
+    return f"Prescribed: {motion(name).what}. In the end the satellite is turned by {turned:.3g} degrees about z."
+
+
+def _figures(robot: Mechanism, record: Record, driven: list[int]) -> dict[str, Drawing]:
+    some = np.linspace(0, len(record) - 1, 4).astype(int)
+    turned = [Curve("about z", np.degrees(record.q[:, 2]))]
+    places = [Curve(axis, record.q[:, 3 + k]) for k, axis in enumerate("xy")]
+    paths = frame_paths(robot, record.q)
+    return {
+        "system": Sketch(robot, record.q[some], paths, "At the start and (faint) on the way.", PLANE, 4.2),
+        "satellite": Curves(record.time, [PlotPanel("angle [degrees]", turned), PlotPanel("position [m]", places)],
+                            "The satellite gives way to the loop."),
+        "torques": Curves(record.time, panels(robot, record.tau, {"rad": "torque [N m]"}, driven), "Of the motors."),
+    }  # fmt: skip

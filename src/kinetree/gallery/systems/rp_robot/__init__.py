@@ -1,0 +1,1 @@
+"""The system rp-robot: its model, how it is assembled and moved, and its study."""

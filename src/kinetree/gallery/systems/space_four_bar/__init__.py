@@ -1,0 +1,1 @@
+"""The system space-four-bar: its model, how it is assembled and moved, and its study."""
