@@ -30,6 +30,12 @@ import site_checks
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = re.compile(r"^\{\{ source (?P<name>[\w.]+)(?P<bare> without docstring)? \}\}$", re.MULTILINE)
 
+MOVED = {
+    "robots-with-loops": "loops/",
+    "springs-and-actuators": "forces/",
+}
+"""Pages that were merged with others, and their places today."""
+
 
 def on_files(files: Files, config: MkDocsConfig, **_: object) -> Files:
     """Called by mkdocs when it has found all files: adds a page for every notebook and every recording, and KaTeX."""
@@ -39,8 +45,15 @@ def on_files(files: Files, config: MkDocsConfig, **_: object) -> Files:
         files.append(File.generated(config, f"notebooks/{file.stem}.md", content=notebooks.page(file)))
     for file in sorted((ROOT / "docs" / "recordings").glob("*.txt")):
         files.append(File.generated(config, f"recordings/{file.stem}.html", content=recording(file)))
+    for old, new in MOVED.items():
+        files.append(File.generated(config, f"{old}/index.html", content=forwarding(new)))
     add_formulas(files, config)
     return files
+
+
+def forwarding(new: str) -> str:
+    """A page that leads from a former address, one folder deep, to the one of today."""
+    return f'<!doctype html><meta http-equiv="refresh" content="0; url=../{new}"><a href="../{new}">This page has moved.</a>'
 
 
 def add_formulas(files: Files, config: MkDocsConfig) -> None:

@@ -224,3 +224,11 @@ def test_notebook_runs(file, monkeypatch, tmp_path):
     written = [json.loads(before)["cells"], notebook["cells"]]
     kinds = [[[o["output_type"] for o in c["outputs"]] for c in cells if "outputs" in c] for cells in written]
     assert kinds[0] == kinds[1]
+
+
+def test_former_addresses_lead_to_pages_of_today():
+    pages = {page.relative_to(DOCS).with_suffix("").as_posix() for page in PAGES}
+    for old, new in hooks.MOVED.items():
+        assert old not in pages
+        assert new.rstrip("/") in pages
+        assert f'url=../{new}"' in hooks.forwarding(new)
