@@ -367,7 +367,7 @@ def dh(theta):
 @pytest.mark.parametrize(
     ("what", "function", "lengths"),
     [
-        ("rotate a vector between neighbours", lambda q, v: dh(q[0]).rotate(Vec3(*v)), (1, 3)),
+        ("rotate a vector between neighbors", lambda q, v: dh(q[0]).rotate(Vec3(*v)), (1, 3)),
         ("W", lambda w, wd: turning_matrix(Vec3(*w), Vec3(*wd)), (3, 3)),
         ("wrench to the parent", lambda q, f: dh(q[0]).force_to_parent(Force.of(f)), (1, 6)),
         ("twist to the child", lambda q, m: dh(q[0]).motion_to_child(Motion.of(m)), (1, 6)),

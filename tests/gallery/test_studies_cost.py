@@ -65,7 +65,7 @@ STEPS = {
         "screw and transform: kinetree takes no more": "the parent's axes",
     },
     "parts": {
-        "rotate a symmetric matrix between neighbours: kinetree takes no more": "four multiplications less",
+        "rotate a symmetric matrix between neighbors: kinetree takes no more": "four multiplications less",
         **{f"{what}: kinetree takes no more": "shifts once" for what in SHIFTED_ONCE},
     },
     "algorithms": {

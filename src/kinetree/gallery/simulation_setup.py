@@ -45,7 +45,7 @@ Given = Sequence[float] | Mapping[str, Any] | str | None
 
 CONTROLLERS = ("none", "pd", "pd+gravity", "pid", "gravity", "computed-torque", "feedforward")
 CLOSED = 1e-6
-"""How far loops of a given configuration may be open, in metres and radians."""
+"""How far loops of a given configuration may be open, in meters and radians."""
 KP = FREQUENCY**2
 """Stiffness of computed torque unless told otherwise, in 1/s^2; of other laws it is this times the inertia felt."""
 
@@ -351,8 +351,8 @@ def sampled(law: Any, sample_time: float | None, **told: Any) -> Any:
     sample_time : float or None
         Seconds from one sample to the next.
     **told
-        ``delay`` in seconds, ``encoder`` in counts per turn or metre (velocities are differences of counted positions
-        then), ``noise`` of positions in radians and metres, ``seed`` of the noise.
+        ``delay`` in seconds, ``encoder`` in counts per turn or meter (velocities are differences of counted positions
+        then), ``noise`` of positions in radians and meters, ``seed`` of the noise.
     """
     given = {name: value for name, value in told.items() if value is not None}
     if sample_time is None:

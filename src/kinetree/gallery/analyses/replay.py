@@ -36,7 +36,7 @@ def replay(
     share : float
         Part of the prescribed motion that is replayed.
     within : float
-        Largest error of any joint, in radians or metres.
+        Largest error of any joint, in radians or meters.
     """
 
     def run(quick: bool) -> Outcome:
@@ -98,7 +98,7 @@ class Direct(NamedTuple):
     time: Array
     q: Array
     gap: float
-    """How far loops have come open, in metres."""
+    """How far loops have come open, in meters."""
 
 
 Accelerations = Callable[[Array, Array, Array], Array]

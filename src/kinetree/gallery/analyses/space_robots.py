@@ -53,7 +53,7 @@ def inverse(name: str, end: Sequence[float]) -> Analysis:
         coasting = -np.linalg.solve(matrix[:, :BASE, :BASE], pulled)[..., 0]
         com = robot.center_of_mass(q)
         facts = [
-            Fact("nothing pushes the satellite: its generalised forces", 0.0, float(np.abs(tau[:, :BASE]).max()),
+            Fact("nothing pushes the satellite: its generalized forces", 0.0, float(np.abs(tau[:, :BASE]).max()),
                  "N, N m", 1e-12),
             Fact("momentum stays zero, so at every moment the satellite's velocity follows from the arm's; largest "
                  "difference from v_0 = -M_00^-1 M_0a v_a", 1e-9, float(np.abs(coasting - v[:, :BASE]).max()),

@@ -321,12 +321,12 @@ def building_blocks() -> dict[str, MA]:
 
     own = RigidInertia(2.5, Vec3(0.1, 0.2, 0.3), inertia)
     return {
-        "rotate a vector between neighbours": counted(lambda q, v: _dh(q[0]).rotate(Vec3(*v)), 1, 3),
+        "rotate a vector between neighbors": counted(lambda q, v: _dh(q[0]).rotate(Vec3(*v)), 1, 3),
         "rotate a vector about one axis": counted(lambda q, v: AxisRotation.by_angle(2, q[0]).apply(Vec3(*v)), 1, 3),
-        "rotate a general matrix between neighbours": counted(
+        "rotate a general matrix between neighbors": counted(
             lambda q, x: numbers(_turned(_dh(q[0]), _matrix(x))), 1, 9
         ),
-        "rotate a symmetric matrix between neighbours": counted(
+        "rotate a symmetric matrix between neighbors": counted(
             lambda q, x: numbers(_turned_symmetric(_dh(q[0]), Symmetric3(*x))), 1, 6
         ),
         "wrench to the parent": counted(lambda q, f: _dh(q[0]).force_to_parent(Force.of(f)), 1, 6),
@@ -396,7 +396,7 @@ def parts(quick: bool) -> Outcome:
     """Count the building blocks of appendix A of Shah."""
     ours, split = building_blocks(), by_two_screws()
     reasons = {
-        "rotate a symmetric matrix between neighbours": "four multiplications less, one addition more",
+        "rotate a symmetric matrix between neighbors": "four multiplications less, one addition more",
         **dict.fromkeys(("wrench to the parent", "twist to the child"), AT_ONCE),
         **{
             f"{whole} inertia to the parent{more}": AT_ONCE

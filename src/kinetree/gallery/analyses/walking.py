@@ -288,7 +288,7 @@ def _ground_facts(along: OnGround) -> list[Fact]:
     return [
         Fact("the ground pushes and never pulls: smallest vertical reaction of a spot", -1e-12,
              float(along.spot_forces[..., 2].min()), "N", relation=">", source="Shah section 7.2.1"),
-        Fact("nothing pushes the trunk but the ground: its generalised forces", 0.0, float(torque), "N, N m", 1e-12,
+        Fact("nothing pushes the trunk but the ground: its generalized forces", 0.0, float(torque), "N, N m", 1e-12,
              source="Shah eq. 7.1"),
         Fact("the reactions are the weight and the rate of momentum of the whole machine; largest difference", 1e-5,
              float(np.abs(pushed - rate).max() / np.abs(feet).max()), "of the largest", relation="<"),

@@ -26,7 +26,7 @@ from ..study import Fact, Outcome, Study
 Array = np.ndarray
 
 THIGH, SHIN, TARSUS, FOOT = 0.50, 0.50, 0.45, 0.16
-"""Lengths in metres."""
+"""Lengths in meters."""
 
 HEEL, TOE_LEVER = 0.11, 0.05
 """How far behind the joints the rods take hold."""

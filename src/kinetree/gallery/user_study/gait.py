@@ -96,7 +96,7 @@ def _whole(robot: Robot, q: Array, walk: Walk, names: list[str]) -> trajectories
 def walking_start(robot: Robot, motion: trajectories.Trajectory, walk: Walk, above: float) -> tuple[Array, Array]:
     """Return where a walk begins: joints as it says, the base upright above the hips and moving with them.
 
-    The base may have any kind of joint whose coordinates in metres move it straight while it is upright.
+    The base may have any kind of joint whose coordinates in meters move it straight while it is upright.
     """
     q, v = robot.neutral(), np.zeros(robot.nv)
     positions, rates, _ = motion(0.0)

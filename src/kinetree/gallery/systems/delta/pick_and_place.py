@@ -30,7 +30,7 @@ from .system import close
 Array = np.ndarray
 
 REACH, RISE, LEVEL, ONE_WAY = 0.30, 0.05, -0.62, 0.30
-"""From where it picks to where it places, height of the arch, level of both, in metres; time there, in seconds."""
+"""From where it picks to where it places, height of the arch, level of both, in meters; time there, in seconds."""
 
 PRODUCT = 0.25
 """Mass of what is carried, in kg, a point in the platform's middle."""

@@ -167,7 +167,7 @@ def _printed_state(along: PrescribedMechanism, exact: Direct, law: Accelerations
         Fact("error of theta1 from Table 10.8 as printed", 0.0985, _crank_error(rounded), "rad", 5e-4, source=COMPUTED),
         Fact("the same with the loop's equations in the joint's axes, as kinetree has them", 0.0985,
              _crank_error(ours), "rad", 5e-4, source=COMPUTED,
-             reason="the printed state leaves the loop open by some micrometres, and how an open loop moves depends on "
+             reason="the printed state leaves the loop open by some micrometers, and how an open loop moves depends on "
              "how its equations are written; the motion multiplies that thousands of times. So kinetree refuses such "
              "states unless told otherwise, and project() closes them"),
         Fact("from the printed state, closed first", 0.0985, _crank_error(closed), "rad", relation="<"),

@@ -27,7 +27,7 @@ SYSTEM = GallerySystem(
             "ReDySim's example of this name has the data of four-bar. Here the bars are in Hoeken's proportions 1 : "
             "2 : 2.5 : 5 (crank, base, rocker and half coupler, whole coupler), for which the pen at the coupler's "
             "free end draws a straight line through half a turn of the crank. Size 0.1 m for 1; bars of 1 kg per "
-            "metre, slender, and a pen of 0.1 kg: ours.",
+            "meter, slender, and a pen of 0.1 kg: ours.",
         ),
     ),
     ("crank_joint",),

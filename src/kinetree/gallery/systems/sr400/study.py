@@ -44,7 +44,7 @@ ON_X = MassProperties.of(2.0, (0.0625, 0.0, 0.0), (0.8125, 0.9375, 0.6875, 0.0, 
 """A weaker symmetry: no products of inertia, mass center on the x axis."""
 
 LONGER = (0.1, 1.1, 0.0)
-"""Where joint 4 sits when operations are counted: RL4 is one metre in the model, and nobody multiplies by one."""
+"""Where joint 4 sits when operations are counted: RL4 is one meter in the model, and nobody multiplies by one."""
 
 
 def _stated(along: PrescribedMechanism) -> list[Fact]:
