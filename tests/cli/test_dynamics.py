@@ -560,7 +560,7 @@ def test_wrong_number_of_columns_in_plain_order(tmp_path):
 def test_a_first_line_of_names_and_numbers(tmp_path, table):
     lines = table.read_text().split("\n")
     table.write_text("\n".join(lines[1:]))
-    refused(tmp_path, faulty(table, 1, cell(3, "x")), "line 1", "'x' is no number")
+    refused(tmp_path, faulty(table, 1, cell(3, "x")), "line 1", "'x' is not a number")
 
 
 def test_two_columns_of_one_name(tmp_path, table):

@@ -491,7 +491,7 @@ WRONG = [
     (
         "robot: biped-planar\nsimulation: {time: 1}\nground: {spots: [left_toe], kind: firm, dust: 1}",
         4,
-        "'dust' is no number",
+        "'dust' is not a parameter",
     ),
     ("robot: biped-planar\nsimulation: {time: 1}\nground: {spots: [{frame: left_foot, width: 1}]}", 4, "has a length"),
     ("robot: biped-planar\nsimulation: {time: 1}\nground: {spots: all, source: hexpod}", 4, "did you mean 'hexapod'"),
@@ -675,7 +675,7 @@ def test_results_that_cannot_be_written_are_told_before_computing(tmp_path):
 
 
 def test_a_robot_file_is_no_study():
-    assert "is no study" in invoke("run", "examples/kuka_kr5.urdf", code=1).stderr
+    assert "is not a study" in invoke("run", "examples/kuka_kr5.urdf", code=1).stderr
 
 
 def test_the_legend_names_sources_that_are_cited_and_no_others():

@@ -43,7 +43,7 @@ def test_spots_are_where_the_shapes_are(tmp_path, kind):
 @FORMATS
 def test_shapes_that_are_left_out_are_named(tmp_path, kind):
     robot = loaded(tmp_path, kind, CYLINDERS[kind])
-    with pytest.warns(ModelWarning, match="left out, as they are no spheres, capsules or boxes: 1 cylinder, on .*arm"):
+    with pytest.warns(ModelWarning, match="left out, as they are not spheres, capsules or boxes: 1 cylinder, on .*arm"):
         assert len(g.collision_spots(robot)) == 11
 
 

@@ -368,7 +368,7 @@ def test_folder_that_cannot_be(tmp_path):
 
 @pytest.mark.parametrize("prefix", ["", "3d", "a-b", "a b", "../x", "é", "int", "a;", 5])
 def test_bad_prefix(tmp_path, prefix):
-    with pytest.raises(kt.OptionError, match="no name in C"):
+    with pytest.raises(kt.OptionError, match="not a valid name in C"):
         codegen(arm(), tmp_path, prefix=prefix)
     assert not os.listdir(tmp_path)
 

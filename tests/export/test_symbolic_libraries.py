@@ -564,7 +564,7 @@ def test_casadi_parameters_must_be_sx():
     robot = small_arm()
     for wrong in (casadi.MX.sym("m"), casadi.SX.sym("m", 2), sp.Symbol("m")):
         changed = symbolic.with_parameters(robot, bodies={"upper": {"mass": wrong}})
-        with pytest.raises(kt.ModelError, match=r"no scalar of type casadi\.SX"):
+        with pytest.raises(kt.ModelError, match=r"not a scalar of type casadi\.SX"):
             symbolic.function(changed, "mass_matrix", "casadi")
     clash = symbolic.with_parameters(robot, bodies={"upper": {"mass": casadi.SX.sym("q")}})
     with pytest.raises(kt.ModelError, match="names q, q, mass_matrix are the same"):
@@ -732,7 +732,7 @@ def test_parameters_come_in_any_container():
     e = symbolic.expression(changed, "gravity_force", simplify=False)
     assert_close(numbers_in(e, {"q": q}, c0=0.1, c1=0.2, c2=0.3), expected, TOLERANCE)
     changed = symbolic.with_parameters(robot, bodies={"upper": {"mass": sp.Symbol("m")}})
-    with pytest.raises(kt.ModelError, match="parameter m is no number or array that JAX understands"):
+    with pytest.raises(kt.ModelError, match="parameter m is not a number or array that JAX understands"):
         symbolic.function(changed, "gravity_force", "jax")(q)
 
 

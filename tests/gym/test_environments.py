@@ -181,7 +181,7 @@ def test_episodes_are_truncated_after_so_many_steps():
         (lambda e: kt.gym.make("cart-pole").step(np.zeros(2)), kt.ShapeError, r"of shape \(1,\), got \(2,\)"),
         (lambda e: e.step(np.zeros(2)), kt.ShapeError, r"shape \(2, 1\)"),
         (lambda e: e.step([["a"], ["b"]]), kt.ShapeError, "must be numbers"),
-        (lambda e: kt.gym.VectorEnvironment(e.world).step(np.zeros((2, 1))), kt.OptionError, "reset.. comes before"),
+        (lambda e: kt.gym.VectorEnvironment(e.world).step(np.zeros((2, 1))), kt.OptionError, "call reset.. before"),
         (lambda e: e.reset(options={"place": 1}), kt.UnknownNameError, "no option of reset named 'place'"),
         (lambda e: e.reset(seed=[1, 2]), kt.OptionError, "one seed"),
         (lambda e: kt.gym.VectorEnvironment(5), kt.OptionError, "made of a kinetree.World"),

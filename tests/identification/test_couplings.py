@@ -73,7 +73,7 @@ def test_offsets_of_geared_joints_are_one_number(seed):
     assert abs(found.values[offsets[0]]) < 4.0 * found.deviations[offsets[0]]
     own = found.robot.parameters()
     assert abs(own["one_joint.offset"]) + abs(own["two_joint.offset"]) < 2.0 * abs(found.values[offsets[0]]) + 1e-9
-    assert "friction of two_joint is told together with that of other joints only" in found.notes
+    assert "friction of two_joint is only known together with that of other joints" in found.notes
 
 
 def test_an_offset_that_is_a_sum_of_others_has_no_column():

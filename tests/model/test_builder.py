@@ -521,7 +521,7 @@ def test_bodies_that_are_welded_to_something_beyond_all_numbers(tmp_path):
     """Otherwise the robot is saved with an infinite inertia, and cannot be loaded."""
     b = kt.Builder("heavy").body("arm", "base", kt.Revolute("z"), mass=1.0)
     b.body("load", "arm", kt.Fixed(), mass=1e90, inertia=(1e90, 1e90, 1e90), position=(1e160, 0, 0))
-    with pytest.raises(kt.ModelError, match=r"beyond all numbers|cannot be computed with"):
+    with pytest.raises(kt.ModelError, match=r"too large for a number|cannot be computed with"):
         b.build()
 
 

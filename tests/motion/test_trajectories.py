@@ -435,7 +435,7 @@ def test_times_of_a_curve_within_limits_do_not_vanish(degree, ends):
 
 def test_points_without_a_curve_within_limits():
     for given, words in (
-        (([[0.0], [0.0], [1.0]], 1.0, 1.0), "points 0 and 1 are the same: a pause is a part of its own"),
+        (([[0.0], [0.0], [1.0]], 1.0, 1.0), "points 0 and 1 are the same: a pause is a separate part"),
         (([[0.0], [1.0]], 0.0, 1.0), "must be positive"),
         (([[0.0]], 1.0, 1.0), "at least two points"),
         (([[0.0], [1.0, 2.0]], 1.0, 1.0), "points must be rows of equally many numbers"),

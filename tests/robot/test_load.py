@@ -38,7 +38,7 @@ def test_every_name_of_the_list_is_a_robot_or_says_that_it_is_a_study(tmp_path, 
     studies = [entry.name for entry in listed if not entry.system]
     assert "cassie" in studies
     for name in studies:
-        says = f"{name!r} is a study without a robot of its own: kinetree run {name}, or"
+        says = f"{name!r} is a study without a robot: kinetree run {name}, or"
         with pytest.raises(kt.RobotFileNotFoundError, match=says):
             kt.load(name)
         with pytest.raises(kt.UnknownNameError, match=says):

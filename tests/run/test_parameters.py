@@ -330,7 +330,7 @@ def test_tendons_go_where_their_frames_are_put(tmp_path):
         robot.with_parameters({"tendons": {"s": {"stiffness": -1.0}}})
     moved = {"tendons": {"s": {"points": [[0, 0, 0.1], [0, 0, 0.2]]}}}
     for way in (robot.with_parameters, lambda given: robot.inverse_dynamics(q, still, still, parameters=given)):
-        with pytest.raises(kt.ModelError, match=r"tendon 's': points .* are no parameters.*frames\.eye\.position"):
+        with pytest.raises(kt.ModelError, match=r"tendon 's': points .* are not parameters.*frames\.eye\.position"):
             way(moved)
 
 

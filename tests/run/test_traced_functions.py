@@ -100,7 +100,7 @@ def test_comparisons_and_lists_are_not_taken_for_numbers():
     made = kt.Builder("cart", gravity=(0, 0, 0)).body("m", "base", kt.Prismatic("x"), mass=2.0).build()
     cart = kt.Robot(made.model, backend="compiled")
     for law, said in (
-        (lambda t, q, v: [(q[0] > 0.0) * 3.0], "a comparison is no number"),
+        (lambda t, q, v: [(q[0] > 0.0) * 3.0], "a comparison is not a number"),
         (lambda t, q, v: [q[0] > 0.0], "comparison"),
         (lambda t, q, v: [kt.where(q[0], 1.0, 0.0)], "chooses by a comparison"),
         (lambda t, q, v: -0.1 * v, r"write \[-0.1 \* x for x in v\]"),

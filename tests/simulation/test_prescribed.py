@@ -175,7 +175,7 @@ FINE = {"time": 0.1, "prescribed": SWING}
         ({"prescribed": 3.0}, "one of kinetree.trajectories"),
         ({"prescribed": kt.Prescribed(SWING, ["upper", "elbow"])}, "did you mean|no joint named 'elbow'"),
         ({"prescribed": kt.Prescribed(SWING, ["upper", "upper"])}, "twice"),
-        ({"controller": kt.control.GravityCompensation()}, "beside a prescribed motion"),
+        ({"controller": kt.control.GravityCompensation()}, "together with a prescribed motion"),
         ({"integrator": "variational", "step": 0.01}, "cannot be stepped by 'variational'"),
         ({"q0": [0, 0, 0, 1, 0, 0, 0, 0.3, -0.4]}, "joint 'upper' 0.1 off the motion"),
         ({"prescribed": kt.trajectories.Quintic([0, 0], [1, 1], 0.05)}, "trajectory ends here"),

@@ -390,7 +390,7 @@ def test_what_cannot_be_sampled_is_refused(cart, pendulum):
     ):
         with pytest.raises((OptionError, ShapeError), match=said):
             kt.simulate(cart, time=1.0, controller=control.Sampled(servo(), T, **options))
-    with pytest.raises(OptionError, match=r"no whole number of steps of 0\.03 s: take step=0\.025"):
+    with pytest.raises(OptionError, match=r"not a whole number of steps of 0\.03 s: take step=0\.025"):
         kt.simulate(cart, time=1.0, controller=control.Sampled(servo(), T), integrator="rk4", step=0.03)
     with pytest.raises(OptionError, match=r"delay .* take step=0\.01"):
         kt.simulate(cart, time=1.0, controller=control.Sampled(servo(), T, delay=0.02), integrator="rk4", step=0.05)
@@ -455,8 +455,8 @@ def test_weights_of_the_regulator_may_be_matrices(arm):
         ({"efforts": np.diag([1.0, 1.0, 0.0])}, "positive in every direction"),
         ({"positions": [1.0, 2.0]}, "one number or 3"),
         ({"efforts": 0.0}, "weights of efforts must be positive"),
-        ({"v": [1.0, 0.0, 0.0]}, "no equilibrium"),
-        ({"tau": [0.0, 0.0, 0.0]}, "no equilibrium"),
+        ({"v": [1.0, 0.0, 0.0]}, "not an equilibrium"),
+        ({"tau": [0.0, 0.0, 0.0]}, "not an equilibrium"),
     ):
         with pytest.raises(kt.KinetreeError, match=said):
             control.lqr(arm, q, **wrong)

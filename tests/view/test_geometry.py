@@ -107,7 +107,7 @@ def test_a_mesh_is_scaled_and_its_faces_still_look_outward(robot_folder):
     [
         ('<box size="1 2"/>', 5, "3 numbers for size"),
         ('<box size="1 2 nan"/>', 5, "3 numbers for size"),
-        ('<cone radius="1"/>', 5, "<cone> is no shape"),
+        ('<cone radius="1"/>', 5, "<cone> is not a shape"),
         ('<mesh filename="package://my_robot/meshes/gone.stl"/>', 5, "gone.stl' is not there"),
         ('<mesh filename="http://somewhere/part.stl"/>', 5, "only files can be read"),
     ],

@@ -1,7 +1,7 @@
 """The command line; each command is a file of this folder, imported when it is asked for.
 
 Exit codes: 0 for success, 1 for a robot, a file or a request that is not possible (one red line says
-why), 2 for a command line that cannot be read, 3 for a study in which a fact that should hold
+why), 2 for a usage error, 3 for a study in which a fact that should hold
 does not.
 """
 
@@ -24,7 +24,7 @@ HELP = """Dynamics of robots and mechanisms: look at a robot, compute with it, l
 
 Wherever a ROBOT is asked for, give a file (URDF, SDF, MJCF, YAML, .par) or a name that 'kinetree list' shows.
 
-Exit codes: 0 success; 1 an error, reported in one line; 2 a command line that cannot be read; 3 a study in which
+Exit codes: 0 success; 1 an error, reported in one line; 2 usage error; 3 a study in which
 a fact that should hold does not.
 """
 
@@ -56,7 +56,7 @@ COMMANDS = (
         GALLERY, "new", ".cli.new:new",
         "Write a commented file that describes a study: robot, motion, controller, ground, outputs.",
     ),
-    Command(GALLERY, "import", ".cli.import_redysim:app", "Take over what other programs keep in their own files."),
+    Command(GALLERY, "import", ".cli.import_redysim:app", "Import models from other programs."),
     Command(
         LOOK, "info", ".cli.info:info",
         "Show a robot: its tree, joints, masses, limits, frames; of a mechanism also its loops and what they leave.",
@@ -77,7 +77,7 @@ COMMANDS = (
         COMPUTE, "identify", ".cli.identify:identify", "Identify masses, inertias and friction from measured motions."
     ),
     Command(
-        COMPUTE, "sweep", ".cli.sweep:sweep", "Compute a study for every row of a design; go on with what is there."
+        COMPUTE, "sweep", ".cli.sweep:sweep", "Compute a study for every row of a design; resume an interrupted sweep."
     ),
     Command(
         HERE, "bench", ".cli.bench:bench",
@@ -152,7 +152,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback(help=HELP)
 def main(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and leave.", callback=_show_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
     """Take the options before the command."""

@@ -44,7 +44,7 @@ def codegen(
     method: Annotated[str, typer.Option(help="Method of forward dynamics.")] = "articulated_body",
     prefix: Annotated[str | None, typer.Option(help="In front of all names; by default the robot's name.")] = None,
     single: Annotated[bool, typer.Option("--float", help="Use float instead of double.")] = False,
-    own_math: Annotated[bool, typer.Option("--own-math", help="Do without math.h.")] = False,
+    own_math: Annotated[bool, typer.Option("--own-math", help="Do not use math.h.")] = False,
     fma: Annotated[bool, typer.Option("--fma", help="Use fma() wherever a product is added.")] = False,
     wrenches: Annotated[bool, typer.Option("--wrenches", help="Let dynamics take a wrench on every body.")] = False,
     reentrant: Annotated[bool, typer.Option("--reentrant", help="Temporaries on the stack, not static.")] = False,

@@ -127,7 +127,7 @@ def complaints(code: MachineCode, kept: CodeCache) -> list[str]:
         found.append("KINETREE_BACKEND=reference: nothing is compiled; unset it unless you want that")
     if kept.folder is not None and not kept.can_be_written:
         found.append(
-            f"the folder {kept.folder} cannot be written, so every process compiles anew: "
+            f"the folder {kept.folder} cannot be written, so every process compiles again: "
             "set KINETREE_CACHE to one that can, or to 'off'"
         )
     return found
@@ -177,7 +177,7 @@ def _show(
     for problem in problems:
         console.print(f"[bold red]problem:[/] {escape(problem)}", soft_wrap=True)
     if not problems:
-        console.print("[green]Nothing is wrong.[/]")
+        console.print("[green]All checks passed.[/]")
 
 
 def _extras(packages: list[Requirement]) -> Table:

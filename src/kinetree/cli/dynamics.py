@@ -62,13 +62,13 @@ Differentiate = Annotated[
 ]
 Cutoff = Annotated[
     float | None,
-    typer.Option(help="Of a filter for --differentiate, in Hz.", show_default="as smooth as the noise asks"),
+    typer.Option(help="Cutoff of the filter for --differentiate, in Hz.", show_default="chosen from the noise"),
 ]
 Picture = Annotated[
     Path | None, typer.Option("--plot", help="Draw the answer over time: .png, .svg, .pdf.", show_default=False)
 ]
-Friction = Annotated[bool, typer.Option("--friction", help="With the joints' own damping and friction.")]
-Threads = Annotated[int, typer.Option(help="How many at once; 0 for one per processor.")]
+Friction = Annotated[bool, typer.Option("--friction", help="Include the damping and friction of joints.")]
+Threads = Annotated[int, typer.Option(help="Number of threads; 0 for one per processor.")]
 
 
 def inverse(

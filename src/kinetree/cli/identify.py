@@ -40,7 +40,7 @@ Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="Where to write the robot: .yaml, .urdf or .xml (MJCF).")
 ]
 Report = Annotated[Path | None, typer.Option("--report", help="Folder for a report with plots.")]
-Format = Annotated[str, typer.Option("--format", help="Of the report: 'html' or 'markdown'.")]
+Format = Annotated[str, typer.Option("--format", help="Format of the report: 'html' or 'markdown'.")]
 Estimator = Annotated[str, typer.Option(help="'weighted', 'ordinary' or 'reweighted' least squares.")]
 FrictionModel = Annotated[
     str, typer.Option(help="'auto', 'coulomb', 'viscous', 'offset', 'stribeck', 'presliding' or 'none'.")
@@ -51,15 +51,16 @@ Springs = Annotated[
     typer.Option(help="'auto', 'all', 'none' or names of joints with commas between: which springs to identify."),
 ]
 Consistent = Annotated[
-    str, typer.Option(help="'barrier', 'sdp' or 'log_cholesky' for bodies that can be; 'none' for the best fit.")
+    str,
+    typer.Option(help="'barrier', 'sdp' or 'log_cholesky' for physically consistent bodies; 'none' for the best fit."),
 ]
-Pull = Annotated[str, typer.Option(help="What the motion does not tell stays near the file's: 'log_det', 'euclidean'.")]
-PullWeight = Annotated[float, typer.Option(help="How strongly.")]
+Pull = Annotated[str, typer.Option(help="How undetermined parameters stay near the file's: 'log_det', 'euclidean'.")]
+PullWeight = Annotated[float, typer.Option(help="Weight of --pull.")]
 Fixed = Annotated[
     list[str] | None, typer.Option("--fixed", help="Parameters that are known, such as 'link_1.*'; can be repeated.")
 ]
 HeldOut = Annotated[
-    float, typer.Option("--held-out", help="Share of the rows, from the end, kept out of the fit to judge it.")
+    float, typer.Option("--held-out", help="Share of the rows, from the end, kept out of the fit, to test it.")
 ]
 Gains = Annotated[
     str | None,
@@ -68,8 +69,10 @@ Gains = Annotated[
         "and drives whose scale disagrees with the others'."
     ),
 ]
-Cutoff = Annotated[float | None, typer.Option(help="Of the filter of the motion in Hz; chosen from the spectrum.")]
-BothSides = Annotated[float | None, typer.Option(help="Of the filter of both sides in Hz; chosen from the spectrum.")]
+Cutoff = Annotated[float | None, typer.Option(help="Cutoff of the motion filter in Hz; chosen from the spectrum.")]
+BothSides = Annotated[
+    float | None, typer.Option(help="Cutoff of the filter of both sides in Hz; chosen from the spectrum.")
+]
 
 
 def identify(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="import",
-    help="Take over what other programs keep in their own files.",
+    help="Import models from other programs.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -36,7 +36,7 @@ Instead = Annotated[
 
 @app.callback()
 def main() -> None:
-    """Take over what other programs keep in their own files."""
+    """Import models from other programs."""
 
 
 @app.command("redysim")
@@ -46,7 +46,7 @@ def redysim(
     output: Output = None,
     analysis: Analysis = None,
     trajectory: Instead = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over files that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
 ) -> None:
     """Write a robot file, and a study that runs the folder as ReDySim does.
 

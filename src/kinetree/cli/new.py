@@ -17,8 +17,10 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="File to write.")]
 
 def new(
     file: File = Path("my-study.yaml"),
-    walker: Annotated[bool, typer.Option("--walker", help="One of a walking machine: gait, firm ground.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    walker: Annotated[
+        bool, typer.Option("--walker", help="Write a study of a walking machine: gait, firm ground.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Write a commented file that describes a study: robot, motion, controller, ground, outputs.
 

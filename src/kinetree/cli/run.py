@@ -25,7 +25,7 @@ Names = Annotated[
     list[str],
     typer.Argument(
         metavar="NAME",
-        help="Studies that 'kinetree list' shows, 'all', or files of your own (see 'kinetree new').",
+        help="Studies that 'kinetree list' shows, 'all', or your own files (see 'kinetree new').",
         show_default=False,
         autocompletion=complete_study,
     ),
@@ -105,7 +105,7 @@ def find_studies(names: Sequence[str]) -> list[Study]:
             found[str(Path(name).resolve())] = read(name)
         elif Path(name).is_file():
             raise OptionError(
-                f"{name!r} is no study, which is a .yaml file: 'kinetree new' writes one that can name a robot file"
+                f"{name!r} is not a study, which is a .yaml file: 'kinetree new' writes one that can name a robot file"
             )
         elif name in gallery.names():
             raise OptionError(f"{name!r} is a system without a study: look at it with 'kinetree info {name}'")

@@ -232,7 +232,7 @@ MissingMeshes = Annotated[
         "'massless'."
     ),
 ]
-Separate = Annotated[bool, typer.Option("--separate", help="Draw a panel for each joint, with a scale of its own.")]
+Separate = Annotated[bool, typer.Option("--separate", help="Draw a panel for each joint, each with its own scale.")]
 Locked = Annotated[
     list[str] | None,
     typer.Option(

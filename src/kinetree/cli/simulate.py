@@ -80,7 +80,7 @@ ROWS: Rows = {
             "(a keyframe), 'home'; or a start of the gallery, 'free-fall'.",
             "as drawn",
         ),
-        OptionRow("velocity", str, "How fast it starts, in the same way.", "at rest"),
+        OptionRow("velocity", str, "Initial velocity, given like --initial.", "at rest"),
         OptionRow(
             "time", float, "Seconds to simulate; 5 where it is left out, or with --follow to the end of the table."
         ),
@@ -91,8 +91,8 @@ ROWS: Rows = {
             "kp", str, "Stiffness: one number, one per motor, or by names, 'elbow=50, wrist=20'.",
             "from the mass matrix",
         ),
-        OptionRow("kd", str, "Damping, in the same way.", "critical"),
-        OptionRow("ki", str, "Integral gain of pid and computed-torque, in the same way.", "none"),
+        OptionRow("kd", str, "Damping, given like --kp.", "critical"),
+        OptionRow("ki", str, "Integral gain of pid and computed-torque, given like --kp.", "none"),
         OptionRow(
             "limit", str,
             "Largest forces of the motors, in N m and N: one number, one per motor, or by names, and no limit for the "
@@ -107,14 +107,14 @@ ROWS: Rows = {
         OptionRow("delay", float, "Seconds from a sample to its forces.", "none", needs="sample_time"),
         OptionRow(
             "encoder", float,
-            "Counts per turn (per metre) that a sampled controller sees of positions; velocities are differences of "
+            "Counts per turn (per meter) that a sampled controller sees of positions; velocities are differences of "
             "them then.",
             "exact", needs="sample_time",
         ),
         OptionRow(
             "noise", float, "Standard deviation of positions that it sees, in rad and m.", "none", needs="sample_time"
         ),
-        OptionRow("seed", int, "Of the noise.", "0", needs="noise"),
+        OptionRow("seed", int, "Seed of the noise.", "0", needs="noise"),
         OptionRow(
             "target", str, "Where to go, given like --initial; joints that are not named stay.", "where it starts"
         ),
@@ -131,12 +131,12 @@ ROWS: Rows = {
         OptionRow("ground", str, "Frames that touch the ground z = 0: 'left_foot,right_foot', or 'all'."),
         OptionRow("ground_kind", str, "hunt-crossley, firm or dusty.", "hunt-crossley", needs="ground"),
         OptionRow(
-            "stiffness", float, "Of the ground, in N/m^1.5; of firm or dusty ground in N/m.", "1e5; 2000",
+            "stiffness", float, "Stiffness of the ground, in N/m^1.5; of firm or dusty ground in N/m.", "1e5; 2000",
             needs="ground",
         ),
-        OptionRow("friction_coefficient", float, "Of the ground; 0 for a slippery one.", "0.7", needs="ground"),
+        OptionRow("friction_coefficient", float, "Friction coefficient of the ground.", "0.7", needs="ground"),
         OptionRow("stops", bool, "Springs behind the joints' position limits.", flags=("--stops",), default=False),
-        OptionRow("forces", Path, "YAML file of what else pushes on it: springs, pushes, drag, motors."),
+        OptionRow("forces", Path, "YAML file of other forces: springs, pushes, drag, motors."),
         OptionRow(
             "friction", bool, OPTIONS["friction"].help, "--friction", default=True,
             flags=("--friction/--no-friction",),
@@ -163,9 +163,9 @@ def simulate(given: SimpleNamespace) -> None:
 
     Prints where it ends and how well the energy balance holds: kinetic and potential energy less the works of motors,
     friction and ground must stay what they were. The record can be plotted, seen with `kinetree view ROBOT RECORD`, and
-    read back with `kt.Record.load`. A simulation that cannot go on says when and at which joint; the exit code is then
-    1, and the record up to there is written, marked as failed. After Ctrl-C it is 130,
-    and the record is written likewise.
+    read back with `kt.Record.load`. A simulation that cannot continue says when and at which joint; the exit code is
+    then 1, and the record up to there is written, marked as failed. After Ctrl-C it is 130,
+    and the record is still written.
 
     For example:
 

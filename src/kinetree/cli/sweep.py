@@ -49,7 +49,7 @@ def sweep(
     rows: Rows = 5,
     as_json: Json = False,
 ) -> None:
-    """Compute a study for every row of a design; go on with what is there.
+    """Compute a study for every row of a design; resume an interrupted sweep.
 
     The part `sweep` of the file says what varies (`parameters`, with values or distributions, or a `table` of rows),
     how (`design`: grid, random, latin-hypercube, sobol; `samples`, `seed`) and what is kept (`outputs`). Results are

@@ -23,7 +23,7 @@ def view(
             show_default=False,
         ),
     ] = None,
-    port: Annotated[int | None, typer.Option(help="Of the page; 0 for any that is free.", show_default="8080")] = None,
+    port: Annotated[int | None, typer.Option(help="Port of the page; 0 for any free one.", show_default="8080")] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in your browser.")] = True,
     screenshot: Annotated[
         Path | None, typer.Option(help="Draw a picture (.png, .jpg) instead of opening a window.", show_default=False)
@@ -38,14 +38,16 @@ def view(
         float | None, typer.Option(help="Moment of the motion to draw, in seconds.", show_default="the beginning")
     ] = None,
     size: Annotated[
-        str | None, typer.Option(help="Of picture or film in pixels, such as 1280x720.", show_default=False)
+        str | None, typer.Option(help="Size of the picture or film in pixels, such as 1280x720.", show_default=False)
     ] = None,
-    panel: Annotated[bool, typer.Option("--panel", help="With the controls in the picture.")] = False,
-    fps: Annotated[float, typer.Option(help="Pictures of the film per second.")] = 30.0,
+    panel: Annotated[bool, typer.Option("--panel", help="Show the controls in the picture.")] = False,
+    fps: Annotated[float, typer.Option(help="Frames per second of the film.")] = 30.0,
     speed: Annotated[float, typer.Option(help="Seconds of motion per second.")] = 1.0,
     ghost: Annotated[
         str | None,
-        typer.Option(help="Another motion of the robot, or another robot, to show pale beside it.", show_default=False),
+        typer.Option(
+            help="Another motion of the robot, or another robot, to show as a pale ghost.", show_default=False
+        ),
     ] = None,
     show: Annotated[
         list[str] | None,
@@ -59,7 +61,7 @@ def view(
     ] = None,
     meshes: Annotated[bool, typer.Option(help="Draw the file's shapes, or joints and inertia.")] = True,
     geometry: Annotated[
-        Path | None, typer.Option(help="URDF file to take the links' looks from.", show_default="the robot file")
+        Path | None, typer.Option(help="URDF file with the shapes of the links.", show_default="the robot file")
     ] = None,
     floating_base: FloatingBase = False,
     missing_meshes: MissingMeshes = "refuse",

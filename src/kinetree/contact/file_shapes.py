@@ -68,7 +68,7 @@ def collision_spots(robot: Any, bodies: Sequence[str] | None = None) -> list[Spo
         )
     if others:
         warnings.warn(
-            f"collision shapes of robot {tree.name!r} are left out, as they are no spheres, capsules or boxes: "
+            f"collision shapes of robot {tree.name!r} are left out, as they are not spheres, capsules or boxes: "
             f"{counted_kinds(others)}, on {', '.join(dict.fromkeys(s.frame for s in others))}",
             ModelWarning,
             stacklevel=callers_level(),

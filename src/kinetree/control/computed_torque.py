@@ -103,7 +103,7 @@ def sensed(tree: Model, elements: Sequence[Any], t: Scalar, q: Scalars, v: Scala
     for element in elements:
         begin = getattr(element, "initial_states", None)
         if begin is not None and len(begin(tree)):
-            raise OptionError(f"{type(element).__name__} has states of its own, which a controller cannot know")
+            raise OptionError(f"{type(element).__name__} has internal states, which a controller cannot know")
         loads, _, _ = element.loads(tree, t, q, v, [])
         if loads is not None:
             total = list(loads) if total is None else [_both(a, b) for a, b in zip(total, loads, strict=True)]

@@ -214,7 +214,7 @@ class CartesianImpedance(OperationalSpace):
         hold, _ = newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity)
         drawn = self._drawn(tree, q, v)
         if drawn is not None and tree.is_constrained:
-            raise UnsupportedError("a posture beside an impedance is for robots without closed loops")
+            raise UnsupportedError("a posture with an impedance is for robots without closed loops")
         if drawn is not None:  # less what of it the frame would feel
             compliance = operational_space.inverse_inertia(tree, q, [self.frame], "aligned")
             felt = articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, drawn, [0.0] * 3, springs=False)

@@ -117,13 +117,13 @@ def lqr(
         raise OptionError(f"no joint of {robot.name!r} has a motor")
     stuck = [robot.v_names[k] for k in idle if abs(force[k]) > 1e-9 * max(1.0, float(np.abs(force).max()))]
     if stuck:
-        raise OptionError(f"this is no equilibrium: joint {stuck[0]!r} has no motor and needs a force there")
+        raise OptionError(f"this is not an equilibrium: joint {stuck[0]!r} has no motor and needs a force there")
     moves = np.abs(model.rate) / (1.0 if period is None else period)
     if np.any(moves > STILL):
         name = model.states[int(np.argmax(moves))]
         raise OptionError(
-            f"this is no equilibrium: {name!r} changes by {moves.max():.3g} per second there; leave v out, and give "
-            "forces tau that hold the robot, or leave them out"
+            f"this is not an equilibrium: {name!r} changes by {moves.max():.3g} per second there; leave v out, and "
+            "give forces tau that hold the robot, or leave them out"
         )
     cost = np.zeros((2 * n, 2 * n))
     cost[:n, :n], cost[n:, n:] = _weights(positions, n, "positions"), _weights(velocities, n, "velocities")

@@ -174,7 +174,7 @@ def _require_own(found: os.stat_result, place: Path) -> None:
         mode = stat.S_IMODE(found.st_mode)
         raise _ForeignCodeError(f"{place}, which others can write to (mode {mode:o}): 'chmod go-w {place}' forbids it")
     if not (stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode)):
-        raise _ForeignCodeError(f"{place}, which is no ordinary file")
+        raise _ForeignCodeError(f"{place}, which is not an ordinary file")
 
 
 def _forget_the_oldest(folder: Path) -> None:

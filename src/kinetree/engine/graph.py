@@ -389,7 +389,7 @@ class Node:
         """The index of a node that is a number; a comparison is none."""
         if self.graph.kinds[self.index] == LESS:
             raise TypeError(
-                "a comparison is no number: choose with kinetree's where(condition, 1.0, 0.0), and join conditions "
+                "a comparison is not a number: choose with kinetree's where(condition, 1.0, 0.0), and join conditions "
                 "with &, | and ~"
             )
         return self.index

@@ -162,7 +162,8 @@ def codegen(
     name = c_source.identifier(model.name.lower(), "robot") if prefix is None else prefix
     if not isinstance(name, str) or not c_source.is_identifier(name):
         raise OptionError(
-            f"prefix {name!r} is no name in C: use letters, digits and underscores, a letter first, no word of C's own"
+            f"prefix {name!r} is not a valid name in C: use letters, digits and underscores, begin with a letter, "
+            "and avoid C keywords"
         )
     dialect = c_source.Dialect(name, precision == "single", own_math)
     asked = requests(generic(model), algorithms)
@@ -494,7 +495,7 @@ def _test_program(dialect: c_source.Dialect, exports: Sequence[_Export]) -> str:
         "",
         "static int failures = 0;",
         "",
-        "/* The largest error relative to the largest expected number; anything that is no number counts as wrong. */",
+        "/* The largest error relative to the largest expected number; NaN counts as wrong. */",
         f"static double error_of(const {dialect.real} *result, const double *expected, int size)",
         "{",
         "    double largest = 0.0, worst = 0.0;",

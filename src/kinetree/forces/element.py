@@ -82,7 +82,7 @@ class Surroundings:
         count = link.kind.nv
         if link.kind.quaternion is not None:
             raise UnsupportedError(
-                f"joint {joint!r} turns by a quaternion, which is no coordinate to act along: use a Bushing between "
+                f"joint {joint!r} has a quaternion, which is not a coordinate to act along: use a Bushing between "
                 "its bodies, or forces on points"
             )
         if not 0 <= number < link.kind.nq:

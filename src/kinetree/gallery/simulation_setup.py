@@ -149,7 +149,7 @@ def _notice_units(robot: Robot, places: Iterable[int], values: Iterable[Any], wh
     endless = {j.q_slice.start for j in robot.model.joints if isinstance(j.kind, Continuous)}
     for place, value in zip(places, values, strict=False):
         if isinstance(value, Degrees) and units[place] != "rad":
-            raise OptionError(f"{what}: {names[place]!r} is no angle, so it cannot be in degrees")
+            raise OptionError(f"{what}: {names[place]!r} is not an angle, so it cannot be in degrees")
         doubtful = which == "q" and units[place] == "rad" and place not in endless and like_degrees(value)
         if doubtful and not isinstance(value, Degrees):
             warnings.warn(
@@ -439,7 +439,7 @@ def compliant_ground(
     for number in numbers:
         if number not in GROUNDS[kind]:
             own = ", ".join(GROUNDS[kind])
-            raise OptionError(f"{number!r} is no number of ground of kind {kind!r}, which has {own}")
+            raise OptionError(f"{number!r} is not a parameter of ground of kind {kind!r}, which has {own}")
     known = robot.frame_names
     chosen = list(whole_body(robot)) if list(spots) == ["all"] else list(spots)
     for spot in chosen:

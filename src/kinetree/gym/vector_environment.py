@@ -133,7 +133,7 @@ class VectorEnvironment(VectorEnv):
             if name not in OPTIONS:
                 raise UnknownNameError("option of reset", name, OPTIONS)
         if isinstance(seed, (list, tuple)):
-            raise OptionError("give one seed: what a world draws hangs on its own number, too")
+            raise OptionError("give one seed: what a world draws also depends on its number")
         super().reset(seed=seed)
         mask = chosen.pop("reset_mask", None)
         if seed is None and not self._is_seeded:
@@ -159,7 +159,7 @@ class VectorEnvironment(VectorEnv):
             Arrays are new ones every time.  A world that is lost shows zeros and has no reward.
         """
         if not self._is_seeded:
-            raise OptionError("reset() comes before the first step: it says what seed the episodes hang on")
+            raise OptionError("call reset() before the first step: it sets the seed of the episodes")
         if self._mode is AutoresetMode.DISABLED and self._over.any():
             ended = np.flatnonzero(self._over)[:5].tolist()
             how = "" if self.num_envs == 1 else "options={'reset_mask': terminations | truncations}"

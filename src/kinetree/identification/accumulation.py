@@ -216,7 +216,9 @@ class Accumulator:
         """
         p, n = len(self._kept), len(self.names)
         if self.method == "gram":
-            raise OptionError("products were added up, of which there is no triangle: accumulate with method='qr'")
+            raise OptionError(
+                "only products were accumulated, which have no triangular factor: accumulate with method='qr'"
+            )
         rows = []
         for weight, columns, factor in zip(self._weights(weights), self._felt, self.factors, strict=True):
             own = np.zeros((len(factor), p + 1))

@@ -322,7 +322,9 @@ def _wrench(given: ArrayLike, frame: str, count: int) -> Array:
 
 def _refuse_odd_times(t: Array, kept: Array, name: str) -> None:
     if not np.isfinite(t).all():
-        raise IdentificationError(f"{name}: the time of row {int(np.argmin(np.isfinite(t))) + 1} is no finite number")
+        raise IdentificationError(
+            f"{name}: the time of row {int(np.argmin(np.isfinite(t))) + 1} is not a finite number"
+        )
     rows = np.flatnonzero(kept)
     steps = np.diff(t[rows])
     if (steps <= 0.0).any():
@@ -333,5 +335,5 @@ def _refuse_odd_times(t: Array, kept: Array, name: str) -> None:
         word, do = ("runs backwards", "sort the rows") if steps[k] < 0.0 else ("stands still", "leave one of the rows")
         raise IdentificationError(
             f"{name}: time {word} between rows {first + 1} ({t[first]:.12g} s) and {second + 1} ({t[second]:.12g} s); "
-            f"{do}, or give each motion as data of its own: identify(robot, [first, second])"
+            f"{do}, or give each motion separately: identify(robot, [first, second])"
         )

@@ -569,7 +569,7 @@ def choose_model(prepared: Prepared, asked: Unknowns, rotor_inertia: bool | str,
         choose_rubbing(columns, begin, alone, rows)
     notes = [f"friction of {robot.v_names[k]}: {own.model.name}" + (f", {own.words}" if own.words else "")
              for k, own in columns.friction.items() if k in alone]  # fmt: skip
-    notes += [f"friction of {robot.v_names[k]} is told together with that of other joints only"
+    notes += [f"friction of {robot.v_names[k]} is only known together with that of other joints"
               for k in asked.moving if k not in alone and begin[k].model.terms]  # fmt: skip
     notes += [f"a spring of {robot.v_names[k]} is identified, at rest at {rest:.3g}"
               for k, rest in columns.springs.items()]  # fmt: skip

@@ -90,7 +90,7 @@ def facts(found: Identified) -> list[str]:
         else "NOT PHYSICALLY CONSISTENT: some bodies cannot be, or friction drives",
     ]
     if found.untold:
-        said.append(f"not told by this motion, and left as they were: {', '.join(found.untold)}")
+        said.append(f"not determined by this motion, and left as they were: {', '.join(found.untold)}")
     if found.poor:
         said.append(
             f"{len(found.poor)} parameters have a standard deviation of more than 30 %: do not trust them singly"

@@ -211,7 +211,7 @@ def _springs(
         chosen = [robot.entry_index(name) for name in wanted]
     for k in chosen:
         if not _is_single(robot, k):
-            raise OptionError(f"a spring of {robot.v_names[k]!r} cannot be identified: it has no coordinate of its own")
+            raise OptionError(f"a spring of {robot.v_names[k]!r} cannot be identified: it has no coordinate")
     free = [k for k in chosen if f"{robot.v_names[k]}.stiffness" not in kept]
     return {k: present[k] if k in present else prepared.middle(k) for k in free}, {}
 
@@ -236,7 +236,7 @@ def _friction_models(robot: Robot, wanted: str | Mapping[str, str]) -> dict[int,
         if model != "auto":
             friction_model(model)
         if not _has_rates(robot, k):
-            raise OptionError(f"friction of {name!r} cannot be identified: its velocities are no rates of coordinates")
+            raise OptionError(f"friction of {name!r} cannot be identified: its velocities are not rates of coordinates")
         if model not in LINEAR and not _is_single(robot, k):
             raise OptionError(f"{model!r} friction is of joints with one freedom: {name!r} is {' or '.join(LINEAR)}")
         found[k] = model

@@ -32,7 +32,7 @@ def as_path(given: Any, what: str) -> Path:
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
-        raise OptionError(f"{what} cannot be {text!r}: it has a character that is no text") from None
+        raise OptionError(f"{what} cannot be {text!r}: it has a character that is not text") from None
     return Path(text)
 
 

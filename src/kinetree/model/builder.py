@@ -601,7 +601,7 @@ class ModelBuilder(DriveBuilder):
         for name, properties in zip((base_name, *names), (base_mass, *masses), strict=True):
             if not properties.is_finite:
                 raise ModelError(
-                    f"body {name!r}, with all that is welded to it, has mass properties beyond all numbers"
+                    f"body {name!r}, with all that is welded to it, has mass properties too large for a number"
                 )
         return Model(
             self.name,

@@ -47,7 +47,7 @@ def by_joint(model: Model, given: Mapping[str, Any], others: np.ndarray, called:
     for name, position in given.items():
         joint, what = model.joint(name), f"the position of {name!r}"
         if joint.mimic:
-            raise OptionError(f"joint {name!r} mimics {joint.mimic.leader!r} and has no position of its own: give that")
+            raise OptionError(f"joint {name!r} mimics {joint.mimic.leader!r} and has no position: give that one's")
         value = as_array(position, (), what)
         value = value[..., None] if joint.nq == 1 and value.shape[-1:] != (1,) else value
         values[name] = as_array(value, (joint.nq,), what)

@@ -48,7 +48,7 @@ OF_LOOPS = ("position", "rpy", "seat")
 OF_TENDONS = ("stiffness", "rest")
 
 POINTS_FOLLOW_FRAMES = (
-    "points of tendons are no parameters by themselves: make a point a frame, frame('eye', ...), and name it, "
+    "points of tendons are not parameters: make a point a frame, frame('eye', ...), and name it, "
     "tendon(..., points=['eye', ...]); it then follows the frame's position, frames.eye.position"
 )
 

@@ -46,7 +46,7 @@ class Repeated(Trajectory):
         if not (math.isfinite(part.start) and math.isfinite(part.end)):
             raise OptionError("only a trajectory with a start and an end can be repeated")
         if not self.jumps and not same_place(part.motion(Jet(part.end, 1.0))[0], part.motion(Jet(part.start, 1.0))[0]):
-            raise OptionError("this trajectory does not end where it started; say jumps=True if that is meant")
+            raise OptionError("this trajectory does not end where it started; pass jumps=True if that is intended")
 
     @property
     def n(self) -> int:

@@ -193,7 +193,7 @@ def through(
     if np.any(still := np.all(way == 0.0, axis=1)):
         k = int(np.argmax(still))
         raise OptionError(
-            f"points {k} and {k + 1} are the same: a pause is a part of its own, first.then(Constant(q, 1))"
+            f"points {k} and {k + 1} are the same: a pause is a separate part, first.then(Constant(q, 1))"
         )
     times = start = np.max(np.maximum(way / limits[0], np.sqrt(2.0 * way / limits[1])), axis=1)
     best = np.full_like(times, np.inf)

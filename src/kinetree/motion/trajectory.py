@@ -168,7 +168,7 @@ class Joined(Trajectory):
             ):
                 raise OptionError(
                     f"part {k + 1} does not start where part {k} ends, at t = {self._edges[k + 1]:g} s; "
-                    "say jumps=True if that is meant"
+                    "pass jumps=True if that is intended"
                 )
 
     @cached_property

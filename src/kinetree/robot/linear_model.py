@@ -136,9 +136,7 @@ def _joint_forces(model: Model, element: Any, t: float, q: list[Any], v: list[An
         return found
     states = getattr(element, "initial_states", None)
     if states is not None and len(states(model)):
-        raise UnsupportedError(
-            f"{type(element).__name__} has states of its own, which are not among those of a linear model"
-        )
+        raise UnsupportedError(f"{type(element).__name__} has internal states, which a linear model does not include")
     on_bodies, on_joints, _ = element.loads(model, t, q, v, [])
     forces = [0.0] * model.nv if on_joints is None else list(on_joints)
     if on_bodies is not None and any(load is not None for load in on_bodies):

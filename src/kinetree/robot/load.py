@@ -129,7 +129,7 @@ def only_a_study(name: str) -> str:
     module = resources.files("kinetree").joinpath("gallery", "comparisons", f"{name.replace('-', '_')}.py")
     if "_" in name or not name.isprintable() or not module.is_file():
         return ""
-    return f"{name!r} is a study without a robot of its own: kinetree run {name}, or kinetree.gallery.study({name!r})"
+    return f"{name!r} is a study without a robot: kinetree run {name}, or kinetree.gallery.study({name!r})"
 
 
 def _in_gallery(path: Path) -> str:

@@ -141,9 +141,7 @@ def check_out(out: Any, shape: tuple[int, ...]) -> None:
     if not out.flags.writeable:
         raise ShapeError("out is read-only")
     if overlaps_itself(out):
-        raise ShapeError(
-            f"entries of out share memory (strides {out.strides}): give an array of its own, or out.copy()"
-        )
+        raise ShapeError(f"entries of out share memory (strides {out.strides}): give a separate array, or out.copy()")
 
 
 def _first(mask: Array) -> Any:

@@ -100,15 +100,15 @@ def check_method(robot: Robot, method: str, prescribed: Any) -> None:
             f"method={method!r}"
         )
     if prescribed is not None:
-        raise OptionError(f"hybrid dynamics finds accelerations beside a prescribed motion: leave out {method=!r}")
+        raise OptionError(f"hybrid dynamics finds accelerations with a prescribed motion: leave out {method=!r}")
 
 
 def refuse_beside_prescribed(integrator: str, controller: Any) -> None:
     """Refuse what would not be looked at, or not be right, where joints follow a prescribed motion."""
     if controller is not None:
         raise OptionError(
-            "a controller cannot act beside a prescribed motion, whose forces are found: leave one of them out, or "
-            "follow the motion with control.ComputedTorque"
+            "a controller cannot act together with a prescribed motion, whose forces are found: leave one of them out, "
+            "or follow the motion with control.ComputedTorque"
         )
     if integrator in (IMPLICIT, VARIATIONAL, GENERALIZED_ALPHA):
         steps = f"a prescribed motion cannot be stepped by {integrator!r}: use "

@@ -303,7 +303,7 @@ class Equation:
                 raise TypeError
             tau = np.asarray(answer, dtype=float)
         except (TypeError, ValueError):
-            raise Fault(f"the controller returned {answer!r}, which is no array of numbers", t) from None
+            raise Fault(f"the controller returned {answer!r}, which is not an array of numbers", t) from None
         if tau.shape[-1:] != (self.tree.nv,):
             shown = ", ".join(self.robot.v_names[:4]) + (", ..." if self.tree.nv > 4 else "")
             wanted = f"{self.tree.nv} forces, one per degree of freedom ({shown})"

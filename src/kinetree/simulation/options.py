@@ -128,9 +128,7 @@ class SimulationOptions(ExplainsArguments):
             float, unit="m and rad", usual="1e-6",
         ),
     )  # fmt: skip
-    steps_at_most: int = field(
-        default=STEPS_AT_MOST, metadata=_row("Steps after which a run is given up, or refused before it begins.", int)
-    )
+    steps_at_most: int = field(default=STEPS_AT_MOST, metadata=_row("Largest number of steps of a run.", int))
     drift: Any = field(
         default="projection",
         metadata=_row(

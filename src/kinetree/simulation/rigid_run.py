@@ -260,7 +260,7 @@ class RigidRun:
                 raise Fault(message_of(problem), t0) from problem
             if solver.status == "failed":
                 lost = self.equation.lost_control_after(float(solver.t), self.phase.split(solver.y), self.end)
-                raise lost or Fault(f"the integrator cannot go on: {message}", solver.t, self._fastest(solver))
+                raise lost or Fault(f"the integrator cannot continue: {message}", solver.t, self._fastest(solver))
             if not np.all(np.isfinite(solver.y)):
                 raise Fault("the motion grows without bound", solver.t)
             self.n_steps += 1

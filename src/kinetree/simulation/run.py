@@ -69,7 +69,7 @@ def known_until(
     if stop <= begin:
         raise OptionError(f"{trajectory} ends at {stop:g} s, before the simulation begins at {begin:g} s")
     message = (
-        f"{trajectory} ends here, but the simulation was to go on until {end:g} s: simulate no longer, "
+        f"{trajectory} ends here, but the simulation continues until {end:g} s: simulate no longer, "
         "or let it hold its last position, trajectory.held() (of a TorqueTable: hold=True)"
     )
     return stop, Fault(message, stop)

@@ -266,8 +266,8 @@ def refuse_between(part: Sampled, step: float) -> None:
         if length > 0.0 and (round(count) < 1 or abs(count - round(count)) > 1e-6):
             raise OptionError(
                 Message(
-                    f"the {name} of the sampled controller, {length:g} s, is no whole number of steps of {step:g} s: "
-                    "take ", Setting("step", dividing_step(part, step)), ", or an integrator that chooses its own",
+                    f"the {name} of the sampled controller, {length:g} s, is not a whole number of steps of {step:g} "
+                    "s: take ", Setting("step", dividing_step(part, step)), ", or an integrator that chooses its own",
                 )
             )  # fmt: skip
 

@@ -413,7 +413,9 @@ def _states(part: Any, tree: Model) -> np.ndarray:
 def _refuse_conditions(forces: Scalars, whose: str) -> None:
     """Refuse comparisons in the place of numbers."""
     if any(is_condition(x) for x in forces):
-        raise OptionError(f"{whose} returned a comparison, which is no number: use kinetree.where(condition, 1.0, 0.0)")
+        raise OptionError(
+            f"{whose} returned a comparison, which is not a number: use kinetree.where(condition, 1.0, 0.0)"
+        )
 
 
 def _sum(a: Force | None, b: Force | None) -> Force | None:

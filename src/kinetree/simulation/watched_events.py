@@ -72,7 +72,7 @@ class WatchedEvents:
         try:
             number = float(value)
         except (TypeError, ValueError):
-            raise Fault(f"event {event.name!r} returned {value!r}, which is no number", t) from None
+            raise Fault(f"event {event.name!r} returned {value!r}, which is not a number", t) from None
         if np.isnan(number):
             raise Fault(f"event {event.name!r} returned NaN, whose passing through zero cannot be seen", t)
         return number

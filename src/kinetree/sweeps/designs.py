@@ -294,9 +294,7 @@ def _numbers(name: str, given: Any) -> Array:
 
 def _axis(name: str, given: Any) -> Array:
     if isinstance(given, DISTRIBUTIONS):
-        raise OptionError(
-            f"parameter {name!r} is a distribution, of which a grid cannot be made: give values, or samples="
-        )
+        raise OptionError(f"parameter {name!r} is a distribution, which cannot form a grid: give values, or samples=")
     values = np.atleast_1d(_numbers(name, np.atleast_1d(given) if np.ndim(given) == 0 else given))
     if not len(values):
         raise OptionError(f"parameter {name!r} has no values, so there is nothing to compute")

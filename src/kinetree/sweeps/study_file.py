@@ -163,7 +163,7 @@ class _SweepReader(StudyReader):
             if kind in ("linspace", "logspace"):
                 low, high, count = self.numbers(content, kind, 3)
                 if count != int(count) or count < 1:
-                    raise self.error(f"{kind} is [first, last, how many], and {count:g} are no whole number", content)
+                    raise self.error(f"{kind} is [first, last, how many], and {count:g} is not a whole number", content)
                 space = np.linspace if kind == "linspace" else np.geomspace
                 return space(low, high, int(count))
             law = {"uniform": Uniform, "log-uniform": LogUniform, "normal": Normal}[kind]

@@ -69,7 +69,7 @@ def find_browser() -> str:
     if chosen:
         found = shutil.which(chosen)
         if found is None:
-            raise OptionError(f"{VARIABLE} names {chosen!r}, which is no program")
+            raise OptionError(f"{VARIABLE} names {chosen!r}, which is not a program")
         return found
     for name in NAMES:
         found = shutil.which(name)

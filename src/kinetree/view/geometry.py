@@ -221,7 +221,7 @@ def _shape(element: Element, path: Path, package_dirs: Sequence[Path]) -> Shape:
         x, y, z = _numbers(element, "scale", 3, path, (1.0, 1.0, 1.0))
         address = element.attributes.get("filename", "")
         return MeshFile(_found(address, path, element.line, package_dirs), (x, y, z))
-    raise FileFormatError(f"<{element.tag}> is no shape that can be drawn", str(path), element.line)
+    raise FileFormatError(f"<{element.tag}> is not a shape that can be drawn", str(path), element.line)
 
 
 def _numbers(

@@ -205,9 +205,7 @@ def contact_places(model: Model, contacts: Any, record: Record) -> tuple[BodyPoi
 
 def _check(robot: Robot, record: Record) -> None:
     if record.batch:
-        raise OptionError(
-            f"the record has a batch of {record.batch} simulations; choose one to look at: record.lane(0)"
-        )
+        raise OptionError(f"the record has a batch of {record.batch} simulations; choose one: record.lane(0)")
     if not len(record):
         raise OptionError("the record is empty: there is nothing to play")
     require_joints_of(robot, record, by_name=False)

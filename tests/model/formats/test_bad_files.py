@@ -279,9 +279,9 @@ BAD_YAML = {
     "not kinetree's": (
         "name: robot\nbodies: []",
         1,
-        "this is no kinetree robot: the file must begin with 'kinetree: 1'",
+        "this is not a kinetree robot: the file must begin with 'kinetree: 1'",
     ),
-    "a list": ("- 1\n- 2", 1, "this is no kinetree robot"),
+    "a list": ("- 1\n- 2", 1, "this is not a kinetree robot"),
     "from the future": ("# hello\nkinetree: 2\n", 2, "version 2 of the format, but only version 1 is understood"),
     "unknown key": ("kinetree: 1\ngravty: [0, 0, 0]", 2, "no key named 'gravty'; did you mean 'gravity'"),
     "merge key": (yaml("  - <<: x"), 3, "no key named '<<'"),
@@ -601,4 +601,4 @@ def test_only_the_first_unknown_names_get_suggestions(no_hang, tmp_path):
         kt.load(tmp_path / "chain.urdf")
     told = str(caught[0].message)
     assert told.count("; known: ") == 10
-    assert "mimics no joint named 'k1998'. Taken as a joint of its own" in told
+    assert "mimics no joint named 'k1998'. Taken as an independent joint" in told

@@ -559,7 +559,7 @@ def test_lists_of_loops_change_types_of_joints(tmp_path):
     ("text", "message"),
     [
         ("closed_loop: [[tip, nd]]", r"line 1: .*'nd'; did you mean 'end'"),
-        ("closed_loop: [[tip]]", "no pair"),
+        ("closed_loop: [[tip]]", "not a pair"),
         ("closed_loop: [[tip, end]]\ntype: [4d]", "no type of loop named '4d'"),
         ("closed_loop: [[tip, end]]\ntype: [6d, 6d]", "type has 2 entries, but closed_loop has 1"),
         ("closed_loop: [[tip, end]]\nname_mot: [j7]", "no joint named 'j7'"),

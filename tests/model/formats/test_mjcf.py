@@ -220,11 +220,11 @@ def test_inertia_and_damping_of_a_motor_reach_the_joint_through_its_gear():
         ),
         (
             one_body(rest='<actuator><general name="slow" joint="j" dyntype="filter" dynprm="1"/></actuator>'),
-            "actuator 'slow' (it has a state of its own)",
+            "actuator 'slow' (it has an internal state)",
         ),
         (
             one_body(rest='<actuator><muscle name="m" joint="j" lengthrange="0 1"/></actuator>'),
-            "actuator 'm' (it has a state of its own)",
+            "actuator 'm' (it has an internal state)",
         ),
         (one_body(inside='<site name="bob"/>'), "site 'bob'"),
         (one_body('<joint name="j"/>').replace('<body name="bob"', '<body name="bob" gravcomp="1"'), "gravity comp"),

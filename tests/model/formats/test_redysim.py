@@ -78,10 +78,10 @@ def test_a_floating_base_and_slides(tmp_path):
     [
         ("bt = [0, 1, 2, 1]", "bt = [0, 1, 4, 1]", r"bt\(3\) is 4"),
         ("m = [0.4, 0.2, 0.2, 0.2]", "m = [0.4, 0.2, 0.2]", r"m\(4\) is outside of a 1x3 matrix"),
-        ("dx = [0.1/2, 0.05/2, ", "dx = [0.1/2, ", "'dx' needs 4 numbers, it has 3"),
+        ("dx = [0.1/2, 0.05/2, ", "dx = [0.1/2, ", "'dx' must have 4 numbers, got 3"),
         ("bt = [0, 1, 2, 1]", "bt = []", "'bt' has no entries"),
         ("n_j = [1 1 1 1]", "n_j = [1 1 3 1]", "joint 3 has 3 variables"),
-        ("g = [0 ; -9.81; 0];", "for i=1:2, g(i) = i; end", "'g' needs 3 numbers, it has 2"),
+        ("g = [0 ; -9.81; 0];", "for i=1:2, g(i) = i; end", "'g' must have 3 numbers, got 2"),
         ("al = [0.10, 0.05", "al = [0.10; 0.05", "1x1, 1x3 do not fit below one another"),
         ("dz = zeros(1, n)", "dz = system('rm -rf /')", "nothing outside of the folder is run"),
         ("aj = [1, 1, 1, 1];", "clear m", "there is no 'm'"),
@@ -118,7 +118,7 @@ def test_nothing_runs_away(tmp_path, text, monkeypatch):
 def test_numbers_that_are_not_finite_are_refused(tmp_path, name, entry):
     text = GRIPPER + f"{name}(1) = {entry};\n"
     (tmp_path / "inputs.m").write_text(text)
-    with pytest.raises(kt.FileFormatError, match=f"'{name}' has an entry that is no finite number"):
+    with pytest.raises(kt.FileFormatError, match=f"'{name}' has an entry that is not a finite number"):
         kt.load(tmp_path / "inputs.m")
 
 

@@ -375,7 +375,7 @@ def test_what_cannot_be_represented_is_named(tmp_path, body, words):
         (document(link("a", attributes='relative_to="b"') + link("b", attributes='relative_to="a"')), "in a circle"),
         (document(link("a") + link("a")), "two frames are named 'a'"),
         (document(link("a") + "<include><uri>model://hand</uri></include>"), "is not there; looked for it at"),
-        (document(link("a") + "<include><uri>https://x/hand</uri></include>"), "not beside the file"),
+        (document(link("a") + "<include><uri>https://x/hand</uri></include>"), "not in the folder of the file"),
         (document(link("a") + link("b") + joint("j", "a", "b", axis="<axis><xyz>0 0 0</xyz></axis>")), "zero length"),
     ],
 )

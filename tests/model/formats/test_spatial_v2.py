@@ -169,5 +169,5 @@ def test_files_without_a_model_or_with_two(tmp_path):
     with pytest.raises(kt.FileFormatError, match=r"this file has several: one, two\. Save one alone"):
         kt.load(tmp_path / "m.mat")
     (tmp_path / "m.mat").write_bytes(b"no file of MATLAB")
-    with pytest.raises(kt.FileFormatError, match="this is no file of MATLAB"):
+    with pytest.raises(kt.FileFormatError, match="this is not a MATLAB file"):
         kt.load(tmp_path / "m.mat")

@@ -311,7 +311,7 @@ def test_formats_that_cannot_be_written(tmp_path):
     with pytest.raises(kt.RobotFileNotFoundError, match="there is no directory"):
         robot.save(tmp_path / "nowhere" / "robot.yaml")
     lone = kt.Builder("r\ud800").body("b", "base", kt.Revolute(), mass=1).build()
-    with pytest.raises(kt.UnsupportedError, match="no text"):
+    with pytest.raises(kt.UnsupportedError, match="not text"):
         lone.save(tmp_path / "lone.yaml")
 
 

@@ -156,8 +156,8 @@ def test_a_start_beside_a_driven_loop_is_refused_or_moved():
 @pytest.mark.parametrize(
     ("law", "words"),
     [
-        (lambda t: None, "returned None, which is no number"),
-        (lambda t: "a", "returned 'a', which is no number"),
+        (lambda t: None, "returned None, which is not a number"),
+        (lambda t: "a", "returned 'a', which is not a number"),
         (lambda t: [t, t], "returned 2 numbers, not 1"),
         (lambda t: t / 0.0, "has no value"),
         (lambda t: float("nan") * t, "begins at t = 0 s with position, velocity and acceleration nan"),
@@ -213,7 +213,7 @@ def test_what_cannot_be_prescribed():
         kt.simulate(robot, start, v, time=0.1, prescribed=other)
     with pytest.raises(kt.UnknownNameError, match="did you mean 'crank_joint'"):
         kt.DrivenRobot(robot, {"crank_joints": lambda t: t})
-    with pytest.raises(kt.UnsupportedError, match="loop 'crank_pin' is a revolute joint, whose gaps are no lengths"):
+    with pytest.raises(kt.UnsupportedError, match="loop 'crank_pin' is a revolute joint, whose gaps are not lengths"):
         kt.DrivenRobot(robot, {"crank_pin": lambda t: t})
     with pytest.raises(kt.StateError, match=r"q0 .*joint 'crank_joint' is off by 1, .*state\(0, q0\)"):
         kt.simulate(robot, start, np.zeros(3), time=0.1, prescribed={"crank_joint": lambda t: 1.0 + t})

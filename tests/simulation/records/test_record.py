@@ -163,7 +163,7 @@ def test_files_that_cannot_be(record, tmp_path):
         with pytest.raises(kt.FileFormatError, match=name):
             kt.Record.load(tmp_path / name)
     (tmp_path / "cut.csv").write_text("# kinetree record {\n")
-    with pytest.raises(kt.FileFormatError, match="no record"):
+    with pytest.raises(kt.FileFormatError, match="not a record"):
         kt.Record.load(tmp_path / "cut.csv")
 
 
@@ -423,9 +423,9 @@ MISFITS = {
     "status that is a number": (lambda _, about: about.update(status=1), "a text"),
     "an event without a state": (
         lambda _, about: about.update(events=[{"time": 0, "name": "e", "index": 0, "q": [], "v": []}]),
-        "no state of the robot",
+        "not a state of the robot",
     ),
-    "an event that is a word": (lambda _, about: about.update(events=["bounce"]), "no record"),
+    "an event that is a word": (lambda _, about: about.update(events=["bounce"]), "not a record"),
 }
 
 
@@ -446,7 +446,7 @@ def test_columns_that_are_lost_from_tables_are_told(record, tmp_path):
     record.save(tmp_path / "r.parquet")
     whole = parquet.read_table(tmp_path / "r.parquet")
     parquet.write_table(whole.drop_columns(["v:hinge"]), tmp_path / "r.parquet")
-    with pytest.raises(kt.FileFormatError, match="no record"):
+    with pytest.raises(kt.FileFormatError, match="not a record"):
         kt.Record.load(tmp_path / "r.parquet")
 
 

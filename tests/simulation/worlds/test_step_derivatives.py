@@ -58,7 +58,7 @@ def test_derivatives_are_what_differences_of_steps_come_to(integrator):
     ("options", "said"),
     [
         ({"robot": "four-bar", "start": (kt.gallery.start("four-bar"), np.zeros(3))}, "mechanisms with loops"),
-        ({"random": {"delay": kt.Uniform(0.0, 0.1)}}, "hangs on earlier actions"),
+        ({"random": {"delay": kt.Uniform(0.0, 0.1)}}, "depends on earlier actions"),
     ],
 )
 def test_steps_that_are_not_differentiated_say_so(options, said):

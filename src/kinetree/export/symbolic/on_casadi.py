@@ -59,7 +59,7 @@ def casadi_function(call: Call) -> Any:
 def _parameter(casadi: Any, value: Any) -> Any:
     if not isinstance(value, (casadi.SX, casadi.DM)) or value.numel() != 1:
         raise ModelError(
-            f"parameter {value!r} is no scalar of type casadi.SX, which is what CasADi functions are made of"
+            f"parameter {value!r} is not a scalar of type casadi.SX, which is what CasADi functions are made of"
         )
     return casadi.SX(value)
 

@@ -89,7 +89,7 @@ def _parameter(jnp: Any, real: Any, value: Any) -> Any:
     try:
         return jnp.asarray(value, dtype=real)
     except (TypeError, ValueError):
-        raise ModelError(f"parameter {value!r} is no number or array that JAX understands") from None
+        raise ModelError(f"parameter {value!r} is not a number or array that JAX understands") from None
 
 
 def _batch(arrays: Mapping[str, Any], shapes: Mapping[str, Shape], parameters: Sequence[Any]) -> Shape:

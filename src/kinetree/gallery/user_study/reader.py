@@ -121,7 +121,7 @@ class StudyReader(MotionReader):
         root = yaml_nodes.nodes(source)
         if not isinstance(root, Table) or MARK not in root.entries:
             hint = " (it is a robot file: see 'kinetree info')" if _is_robot(root) else ""
-            raise self.error(f"this is no study: the file must begin with '{MARK}: {VERSION}'{hint}", root)
+            raise self.error(f"this is not a study: the file must begin with '{MARK}: {VERSION}'{hint}", root)
         if self.number(root.entries[MARK], "the version of the format") != VERSION:
             raise self.error(f"only version {VERSION} of the format is understood", root.entries[MARK])
         self.root = root

@@ -63,7 +63,7 @@ def doubts(
         )
     if still:
         whose = "moves: its" if len(still) == 1 else "move: their"
-        words.append(f"{', '.join(still)} hardly {whose} friction cannot be told and stays as it was")
+        words.append(f"{', '.join(still)} hardly {whose} friction cannot be estimated and stays as it was")
     if found.untold:
         stays = "it stays as it was" if len(found.untold) == 1 else "they stay as they were"
         words.append(f"this motion does not tell {_some(found.untold)}; {stays}")

@@ -240,4 +240,4 @@ def read_npz(path: Path) -> dict[str, Array]:
         with np.load(path, allow_pickle=False) as file:
             return {name: np.asarray(file[name]) for name in file.files}
     except Exception as problem:
-        raise FileFormatError(f"this is no file of NumPy arrays ({problem})", str(path)) from None
+        raise FileFormatError(f"this is not a file of NumPy arrays ({problem})", str(path)) from None

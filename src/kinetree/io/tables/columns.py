@@ -133,8 +133,8 @@ def with_optional(file: str, header: Sequence[str] | None, count: int, wanted: W
     )
     example = next(f"{key}_{labels[0]}" for key, labels in wanted.items() if labels)
     raise FileFormatError(
-        f"{count} columns that cannot be told: there must be time and {sizes}; or name the columns in the first line, "
-        f"such as {example!r}",
+        f"{count} columns that cannot be identified: there must be time and {sizes}; or name the columns in the first "
+        f"line, such as {example!r}",
         file,
         1,
     )

@@ -131,7 +131,9 @@ class _Lines:
         if any(numbers) and not all(numbers):
             odd = cells[numbers.index(False)]
             raise FileFormatError(
-                f"the first line must be names or numbers, and not both: {odd.strip()!r} is no number", self.file, line
+                f"the first line must be names or numbers, and not both: {odd.strip()!r} is not a number",
+                self.file,
+                line,
             )
         if any(numbers):
             return self._finished(CsvHead(None, line, line - 1, len(cells), delimiter))

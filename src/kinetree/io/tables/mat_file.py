@@ -77,7 +77,7 @@ def read_variables(data: bytes, file: str) -> dict[str, Variable]:
             file,
         )
     if order is None:
-        raise FileFormatError("this is no file of MATLAB, version 5 to 7: save(..., '-v7') writes one", file)
+        raise FileFormatError("this is not a MATLAB file of version 5 to 7: save(..., '-v7') writes one", file)
     found: dict[str, Variable] = {}
     try:
         for element in _elements(data[HEADER:], order):

@@ -193,7 +193,9 @@ class CsvTable:
     def _refuse_count(self, count: int, line: int) -> NoReturn:
         words = f"{count} columns, where the first line has {self.count}"
         if count == 2 * self.count and self.delimiter == ",":
-            words += "; decimal commas cannot be told from those between columns: write semicolons between these"
+            words += (
+                "; decimal commas cannot be distinguished from those between columns: write semicolons between these"
+            )
         raise FileFormatError(words, self.file, line)
 
     def _number(self, cell: str, column: int, line: int) -> float:

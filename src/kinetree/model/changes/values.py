@@ -68,7 +68,7 @@ def with_values(model: Model, values: Mapping[str, float]) -> Model:
     UnknownNameError
         If there is no such symbol.
     ModelError
-        If a formula is no finite number with these values.
+        If a formula is not a finite number with these values.
     """
     known = dict.fromkeys([*model.symbols, *symbols_among(x for load in model.loads for x in load.six)])
     for name in values:
@@ -77,7 +77,7 @@ def with_values(model: Model, values: Mapping[str, float]) -> Model:
     numbers = {name: real_number(x, f"the value of {name!r}") for name, x in values.items()}
     for x in _scalars(model):
         if isinstance(x, ScalarFormula) and not math.isfinite(_number(x.evaluate(numbers))):
-            raise ModelError(f"{x} is no finite number with these values")
+            raise ModelError(f"{x} is not a finite number with these values")
     made = valued(model, numbers)
     odd = {
         after.name: after.mass_properties.problems()

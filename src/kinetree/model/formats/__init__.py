@@ -88,7 +88,7 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
     try:
         data = writer(model).encode("utf-8")
     except UnicodeEncodeError as problem:
-        raise UnsupportedError(f"cannot write {path}: a name has a character that is no text ({problem})") from None
+        raise UnsupportedError(f"cannot write {path}: a name has a character that is not text ({problem})") from None
     with beside(path) as place:
         place.write_bytes(data)
 

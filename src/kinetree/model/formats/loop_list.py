@@ -82,7 +82,9 @@ class _LoopListReader(NodeReader):
             raise self.error(f"type has {len(kinds)} entries, but closed_loop has {len(pairs)}", self.root)
         for pair, kind in zip(pairs, kinds, strict=True):
             if len(pair) != 2:
-                raise FileFormatError("closed_loop has an entry that is no pair of frames", self.file, self.root.line)
+                raise FileFormatError(
+                    "closed_loop has an entry that is not a pair of frames", self.file, self.root.line
+                )
             first, second = (self.text(end, "a frame of closed_loop") for end in pair)
             if kind not in CLOSED_BY:
                 raise self.error(str(UnknownNameError("type of loop", kind, CLOSED_BY)), pair[0])

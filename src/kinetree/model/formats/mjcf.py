@@ -97,7 +97,7 @@ class _MjcfReader:
         """Read every body, joint and site, then build."""
         m = self.compiled
         if m.nbody < 2:
-            raise self.builder.error("the file has no bodies beside the world: the robot is empty", None)
+            raise self.builder.error("the file has no bodies besides the world: the robot is empty", None)
         floating = self._body_to_free()
         self.builder.add_body(self.body_names[0])
         for i in range(1, m.nbody):
@@ -140,7 +140,7 @@ class _MjcfReader:
             raise self.builder.error(
                 Message(
                     Setting("floating_base", True),
-                    " needs exactly one body in the world, without joints of its own; an MJCF file can say itself what "
+                    " needs exactly one body in the world, without joints; an MJCF file can say itself what "
                     "floats, with <freejoint/>",
                 ),
                 None,

@@ -151,7 +151,7 @@ class Drives:
         else:
             return "it drives neither a joint nor a tendon"
         if m.actuator_dyntype[a] != mujoco.mjtDyn.mjDYN_NONE:
-            return "it has a state of its own"
+            return "it has an internal state"
         if int(m.actuator_gaintype[a]) not in (int(mujoco.mjtGain.mjGAIN_FIXED), int(mujoco.mjtGain.mjGAIN_AFFINE)):
             return "its gain is that of a muscle, or a user's"
         if int(m.actuator_biastype[a]) not in (int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjBIAS_AFFINE)):

@@ -290,7 +290,7 @@ class _UrdfReader:
         leader = self.text(element, "joint", f"the <mimic> of joint {name!r}")
         if leader not in all_joints:
             unknown = self.builder.unknown("joint", leader, all_joints)
-            self.builder.oddity(f"joint {name!r} mimics {unknown} Taken as a joint of its own", element.line)
+            self.builder.oddity(f"joint {name!r} mimics {unknown} Taken as an independent joint", element.line)
             return None
         return Mimic(leader, self.number(element, "multiplier", 1.0), self.number(element, "offset", 0.0))
 

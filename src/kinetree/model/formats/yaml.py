@@ -92,7 +92,7 @@ class _YamlReader(NodeReader):
         super().__init__(source.file)
         root = nodes(source)
         if not isinstance(root, Table) or "kinetree" not in root.entries:
-            raise self.error(f"this is no kinetree robot: the file must begin with 'kinetree: {VERSION}'", root)
+            raise self.error(f"this is not a kinetree robot: the file must begin with 'kinetree: {VERSION}'", root)
         version = self.number(root.entries["kinetree"], "the version of the format")
         if version != VERSION:
             raise self.error(

@@ -57,9 +57,9 @@ class PrescribedLaws:
                 loop = model.loops[known[name]]
                 if not isinstance(loop.kind, DRIVEN_LOOPS):
                     raise UnsupportedError(
-                        f"loop {name!r} is a {loop.kind.name} joint, whose gaps are no lengths: a time can be given to "
-                        "distance, point_on_line and point_on_plane loops; for others put the loop's frame on a body "
-                        "that a joint carries, and prescribe that joint"
+                        f"loop {name!r} is a {loop.kind.name} joint, whose gaps are not lengths: a time can be given "
+                        "to distance, point_on_line and point_on_plane loops; for others put the loop's frame on a "
+                        "body that a joint carries, and prescribe that joint"
                     )
                 first = sum(other.count for other in model.loops[: known[name]])
                 rows += range(first, first + loop.count)
@@ -148,7 +148,7 @@ def _number(x: Any, name: str) -> Jet:
         return x
     if isinstance(x, (bool, np.bool_)) or not isinstance(x, Real):
         raise OptionError(
-            f"the function that prescribes {name!r} returned {shown(x)}, which is no number: it must return the "
+            f"the function that prescribes {name!r} returned {shown(x)}, which is not a number: it must return the "
             "position at the time that it is given"
         )
     return Jet(float(x))

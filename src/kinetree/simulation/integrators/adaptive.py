@@ -186,11 +186,13 @@ class ScipyStepper(Stepper):
     def _diagnosis(self, complaint: str | None) -> str:
         if self.explicit:
             return Message(
-                f"{self.name} cannot go on: no step is small enough. Either the problem is stiff (use ",
+                f"{self.name} cannot continue: no step is small enough. Either the problem is stiff (use ",
                 Setting("integrator", "radau", "bdf"),
                 "), or the motion or a force grows without bound",
             )
-        return f"{self.name} cannot go on ({(complaint or 'failed').rstrip('.')}): the motion or a force has no bound"
+        return (
+            f"{self.name} cannot continue ({(complaint or 'failed').rstrip('.')}): the motion or a force has no bound"
+        )
 
     def _fastest(self) -> str | None:
         """Return the joint whose acceleration is largest, where a problem most likely is."""

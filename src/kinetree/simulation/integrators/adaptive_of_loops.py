@@ -213,8 +213,8 @@ class LoopStepper(ScipyStepper):
     def _diagnosis(self, complaint: str | None) -> str:
         if self._regularity() < NEARLY_SINGULAR:
             return Message(
-                f"{self.name} cannot go on: the loops of {self.equation.robot.name!r} are at a change point or a dead "
-                "center, where they lose a constraint and forces no longer decide about the motion; see "
+                f"{self.name} cannot continue: the loops of {self.equation.robot.name!r} are at a change point or a "
+                "dead center, where they lose a constraint and forces no longer decide about the motion; see "
                 "robot.mobility(q), or take a fixed step (",
                 Setting("integrator", "rk4"), ", ", Setting("step", ...), "), which may step over it",
             )  # fmt: skip

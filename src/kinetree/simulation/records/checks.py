@@ -68,7 +68,7 @@ def require_info(info: Any, status: Any, arrays: Mapping[str, Array]) -> None:
         if words and len(words) != count:
             raise NoRecordError(f"{key!r} has {len(words)} entries for {count} of {name!r}")
         if key in ("q_names", "v_names") and len(set(words)) != len(words):
-            raise NoRecordError(f"{key!r} has a name twice: entries of tables could not be told apart")
+            raise NoRecordError(f"{key!r} has a name twice: entries of tables would be ambiguous")
     spots = info.get("contact_spots") or []
     if not isinstance(spots, list) or not all(map(_is_spot, spots)):
         raise NoRecordError("'contact_spots' must be a list of frames with a point on each")
@@ -92,4 +92,4 @@ def require_event(time: Any, name: Any, index: Any, q: Array, v: Array, arrays: 
         raise NoRecordError("an event has a time, a name and an index")
     for key, state in (("q", q), ("v", v)):
         if state.shape[-1:] != arrays[key].shape[-1:]:
-            raise NoRecordError(f"event {name!r}: {key!r} has shape {state.shape}, which is no state of the robot")
+            raise NoRecordError(f"event {name!r}: {key!r} has shape {state.shape}, which is not a state of the robot")

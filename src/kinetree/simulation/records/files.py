@@ -76,9 +76,9 @@ def load(path: Path, make: Callable[[Mapping[str, Any]], Record]) -> Record:
     except (OptionError, FileFormatError):
         raise
     except KeyError as problem:
-        raise FileFormatError(f"this is no record of a simulation (it has no {problem})", str(path)) from None
+        raise FileFormatError(f"this is not a record of a simulation (it has no {problem})", str(path)) from None
     except Exception as problem:
-        raise FileFormatError(f"this is no record of a simulation ({problem})", str(path)) from None
+        raise FileFormatError(f"this is not a record of a simulation ({problem})", str(path)) from None
 
 
 # ------------------------------------------------------------------ what a record consists of

@@ -62,7 +62,7 @@ RETURNED = {
 }
 """What functions of a moment return."""
 
-NO_NUMBER = "a comparison is no number: choose with kinetree.where(m.q[0] > 1.0, 1.0, 0.0)"
+NO_NUMBER = "a comparison is not a number: choose with kinetree.where(m.q[0] > 1.0, 1.0, 0.0)"
 """What is said of a condition where a number is wanted."""
 
 OF_VECTORS = "a vector has .x, .y and .z; [*vector] is the list of them, and vector.dot(vector) its length squared"
@@ -430,7 +430,7 @@ class World(ExplainsArguments):
         if x.ndim > 2 or (x.ndim == 2 and x.shape[0] not in (1, lanes.size)):
             raise ShapeError(f"{name} must be one state or one for each of {lanes.size} worlds, got {x.shape}")
         if not np.isfinite(x).all():
-            raise StateError(f"{name} has entries that are no numbers: an episode cannot start there")
+            raise StateError(f"{name} has entries that are not numbers: an episode cannot start there")
         return np.broadcast_to(x, (lanes.size, x.shape[-1]))
 
     def _redraw(self, lanes: Array) -> None:
@@ -512,7 +512,9 @@ class World(ExplainsArguments):
         """
         if self._derivatives is None:
             if self._actions.is_late:
-                raise UnsupportedError("with a delay, where a step ends hangs on earlier actions too: leave delay out")
+                raise UnsupportedError(
+                    "with a delay, the end of a step also depends on earlier actions: leave delay out"
+                )
             self._derivatives = StepDerivatives(
                 self._equation, self.integrator, self.step_size, self.substeps, self._at["command"], self.threads
             )

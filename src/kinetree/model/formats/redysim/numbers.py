@@ -45,12 +45,13 @@ class FileNumbers:
             raise FileFormatError(f"there is no {name!r}{why}", self.file)
         value = self.values[name]
         if count is not None and (value.size < count or (value.size > count and not longer)):
-            raise FileFormatError(f"{name!r} needs {count} numbers, it has {value.size}", self.file, self.line(name))
+            wanted = "be a single number" if count == 1 else f"have {count} numbers"
+            raise FileFormatError(f"{name!r} must {wanted}, got {value.size}", self.file, self.line(name))
         if count is not None and value.size > count:
             self.extra[name] = value.size - count
             value = value[:count]
         if not np.isfinite(value).all():
-            raise FileFormatError(f"{name!r} has an entry that is no finite number", self.file, self.line(name))
+            raise FileFormatError(f"{name!r} has an entry that is not a finite number", self.file, self.line(name))
         return value
 
     def number(self, name: str) -> float:

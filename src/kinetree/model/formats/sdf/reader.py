@@ -255,7 +255,7 @@ class _SdfReader:
             raise elements.error("<include> has no <uri>", element)
         path = uri.split("://", 1)[1] if "://" in uri else uri
         if uri.startswith(("http://", "https://")) or Path(path).is_absolute():
-            raise elements.error(f"{uri!r} is not beside the file, and only such files are included", element)
+            raise elements.error(f"{uri!r} is not in the folder of the file, and only such files are included", element)
         places = [base / path for base in (folder, folder.parent, folder.parent.parent)]
         for place in places:
             for file in (place / "model.sdf", place) if place.is_dir() else (place,):

@@ -58,7 +58,7 @@ def parse(text: str) -> Scalar:
     if not isinstance(found, ScalarFormula) or not found.symbols:
         number = float(found)
         if not math.isfinite(number):
-            raise ExpressionError(f"{text.strip()!r} is no finite number")
+            raise ExpressionError(f"{text.strip()!r} is not a finite number")
         return found if isinstance(found, ScalarFormula) else number
     return found
 

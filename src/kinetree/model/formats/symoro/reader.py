@@ -164,7 +164,7 @@ class _ParReader:
 
     def _finite(self, x: Scalar, what: str, word: Word) -> Scalar:
         if isinstance(x, float) and not math.isfinite(x):
-            raise self.words.error(f"{what}: {word.text!r} is no finite number", word.line)
+            raise self.words.error(f"{what}: {word.text!r} is not a finite number", word.line)
         return x
 
     # ---------------------------------------------------------------- geometry
