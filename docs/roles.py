@@ -27,6 +27,8 @@ class Roles(griffe.Extension):
             if thing.path in seen:
                 continue
             seen.add(thing.path)
+            if thing.is_class and not thing.runtime:  # shown to type checkers: the first base is what there is
+                del thing.bases[1:]  # type: ignore[attr-defined]
             if thing.docstring is not None:
                 thing.docstring.value = linked(thing.docstring.value, thing)
             waiting += [member for member in thing.members.values() if not member.is_alias]  # type: ignore[misc]

@@ -17,26 +17,31 @@ pytestmark = pytest.mark.xdist_group("architecture")  # one process reads all fi
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "kinetree"
 
-MOST_LINES = 700
+MOST_LINES, MOST_LINES_WITH_REASON = 700, 900
 MOST_FILES = 20
 
 LARGER_WITH_REASON: dict[str, str] = {
     "algorithms": "one recursion per file, so that the file is found by the algorithm's name",
     "cli": "one command per file",
+    "robot/robot.py": "one class of one subject: how robots are made, changed, exported and compiled",
 }
-"""Modules above the limit of lines and folders above the limit of files, each with its reason."""
+"""Modules above the limit of lines and folders above the limit of files, each with its reason.
+
+A class that is one subject may take up to 900 lines: cutting it into a ladder of bases hides more than it shows.
+"""
 
 IMPORTED_LATE: dict[str, str] = {
     "cli": "a command imports what it needs when it runs, so that the others start at once",
     "export/symbolic/__init__.py": "SymPy, JAX and CasADi are extras: each is imported when it is asked for",
+    "loops/parts/inverse.py": "the recursion between subsystems, which most programs never ask for",
     "motion/inverse_geometry/closed_form.py": "SymPy is an extra",
     "parameters": "the same",
     "robot/base_parameters.py": "base parameters bring SciPy with them, and most programs never ask for them",
-    "robot/closed_kinematics.py": "the same, for closed loops",
     "robot/description.py": "the writers of files, as robot/load.py its readers",
     "robot/dynamics.py": "the DeNOC matrices, which are for teaching",
+    "robot/make.py": "what closes loops, which robots without any do without",
+    "robot/loop_methods.py": "platforms, which most programs never ask for",
     "robot/load.py": "the readers of files: a robot that is built in code needs none",
-    "robot/mechanism.py": "exports, subsystems and platforms, which most programs never ask for",
     "robot/robot.py": "exports, which most programs never ask for",
     "simulation/integrators/adaptive.py": "SUNDIALS is an extra",
     "simulation/records/record.py": "files and pictures of records, which most programs never ask for",
@@ -182,6 +187,7 @@ def test_modules_and_folders_are_of_a_size_to_be_read():
         if (files := sum(path.name != "__init__.py" for path in folder.glob("*.py"))) > MOST_FILES
     }
     assert not large.keys() - LARGER_WITH_REASON.keys(), large
+    assert all(count <= MOST_LINES_WITH_REASON for count in large.values()), large
     assert not LARGER_WITH_REASON.keys() - large.keys(), "reasons without need"
 
 

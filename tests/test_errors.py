@@ -10,7 +10,6 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import Message, Setting, explains_arguments, nearest
-from kinetree.robot.loop_methods import LoopMethods
 from kinetree.robot.platform import Platform
 
 TALOS = ["leg_left_6_joint", "leg_left_6_link", "left_sole_link", "right_sole_link", "arm_left_1_joint", "base_link"]
@@ -121,8 +120,7 @@ HELD = [kt.Robot, kt.Mechanism, Platform, kt.Record, kt.World, kt.Builder, kt.Si
 def test_public_methods_of_what_users_hold_refuse_arguments_in_words(held):
     for name, method in inspect.getmembers(held, inspect.isfunction):
         free = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(method).parameters.values())
-        only_declared = held is kt.Robot and name in vars(LoopMethods)
-        if name.startswith("_") or free or only_declared:
+        if name.startswith("_") or free:
             continue
         with pytest.raises(kt.ArgumentError, match=rf"{name}\(\) has no argument 'surely_not'"):
             method(None, surely_not=1)

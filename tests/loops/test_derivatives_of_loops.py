@@ -8,8 +8,7 @@ import pytest
 import kinetree as kt
 from helpers.loop_models import five_bar, five_bar_folded
 from helpers.mechanisms import CLOSING, closed_state, spatial
-from kinetree.robot import closed_derivatives
-from kinetree.robot.closed_kinematics import closed_from
+from kinetree.loops.parts import derivatives
 
 WEIGHTS = np.array([-1, 9, -45, 45, -9, 1]) / 60
 STEPS = np.array([-3, -2, -1, 1, 2, 3])
@@ -19,7 +18,7 @@ def neighbours(robot, q, moves):
     """The closed configurations whose independent coordinates are moved by so much."""
     free = np.ones(robot.nv, dtype=bool)
     free[list(robot.coordinates.independent)] = False
-    return closed_from(robot, robot.integrate(q, moves @ robot.basis(q).T), free, 1e-13)[0]
+    return robot.loops.closing.closed_from(robot.integrate(q, moves @ robot.basis(q).T), free, 1e-13)[0]
 
 
 def differences(function, count, h):
@@ -104,7 +103,7 @@ def test_large_mechanisms_are_done_in_steps(monkeypatch):
     tau = np.random.default_rng(0).normal(size=(3, robot.nv))
     tau[1, 2] = np.nan
     expected = robot.forward_dynamics_derivatives(q, v, tau, push, friction=True)
-    monkeypatch.setattr(closed_derivatives, "LARGEST_AT_ONCE", 0)
+    monkeypatch.setattr(derivatives, "LARGEST_AT_ONCE", 0)
     found = robot.forward_dynamics_derivatives(q, v, tau, push, friction=True)
     for x, y in zip(found, expected, strict=True):
         np.testing.assert_allclose(x[[0, 2]], y[[0, 2]], rtol=0, atol=1e-11 * np.abs(y[0]).max())

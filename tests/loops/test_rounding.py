@@ -129,7 +129,7 @@ def test_what_remains_is_least_in_the_sense_of_least_squares():
     robot, q, _ = linkage(3, "planar")
     other = kt.Mechanism(disturbed(robot.model, 1e-4, 3), backend="reference", near=q)
     closed = quietly(other.close, q)
-    scale = other._clusters.all[0].row_scale
+    scale = other.loops.assembling.clusters.all[0].row_scale
     # along the freedoms the rest varies, too, but that would be another configuration
     across = np.linalg.svd(other.loop_jacobian(closed))[2][: other.coordinates.rank].T
 

@@ -26,7 +26,7 @@ def drives():
 def moved(four_bar, drives):
     q, v, a = (x[:, :1] for x in drives)
     loops = {"crank_pin": {"position": PINS, "seat": SEATS}}
-    return four_bar.driven_motion(q, v, a, {"loops": loops}, near=kt.gallery.start("four-bar"))
+    return four_bar.driven_motion(q, v, a, {"loops": loops}, q_guess=kt.gallery.start("four-bar"))
 
 
 def test_design_as_drawn_moves_as_the_book_has_it(four_bar, drives, moved):
@@ -57,6 +57,8 @@ def test_bad_input(four_bar, drives):
     crank = drives.q[:, :1]
     with pytest.raises(kt.OptionError, match="near is another name for q_guess"):
         four_bar.driven_motion(crank, crank, crank, q_guess=drives.q[0], near=drives.q[0])
+    with pytest.warns(DeprecationWarning, match="now q_guess="):
+        four_bar.driven_motion(crank, 0 * crank, 0 * crank, near=drives.q[0])
     with pytest.raises(kt.ShapeError, match="same T"):
         four_bar.driven_motion(crank, crank[1:], crank, {"loops": {"crank_pin": {"position": PINS}}})
     with pytest.raises(kt.UnknownNameError, match="crank_pin"):

@@ -56,20 +56,20 @@ def test_of_several_configurations_the_least_singular_is_where_samples_begin():
     assert len(robot.base_parameters(near=np.stack([q, q, q]))) == len(robot.base_parameters(near=q))
 
 
-def test_samples_that_cannot_be_closed_stay_where_they_are():
+def test_samples_that_cannot_be_closed_stay_where_they_are(monkeypatch):
     """Steps that do not close give NaN, of which no singular value must be asked."""
     robot = four_bar()
 
-    class Stubborn:
-        model, loop_jacobian, loop_drift, moved = robot.model, robot.loop_jacobian, robot.loop_drift, robot.moved
+    start, loops = robot.assembled(), robot.loops
+    close = loops.closing.close
 
-        def close(self, q, *, must_close=True, limits=True):
-            found = robot.close(q, must_close=must_close, limits=limits)
-            found[::2] = np.nan
-            return found
+    def stubborn(q, **options):
+        found = close(q, **options)
+        found[::2] = np.nan
+        return found
 
-    start = robot.assembled()
-    draw = closed_motions(Stubborn(), start, robot.coordinates.rank, Considered(robot.model))
+    monkeypatch.setattr(loops.closing, "close", stubborn)
+    draw = closed_motions(loops, start, robot.coordinates.rank, Considered(robot.model))
     motions = draw(10, np.random.default_rng(0))
     assert np.array_equal(motions.q[::2], np.broadcast_to(start, (5, robot.nq)))
     assert np.isfinite(motions.a).all()

@@ -79,3 +79,45 @@ def test_a_step_of_a_world_enters_next_to_no_python():
     world.step(action)
     entered = frames(lambda: world.step(action))
     assert len(set(entered)) <= 12, entered
+
+
+def test_a_robot_without_loops_is_its_own_tree_and_refuses_options_of_loops_in_words():
+    robot = kt.gallery.load("gripper")
+    assert robot.loops is None
+    assert robot.tree is robot
+    q, v, a = states(robot)
+    for method, options in (
+        (robot.inverse_dynamics, ("weights", "tolerance")),
+        (robot.regressor, ("weights", "tolerance")),
+        (robot.inverse_dynamics_derivatives, ("weights", "tolerance")),
+        (robot.forward_dynamics, ("stabilisation", "project", "tolerance")),
+        (robot.forward_dynamics_derivatives, ("tolerance",)),
+    ):
+        for name in options:
+            with pytest.raises(kt.OptionError, match=f"{name}= is for mechanisms, and robot 'gripper' has no closed"):
+                method(q, v, a, **{name: True})
+    with pytest.raises(kt.OptionError, match="tolerance= is for mechanisms"):
+        robot.hybrid_dynamics(q, v, tolerance=1e-3)
+
+
+def test_accelerations_per_force_of_a_mechanism_follow_its_parameters():
+    robot = kt.gallery.load("four-bar")
+    q = robot.assembled()
+    heavy = {"bodies": {robot.body_names[1]: {"mass": 30.0}}}
+    judge = robot.with_parameters(heavy).inverse_mass_matrix(q)
+    np.testing.assert_allclose(robot.inverse_mass_matrix(q, parameters=heavy), judge, rtol=1e-12)
+    assert not np.allclose(robot.inverse_mass_matrix(q), judge, rtol=1e-3)
+    moved = {"loops": {robot.loop_names[0]: {"position": (0.1, 0.0, 0.0)}}}
+    with pytest.raises(kt.UnsupportedError, match="decides where its loops close"):
+        robot.inverse_mass_matrix(q, parameters=moved)
+
+
+def test_vectors_by_their_names_are_as_quick():
+    robot = kt.gallery.load("four-bar").with_backend("compiled")
+    q, v, a = states(robot)
+    first = robot.inverse_dynamics(q, v, a)
+    assert len(frames(lambda: robot.inverse_dynamics(q, a=a, v=v))) <= 3
+    assert np.array_equal(robot.inverse_dynamics(q, a=a, v=v), first)
+    with pytest.raises(kt.ArgumentError, match=r"inverse_dynamics\(\) has no argument 'tau'"):
+        robot.inverse_dynamics(q, v, tau=a)
+    assert list(inspect.signature(robot.inverse_dynamics).parameters)[:3] == ["q", "v", "a"]

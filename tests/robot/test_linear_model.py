@@ -8,7 +8,6 @@ import pytest
 import kinetree as kt
 from helpers.loop_models import five_bar, lamp
 from kinetree.errors import OptionError
-from kinetree.robot.closed_kinematics import closed_from
 
 
 def moved(robot, q, v, x):
@@ -19,7 +18,7 @@ def moved(robot, q, v, x):
     ind = list(robot.coordinates.independent)
     free = np.ones(robot.nv, dtype=bool)
     free[ind] = False
-    near = closed_from(robot, robot.integrate(q, x[..., :count] @ robot.basis(q).T), free, 1e-13)[0]
+    near = robot.loops.closing.closed_from(robot.integrate(q, x[..., :count] @ robot.basis(q).T), free, 1e-13)[0]
     return near, robot.velocities(near, v[ind] + x[..., count:])
 
 

@@ -14,7 +14,7 @@ from kinetree.simulation.integrators.fixed_step_methods import INTEGRATORS as OU
 def test_every_hint_names_something_that_there_is():
     for ours in (*METHODS.values(), *FUNCTIONS.values()):
         name = ours.split("(")[0]
-        on = kt if name.startswith("kinetree.") else kt.Robot
+        on = kt if name.startswith("kinetree.") else kt.Mechanism
         assert attrgetter(name.removeprefix("kinetree."))(on), ours
     assert all(ours.startswith("kinetree.") for ours in FUNCTIONS.values())
     assert set(INTEGRATORS.values()) <= set(OURS)

@@ -170,18 +170,20 @@ def test_following_a_path():
         platform.follow([pose, pose + np.array([[0, 0, 0, 5.0]] + [[0] * 4] * 3)], q)
 
 
-def test_the_guess_has_one_name_everywhere_and_a_short_one():
+def test_the_guess_has_one_name_everywhere_and_a_former_one():
     platform, q = make_delta()
     target, positions = platform.pose(q)[:3, 3], platform.positions(q)
     calls = ((platform.inverse, target), (platform.forward, positions), (platform.follow, target[None]))
     for method, given in calls:
         assert np.array_equal(method(given, q_guess=q), method(given, q))
-        assert np.array_equal(method(given, guess=q), method(given, q))
+        with pytest.warns(DeprecationWarning, match="now q_guess="):
+            former = method(given, guess=q)
+        assert np.array_equal(former, method(given, q))
         for wrong in ({}, {"q_guess": q, "guess": q}):
             with pytest.raises(kt.OptionError, match=r"q_guess, .* is needed once"):
                 method(given, **wrong)
         with pytest.raises(kt.ShapeError, match="q_guess"):
-            method(given, guess=q[:-1])
+            method(given, q_guess=q[:-1])
     assert np.array_equal(platform.mechanism.close(q_guess=q), platform.mechanism.close(q))
 
 

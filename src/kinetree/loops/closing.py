@@ -21,6 +21,9 @@ from .limits import PositionLimits
 
 Array = np.ndarray
 
+CLOSED = 1e-10
+"""Gaps below this, in metres and radians, are closed."""
+
 MOST_STEPS = 200
 LONGEST_STEP = 0.5
 """Longest step of one iteration, in radians or metres: far steps lose the branch the guess belongs to.

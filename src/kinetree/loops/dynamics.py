@@ -10,7 +10,7 @@ general; where fewer are, in a singular configuration, the directions that are n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,14 +21,14 @@ from ..spatial import Force, Vec3
 from ..spatial.arrays import batch_shape, pack, split
 from .rank import decompose, least_squares, motions, numerical_rank, solve, solve_along
 
-if TYPE_CHECKING:
-    pass
-
 Array = np.ndarray
 
 NOISE = 1e-12
 """Entries of K below this, relative to the mechanism's size, are rounding errors."""
 
+
+MOST_TOGETHER = 16
+"""Constraints up to which all are eliminated together where clusters do not serve: more take minutes to compile."""
 
 BAUMGARTE = (10.0, 10.0)
 """Default stabilisation: gaps decay as exp(-10 t), critically damped."""

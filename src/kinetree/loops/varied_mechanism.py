@@ -25,13 +25,11 @@ from ..model.tree import Model
 from ..run.law_kernels import LawProgram, Runnable, can_compile
 from ..run.parameters import Place, own_numbers, put_in
 from ..spatial import Scalar, sqrt, where
+from .closing import CLOSED
 from .coordinates import Coordinates
 
 Array = np.ndarray
 Scalars = list[Scalar]
-
-CLOSED = 1e-10
-"""Gaps below this are closed, relative to the mechanism's size where that is below one."""
 
 NEWTON_STEPS = 12
 """At most, from one sample to the next."""
@@ -42,7 +40,7 @@ LONGEST_STEP = 0.5
 LITTLE_BY_LITTLE = 8
 """Steps in which dimensions change from those drawn to those of the designs."""
 
-LEAST_QUALITY = 1e-10
+DEAD_CENTER = 1e-10
 """Where the independent freedoms decide the others worse than this (a squared sine), the design is at a dead center."""
 
 
@@ -206,7 +204,7 @@ class VariedMechanism:
             q = self.close(self._placed(q, position), numbers, threads)
             rates = {"rate": np.tile(rate, (count, 1)), "second": np.tile(second, (count, 1))}
             found = self._moving({"q": q, **rates, "numbers": numbers}, threads)
-            usable = (found[:, -2] <= CLOSED * self.size) & (found[:, -1] > LEAST_QUALITY)
+            usable = (found[:, -2] <= CLOSED * self.size) & (found[:, -1] > DEAD_CENTER)
             q = np.where(usable[:, None], q, np.nan)
             out[0][:, k] = q
             for which, array in enumerate(out[1:]):

@@ -23,10 +23,8 @@ from ..errors import ClosureError, ModelError, OptionError, SingularError, Unsup
 from ..io.tables.text import TextTable
 from ..loops.limits import PositionLimits
 from ..model.limits import bounded_by_followers
-from ..robot.closed_kinematics import closed_from
 from ..robot.linear_model import checked_elements, element_forces
 from ..robot.make import make
-from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot, require_robot
 from ..run.parameters import ParameterReader, put_in
 from ..run.wrenches import Wrenches
@@ -268,9 +266,8 @@ def _matrices(robot: Robot, q: Array, tau: Array, motions: Array, loads: _Outsid
     )
     n = len(linear.states) // 2
     rows = [robot.v_names.index(name) for name in linear.states[:n]]
-    g = exact.basis(q) if isinstance(exact, Mechanism) else np.eye(robot.nv)
-    tree = robot.tree if isinstance(robot, Mechanism) else robot
-    mass, y = g.T @ tree.mass_matrix(q) @ g, motions[rows]
+    g = np.eye(robot.nv) if exact.loops is None else exact.basis(q)
+    mass, y = g.T @ robot.tree.mass_matrix(q) @ g, motions[rows]
     stiffness, damped = (-(y.T @ mass @ part @ y) for part in (linear.A[n:, :n], linear.A[n:, n:]))
     return RestMatrices(tuple(robot.v_names), motions, y.T @ mass @ y, stiffness, damped)
 
@@ -289,10 +286,6 @@ class _Settling:
     """Rows of v at an end of their range, and 1 where it is the lower end, -1 at the upper one."""
 
     @property
-    def tree(self) -> Robot:
-        return self.robot.tree if isinstance(self.robot, Mechanism) else self.robot
-
-    @property
     def fixed(self) -> list[int]:
         """Rows of v that stand still."""
         return sorted({*self.rows, *self.stops})
@@ -308,7 +301,7 @@ class _Settling:
                     f"one configuration settles at a time, and q_guess has shape {q.shape}: call equilibrium for each, "
                     "[kt.equilibrium(robot, q) for q in guesses]"
                 )
-        elif isinstance(robot, Mechanism):
+        elif robot.loops is not None:
             q = np.array(robot.assembled())
         else:
             q = known.clipped(robot.neutral(), free) if self.ranges else robot.neutral()
@@ -318,18 +311,17 @@ class _Settling:
         q = robot.normalize(q)
         if self.ranges and not known.hold(q):
             raise OptionError(f"it cannot begin there: {known.in_words(q)}. limits=False ignores limits")
-        if not isinstance(robot, Mechanism):
-            return q
-        return robot.close(q, fixed=list(self.held), limits=bool(self.ranges))
+        return q if robot.loops is None else robot.close(q, fixed=list(self.held), limits=bool(self.ranges))
 
     def closed(self, q: Array) -> Array:
         """Return configurations with loops closed, those of held joints and stops kept."""
-        if not isinstance(self.robot, Mechanism):
+        loops = self.robot.loops
+        if loops is None:
             return q
         if not self.stops:
-            return self.robot.close(q, fixed=list(self.held), limits=False)
+            return loops.closing.close(q, fixed=list(self.held), limits=False)
         free = np.isin(np.arange(self.robot.nv), self.fixed, invert=True)
-        found, _, done = closed_from(self.robot, q.reshape(-1, self.robot.nq), free)
+        found, _, done = loops.closing.closed_from(q.reshape(-1, self.robot.nq), free)
         if not done.all():
             names = ", ".join(self.robot.v_names[k] for k in self.fixed)
             raise ClosureError(f"the loops of {self.robot.name!r} do not close with {names} where they are")
@@ -338,7 +330,7 @@ class _Settling:
     def basis(self, q: Array) -> Array:
         """Return the motions that loops allow, (..., nv, n)."""
         nv = self.robot.nv
-        if isinstance(self.robot, Mechanism):
+        if self.robot.loops is not None:
             return self.robot.basis(q)
         return np.broadcast_to(np.eye(nv), (*q.shape[:-1], nv, nv))
 
@@ -361,7 +353,7 @@ class _Settling:
     def pushed(self, q: Array) -> Array:
         """Return what is missing for rest at every joint, (..., nv)."""
         still = np.zeros(self.robot.nv)
-        asked = self.tree.inverse_dynamics(q, still, still, self.loads.wrenches)
+        asked = self.robot.tree.inverse_dynamics(q, still, still, self.loads.wrenches)
         return np.asarray(asked - self.given - self.acting(q))
 
     def forces_of_stops(self, q: Array) -> Array:
@@ -438,7 +430,7 @@ class _Settling:
                     q = reached
                     continue
                 self.stops = stops
-            downhill = _Downhill(stiffness, motions.T @ self.tree.mass_matrix(q) @ motions, r)
+            downhill = _Downhill(stiffness, motions.T @ self.robot.tree.mass_matrix(q) @ motions, r)
             for _ in range(HALVINGS):
                 step = motions @ downhill.step(radius)
                 reached, whole = self.moved(q, step)

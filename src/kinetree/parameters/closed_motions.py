@@ -6,12 +6,10 @@ one closed configuration in small steps, and those near singular ones, where the
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
 import numpy as np
 
 from ..errors import ClosureError
-from ..model.tree import Model
+from ..loops.loops import Loops
 from .base_by_qr import Draw, Motions
 from .considered import Considered
 from .find_base import Assembled
@@ -30,53 +28,33 @@ That is wide enough for no step to get across.
 """
 
 
-class Closable(Protocol):
-    """A mechanism, as far as its closed motions are asked for."""
-
-    model: Model
-
-    def loop_jacobian(self, q: Any) -> Array:
-        """Compute the matrix K of ``K v = 0``."""
-
-    def loop_drift(self, q: Any, v: Any) -> Array:
-        """Compute ``dK/dt v``."""
-
-    def moved(self, q: Array, v: Array) -> Array:
-        """Move configurations along velocities."""
-
-    def close(self, q_guess: Any, *, must_close: bool = True, limits: bool = True) -> Array:
-        """Find the nearest closed configuration."""
-
-    def pose(self, q: Any, frame: str) -> Array:
-        """Compute the pose of a body."""
-
-
-def assembled(mechanism: Closable, candidates: Array, rank: int) -> Assembled:
+def assembled(loops: Loops, candidates: Array, rank: int) -> Assembled:
     """Return one way of assembling a mechanism.
 
     Parameters
     ----------
-    mechanism : Mechanism
+    loops : Loops
+        Of the mechanism.
     candidates : ndarray, shape (n, nq)
         Closed configurations; of several the one with most parallelograms, then the least singular, is taken.
     rank : int
         Of K, in general.
     """
-    considered = Considered(mechanism.model)
-    shapes = [_parallelograms(mechanism, q, considered.length) for q in candidates]
-    quality = _quality(mechanism.loop_jacobian(candidates), rank)
+    considered = Considered(loops.model)
+    shapes = [_parallelograms(loops, q, considered.length) for q in candidates]
+    quality = _quality(loops.geometry.jacobian(candidates), rank)
     best = max(range(len(candidates)), key=lambda k: (len(shapes[k]), quality[k]))
     start = candidates[best]
     shown = np.array2string(start, precision=3, separator=", ", max_line_width=10000)
-    return Assembled(closed_motions(mechanism, start, rank, considered), shapes[best], shown)
+    return Assembled(closed_motions(loops, start, rank, considered), shapes[best], shown)
 
 
-def _parallelograms(mechanism: Closable, q: Array, length: float) -> list[Parallelogram]:
-    poses = np.array([mechanism.pose(q, body.name) for body in mechanism.model.bodies])
-    return parallelograms(mechanism.model, poses, length)
+def _parallelograms(loops: Loops, q: Array, length: float) -> list[Parallelogram]:
+    poses = np.array([loops.evaluator.run("pose", {"frame": body.name}, q=q) for body in loops.model.bodies])
+    return parallelograms(loops.model, poses, length)
 
 
-def closed_motions(mechanism: Closable, start: Array, rank: int, considered: Considered) -> Draw:
+def closed_motions(loops: Loops, start: Array, rank: int, considered: Considered) -> Draw:
     """Return what draws closed states around a closed configuration."""
     model, length, time = considered.model, considered.length, considered.time
     unit = np.array([length if u == "m" else 1.0 for u in model.v_units])
@@ -85,16 +63,16 @@ def closed_motions(mechanism: Closable, start: Array, rank: int, considered: Con
         q = np.broadcast_to(start, (count, model.nq)).copy()
         heading = rng.standard_normal((count, model.nv)) * unit
         reach = rng.uniform(0.1, FARTHEST, (count, 1))
-        k = mechanism.loop_jacobian(q)
+        k = loops.geometry.jacobian(q)
         least = LEAST_QUALITY * _quality(k[0], rank)
         for _ in range(STEPS):
             along = _along(_basis(k, rank), heading)
             size = np.abs(along / unit).max(axis=-1, keepdims=True)
             step = along * reach / np.maximum(size, 1e-9) / STEPS
-            moved = mechanism.close(mechanism.moved(q, step), must_close=False, limits=False)
+            moved = loops.closing.close(loops.geometry.moved(q, step), must_close=False, limits=False)
             # where the next step is singular, or cannot be closed, the sample stays where it is
             moved = np.where(np.isfinite(moved).all(axis=-1, keepdims=True), moved, q)
-            there = mechanism.loop_jacobian(moved)
+            there = loops.geometry.jacobian(moved)
             good = _quality(there, rank) > least
             q, k = np.where(good[:, None], moved, q), np.where(good[:, None, None], there, k)
         if not np.isfinite(q).all() or np.abs(q - start).max() < 1e-3:
@@ -105,7 +83,7 @@ def closed_motions(mechanism: Closable, start: Array, rank: int, considered: Con
         basis = _basis(k, rank)
         v, a = (_along(basis, rng.standard_normal((len(q), model.nv)) * unit) for _ in range(2))
         v, a = v / time, a / time**2
-        held = np.linalg.pinv(k, rcond=1e-9) @ mechanism.loop_drift(q, v)[..., None]
+        held = np.linalg.pinv(k, rcond=1e-9) @ loops.geometry.drift(q, v)[..., None]
         return Motions(q, v, a - held[..., 0], basis)
 
     return draw

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
 
@@ -24,6 +24,10 @@ GEOMETRY_AS_IT_IS = 1e-12
 
 class BaseParameterMethods(Parametrized):
     """The part of :class:`kinetree.Robot` that groups parameters."""
+
+    if TYPE_CHECKING:
+
+        def _again(self, model: Model, **others: Any) -> Self: ...
 
     def base_parameters(
         self,
@@ -94,10 +98,18 @@ class BaseParameterMethods(Parametrized):
         )  # fmt: skip
 
     def _assembly(self, model: Model, near: ArrayLike | None) -> Assembled | None:
-        """Return how a mechanism is put together; a tree needs no telling."""
-        if near is not None:
-            raise OptionError(f"robot {self.model.name!r} has no closed loops: near says how a mechanism is assembled")
-        return None
+        """Return how a mechanism is put together: as near a given configuration, or as parallelograms if it can."""
+        if self.loops is None:
+            if near is not None:
+                raise OptionError(
+                    f"robot {self.model.name!r} has no closed loops: near says how a mechanism is assembled"
+                )
+            return None
+        from ..parameters.closed_motions import assembled
+
+        meant = self._again(model, precision="double").loops
+        assert meant is not None
+        return assembled(meant, meant.closing.ways_to_assemble(near), meant.choice.coordinates.rank)
 
     def _grouped_parameters(self, form: str = "fewest", near: ArrayLike | None = None) -> ParameterTable:
         """Return a table of parameters with the same torques and as many zeros as can be; see :meth:`Robot.grouped`."""

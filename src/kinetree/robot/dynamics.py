@@ -11,37 +11,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms.friction import fading_friction, spent_slopes
 from ..algorithms.table import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRIX_METHODS
-from ..algorithms.tendons import damping_force
-from ..errors import (
-    ModelError,
-    OptionError,
-    ShapeError,
-    StateError,
-    UnknownNameError,
-    UnsupportedError,
-)
-from ..run.direct import direct
+from ..errors import ModelError, OptionError, ShapeError, UnknownNameError, UnsupportedError
+from ..run.direct import direct, direct_or_by_loops
+from ..run.friction import friction_force, friction_slope
 from ..run.given_joints import read_given
 from ..run.wrench_derivatives import world_stiffness
-from ..run.wrenches import Wrench, Wrenches, each_wrench
-from ..spatial import Force
-from ..spatial.arrays import as_array, batch_shape, pack, split
+from ..run.wrenches import Wrenches
+from ..spatial.arrays import as_array, batch_shape
 from .description import Array
 from .kinematics import Kinematics
 
 if TYPE_CHECKING:
     from ..algorithms.module_steps import ModuleQuantities
+    from ..loops.loops import Loops
     from ..model.tree import Joint
 
 
 class Dynamics(Kinematics):
     """The part of :class:`kinetree.Robot` that computes with forces."""
 
+    loops: Loops | None = None
+    """What is known of closed loops; None where there are none."""
+
     # ---------------------------------------------------------------- inverse dynamics
 
-    @direct
+    @direct_or_by_loops
     def inverse_dynamics(
         self,
         q: ArrayLike,
@@ -50,16 +45,25 @@ class Dynamics(Kinematics):
         wrenches: Wrenches = None,
         *,
         friction: bool = False,
-        method: str = "newton_euler",
+        method: str | None = None,
+        weights: ArrayLike | None = None,
+        tolerance: float | None = None,
         parameters: Any = None,
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
         """Return joint forces that produce the accelerations ``a``.
 
+        With closed loops these are the forces of the actuators, zero at passive joints.  A base that nothing drives
+        and no loop holds (a floating one, or on any other passive joint) is treated as in trees: its entries are what
+        would have to push it, zero for a motion that the robot can do by itself, see
+        :meth:`floating_base_inverse_dynamics`.
+
         Parameters
         ----------
         q, v, a : array_like, shapes (..., nq), (..., nv), (..., nv)
+            With closed loops a motion that these allow: see :meth:`kinetree.Mechanism.close`,
+            :meth:`~kinetree.Mechanism.velocities`, :meth:`~kinetree.Mechanism.accelerations`.
         wrenches : mapping, optional
             External loads: ``{frame: (..., 6) moment and force in the frame's axes at its
             origin}`` or ``{frame: Wrench(...)}``; or an array (..., bodies, 6) for all bodies.
@@ -67,12 +71,20 @@ class Dynamics(Kinematics):
             Add the joints' viscous and Coulomb friction.
         method : str
             ``"newton_euler"`` (default, link by link), ``"modules"`` (between the kinematic modules of the robot, and
-            within each) or ``"absolute_newton_euler"`` (link by link, all seen from the world).
+            within each) or ``"absolute_newton_euler"`` (link by link, all seen from the world).  With closed loops
+            ``"reduced"`` (default, G^T tau of the tree, Khalil), ``"f_matrix"`` (all unknowns at once, Shah eq. 8.4) or
+            ``"subsystems"`` (one after the other, Saha, Shah).
+        weights : array_like, shape (nv,), optional
+            With closed loops and more actuators than freedoms: the forces that minimize ``sum(weights * tau**2)`` are
+            returned; all weights 1 by default.
+        tolerance : float, optional
+            How far from closed the loops may be: 1e-6 by default, or what rounding of the file's numbers leaves.
         parameters : mapping, optional
             Other numbers in the place of the robot's own, with a batch in front if they vary from state to state: by
             the names of :meth:`parameters`, ``{"link_3.M": masses}`` (the other nine of that body stay), or as
             ``{"bodies": {"link_3": {"mass": masses}}, "joints": {"elbow": {"position": places}}, "gravity": g}`` (mass
-            with center and inertia about it kept); an array (..., p) stands for the whole table.
+            with center and inertia about it kept); an array (..., p) stands for the whole table.  With closed loops
+            places of joints stay, since they decide where loops close.
         out : ndarray, optional
             Where to put the result.
         threads : int
@@ -82,10 +94,15 @@ class Dynamics(Kinematics):
         -------
         ndarray, shape (..., nv)
         """
-        if method not in INVERSE_METHODS:
+        if self.loops is not None:
+            find = self.loops.inverse.inverse_dynamics
+            return find(q, v, a, wrenches, friction, method, weights, tolerance, parameters, out, threads)
+        if weights is not None or tolerance is not None:
+            self._only_with_loops(weights=weights, tolerance=tolerance)
+        if method is not None and method not in INVERSE_METHODS:
             raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
         lost = self.friction_force(v, parameters, q) if friction else None  # first: the output may be written over v
-        options = {"method": method}
+        options = {"method": INVERSE_METHODS[0] if method is None else method}
         tau = self.evaluator.run(
             "inverse_dynamics",
             options,
@@ -106,6 +123,9 @@ class Dynamics(Kinematics):
     ) -> Array:
         """Return what each joint transmits to its body: moment and force in body axes at the body's origin.
 
+        Forces of closed loops are included; :meth:`kinetree.Mechanism.constraint_forces` has those of the joints that
+        close them.
+
         Parameters
         ----------
         q, v, a, wrenches
@@ -118,11 +138,16 @@ class Dynamics(Kinematics):
         -------
         ndarray, shape (..., bodies, 6)
         """
-        total = self.evaluator.run("joint_wrenches", wrenches=wrenches, q=q, v=v, a=a)
+        if self.loops is None:
+            run = self.evaluator.run
+            total = run("joint_wrenches", wrenches=wrenches, q=q, v=v, a=a)
+        else:
+            run = self.loops.geometry.exact.run
+            total = self.loops.inverse.constraint_forces(q, v, a, wrenches).joint_wrenches
         if not bearings_only:
             return total
         bearing = np.array(total)
-        subspaces = self.evaluator.run("joint_subspaces", q=q)
+        subspaces = run("joint_subspaces", q=q)
         freedoms = np.array([link.kind.nv for link in self.model.links])
         first = np.cumsum(freedoms) - freedoms
         for n in set(freedoms.tolist()):  # joints with as many freedoms together
@@ -144,16 +169,21 @@ class Dynamics(Kinematics):
         ----------
         q, v : array_like
         a_joints : array_like, shape (..., nv - n)
-            Accelerations of the joints after the base, whose joint has n freedoms (six if it floats).
+            Accelerations of the joints after the base, whose joint has n freedoms (six if it floats); as loops allow
+            them.
 
         Returns
         -------
         base_acceleration : ndarray, shape (..., n)
             Rate of the base joint's velocities.
         tau : ndarray, shape (..., nv - n)
+            With closed loops those of the actuators, zero at passive joints.
         """
-        n = self._undriven_base().nv
+        base = self._undriven_base()
+        n = base.nv
         padded = self._behind_the_base(a_joints, n)
+        if self.loops is not None:
+            return self.loops.forward.floating_base(q, v, base, padded, wrenches)
         if self.is_floating:
             self.evaluator.check_pivots(held=range(1, len(self.model.joints)))
             both = self.evaluator.run("floating_base_inverse_dynamics", wrenches=wrenches, q=q, v=v, a=padded)
@@ -225,28 +255,11 @@ class Dynamics(Kinematics):
         -------
         ndarray, shape (..., nv)
         """
-        rate = as_array(v, (self.nv,), "v", f"{self.nv} = nv")
-        if parameters is not None:
-            rubbing = self.evaluator.friction_force(rate, parameters)
-        else:
-            damping, coulomb = self.model.effective_friction
-            with np.errstate(all="ignore"):
-                for k, fades in fading_friction(self.model).items():
-                    coulomb = coulomb + np.eye(self.nv)[k] * fades.at(rate[..., k])[..., None]
-                rubbing = damping * rate + coulomb * np.sign(rate) + self.model.effective_offset
-        return rubbing + self._along_tendons(rate, q) if any(t.damping for t in self.model.tendons) else rubbing
-
-    def _along_tendons(self, rate: Array, q: ArrayLike | None) -> Array:
-        if q is None:
-            raise OptionError("there are dampers along tendons, whose force depends on q: friction_force(v, q=q)")
-        position = as_array(q, (self.nq,), "q", f"{self.nq} = nq")
-        batch = np.broadcast_shapes(position.shape[:-1], rate.shape[:-1])
-        with np.errstate(all="ignore"):
-            return -pack(damping_force(self.model, split(position), split(rate)), batch)
+        return friction_force(self.evaluator, v, parameters, q)
 
     # ---------------------------------------------------------------- forward dynamics
 
-    @direct
+    @direct_or_by_loops
     def forward_dynamics(
         self,
         q: ArrayLike,
@@ -255,16 +268,20 @@ class Dynamics(Kinematics):
         wrenches: Wrenches = None,
         *,
         friction: bool = False,
-        method: str = "articulated_body",
+        method: str | None = None,
+        stabilisation: bool | tuple[float, float] = False,
+        project: bool = False,
+        tolerance: float | None = None,
         parameters: Any = None,
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
-        """Return the accelerations that joint forces ``tau`` cause.
+        """Return the accelerations that joint forces ``tau`` cause, loops staying closed.
 
         Parameters
         ----------
         q, v, tau : array_like, shapes (..., nq), (..., nv), (..., nv)
+            With closed loops a closed state, and forces on all joints of the tree, passive ones included.
         wrenches : mapping, optional
             As in :meth:`inverse_dynamics`.
         friction : bool
@@ -274,7 +291,19 @@ class Dynamics(Kinematics):
             branch-sparse factors), ``"udu"`` (the sources' three sweeps),
             ``"modules"`` (the same, the freedoms of each kinematic module together), or
             ``"walker_orin_1"``, ``"_2"``, ``"_4"`` (through inverse dynamics), ``"absolute_articulated_body"`` and
-            ``"absolute_composite_body"`` (as the first two, all seen from the world).
+            ``"absolute_composite_body"`` (as the first two, all seen from the world).  With closed loops
+            ``"elimination"`` (default, multipliers first, by the tree's factors, Shah eq. 8.6-8.7), ``"block"``
+            (accelerations and multipliers at once, Shah eq. 8.5), ``"reduced"`` (the equations of the independent
+            motions, Khalil eq. 10.46) or ``"handles"`` (the spanning tree as an articulated body, with loop joints as
+            its handles, Featherstone section 9.5; as the first where coordinates of joints are coupled).  The answer is
+            the same.
+        stabilisation : bool or (alpha, beta)
+            Baumgarte's terms, which pull loops that have drifted back to closure: K a = -drift - 2 alpha K v
+            - beta**2 gap. True means alpha = beta = 10 1/s. The state may then be off by any amount.
+        project : bool
+            With closed loops, replace ``v`` by the nearest velocity that they allow instead of refusing it.
+        tolerance : float, optional
+            How far from closed the loops may be: 1e-6 by default, or what rounding of the file's numbers leaves.
         parameters, out, threads
             As in :meth:`inverse_dynamics`.
 
@@ -282,14 +311,21 @@ class Dynamics(Kinematics):
         -------
         ndarray, shape (..., nv)
         """
-        if method not in FORWARD_METHODS:
-            raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
+        if self.loops is not None:
+            return self.loops.forward.forward_dynamics(
+                q, v, tau, wrenches, friction, method, stabilisation, project, tolerance, parameters, out, threads
+            )
+        if stabilisation or project or tolerance is not None:
+            self._only_with_loops(stabilisation=stabilisation, project=project, tolerance=tolerance)
+        chosen = FORWARD_METHODS[0] if method is None else method
+        if chosen not in FORWARD_METHODS:
+            raise UnknownNameError("method of forward dynamics", chosen, FORWARD_METHODS)
         self.evaluator.check_pivots(parameters=parameters)
         if friction:
             forces, rate = as_array(tau, (self.nv,), "tau"), as_array(v, (self.nv,), "v")
             batch_shape(tau=(forces, 1), v=(rate, 1))
             tau = forces - self.friction_force(rate, parameters, q)
-        options = {"method": self.evaluator.forward_method(method)}
+        options = {"method": self.evaluator.forward_method(chosen)}
         return self.evaluator.run(
             "forward_dynamics", options, wrenches=wrenches, parameters=parameters, out=out, threads=threads, q=q, v=v,
             tau=tau,
@@ -303,6 +339,7 @@ class Dynamics(Kinematics):
         a: Mapping[str, ArrayLike] | None = None,
         tau: Mapping[str, ArrayLike] | None = None,
         wrenches: Wrenches = None,
+        tolerance: float | None = None,
         out: Array | None = None,
         threads: int = 1,
     ) -> tuple[Array, Array]:
@@ -311,10 +348,14 @@ class Dynamics(Kinematics):
         Parameters
         ----------
         q, v : array_like
+            With closed loops a closed state.
         a : mapping of joint name to acceleration
-            Joints whose motion is prescribed.
+            Joints whose motion is prescribed; with closed loops no more than there are freedoms, and none that
+            follows from the others.
         tau : mapping of joint name to force
-            Forces of the other joints; those left out are zero.
+            Forces of the other joints, with or without a motor; those left out are zero.
+        tolerance : float, optional
+            As in :meth:`forward_dynamics`.
         out : ndarray, shape (..., 2, nv), optional
             Where to put accelerations and forces.
         wrenches, threads
@@ -323,12 +364,17 @@ class Dynamics(Kinematics):
         Returns
         -------
         a, tau : ndarray, shape (..., nv)
+            The forces at prescribed joints are those that make them move so.
 
         Examples
         --------
         ``a, tau = robot.hybrid_dynamics(q, v, a={"shoulder": 1.0}, tau={"elbow": 0.2})``
         """
         given = read_given(self.model, a, tau)
+        if self.loops is not None:
+            return self.loops.forward.hybrid_dynamics(q, v, given, wrenches, tolerance, out, threads)
+        if tolerance is not None:
+            self._only_with_loops(tolerance=tolerance)
         self.evaluator.check_pivots(held=[i for i, is_motion in enumerate(given.moved) if is_motion])
         result = self.evaluator.run(
             "hybrid_dynamics", {"known": given.moved}, wrenches=wrenches, out=out, threads=threads, q=q, v=v,
@@ -346,7 +392,9 @@ class Dynamics(Kinematics):
         wrenches: Wrenches = None,
         *,
         friction: bool = False,
-        out: Array | None = None,
+        weights: ArrayLike | None = None,
+        tolerance: float | None = None,
+        out: Any = None,
         threads: int = 1,
     ) -> tuple[Array, Array, Array]:
         """Return how the joint forces of a motion change with q, v and a.
@@ -356,27 +404,34 @@ class Dynamics(Kinematics):
         has nv columns.  Wrenches along body axes at points of the body are constant there; a
         :class:`Wrench` along world axes, or at a point of the world, is constant in the world.
 
+        Closed loops leave no room for changing one coordinate alone, so there derivatives are along the motions that
+        they allow: one independent freedom (in the order of :meth:`kinetree.Mechanism.independent`) moves by a unit, or
+        its rate or acceleration changes by one, while those of all others are kept, and everything else follows.
+
         Parameters
         ----------
-        q, v, a, wrenches
+        q, v, a, wrenches, weights, tolerance
             As in :meth:`inverse_dynamics`.
         friction : bool
             Include the joints' friction; refused where a joint with Coulomb friction is at rest, since
             its force jumps there.
         out : ndarray, shape (..., 3, nv, nv), optional
-            Where to put the three matrices.
+            Where to put the three matrices; with closed loops three arrays.
         threads : int
             As in :meth:`inverse_dynamics`.
 
         Returns
         -------
         dtau_dq, dtau_dv, dtau_da : ndarray, shape (..., nv, nv)
-            The last one is the mass matrix.
+            The last one is the mass matrix.  With closed loops (..., nv, freedoms), rows of passive joints zero.
         """
-        self._need_tree("inverse_dynamics_derivatives")
-        slope = self._friction_slope(v) if friction else None
-        held = self._held_by_the_world(wrenches)
-        turning = world_stiffness(self, q, held) if held else None  # first: the output may be written over q
+        if self.loops is not None:
+            derive = self.loops.derivatives.of_inverse_dynamics
+            return derive(q, v, a, wrenches, friction, weights, tolerance, out, threads)
+        if weights is not None or tolerance is not None:
+            self._only_with_loops(weights=weights, tolerance=tolerance)
+        slope = friction_slope(self.model, v) if friction else None
+        turning = world_stiffness(self.evaluator, q, wrenches)  # first: the output may be written over q
         by_q, by_v, by_a = self._three("inverse_dynamics_derivatives", wrenches, out, threads, q=q, v=v, a=a)
         if slope is not None:
             by_v[..., range(self.nv), range(self.nv)] += slope
@@ -393,7 +448,8 @@ class Dynamics(Kinematics):
         wrenches: Wrenches = None,
         *,
         friction: bool = False,
-        out: Array | None = None,
+        tolerance: float | None = None,
+        out: Any = None,
         threads: int = 1,
     ) -> tuple[Array, Array, Array]:
         """Return how the accelerations that joint forces cause change with q, v and tau.
@@ -404,17 +460,21 @@ class Dynamics(Kinematics):
         Returns
         -------
         da_dq, da_dv, da_dtau : ndarray, shape (..., nv, nv)
-            The last one is the inverse of the mass matrix.
+            The last one is :meth:`inverse_mass_matrix`.  With closed loops the first two are (..., nv, freedoms): of
+            all accelerations, by the independent ones.
         """
-        self._need_tree("forward_dynamics_derivatives")
+        if self.loops is not None:
+            derive = self.loops.derivatives.of_forward_dynamics
+            return derive(q, v, tau, wrenches, friction, tolerance, out, threads)
+        if tolerance is not None:
+            self._only_with_loops(tolerance=tolerance)
         self.evaluator.check_pivots()
-        slope = self._friction_slope(v) if friction else None
+        slope = friction_slope(self.model, v) if friction else None
         if friction:
             forces, rate = as_array(tau, (self.nv,), "tau"), as_array(v, (self.nv,), "v")
             batch_shape(tau=(forces, 1), v=(rate, 1))
             tau = forces - self.friction_force(rate, q=q)
-        held = self._held_by_the_world(wrenches)
-        turning = world_stiffness(self, q, held) if held else None  # first: the output may be written over q
+        turning = world_stiffness(self.evaluator, q, wrenches)  # first: the output may be written over q
         by_q, by_v, by_tau = self._three("forward_dynamics_derivatives", wrenches, out, threads, q=q, v=v, tau=tau)
         with np.errstate(all="ignore"):
             if slope is not None:
@@ -427,28 +487,6 @@ class Dynamics(Kinematics):
         """Return three matrices that are computed together, in one array."""
         three = self.evaluator.run(name, wrenches=wrenches, out=out, threads=threads, **state)
         return [three[..., k, :, :] for k in range(3)]
-
-    def _friction_slope(self, v: ArrayLike) -> Array:
-        """Return the derivative of :meth:`friction_force` away from rest: a number per velocity, or per state."""
-        rate = as_array(v, (self.nv,), "v", f"{self.nv} = nv")
-        if any(t.damping for t in self.model.tendons):
-            raise UnsupportedError("derivatives do not include dampers along tendons: leave friction=False")
-        damping, coulomb = self.model.effective_friction
-        more = fading_friction(self.model)
-        jumps = (rate == 0.0) & ((coulomb > 0.0) | np.isin(np.arange(self.nv), list(more)))
-        if np.any(jumps):
-            *state, k = (int(i) for i in np.argwhere(jumps)[0])
-            place = "" if not state else f" (batch index {state[0] if len(state) == 1 else tuple(state)})"
-            raise StateError(
-                f"{self.v_names[k]!r} is at rest{place} and has Coulomb friction, whose force jumps there: it has no "
-                "derivative. Leave friction=False, or set that joint's friction to zero"
-            )
-        return pack(spent_slopes(self.model, split(rate)), rate.shape[:-1]) if more else damping
-
-    def _held_by_the_world(self, wrenches: Any) -> list[tuple[str, Wrench]]:
-        """Return wrenches that change, seen from their bodies, when the bodies move."""
-        every = each_wrench(self.model, wrenches) if isinstance(wrenches, Mapping) else []
-        return [(name, item) for name, item in every if isinstance(item, Wrench) and item.is_held_by_the_world]
 
     # ---------------------------------------------------------------- matrices
 
@@ -482,11 +520,17 @@ class Dynamics(Kinematics):
         options = {"method": method}
         return self.evaluator.run("mass_matrix", options, parameters=parameters, out=out, threads=threads, q=q)
 
-    @direct
+    @direct_or_by_loops
     def inverse_mass_matrix(
         self, q: ArrayLike, *, parameters: Any = None, out: Array | None = None, threads: int = 1
     ) -> Array:
-        """Return the inverse of :meth:`mass_matrix`, found in O(n^2) without inverting it."""
+        """Return the inverse of :meth:`mass_matrix`, found in O(n^2) without inverting it.
+
+        With closed loops these are accelerations per unit of each joint force while the loops stay closed: a singular
+        matrix, as it must be.
+        """
+        if self.loops is not None:
+            return self.loops.prepared.handed_out(self.loops.forward.inverse_mass_matrix(q, parameters), out)
         self.evaluator.check_pivots(parameters=parameters)
         return self.evaluator.run("inverse_mass_matrix", parameters=parameters, out=out, threads=threads, q=q)
 
@@ -604,12 +648,8 @@ class Dynamics(Kinematics):
         if a is None:
             self.evaluator.check_pivots()
         compute = module_steps.inverse if tau is None else module_steps.forward
-        loads = self._loop_loads(state, rate, given, tau is None)
+        loads = None if self.loops is None else self.loops.forward.loop_loads(state, rate, given, tau is None)
         return compute(self.model, self.modules(modules), state, rate, given, loads)
-
-    def _loop_loads(self, q: Array, v: Array, given: Array, is_motion: bool) -> list[Force] | None:
-        """Return what loops do to each body during a motion, or under joint forces; nothing where there are none."""
-        return None
 
     def execution_order(
         self, dynamics: str = "inverse_dynamics", modules: Sequence[Sequence[str]] | str | None = None
@@ -630,13 +670,14 @@ class Dynamics(Kinematics):
 
         return module_steps.execution_order(self.model, self.modules(modules), dynamics)
 
-    def _need_tree(self, name: str) -> None:
-        """Refuse what means something else once loops are closed."""
-        if self.model.is_constrained:
-            raise UnsupportedError(
-                f"{name} of a mechanism with closed loops is not that of its tree, and not offered here; "
-                f"{self.name}.tree.{name} is the opened tree's"
-            )
+    def _only_with_loops(self, **options: Any) -> None:
+        """Refuse options that a robot without closed loops has no use for."""
+        for name, value in options.items():
+            if value is not None and value is not False:
+                raise OptionError(
+                    f"{name}= is for mechanisms, and robot {self.name!r} has no closed loops: leave it out. Loops come "
+                    "from the file, from load(..., loops=...) or from Builder.loop"
+                )
 
 
 def _part_along(s: Array, f: Array) -> Array:

@@ -91,33 +91,25 @@ class HandleMethods(Dynamics):
             f"frames {', '.join(names)} cannot move freely in all {6 * len(names)} directions here, so their "
             "inertia is infinite in some; use inverse=True, or fewer frames"
         )
-        if not inverse and self._freedoms < 6 * len(names):
+        freedoms = self.nv if self.loops is None else self.loops.choice.coordinates.freedoms
+        if not inverse and freedoms < 6 * len(names):
             raise held
-        compliance = self._compliance(q, names, axes, method)
+        options = {"frames": names, "axes": axes, "inverse": True, "method": method}
+        if self.loops is not None:
+            compliance = self.loops.forward.compliance(q, names, axes)
+        else:
+            self.evaluator.check_pivots()
+            compliance = self.evaluator.run("operational_space_inertia", options, q=q)
         if inverse:
             return compliance
-        finite = compliance[np.isfinite(compliance).all(axis=(-1, -2))]
-        if finite.size and np.any(np.linalg.cond(finite) > 1e13):
+        finite = np.isfinite(compliance).all(axis=(-1, -2), keepdims=True)
+        there = compliance[finite[..., 0, 0]]
+        if there.size and np.any(np.linalg.cond(there) > 1e13):
             raise held
-        return self._felt_inertia(q, names, axes, method, compliance)
-
-    @property
-    def _freedoms(self) -> int:
-        """How many motions there are."""
-        return self.nv
-
-    def _compliance(self, q: ArrayLike, names: tuple[str, ...], axes: str, method: str) -> Array:
-        """Return J M^-1 J^T."""
-        self.evaluator.check_pivots()
-        options = {"frames": names, "axes": axes, "inverse": True, "method": method}
-        return self.evaluator.run("operational_space_inertia", options, q=q)
-
-    def _felt_inertia(
-        self, q: ArrayLike, names: tuple[str, ...], axes: str, method: str, compliance: Array
-    ) -> Array:  # fmt: skip
-        """Return the inverse of the compliance."""
-        options = {"frames": names, "axes": axes, "inverse": False, "method": method}
-        return self.evaluator.run("operational_space_inertia", options, q=q)
+        if self.loops is None:
+            return self.evaluator.run("operational_space_inertia", {**options, "inverse": False}, q=q)
+        felt = np.linalg.inv(np.where(finite, compliance, np.eye(compliance.shape[-1])))
+        return self.loops.prepared.handed_out(np.where(finite, felt, np.nan))
 
     def handle_response(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..model.tree import Model
-from .mechanism import Mechanism
 from .robot import Robot
 
 
@@ -18,5 +17,8 @@ def make(
     backend, precision, cpu
         As for :class:`~kinetree.Robot`.
     """
-    kind = Mechanism if isinstance(model, Model) and model.is_constrained else Robot
-    return kind(model, backend=backend, precision=precision, cpu=cpu)
+    if not (isinstance(model, Model) and model.is_constrained):
+        return Robot(model, backend=backend, precision=precision, cpu=cpu)
+    from .mechanism import Mechanism
+
+    return Mechanism(model, backend=backend, precision=precision, cpu=cpu)

@@ -12,11 +12,11 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ..algorithms.algorithm import ALL, check_parameters
-from ..errors import OptionError, UnsupportedError
+from ..errors import UnsupportedError
 from ..model import parameters as parameter_tables
 from ..model.parameters import ParameterTable
-from ..run.direct import direct
-from ..run.wrenches import Wrenches, gather
+from ..run.direct import direct, direct_or_by_loops
+from ..run.wrenches import Wrenches
 from .description import Array
 from .handles import HandleMethods
 
@@ -45,7 +45,7 @@ class Parametrized(HandleMethods):
         """
         return parameter_tables.parameters(self.model)
 
-    @direct
+    @direct_or_by_loops
     def regressor(
         self,
         q: ArrayLike,
@@ -54,21 +54,26 @@ class Parametrized(HandleMethods):
         *,
         parameters: Sequence[str] | str = ALL,
         friction: bool = False,
+        weights: ArrayLike | None = None,
+        tolerance: float | None = None,
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
         """Return the matrix Y that maps the parameters to the joint forces of a motion.
 
-        ``Y @ robot.parameters().values`` is ``robot.inverse_dynamics(q, v, a)``, with ``friction`` or without.
+        ``Y @ robot.parameters().values`` is ``robot.inverse_dynamics(q, v, a)``, with ``friction`` or without.  With
+        closed loops rows of passive joints are zero; for fitting measured forces see
+        :meth:`kinetree.Mechanism.reduced_regressor`, which does not ask who produces them.
 
         Parameters
         ----------
         q, v, a : array_like, shapes (..., nq), (..., nv), (..., nv)
+            With closed loops a motion that these allow.
         parameters : sequence of str, optional
             Names of the columns that are wanted, in the order wanted; all by default.
         friction : bool
             Fill the columns of damping, Coulomb friction and offset, which are zero otherwise.
-        out, threads
+        weights, tolerance, out, threads
             As in :meth:`inverse_dynamics`.
 
         Returns
@@ -82,7 +87,11 @@ class Parametrized(HandleMethods):
         >>> robot.regressor([0.0], [0.0], [1.0], parameters=["bob.YY", "bob.MX"])
         array([[1.  , 9.81]])
         """
-        self._need_tree("regressor")
+        if self.loops is not None:
+            columns = self._columns(parameters)
+            return self.loops.inverse.regressor(q, v, a, columns, friction, weights, tolerance, out, threads)
+        if weights is not None or tolerance is not None:
+            self._only_with_loops(weights=weights, tolerance=tolerance)
         return self._linear("regressor", parameters, {"friction": bool(friction)}, out, threads, q=q, v=v, a=a)
 
     @direct
@@ -196,7 +205,8 @@ class Parametrized(HandleMethods):
         """Return how the joint forces of a motion change with parameters, friction left out.
 
         Of names of the table these are columns of :meth:`regressor`; a mapping may have anything that
-        :meth:`inverse_dynamics` takes as ``parameters``: places of joints, gear ratios, gravity.
+        :meth:`inverse_dynamics` takes as ``parameters``: places of joints, gear ratios, gravity.  With closed loops
+        places of joints are refused: they decide where loops close.
 
         Parameters
         ----------
@@ -210,9 +220,11 @@ class Parametrized(HandleMethods):
         ndarray, shape (..., nv, n)
             A column per number of the parameters, in the order given.
         """
-        self._need_tree("inverse_dynamics_by_parameters")
         if isinstance(parameters, Mapping):
-            return self._by_parameters("inverse_dynamics", {}, parameters, wrenches, threads, q=q, v=v, a=a)
+            if self.loops is not None:
+                return self.loops.inverse.by_parameters(q, v, a, parameters, wrenches, threads)
+            derive = self.evaluator.derivatives_by_parameters
+            return derive("inverse_dynamics", {}, wrenches, parameters, threads, q=q, v=v, a=a)
         return self.regressor(q, v, a, parameters=parameters, threads=threads)
 
     def forward_dynamics_by_parameters(
@@ -241,7 +253,10 @@ class Parametrized(HandleMethods):
         -------
         ndarray, shape (..., nv, n)
         """
-        self._need_tree("forward_dynamics_by_parameters")
+        if self.loops is not None:
+            chosen = parameters if isinstance(parameters, Mapping) else self._columns(parameters)
+            derive_exactly = self.loops.exact.forward.by_parameters
+            return self.loops.prepared.handed_out(derive_exactly(q, v, tau, chosen, wrenches, friction, threads))
         if isinstance(parameters, Mapping):
             if friction:
                 raise UnsupportedError(
@@ -249,20 +264,11 @@ class Parametrized(HandleMethods):
                 )
             self.evaluator.check_pivots(parameters=parameters)
             options = {"method": self.evaluator.forward_method("articulated_body")}
-            return self._by_parameters("forward_dynamics", options, parameters, wrenches, threads, q=q, v=v, tau=tau)
+            derive = self.evaluator.derivatives_by_parameters
+            return derive("forward_dynamics", options, wrenches, parameters, threads, q=q, v=v, tau=tau)
         a = self.forward_dynamics(q, v, tau, wrenches, friction=friction, threads=threads)
         columns = self.regressor(q, v, a, parameters=parameters, friction=friction, threads=threads)
         return -(self.inverse_mass_matrix(q, threads=threads) @ columns)
-
-    def _by_parameters(
-        self, name: str, options: dict[str, Any], parameters: Any, wrenches: Wrenches, threads: int, **state: Any
-    ) -> Array:
-        """Differentiate an algorithm by numbers of the robot."""
-        given = self.evaluator.read_parameters(parameters)
-        if not given.places:
-            raise OptionError("no parameter is given to differentiate by")
-        loads = gather(self.model, wrenches)
-        return self.evaluator.derivatives_by_parameters(name, options, loads, given, threads, **state)
 
     def _linear(
         self, name: str, parameters: Any, options: dict[str, Any], out: Array | None, threads: int, **state: Any

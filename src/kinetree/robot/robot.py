@@ -11,7 +11,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,9 +20,11 @@ from numpy.typing import ArrayLike
 from ..algorithms.table import ALGORITHMS
 from ..errors import (
     ModelError,
+    NoLoopsError,
     OptionError,
     SingularError,
     UnknownNameError,
+    UnsupportedError,
 )
 from ..loops.actuation import Actuation, actuation_at
 from ..model import describe as description
@@ -57,14 +60,30 @@ if TYPE_CHECKING:
     from ..export.c_code import Exported
     from ..export.cost import Count
     from ..export.symbolic.on_sympy import Equations
+    from ..loops.loops import Loops
 
 Array = np.ndarray
 
 BACKENDS = ("compiled", "reference")
 
+CLOSED_AT_ONCE = ("inverse_dynamics", "forward_dynamics")
+"""What is one sequence of operations with closed loops, too."""
 
-class Robot(BaseParameterMethods, LoopMethods):
-    """A tree of bodies whose motion and forces can be computed, for one state or a batch.
+
+OF_LOOPS = frozenset(name for name in vars(LoopMethods) if not name.startswith("_"))
+"""What only robots with closed loops have."""
+
+if TYPE_CHECKING:
+
+    class Shown(BaseParameterMethods, LoopMethods):
+        """Whether a file has loops is known when it is read: editors and type checkers show what robots may have."""
+
+else:
+    Shown = BaseParameterMethods
+
+
+class Robot(Shown):
+    """Bodies and joints whose motion and forces can be computed, for one state or a batch.
 
     Make one with :func:`kinetree.load`, :class:`kinetree.Builder` or
     :func:`kinetree.from_dh`.  All arrays have the batch in front: ``q`` is ``(..., nq)``,
@@ -98,8 +117,10 @@ class Robot(BaseParameterMethods, LoopMethods):
 
         def __getattr__(self, name: str) -> Any:
             """Say what somebody looks for who comes from another library; there is no such attribute."""
-            if hasattr(type(self), name):  # a property that raises, such as those of loops: it says why
+            if hasattr(type(self), name):  # a property that raises: it says why
                 return object.__getattribute__(self, name)
+            if name in OF_LOOPS and self.loops is None:
+                raise NoLoopsError(self.model.name, name)
             here = method_called(name)
             if here == "nv" and self.closes_loops:
                 here = "nv with the loops open, and mobility(q).freedoms with them closed"
@@ -132,28 +153,43 @@ class Robot(BaseParameterMethods, LoopMethods):
         return f"<Robot {self.name!r}: {bodies}, nq={self.nq}, nv={self.nv}>"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Robot) and self._settings == other._settings and self.model == other.model
+        return isinstance(other, Robot) and self._options == other._options and self.model == other.model
 
     def __hash__(self) -> int:
-        return hash((self._settings, self.model.name, tuple(self.joint_names[:1]), self.nv))
-
-    @property
-    def _settings(self) -> tuple[Any, ...]:
-        """What was chosen beside the model and changes answers, if only in their last digits."""
-        return self.backend, self.precision, self.cpu
+        return hash((tuple(self._options.values()), self.model.name, tuple(self.joint_names[:1]), self.nv))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.model, self.backend, self.precision, self.cpu)
+        return _restore, (type(self), self.model, self._options)
 
-    def _with(self, model: Model) -> Robot:
-        return self._rebuilt(model, self.backend, self.precision, self.cpu)
+    @property
+    def _options(self) -> dict[str, Any]:
+        """What was chosen beside the model and changes answers, if only in their last digits, as it is made with."""
+        return {"backend": self.backend, "precision": self.precision, "cpu": self.cpu}
 
-    def _rebuilt(self, model: Model, backend: str, precision: str, cpu: str) -> Robot:
-        return Robot(model, backend=backend, precision=precision, cpu=cpu)
+    def _again(self, model: Model, **others: Any) -> Self:
+        """Make another robot like this one; what was chosen stays, as far as the model still has it."""
+        return type(self)(model, **(self._options | others))
+
+    def _without_loops(self, model: Model) -> Robot:
+        """Make a robot like this one of a model that has no loops."""
+        return Robot(model, backend=self.backend, precision=self.precision, cpu=self.cpu)
+
+    @cached_property
+    def tree(self) -> Robot:
+        """The spanning tree: the same robot with all loops open; where a cut joint sat, there is a frame.
+
+        A robot without loops is its own.
+        """
+        if self.loops is None:
+            return self
+        opened = self.model.opened()
+        names = [loop.name for loop in self.model.loops if loop.name not in opened.frame_table]
+        frames = (*opened.frames, *(self.model.frame(name) for name in names))
+        return self._without_loops(replace(opened, frames=frames))
 
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
         """Return the same robot in another gravity field."""
-        return self._with(replace(self.model, gravity=check_gravity(gravity)))
+        return self._again(replace(self.model, gravity=check_gravity(gravity)))
 
     def with_frame(self, name: str, body: str, pose: Pose | ArrayLike) -> Robot:
         """Return the same robot with one more named frame: a tool tip, a sensor, a contact point.
@@ -171,7 +207,7 @@ class Robot(BaseParameterMethods, LoopMethods):
             raise ModelError(f"there is a frame named {name!r} already")
         carrier = self.model.frame(body)
         frame = Frame(name, carrier.body, carrier.pose @ Pose.like(pose))
-        return self._with(replace(self.model, frames=(*self.model.frames, frame)))
+        return self._again(replace(self.model, frames=(*self.model.frames, frame)))
 
     def with_payload(self, body: str, payload: MassProperties) -> Robot:
         """Return the same robot with more mass welded to a body or frame, whose axes the payload is given in."""
@@ -184,7 +220,7 @@ class Robot(BaseParameterMethods, LoopMethods):
         bodies = list(self.model.bodies)
         present = bodies[frame.body]
         bodies[frame.body] = Body(present.name, present.mass_properties + payload.moved(frame.pose))
-        return self._with(replace(self.model, bodies=tuple(bodies)))
+        return self._again(replace(self.model, bodies=tuple(bodies)))
 
     def with_springs(
         self,
@@ -223,7 +259,7 @@ class Robot(BaseParameterMethods, LoopMethods):
             else j
             for j in self.model.joints
         ]
-        return self._with(replace(self.model, joints=tuple(joints), tendons=tuple(tendons)))
+        return self._again(replace(self.model, joints=tuple(joints), tendons=tuple(tendons)))
 
     def with_friction_travel(self, travel: Mapping[str, PerFreedom]) -> Robot:
         """Return the same robot with Coulomb friction that builds up over some way behind a reversal (Dahl's model).
@@ -293,7 +329,7 @@ class Robot(BaseParameterMethods, LoopMethods):
             replace(j, **data(j, chosen[j.name], f"joint {j.name!r}: ")) if j.name in chosen else j
             for j in self.model.joints
         ]
-        return self._with(replace(self.model, joints=tuple(joints)))
+        return self._again(replace(self.model, joints=tuple(joints)))
 
     def with_parameters(self, parameters: Any, *, physical: bool = True) -> Robot:
         """Return the same robot with other parameters.
@@ -319,8 +355,8 @@ class Robot(BaseParameterMethods, LoopMethods):
         2.0
         """
         if isinstance(parameters, Mapping) and any(word in parameters for word in other_numbers.WORDS):
-            return self._with(other_numbers.with_numbers(self.model, parameters, physical=physical))
-        return self._with(parameter_tables.with_parameters(self.model, parameters, physical=physical))
+            return self._again(other_numbers.with_numbers(self.model, parameters, physical=physical))
+        return self._again(parameter_tables.with_parameters(self.model, parameters, physical=physical))
 
     def with_values(self, values: Mapping[str, float]) -> Robot:
         """Return the same robot with values for some of its symbols, or for all.
@@ -335,7 +371,7 @@ class Robot(BaseParameterMethods, LoopMethods):
         ``kt.load("arm.par").with_values({"D3": 0.45, "RL4": 0.45})`` is the robot of
         ``kt.load("arm.par", values={...})``.
         """
-        return self._with(with_values(self.model, values))
+        return self._again(with_values(self.model, values))
 
     def grouped(self, form: str = "fewest", *, near: ArrayLike | None = None) -> Robot:
         """Return the robot with its parameters regrouped: the same torques with fewer operations.
@@ -363,7 +399,7 @@ class Robot(BaseParameterMethods, LoopMethods):
         """
         table = self._grouped_parameters(form, near)
         if self.model.symbols or form == "symbols":
-            return self._with(with_table(self.model, table.values.tolist()))
+            return self._again(with_table(self.model, table.values.tolist()))
         return self.with_parameters(table, physical=False)
 
     def with_backend(self, backend: str, cpu: str | None = None) -> Robot:
@@ -380,11 +416,11 @@ class Robot(BaseParameterMethods, LoopMethods):
         >>> import kinetree as kt
         >>> robot = kt.gallery.load("gripper").with_backend("compiled", cpu="native")
         """
-        return self._rebuilt(self.model, backend, self.precision, self.cpu if cpu is None else cpu)
+        return self._again(self.model, backend=backend, cpu=self.cpu if cpu is None else cpu)
 
     def with_precision(self, precision: str) -> Robot:
         """Return the same robot computing in ``"double"`` or ``"single"`` precision."""
-        return self._rebuilt(self.model, self.backend, precision, self.cpu)
+        return self._again(self.model, precision=precision)
 
     def reduced(self, locked: Mapping[str, ArrayLike] | Sequence[str]) -> Robot:
         """Return a robot some of whose joints do not move any more.
@@ -406,9 +442,7 @@ class Robot(BaseParameterMethods, LoopMethods):
         ['joint_1', 'joint_2', 'joint_3']
         """
         model = lock(self.model, locked)
-        if model.n_constraints or not self.closes_loops:
-            return self._with(model)
-        return Robot(model, backend=self.backend, precision=self.precision, cpu=self.cpu)
+        return self._again(model) if model.n_constraints or self.loops is None else self._without_loops(model)
 
     def with_single_joints(self) -> Robot:
         """Return the same robot with every compound joint as a chain of one-DOF joints and massless links.
@@ -417,10 +451,14 @@ class Robot(BaseParameterMethods, LoopMethods):
         meaning, so states carry over unchanged where coordinates come in the order of
         the chain, see :func:`kinetree.model.changes.single_joints.expand`.
         """
-        return self._with(single_joints.expand(self.model))
+        return self._again(single_joints.expand(self.model))
 
     def cost(self, name: str, **options: Any) -> Count:
         """Return multiplications, additions, divisions, sines of an algorithm for this robot.
+
+        With closed loops inverse and forward dynamics are counted with these closed, multipliers included, in the
+        coordinates of :meth:`kinetree.Mechanism.independent`; everything else is that of the tree, where it means the
+        same.
 
         Parameters
         ----------
@@ -440,7 +478,23 @@ class Robot(BaseParameterMethods, LoopMethods):
         """
         from ..export import cost
 
-        return cost.cost(self, name, **options)
+        if self.loops is None:
+            return cost.cost(self, name, **options)
+        self._need_tree(name)
+        if name not in CLOSED_AT_ONCE:
+            return self.tree.cost(name, **options)
+        if options:
+            raise OptionError(f"{name} of a mechanism is counted without options, got {', '.join(options)}")
+        whole, prepared = self.loops.whole_algorithm(name)
+        return cost.count_algorithm(self.model, whole, prepared, self.nv + len(prepared["rows"]))
+
+    def _need_tree(self, name: str) -> None:
+        """Refuse what means something else once loops are closed."""
+        if name in ALGORITHMS and ALGORITHMS[name].tree_only:
+            raise UnsupportedError(
+                f"{name} of a mechanism with closed loops is not that of its tree, and not offered here; "
+                f"{self.name}.tree.{name} is the opened tree's"
+            )
 
     def codegen(
         self,
@@ -449,6 +503,11 @@ class Robot(BaseParameterMethods, LoopMethods):
         **options: Any,
     ) -> Exported:
         """Write algorithms as C99, one ``.c`` and one ``.h``, with a small test program.
+
+        Inverse and forward dynamics are written with loops closed.  Their result is then a vector: forces (or
+        accelerations), multipliers of the independent constraints, a quality between 0 and 1 (below 1e-8 the
+        configuration is too near a singular one for the coordinates chosen), and the squared residuals of positions,
+        velocities and accelerations.
 
         Parameters
         ----------
@@ -467,7 +526,20 @@ class Robot(BaseParameterMethods, LoopMethods):
         """
         from ..export import c_code
 
-        return c_code.codegen(self, directory, algorithms, **options)
+        wanted = [algorithms] if isinstance(algorithms, str) else list(algorithms)
+        if self.loops is not None:
+            wanted = [self._closed_at_once(item, self.loops) for item in wanted or CLOSED_AT_ONCE]
+        return c_code.codegen(self, directory, wanted, **options)
+
+    def _closed_at_once(self, item: Any, loops: Loops) -> Any:
+        """Return what is written as C in the place of an algorithm where loops are to stay closed."""
+        name, own = (item, {}) if isinstance(item, str) else item
+        if name not in CLOSED_AT_ONCE:
+            self._need_tree(name)
+            return item
+        if own:
+            raise OptionError(f"{name} of a mechanism is written without options, got {', '.join(own)}")
+        return loops.whole_algorithm(name)
 
     def equations(self, **options: Any) -> Equations:
         """Return the equations of motion as SymPy expressions, simplified, and as LaTeX.
@@ -557,11 +629,13 @@ class Robot(BaseParameterMethods, LoopMethods):
     def _motion_slopes(
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, forces: ForceSlopes | None
     ) -> MotionSlopes:
-        """Return how a state develops; of a tree all freedoms are independent."""
+        """Return how a state develops, along the motions that loops allow; of a tree these are all."""
         by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, wrenches)
         a = self.forward_dynamics(q, v, tau, wrenches)
-        every = np.eye(self.nv)
-        found = MotionSlopes(tuple(range(self.nv)), a, every, np.zeros((self.nv, self.nv)), by_q, by_v, by_tau)
+        independent, g, swept = tuple(range(self.nv)), np.eye(self.nv), np.zeros((self.nv, self.nv))
+        if self.loops is not None:
+            independent, g, swept = self.loops.derivatives.moving_basis(q, v)
+        found = MotionSlopes(independent, a, g, swept, by_q, by_v, by_tau)
         return found if forces is None else found.pushed(forces)
 
     # ---------------------------------------------------------------- running
@@ -614,26 +688,26 @@ class Robot(BaseParameterMethods, LoopMethods):
         ``motors = robot.actuation(q).forces(tau)`` (Featherstone eq. 7.14)
         """
         state = self.evaluator.states.configuration(q)
-        return actuation_at(self.name, self.model, state, self._allowed_motions(state), actuators)
-
-    def _allowed_motions(self, q: Array) -> tuple[Array, Array]:
-        """Return the motions that a robot has at configurations as columns, and which of these count."""
-        return np.eye(self.nv), np.ones(self.nv, dtype=bool)
+        every = np.eye(self.nv), np.ones(self.nv, dtype=bool)
+        motions = every if self.loops is None else self.loops.choice.motions(state)
+        return actuation_at(self.name, self.model, state, motions, actuators)
 
     def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
         """Return the algorithm that a method runs as one fixed sequence of operations, and its options.
 
-        Of a mechanism that is the one that does the same with loops closed.
+        Of a mechanism that is the one that does the same with loops closed.  It holds in all configurations but those
+        that are singular for its choice of coordinates.
         """
-        return self._compiled_form(name)
+        return self._compiled_form(name) if self.loops is None else self.loops.closed_form(name)
 
     def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
         """Return the algorithm that a method runs, with all its options."""
-        return requests(self.model, [request])[0]
+        closed = None if self.loops is None else self.loops.compiled_form(request)
+        return requests(self.model, [request])[0] if closed is None else closed
 
 
-def _restore(model: Model, backend: str, precision: str, cpu: str) -> Robot:
-    return Robot(model, backend=backend, precision=precision, cpu=cpu)
+def _restore(kind: type[Robot], model: Model, options: dict[str, Any]) -> Robot:
+    return kind(model, **options)
 
 
 def require_robot(given: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import explains_arguments
@@ -20,9 +20,16 @@ class DirectMethod(cached_property):  # type: ignore[type-arg]
     subclass that has a method of that name and asks ``super()`` for this one, it is the method in Python.
     """
 
-    def __init__(self, method: Callable[..., Any]) -> None:
+    def __init__(self, method: Callable[..., Any], asks_loops: bool = False) -> None:
         method = explains_arguments(method)
-        super().__init__(lambda owner: owner.evaluator.plain_method(method.__name__, method.__get__(owner)))
+
+        def plain(owner: Any) -> Callable[..., Any]:
+            bound = method.__get__(owner)
+            if asks_loops and owner.loops is not None:
+                return owner.loops.plain_method(method.__name__, bound)
+            return owner.evaluator.plain_method(method.__name__, bound)
+
+        super().__init__(plain)
         self.method = method
         self.__doc__ = method.__doc__
 
@@ -40,5 +47,10 @@ if TYPE_CHECKING:
         """Let the plain form of a method be called without going through Python."""
         return method
 
+    def direct_or_by_loops(method: M) -> M:
+        """Let that of a tree be so called; with closed loops the result is another, and these know the way to it."""
+        return method
+
 else:
     direct = DirectMethod
+    direct_or_by_loops = partial(DirectMethod, asks_loops=True)

@@ -20,7 +20,7 @@ from ..algorithms.conditioning import conditioning
 from ..algorithms.table import find
 from ..engine.graph import TooLong
 from ..engine.kernels.direct_call import DirectCall, available
-from ..errors import SingularityWarning, callers_level
+from ..errors import OptionError, SingularityWarning, callers_level
 from ..io.progress import in_steps
 from ..model.tree import Model
 from ..spatial import Force
@@ -167,15 +167,18 @@ class Evaluator:
     # ---------------------------------------------------------------- parameters as inputs
 
     def derivatives_by_parameters(
-        self, name: str, options: dict[str, Any], given: Given, parameters: GivenParameters, threads: int, **state: Any
+        self, name: str, options: dict[str, Any], wrenches: Wrenches, parameters: Any, threads: int, **state: Any
     ) -> Array:
         """Return how an algorithm's result changes with parameters, which come last: (..., *shape, numbers)."""
+        own, given = self.read_parameters(parameters), gather(self.model, wrenches)
+        if not own.places:
+            raise OptionError("no parameter is given to differentiate by")
         algorithm = find(name)
         check_threads(threads)
-        assert parameters.numbers is not None
+        assert own.numbers is not None
         vectors = [self.states.vector(key, state[key], algorithm.of_places) for key in algorithm.inputs]
         shapes = {key: (array, 1) for key, array in zip(algorithm.inputs, vectors, strict=True)}
-        shapes["parameters"] = (parameters.numbers, 1)
+        shapes["parameters"] = (own.numbers, 1)
         if given.numbers is not None:
             shapes["wrenches"] = (given.numbers, 1)
         batch = batch_shape(**shapes)
@@ -183,9 +186,9 @@ class Evaluator:
             if self.compiler is not None:
                 with suppress(TooLong):
                     return self.compiler.with_parameters(
-                        name, options, vectors, given, parameters, None, threads, derivatives=True
+                        name, options, vectors, given, own, None, threads, derivatives=True
                     )
-            return self._by_complex_steps(name, options, given, parameters, state, batch)
+            return self._by_complex_steps(name, options, given, own, state, batch)
 
     def friction_force(self, v: Array, parameters: Any) -> Array:
         """Return joint forces spent on friction at velocities that have been checked, with other parameters."""

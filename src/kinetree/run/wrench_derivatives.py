@@ -8,37 +8,44 @@ m + p x f, so its change is m' + p' x f + p x f'.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ..spatial.arrays import as_array, cross_matrix
+from .evaluator import Evaluator
+from .wrenches import Wrench, Wrenches, each_wrench
 
 Array = np.ndarray
 
 
-def world_stiffness(robot: Any, q: Any, wrenches: Iterable[tuple[str, Any]]) -> Array | float:
+def world_stiffness(evaluator: Evaluator, q: Any, wrenches: Wrenches) -> Array | None:
     """Return the sum of J^T dF/dq over wrenches that the world holds, where F = (moment, force) in body axes.
 
     Parameters
     ----------
-    robot : Robot
+    evaluator : Evaluator
+        Of the robot.
     q : array_like
-    wrenches : iterable of (frame, Wrench)
+    wrenches : mapping, optional
+        As the methods of :class:`kinetree.Robot` take them.
 
     Returns
     -------
-    ndarray, shape (..., nv, nv), or 0.0 where there are no such wrenches
+    ndarray, shape (..., nv, nv), or None where the world holds none
         What is to be subtracted from the derivative of inverse dynamics.
     """
-    total: Array | float = 0.0
-    for frame, wrench in wrenches:
-        jacobian = robot.jacobian(q, frame)
-        pose = robot.pose(q, frame)
+    every = each_wrench(evaluator.model, wrenches) if isinstance(wrenches, Mapping) else []
+    total: Array | None = None
+    for frame, wrench in every:
+        if not (isinstance(wrench, Wrench) and wrench.is_held_by_the_world):
+            continue
+        jacobian = evaluator.run("jacobian", {"frame": frame, "axes": "body"}, q=q)
+        pose = evaluator.run("pose", {"frame": frame}, q=q)
         with np.errstate(all="ignore"):  # NaN and infinity pass without a word
             change = _change(wrench, frame, pose[..., :3, :3], pose[..., :3, 3])
-            total = total + np.swapaxes(jacobian, -1, -2) @ change @ jacobian
+            total = (0.0 if total is None else total) + np.swapaxes(jacobian, -1, -2) @ change @ jacobian
     return total
 
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from ..algorithms import constrained, loop_clusters
 from ..algorithms.projection import Projected, close, project
+from ..loops.dynamics import MOST_TOGETHER
 from ..model.tree import Model
-from ..robot.closed_dynamics import MOST_TOGETHER
 from ..robot.mechanism import Mechanism
 from ..spatial import Scalar
 

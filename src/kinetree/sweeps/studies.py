@@ -217,7 +217,7 @@ class Forces(_OfRobot):
         failure = None
         if isinstance(self.robot, Mechanism):
             drive = self.states
-            found = self.robot.driven_motion(drive[0], drive[1], drive[2], parameters, near=self.near)
+            found = self.robot.driven_motion(drive[0], drive[1], drive[2], parameters, q_guess=self.near)
             q, v, tau = found.q, found.v, found.tau
             failure = said(~found.closed, NOT_CLOSED)
         else:

@@ -142,7 +142,9 @@ class Platform(PlatformPositions):
         k = self.mechanism.loop_jacobian(q)
         known = self.mechanism.coordinates_at(q)
         usual = known.rank
-        short = (rank.numerical_rank(k, self.mechanism._size, known.least) < usual) & np.isfinite(k).all(axis=(-1, -2))
+        short = (rank.numerical_rank(k, self._loops.geometry.size, known.least) < usual) & np.isfinite(k).all(
+            axis=(-1, -2)
+        )
         self._refuse_singular(q, short, "its loops allow more motions than usual")
         return rank.null_space(k, usual)
 
@@ -178,7 +180,7 @@ class Platform(PlatformPositions):
         known = m.coordinates_at(state)
         n, jacobian = self._allowed(state), self._frame_jacobian(state)
         k, drift = m.loop_jacobian(state), m.loop_drift(state, v)
-        along = rank.least_squares(k, -drift[..., None], known.rank, m._size, known.least)[..., 0]
+        along = rank.least_squares(k, -drift[..., None], known.rank, self._loops.geometry.size, known.least)[..., 0]
         moving = m.acceleration(state, v, along, self.frame, "aligned", classical=True)
         left = wanted - moving[..., 0 if self.orientation else 3 :]
         a = along + (n @ rank.least_squares(jacobian @ n, left[..., None]))[..., 0]

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
-from ...errors import ClosureError, ExplainsArguments, OptionError, ShapeError, UnknownNameError, UnsupportedError
+from ...errors import (
+    ClosureError,
+    ExplainsArguments,
+    OptionError,
+    ShapeError,
+    UnknownNameError,
+    UnsupportedError,
+    callers_level,
+)
 from ...loops import closing, following, rank
+from ...loops.closing import CLOSED
 from ...loops.clusters import single
 from ...loops.limits import PositionLimits
+from ...loops.loops import Loops
 from ...model.joints import Revolute
 from ...model.tree import BASE
 from ...spatial.arrays import as_array
 from ...spatial.numbers import whole_number
-from ..closed_kinematics import CLOSED, closed_from
-from ..mechanism import Mechanism
+from ..base_parameters import BaseParameterMethods
 from .singularities import Counts
 
 Array = np.ndarray
@@ -49,16 +59,18 @@ class PlatformPositions(ExplainsArguments):
 
     def __init__(
         self,
-        mechanism: Mechanism,
+        mechanism: BaseParameterMethods,
         frame: str,
         actuated: Sequence[str] | None = None,
         *,
         orientation: bool = True,
         length: float | None = None,
     ) -> None:
-        if not isinstance(mechanism, Mechanism):
+        loops = getattr(mechanism, "loops", None)
+        if loops is None:
             raise UnsupportedError(f"a platform needs a mechanism with closed loops, not {type(mechanism).__name__}")
-        self.mechanism = mechanism
+        self.mechanism: Any = mechanism
+        self._loops: Loops = loops
         self.frame = frame
         self.orientation = bool(orientation)
         place = mechanism.model.frame(frame)
@@ -164,7 +176,7 @@ class PlatformPositions(ExplainsArguments):
         q_guess : array_like, shape (..., nq)
             Decides which of the assemblies is found; :meth:`assemblies` finds all.
         guess : array_like
-            Another name for ``q_guess``.
+            Former name of ``q_guess``; it goes with release 0.3.
         limits, must_reach
             As in :meth:`inverse`.
 
@@ -207,7 +219,7 @@ class PlatformPositions(ExplainsArguments):
         q_guess : array_like, shape (..., nq)
             Decides which branch of each leg is found.
         guess : array_like
-            Another name for ``q_guess``.
+            Former name of ``q_guess``; it goes with release 0.3.
         limits : bool
             Whether the position limits of all joints hold (default), or are ignored.  Where the guess leads beyond
             them, hinges are turned by whole turns, or another branch within the limits is searched.
@@ -277,7 +289,7 @@ class PlatformPositions(ExplainsArguments):
         q_guess : array_like, shape (nq,)
             From which the first one is found, as by :meth:`inverse`.
         guess : array_like
-            Another name for ``q_guess``.
+            Former name of ``q_guess``; it goes with release 0.3.
         limits, must_reach
             As in :meth:`inverse`; a path that leaves the limits is not continued on another branch.
 
@@ -368,7 +380,7 @@ class PlatformPositions(ExplainsArguments):
             q[:, self._coordinates] = given
             free[self._dofs] = False
         if target is None:
-            found, _, done = closed_from(m, q, free)
+            found, _, done = self._loops.closing.closed_from(q, free)
         else:
             goal, q, _ = self._start(target, q)
             found, _, done = self._reach(goal, q, free)
@@ -386,7 +398,7 @@ class PlatformPositions(ExplainsArguments):
         if not self._limits.any:
             return q[:0]
         if target is None:
-            found, _, done = closed_from(self.mechanism, q, free, bounded=True)
+            found, _, done = self._loops.closing.closed_from(q, free, bounded=True)
         else:
             goal, q, _ = self._start(target, q)
             found, done = self._reach_within(goal, q, free)
@@ -398,12 +410,15 @@ class PlatformPositions(ExplainsArguments):
         )
 
     def _guess(self, q_guess: ArrayLike | None, guess: ArrayLike | None) -> Array:
-        """Return the guess, under the name that closing and inverse kinematics use or the short one."""
+        """Return the guess, under the name that closing and inverse kinematics use or its former one."""
         given = [x for x in (q_guess, guess) if x is not None]
         if len(given) != 1:
             why = "it decides which branch is found, and mechanism.assembled() is one"
             why = "guess is another name for it, so give one of them" if given else why
             raise OptionError(f"q_guess, a configuration (..., {self.mechanism.nq}), is needed once: {why}")
+        if guess is not None:
+            said = "guess= of a platform is now q_guess=; the former name goes with release 0.3"
+            warnings.warn(said, DeprecationWarning, stacklevel=callers_level())
         return as_array(given[0], (self.mechanism.nq,), "q_guess")
 
     def _start(self, target: ArrayLike, q: Array) -> tuple[Array, Array, tuple[int, ...]]:

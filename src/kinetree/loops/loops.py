@@ -1,0 +1,166 @@
+"""What a robot knows of its closed loops: parts by subject, each on those before it (see :mod:`.parts`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms.table import find
+from ..errors import OptionError, ShapeError, UnsupportedError
+from ..run.evaluator import Evaluator
+from ..run.parameters import Place
+from ..spatial.arrays import as_array
+from . import coordinates
+from .coordinates import ByName
+from .parts.assembling import Assembling
+from .parts.choice import CoordinateChoice
+from .parts.closing import LoopClosing
+from .parts.derivatives import LoopDerivatives
+from .parts.forward import ForwardOfLoops
+from .parts.geometry import LoopGeometry
+from .parts.inverse import InverseOfLoops
+from .parts.prepared import HasQuick, PreparedDynamics, QuickMethod
+from .varied_mechanism import MovedDesigns, VariedMechanism
+
+Array = np.ndarray
+
+
+class Loops:
+    """The closed loops and couplings of a robot.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        Of a model with loops or couplings.
+    wanted : sequence of int, optional
+        The freedoms that the others follow from, if they were named.
+    near : array_like, shape (nq,), optional
+    rounding : float, optional
+        As for :class:`kinetree.Mechanism`.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        wanted: Sequence[int] | None = None,
+        near: ArrayLike | None = None,
+        rounding: float | None = None,
+    ) -> None:
+        if rounding is not None and not 0.0 <= rounding < 1.0:
+            raise OptionError(f"rounding is a part of the strongest constraint, between 0 and 1, not {rounding!r}")
+        self.model, self.evaluator = evaluator.model, evaluator
+        self.wanted = None if wanted is None else tuple(wanted)
+        self.near = None if near is None else as_array(near, (self.model.nq,), "near")
+        if self.near is not None and self.near.ndim != 1:
+            raise ShapeError(f"near must be one configuration, shape ({self.model.nq},), not {self.near.shape}")
+        self.rounding = rounding
+        self.geometry = LoopGeometry(evaluator)
+        self.assembling = Assembling(self.geometry, rounding)
+        self.choice = CoordinateChoice(self.assembling, self.wanted, self.near)
+        self.closing = LoopClosing(self.choice)
+        self.prepared = PreparedDynamics(self.choice)
+        self.inverse = InverseOfLoops(self.prepared)
+        self.forward = ForwardOfLoops(self.prepared, self.closing, self.inverse)
+
+    @cached_property
+    def derivatives(self) -> LoopDerivatives:
+        """How forces and accelerations change."""
+        return LoopDerivatives(self.prepared, self.inverse, self.exact.forward)
+
+    @cached_property
+    def exact(self) -> Loops:
+        """The same in double precision."""
+        if not self.geometry.is_single:
+            return self
+        return Loops(self.geometry.exact, self.wanted, self.near, self.rounding)
+
+    def plain_method(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a robot's method that asks loops, as quick as it can be where it is called with nothing but vectors.
+
+        Parameters
+        ----------
+        name : str
+        method : callable
+            The method in Python, bound to its robot.
+        """
+        quick: dict[str, HasQuick] = {"inverse_dynamics": self.inverse, "forward_dynamics": self.forward}
+        return QuickMethod(method, find(name).inputs, quick[name]) if name in quick else method
+
+    # ---------------------------------------------------------------- as algorithms of the table
+
+    def whole_algorithm(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Return the algorithm that does a mechanism's inverse or forward dynamics at once, and its choices."""
+        known = self.choice.coordinates
+        if name == "forward_dynamics":
+            return "closed_forward_dynamics", {"rows": known.rows, "stabilisation": (0.0, 0.0)}
+        if known.independent != self.choice.suppliers:
+            raise UnsupportedError(
+                f"the actuated joints of {self.model.name!r} are not its independent freedoms, so its inverse dynamics "
+                "is no fixed sequence of operations; count or export forward_dynamics, or the tree's"
+            )
+        return "closed_inverse_dynamics", {"rows": known.rows, "dependent": known.dependent}
+
+    def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Return the algorithm that does the same with loops closed and nothing else, and its choices.
+
+        It holds in all configurations but those that are singular for these choices.
+        """
+        options = {"pivots": self.choice.coordinates.pivots}
+        if name == "forward_dynamics":
+            return "independent_forward_dynamics", options
+        self.whole_algorithm(name)  # refuses motors that are not at the independent freedoms
+        return "independent_inverse_dynamics", options
+
+    def compiled_form(self, request: Any) -> tuple[str, dict[str, Any]] | None:
+        """Return the algorithm that a method runs with the loops closed; None where it is that of the tree."""
+        if request in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
+            known = self.choice.coordinates
+            if request.startswith("inverse"):
+                self.prepared.enough_in_number(known)
+            in_steps = request.startswith("forward") and not self.derivatives.fits_at_once
+            name = "closed_force_slopes" if in_steps else f"closed_{request}"
+            return name, {"pivots": known.pivots, "friction": False}
+        if request in ("inverse_dynamics", "forward_dynamics"):
+            try:
+                return self.whole_algorithm(request)
+            except UnsupportedError:
+                return None  # it is done in several steps, of which this is one
+        return None
+
+    # ---------------------------------------------------------------- dimensions that vary
+
+    def driven_motion(
+        self, q: ByName, v: ByName, a: ByName, parameters: Any = None, *, q_guess: ArrayLike | None = None,
+        threads: int = 1,
+    ) -> MovedDesigns:  # fmt: skip
+        """Move many designs under given drives; see :meth:`kinetree.Mechanism.driven_motion`."""
+        as_it_is = {"gravity": self.model.gravity}
+        given = self.evaluator.read_parameters(parameters or as_it_is)
+        assert given.numbers is not None
+        known, named = self.choice.coordinates, self.choice.independent()
+        n = len(named)
+        samples = [np.atleast_2d(coordinates.by_name(x, named, name)) for name, x in (("q", q), ("v", v), ("a", a))]
+        longest = max(len(x) for x in samples)
+        samples = [np.broadcast_to(x, (longest, n)) if len(x) == 1 else x for x in samples]
+        if any(x.ndim != 2 for x in samples) or len({len(x) for x in samples}) > 1:
+            shown = ", ".join(f"{name} {x.shape}" for name, x in zip("qva", samples, strict=True))
+            raise ShapeError(
+                f"samples of the independent freedoms are arrays (T, {n}) with the same T for all; got {shown}"
+            )
+        nq = self.model.nq
+        guess = self.closing.assembled() if q_guess is None else as_array(q_guess, (nq,), "q_guess")
+        start = self.closing.close(guess, limits=False)
+        if start.ndim != 1:
+            raise ShapeError(f"q_guess is one configuration, shape ({nq},), not {start.shape}")
+        if given.places not in self._varied:
+            self._varied[given.places] = VariedMechanism(self.evaluator, known, given.places, self.evaluator.cpu)
+        return self._varied[given.places].run(np.stack(samples, axis=1), given.numbers, start, threads)
+
+    @cached_property
+    def _varied(self) -> dict[tuple[Place, ...], VariedMechanism]:
+        """The laws with some parameters as inputs, by these."""
+        return {}

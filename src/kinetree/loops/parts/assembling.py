@@ -1,0 +1,80 @@
+"""Searching closed configurations: what is given to the solver, where it begins, what is beside what it finds."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from ...model import configurations
+from .. import clusters
+from ..assembly import AssemblySearch, contradicting
+from ..closing import CLOSED, ClosingProblem
+from ..neighbours import Neighbours
+from .geometry import Array, LoopGeometry
+
+MOST_AT_ODDS, FEW_GUESSES = 12, 20
+"""Loops that are left out one by one to find what contradicts, and random guesses for each."""
+
+
+class Assembling:
+    """Puts the loops of a mechanism together, whatever its coordinates.
+
+    Parameters
+    ----------
+    geometry : LoopGeometry
+    rounding : float, optional
+        As for :class:`kinetree.Mechanism`.
+    """
+
+    def __init__(self, geometry: LoopGeometry, rounding: float | None = None) -> None:
+        self.geometry, self.model, self.rounding = geometry, geometry.model, rounding
+
+    def problem(self, free: Array | None = None, bounded: bool = False) -> ClosingProblem:
+        """Return what is to be closed: along ``free`` velocities, within limits where ``bounded``."""
+        geometry = self.geometry
+        everything = np.ones(geometry.nv, dtype=bool) if free is None else free
+        within = geometry.limits if bounded else None
+        gaps, matrix = geometry.gaps, geometry.position_jacobian
+        return ClosingProblem(gaps, matrix, geometry.moved, self.clusters, everything, within)
+
+    @cached_property
+    def clusters(self) -> clusters.Clusters:
+        """Loops that share joints; how long their levers are is seen as they are drawn."""
+        starts, geometry = np.stack(list(self.starts.values())), self.geometry
+        return clusters.Clusters(clusters.find(self.model, starts, geometry.jacobian(starts), geometry.gaps(starts)))
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """What is beside closed configurations."""
+        return Neighbours(self.problem(), self.geometry.jacobian, CLOSED, self.rounding)
+
+    @property
+    def starts(self) -> dict[str, Array]:
+        """Configurations to start closing from: those that the file names, and the neutral one."""
+        named = {
+            f"configuration {own.name!r} of the file": configurations.named(self.model, own.name)
+            for own in self.model.configurations
+        }
+        return named | {"the neutral configuration": configurations.neutral(self.model)}
+
+    def random(self, generator: np.random.Generator, count: int) -> Array:
+        """Return random configurations within limits, loops open."""
+        return configurations.random(self.model, generator, (count,))
+
+    def search(self, starts: dict[str, Array], generator: np.random.Generator, tries: int) -> AssemblySearch:
+        """Return what yields closed configurations, from given ones and then from random ones."""
+        guesses = self.random(generator, tries) if tries else np.zeros((0, self.geometry.nq))
+        stretched = self.neighbours.is_stretched
+        return AssemblySearch(self.problem(), CLOSED, self.geometry.checks.widest, starts, guesses, stretched)
+
+    def at_odds(self) -> str:
+        """Say which loops would have to go for the others to close: those that contradict one another."""
+        names, counts = [loop.name for loop in self.model.loops], [loop.count for loop in self.model.loops]
+        if not 1 < len(names) <= MOST_AT_ODDS:
+            return ""
+        starts = np.stack(list(self.starts.values()))
+        guesses = np.concatenate([starts, self.random(np.random.default_rng(0), FEW_GUESSES)])
+        guilty = [repr(name) for name in contradicting(self.problem(), names, counts, guesses, CLOSED)]
+        one = f"It closes without {' or without '.join(guilty)}" if guilty else ""
+        return one and f"{one}{': these contradict one another' if len(guilty) > 1 else ''}. "

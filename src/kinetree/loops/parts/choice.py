@@ -1,0 +1,252 @@
+"""Which freedoms of a mechanism are independent, how all others follow, and which states count as closed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...algorithms import constraints
+from ...errors import ClosureError, RoundingWarning, callers_level
+from ...model.changes.values import generic, symbols_of_geometry
+from ...run.evaluator import Evaluator
+from ...spatial.arrays import as_array
+from .. import closing, coordinates, rank
+from ..assembly import WIDEST, is_closed
+from ..closing import CLOSED
+from ..coordinates import ByName, Coordinates
+from .assembling import Assembling
+from .geometry import Array, LoopGeometry
+
+TOLERANCE = 1e-6
+"""How far a state may be from closed (meters, radians, and their rates relative to 1 + |v|) before it is refused."""
+
+ASSEMBLIES = 8
+"""If none of so many closed configurations is ordinary, coordinates are chosen at the first."""
+
+BESIDE = 30.0
+"""Redundant constraints may be off by so many times what they are off beside the configuration they were found at."""
+
+
+class CoordinateChoice:
+    """The coordinates of a mechanism, chosen once from its model.
+
+    Parameters
+    ----------
+    assembling : Assembling
+    wanted : sequence of int, optional
+        The independent freedoms, if they were named.
+    near : ndarray, shape (nq,), optional
+        A configuration beside a closed one to choose at.
+    """
+
+    def __init__(
+        self, assembling: Assembling, wanted: Sequence[int] | None = None, near: Array | None = None
+    ) -> None:  # fmt: skip
+        self.assembling, self.geometry, self.model = assembling, assembling.geometry, assembling.model
+        self.wanted, self.near = wanted, near
+
+    @cached_property
+    def driven(self) -> Array:
+        """Which entries of ``tau`` have an actuator."""
+        return np.array([j.actuated for j in self.model.joints if not j.mimic for _ in range(j.nv)], dtype=bool)
+
+    @cached_property
+    def supplied(self) -> Array:
+        """Which entries of ``tau`` inverse dynamics may fill: driven ones, and those of a base that nothing drives.
+
+        As of trees, the force on such a base is what would have to move it as asked for; a loop that passes through
+        its joint holds it, and then it counts like any other passive joint.
+        """
+        around = np.zeros(self.model.nv, dtype=bool)
+        around[[j for _, j in constraints.pattern(self.model)]] = True
+        root = np.zeros(self.model.nv, dtype=bool)
+        for i in self.model.roots:
+            joint = self.model.joints[i]
+            if not joint.actuated and not joint.mimic:
+                root[joint.v_slice] = not around[joint.v_slice].any()
+        return np.asarray(self.driven | root)
+
+    @cached_property
+    def suppliers(self) -> tuple[int, ...]:
+        """The entries of :attr:`supplied`; if they are the independent ones, fixed operations give them."""
+        return tuple(int(j) for j in np.flatnonzero(self.supplied))
+
+    # ---------------------------------------------------------------- choosing
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """Rank, independent constraints and independent freedoms; see :attr:`kinetree.Mechanism.coordinates`."""
+        if self.chosen is None:
+            raise ClosureError(
+                f"the independent freedoms of {self.model.name!r} are chosen at a closed configuration, and none was "
+                "found from random guesses: name one beside it, kinetree.Mechanism(robot.model, near=q)"
+            )
+        return self.chosen
+
+    @cached_property
+    def chosen(self) -> Coordinates | None:
+        """Coordinates chosen from the model; None where no closed configuration is found.
+
+        Where dimensions are symbols, they are chosen from a model with numbers in their places.
+        """
+        if symbols_of_geometry(self.model):
+            return self._with_numbers.chosen
+        if self.ordinary is None:
+            return None
+        _, samples, gaps = self.ordinary
+        found = self._choose(samples, gaps)
+        if said := found.rounding_in_words(self.model.name):
+            warnings.warn(said, RoundingWarning, stacklevel=callers_level())
+        return found
+
+    @property
+    def _with_numbers(self) -> CoordinateChoice:
+        own = self.geometry.evaluator
+        there = Evaluator(generic(self.model), own.backend, own.precision, own.cpu)
+        return CoordinateChoice(Assembling(LoopGeometry(there), self.assembling.rounding), self.wanted, self.near)
+
+    @cached_property
+    def ordinary(self) -> tuple[Array, Array, Array] | None:
+        """A closed configuration far from singular ones, if there is one, and K and gaps there and beside it."""
+        search, neighbours = self.assembling.search, self.assembling.neighbours
+        if self.near is not None:
+            near = search({"near": self.near}, np.random.default_rng(0), 0)
+            for closed in near:
+                for q in closed:
+                    return q, *neighbours.samples(q)
+            raise ClosureError(f"the configuration given as near leaves loops open: {near.how_far()}")
+        first: tuple[Array, Array, Array] | None = None
+        count = 0
+        for closed in search(self.assembling.starts, np.random.default_rng(0), 200):
+            for q in closed:
+                found = q, *neighbours.samples(q)
+                if neighbours.is_ordinary(*found[1:]):
+                    return found
+                first, count = (found if first is None else first), count + 1
+            if count >= ASSEMBLIES:
+                break
+        return first
+
+    def at(self, q: Array) -> Coordinates:
+        """Return the coordinates; where no closed configuration is known to choose them at, some found at ``q``.
+
+        For computations whose results mean the same whatever the choice.
+        """
+        if self.chosen is not None:
+            return self.chosen
+        finite = q.reshape(-1, self.geometry.nq)
+        finite = finite[np.isfinite(finite).all(axis=-1)]
+        neighbours = self.assembling.neighbours
+        if not len(finite):  # NaN for all, but as many as there would be
+            finite = self.assembling.starts["the neutral configuration"][None]
+        # constraints that depend on one another where the loops are closed need not do so beside it
+        near = closing.close_wherever_it_can_be(self.assembling.problem(), finite[:1], CLOSED)
+        if is_closed(near)[0] and (near.done[0] or not neighbours.is_stretched(near.q[0])):
+            return self._choose(*neighbours.samples(near.q[0]))
+        return self._choose(self.geometry.jacobian(finite[:1]), np.zeros((1, self.geometry.n_constraints)))
+
+    def _choose(self, samples: Array, gaps: Array) -> Coordinates:
+        assembling = self.assembling
+        found = coordinates.choose(
+            samples, gaps, self.supplied, self.wanted, self.model, assembling.clusters, assembling.rounding
+        )
+        pairs = zip(found.decisions, assembling.clusters.all, strict=True)
+        rounded = [(d, cluster.length) for d, cluster in pairs if d.by_rounding]
+        seen = float(np.abs(gaps).max(initial=0.0))
+        if not rounded and not (seen > CLOSED and any(d.redundant for d in found.decisions)):
+            return found
+        weak = max((d.dropped * length for d, length in rounded), default=0.0)  # none where axes are exactly parallel
+        return replace(found, slack=min(WIDEST, BESIDE * max(seen, 0.1 * weak)), remaining=seen)
+
+    @cached_property
+    def _others(self) -> dict[tuple[int, ...], Coordinates]:
+        return {}
+
+    def including(self, freedoms: tuple[int, ...]) -> Coordinates:
+        """Return coordinates in which some freedoms are independent; remembered."""
+        known = self.coordinates
+        if set(freedoms) <= set(known.independent):
+            return known
+        if freedoms not in self._others:
+            self._others[freedoms] = coordinates.including(known, freedoms, self.supplied, self.geometry.v_names)
+        return self._others[freedoms]
+
+    # ---------------------------------------------------------------- what is closed
+
+    def granted(self, tolerance: float | None, known: Coordinates) -> float:
+        """Return how far a state may be off."""
+        return self.geometry.checks.granted(max(TOLERANCE, known.slack) if tolerance is None else tolerance)
+
+    def check_closed(self, q: ArrayLike, tolerance: float | None = None) -> Array:
+        """Return ``q`` as an array; refuse configurations whose loops are open by more than ``tolerance``."""
+        geometry = self.geometry
+        array = geometry.configuration(q)
+        error = geometry.closure_error(array)
+        granted = geometry.checks.granted(TOLERANCE if tolerance is None else tolerance)
+        if tolerance is None and (error > granted).any():
+            granted = max(granted, self.at(array).slack)
+        geometry.checks.closed(array, error, granted)
+        return array
+
+    def check_motion(self, q: Array, v: Array, a: Array | None, granted: float) -> None:
+        """Refuse a state, or a motion, that the loops do not allow."""
+        k = self.geometry.jacobian(q)
+        gaps, speeds = self.geometry.gaps(q), (k @ v[..., None])[..., 0]
+        left = np.zeros(1) if a is None else (k @ a[..., None])[..., 0] + self.geometry.drift(q, v)
+        sums = [(x * x).sum(axis=-1) for x in (gaps, speeds, left)]
+        self.geometry.checks.motion(np.stack(np.broadcast_arrays(*sums), axis=-1), granted, q, v, a)
+
+    def closed_motion(self, q: Any, v: Any, a: Any, tolerance: float | None) -> tuple[Array, Array, Array]:
+        """Return a motion as arrays; refuse one that the loops do not allow."""
+        nv = self.geometry.nv
+        state, v, a = self.geometry.configuration(q), as_array(v, (nv,), "v"), as_array(a, (nv,), "a")
+        self.check_motion(state, v, a, self.granted(tolerance, self.at(state)))
+        return state, v, a
+
+    # ---------------------------------------------------------------- how the others follow
+
+    def independent(self, q: ArrayLike | None = None) -> list[str]:
+        """Return names of the freedoms that the others follow from."""
+        if q is not None:
+            self.check_closed(q)
+        return [self.geometry.v_names[j] for j in self.coordinates.independent]
+
+    def basis(self, q: ArrayLike) -> Array:
+        """Return the matrix G of ``v = G v_independent`` at closed configurations, (..., nv, freedoms)."""
+        return self.basis_of(self.geometry.jacobian(self.check_closed(q)))
+
+    def basis_of(self, k: Array) -> Array:
+        """Return G from K."""
+        return coordinates.basis(k, self.coordinates, self.geometry.v_names, self.geometry.size)
+
+    def motions(self, q: Array) -> tuple[Array, Array]:
+        """Return the motions that loops leave at closed configurations as columns, and which of these count."""
+        known = self.at(self.check_closed(q))
+        return rank.motions(self.geometry.jacobian(q), known.rank, self.geometry.size, known.least)
+
+    def velocities(self, q: ArrayLike, v_independent: ByName) -> Array:
+        """Return all velocities from the independent ones."""
+        state = self.check_closed(q)
+        given = coordinates.by_name(v_independent, self.independent(), "v_independent")
+        return np.asarray((self.basis_of(self.geometry.jacobian(state)) @ given[..., None])[..., 0])
+
+    def accelerations(self, q: ArrayLike, v: ArrayLike, a_independent: ByName) -> Array:
+        """Return all accelerations from the independent ones, at a closed state."""
+        geometry, known = self.geometry, self.coordinates
+        state, v = self.check_closed(q), as_array(v, (geometry.nv,), "v")
+        given = coordinates.by_name(a_independent, self.independent(), "a_independent")
+        k, bias = geometry.jacobian(state), geometry.drift(state, v)
+        geometry.checks.velocity((k @ v[..., None])[..., 0], v, self.granted(None, known))
+        moved = (self.basis_of(k) @ given[..., None])[..., 0]
+        batch = np.broadcast_shapes(moved.shape[:-1], bias.shape[:-1])
+        a = np.array(np.broadcast_to(moved, (*batch, geometry.nv)))
+        if known.dependent:
+            rest = coordinates.follow(k, -bias[..., None], known, geometry.v_names, geometry.size)
+            a[..., list(known.dependent)] += rest[..., 0]
+        return a
