@@ -16,6 +16,7 @@ from kinetree.control.driven_joints import driven_joints
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.trace import trace
 from kinetree.errors import OptionError, SimulationError, SingularError, UnknownNameError, UnsupportedError
+from kinetree.loops.parts.assembling import Assembling
 from kinetree.motion import trajectories
 
 KP, KD = 60.0, 9.0
@@ -519,8 +520,8 @@ def test_where_no_closed_configuration_is_found_one_must_be_shown(monkeypatch):
     robot = models.five_bar()
     q = robot.close(models.FIVE_BAR_START)
 
-    monkeypatch.setattr(kt.Mechanism, "random_configuration", lambda self, *_: np.full((1, 4), np.nan))
-    monkeypatch.setattr(kt.Mechanism, "neutral", lambda self: np.full(4, np.nan))
+    monkeypatch.setattr(Assembling, "random", lambda self, *_: np.full((1, 4), np.nan))
+    monkeypatch.setattr(Assembling, "starts", {"the neutral configuration": np.full(4, np.nan)})
     law = laws.ComputedTorque(trajectories.Constant(q[[0, 2]]), KP, KD)
     with pytest.raises(kt.ClosureError, match=r"controller has to know .* name one beside it, .*Mechanism.*near=q"):
         kt.simulate(robot, q, time=0.01, controller=law)

@@ -13,7 +13,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import OptionError
-from ..robot.mechanism import Mechanism
 from .pinocchio_comparison import NAMES, Beside, beside
 from .shared import FloatingBase, Json, complete_robot, load_robot, make_console, messages, note, print_json
 
@@ -134,7 +133,7 @@ def _best(calls: Mapping[str, Call], rounds: int) -> dict[str, float]:
 
 def sample(robot: Robot, states: int) -> tuple[Array, Array, Array]:
     """Choose random states; of a mechanism one state that its loops allow, many times over, at rest."""
-    if isinstance(robot, Mechanism):
+    if robot.loops is not None:
         q, v = np.tile(robot.assembled(), (states, 1)), np.zeros((states, robot.nv))
         return q, v, robot.accelerations(q, v, np.zeros((states, len(robot.independent()))))
     rng = np.random.default_rng(0)

@@ -11,7 +11,6 @@ from rich.markup import escape
 
 from ..algorithms.table import AXES, METHOD, find
 from ..errors import OptionError, UnknownNameError
-from ..robot.mechanism import Mechanism
 from .shared import (
     FloatingBase,
     Json,
@@ -105,7 +104,7 @@ def _requests(robot: Robot, names: Sequence[str], frames: Sequence[str], axes: s
         options = {"axes": axes} if "axes" in known else {}
         if method in choices.get(name, ()):
             options["method"] = method
-        if isinstance(robot, Mechanism) and method == METHOD.default:
+        if robot.loops is not None and method == METHOD.default:
             options.pop("method", None)  # closed loops are solved in one way
         if "frame" in known and frames:
             requests += [(name, options | {"frame": frame}) for frame in frames]

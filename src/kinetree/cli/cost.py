@@ -9,7 +9,6 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ..robot.mechanism import Mechanism
 from .shared import (
     FloatingBase,
     Json,
@@ -65,7 +64,7 @@ def cost(
     for row in counted:
         if row.operations is None:
             console.print(f"[dim]{row.name}: {escape(row.reason)}[/]", soft_wrap=True)
-    if isinstance(robot, Mechanism):
+    if robot.loops is not None:
         closed = (
             "inverse and forward dynamics are with the loops closed; all else, and what is published, without. What "
             "only the opened tree has, such as derivatives, robot.tree.cost(...) counts"

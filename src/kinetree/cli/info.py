@@ -10,7 +10,6 @@ from rich.markup import escape
 from ..errors import KinetreeError
 from ..model.mass import MassProperties
 from ..model.parameters import mass_properties_to_table
-from ..robot.mechanism import Mechanism
 from .shared import (
     FloatingBase,
     Json,
@@ -63,7 +62,7 @@ def info(
 
 def _mobility(robot: Robot) -> Mobility | str | None:
     """Find how a mechanism can move; in words why that is not known; None for trees."""
-    if not isinstance(robot, Mechanism):
+    if robot.loops is None:
         return None
     try:
         return robot.mobility()

@@ -25,7 +25,6 @@ from ..algorithms.jacobian import frame_columns
 from ..algorithms.kinematics import configuration_rate, poses, twists
 from ..errors import ModelError, NoSolutionError, OptionError, ShapeError, StateError, UnknownNameError
 from ..model.tree import BASE, Model
-from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot, require_robot
 from ..run.law_kernels import LawProgram, can_compile
 from ..spatial import Motion, Scalar, Vec3
@@ -281,8 +280,8 @@ class RigidContacts:
         require_robot(robot)
         listed = [contacts] if isinstance(contacts, Contact) or not isinstance(contacts, Iterable) else contacts
         self.robot, self.contacts = robot, tuple(listed)
-        self.tree: Robot = robot.tree if isinstance(robot, Mechanism) else robot
-        if constraints is None and isinstance(robot, Mechanism):
+        self.tree: Robot = robot.tree
+        if constraints is None and robot.loops is not None:
 
             def constraints(q: Array, v: Array) -> tuple[Array, Array]:
                 return robot.loop_jacobian(q), robot.loop_drift(q, v)

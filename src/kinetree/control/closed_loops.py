@@ -30,7 +30,8 @@ from ..loops import rank
 from ..loops.coordinates import Coordinates, preferred
 from ..model.describe import counted
 from ..model.tree import Joint, Model
-from ..robot.mechanism import Mechanism
+from ..robot.make import make
+from ..robot.robot import Robot
 from ..spatial import Force, Scalar, ldl, ldl_solve, where
 from .driven_joints import Desired, Scalars, driven_joints, gathered, spread
 
@@ -47,7 +48,7 @@ OPEN = 0.01
 """Loops open by more than this (rad, and m or the mechanism's size) are not those that a law computes with."""
 
 
-def known_loops(robot: Mechanism) -> Coordinates:
+def known_loops(robot: Robot) -> Coordinates:
     """Return what a controller has to know of a robot's loops: independent constraints, and how many freedoms.
 
     It is found at a closed configuration, so an error says what to do where none is known.
@@ -60,10 +61,10 @@ def known_loops(robot: Mechanism) -> Coordinates:
 
 def loops_of(tree: Model) -> Coordinates:
     """Return the same of a model alone, searched for anew: a controller that knows its robot need not ask."""
-    return known_loops(Mechanism(tree, backend="reference"))
+    return known_loops(make(tree, backend="reference"))
 
 
-def refuse_open(robot: Mechanism, q: ArrayLike, tolerance: float | None) -> None:
+def refuse_open(robot: Robot, q: ArrayLike, tolerance: float | None) -> None:
     """Raise an error where loops are open; forces would be those of another mechanism."""
     robot.check_closed(q, OPEN * constraints.usual_size(robot.model) if tolerance is None else tolerance)
 

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import OptionError, explains_arguments
-from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
 from .driven_joints import driven_joints
 
@@ -67,7 +66,7 @@ def _felt(robot: Robot, q: np.ndarray) -> np.ndarray:
     motors = [k for joint in driven_joints(robot.model) for k in range(joint.v_slice.start, joint.v_slice.stop)]
     if not motors:
         raise OptionError(f"no joint of {robot.name!r} has a motor")
-    if not isinstance(robot, Mechanism):
+    if robot.loops is None:
         return np.diag(np.asarray(robot.mass_matrix(q)))[motors].copy()
     seen = np.linalg.pinv(robot.basis(q)[motors])  # speeds of the independent coordinates from those of the motors
     return np.einsum("ki,kl,li->i", seen, robot.reduced_mass_matrix(q), seen)

@@ -34,7 +34,6 @@ from ..io.typed_angles import Degrees
 from ..model.joint_data import like_degrees
 from ..model.joints import Continuous
 from ..motion import trajectories
-from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
 from ..spatial.numbers import real_numbers
 from .systems import start
@@ -84,7 +83,7 @@ def configuration(
         return q if not given else _with_joints(robot, q, given, what)
     q = _scaled(robot, _counted(given, robot.nq, what, robot.q_names))
     _notice_units(robot, range(robot.nq), given, "q", what)
-    if isinstance(robot, Mechanism) and not robot.closure_error(q) < CLOSED:
+    if robot.loops is not None and not robot.closure_error(q) < CLOSED:
         raise StateError(
             f"{what}: these coordinates leave loops open by {robot.closure_error(q):.3g} m or rad; give the driven "
             "joints by name, and the others follow"
@@ -98,13 +97,13 @@ def _drawn(robot: Robot, system: str | None) -> Array:
         q = start(system)
         if len(q) == robot.nq:  # not so on a floating base that was asked for
             return q
-    return robot.assembled() if isinstance(robot, Mechanism) else robot.neutral()
+    return robot.neutral() if robot.loops is None else robot.assembled()
 
 
 def _named_start(robot: Robot, name: str, system: str | None, what: str) -> Array:
     if name in robot.configuration_names:
         q = robot.configuration(name)
-        return robot.close(q) if isinstance(robot, Mechanism) else q
+        return q if robot.loops is None else robot.close(q)
     if system is None:
         named = ", ".join(repr(n) for n in robot.configuration_names)
         known = f"its file names {named}" if named else "its file names no configuration"
@@ -117,7 +116,7 @@ def _named_start(robot: Robot, name: str, system: str | None, what: str) -> Arra
 
 def _with_joints(robot: Robot, q: Array, given: Mapping[str, Any], what: str) -> Array:
     q = _scaled(robot, with_entries(robot, q, given, "q", what))
-    if isinstance(robot, Mechanism):
+    if robot.loops is not None:
         places = {_single(robot, name, "q") for name in given}
         owners = [j.name for j in robot.model.joints if places & {*range(j.q_slice.start, j.q_slice.stop)}]
         q = robot.close(q, fixed=[*owners, *(name for name in given if name in robot.joint_names)])
@@ -214,7 +213,7 @@ def velocity(robot: Robot, q: Array, given: Given = None, what: str = "velocity"
     if not isinstance(given, Mapping):
         return _refuse_torn(robot, q, _counted(given, robot.nv, what, robot.v_names), what)
     v = with_entries(robot, v, given, "v", what)
-    if not isinstance(robot, Mechanism):
+    if robot.loops is None:
         return v
     independent = robot.independent(q)
     places = [robot.v_names.index(name) for name in independent]
@@ -228,7 +227,7 @@ def velocity(robot: Robot, q: Array, given: Given = None, what: str = "velocity"
 
 
 def _refuse_torn(robot: Robot, q: Array, v: Array, what: str) -> Array:
-    if isinstance(robot, Mechanism):
+    if robot.loops is not None:
         off = np.abs(robot.project(q, v)[1] - v)
         if not off.max(initial=0.0) <= CLOSED * (1.0 + np.abs(v).max(initial=0.0)):
             name = robot.v_names[int(np.argmax(off))]

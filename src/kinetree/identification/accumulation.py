@@ -26,7 +26,6 @@ from ..algorithms.algorithm import ALL, check_parameters
 from ..errors import OptionError, Setting, ShapeError, StateError, UnknownNameError
 from ..io.cluster import AHEAD, executor_of, most_processes
 from ..io.tables.reading import open_table
-from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
 from ..spatial.arrays import as_array
 from ..spatial.numbers import whole_number
@@ -120,7 +119,7 @@ class Accumulator:
     @property
     def rows(self) -> int:
         """How many joint forces each sample has."""
-        return self.robot.coordinates.freedoms if isinstance(self.robot, Mechanism) else self.robot.nv
+        return self.robot.nv if self.robot.loops is None else self.robot.coordinates.freedoms
 
     # ---------------------------------------------------------------- adding
 
@@ -155,7 +154,7 @@ class Accumulator:
     def _equations(self, part: Sequence[Array], room: Array, threads: int) -> tuple[Array, Array]:
         """Return regressor and forces of some samples."""
         robot, (q, v, a, tau) = self.robot, part
-        if isinstance(robot, Mechanism):
+        if robot.loops is not None:
             y = robot.reduced_regressor(q, v, a, parameters=self._kept, friction=self.friction, threads=threads)
             return y, (np.swapaxes(robot.basis(q), -1, -2) @ tau[..., None])[..., 0]
         options: dict[str, Any] = {"parameters": self._kept, "friction": self.friction}
@@ -304,7 +303,7 @@ def _triangle(tall: Array) -> Array:
 
 def _felt_columns(sums: Accumulator) -> list[Array]:
     """Return which columns are not always zero in each row: of random motions, where a zero is one by structure."""
-    if isinstance(sums.robot, Mechanism):
+    if sums.robot.loops is not None:
         return [np.arange(len(sums._kept))] * sums.rows
     seen = _at_random(sums.robot, sums._kept, sums.friction, 3)
     return [np.flatnonzero(felt) for felt in (seen != 0.0).any(axis=0)]
@@ -316,7 +315,7 @@ def _independent_columns(sums: Accumulator) -> tuple[tuple[str, ...], Array]:
     By pivoting on random motions, where what is a combination by structure is one to rounding.
     """
     names, robot = sums.names, sums.robot
-    if isinstance(robot, Mechanism):
+    if robot.loops is not None:
         return names, np.eye(len(names))
     tall = _at_random(robot, names, sums.friction, 8 + 2 * len(names) // max(1, robot.nv)).reshape(-1, len(names))
     size = np.linalg.norm(tall, axis=0)

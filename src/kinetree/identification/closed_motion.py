@@ -64,7 +64,7 @@ def motions_of(
         )
     if gains is not None:
         pieces = [replace(piece, tau=piece.tau * gains) for piece in pieces]
-    if robot.closes_loops:
+    if robot.loops is not None:
         return _closed_motions(robot, pieces, band, cutoff, both_sides, initial, notes)
     if band is None:
         band = choose_band(pieces, robot, cutoff, both_sides)

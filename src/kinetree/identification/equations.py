@@ -165,7 +165,7 @@ class Prepared:
 
     def _filtered_regressor(self, m: FilteredMotion, d: Decimation, r: Array | None) -> Array:
         centers = len(d.centers)
-        tree = self.robot.tree if self.robot.closes_loops else self.robot
+        tree = self.robot.tree
         found = []
         per_block = max(1, BLOCK // d.factor)
         for first in range(0, centers, per_block):
@@ -248,7 +248,7 @@ class Prepared:
         given = {name: value for name, value in values.items() if value}
         if not given:
             return np.zeros_like(self.equations.tau)
-        tree = self.robot.tree if self.robot.closes_loops else self.robot
+        tree = self.robot.tree
         parts = []
         for m, d, r in zip(self.motions, self.decimations, self.reductions, strict=True):
             y = tree.regressor(m.q, m.v, m.a, parameters=tuple(given), friction=True)
@@ -264,7 +264,7 @@ def _moving(motions: Sequence[FilteredMotion]) -> Array:
 
 def row_names(robot: Robot) -> tuple[str, ...]:
     """Return the names of the rows: the independent freedoms'."""
-    if robot.closes_loops:
+    if robot.loops is not None:
         return tuple(robot.v_names[k] for k in robot.coordinates.independent)
     return tuple(robot.v_names)
 
@@ -286,7 +286,7 @@ def _coordinate_of(robot: Robot, freedom: int) -> int:
 
 def _reduction(robot: Robot, motion: FilteredMotion, contacts: Sequence[str]) -> Array | None:
     """Return the matrix that leaves no unknown forces in the rows, (n, r, nv); None where there are none."""
-    if robot.closes_loops:
+    if robot.loops is not None:
         return np.swapaxes(robot.basis(motion.q), -1, -2)
     if not contacts:
         return None

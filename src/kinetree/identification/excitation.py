@@ -227,7 +227,7 @@ def random_motion(
 
 def can_be_excited(robot: Robot) -> bool:
     """Tell whether motions are found for a robot: a tree of joints with one coordinate each."""
-    return not robot.closes_loops and all(not j.mimic and j.nq == j.nv == 1 for j in robot.model.joints)
+    return robot.loops is None and all(not j.mimic and j.nq == j.nv == 1 for j in robot.model.joints)
 
 
 def _check(robot: Robot, form: str, criterion: str, duration: float, count: int, starts: int) -> None:

@@ -37,7 +37,7 @@ def agreeing_gains(robot: Robot, model_with: Callable[[Array | None], ChosenMode
     model_with : callable
         Makes the equations for given gains.
     """
-    if robot.closes_loops or len(motors(robot)) < 2:
+    if robot.loops is not None or len(motors(robot)) < 2:
         raise OptionError("gains='auto' compares the forces of several joints of a robot without loops: give numbers")
     wrong = disagreeing(model_with(None))
     if not wrong:

@@ -128,7 +128,7 @@ class Structure:
     def base(self) -> BaseParameters:
         """The base parameters of the robot, friction included; effects too small for any data are none."""
         near = None
-        if self.robot.closes_loops and self.configurations is not None:
+        if self.robot.loops is not None and self.configurations is not None:
             count = len(self.configurations)
             near = self.configurations[np.unique(np.linspace(0, count - 1, CANDIDATES).astype(int))]
         return self.robot.base_parameters(friction=True, near=near, in_between="ignore")

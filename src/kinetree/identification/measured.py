@@ -226,7 +226,7 @@ def _open(path: Path, robot: Robot) -> tuple[OpenTable, bool]:
     driven = [robot.v_names[k] for k in motors(robot)]
     every = list(robot.v_names)
     choices = [(list(robot.q_names), every, every), (list(robot.q_names), every, driven)]
-    if robot.closes_loops and set(robot.independent()) <= set(robot.q_names):
+    if robot.loops is not None and set(robot.independent()) <= set(robot.q_names):
         choices.append((robot.independent(), robot.independent(), driven))
     units = {
         "q": dict(zip(robot.q_names, robot.q_units, strict=True)),
@@ -252,7 +252,7 @@ def _fitted(data: Measured, robot: Robot) -> Measured:
     widths = {"q": {robot.nq: ""}, "tau": {robot.nv: ""}, "v": {robot.nv: ""}, "a": {robot.nv: ""}}
     if len(driven) != robot.nv:
         widths["tau"][len(driven)] = " (those with a motor)"
-    if robot.closes_loops:
+    if robot.loops is not None:
         count = len(robot.independent())
         for key in ("q", "v", "a"):
             widths[key][count] = " (the independent ones)"
@@ -277,7 +277,7 @@ def _fitted(data: Measured, robot: Robot) -> Measured:
 
 def _warn_of_independent_joints(data: Measured, robot: Robot, driven: Sequence[int]) -> None:
     """Say for which joints columns without names are taken, where they may be the motors' as well."""
-    if data.named or not robot.closes_loops or data.q.shape[1] == robot.nq:
+    if data.named or robot.loops is None or data.q.shape[1] == robot.nq:
         return
     taken, motors = robot.independent(), [robot.v_names[k] for k in driven]
     if taken == motors:

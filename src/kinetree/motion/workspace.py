@@ -21,7 +21,6 @@ from ..io.paths import as_path
 from ..io.pictures import drawing
 from ..io.tables.text import TextTable
 from ..io.tables.writing import csv_text
-from ..robot.mechanism import Mechanism
 from ..robot.platform import Platform
 from ..robot.robot import Robot, require_robot
 from ..spatial.arrays import as_array
@@ -301,7 +300,7 @@ def _subject(robot: Robot | Platform, frame: str | None) -> _PlatformMap | _ArmM
     require_robot(robot)
     if frame is None:
         raise OptionError(f"frame, the body or frame of {robot.name!r} that is to get there, is needed")
-    if isinstance(robot, Mechanism):
+    if robot.loops is not None:
         return _PlatformMap(robot.platform(frame, orientation=False))
     robot.frame(frame)
     return _ArmMap(robot, frame)
@@ -389,7 +388,7 @@ class _PlatformMap:
     platform: Platform
 
     @property
-    def robot(self) -> Mechanism:
+    def robot(self) -> Robot:
         return self.platform.mechanism
 
     @property

@@ -174,14 +174,16 @@ class Robot(Shown):
         """Make a robot like this one of a model that has no loops."""
         return Robot(model, backend=self.backend, precision=self.precision, cpu=self.cpu)
 
-    @cached_property
+    @property
     def tree(self) -> Robot:
         """The spanning tree: the same robot with all loops open; where a cut joint sat, there is a frame.
 
         A robot without loops is its own.
         """
-        if self.loops is None:
-            return self
+        return self if self.loops is None else self._opened
+
+    @cached_property
+    def _opened(self) -> Robot:
         opened = self.model.opened()
         names = [loop.name for loop in self.model.loops if loop.name not in opened.frame_table]
         frames = (*opened.frames, *(self.model.frame(name) for name in names))

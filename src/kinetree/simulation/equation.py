@@ -13,7 +13,7 @@ from ..algorithms import kinematics
 from ..control.driven_joints import refuse_motorless
 from ..errors import KinetreeError
 from ..model.tree import Model
-from ..robot.mechanism import Mechanism
+from ..robot.robot import Robot
 from ..run.failure import Fault, blaming
 from ..run.law_kernels import LawProgram, can_compile, has_machine_code, unrolls
 from ..run.parameters import GivenParameters
@@ -228,7 +228,7 @@ class Equation:
             return a, z_rate
         self.n_calls += 1
         unit = self.robot.normalize(q)
-        if isinstance(self.robot, Mechanism) and self.loops:
+        if self.robot.loops is not None and self.loops:
             return self._by_rank(self.robot, t, unit, v, z, ahead)
         if not self.large and not self.tree.is_constrained:
             return self._as_written(t, unit, v, z, ahead)
@@ -246,7 +246,7 @@ class Equation:
             a, z_rate = system.rate(t, *state, tau, ahead)
         return pack(a, batch), pack(z_rate, batch)
 
-    def _by_rank(self, robot: Mechanism, t: float, q: Array, v: Array, z: Array, ahead: float) -> tuple[Array, Array]:
+    def _by_rank(self, robot: Robot, t: float, q: Array, v: Array, z: Array, ahead: float) -> tuple[Array, Array]:
         """Return the same for a mechanism where no choice of constraints serves, or there is no machine code."""
         tau, loads, z_rate = self.forces(self.named(t, q, v, z))
         batch = np.broadcast_shapes(tau.shape[:-1], z_rate.shape[:-1])
@@ -376,7 +376,7 @@ class Equation:
     def prepare(self, q: Array) -> None:
         """Find out at a closed configuration which of a mechanism's constraints are independent."""
         robot = self.robot
-        if isinstance(robot, Mechanism) and unrolls(robot):
+        if robot.loops is not None and unrolls(robot):
             solid = robot.has_inertia
             choice = choice_at(robot, q) if solid else LoopChoice(())
             self.loops = choice if choice.rows else None
@@ -470,13 +470,13 @@ class Equation:
         q, v = given["q"], given["v"]
         tau, loads, _ = self.forces(given)
         a = self._accelerate(q, v, tau, loads)
-        if isinstance(self.robot, Mechanism):
+        if self.robot.loops is not None:
             return a, self.robot.multipliers(q, v, tau, loads, parameters=self.varied)
         return a, np.zeros((*q.shape[:-1], 0))
 
     def _accelerate(self, q: Array, v: Array, tau: Array, loads: Array | None, robot: Any = None) -> Array:
         robot = robot or self.robot
-        if isinstance(robot, Mechanism):  # stages of an integrator are off closure by their error
+        if robot.loops is not None:  # stages of an integrator are off closure by their error
             return robot.forward_dynamics(
                 q, v, tau, loads, tolerance=np.inf, threads=self.threads, parameters=self.varied
             )

@@ -13,7 +13,7 @@ from ..algorithms import constrained, loop_clusters
 from ..algorithms.projection import Projected, close, project
 from ..loops.dynamics import MOST_TOGETHER
 from ..model.tree import Model
-from ..robot.mechanism import Mechanism
+from ..robot.robot import Robot
 from ..spatial import Scalar
 
 Scalars = Sequence[Scalar]
@@ -59,6 +59,6 @@ class LoopChoice(NamedTuple):
         return project(tree, q, v, self.rows, pivots=self.pivots)
 
 
-def choice_at(robot: Mechanism, q: Any) -> LoopChoice:
+def choice_at(robot: Robot, q: Any) -> LoopChoice:
     """Return the choice of a mechanism at a closed configuration."""
     return LoopChoice(robot.coordinates_at(q).rows, tuple(robot.elimination_order(q)))

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..algorithms.constraints import UNCLOSED
-from ..robot.mechanism import Mechanism
+from ..robot.robot import Robot
 from ..run.law_kernels import LawProgram
 from ..spatial import Scalar
 from .loop_choice import LoopChoice
@@ -22,8 +22,8 @@ SURE = 1e-4
 """Constraints weaker than this, as part of the strongest, do not change velocities: see :func:`nearest_state`."""
 
 
-def projector(robot: Mechanism, choice: LoopChoice) -> Callable[[Array, Array], tuple[Array, Array]]:
-    """:meth:`Mechanism.project` as machine code, which hands over to the original where it cannot do it."""
+def projector(robot: Robot, choice: LoopChoice) -> Callable[[Array, Array], tuple[Array, Array]]:
+    """:meth:`kinetree.Mechanism.project` as machine code, which hands over to the original where it cannot do it."""
     if not choice.is_small:
         return partial(nearest_state, robot)
     nq = robot.nq
@@ -38,8 +38,8 @@ def projector(robot: Mechanism, choice: LoopChoice) -> Callable[[Array, Array], 
     return nearest
 
 
-def nearest_state(robot: Mechanism, q: Array, v: Array) -> tuple[Array, Array]:
-    """:meth:`Mechanism.project` of a state that is nearly closed, as an integrator or its interpolation leaves it.
+def nearest_state(robot: Robot, q: Array, v: Array) -> tuple[Array, Array]:
+    """:meth:`kinetree.Mechanism.project` of a state that is nearly closed, as integrators and interpolation leave it.
 
     Beside a change point the nearest configuration may belong to the other branch, whose velocities are other ones
     altogether; and on the right one the weak constraint tells the velocity no better than rounding divided by the
@@ -50,11 +50,11 @@ def nearest_state(robot: Mechanism, q: Array, v: Array) -> tuple[Array, Array]:
     return closed, robot.nearest_velocity(closed, v, SURE)
 
 
-_PROGRAMS: WeakKeyDictionary[Mechanism, dict[LoopChoice, LawProgram]] = WeakKeyDictionary()
+_PROGRAMS: WeakKeyDictionary[Robot, dict[LoopChoice, LawProgram]] = WeakKeyDictionary()
 """Of robots that are still there: tracing takes longer than many a projection."""
 
 
-def _program(robot: Mechanism, choice: LoopChoice) -> LawProgram:
+def _program(robot: Robot, choice: LoopChoice) -> LawProgram:
     own = _PROGRAMS.setdefault(robot, {})
     if choice not in own:
         tree = robot.model  # and not the robot itself, which would be there for ever

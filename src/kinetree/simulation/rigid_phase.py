@@ -17,7 +17,6 @@ from scipy.optimize import brentq
 from ..contact.friction import FAST, direction_of_sliding
 from ..contact.rigid_contacts import ContactForces, ContactState, ForceResponse, RigidContacts
 from ..errors import KinetreeError, NoSolutionError, message_of
-from ..robot.mechanism import Mechanism
 from ..run.failure import Fault
 from .equation import Equation
 
@@ -362,9 +361,9 @@ class RigidPhase:
         """
         q, v, z = self.split(y)
         mode, rigid = self.mode, self.contacts
-        if not mode.closed and not isinstance(self.robot, Mechanism):
+        if not mode.closed and self.robot.loops is None:
             return np.concatenate([q, v, z])
-        if isinstance(self.robot, Mechanism):
+        if self.robot.loops is not None:
             q, v = self.robot.project(q, v)
         inverse = rigid.mobility(q, v).inverse
         for _ in range(3 if mode.closed else 0):

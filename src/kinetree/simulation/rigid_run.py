@@ -24,7 +24,6 @@ from ..contact.rigid_contacts import Contact, RigidContacts
 from ..errors import KinetreeError, OptionError, UnknownNameError, explains_arguments, message_of
 from ..io.progress import TimeBar
 from ..robot.load import as_robot
-from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
 from ..run.failure import Fault
 from ..spatial.numbers import real_number, whole_number
@@ -378,7 +377,7 @@ class RigidRun:
         self.times.append(t)
         self.states.append(y)
         loop_forces = np.zeros(0)
-        if isinstance(self.robot, Mechanism):
+        if self.robot.loops is not None:
             pushed = now.tau + np.einsum("ki,kij->j", local, now.state.jacobian)
             loop_forces = self.robot.multipliers(now.q, now.v, pushed, now.loads)
         self.kept.append((a, np.einsum("ki,kij->kj", local, now.state.axes), loop_forces))

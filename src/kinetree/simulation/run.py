@@ -25,7 +25,6 @@ from ..errors import (
 )
 from ..io.interrupts import are_interrupts_passed_on
 from ..io.progress import TimeBar
-from ..robot.mechanism import Mechanism
 from ..run.failure import Fault, blaming
 from .arguments import initial_state, whose
 from .constrained.equation import ConstrainedEquation
@@ -399,7 +398,7 @@ def make_record(
         "q_units": robot.q_units, "v_units": robot.v_units,
         "contact_spots": info.get("contact_spots", []) + _contact_spots(equation.system.elements),
         "forces": [getattr(e, "label", type(e).__name__) for e in equation.system.forces],
-        "constraint_names": list(robot.constraint_names) if isinstance(robot, Mechanism) else [],
+        "constraint_names": list(robot.model.constraint_names),
     }  # fmt: skip
     info |= _held(equation, t, q)
     done = dict(zip(WORKS, works, strict=False))
@@ -414,7 +413,7 @@ def _held(equation: Equation, t: Array, q: Array) -> dict[str, Any]:
     """Return how constraints were held, and how far they were off at worst."""
     if isinstance(equation, ConstrainedEquation):
         return equation.told(t, q)
-    if not isinstance(equation.robot, Mechanism):
+    if equation.robot.loops is None:
         return {}
     gaps = np.abs(equation.robot.loop_gaps(q))
     return {"drift": "projection", "largest_gap": float(np.max(gaps, initial=0.0, where=np.isfinite(gaps)))}
@@ -453,7 +452,7 @@ def _forgiven(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Obs
         halves = (_forgiven(equation, *(x[k] for x in (t, q, v, z))) for k in (slice(middle), slice(middle, None)))
         return Observed(*(np.concatenate(both) for both in zip(*halves, strict=True)))
     n_contact = 3 * len(_contact_spots(equation.system.elements))
-    n_constraint = equation.robot.n_constraints if isinstance(equation.robot, Mechanism) else 0
+    n_constraint = equation.robot.model.n_constraints
     vector, (contact, constraint) = (
         np.full_like(v, np.nan),
         (np.full((*v.shape[:-1], n), np.nan) for n in (n_contact, n_constraint)),

@@ -13,14 +13,14 @@ from ..io.tables.columns import Wanted
 from ..io.tables.parts import OpenTable, Part, Rows
 
 if TYPE_CHECKING:
-    from ..robot.mechanism import Mechanism
+    from ..robot.robot import Robot
 
 Array = np.ndarray
 Law = Callable[..., Array]
 Fault = Callable[[int, str], FileFormatError]
 
 
-def fewer_columns(mechanism: Mechanism, key: str) -> Wanted | None:
+def fewer_columns(mechanism: Robot, key: str) -> Wanted | None:
     """Name the columns from which all others follow; None where one of the joints has several coordinates.
 
     Parameters
@@ -36,13 +36,13 @@ def fewer_columns(mechanism: Mechanism, key: str) -> Wanted | None:
     return {"q": names, "v": names, key: third}
 
 
-def motors(mechanism: Mechanism) -> list[int]:
+def motors(mechanism: Robot) -> list[int]:
     """List the freedoms with a motor."""
     driven = [j for j in mechanism.model.joints if j.actuated and not j.mimic]
     return [k for j in driven for k in range(j.v_slice.start, j.v_slice.stop)]
 
 
-def followed(source: OpenTable, mechanism: Mechanism, start: Array) -> OpenTable:
+def followed(source: OpenTable, mechanism: Robot, start: Array) -> OpenTable:
     """Fill in the positions of all joints; velocities and the rest stay those of the independent ones.
 
     Parameters
@@ -64,7 +64,7 @@ def followed(source: OpenTable, mechanism: Mechanism, start: Array) -> OpenTable
     return OpenTable(parts, source.has_time, source.remark)
 
 
-def following(law: Law, mechanism: Mechanism, key: str) -> Law:
+def following(law: Law, mechanism: Robot, key: str) -> Law:
     """Make a law of all joints one of positions of all joints and velocities and the rest of the independent ones."""
 
     def whole(q: Array, v_independent: Array, third: Array) -> Array:
@@ -89,7 +89,7 @@ class Branch:
         The last closed configuration.
     """
 
-    mechanism: Mechanism
+    mechanism: Robot
     q: Array
 
     def __post_init__(self) -> None:

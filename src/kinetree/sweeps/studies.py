@@ -22,7 +22,6 @@ from ..errors import (
 )
 from ..motion.trajectory import Trajectory
 from ..robot.load import as_robot
-from ..robot.mechanism import Mechanism
 from ..simulation.arguments import force_elements
 from ..simulation.integrators.fixed_step_methods import ADAPTIVE
 from ..simulation.oddities.unheld import without_ranges
@@ -173,12 +172,12 @@ class Forces(_OfRobot):
         self.outputs, self._wanted = chosen(outputs, self.robot, False), outputs
         self.friction, self.near = friction, None if near is None else np.asarray(near, dtype=float)
         self.time, self.states = self._sampled(motion, span, samples)
-        if friction and isinstance(self.robot, Mechanism):
+        if friction and self.robot.loops is not None:
             raise UnsupportedError("friction of mechanisms is not counted in a sweep of forces: leave it out")
 
     def _sampled(self, motion: Any, span: Any, samples: int) -> tuple[Array, tuple[Array, ...]]:
-        closed = isinstance(self.robot, Mechanism)
-        width = len(self.robot.coordinates.independent) if isinstance(self.robot, Mechanism) else self.robot.nv
+        closed = self.robot.loops is not None
+        width = self.robot.nv if self.robot.loops is None else len(self.robot.coordinates.independent)
         if isinstance(motion, tuple) and len(motion) == 4:
             time, *states = (np.asarray(x, dtype=float) for x in motion)
         else:
@@ -215,7 +214,7 @@ class Forces(_OfRobot):
         rows = len(next(iter(columns.values())))
         parameters = self.swept.model_parameters(columns, self.numbers)
         failure = None
-        if isinstance(self.robot, Mechanism):
+        if self.robot.loops is not None:
             drive = self.states
             found = self.robot.driven_motion(drive[0], drive[1], drive[2], parameters, q_guess=self.near)
             q, v, tau = found.q, found.v, found.tau
@@ -351,7 +350,7 @@ class Simulations(_OfRobot):
         q0 = np.array(np.broadcast_to(robot.neutral() if swept.q0 is None else swept.q0, (*batch, robot.nq)))
         v0 = None if swept.v0 is None else np.array(np.broadcast_to(swept.v0, (*batch, robot.nv)))
         varied = [name for name in columns if self.numbers[name].kind == OF_START]
-        if varied and isinstance(robot, Mechanism):
+        if varied and robot.loops is not None:
             placed = {self.numbers[name].entries[0] for name in varied if self.numbers[name].where == "q0"}
             held = [j.name for j in robot.model.joints if placed & set(range(j.q_slice.start, j.q_slice.stop))]
             q0, v0 = robot.project(q0, np.zeros((*batch, robot.nv)) if v0 is None else v0, fixed=held)

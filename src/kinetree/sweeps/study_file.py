@@ -16,7 +16,6 @@ from ..io.paths import as_path, whole_content
 from ..model.formats.source import Source
 from ..model.formats.yaml_nodes import Node, Scalar, Table
 from ..robot.load import load
-from ..robot.mechanism import Mechanism
 from ..simulation.prescribed import Prescribed
 from ..simulation.worlds.draws import LogUniform, Normal, Uniform
 from .designs import DESIGNS, Design, TableDesign, as_design
@@ -55,7 +54,7 @@ def study_of_name(given: str | os.PathLike[str], options: dict[str, Any]) -> Swe
 def gallery_forces(name: str, **options: Any) -> Forces:
     """Return the forces that the motion of a system of the gallery takes."""
     robot, moves = load(name), motion(name)
-    if isinstance(robot, Mechanism):
+    if robot.loops is not None:
         robot = robot.with_independent([robot.v_names[k] for j in moves.joints for k in _entries(robot, j)])
         options.setdefault("near", start(name))
     return Forces(robot, moves, **options)
@@ -78,7 +77,7 @@ def planned(plan: StudyPlan, which: str | None, outputs: Any) -> SweepStudy:
         raise OptionError(f"this study has no {chosen!r} to sweep: it has {', '.join(there) or 'nothing to compute'}")
     if chosen == "inverse":
         assert plan.states is not None
-        moves: Any = plan.desired if isinstance(plan.robot, Mechanism) else plan.states
+        moves: Any = plan.states if plan.robot.loops is None else plan.desired
         return Forces(plan.robot, moves, span=(0.0, plan.span), samples=plan.samples, near=plan.q, outputs=outputs)
     around = {"ground": list(plan.elements), "forces": list(plan.forces), "outputs": outputs}
     if chosen == "simulation":

@@ -40,7 +40,6 @@ from ..io.tables.reading import open_table
 from ..io.tables.writing import new_table
 from ..model.units import FORCE_OF
 from ..robot.load import as_robot
-from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
 from ..run.checks import check_threads
 from .differentiated_table import differentiated_table, has_positions_only
@@ -203,7 +202,7 @@ class _Conversion:
         """Look at the head of a table; return it, with what is computed of a row."""
         robot, (third, _) = self.robot, METHODS[self.method]
         wanted = {"q": robot.q_names, "v": robot.v_names, third: robot.v_names}
-        fewer = fewer_columns(robot, third) if isinstance(robot, Mechanism) else None
+        fewer = None if robot.loops is None else fewer_columns(robot, third)
         table = self._table(path, wanted, fewer)
         if not table.fewer and getattr(self.initial, "is_given", self.initial is not None):
             words = " is for mechanisms of which only the independent joints are given: here all are"
@@ -214,7 +213,6 @@ class _Conversion:
             warnings.warn(f"{path}: {table.rules}", ModelWarning, stacklevel=callers_level())
         if not table.fewer:
             return table, self.law
-        assert isinstance(robot, Mechanism)
         given = self.initial() if callable(self.initial) else self.initial
         start = robot.assembled() if given is None else robot.close(np.asarray(given, dtype=float), limits=False)
         return followed(table, robot, start), following(self.law, robot, third)

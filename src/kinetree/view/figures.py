@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from ..errors import ModelWarning, OptionError, callers_level
 from ..model.tree import BASE
-from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
 from ..spatial.arrays import as_array
 from . import geometry, skeleton
@@ -85,7 +84,7 @@ def make_figure(
 
 def starting_configuration(robot: Robot) -> Array:
     """Find a configuration to begin with: closed, and within limits."""
-    if isinstance(robot, Mechanism):
+    if robot.loops is not None:
         return robot.assembled()
     q = robot.neutral()
     for joint in robot.model.joints:

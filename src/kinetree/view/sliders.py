@@ -10,7 +10,6 @@ from scipy.spatial.transform import Rotation
 from ..errors import ClosureError
 from ..model.joints.kind import random_bounds
 from ..model.tree import Joint
-from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
 
 Array = np.ndarray
@@ -84,7 +83,7 @@ def slider_values(robot: Robot, q: Array) -> Array:
     return np.concatenate(columns, axis=1)
 
 
-def moved_closed(robot: Mechanism, q: Array, joint: Joint, part: Array) -> tuple[Array, str]:
+def moved_closed(robot: Robot, q: Array, joint: Joint, part: Array) -> tuple[Array, str]:
     """Move one joint of a mechanism as far as its loops let it.
 
     The way is gone in small steps, so that the mechanism stays on its branch; the other actuated joints
@@ -110,7 +109,7 @@ def moved_closed(robot: Mechanism, q: Array, joint: Joint, part: Array) -> tuple
     return q, ""
 
 
-def _closed(robot: Mechanism, guess: Array, joint: Joint) -> Array:
+def _closed(robot: Robot, guess: Array, joint: Joint) -> Array:
     others = [j.name for j in robot.model.joints if j.actuated and j.nv and j.name != joint.name]
     held = robot.close(guess, fixed=[joint.name, *others], must_close=False, limits=False)
     return held if np.isfinite(held).all() else robot.close(guess, fixed=[joint.name], limits=False)

@@ -17,7 +17,6 @@ from ..errors import Message, OptionError, Setting, UnknownNameError
 from ..io.atomic_files import beside
 from ..io.progress import Bar
 from ..model.tree import Joint
-from ..robot.mechanism import Mechanism
 from ..spatial.arrays import as_array
 from . import capture
 from .at_rest import at_rest
@@ -219,7 +218,7 @@ class Viewer:
         self.pause()
         message = ""
         with self._lock:
-            if isinstance(self.robot, Mechanism):
+            if self.robot.loops is not None:
                 q, message = moved_closed(self.robot, self.q, chosen, part)
             else:
                 q = self.q.copy()

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate
@@ -46,7 +45,6 @@ def free_fall(
 
     def run(quick: bool) -> Outcome:
         mechanism = load(name)
-        assert isinstance(mechanism, Mechanism)
         record = simulate(
             mechanism, start(name, which), time=seconds / 4 if quick else seconds, output=401, rtol=1e-9, atol=1e-11,
             progress=False,
@@ -95,7 +93,7 @@ def free_fall_of_tree(
     return run
 
 
-def balance(mechanism: Mechanism, record: Record, within: float = 1e-6) -> list[Fact]:
+def balance(mechanism: Robot, record: Record, within: float = 1e-6) -> list[Fact]:
     """Return whether loops stay closed and energy is kept in a simulation."""
     gap = float(mechanism.closure_error(record.q).max())
     return [
@@ -109,7 +107,7 @@ def fall_figures(robot: Robot, record: Record) -> dict[str, Drawing]:
     """Return joints, energies, and how well energies (and loops) balance."""
     energy = record.energy
     potential = energy.potential - energy.potential[0]
-    if isinstance(robot, Mechanism):
+    if robot.loops is not None:
         error, gap = np.maximum(np.abs(energy.error), 1e-16), np.maximum(robot.closure_error(record.q), 1e-16)
         left = PlotPanel("residual", [Curve("energy [J]", error), Curve("closure [m, rad]", gap)], log=True)
         below = "the error of their sum and the largest gap of the loops"
@@ -121,7 +119,7 @@ def fall_figures(robot: Robot, record: Record) -> dict[str, Drawing]:
                              Curve("sum", energy.kinetic + potential)]),
         left,
     ]  # fmt: skip
-    moved = panels(robot, record.q, MOTIONS, most=None if isinstance(robot, Mechanism) else 6)
+    moved = panels(robot, record.q, MOTIONS, most=6 if robot.loops is None else None)
     caption = f"Energies, the potential one from its value at the beginning; below, {below}."
     return {
         "motion": Curves(record.time, moved, "Joints in free fall."),

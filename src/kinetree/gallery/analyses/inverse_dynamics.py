@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...model.units import FORCE_OF
-from ...robot.mechanism import Mechanism
+from ...robot.robot import Robot
 from ..drawings import OBLIQUE, PLANE, Sketch, outlines
 from ..plots import Curve, Curves, PlotPanel
 from ..study import Analysis, Drawing, Fact, Outcome, Table
@@ -197,7 +197,7 @@ def _mechanism_figures(along: PrescribedMechanism) -> dict[str, Drawing]:
     }  # fmt: skip
 
 
-def _is_planar(mechanism: Mechanism, q: Array) -> bool:
+def _is_planar(mechanism: Robot, q: Array) -> bool:
     """Say whether no body ever leaves the plane xy."""
     poses = np.stack([mechanism.pose(q, name) for name in mechanism.body_names])
     level = np.all(np.abs(poses[..., 2, :] - [0.0, 0.0, 1.0, 0.0]) < 1e-12)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.tree import BASE
-from ...robot.mechanism import Mechanism
+from ...robot.robot import Robot
 from ..systems import load
 from .prescribed import PrescribedMechanism
 
@@ -22,14 +22,13 @@ def groups(along: PrescribedMechanism) -> tuple[int, ...]:
     return order.sizes
 
 
-def cuts_by_rule(mechanism: Mechanism) -> str:
+def cuts_by_rule(mechanism: Robot) -> str:
     """Return the joints that are cut where every body hangs on the path with the fewest freedoms (Shah section 8.4)."""
     other = mechanism.with_cuts(rule="minimum_dof")
-    assert isinstance(other, Mechanism)
     return ", ".join(other.loop_names)
 
 
-def sizes(mechanism: Mechanism) -> tuple[int, int, int]:
+def sizes(mechanism: Robot) -> tuple[int, int, int]:
     """Return how many moving links, joints and loops there are."""
     loops = len(mechanism.model.loops)
     return len(mechanism.model.bodies), len(mechanism.model.joints) + loops, loops
@@ -50,9 +49,7 @@ def recut(along: PrescribedMechanism, cuts: Sequence[str], count: int = 21) -> R
     times = along.motion.grid(count)
     q, rates, accelerations = along.motion.states(times).q, *along.motion(times)[1:]
     same = load(along.name)
-    assert isinstance(same, Mechanism)
     other = same.with_cuts(cuts)
-    assert isinstance(other, Mechanism)
     other = other.with_independent(driven)
     q_other = np.stack([_angle(mechanism, q, other, k) for k in range(len(other.joint_names))], axis=-1)
     v_other = other.velocities(q_other, rates)
@@ -63,7 +60,7 @@ def recut(along: PrescribedMechanism, cuts: Sequence[str], count: int = 21) -> R
     return Recut(forces.order.sizes, float(np.abs(tau - along.torque_at(times)).max()))
 
 
-def _angle(mechanism: Mechanism, q: Array, other: Mechanism, k: int) -> Array:
+def _angle(mechanism: Robot, q: Array, other: Robot, k: int) -> Array:
     """Return the angle of a joint of another tree of the same mechanism, in a configuration of the first."""
     joint = other.model.joints[k]
     parent = np.eye(3) if joint.parent == BASE else mechanism.pose(q, other.body_names[joint.parent])[:, :3, :3]
@@ -79,6 +76,6 @@ def block(along: PrescribedMechanism, loop: str, joints: Sequence[str]) -> float
     return float(np.abs(mechanism.loop_jacobian(along.states.q)[:, rows][..., entries]).max())
 
 
-def point(mechanism: Mechanism, q: Array, body: str, place: Sequence[float] = (0.0, 0.0, 0.0)) -> Array:
+def point(mechanism: Robot, q: Array, body: str, place: Sequence[float] = (0.0, 0.0, 0.0)) -> Array:
     """Return where a point of a body (or the origin of a frame) is in space."""
     return np.asarray(mechanism.pose(q, body)[..., :3, :] @ np.array([*place, 1.0]))

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ...loops.constraint_forces import ConstraintForces
-from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ..system import PrescribedMotion, States
 from ..systems import load, motion
@@ -104,9 +103,8 @@ class PrescribedMechanism(AlongMotion):
     stencil = NINE_POINTS
 
     @cached_property
-    def mechanism(self) -> Mechanism:
+    def mechanism(self) -> Robot:
         """The system."""
-        assert isinstance(self.robot, Mechanism)
         return self.robot
 
     @cached_property
@@ -134,4 +132,4 @@ class PrescribedMechanism(AlongMotion):
 def prescribed(name: str, samples: int) -> AlongMotion:
     """Return a system along its motion, as a mechanism where it has loops."""
     along = AlongMotion(name, samples)
-    return PrescribedMechanism(name, samples) if isinstance(along.robot, Mechanism) else along
+    return along if along.robot.loops is None else PrescribedMechanism(name, samples)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import control as laws
 from ...motion.trajectories import Cycloid
-from ...robot.mechanism import Mechanism
+from ...robot.robot import Robot
 from ...simulation.prescribed import Prescribed
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate
@@ -29,9 +29,8 @@ def space_loop_study(name: str) -> Study:
     return Study.of(name, {"inverse": lambda quick: _inverse(name, quick), "feedback": lambda quick: _fed(name, quick)})
 
 
-def _made(name: str) -> tuple[Mechanism, Array, Cycloid, list[int]]:
+def _made(name: str) -> tuple[Robot, Array, Cycloid, list[int]]:
     robot = load(name).with_backend("compiled")
-    assert isinstance(robot, Mechanism)
     driven = [robot.q_names.index(joint) for joint in motion(name).joints]
     first, last = (motion(name).states([t]).q[0, driven] for t in (0.0, DURATION))
     return robot, start(name), Cycloid(first, last, DURATION), driven
@@ -69,7 +68,7 @@ def _fed(name: str, quick: bool) -> Outcome:
     return Outcome([lag, *_kept(robot, record)], {}, {"record": record}, _figures(robot, record, driven), [words])
 
 
-def _kept(robot: Mechanism, record: Record) -> list[Fact]:
+def _kept(robot: Robot, record: Record) -> list[Fact]:
     """Return what is kept whatever the motors do."""
     momentum = robot.momentum(record.q, record.v, "origin")
     com = robot.center_of_mass(record.q)
@@ -92,7 +91,7 @@ def _remark(name: str, record: Record) -> str:
     return f"Prescribed: {motion(name).what}. In the end the satellite is turned by {turned:.3g} degrees about z."
 
 
-def _figures(robot: Mechanism, record: Record, driven: list[int]) -> dict[str, Drawing]:
+def _figures(robot: Robot, record: Record, driven: list[int]) -> dict[str, Drawing]:
     some = np.linspace(0, len(record) - 1, 4).astype(int)
     turned = [Curve("about z", np.degrees(record.q[:, 2]))]
     places = [Curve(axis, record.q[:, 3 + k]) for k, axis in enumerate("xy")]

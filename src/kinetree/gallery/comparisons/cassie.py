@@ -17,7 +17,7 @@ from ...model.joints import Revolute, Spherical
 from ...model.mass import MassProperties
 from ...motion.basic_trajectories import Sine
 from ...robot.builder import Builder
-from ...robot.mechanism import Mechanism
+from ...robot.robot import Robot
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate
 from ..plots import Curve, Curves, PlotPanel
@@ -52,14 +52,13 @@ STEP = 1e-3
 """Of the simulation, in seconds; its springs and rods alone would ask for a hundredth of it."""
 
 
-def pair_of_legs(floating: bool, softer: float = 1.0) -> Mechanism:
+def pair_of_legs(floating: bool, softer: float = 1.0) -> Robot:
     """Return the robot, on a stand or free, with leaf springs as they are or softer."""
     b = Builder("pair of legs")
     b.add_body("pelvis", MassProperties.box(12.0, (0.2, 0.3, 0.2)))
     for side, y in SIDES.items():
         _leg(b, side, y, softer)
     robot = b.build(floating_base=floating)
-    assert isinstance(robot, Mechanism)
     return robot
 
 
@@ -95,7 +94,7 @@ def _leg(b: Builder, side: str, y: float, softer: float) -> None:
         b.loop(f"{side}_{name}", f"{side}_{one}", f"{side}_{other}", Spherical(), placement=place, seat=seat)
 
 
-def posture(robot: Mechanism, hip: float, knee: float, toe: float) -> Array:
+def posture(robot: Robot, hip: float, knee: float, toe: float) -> Array:
     """Return the configuration with springs at rest: both linkages are parallelograms."""
     q = robot.neutral()
     for side in SIDES:
@@ -182,7 +181,7 @@ def fall(quick: bool) -> Outcome:
                    ["No motor acts and nothing rubs (rk4, steps of 0.2 ms)."])  # fmt: skip
 
 
-def _squatted(robot: Mechanism, time: float, step: float) -> Record:
+def _squatted(robot: Robot, time: float, step: float) -> Record:
     middle, sway = np.tile(CROUCH, len(SIDES)), np.tile(SWAY, len(SIDES))
     wanted = Sine(middle, sway, 1.0 / PERIOD, -0.5 * np.pi)  # it begins at rest
     settings: dict[str, Any] = {"integrator": "implicit_euler", "step": step, "output": 51, "progress": False}
@@ -190,7 +189,7 @@ def _squatted(robot: Mechanism, time: float, step: float) -> Record:
     return simulate(robot, begin, time=time, controller=PD(wanted, *GAINS), **settings)
 
 
-def _places(robot: Mechanism, name: str, of_q: bool = False) -> list[int]:
+def _places(robot: Robot, name: str, of_q: bool = False) -> list[int]:
     """Return where a joint of both legs is in v, or in q."""
     joints = [robot.joint(f"{side}_{name}") for side in SIDES]
     return [(joint.q_slice if of_q else joint.v_slice).start for joint in joints]

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 
 from ...errors import SimulationError
-from ...robot.mechanism import Mechanism
 from ...simulation.records.record import Record
 from ..plots import Curve, Curves, PlotPanel
 from ..study import Fact, Outcome
@@ -81,7 +80,7 @@ def _own_facts(system: Redysim, run: RedysimRun) -> list[Fact]:
         j = system.rows_along(q, v)
         off = np.abs(j @ run.state[:, n : 2 * n, None]).max() / max(1.0, float(np.abs(v).max()))
         found = [Fact("velocities of the folder keep its loops closed; largest relative rate", 1e-6, off, relation="<")]
-        if not isinstance(robot, Mechanism):
+        if robot.loops is None:
             return found
     else:
         found = []

@@ -30,7 +30,6 @@ from ...motion.redysim_motion import RedysimMotion
 from ...motion.splines import sampled
 from ...motion.trajectory import Trajectory
 from ...robot.load import load
-from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate, simulate_prescribed
@@ -223,7 +222,7 @@ class Redysim:
                 f"velocities are {2 * nv}", str(self.folder.path),
             )  # fmt: skip
         q, v = (self._ours(state[k : k + nv]) for k in (0, nv))
-        if isinstance(self.robot, Mechanism):
+        if self.robot.loops is not None:
             q = self.robot.close(q)
             k = self.robot.loop_jacobian(q)
             v = v - np.linalg.pinv(k, rcond=1e-9) @ (k @ v)
@@ -289,13 +288,13 @@ class Redysim:
         places, robot = list(self.laws.order.places), self.robot
         q, v, a = self.motion(self.times)
         state = np.hstack([x[:, places] for x in (q, v, a)])
-        whole = (robot.tree if isinstance(robot, Mechanism) else robot).inverse_dynamics(q, v, a)[:, places]
+        whole = robot.tree.inverse_dynamics(q, v, a)[:, places]
         if not self.folder.is_closed:
             return RedysimRun(self.times, state, whole)
         driven = [k for k, place in enumerate(places) if self.is_driven(place)]
         j = self.rows_along(q, v)
         across = j.swapaxes(1, 2)
-        if isinstance(robot, Mechanism):
+        if robot.loops is not None:
             tau = robot.inverse_dynamics(q, v, a)[:, places]
         else:  # motors and rows together hold the tree
             motors = np.broadcast_to(np.eye(len(places))[:, driven], (len(q), len(places), len(driven)))
@@ -319,7 +318,7 @@ class Redysim:
     @property
     def _stiff(self) -> str:
         """The integrator of stiff systems; loops cannot be closed between the steps that bdf remembers."""
-        return "radau" if isinstance(self.robot, Mechanism) else "bdf"
+        return "bdf" if self.robot.loops is None else "radau"
 
     def _options(self, given: dict[str, Any]) -> dict[str, Any]:
         said = self.initials
@@ -334,7 +333,7 @@ class Redysim:
     def _forward(self, given: dict[str, Any]) -> RedysimRun:
         q, v = self.start
         forces: list[Any] = []
-        if self.folder.is_closed and not isinstance(self.robot, Mechanism):
+        if self.folder.is_closed and self.robot.loops is None:
             forces = [self._row_forces()]
         around: dict[str, Any] = {
             "controller": self.controller,

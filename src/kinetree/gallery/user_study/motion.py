@@ -13,7 +13,6 @@ from ...errors import OptionError, UnknownNameError
 from ...io.typed_angles import in_degrees
 from ...model.formats.yaml_nodes import Items, Node, NodeReader, Scalar, Table
 from ...motion import trajectories
-from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...simulation.prescribed import Prescribed
 from .. import simulation_setup
@@ -113,7 +112,7 @@ class MotionReader(NodeReader):
 
     def states_of(self, made: trajectories.Trajectory) -> Callable[[Array], States]:
         """Return the motion of all joints."""
-        if isinstance(self.robot, Mechanism):
+        if self.robot.loops is not None:
             return ClosedMotion(self.robot, made, self.q)
         return lambda times: States(*made(times))
 
@@ -128,12 +127,12 @@ class MotionReader(NodeReader):
             if "to" not in fields:
                 raise self.error(f"a motion of kind {kind!r} needs 'to': where it goes", node)
             begin, end = self.configured(fields, "from"), self.configured(fields, "to")
-            if isinstance(self.robot, Mechanism):
+            if self.robot.loops is not None:
                 return MOVES[kind](self.coordinates(begin), self.coordinates(end), span), span
             return trajectories.Between(self.robot, begin, end, span, PROFILES[kind]), span
         if kind == "constant":
             at = self.configured(fields, "at")
-            if isinstance(self.robot, Mechanism):
+            if self.robot.loops is not None:
                 return trajectories.Constant(self.coordinates(at)), span
             return trajectories.Between(self.robot, at, at, span), span
         if kind == "constant-speed":
@@ -150,7 +149,7 @@ class MotionReader(NodeReader):
             return self.q
         with self.at(fields[key]):
             given = self.given(fields[key])
-            stays = isinstance(given, dict) and not isinstance(self.robot, Mechanism)  # joints that are not named
+            stays = isinstance(given, dict) and self.robot.loops is None  # joints that are not named
             return simulation_setup.configuration(
                 self.robot, given, self.system, f"motion.{key}", self.q if stays else None
             )
@@ -158,13 +157,13 @@ class MotionReader(NodeReader):
     @property
     def moving(self) -> list[Any]:
         """Joints that a motion is about."""
-        if isinstance(self.robot, Mechanism):
+        if self.robot.loops is not None:
             return driven_joints(self.robot.model)
         return list(self.robot.model.joints)
 
     def coordinates(self, q: Array) -> Array:
         """Return the coordinates of the joints that a motion is about."""
-        if not isinstance(self.robot, Mechanism) and self.robot.nq != self.robot.nv:
+        if self.robot.loops is None and self.robot.nq != self.robot.nv:
             raise OptionError(
                 f"the robot has quaternions, which this kind of motion cannot move: use one of {', '.join(MOVES)}"
             )
@@ -266,7 +265,7 @@ class MotionReader(NodeReader):
         speeds = [k for joint in self.moving for k in range(joint.v_slice.start, joint.v_slice.stop)]
         times = np.linspace(0.0, span, SAMPLES)
         q, v, a = states(times)
-        if isinstance(self.robot, Mechanism) and not self.robot.closure_error(q).max() < simulation_setup.CLOSED:
+        if self.robot.loops is not None and not self.robot.closure_error(q).max() < simulation_setup.CLOSED:
             raise OptionError(f"loops of this robot do not allow the motion of {system!r}: its links are others")
         followed = trajectories.sampled(times, q[:, places], v[:, speeds], a[:, speeds])
         if system in WALKERS:  # which fall where they have nothing to walk on, and stumble where they do not start so

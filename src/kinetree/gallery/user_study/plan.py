@@ -12,7 +12,6 @@ import numpy as np
 from ...control.driven_joints import driven_joints, tracking_error
 from ...errors import ClosureError, PathError
 from ...motion.trajectory import Trajectory
-from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...simulation.oddities.unheld import can_fall, height_left
 from ...simulation.prescribed import Prescribed
@@ -259,7 +258,7 @@ class ClosedMotion:
         A closed configuration near the beginning, which says on which branch.
     """
 
-    mechanism: Mechanism
+    mechanism: Robot
     driven: Trajectory
     q: Array
 

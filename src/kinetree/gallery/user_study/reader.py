@@ -26,7 +26,6 @@ from ...model.formats.source import Source
 from ...model.formats.yaml_nodes import Node, Scalar, Table
 from ...motion import trajectories
 from ...robot.load import load
-from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...simulation.options import OPTIONS, SimulationOption
 from ...simulation.records.plot import PANELS
@@ -273,7 +272,7 @@ class StudyReader(MotionReader):
     def compare_start(self, desired: trajectories.Trajectory) -> None:
         """Warn where the desired motion begins elsewhere than the simulation."""
         wanted = np.asarray(desired(0.0)[0])
-        if isinstance(self.robot, Mechanism):
+        if self.robot.loops is not None:
             places = [k for joint in self.moving for k in range(joint.v_slice.start, joint.v_slice.stop)]
             off = wanted - self.coordinates(self.q)
         else:

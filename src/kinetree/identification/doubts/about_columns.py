@@ -55,7 +55,7 @@ def of_columns(columns: Columns, errors: Array) -> list[str]:
     """
     prepared, robot = columns.prepared, columns.prepared.robot
     simple = all(joint.nv == joint.nq == 1 and joint.actuated and not joint.mimic for joint in robot.model.joints)
-    if not simple or robot.closes_loops or prepared.contacts:
+    if not simple or robot.loops is not None or prepared.contacts:
         return []
     judge = _Judge(prepared)
     changes: dict[str, Change] = {}

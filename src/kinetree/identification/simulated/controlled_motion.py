@@ -74,7 +74,7 @@ class ControlledRun:
                 "estimator='didim' simulates the robot under the controller that it had: give controller=, such as "
                 f"kt.control.PD(trajectory, kp, kd), not {controller!r}"
             )
-        if robot.closes_loops or robot.nq != robot.nv or robot.is_floating:
+        if robot.loops is not None or robot.nq != robot.nv or robot.is_floating:
             raise UnsupportedError(
                 "estimator='didim' is for trees on a fixed base, of joints with one coordinate each; the others "
                 "identify closed loops and floating bases, too"

@@ -69,7 +69,7 @@ def refine_by_output_error(found: Identified, data: Data, *, window: float = 0.2
         Gauss-Newton steps at most.
     """
     robot = found.robot
-    if robot.closes_loops or robot.nq != robot.nv or robot.is_floating:
+    if robot.loops is not None or robot.nq != robot.nv or robot.is_floating:
         raise UnsupportedError(
             "output errors are computed for trees on a fixed base, of joints with one coordinate each"
         )

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ...errors import Message, OptionError, Setting, UnsupportedError
-from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ..arguments import initial_state
 from ..equation import Array, Equation
@@ -76,11 +75,11 @@ class ChosenConstraints:
             if not robot.model.is_constrained:  # joints about which nothing is said are at rest
                 wanted[1][..., [k for k in range(robot.nv) if k not in self._driven(begin)]] = 0.0
             q0, v0 = wanted[0] if q0 is None else q0, wanted[1] if v0 is None else v0
-        q, v = initial_state(robot.tree if isinstance(robot, Mechanism) else robot, q0, v0, tolerance=tolerance)
+        q, v = initial_state(robot.tree, q0, v0, tolerance=tolerance)
         driven.refuse_contradictions(begin, q)
         granted = ON_SCHEDULE if tolerance is None else tolerance
         off = driven.misfit(begin, q, v)
-        if tolerance is None and isinstance(robot, Mechanism) and np.any(np.abs(off.gaps) > granted):
+        if tolerance is None and robot.loops is not None and np.any(np.abs(off.gaps) > granted):
             granted = max(granted, robot.coordinates_at(q).slack)
         off.refuse(
             ("q0", "v0"), granted,

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import StateError, explains_arguments
-from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot, require_robot
 from ...spatial.arrays import as_array, batch_shape
 from ..equation import Array
@@ -128,14 +127,14 @@ class DrivenRobot:
         """
         robot, moments = self.robot, as_array(t, (), "t")
         if q_guess is None:
-            q_guess = robot.assembled() if isinstance(robot, Mechanism) else robot.neutral()
+            q_guess = robot.neutral() if robot.loops is None else robot.assembled()
         guess = robot.evaluator.states.configuration(q_guess, "q_guess")
         batch = batch_shape(q_guess=(guess, 1), t=(moments, 0))
         q = np.array(np.broadcast_to(guess, (*batch, robot.nq)), dtype=float)
         now = self._prescribed.at(moments if moments.ndim else float(moments))
         for k, (place, _) in enumerate(now.joints):
             q[..., place] = now.positions[k]
-        if isinstance(robot, Mechanism) and not now.rows:
+        if robot.loops is not None and not now.rows:
             q = robot.close(q, fixed=list(self.given), limits=False)
         return self.nearest(moments, q, np.zeros((*batch, robot.nv)))
 
@@ -168,7 +167,7 @@ class DrivenRobot:
             gaps.append(q[..., place] - now.positions[k])
             slips.append(v[..., rate] - now.velocities[k])
         off = np.zeros((*batch, 0)), np.zeros((*batch, 0))
-        if isinstance(robot, Mechanism):
+        if robot.loops is not None:
             names += [f"loop {name!r}" for name in robot.constraint_names]
             off = robot.loop_gaps(q).copy(), (robot.loop_jacobian(q) @ v[..., None])[..., 0]
             for row in now.rows:

@@ -14,7 +14,6 @@ from ...algorithms.projection import project
 from ...errors import ClosureError, SingularError, UnsupportedError
 from ...loops import dynamics, rank
 from ...model.describe import counted
-from ...robot.mechanism import Mechanism
 from ...run.failure import Fault
 from ...run.law_kernels import LawProgram, unrolls
 from ...spatial import Scalar
@@ -81,7 +80,7 @@ class ConstrainedEquation(Equation):
                 f"robot {robot.name!r} has {counted(len(self.tree.bodies), 'body', 'bodies')}: prescribed motions and "
                 "ways to hold drift other than projection are for smaller ones"
             )
-        (robot.tree if isinstance(robot, Mechanism) else robot).evaluator.check_pivots()
+        robot.tree.evaluator.check_pivots()
         self.prescribed, self.drift, self.by_robot = prescribed, drift, True
         self.kept: tuple[int, ...] = ()
         """Constraints of the loops that imply all others."""
@@ -105,7 +104,7 @@ class ConstrainedEquation(Equation):
         """Choose constraints that are independent of one another, at a closed configuration; ``t`` is for messages."""
         first = np.asarray(q).reshape(-1, self.tree.nq)[0]
         self.dependent, self.margin, self.switches = (), 0.0, -1  # an earlier run may have ended with other ones
-        if isinstance(self.robot, Mechanism):
+        if self.robot.loops is not None:
             known = self.robot.coordinates_at(first[None])
             k = self.robot.loop_jacobian(first)
             self.kept = _independent(k, self.prescribed.rows, known.rows)
@@ -426,7 +425,7 @@ class ConstrainedEquation(Equation):
         found, terms = self._accelerations_by_rank(given["t"], q, v, tau, loads)
         n = len(self.kept)
         self._driving = found.multipliers[..., n:]
-        if not isinstance(self.robot, Mechanism):
+        if self.robot.loops is None:
             return found.a, np.zeros((*q.shape[:-1], 0))
         push = np.swapaxes(terms.k[..., :n, :], -1, -2) @ found.multipliers[..., :n, None]
         every = np.swapaxes(self.robot.loop_jacobian(q), -1, -2)

@@ -9,7 +9,6 @@ import numpy as np
 
 from ...algorithms.constraints import UNCLOSED
 from ...algorithms.projection import ROUNDS
-from ...robot.mechanism import Mechanism
 from ...run.law_kernels import Ask, Sizes, StepProgram, has_machine_code
 from ...spatial import Scalar, where
 from ...spatial.arrays import pack, split
@@ -168,7 +167,6 @@ class Steps:
     def _by_rank(self, integrator: str) -> ManySteps:
         """Return steps of a mechanism near a singular configuration, where the prepared choice of constraints fails."""
         one, robot = self._step_as_written(integrator), self.equation.robot
-        assert isinstance(robot, Mechanism)
 
         def advance(t: Any, state: State, h: float, n: int) -> State:
             for k in range(n):

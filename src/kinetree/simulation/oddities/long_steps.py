@@ -21,7 +21,6 @@ from ...contact.ground import Ground, drag, slopes
 from ...contact.stops import JointStops
 from ...contact.surfaces import touch
 from ...errors import KinetreeWarning, Message, Setting, callers_level
-from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...spatial import ZERO_MOTION, Vec3
 from ...spatial.arrays import pack, split
@@ -128,8 +127,8 @@ def _largest(mobility: Array, one: Stiff, factors: Array) -> float:
 
 def _mobility(robot: Robot, q: Array) -> Array:
     """Return how freedoms accelerate by forces, with loops kept closed, (nv, nv)."""
-    basis = robot.basis(q) if isinstance(robot, Mechanism) else np.eye(robot.nv)
-    mass = basis.T @ (robot.tree if isinstance(robot, Mechanism) else robot).mass_matrix(q) @ basis
+    basis = np.eye(robot.nv) if robot.loops is None else robot.basis(q)
+    mass = basis.T @ robot.tree.mass_matrix(q) @ basis
     return basis @ np.linalg.pinv(mass, hermitian=True) @ basis.T
 
 

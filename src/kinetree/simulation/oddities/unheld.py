@@ -16,7 +16,6 @@ from ...contact.stops import JointStops
 from ...contact.surfaces import whole_body
 from ...errors import KinetreeWarning, Message, Setting, callers_level
 from ...model.tree import BASE, Model
-from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...spatial import Vec3
 from ...spatial.arrays import pack, split
@@ -52,8 +51,7 @@ def can_fall(robot: Robot, q: Array) -> bool:
     free = [k for i in tree.support(body) if not tree.joints[i].actuated for k in _places(tree, i)]
     if not free:
         return False
-    opened = robot.tree if isinstance(robot, Mechanism) else robot
-    whole = opened.jacobian(q, tree.bodies[body].name, axes="aligned")[:, free]
+    whole = robot.tree.jacobian(q, tree.bodies[body].name, axes="aligned")[:, free]
     wanted = np.concatenate([np.zeros(3), down / weight])
     found, *_ = np.linalg.lstsq(whole, wanted, rcond=None)
     return bool(np.linalg.norm(whole @ found - wanted) < STRAIGHT)

@@ -16,7 +16,6 @@ from ...io.paths import as_path
 from ...io.tables.text import TextTable
 from ...model.describe import counted
 from ...motion.trajectory import Trajectory
-from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...spatial.arrays import pack, split
 from ..events import Occurrence
@@ -308,7 +307,7 @@ class Record(ExplainsArguments):
         """Return interpolated states with closed loops; samples are left as they are."""
         robot, driven = self.robot, set(self.info.get("prescribed", ()))
         held = self.info.get("drift", "projection") not in ("none", "baumgarte")
-        if not isinstance(robot, Mechanism) or not held or driven & set(robot.constraint_names):
+        if robot is None or robot.loops is None or not held or driven & set(robot.constraint_names):
             return q, v
         off = np.broadcast_to(between, q.shape[:-1]) & np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
         if off.any():

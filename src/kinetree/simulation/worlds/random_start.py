@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import OptionError, ShapeError, StateError
-from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from .draws import uniform
 from .randomized import checked_distribution
@@ -44,14 +43,14 @@ class RandomStart:
         self._of_q = _shifts(robot, "q", q, START_STREAM)
         self._of_v = _shifts(robot, "v", v, START_STREAM + 1 + robot.nv)
         named = isinstance(q, Mapping)
-        self._fixed = [robot.joint(name).name for name in q] if named and isinstance(robot, Mechanism) else None
+        self._fixed = [robot.joint(name).name for name in q] if named and robot.loops is not None else None
 
     def of_q(self, seed: int, lanes: Array, episodes: Array, q: Array) -> Array:
         """Return configurations (lanes, nq) about given ones."""
         if not self._of_q:
             return q
         moved = self._robot.integrate(q, self._added(self._of_q, seed, lanes, episodes))
-        if not isinstance(self._robot, Mechanism):
+        if self._robot.loops is None:
             return moved
         closed = self._robot.close(moved, self._fixed, must_close=False)
         open_ = np.flatnonzero(~np.isfinite(closed).all(axis=-1))
@@ -67,7 +66,7 @@ class RandomStart:
         """Return velocities (lanes, nv) about given ones, at configurations that they belong to."""
         if self._of_v:
             v = v + self._added(self._of_v, seed, lanes, episodes)
-        if isinstance(self._robot, Mechanism) and (self._of_q or self._of_v):
+        if self._robot.loops is not None and (self._of_q or self._of_v):
             return self._robot.nearest_velocity(q, v)
         return v
 

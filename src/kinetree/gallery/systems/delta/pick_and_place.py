@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....robot.mechanism import Mechanism
+from ....robot.robot import Robot
 from ....spatial import Vec3
 from ....spatial.scalar import Scalar, cos, sin
 from ...plots import Curve, Curves, PlotPanel
@@ -74,13 +74,12 @@ def along_the_arch(t: Scalar) -> list[Scalar]:
     return close(Vec3(-0.5 * REACH * cos(turn), 0.0, LEVEL + RISE * sin(turn) * sin(turn)))
 
 
-def with_product(robot: Mechanism) -> Mechanism:
+def with_product(robot: Robot) -> Robot:
     """Return the robot with a product in the platform's middle."""
     x, y = MIDDLE
     more = {"M": 1.0, "MX": x, "MY": y, "XX": y * y, "YY": x * x, "ZZ": x * x + y * y, "XY": -x * y}
     table = robot.parameters()
     held = robot.with_parameters({f"platform.{k}": table[f"platform.{k}"] + PRODUCT * u for k, u in more.items()})
-    assert isinstance(held, Mechanism)
     return held
 
 
@@ -96,7 +95,6 @@ class Cycle(NamedTuple):
 def one_cycle(samples: int) -> Cycle:
     """Return torques, speeds and accelerations of the arms over a whole cycle."""
     robot = load("delta")
-    assert isinstance(robot, Mechanism)
     motion = PrescribedMotion(ARMS, (0.0, ONE_WAY), "over an arch", robot.model, along_the_arch)
     t = motion.grid(samples)
     q, v, a = motion.states(t)

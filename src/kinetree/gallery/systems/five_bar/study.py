@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ....errors import SingularError
-from ....robot.mechanism import Mechanism
 from ....robot.platform.parallel_dynamics import ParallelDynamics
 from ....robot.platform.platform import Platform
+from ....robot.robot import Robot
 from ....simulation.events import Event
 from ....simulation.records.record import Record
 from ....simulation.simulator import simulate
@@ -54,7 +54,6 @@ def _stated(along: PrescribedMechanism) -> list[Fact]:
 def _factors(quick: bool) -> Outcome:
     """Compute dynamics from the three factors N_l N_c N_d alone, beside that of the loops (Saha section 3.4)."""
     mechanism, q = load("five-bar"), start("five-bar", "free-fall")
-    assert isinstance(mechanism, Mechanism)
     platform = Platform(mechanism, "tip", orientation=False)
     dofs = list(platform.denoc(q).dofs)
     arms = mechanism.with_independent([mechanism.v_names[k] for k in dofs])
@@ -91,7 +90,7 @@ def _factors(quick: bool) -> Outcome:
     return Outcome(facts, {"parts-of-C": table}, {}, {}, [remark])
 
 
-def _drift(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, found: ParallelDynamics) -> np.ndarray:
+def _drift(mechanism: Robot, q: np.ndarray, v: np.ndarray, found: ParallelDynamics) -> np.ndarray:
     """Return the acceleration at zero acceleration of the arms of the point that the last link's twist is of."""
     arms = mechanism.with_independent([mechanism.v_names[k] for k in found.denoc.dofs])
     a = arms.accelerations(q, v, np.zeros(len(found.rates)))
@@ -104,7 +103,7 @@ def _drift(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, found: ParallelDy
     return np.asarray(rate[3:] + np.cross(rate[:3], arm) + np.cross(spin, np.cross(spin, arm)))
 
 
-def _virtual_work(mechanism: Mechanism, q: np.ndarray, h: float = 1e-5) -> np.ndarray:
+def _virtual_work(mechanism: Robot, q: np.ndarray, h: float = 1e-5) -> np.ndarray:
     """Return change of the potential energy with each arm's angle, by differences."""
     columns = []
     for name in ("arm_1_joint", "arm_2_joint"):
@@ -124,7 +123,6 @@ def _in_line(_: float, q: np.ndarray, v: np.ndarray) -> float:
 def _fall(quick: bool) -> Outcome:
     """Let it fall until the forearms are in line."""
     mechanism = load("five-bar")
-    assert isinstance(mechanism, Mechanism)
     platform = Platform(mechanism, "tip", orientation=False)
     q0 = start("five-bar", "free-fall")
     options: dict[str, Any] = {"rtol": 1e-9, "atol": 1e-11, "progress": False}

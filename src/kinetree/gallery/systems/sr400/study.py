@@ -12,6 +12,7 @@ from ....model.mass import MassProperties
 from ....model.pose import Pose
 from ....parameters.base_parameters import BaseParameters
 from ....robot.mechanism import Mechanism
+from ....robot.robot import Robot
 from ...analyses.free_fall import free_fall
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.loops import sizes
@@ -70,7 +71,7 @@ def _stated(along: PrescribedMechanism) -> list[Fact]:
     ]  # fmt: skip
 
 
-def energy_columns(mechanism: Mechanism, q: Array, v: Array) -> tuple[list[str], Array]:
+def energy_columns(mechanism: Robot, q: Array, v: Array) -> tuple[list[str], Array]:
     """Return energy per unit of each inertial parameter, less what it is in the first state.
 
     A parameter acts on the motion through its column, and only through how it varies (Khalil section 10.3).
@@ -114,7 +115,7 @@ def _random_states(count: int) -> tuple[Array, Array]:
 METHODS = {"rules": "by the rules of Khalil", "null_space": "by null spaces and QR", "qr": "by QR"}
 
 
-def letters(mechanism: Mechanism) -> dict[str, str]:
+def letters(mechanism: Robot) -> dict[str, str]:
     """Return what Khalil calls the parameters: XX1, ..., M8, IA1, ..."""
     found = {
         f"{body}.{symbol}": f"{symbol}{k}" for k, body in enumerate(mechanism.body_names, 1) for symbol in PARAMETERS
@@ -122,7 +123,7 @@ def letters(mechanism: Mechanism) -> dict[str, str]:
     return found | {f"joint_{k}.rotor_inertia": f"IA{k}" for k in range(1, 9)}
 
 
-def groups(mechanism: Mechanism, base: BaseParameters) -> dict[str, dict[str, float]]:
+def groups(mechanism: Robot, base: BaseParameters) -> dict[str, dict[str, float]]:
     """Return what is grouped into which base parameter, in Khalil's letters."""
     name = letters(mechanism)
     return {
@@ -141,7 +142,6 @@ def _difference(stated: table_10_2.Equations, found: dict[str, dict[str, float]]
 
 def _parameters(quick: bool) -> Outcome:
     mechanism = load("sr400")
-    assert isinstance(mechanism, Mechanism)
     name, near = letters(mechanism), close(*START)
     facts, shown = [], {}
     for method, how in METHODS.items():

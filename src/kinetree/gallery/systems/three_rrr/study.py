@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....robot.mechanism import Mechanism
+from ....robot.robot import Robot
 from ....simulation.records.record import Record
 from ...analyses.free_fall import free_fall
 from ...analyses.inverse_dynamics import inverse
@@ -68,7 +68,7 @@ def _redysim_gaps() -> np.ndarray:
     return np.array([np.linalg.norm(tip - other) for tip, other in zip(tips, others, strict=True)])
 
 
-def _table_8_4(mechanism: Mechanism, record: Record) -> list[Fact]:
+def _table_8_4(mechanism: Robot, record: Record) -> list[Fact]:
     """Check what the printed initial state says, and what had to be done to it."""
     table = np.array(FREE_FALL)
     tips = [point(mechanism, table, f"forearm_{k}", (FOREARM, 0.0, 0.0))[:2] for k in (2, 3)]
