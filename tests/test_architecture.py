@@ -105,6 +105,36 @@ def test_no_private_name_is_imported_from_another_module():
     assert not found, "\n".join(found)
 
 
+CIRCLES: dict[str, str] = {
+    "kinetree.simulation.records.files": "files know records, and a record is saved by a method of its own",
+    "kinetree.simulation.records.record": "the same",
+}
+"""Modules that do so all the same, each with its reason."""
+
+
+def test_no_modules_import_one_another_in_a_circle():
+    """Those inside functions count, too, but not those for types; packages only name what their modules have."""
+    known = {module_of(path): path for path in trees() if path.name != "__init__.py"}
+    edges: dict[tuple[str, ...], set[tuple[str, ...]]] = {module: set() for module in known}
+    for module, path in known.items():
+        tree = trees()[path]
+        for_types = {
+            inner
+            for node in ast.walk(tree)
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            for inner in ast.walk(node)
+        }
+        for node in ast.walk(tree):
+            source = imported_from(path, node) if isinstance(node, ast.ImportFrom) else None
+            if source is not None and node not in for_types:
+                named = {(*source, alias.name) for alias in node.names}
+                edges[module] |= (named & known.keys()) or ({source} & known.keys())
+    left = set(known)
+    while free := {m for m in left if not edges[m] & left or not any(m in edges[other] for other in left)}:
+        left -= free  # what imports nothing that is left, and what nothing that is left imports
+    assert {".".join(module) for module in left} == CIRCLES.keys()
+
+
 def own_private_names(tree: ast.Module) -> set[str]:
     """Return the private attributes that a file defines: what it may use on any object."""
     defined = set()
@@ -199,6 +229,76 @@ def test_a_class_name_means_one_thing():
                 places[node.name.lstrip("_")].append(f"{shown(path)}:{node.lineno}")
     twice = {name: where for name, where in places.items() if len(where) > 1}
     assert not twice, "\n".join(f"{name}: {', '.join(where)}" for name, where in twice.items())
+
+
+NAMES_WITH_SEVERAL_VALUES: dict[str, set[str]] = {
+    "algorithms": {"LEAST_QUALITY"},
+    "engine": {"ANGLES_AT_ONCE"},
+    "identification": {"FINER", "OF_WEIGHT", "ROUNDS", "SETTLED", "SURE", "TURNS", "WINDOW"},
+    "io": {"PATIENCE"},
+    "model": {"DEEPEST", "LEAST", "LONGEST", "ROUNDING"},
+    "motion": {"SLACK"},
+    "simulation": {"CLOSED", "PATIENCE", "ROUNDING", "SETTLED"},
+    "view": {"PATIENCE"},
+}
+"""What is left to be told apart, by rooms.  It only gets shorter."""
+
+DIMENSIONS = {"gallery", "gym"}
+"""Rooms of systems that have dimensions of their own, each in its folder or file."""
+
+
+def numbers_of(tree: ast.Module) -> dict[str, float]:
+    """Return the constants of a module that are numbers, as they are written."""
+    found = {}
+    for node in tree.body:
+        if not isinstance(node, ast.Assign):
+            continue
+        target, value = node.targets[0], node.value
+        several = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+        for name, written in zip(target.elts, value.elts, strict=False) if several else [(target, value)]:
+            number = isinstance(written, ast.Constant) and type(written.value) in (int, float)
+            if number and isinstance(name, ast.Name) and name.id.isupper():
+                found[name.id] = float(written.value)
+    return found
+
+
+def test_within_a_room_a_constant_has_one_value():
+    """Tolerances decide results: whoever reads ``CLOSED`` must not have to ask which one."""
+    values: dict[tuple[str, str], set[float]] = defaultdict(set)
+    for path, tree in trees().items():
+        for name, value in numbers_of(tree).items():
+            values[shown(path).split("/")[0], name].add(value)
+    several: dict[str, set[str]] = defaultdict(set)
+    for (room, name), found in values.items():
+        if len(found) > 1 and room not in DIMENSIONS:
+            several[room].add(name)
+    assert several == NAMES_WITH_SEVERAL_VALUES
+
+
+NOT_FINISHED: dict[str, str] = {
+    "DriveBuilder": "the part of ModelBuilder about tendons and actuators, which reports oddities as that does",
+}
+"""Classes that call what their only subclass has, each with its reason."""
+
+
+def only_refuses(function: ast.stmt) -> bool:
+    """Return whether all that a method does is to raise NotImplementedError."""
+    body = [
+        x for x in getattr(function, "body", ()) if not (isinstance(x, ast.Expr) and isinstance(x.value, ast.Constant))
+    ]
+    refuses = len(body) == 1 and isinstance(body[0], ast.Raise)
+    return isinstance(function, ast.FunctionDef) and refuses and "NotImplementedError" in ast.unparse(body[0])
+
+
+def test_no_class_waits_for_its_only_subclass():
+    """A base that calls methods which its only subclass brings is half of a class: they are one, or parts of one."""
+    classes = [node for tree in trees().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    below = defaultdict(set)
+    for node in classes:
+        for base in node.bases:
+            below[ast.unparse(base).partition("[")[0].rpartition(".")[2]].add(node.name)
+    waiting = {c.name for c in classes if len(below[c.name]) == 1 and any(map(only_refuses, c.body))}
+    assert waiting == NOT_FINISHED.keys()
 
 
 def copies_in(function: ast.AST) -> set[str]:

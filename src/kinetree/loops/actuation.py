@@ -36,7 +36,7 @@ LEAST = 1e-9
 REACHED = 1e-8
 """Part of the forces that are wanted which may be left where actuators are too few for any forces."""
 
-MOST_SETS = 20_000
+MOST_ACTUATOR_SETS = 20_000
 """Sets of actuators that are looked at, at most."""
 
 
@@ -162,10 +162,10 @@ class Actuation:
         size = int(self.freedoms) if count is None else count
         if not 0 <= size <= len(self.names):
             return []
-        if comb(len(self.names), size) > MOST_SETS:
+        if comb(len(self.names), size) > MOST_ACTUATOR_SETS:
             raise OptionError(
                 f"{len(self.names)} actuators have {comb(len(self.names), size)} sets of {size}, more than "
-                f"{MOST_SETS}: name fewer of them, robot.actuation(q, actuators=[...])"
+                f"{MOST_ACTUATOR_SETS}: name fewer of them, robot.actuation(q, actuators=[...])"
             )
         places = np.array(list(combinations(range(len(self.names)), size)), dtype=int).reshape(-1, size)
         reach = np.moveaxis(self.reach[:, places], 1, 0)  # (sets, freedoms, size)

@@ -14,7 +14,7 @@ Array = np.ndarray
 FEW_STEPS = 40
 """Steps for a start that the model names to close in, before others are tried."""
 
-AT_ONCE = 20
+GUESSES_AT_ONCE = 20
 """Random guesses that are closed together."""
 
 WIDEST = 1e-3
@@ -57,8 +57,8 @@ class AssemblySearch:
         for name, q in self.starts.items():
             self.tried.append(name)
             yield self._closed(q[None], FEW_STEPS)
-        for first in range(0, len(self.guesses), AT_ONCE):
-            part = self.guesses[first : first + AT_ONCE]
+        for first in range(0, len(self.guesses), GUESSES_AT_ONCE):
+            part = self.guesses[first : first + GUESSES_AT_ONCE]
             yield self._closed(part, closing.MOST_STEPS)
         if len(self.guesses):
             self.tried.append(f"{len(self.guesses)} random configurations")

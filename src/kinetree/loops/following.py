@@ -26,13 +26,13 @@ FARTHEST = 0.5
 TRUST = 0.3
 """A configuration farther from its prediction than this part of the step is not taken: it may be on another branch."""
 
-ROUNDING = 1e-7
+NO_DISTANCE = 1e-7
 """Distances from the prediction that are none, in radians and metres."""
 
 SHORTEST = 2.0**-12
 """Steps shorter than this part of the way between two points of a path mean that there is no way on."""
 
-AT_ONCE = 500
+POINTS_AT_ONCE = 500
 """Points that are predicted from one configuration, at most."""
 
 
@@ -80,7 +80,7 @@ class PathProblem:
             if not np.isfinite(goals[k]).all():  # NaN in, NaN out, in this row only
                 k += 1
                 continue
-            several = self._several(found[here], goals[here], goals[k : k + AT_ONCE])
+            several = self._several(found[here], goals[here], goals[k : k + POINTS_AT_ONCE])
             if len(several):
                 found[k : k + len(several)] = several
                 k += len(several)
@@ -114,7 +114,7 @@ class PathProblem:
         predicted = self.moved(np.broadcast_to(q, (len(goals), len(q))), v)
         found, done = self.close(predicted, goals)
         off = np.linalg.norm(self.difference(predicted, found), axis=-1)
-        return found, done & (off <= TRUST * np.linalg.norm(v, axis=-1) + ROUNDING)
+        return found, done & (off <= TRUST * np.linalg.norm(v, axis=-1) + NO_DISTANCE)
 
     def _in_steps(self, q: Array, at: Array, goal: Array) -> tuple[Array | None, float]:
         """Go to one goal in steps as long as can be trusted; else say which share of the way it went."""

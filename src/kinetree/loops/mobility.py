@@ -18,7 +18,7 @@ Array = np.ndarray
 MOST_NAMED = 12
 """Names in a line of text; the attributes have all."""
 
-MOST_SHARES, SHARE = 6, 1e-3
+MOST_SHARES, LEAST_SHARE = 6, 1e-3
 """Freedoms that are listed for a direction, and the part of the largest share from which on."""
 
 
@@ -125,7 +125,7 @@ class Mobility:
             return ""
         way = self.opening[0] / np.abs(self.opening[0]).max()
         order = np.argsort(-np.abs(way), kind="stable")[:MOST_SHARES]
-        shares = [f"{self.freedom_names[j]} {way[j]:+.2g}" for j in order if abs(way[j]) > SHARE]
+        shares = [f"{self.freedom_names[j]} {way[j]:+.2g}" for j in order if abs(way[j]) > LEAST_SHARE]
         return f", such as {', '.join(shares)}"
 
     def _decided_by(self) -> str:

@@ -38,7 +38,7 @@ Array = np.ndarray
 SAMPLE = 64
 """States of a batch that are looked at to find the order."""
 
-MOST_SETS = 200
+MOST_SETS_OF_SUBSYSTEMS = 200
 """Sets of as many subsystems that are tried before everything that hangs together is solved at once."""
 
 BALANCE = 1e-7
@@ -102,11 +102,11 @@ class SolutionPlan:
         touched = [self._touched((p,), known) for p in waiting]
         sets: list[tuple[int, ...]] = [(i,) for i in range(len(waiting))]
         while sets:
-            for members in sets[:MOST_SETS]:
+            for members in sets[:MOST_SETS_OF_SUBSYSTEMS]:
                 together = tuple(waiting[i] for i in members)
                 if self._is_determinate(together, known):
                     return together
-            sets = [] if len(sets) > MOST_SETS else _grown(sets, touched)
+            sets = [] if len(sets) > MOST_SETS_OF_SUBSYSTEMS else _grown(sets, touched)
         return self._neighbourhood(waiting, known)
 
     def _is_determinate(self, together: Sequence[Subsystem], known: AbstractSet[int]) -> bool:

@@ -33,7 +33,7 @@ Array = np.ndarray
 DEPENDENT = 1e-10
 """Passive joints of a leg count as dependent where a projected axis is shorter than this fraction of it."""
 
-SINGULAR = 1e-11
+SINGULAR_LEG = 1e-11
 """The sum of the legs' projectors counts as singular below this eigenvalue (the largest is the number of legs)."""
 
 
@@ -249,7 +249,7 @@ class ParallelDeNOC:
     def inputs_to_twist(self) -> list[Array]:
         """Per actuated joint: twist of the platform per twist of that joint, Phi^-1 Phi_2 A_e1."""
         values, vectors = np.linalg.eigh(self.phi)
-        if values[0] < SINGULAR:
+        if values[0] < SINGULAR_LEG:
             free = ", ".join(f"{x:.4g}" for x in vectors[:, 0])
             raise SingularError(
                 f"{self.model.name!r} is in a singular configuration of type 2: with the actuators held its platform "
