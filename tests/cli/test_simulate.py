@@ -592,3 +592,8 @@ def test_joints_that_no_target_names_stay_and_usual_gains_suit_every_joint():
         "--time", 2,
     )  # fmt: skip
     assert np.allclose(list(told["final"]["q"].values()), [1.0, 0.4, -0.2, 0.0, 0.0, 0.0], atol=1e-3)
+
+
+def test_stops_without_limits_say_that_they_do_nothing():
+    told = invoke("simulate", "kuka-kr5", "--stops", "--time", 0.01)
+    assert "--stops has no effect: no joint of" in told.stderr

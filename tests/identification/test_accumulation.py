@@ -182,7 +182,7 @@ def test_bad_samples_are_refused(robot, files, tmp_path):
         Accumulator(robot).add(q, v, a, holed)
     with pytest.raises(kt.UnknownNameError, match="qr"):
         Accumulator(robot, method="cholesky")
-    with pytest.raises(kt.OptionError, match="triangle"):
+    with pytest.raises(kt.OptionError, match="triangular factor"):
         Accumulator(robot, method="gram").add(q, v, a, tau).triangle()
     with pytest.raises(kt.ShapeError, match="weights"):
         Accumulator(robot).add(q, v, a, tau).solve(-np.ones(robot.nv))

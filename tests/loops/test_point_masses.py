@@ -198,3 +198,13 @@ def test_random_mechanisms(seed, spatial):
             a = scaled.forward_dynamics(at, v * unit, push) / unit
             size = max(1.0, np.abs(wanted.accelerations).max())
             np.testing.assert_allclose(a, wanted.accelerations, rtol=0, atol=1e-8 * size)
+
+
+@pytest.mark.parametrize("length", [1.0, 5e-3, 1e-3, 1e-5])
+def test_a_rod_whose_ends_meet_as_drawn_has_any_length(length):
+    """A trammel: where both ends are in one point the rod has no direction, and small gaps are no closed loop."""
+    builder = kt.Builder("trammel")
+    builder.body("across", "base", kt.Prismatic("x"), mass=1.3).body("along", "base", kt.Prismatic("y"), mass=0.7)
+    builder.loop("rod", "across", "along", kt.Distance(length))
+    found = builder.build().forward_dynamics([0.8 * length, 0.6 * length], [0.0, 0.0], [1.0, 0.0])
+    assert np.allclose(found, 1.0 / (1.3 + 0.7 * (4 / 3) ** 2) * np.array([1.0, -4 / 3]), rtol=1e-9)

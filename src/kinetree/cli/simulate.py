@@ -228,7 +228,7 @@ def _tell(robot: Robot, given: SimpleNamespace, record: Record, desired: Any, ga
         if given.as_json:
             print_json(_summary(record) | {"gains": gains, "files": [str(path) for path in written]})
         else:
-            _show(robot, record, gains if given.kp is None or given.kd is None else {})
+            _show(robot, record, gains if given.kp is None or given.kd is None else {}, given.stops)
             for path in written:
                 make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)
     if record.status == "interrupted":
@@ -298,6 +298,9 @@ def _start_and_goal(robot: Robot, given: SimpleNamespace) -> tuple[np.ndarray, n
 def _ground(robot: Robot, given: SimpleNamespace) -> list[Any]:
     """Make what it stands on and strikes."""
     elements: list[Any] = [JointStops()] if given.stops else []
+    limits = [limit for joint in robot.model.joints for limit in (*joint.lower, *joint.upper)]
+    if given.stops and not np.isfinite(limits).any():
+        complain("yellow", "warning", f"--stops has no effect: no joint of {robot.name!r} has position limits")
     if given.ground is not None:
         frames = [name.strip() for name in given.ground.split(",")]
         typed = {"friction": given.friction_coefficient, "stiffness": given.stiffness}
@@ -420,7 +423,7 @@ def _summary(record: Record) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _show(robot: Robot, record: Record, gains: dict[str, Any]) -> None:
+def _show(robot: Robot, record: Record, gains: dict[str, Any], stops: bool) -> None:
     console = make_console()
     summary = _summary(record)
     console.print(
@@ -438,7 +441,9 @@ def _show(robot: Robot, record: Record, gains: dict[str, Any]) -> None:
         f"energy balance off by at most {error:.2g} J, {relative:.1g} of the energy exchanged", soft_wrap=True
     )
     for line in record.limits_passed:
-        console.print(escape(line.replace("ground=kt.stops.JointStops()", "--stops")), soft_wrap=True)
+        fact, _, advice = line.partition(". ")
+        told = f"{fact}. {advice}" if advice and not stops else fact  # stops give way a little
+        console.print(escape(told.replace("ground=kt.stops.JointStops()", "--stops")), soft_wrap=True)
 
 
 def _states(record: Record) -> Table:

@@ -102,6 +102,8 @@ class Neighbours:
 
         Of a stretched loop a constraint vanishes, but a small way off it is there again; rounding stays weak.
         """
+        if not np.isfinite(self.matrix(q[None])).all():  # the ends of a rod in one point: it has no direction
+            return True
         basis, ranks = self.motions(q)
         ways = np.random.default_rng(0).standard_normal((STEPS_ASIDE, basis.shape[1])) @ basis.T
         ways *= ASIDE / np.maximum(np.linalg.norm(ways, axis=-1, keepdims=True), 1e-300)

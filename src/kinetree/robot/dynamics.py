@@ -276,7 +276,7 @@ class Dynamics(Kinematics):
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
-        """Return the accelerations that joint forces ``tau`` cause, loops staying closed.
+        """Return the accelerations that joint forces ``tau`` cause.
 
         Parameters
         ----------

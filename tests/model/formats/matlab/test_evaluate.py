@@ -256,3 +256,32 @@ def test_without_the_grammar_it_says_what_to_install(tmp_path, monkeypatch):
     with pytest.raises(kt.OptionError, match=r"pip install 'kinetree\[matlab\]'"):
         folder_with(tmp_path, f="function f()\n").call("f", [], 0)
     parse._parser.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1./m", [[0.5], [0.25]]),
+        ("12./m.^2", [[3.0], [0.75]]),
+        ("2.^m", [[4.0], [16.0]]),
+        ("3.*m", [[6.0], [12.0]]),
+        ("[1./m 2./m]", [[0.5, 1.0], [0.25, 0.5]]),
+        ("1./m'", [[0.5, 0.25]]),
+        ("1.\\m", [[2.0], [4.0]]),
+        ("3.'*2", [[6.0]]),
+    ],
+)
+def test_a_dot_behind_a_number_belongs_to_the_operator(tmp_path, text, expected):
+    """Octave says the same of each."""
+    (tmp_path / "p.m").write_text(f"function r = p()\nm = [2; 4]; r = {text};\nend\n")
+    assert np.allclose(MatlabFolder(tmp_path).call("p")[0].data, expected)
+
+
+def test_handles_know_the_functions_of_the_file_that_made_them(tmp_path):
+    (tmp_path / "main.m").write_text(
+        "function [r, s] = main()\nr = use(@f); k = 3; s = use(@(x) f(x)*k);\nend\nfunction y = f(x)\ny = x + 1;\nend\n"
+    )
+    (tmp_path / "use.m").write_text("function r = use(g)\nr = g(10);\nend\nfunction y = f(x)\ny = -100;\nend\n")
+    assert [float(x.data[0, 0]) for x in MatlabFolder(tmp_path).call("main", [], 2)] == [11.0, 33.0]
+    (tmp_path / "use.m").write_text("function r = use(g)\nr = g(10);\nend\n")
+    assert [float(x.data[0, 0]) for x in MatlabFolder(tmp_path).call("main", [], 2)] == [11.0, 33.0]

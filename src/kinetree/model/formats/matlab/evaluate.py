@@ -259,8 +259,15 @@ class MatlabRunner:
 
     def apply(self, frame: CallFrame, handle: FunctionHandle, given: Sequence[Any], outputs: int) -> list[Any]:
         """Call a function handle."""
+        made_in = frame.local if handle.local is None else handle.local
         if handle.anonymous is None:
-            return self.named(frame, handle.name, given, outputs)
+            if handle.name in made_in:
+                program = MatlabFile(handle.file or frame.file, (), list(made_in.values()))
+                return self.run_function(program, made_in[handle.name], given, outputs)
+            if handle.local is None or handle.name not in frame.local:
+                return self.named(frame, handle.name, given, outputs)
+            outside = CallFrame(handle.file, "", len(given), outputs)  # another function of that name is the caller's
+            return self.named(outside, handle.name, given, outputs)
         names = list(handle.anonymous.parameters)
         if len(given) > len(names):
             raise MatlabError(f"the function takes {len(names)} arguments, and {len(given)} are given")
@@ -268,7 +275,7 @@ class MatlabRunner:
         if self.depth > DEEPEST_CALL:
             raise MatlabError(f"more than {DEEPEST_CALL} calls within one another")
         inner = CallFrame(handle.file, "", len(given), outputs)
-        inner.local = frame.local
+        inner.local = made_in
         inner.variables = {**handle.captured, **dict(zip(names, given, strict=False))}
         found = self.several(inner, handle.anonymous.body, outputs)
         self.depth -= 1
@@ -545,9 +552,9 @@ class MatlabRunner:
         if isinstance(e, syntax.End):
             return self._end()
         if isinstance(e, syntax.Handle):
-            return FunctionHandle(e.name)
+            return FunctionHandle(e.name, file=frame.file, local=frame.local)
         if isinstance(e, syntax.Anonymous):
-            return FunctionHandle("", e, dict(frame.variables), frame.file)
+            return FunctionHandle("", e, dict(frame.variables), frame.file, frame.local)
         if isinstance(e, syntax.Unknown):
             raise MatlabError(e.what)
         raise MatlabError("a colon stands for all of an axis, within an index")

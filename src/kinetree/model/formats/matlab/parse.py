@@ -276,13 +276,14 @@ class _SyntaxReader:
     def flat(self, node: Any) -> list[Any]:
         """Return values and operators in the order of the text, however the grammar has put them together."""
         found: list[Any] = []
-        waiting = [node]
+        waiting, before = [node], None
         while waiting:
             one = _unwrapped(waiting.pop())
             if one.type in _OPERATIONS:
                 waiting += reversed([c for c in one.children if c.type not in _IGNORED])
-            else:
-                found.append(self.expression(one) if one.is_named else (one.type, one))
+                continue
+            found.append(self.expression(one) if one.is_named else (_operator(before, one), one))
+            before = one
         for one, other in pairwise(found):
             signs = isinstance(one, tuple) and isinstance(other, tuple) and one[0] == other[0] in ("+", "-")
             if signs and one[1].end_byte == other[1].start_byte:
@@ -496,6 +497,14 @@ class _Operations:
             raise self.error(f"a value is missing in {_text(self.node)[:60]!r}", self.node)
         self.at += 1
         return token
+
+
+def _operator(before: Any, token: Any) -> str:
+    """Return an operator; in ``1./x`` the dot is the operator's, where the grammar gives it to the number."""
+    touches = before is not None and before.type == "number" and before.end_byte == token.start_byte
+    if touches and _text(before).endswith(".") and token.type in ("*", "/", "\\", "^", "'"):
+        return f".{token.type}"
+    return str(token.type)
 
 
 def _unwrapped(node: Any) -> Any:

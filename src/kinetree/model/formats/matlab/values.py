@@ -84,6 +84,8 @@ class FunctionHandle:
     anonymous: syntax.Anonymous | None = None
     captured: dict[str, Any] = field(default_factory=dict)
     file: str = ""
+    local: dict[str, Any] | None = None
+    """Functions of the file that it was made in."""
 
 
 @dataclass(frozen=True)
