@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from . import simulation as simulation
     from . import spatial as spatial
     from . import sweeps as sweeps
-    from . import view as view
     from .contact import ground as ground
     from .contact import impact as impact
     from .contact import stops as stops
@@ -136,6 +135,7 @@ if TYPE_CHECKING:
     from .spatial import tanh as tanh
     from .spatial import where as where
     from .sweeps.running import sweep as sweep
+    from .view import view as view
 
     codegen, cost = _c_code, _chain_costs
 

@@ -13,7 +13,7 @@ from ..spatial.formula import ScalarFormula
 KHALIL = {"rotor_inertia": "IA", "damping": "FV", "friction": "FS", "offset": "FO", "stiffness": "K", "stribeck": "FB"}
 """Symbols of the parameters of joints."""
 
-NUMBER = re.compile(r"(\d+)$")
+NUMBER = re.compile(r"(?<!\d)(\d+)$")
 
 
 class Grouped(Protocol):

@@ -203,7 +203,7 @@ class LoopMethods(ExplainsArguments):
 
         At a change point (a singular configuration where branches meet) the nearest velocity may lie between the
         branches, and no acceleration keeps the loops closed then: a :class:`~kinetree.errors.SingularityWarning` says
-        so, and :meth:`forward_dynamics` refuses that velocity.
+        so, and :meth:`kinetree.Robot.forward_dynamics` refuses that velocity.
 
         Parameters
         ----------
@@ -296,7 +296,8 @@ class LoopMethods(ExplainsArguments):
             Samples of the independent freedoms, in the order of :meth:`independent` or by name; from one sample to the
             next a design must find its way, so they are to be close together.
         parameters : mapping, optional
-            What varies; the mechanism as it is when left out.  As for :meth:`inverse_dynamics`, with a batch in front:
+            What varies; the mechanism as it is when left out.  As for :meth:`kinetree.Robot.inverse_dynamics`, with
+            a batch in front:
             ``{"joints": {"knee": {"position": places}}}``,
             ``{"loops": {"pin": {"position": places, "seat": seats}}}``, ``{"bodies": {"coupler": {"mass": masses}}}``.
         q_guess : array_like, shape (nq,), optional
@@ -419,12 +420,13 @@ class LoopMethods(ExplainsArguments):
         """Return the actuator forces, multipliers and the reactions at all joints, cut and uncut, of a motion.
 
         With fewer actuators than freedoms it takes motions that happen by themselves: accelerations from
-        :meth:`forward_dynamics` or :meth:`hybrid_dynamics`, of a record, or zero at an equilibrium.
+        :meth:`kinetree.Robot.forward_dynamics` or :meth:`kinetree.Robot.hybrid_dynamics`, of a record, or zero at an
+        equilibrium.
 
         Parameters
         ----------
         q, v, a, wrenches, friction, method, weights, tolerance
-            As in :meth:`inverse_dynamics`.
+            As in :meth:`kinetree.Robot.inverse_dynamics`.
         """
         return self._loops.inverse.constraint_forces(
             q, v, a, wrenches, friction=friction, method=method, weights=weights, tolerance=tolerance
@@ -446,11 +448,11 @@ class LoopMethods(ExplainsArguments):
         Parameters
         ----------
         q, v, tau, wrenches
-            As in :meth:`forward_dynamics`.
+            As in :meth:`kinetree.Robot.forward_dynamics`.
         added_mass : array_like, shape (..., nv, nv)
             What resists accelerations beside the mass matrix, such as heavier rotors on its diagonal.
         parameters
-            As in :meth:`forward_dynamics`.
+            As in :meth:`kinetree.Robot.forward_dynamics`.
         """
         return self._loops.forward.by_rank(q, v, tau, wrenches, added_mass, parameters)
 

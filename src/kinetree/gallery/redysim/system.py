@@ -92,7 +92,7 @@ class Redysim:
     analysis : {"forward", "inverse"}, optional
         By default what the solver beside the files computes.
     trajectory : path-like, optional
-        A file that can be read in the place of an encrypted ``trajectory.p``.
+        A file that can be read in the place of an encrypted trajectory.
 
     Examples
     --------

@@ -261,13 +261,9 @@ class MatlabRunner:
         """Call a function handle."""
         made_in = frame.local if handle.local is None else handle.local
         if handle.anonymous is None:
-            if handle.name in made_in:
-                program = MatlabFile(handle.file or frame.file, (), list(made_in.values()))
-                return self.run_function(program, made_in[handle.name], given, outputs)
-            if handle.local is None or handle.name not in frame.local:
-                return self.named(frame, handle.name, given, outputs)
-            outside = CallFrame(handle.file, "", len(given), outputs)  # another function of that name is the caller's
-            return self.named(outside, handle.name, given, outputs)
+            there = CallFrame(handle.file or frame.file, "", len(given), outputs)
+            there.local = made_in
+            return self.named(there, handle.name, given, outputs)
         names = list(handle.anonymous.parameters)
         if len(given) > len(names):
             raise MatlabError(f"the function takes {len(names)} arguments, and {len(given)} are given")

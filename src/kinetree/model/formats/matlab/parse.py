@@ -35,7 +35,7 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
 """Operators between two values, those that bind least first."""
 
 _PREFIXES, _POWERS, _TRANSPOSES = ("-", "+", "~", "!"), ("^", ".^"), ("'", ".'")
-_DECIMAL = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?")
+_DECIMAL = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eEdD][+-]?\d+)?")
 
 COMMANDS = frozenset(
     ("clear", "close", "hold", "load", "format", "figure", "grid", "axis", "more", "warning", "fclose", "save", "cd",
