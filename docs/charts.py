@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kinetree.gallery.sources import SOURCES
+from kinetree.studies.sources import SOURCES
 
 DOCS = Path(__file__).resolve().parent
 FILE, PAGES = DOCS / "benchmarks.json", DOCS / "studies"

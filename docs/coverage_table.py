@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from kinetree.gallery.sources import SOURCES
+from kinetree.studies.sources import SOURCES
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADINGS = "| section | about | computed by | studies | tests | cited in |\n|---|---|---|---|---|---|"

@@ -45,7 +45,7 @@ IMPORTED_LATE: dict[str, str] = {
     "robot/robot.py": "exports, which most programs never ask for",
     "simulation/integrators/adaptive.py": "SUNDIALS is an extra",
     "simulation/records/record.py": "files and pictures of records, which most programs never ask for",
-    "sweeps/running.py": "the gallery and all file formats, which the sweep of a function does without",
+    "sweeps/running.py": "study files and all formats of robots, which the sweep of a function does without",
     "__init__.py": "names of other libraries, for the message about a name that there is not",
     "lazy_names.py": "the same",
 }

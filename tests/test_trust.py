@@ -11,10 +11,10 @@ import pytest
 
 import kinetree as kt
 from helpers.gcc import COMPILER
-from kinetree.gallery import user_study
-from kinetree.gallery.report import without_tags
-from kinetree.gallery.study import Outcome, Study
 from kinetree.io.tables.reading import open_table
+from kinetree.studies import user_study
+from kinetree.studies.report import without_tags
+from kinetree.studies.study import Outcome, Study
 from kinetree.view import triangles
 from kinetree.view.page import page, unpacked
 

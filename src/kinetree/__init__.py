@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from .export import c_code as _c_code
     from .export import published as published
     from .export import symbolic as symbolic
-    from .gallery.redysim import Redysim as Redysim
     from .identification.excitation import exciting_motion as exciting_motion
     from .identification.identified import Identified as Identified
     from .identification.identify import identify as identify
@@ -134,6 +133,7 @@ if TYPE_CHECKING:
     from .spatial import sqrt as sqrt
     from .spatial import tanh as tanh
     from .spatial import where as where
+    from .studies.redysim import Redysim as Redysim
     from .sweeps.running import sweep as sweep
     from .view import view as view
 
@@ -189,7 +189,7 @@ _NAMES = LazyNames(
             "UnreachableError",
             "UnsupportedError",
         ),
-        ".gallery.redysim": ("Redysim",),
+        ".studies.redysim": ("Redysim",),
         ".identification.excitation": ("exciting_motion",),
         ".identification.identified": ("Identified",),
         ".identification.identify": ("identify",),

@@ -21,10 +21,10 @@ from kinetree.cli import run as running
 from kinetree.cli.app import app
 from kinetree.cli.shared import complete_robot, complete_study
 from kinetree.gallery import Fact, Outcome, Study
-from kinetree.gallery.report import _legend
-from kinetree.gallery.sources import COMPUTED
 from kinetree.gallery.systems.walking_machine import walker
-from kinetree.gallery.user_study import read, starter
+from kinetree.studies.report import _legend
+from kinetree.studies.sources import COMPUTED
+from kinetree.studies.user_study import read, starter
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLDS = Fact("holds", 1.0, 1.0)

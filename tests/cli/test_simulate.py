@@ -15,7 +15,7 @@ from kinetree.cli.pinocchio_comparison import beside
 from kinetree.cli.values import read_values
 from kinetree.cli.view import read_size
 from kinetree.errors import OptionError
-from kinetree.gallery.simulation_setup import configuration
+from kinetree.studies.simulation_setup import configuration
 
 PENDULUM = """\
 kinetree: 1

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import kinetree as kt
-from kinetree.gallery.sources import SOURCES
+from kinetree.studies.sources import SOURCES
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs"))

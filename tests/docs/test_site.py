@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import kinetree as kt
-from kinetree.gallery.sources import SOURCES
 from kinetree.robot import names_elsewhere
+from kinetree.studies.sources import SOURCES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from pathlib import Path
 
-from kinetree.gallery.sources import SOURCES, cited
+from kinetree.studies.sources import SOURCES, cited
 
 ROOT = Path(__file__).resolve().parents[2]
 READ = (".py", ".md", ".yaml", ".yml", ".txt")

@@ -12,7 +12,7 @@ import kinetree as kt
 from helpers.loop_models import LEG_START, leg
 from helpers.robots import rods
 from kinetree import forces as F
-from kinetree.gallery.user_study import read as read_study
+from kinetree.studies.user_study import read as read_study
 
 SHARP = {"rtol": 1e-11, "atol": 1e-13, "progress": False}
 

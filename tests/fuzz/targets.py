@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import kinetree as kt
-from kinetree.gallery import user_study
 from kinetree.io.tables.reading import open_table
+from kinetree.studies import user_study
 
 from . import seeds
 from .mutation import BYTES, TEXT, Mutation, mutated, pick

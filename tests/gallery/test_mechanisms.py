@@ -14,6 +14,7 @@ from judges import five_bar_plane
 from kinetree import gallery
 from kinetree.gallery import systems
 from kinetree.gallery.systems.three_rrr import system as three_rrr
+from kinetree.studies import named_systems
 
 FOUR_BARS = ("four-bar", "four-bar-table-8-1")
 DEGREE = np.pi / 180
@@ -459,7 +460,7 @@ def test_every_system_says_where_it_comes_from():
         assert gallery.load(name).name == name
         assert isinstance(gallery.load(name, strict=True), kt.Mechanism)  # nothing odd in the file
     files = Path(systems.__file__).parent.glob("*/model.yaml")
-    assert sorted(file.parent.name for file in files) == sorted(systems.folder(name) for name in gallery.names())
+    assert sorted(file.parent.name for file in files) == sorted(named_systems.folder(name) for name in gallery.names())
 
 
 def test_loading_takes_the_options_of_load():

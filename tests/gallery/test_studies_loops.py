@@ -15,10 +15,10 @@ from kinetree import gallery
 from kinetree.gallery.analyses.loops import point
 from kinetree.gallery.analyses.prescribed import PrescribedMechanism
 from kinetree.gallery.analyses.replay import directly
-from kinetree.gallery.drawings import OBLIQUE, Sketch, outlines
 from kinetree.gallery.systems.four_bar.study import TABLE_10_8, book_accelerations
 from kinetree.gallery.systems.sr400.study import energy_columns
 from kinetree.robot.mechanism import Mechanism
+from kinetree.studies.drawings import OBLIQUE, Sketch, outlines
 
 NAMES = [
     name for name in gallery.names()

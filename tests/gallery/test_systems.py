@@ -11,6 +11,7 @@ import pytest
 import kinetree as kt
 from kinetree import gallery
 from kinetree.gallery import comparisons, systems
+from kinetree.studies import named_systems
 
 FOLDERS = {path.parent.name for path in Path(systems.__file__).parent.glob("*/__init__.py")}
 
@@ -23,13 +24,13 @@ def modules_after(code: str) -> set[str]:
 
 
 def test_every_folder_has_a_name_and_every_name_a_folder():
-    assert {systems.folder(name) for name in systems.NAMES} == FOLDERS
-    assert len(set(systems.NAMES)) == len(systems.NAMES)
+    assert {named_systems.folder(name) for name in named_systems.NAMES} == FOLDERS
+    assert len(set(named_systems.NAMES)) == len(named_systems.NAMES)
 
 
-@pytest.mark.parametrize("name", systems.NAMES)
+@pytest.mark.parametrize("name", named_systems.NAMES)
 def test_a_folder_has_model_system_and_study_of_one_name(name):
-    folder = Path(systems.__file__).parent / systems.folder(name)
+    folder = Path(systems.__file__).parent / named_systems.folder(name)
     files = {path.name for path in folder.iterdir() if path.is_file()}
     assert files >= {"__init__.py", "model.yaml", "study.py", "system.py"}
     assert all(name.endswith((".py", ".yaml")) for name in files)
@@ -39,7 +40,7 @@ def test_a_folder_has_model_system_and_study_of_one_name(name):
 
 
 def test_comparisons_are_named_by_their_files():
-    others = [name for name in gallery.studies() if name not in systems.NAMES]
+    others = [name for name in gallery.studies() if name not in named_systems.NAMES]
     files = sorted(path.stem for path in Path(comparisons.__file__).parent.glob("*.py") if path.stem != "__init__")
     assert others == [name.replace("_", "-") for name in files]
     assert [gallery.study(name).name for name in others] == others
@@ -63,6 +64,6 @@ def test_loading_a_system_imports_no_room_above_the_robot():
 def test_a_study_imports_no_other_study():
     loaded = modules_after("import kinetree; kinetree.gallery.study('five-bar')")
     assert {name for name in loaded if name.endswith(".study")} == {
-        "kinetree.gallery.study", "kinetree.gallery.systems.five_bar.study",
+        "kinetree.studies.study", "kinetree.gallery.systems.five_bar.study",
     }  # fmt: skip
     assert not {name for name in loaded if name.startswith("kinetree.gallery.comparisons.")}

@@ -12,7 +12,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import gallery
-from kinetree.gallery.study import Result
+from kinetree.studies.study import Result
 
 WALKING = (
     "biped-planar",

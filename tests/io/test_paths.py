@@ -6,9 +6,9 @@ import pytest
 
 import kinetree as kt
 from helpers.robots import arm
-from kinetree.gallery import user_study
 from kinetree.io.paths import as_path, whole_content
 from kinetree.io.tables.reading import open_table
+from kinetree.studies import user_study
 
 BAD = [None, 3, 1.5, b"robot.urdf", "a\0b.urdf", "\ud800.yaml", "", ["robot.urdf"]]
 

@@ -8,8 +8,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.cli.app import COMMANDS, imported
-from kinetree.gallery.user_study.reader import SIMULATION_KEYS
 from kinetree.simulation.options import OPTIONS, SimulationOptions
+from kinetree.studies.user_study.reader import SIMULATION_KEYS
 
 OTHER_DEFAULTS = {
     (kt.World, "integrator"): "semi_implicit_euler",

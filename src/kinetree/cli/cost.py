@@ -50,8 +50,8 @@ def cost(
 
         kinetree cost kuka-kr5
     """
-    from ..gallery.sources import cited
     from ..robot import chain_costs as costs
+    from ..studies.sources import cited
 
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, values=values)
     counted, compared = costs.all_costs(robot), costs.published(robot)
@@ -150,8 +150,8 @@ def _fitted_table(fits: Sequence[Fitted]) -> Table:
 def _cost_data(
     robot: Robot, counted: Sequence[Costed], compared: Sequence[Compared], fits: Sequence[Fitted]
 ) -> dict[str, Any]:
-    from ..gallery.sources import cited
     from ..robot.chain_costs import joint_variables
+    from ..studies.sources import cited
 
     return {
         "robot": robot.name,

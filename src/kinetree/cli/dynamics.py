@@ -196,10 +196,10 @@ class _Start:
         return self.initial is not None
 
     def __call__(self) -> Array:
-        from .. import gallery
-        from ..gallery import simulation_setup
+        from ..robot.load import gallery_names
+        from ..studies import simulation_setup
 
-        system = self.robot_name if self.robot_name in gallery.names() else None
+        system = self.robot_name if self.robot_name in gallery_names() else None
         return simulation_setup.configuration(
             self.robot, read_values(self.initial, "--initial", True), system, "--initial"
         )

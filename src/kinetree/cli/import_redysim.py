@@ -15,7 +15,7 @@ from .error_wording import as_options, worded
 from .shared import make_console, note
 
 if TYPE_CHECKING:
-    from ..gallery.redysim import Redysim
+    from ..studies.redysim import Redysim
 
 app = typer.Typer(
     name="import",
@@ -59,7 +59,7 @@ def redysim(
         kinetree import redysim "InvDyn/KUKA Robot" -o kuka.yaml
         kinetree run kuka-study.yaml
     """
-    from ..gallery.redysim import Redysim
+    from ..studies.redysim import Redysim
 
     system = Redysim(folder, analysis=analysis, trajectory=trajectory)
     file = output or Path(f"{system.robot.name.replace(' ', '_')}.yaml")

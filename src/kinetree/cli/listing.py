@@ -28,7 +28,7 @@ class ListEntry:
     @property
     def group(self) -> str:
         """Return under which heading it stands."""
-        from ..gallery.sources import cited
+        from ..studies.sources import cited
 
         fallback = "ReDySim" if "ReDySim" in self.source else "other"
         return next(iter(cited(self.source)), fallback)
@@ -61,7 +61,7 @@ def list_all(as_json: Json = False) -> None:
         kinetree list
         kinetree list --json
     """
-    from ..gallery.sources import SOURCES
+    from ..studies.sources import SOURCES
 
     found = entries()
     if as_json:

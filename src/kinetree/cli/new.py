@@ -32,7 +32,7 @@ def new(
         kinetree run my-study.yaml
         kinetree new biped.yaml --walker
     """
-    from ..gallery.user_study import NAME, starter
+    from ..studies.user_study import NAME, starter
 
     if file.suffix.lower() not in (".yaml", ".yml"):
         raise OutputError(f"{file}: give the file a name that ends in .yaml")

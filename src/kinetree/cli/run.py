@@ -100,7 +100,7 @@ def find_studies(names: Sequence[str]) -> list[Study]:
         elif name in gallery.studies():
             found[name] = gallery.study(name)
         elif Path(name).suffix.lower() in (".yaml", ".yml"):
-            from ..gallery.user_study import read
+            from ..studies.user_study import read
 
             found[str(Path(name).resolve())] = read(name)
         elif Path(name).is_file():
@@ -186,7 +186,7 @@ class Done:
             return f"{what} (in {place.name}, {Path(place.filename).name}, line {place.lineno})"
         write = as_options(self.command)
         if study.name in self.files:
-            from ..gallery.user_study import SIMULATION_KEYS
+            from ..studies.user_study import SIMULATION_KEYS
 
             write = as_keys(SIMULATION_KEYS, write)
         return worded(problem, write)

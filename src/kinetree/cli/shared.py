@@ -163,15 +163,15 @@ def read_symbols(texts: Sequence[str]) -> dict[str, float]:
 
 
 def _loaded(robot: str | Path, missing_meshes: str, options: dict[str, Any]) -> Robot:
-    from .. import gallery
-    from ..robot.load import load, only_a_study
+    from ..robot.load import gallery_names, load, only_a_study
+    from ..studies import named_systems
 
-    if str(robot) in gallery.names():
-        return gallery.load(str(robot), **options)
+    if str(robot) in gallery_names():
+        return named_systems.load(str(robot), **options)
     path = Path(robot)
     if path.suffix.lower() not in ROBOT_FILES and len(path.parts) < 2 and not path.exists():
         what, study = "robot file or system of the gallery", only_a_study(str(robot))
-        raise UnknownNameError(what, str(robot), gallery.names(), instead=study)
+        raise UnknownNameError(what, str(robot), gallery_names(), instead=study)
     return load(path, **options, missing_meshes=missing_meshes)
 
 
@@ -180,9 +180,9 @@ def _loaded(robot: str | Path, missing_meshes: str, options: dict[str, Any]) -> 
 
 def complete_robot(incomplete: str) -> list[str]:
     """Complete names of the gallery, and robot files."""
-    from .. import gallery
+    from ..robot.load import gallery_names
 
-    return [*_starting(gallery.names(), incomplete), *_files(incomplete, ROBOT_FILES)]
+    return [*_starting(gallery_names(), incomplete), *_files(incomplete, ROBOT_FILES)]
 
 
 def complete_study(incomplete: str) -> list[str]:

@@ -12,20 +12,20 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from .. import gallery
 from ..contact.stops import JointStops
 from ..errors import OptionError, OutputError, SimulationError, UnknownNameError
 from ..forces.from_yaml import load as load_forces
-from ..gallery import simulation_setup
-from ..gallery.simulation_setup import CONTROLLERS
 from ..io.paths import is_folder
 from ..motion import trajectories
+from ..robot.load import gallery_names
 from ..simulation import simulate as run
 from ..simulation.integrators.fixed_step_methods import ADAPTIVE
 from ..simulation.oddities.unheld import without_ranges
 from ..simulation.options import OPTIONS, STEPS_AT_MOST
 from ..simulation.prescribed import Prescribed
 from ..simulation.records.files import record_format
+from ..studies import simulation_setup
+from ..studies.simulation_setup import CONTROLLERS
 from .option_rows import OptionRow, Rows, takes
 from .shared import (
     INTERRUPTED,
@@ -279,7 +279,7 @@ def _refuse_unused(given: SimpleNamespace) -> None:
 
 def _start_and_goal(robot: Robot, given: SimpleNamespace) -> tuple[np.ndarray, np.ndarray, Any]:
     """Read where it starts, how fast, and where it is to go."""
-    system = given.robot_name if given.robot_name in gallery.names() and not given.locked else None
+    system = given.robot_name if given.robot_name in gallery_names() and not given.locked else None
 
     def place(option: str, text: str | None, otherwise: np.ndarray | None = None) -> np.ndarray:
         values = read_values(text, option, True)

@@ -21,88 +21,39 @@ A study computes what the sources compute, and puts what they state beside it:
 
 from __future__ import annotations
 
-from importlib import import_module
-from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
-from ..errors import UnknownNameError
-from . import comparisons, systems
-from .study import Fact, Outcome, Result, Study
-from .system import About, States
-from .system import PrescribedMotion as Motion
-from .systems import about, load, model_text, motion, start
-from .systems.four_bar_chain import four_bar_chain, four_bar_chain_leaning
+from ..lazy_names import LazyNames
 
-__all__ = [
-    "About",
-    "Fact",
-    "Motion",
-    "Outcome",
-    "Result",
-    "States",
-    "Study",
-    "about",
-    "four_bar_chain",
-    "four_bar_chain_leaning",
-    "load",
-    "model_text",
-    "motion",
-    "names",
-    "start",
-    "studies",
-    "study",
-]
+if TYPE_CHECKING:
+    from ..studies.named_systems import about as about
+    from ..studies.named_systems import load as load
+    from ..studies.named_systems import model_text as model_text
+    from ..studies.named_systems import motion as motion
+    from ..studies.named_systems import start as start
+    from ..studies.study import Fact as Fact
+    from ..studies.study import Outcome as Outcome
+    from ..studies.study import Result as Result
+    from ..studies.study import Study as Study
+    from ..studies.system import About as About
+    from ..studies.system import States as States
+    from .catalog import Motion as Motion
+    from .catalog import names as names
+    from .catalog import studies as studies
+    from .catalog import study as study
+    from .systems.four_bar_chain import four_bar_chain as four_bar_chain
+    from .systems.four_bar_chain import four_bar_chain_leaning as four_bar_chain_leaning
 
+_NAMES = LazyNames(
+    __name__,
+    {
+        "..studies.named_systems": ("about", "load", "model_text", "motion", "start"),
+        "..studies.study": ("Fact", "Outcome", "Result", "Study"),
+        "..studies.system": ("About", "States"),
+        ".catalog": ("Motion", "names", "studies", "study"),
+        ".systems.four_bar_chain": ("four_bar_chain", "four_bar_chain_leaning"),
+    },
+)
 
-def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
-
-
-def names() -> list[str]:
-    """Return the names of all systems.
-
-    Examples
-    --------
-    >>> import kinetree as kt
-    >>> kt.gallery.names()[0]
-    'four-bar'
-    """
-    return list(systems.NAMES)
-
-
-def studies() -> list[str]:
-    """Return the names of all studies: those of systems in the order of :func:`names`, then the others.
-
-    Examples
-    --------
-    >>> import kinetree as kt
-    >>> kt.gallery.studies()[0]
-    'four-bar'
-    """
-    return [*systems.NAMES, *_compared()]
-
-
-def study(name: str) -> Study:
-    """Return a study: what is computed on a system, and what its source says about the answer.
-
-    Parameters
-    ----------
-    name : str
-        One of :func:`studies`.
-
-    Examples
-    --------
-    >>> import kinetree as kt
-    >>> list(kt.gallery.study("four-bar").analyses)
-    ['inverse', 'replay', 'free-fall']
-    """
-    if name not in studies():
-        raise UnknownNameError("study", name, studies())
-    module = systems.part(name, "study") if name in systems.NAMES else import_module(_compared()[name])
-    found: Study = module.STUDY
-    return found
-
-
-def _compared() -> dict[str, str]:
-    """Return the modules of the folder ``comparisons`` by the names of their studies."""
-    found = [module.name for module in iter_modules(comparisons.__path__)]
-    return {name.replace("_", "-"): f"{comparisons.__name__}.{name}" for name in sorted(found)}
+__all__ = _NAMES.all
+__getattr__, __dir__ = _NAMES.get, _NAMES.dir

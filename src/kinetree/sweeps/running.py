@@ -141,7 +141,7 @@ def sweep(
 
 
 def _study_of_name(name: str | os.PathLike[str], options: dict[str, Any]) -> SweepStudy:
-    from .study_file import study_of_name  # brings the gallery and all file formats with it
+    from .study_file import study_of_name  # brings study files and all formats of robots with it
 
     return study_of_name(name, options)
 

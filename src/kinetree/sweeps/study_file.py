@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import OptionError
-from ..gallery import motion, names, start
-from ..gallery.user_study import MARK, StudyPlan, StudyReader
 from ..io.paths import as_path, whole_content
 from ..model.formats.source import Source
 from ..model.formats.yaml_nodes import Node, Scalar, Table
 from ..robot.load import load
 from ..simulation.prescribed import Prescribed
 from ..simulation.worlds.draws import LogUniform, Normal, Uniform
+from ..studies.named_systems import NAMES, motion, start
+from ..studies.user_study import MARK, StudyPlan, StudyReader
 from .designs import DESIGNS, Design, TableDesign, as_design
 from .studies import Forces, Simulations, SweepStudy
 
@@ -37,7 +37,7 @@ class SweepFile:
 def study_of_name(given: str | os.PathLike[str], options: dict[str, Any]) -> SweepStudy:
     """Make a study of a name in the gallery, of a study's file, or of a robot's file with options of a simulation."""
     name = str(given)
-    if name in names() and not Path(name).exists():
+    if name in NAMES and not Path(name).exists():
         if "time" in options:
             return Simulations(load(name), **options)
         return gallery_forces(name, **options)

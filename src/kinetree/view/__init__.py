@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import gallery
 from ..errors import OptionError, UnknownNameError, refuse_unknown_arguments
 from ..io.paths import as_path
 from ..motion.trajectory import Trajectory
 from ..robot.load import load
 from ..robot.robot import Robot
+from ..studies import named_systems
 from .figures import Figure, make_figure
 from .geometry import format_of
 from .motion import Track
@@ -204,11 +204,11 @@ def _robot(robot: Any, load_options: dict[str, Any]) -> tuple[Robot, Path | None
         return robot, None, None
     if not isinstance(robot, (str, os.PathLike)):
         raise OptionError(f"view shows a robot, a name in the gallery or a robot file, not {robot!r}")
-    if isinstance(robot, str) and robot in gallery.names():
-        return gallery.load(robot, **load_options), None, robot
+    if isinstance(robot, str) and robot in named_systems.NAMES:
+        return named_systems.load(robot, **load_options), None, robot
     path = as_path(robot, "a robot file")
     if isinstance(robot, str) and path.suffix.lower() not in ROBOT_FILES and not path.exists():
-        raise UnknownNameError("system in the gallery, and no robot file,", robot, gallery.names())
+        raise UnknownNameError("system in the gallery, and no robot file,", robot, named_systems.NAMES)
     return load(path, **load_options), path, None
 
 
@@ -234,7 +234,7 @@ def _is_robot(given: Any) -> bool:
         return True
     if not isinstance(given, str | os.PathLike):
         return False
-    return (isinstance(given, str) and given in gallery.names()) or Path(given).suffix.lower() in ROBOT_FILES
+    return (isinstance(given, str) and given in named_systems.NAMES) or Path(given).suffix.lower() in ROBOT_FILES
 
 
 def _is_configuration(given: Any) -> bool:
@@ -243,7 +243,7 @@ def _is_configuration(given: Any) -> bool:
 
 def _gallery_motion(name: str, robot: Robot) -> Track:
     """Return the motion a system of the gallery comes with."""
-    motion = gallery.motion(name)
+    motion = named_systems.motion(name)
     begin, end = motion.span
     times = motion.grid(max(2, int(np.ceil((end - begin) * SAMPLES_PER_SECOND)) + 1))
     q, v, _ = motion.states(times)

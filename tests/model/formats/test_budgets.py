@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import kinetree as kt
-from kinetree.gallery.user_study.reader import StudyReader
 from kinetree.model.formats.source import Source
+from kinetree.studies.user_study.reader import StudyReader
 
 pytestmark = pytest.mark.usefixtures("no_hang")
 

@@ -10,9 +10,9 @@ import numpy as np
 from ...robot.robot import Robot
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate
-from ..plots import Curve, Curves, PlotPanel
-from ..study import Analysis, Drawing, Fact, Outcome
-from ..systems import load, start
+from ...studies.named_systems import load, start
+from ...studies.plots import Curve, Curves, PlotPanel
+from ...studies.study import Analysis, Drawing, Fact, Outcome
 from .joint_curves import MOTIONS, panels
 
 Array = np.ndarray

@@ -10,9 +10,9 @@ import numpy as np
 
 from ...model.units import FORCE_OF
 from ...robot.robot import Robot
-from ..drawings import OBLIQUE, PLANE, Sketch, outlines
-from ..plots import Curve, Curves, PlotPanel
-from ..study import Analysis, Drawing, Fact, Outcome, Table
+from ...studies.drawings import OBLIQUE, PLANE, Sketch, outlines
+from ...studies.plots import Curve, Curves, PlotPanel
+from ...studies.study import Analysis, Drawing, Fact, Outcome, Table
 from .joint_curves import FORCES, MOTIONS, columns, frame_paths, motion_table, panels, short
 from .prescribed import AlongMotion, PrescribedMechanism, prescribed
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...robot.robot import Robot
-from ..plots import Curve, PlotPanel
-from ..system import States
+from ...studies.plots import Curve, PlotPanel
+from ...studies.system import States
 
 Array = np.ndarray
 

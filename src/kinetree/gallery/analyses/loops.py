@@ -9,7 +9,7 @@ import numpy as np
 
 from ...model.tree import BASE
 from ...robot.robot import Robot
-from ..systems import load
+from ...studies.named_systems import load
 from .prescribed import PrescribedMechanism
 
 Array = np.ndarray

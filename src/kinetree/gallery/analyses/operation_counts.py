@@ -30,8 +30,8 @@ from ...model.pose import Pose
 from ...robot.builder import Builder
 from ...robot.chain_costs import CHAINS, Variables, cost
 from ...robot.robot import Robot
-from ..plots import Curve, PlotGrid
-from ..study import Fact, Outcome
+from ...studies.plots import Curve, PlotGrid
+from ...studies.study import Fact, Outcome
 
 BOOK = "Shah, Saha, Dutt 2013"
 

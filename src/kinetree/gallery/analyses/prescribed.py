@@ -11,8 +11,8 @@ import numpy as np
 
 from ...loops.constraint_forces import ConstraintForces
 from ...robot.robot import Robot
-from ..system import PrescribedMotion, States
-from ..systems import load, motion
+from ...studies.named_systems import load, motion
+from ...studies.system import PrescribedMotion, States
 
 Array = np.ndarray
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...robot.dh import DHRow, from_dh
 from ...robot.robot import Robot
-from ..study import Fact
+from ...studies.study import Fact
 from .prescribed import AlongMotion
 
 Vector = tuple[float, float, float]

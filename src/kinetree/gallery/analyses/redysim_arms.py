@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..study import Fact, Study
+from ...studies.study import Fact, Study
 from .free_fall import free_fall_of_tree
 from .inverse_dynamics import inverse
 from .prescribed import AlongMotion

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate
-from ..plots import Curve, Curves, PlotPanel
-from ..study import Analysis, Fact, Outcome
+from ...studies.plots import Curve, Curves, PlotPanel
+from ...studies.study import Analysis, Fact, Outcome
 from .free_fall import balance
 from .joint_curves import short
 from .prescribed import PrescribedMechanism

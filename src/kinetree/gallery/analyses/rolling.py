@@ -6,7 +6,7 @@ import numpy as np
 
 from ...robot.robot import Robot
 from ...simulation.records.record import Record
-from ..study import Fact
+from ...studies.study import Fact
 
 
 def held(robot: Robot, record: Record) -> list[Fact]:

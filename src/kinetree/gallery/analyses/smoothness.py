@@ -15,8 +15,8 @@ import numpy as np
 from ...algorithms.table import find
 from ...robot.robot import Robot
 from ...simulation.simulator import simulate
-from ..plots import Curve, Curves, PlotPanel
-from ..study import Analysis, Fact, Outcome
+from ...studies.plots import Curve, Curves, PlotPanel
+from ...studies.study import Analysis, Fact, Outcome
 
 Array = np.ndarray
 

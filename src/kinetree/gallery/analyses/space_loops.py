@@ -10,10 +10,10 @@ from ...robot.robot import Robot
 from ...simulation.prescribed import Prescribed
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate
-from ..drawings import PLANE, Sketch
-from ..plots import Curve, Curves, PlotPanel
-from ..study import Drawing, Fact, Outcome, Study
-from ..systems import load, motion, start
+from ...studies.drawings import PLANE, Sketch
+from ...studies.named_systems import load, motion, start
+from ...studies.plots import Curve, Curves, PlotPanel
+from ...studies.study import Drawing, Fact, Outcome, Study
 from ..systems.space_loops import DURATION
 from .joint_curves import frame_paths, panels
 

@@ -13,10 +13,10 @@ from ...simulation.records.record import Record
 from ...simulation.simulator import simulate
 from ...spatial.arrays import pack, split
 from ...spatial.scalar import Scalar, sin
-from ..drawings import OBLIQUE, PLANE, Sketch
-from ..plots import Curve, Curves, PlotPanel
-from ..study import Analysis, Drawing, Fact, Outcome, Study
-from ..systems import load, motion
+from ...studies.drawings import OBLIQUE, PLANE, Sketch
+from ...studies.named_systems import load, motion
+from ...studies.plots import Curve, Curves, PlotPanel
+from ...studies.study import Analysis, Drawing, Fact, Outcome, Study
 from ..systems.space_robots import DURATION
 from .joint_curves import columns, frame_paths, panels
 

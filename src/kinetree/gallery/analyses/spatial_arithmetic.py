@@ -38,8 +38,8 @@ from ...spatial import (
     cos,
     sin,
 )
-from ..plots import Curve, PlotGrid
-from ..study import Fact, Outcome
+from ...studies.plots import Curve, PlotGrid
+from ...studies.study import Fact, Outcome
 
 MULTIPLICATION = 4
 """Additions that take as long as a multiplication, where Featherstone weighs both (a footnote of section 8.3.2)."""

@@ -16,9 +16,9 @@ from ...motion.basic_trajectories import Constant
 from ...motion.walking.zero_moment_point import center_of_pressure, zero_moment_point
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate, simulate_prescribed
-from ..drawings import SIDE, Sketch
-from ..plots import Curve, Curves, PlotPanel
-from ..study import Analysis, Fact, Outcome, Study
+from ...studies.drawings import SIDE, Sketch
+from ...studies.plots import Curve, Curves, PlotPanel
+from ...studies.study import Analysis, Fact, Outcome, Study
 from ..systems.walking_machine import Walker, walker
 from .joint_curves import columns, panels, short
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...studies.named_systems import load, motion
+from ...studies.plots import Curve, Curves, PlotPanel
+from ...studies.study import Fact, Outcome, Study
 from ..analyses.walking import machine, prescribed
-from ..plots import Curve, Curves, PlotPanel
-from ..study import Fact, Outcome, Study
-from ..systems import load, motion
 from ..systems.biped_spatial_fixed.study import NAME, PERIOD, Array
 from ..systems.biped_spatial_fixed.system import upwards
 

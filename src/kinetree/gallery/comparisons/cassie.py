@@ -20,8 +20,8 @@ from ...robot.builder import Builder
 from ...robot.robot import Robot
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate
-from ..plots import Curve, Curves, PlotPanel
-from ..study import Fact, Outcome, Study
+from ...studies.plots import Curve, Curves, PlotPanel
+from ...studies.study import Fact, Outcome, Study
 
 Array = np.ndarray
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...studies.study import Study
 from ..analyses.operation_counts import ASSUMED, fixed_forward, fixed_inverse
-from ..study import Study
 
 STUDY = Study(
     "cost-fixed-base",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...studies.study import Study
 from ..analyses.operation_counts import ASSUMED, floating_forward, floating_inverse
-from ..study import Study
 
 STUDY = Study(
     "cost-floating-base",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...studies.study import Study
 from ..analyses.spatial_arithmetic import ASSUMED, algorithms, parts, recurrences, transforms
-from ..study import Study
 
 STUDY = Study(
     "cost-spatial-arithmetic",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..system import About, GallerySystem
+from ...studies.system import About, GallerySystem
 from .motion_laws import cycloid
 
 NUMBERS = "Lengths, masses and the motion are those of ReDySim's example; links are as there."

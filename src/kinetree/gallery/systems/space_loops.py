@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...spatial.scalar import Scalar
-from ..system import About, GallerySystem
+from ...studies.system import About, GallerySystem
 from .motion_laws import cycloid
 from .planar_geometry import Point, dyad, near, polar
 

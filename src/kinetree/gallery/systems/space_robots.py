@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...spatial.scalar import Scalar
-from ..system import About, GallerySystem
+from ...studies.system import About, GallerySystem
 from .motion_laws import cycloid
 
 DURATION = 10.0

@@ -16,8 +16,8 @@ from ...motion.walking import gaits
 from ...robot.robot import Robot
 from ...spatial.scalar import Scalar
 from ...spatial.taylor import Jet, as_jet
-from ..system import About, GallerySystem
-from . import load, part
+from ...studies.named_systems import load, part
+from ...studies.system import About, GallerySystem
 
 Gains = tuple[float, float]
 
@@ -152,4 +152,5 @@ def walking_system(
         (0.0, 2.0 * gait.period),
         words,
         machine.planned,
+        ground=lambda: machine.ground,
     )

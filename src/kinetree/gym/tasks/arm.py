@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import gallery
 from ...control.commands import Commanded
+from ...robot.load import load
 from ...simulation.worlds.draws import Uniform
 from ...simulation.worlds.moment import Moment
 from ...simulation.worlds.world import World
@@ -40,7 +40,7 @@ def reward(m: Moment) -> Any:
 
 def world(**options: Any) -> World:
     """Make the world: servos get new angles every 20 ms, gravity is compensated by nobody."""
-    robot = gallery.load("kuka-kr5")
+    robot = load("kuka-kr5")
     place = robot.pose(START, TOOL)[:3, 3]
     return World(
         robot, action=Commanded("position", kp=STIFFNESS, kd=DAMPING), integrator="implicit_euler", step=4e-3,

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import gallery
 from ...contact.ground import Ground, HuntCrossley, PseudoCoulomb
 from ...control.commands import Commanded
+from ...robot.load import load
 from ...simulation.worlds.draws import Uniform
 from ...simulation.worlds.moment import Moment
 from ...simulation.worlds.world import World
@@ -43,7 +43,7 @@ def reward(m: Moment) -> Any:
 
 def world(**options: Any) -> World:
     """Make the world: servos get new angles every 20 ms."""
-    robot = gallery.load("biped-unified")
+    robot = load("biped-unified")
     start = np.concatenate([np.zeros(BASE), STANDING])
     lowest = min(robot.pose(start, sole)[2, 3] for sole in SOLES)
     start[_height(robot)] = -lowest

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import gallery
 from ...contact.ground import Ground, HuntCrossley, PseudoCoulomb
 from ...control.commands import Commanded
+from ...robot.load import load
 from ...simulation.worlds.draws import Uniform
 from ...simulation.worlds.moment import Moment
 from ...simulation.worlds.world import World
@@ -52,7 +52,7 @@ def reward(m: Moment) -> Any:
 
 def world(**options: Any) -> World:
     """Make the world: servos get new angles every 20 ms."""
-    robot = gallery.load("quadruped")
+    robot = load("quadruped")
     start = np.concatenate([[0.0, 0.0, 0.0, 0.0, 0.0, HEIGHT], STANDING])
     drawn = {
         "q": {robot.joint_names[0]: Uniform([-0.05] * 3 + [0.0] * 3, [0.05] * 3 + [0.0, 0.0, 0.02])},

@@ -6,6 +6,9 @@ from functools import cache
 
 import numpy as np
 
+from ....studies.plots import Curve, Curves, PlotPanel
+from ....studies.sources import COMPUTED
+from ....studies.study import Fact, Outcome
 from ...analyses.walking import (
     OnGround,
     Statements,
@@ -18,9 +21,6 @@ from ...analyses.walking import (
     prescribed,
     walking_study,
 )
-from ...plots import Curve, Curves, PlotPanel
-from ...sources import COMPUTED
-from ...study import Fact, Outcome
 
 Array = np.ndarray
 

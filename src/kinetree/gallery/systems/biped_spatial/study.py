@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ....motion.walking.legs import leg_angles
+from ....studies.sources import COMPUTED
+from ....studies.study import Fact
 from ...analyses.walking import (
     OnGround,
     Statements,
@@ -10,8 +12,6 @@ from ...analyses.walking import (
     prescribed,
     walking_study,
 )
-from ...sources import COMPUTED
-from ...study import Fact
 
 SAID = Statements(
     0.3, 2.0, None, 3.6e-3, 0.1, 2.0,

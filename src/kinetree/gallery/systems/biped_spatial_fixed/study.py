@@ -9,13 +9,13 @@ from ....motion.trajectories import Function
 from ....robot.robot import Robot
 from ....simulation.records.record import Record
 from ....simulation.simulator import simulate
+from ....studies.drawings import OBLIQUE
+from ....studies.named_systems import load, motion
+from ....studies.plots import Curve, Curves, PlotPanel
+from ....studies.study import Fact, Outcome, Study
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.joint_curves import panels
 from ...analyses.prescribed import AlongMotion
-from ...drawings import OBLIQUE
-from ...plots import Curve, Curves, PlotPanel
-from ...study import Fact, Outcome, Study
-from .. import load, motion
 from .system import single_support
 
 NAME = "biped-spatial-fixed"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ....spatial.scalar import Scalar
 from ....spatial.taylor import Jet, as_jet
-from ...system import About, GallerySystem
+from ....studies.system import About, GallerySystem
 from ..biped_spatial.system import machine
 
 REVERSED_LEG = (5, 4, 3, 2, 1, 0)

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ....contact.ground import SOURCE_SETS, Ground, Spot
+from ....studies.plots import Curve, Curves, PlotPanel
+from ....studies.study import Fact, Outcome, Study
 from ...analyses.walking import (
     TOUCHING,
     OnGround,
@@ -20,8 +22,6 @@ from ...analyses.walking import (
     on_other_ground,
     stepped,
 )
-from ...plots import Curve, Curves, PlotPanel
-from ...study import Fact, Outcome, Study
 
 NAME = "biped-unified"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....studies.study import Fact, Study
 from ...analyses.free_fall import free_fall
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.prescribed import PrescribedMechanism
 from ...analyses.replay import replay
-from ...study import Fact, Study
 
 
 def _stated(along: PrescribedMechanism) -> list[Fact]:

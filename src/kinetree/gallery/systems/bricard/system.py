@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....spatial.scalar import Scalar, arctan2, sin, sqrt
-from ...system import About, GallerySystem
+from ....studies.system import About, GallerySystem
 from ..motion_laws import there_and_back
 
 DURATION = 2.0

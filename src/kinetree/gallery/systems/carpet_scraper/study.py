@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....studies.study import Fact, Study
 from ...analyses.free_fall import free_fall
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.loops import groups, point, sizes
 from ...analyses.prescribed import PrescribedMechanism
 from ...analyses.replay import replay
-from ...study import Fact, Study
 
 INERTIAS = {  # about the link's origin, Table 5
     "crank": 7.258e-4, "rocker": 0.0133, "coupler": 2.212e-2, "boom": 0.157, "upper_bar": 0.057, "arm": 2.449,

@@ -10,12 +10,12 @@ import numpy as np
 from ....export.cost import cost
 from ....robot.robot import Robot
 from ....simulation.simulator import simulate
+from ....studies.drawings import PLANE
+from ....studies.plots import Curve, Curves, PlotPanel
+from ....studies.study import Fact, Outcome, Study
 from ...analyses.free_fall import free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.smoothness import smoothness
-from ...drawings import PLANE
-from ...plots import Curve, Curves, PlotPanel
-from ...study import Fact, Outcome, Study
 from .system import chain
 
 KINDS = {1: "hinges", 2: "universal joints", 3: "ball joints"}

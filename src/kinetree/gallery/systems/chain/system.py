@@ -9,7 +9,7 @@ from ....model.joints import EulerSpherical, JointKind, Revolute, Universal
 from ....model.mass import MassProperties
 from ....robot.builder import Builder
 from ....robot.robot import Robot
-from ...system import About, GallerySystem
+from ....studies.system import About, GallerySystem
 from ..motion_laws import DEGREE, there_and_back
 
 LENGTH, MASS, THICKNESS = 0.03, 0.05, 0.01

@@ -20,10 +20,10 @@ import numpy as np
 from ....robot.robot import Robot
 from ....spatial import Vec3
 from ....spatial.scalar import Scalar, cos, sin
-from ...plots import Curve, Curves, PlotPanel
-from ...study import Fact, Outcome
-from ...system import PrescribedMotion
-from .. import load
+from ....studies.named_systems import load
+from ....studies.plots import Curve, Curves, PlotPanel
+from ....studies.study import Fact, Outcome
+from ....studies.system import PrescribedMotion
 from ..motion_laws import cycloid
 from .system import close
 

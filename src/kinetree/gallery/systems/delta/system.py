@@ -7,7 +7,7 @@ import math
 from ....spatial import Vec3
 from ....spatial.exponential import quaternion_product
 from ....spatial.scalar import Scalar, arctan2, cos, sin, sqrt
-from ...system import About, GallerySystem
+from ....studies.system import About, GallerySystem
 from ..motion_laws import there_and_back
 from ..planar_geometry import Point, dyad, near
 from ..spatial_geometry import axis_quaternion, seen_from

@@ -13,15 +13,15 @@ from ....robot.robot import Robot
 from ....simulation.events import Event
 from ....simulation.records.record import Record
 from ....simulation.simulator import simulate
+from ....studies.drawings import Sketch
+from ....studies.named_systems import load, start
+from ....studies.plots import Curve, Curves, PlotPanel
+from ....studies.study import Fact, Outcome, Study
 from ...analyses.free_fall import balance, fall_figures
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.loops import groups, point, sizes
 from ...analyses.prescribed import PrescribedMechanism
 from ...analyses.replay import replay, replayed, tracking_error
-from ...drawings import Sketch
-from ...plots import Curve, Curves, PlotPanel
-from ...study import Fact, Outcome, Study
-from .. import load, start
 
 DEGREE = np.pi / 180.0
 

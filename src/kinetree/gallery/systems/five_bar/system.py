@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....spatial.scalar import Scalar
-from ...system import About, GallerySystem
+from ....studies.system import About, GallerySystem
 from ..motion_laws import DEGREE, cycloid
 from ..planar_geometry import Point, dyad, near, polar
 

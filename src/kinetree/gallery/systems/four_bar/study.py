@@ -8,13 +8,13 @@ import numpy as np
 
 from ....robot.robot import Robot
 from ....simulation.records.record import Record
+from ....studies.sources import COMPUTED
+from ....studies.study import Fact, Study
 from ...analyses.free_fall import free_fall
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.loops import groups, recut
 from ...analyses.prescribed import PrescribedMechanism
 from ...analyses.replay import Accelerations, Direct, directly, replay
-from ...sources import COMPUTED
-from ...study import Fact, Study
 from ..four_bar_linkage import BOOK
 
 TIMES = np.array([0.0, 1.0, 2.0, 3.0]) / 3.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...system import About, GallerySystem
+from ....studies.system import About, GallerySystem
 from ..four_bar_linkage import ONE_TURN, book_motion
 
 SYSTEM = GallerySystem(

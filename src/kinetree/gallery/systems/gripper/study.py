@@ -9,13 +9,13 @@ import numpy as np
 from ....robot.robot import Robot
 from ....simulation.records.record import Record
 from ....simulation.simulator import Simulator
+from ....studies.drawings import PLANE
+from ....studies.named_systems import load, motion
+from ....studies.sources import COMPUTED
+from ....studies.study import Fact, Outcome, Study
 from ...analyses.free_fall import at, free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.prescribed import AlongMotion
-from ...drawings import PLANE
-from ...sources import COMPUTED
-from ...study import Fact, Outcome, Study
-from .. import load, motion
 from ..motion_laws import DEGREE
 
 TIMES = (0.0, 0.25, 0.5, 0.75, 1.0)

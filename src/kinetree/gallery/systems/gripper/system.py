@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...system import About, GallerySystem
+from ....studies.system import About, GallerySystem
 from ..motion_laws import DEGREE, cycloid
 
 START = tuple(x * DEGREE for x in (0.0, 0.0, 0.0, 90.0))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from ....contact.ground import from_source
+from ....studies.sources import COMPUTED
+from ....studies.study import Fact, Outcome
 from ...analyses.walking import (
     OnGround,
     Statements,
@@ -16,8 +18,6 @@ from ...analyses.walking import (
     stepped,
     walking_study,
 )
-from ...sources import COMPUTED
-from ...study import Fact, Outcome
 
 NAME, STEP = "hexapod", 0.5
 

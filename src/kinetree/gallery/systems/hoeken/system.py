@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ....spatial.scalar import Scalar
-from ...system import About, GallerySystem
+from ....studies.system import About, GallerySystem
 from ..four_bar_linkage import BarLengths, directions
 from ..planar_geometry import Point, near
 

@@ -13,11 +13,11 @@ from ....robot.robot import Robot
 from ....run.complete_options import complete_options
 from ....simulation.simulator import simulate
 from ....spatial.arrays import flatten
+from ....studies.named_systems import load, motion, start
+from ....studies.plots import Bars
+from ....studies.study import Fact, Outcome, Study
 from ...analyses.free_fall import fall_figures
 from ...analyses.inverse_dynamics import inverse
-from ...plots import Bars
-from ...study import Fact, Outcome, Study
-from .. import load, motion, start
 
 NAME, BOOK = "humanoid", "Shah section 7.5"
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from ....errors import ModelWarning
 from ....robot.dh import DHRow, from_dh
+from ....studies.sources import COMPUTED
+from ....studies.study import Fact, Study
 from ...analyses.free_fall import free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.prescribed import AlongMotion
-from ...sources import COMPUTED
-from ...study import Fact, Study
 
 TABLE_6_6 = (  # a, alpha, b, mass, Ixx, Iyy, Izz (Shah section 6.2.2)
     (0.0, 0.0, 0.400, 16.038, 0.1769, 0.2665, 0.2622),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...system import About, GallerySystem
+from ....studies.system import About, GallerySystem
 from ..motion_laws import DEGREE, cycloid
 
 SYSTEM = GallerySystem(

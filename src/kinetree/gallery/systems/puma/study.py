@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
+from ....studies.study import Fact, Study
 from ...analyses.free_fall import free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.prescribed import AlongMotion
 from ...analyses.printed_tables import PrintedRow, as_printed
-from ...study import Fact, Study
 
 TABLE_3 = (  # Saha section 2.5.1
     PrintedRow(0.0, 0.0, -90.0, 10.521, (0, 0, 0.054), (1.612, 1.612, 0.5091)),

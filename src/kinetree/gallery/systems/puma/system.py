@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...system import About, GallerySystem
+from ....studies.system import About, GallerySystem
 from ..motion_laws import cycloid
 from ..printed_arms import READING, SIX
 

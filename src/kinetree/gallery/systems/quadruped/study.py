@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from ....studies.sources import COMPUTED
+from ....studies.study import Fact
 from ...analyses.walking import (
     OnGround,
     Statements,
     initial_speed,
     walking_study,
 )
-from ...sources import COMPUTED
-from ...study import Fact
 
 SAID = Statements(
     0.3, 2.0, 0.8, 6.28e-5, 0.8, 4.0,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....studies.sources import COMPUTED
+from ....studies.study import Fact, Study
 from ...analyses.free_fall import free_fall
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.loops import block, cuts_by_rule, groups, point, sizes
 from ...analyses.prescribed import PrescribedMechanism
 from ...analyses.replay import replay
-from ...sources import COMPUTED
-from ...study import Fact, Study
 
 START = (0.0, 4.51103, -2.73888, -0.87644, -1.46037, -1.46037, -1.68122)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ....spatial.scalar import Scalar
-from ...system import About, GallerySystem
+from ....studies.system import About, GallerySystem
 from ..planar_geometry import Point, dyad, near, polar
 
 CRANK, ROCKER, HALF_COUPLER = 0.025, 0.0625, 0.0625

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....spatial.scalar import Scalar, cos, sin
-from ...system import About, GallerySystem
+from ....studies.system import About, GallerySystem
 
 RADIUS, ALONG = 0.1, 5.886
 

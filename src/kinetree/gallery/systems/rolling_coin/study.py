@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ....simulation.simulator import simulate
+from ....studies.named_systems import load, motion
+from ....studies.study import Fact, Outcome, Study
 from ...analyses.free_fall import fall_figures
 from ...analyses.rolling import held
-from ...study import Fact, Outcome, Study
-from .. import load, motion
 from .system import TILT
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ....spatial.scalar import Scalar, cos, sin
-from ...system import About, GallerySystem
+from ....studies.system import About, GallerySystem
 
 MASS, RADIUS, ACROSS, ALONG = 1.3, 0.25, 0.0203125, 0.040625
 TILT, TURN, GRAVITY = 1.1, 3.0, 9.81

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ....spatial.scalar import Scalar, arctan2, cos, sin, sqrt
-from ...system import About, GallerySystem
+from ....studies.system import About, GallerySystem
 
 CRANK, ROD = 0.1, 0.3
 

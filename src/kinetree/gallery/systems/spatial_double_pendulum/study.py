@@ -6,10 +6,10 @@ import numpy as np
 
 from ....robot.robot import Robot
 from ....simulation.records.record import Record
+from ....studies.named_systems import load, motion
+from ....studies.study import Fact, Outcome, Study
 from ...analyses.free_fall import free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
-from ...study import Fact, Outcome, Study
-from .. import load, motion
 
 
 def _keeps(robot: Robot, record: Record) -> list[Fact]:

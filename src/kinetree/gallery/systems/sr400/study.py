@@ -13,14 +13,14 @@ from ....model.pose import Pose
 from ....parameters.base_parameters import BaseParameters
 from ....robot.mechanism import Mechanism
 from ....robot.robot import Robot
+from ....studies.named_systems import load
+from ....studies.plots import Bars, Curve, Curves, PlotPanel
+from ....studies.study import Fact, Outcome, Study
 from ...analyses.free_fall import free_fall
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.loops import sizes
 from ...analyses.prescribed import PrescribedMechanism
 from ...analyses.replay import replay
-from ...plots import Bars, Curve, Curves, PlotPanel
-from ...study import Fact, Outcome, Study
-from .. import load
 from . import table_10_2
 from .system import START, close
 

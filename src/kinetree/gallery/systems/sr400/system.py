@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ....spatial.scalar import Scalar
-from ...system import About, GallerySystem
+from ....studies.system import About, GallerySystem
 from ..motion_laws import cycloid
 
 START = (0.0, -math.pi / 2.0, 0.0, 0.0, 0.0, -math.pi)

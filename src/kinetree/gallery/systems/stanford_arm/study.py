@@ -8,12 +8,12 @@ import numpy as np
 
 from ....robot.robot import Robot
 from ....simulation.records.record import Record
+from ....studies.plots import Curve, Curves, PlotPanel
+from ....studies.study import Fact, Outcome, Study
 from ...analyses.free_fall import free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.prescribed import AlongMotion
 from ...analyses.printed_tables import PrintedRow, as_printed, from_table
-from ...plots import Curve, Curves, PlotPanel
-from ...study import Fact, Outcome, Study
 
 TABLE_4 = (  # Saha section 2.5.2, Table 4
     PrintedRow(0.0, 0.1, -90.0, 9.0, (0, -0.1, 0), (0.01, 0.02, 0.01)),

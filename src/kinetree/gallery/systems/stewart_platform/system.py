@@ -7,7 +7,7 @@ import math
 from ....spatial import Vec3
 from ....spatial.exponential import Quaternion, quaternion_product
 from ....spatial.scalar import Scalar, arctan2, sin, sqrt
-from ...system import About, GallerySystem
+from ....studies.system import About, GallerySystem
 from ..motion_laws import there_and_back
 from ..spatial_geometry import axis_quaternion, ring, seen_from, turned
 

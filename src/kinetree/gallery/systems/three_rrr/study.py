@@ -6,14 +6,14 @@ import numpy as np
 
 from ....robot.robot import Robot
 from ....simulation.records.record import Record
+from ....studies.named_systems import start
+from ....studies.sources import COMPUTED
+from ....studies.study import Fact, Study
 from ...analyses.free_fall import free_fall
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.loops import block, cuts_by_rule, groups, point, recut, sizes
 from ...analyses.prescribed import PrescribedMechanism
 from ...analyses.replay import replay
-from ...sources import COMPUTED
-from ...study import Fact, Study
-from .. import start
 from .system import ARM, FOREARM, FREE_FALL, PIVOTS, SIDE
 
 DEGREE = np.pi / 180.0

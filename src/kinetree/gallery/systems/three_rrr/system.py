@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ....spatial.scalar import Scalar, cos, sin
-from ...system import About, GallerySystem
+from ....studies.system import About, GallerySystem
 from ..planar_geometry import Point, dyad, near, polar
 
 ARM, FOREARM, SIDE = 0.4, 0.6, 0.4

@@ -36,7 +36,7 @@ from ..model.joints import Continuous
 from ..motion import trajectories
 from ..robot.robot import Robot
 from ..spatial.numbers import real_numbers
-from .systems import start
+from .named_systems import start
 
 Array = np.ndarray
 Given = Sequence[float] | Mapping[str, Any] | str | None

@@ -27,7 +27,7 @@ from ..io.interrupts import interrupts_passed_on
 from ..io.paths import as_path
 from ..io.plain_json import plain
 from . import report
-from .systems import about, model_text
+from .named_systems import about, model_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

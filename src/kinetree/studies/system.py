@@ -1,10 +1,10 @@
-"""What the gallery knows of a system beside its model: where it comes from, and how it moves."""
+"""What is known of a system of the gallery beside its model: where it comes from, and how it moves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -148,6 +148,8 @@ class GallerySystem:
         All coordinates at a time, over any scalar, loops closed.
     starts : mapping from str to callable
         Other assembled configurations that the source starts from, by name.
+    ground : callable, optional
+        Makes the ground that a walking machine walks on.
     """
 
     about: About
@@ -156,6 +158,7 @@ class GallerySystem:
     motion: str
     assembled: Callable[[Scalar], Sequence[Scalar]]
     starts: Mapping[str, Callable[[], Sequence[float]]] = field(default_factory=dict)
+    ground: Callable[[], Any] | None = None
 
     def start(self, which: str) -> Array:
         """Return one of its assembled configurations."""

@@ -13,8 +13,8 @@ from rich.console import Console
 
 import kinetree as kt
 from kinetree.gallery import Fact, Outcome, Study, studies, study
-from kinetree.gallery.plots import Curve, Curves, PlotGrid, PlotPanel
 from kinetree.io.tables.writing import csv_text
+from kinetree.studies.plots import Curve, Curves, PlotGrid, PlotPanel
 
 
 @pytest.fixture(autouse=True)
@@ -219,7 +219,7 @@ def test_an_interrupted_replacement_is_undone(tmp_path, monkeypatch):
         usual(source, target)
 
     result = small().run("second")
-    monkeypatch.setattr("kinetree.gallery.report.os.replace", interrupted)
+    monkeypatch.setattr("kinetree.studies.report.os.replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         result.write(folder)
     assert {f.name: f.read_bytes() for f in folder.iterdir()} == before

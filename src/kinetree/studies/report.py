@@ -214,7 +214,7 @@ class _FolderWriter:
 
 
 def write(result: Result, folder: Path, pictures: bool = True) -> Path:
-    """See :meth:`kinetree.gallery.study.Result.write`."""
+    """See :meth:`kinetree.studies.study.Result.write`."""
     if pictures and any(outcome.figures for outcome in result.outcomes.values()):
         pictures = _can_draw()
     folder = Path(os.path.abspath(folder))

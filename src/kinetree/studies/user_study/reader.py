@@ -29,7 +29,7 @@ from ...robot.load import load
 from ...robot.robot import Robot
 from ...simulation.options import OPTIONS, SimulationOption
 from ...simulation.records.plot import PANELS
-from .. import simulation_setup, systems
+from .. import named_systems, simulation_setup
 from ..redysim import Redysim, analyses_of
 from ..study import Study
 from .motion import MotionReader
@@ -196,7 +196,7 @@ class StudyReader(MotionReader):
     def read_robot(self, node: Node) -> tuple[Robot, str | None]:
         """Load the robot: a name of the gallery, a file, or either with options."""
         if isinstance(node, Scalar):
-            fields: dict[str, Node] = {"name" if node.text in systems.NAMES else "file": node}
+            fields: dict[str, Node] = {"name" if node.text in named_systems.NAMES else "file": node}
         else:
             fields = self.fields(node, "robot", ROBOT_KEYS)
             if ("name" in fields) == ("file" in fields):
@@ -214,11 +214,11 @@ class StudyReader(MotionReader):
         with self.at(fields.get("name", fields.get("file", node))):
             if "name" in fields:
                 name = self.text(fields["name"], "name of the robot")
-                robot: Robot = systems.load(name, **options)
+                robot: Robot = named_systems.load(name, **options)
             else:
                 file = self.text(fields["file"], "robot")
                 if not Path(file).suffix:
-                    raise UnknownNameError("system in the gallery, and no robot file,", file, systems.NAMES)
+                    raise UnknownNameError("system in the gallery, and no robot file,", file, named_systems.NAMES)
                 robot = load(self.beside(file), **options)
         if "parameters" in fields:
             with self.at(fields["parameters"]):
@@ -265,7 +265,7 @@ class StudyReader(MotionReader):
         """Say where a simulation begins."""
         if self.start_given != (None, None) or self.free_base or self.brought:
             return "It begins at the start of the file." if "start" in self.top else "It begins on the motion."
-        known = self.system is not None and len(systems.start(self.system)) == self.robot.nq  # not on another base
+        known = self.system is not None and len(named_systems.start(self.system)) == self.robot.nq  # else another base
         where = "where the motion of the gallery begins" if known else "as the robot is drawn"
         return f"It begins {where}, at rest: the file has no start."
 

@@ -10,7 +10,7 @@ import kinetree as kt
 from helpers import redysim_texts as texts
 from helpers.cli import invoke
 from helpers.redysim_folders import VARIABLE, folders
-from kinetree.gallery.redysim import Redysim, analyses_of
+from kinetree.studies.redysim import Redysim, analyses_of
 
 pytestmark = pytest.mark.xdist_group("redysim")
 

@@ -15,10 +15,8 @@ from ...model.formats.yaml_nodes import Items, Node, NodeReader, Scalar, Table
 from ...motion import trajectories
 from ...robot.robot import Robot
 from ...simulation.prescribed import Prescribed
-from .. import simulation_setup
+from .. import named_systems, simulation_setup
 from ..system import States
-from ..systems import load, motion
-from ..systems.walking_machine import WALKERS, walker
 from .gait import GAIT_KEYS, read_gait, walking_start
 from .plan import ClosedMotion
 
@@ -244,7 +242,7 @@ class MotionReader(NodeReader):
                 "such as {kind: gallery, of: gripper}",
                 node,
             )
-        own, alike = motion(system), load(system)
+        own, alike = named_systems.motion(system), named_systems.load(system)
         if alike.q_names != self.robot.q_names:
             raise OptionError(
                 f"the motion of {system!r} is one of {', '.join(alike.joint_names)}, and this robot has "
@@ -268,7 +266,8 @@ class MotionReader(NodeReader):
         if self.robot.loops is not None and not self.robot.closure_error(q).max() < simulation_setup.CLOSED:
             raise OptionError(f"loops of this robot do not allow the motion of {system!r}: its links are others")
         followed = trajectories.sampled(times, q[:, places], v[:, speeds], a[:, speeds])
-        if system in WALKERS:  # which fall where they have nothing to walk on, and stumble where they do not start so
-            self.brought = (walker(system).ground,)
+        ground = named_systems.system(system).ground
+        if ground is not None:  # machines fall that have nothing to walk on, and stumble where they do not start so
+            self.brought = (ground(),)
             self.start_on(q[0], v[0])
         return followed.held(), states, span

@@ -1,0 +1,112 @@
+"""Systems by their names: their models, where each starts, how it moves.
+
+They stand in the gallery, a folder each, and are found by name, as plug-ins are: nothing here depends on any of them.
+A system's modules are imported when they are needed: loading its model runs none of them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module, resources
+from types import ModuleType
+
+import numpy as np
+
+from ..errors import UnknownNameError
+from ..model.tree import Model
+from ..robot.load import gallery_file, gallery_folder, gallery_names, only_a_study
+from ..robot.load import load as load_file
+from ..robot.robot import Robot
+from .system import About, GallerySystem, PrescribedMotion
+
+HOME = "kinetree.gallery.systems"
+"""The package that holds a folder for each."""
+
+NAMES = gallery_names()
+"""All systems, those with loops first, in the order of the sources."""
+
+
+def folder(name: str) -> str:
+    """Return the folder of a system, which is its name as Python can import it."""
+    _check(name)
+    return gallery_folder(name)
+
+
+def part(name: str, which: str) -> ModuleType:
+    """Import the module ``system`` or ``study`` of a system."""
+    return import_module(f"{HOME}.{folder(name)}.{which}")
+
+
+def system(name: str) -> GallerySystem:
+    """Return what the gallery knows of a system beside its model."""
+    found: GallerySystem = part(name, "system").SYSTEM
+    return found
+
+
+def load(name: str, **options: object) -> Robot:
+    """Load a system's robot, ready to compute with.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`kinetree.gallery.names`.
+    **options
+        As for :func:`kinetree.load`.
+
+    Returns
+    -------
+    Robot
+        A :class:`kinetree.Mechanism` where the system has loops.
+
+    Raises
+    ------
+    UnknownNameError
+        With the nearest names.
+    """
+    _check(name)
+    with resources.as_file(gallery_file(name)) as path:
+        return load_file(path, **options)  # type: ignore[arg-type]
+
+
+def model_text(name: str) -> str:
+    """Return a system's model file: YAML in kinetree's format, with comments."""
+    _check(name)
+    return gallery_file(name).read_text(encoding="utf-8")
+
+
+def about(name: str) -> About:
+    """Return where a system comes from, what its source leaves open, what was assumed and how it was found."""
+    return system(name).about
+
+
+def motion(name: str) -> PrescribedMotion:
+    """Return a system's prescribed motion: its source's, or one of ours where the source has none."""
+    found = system(name)
+    return PrescribedMotion(found.driven, found.span, found.motion, _model(name), found.assembled)
+
+
+def start(name: str, which: str = "motion") -> np.ndarray:
+    """Return an assembled configuration, all loops closed to rounding.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`kinetree.gallery.names`.
+    which : str
+        ``"motion"``: where the prescribed motion starts; ``"free-fall"``, where the source has one.
+
+    Returns
+    -------
+    ndarray (nq,)
+    """
+    return system(name).start(which)
+
+
+def _check(name: str) -> None:
+    if not isinstance(name, str) or name not in NAMES:
+        raise UnknownNameError("system in the gallery", name, NAMES, instead=only_a_study(str(name)))
+
+
+@cache
+def _model(name: str) -> Model:
+    return load(name).model
