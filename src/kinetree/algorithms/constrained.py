@@ -209,11 +209,16 @@ class ShortestWay:
     Parameters
     ----------
     k : rows of scalars
+    damping : scalar
+        Added to the diagonal of K W K^T, so that weak rows count less.
     """
 
-    def __init__(self, k: Sequence[Scalars]) -> None:
+    def __init__(self, k: Sequence[Scalars], damping: Scalar = 0.0) -> None:
         self.k = k
         squares = self._squares()
+        if present(damping):
+            for i, row in enumerate(squares):
+                row[i] = row[i] + damping
         self.diagonal = [row[i] for i, row in enumerate(squares)]
         self._factors = ldl(squares)
 

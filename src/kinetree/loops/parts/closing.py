@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...algorithms.closing import ClosingTask
 from ...errors import (
     ClosureError,
     OptionError,
@@ -19,6 +20,7 @@ from ...errors import (
     callers_level,
 )
 from ...model import configurations
+from ...run.law_kernels import can_compile
 from ...spatial.arrays import as_array
 from .. import closing, dynamics, following, rank
 from ..assembly import AssemblySearch
@@ -26,8 +28,11 @@ from ..checks import opening_rate
 from ..closing import CLOSED
 from ..mobility import Mobility, position_rank, singular_directions
 from ..neighbours import ORDINARY
+from ..newton import NewtonClosing, independent_rows
 from .choice import ASSEMBLIES, CoordinateChoice
 from .geometry import Array
+
+NOTHING_GIVEN = np.zeros(0)
 
 
 class LoopClosing:
@@ -41,6 +46,7 @@ class LoopClosing:
     def __init__(self, choice: CoordinateChoice) -> None:
         self.choice, self.assembling, self.geometry = choice, choice.assembling, choice.geometry
         self.model = choice.model
+        self._kernels: dict[tuple[bytes, str, int], NewtonClosing | None] = {}
 
     # ---------------------------------------------------------------- nearest to a guess
 
@@ -83,6 +89,59 @@ class LoopClosing:
 
         Where ``bounded``, joints stay within their limits on the way.
         """
+        kernel = None if bounded else self.kernel(free)
+        if kernel is None:
+            return self._closed_by_rank(guesses, free, tolerance, bounded)
+        q, done = kernel(guesses, NOTHING_GIVEN, CLOSED if tolerance is None else tolerance)
+        gaps = np.zeros((len(q), self.geometry.n_constraints))
+        rest = np.flatnonzero(~done)
+        if len(rest):
+            q[rest], gaps[rest], done[rest] = self._closed_by_rank(guesses[rest], free, tolerance, False)
+        return q, gaps, done
+
+    def kernel(self, free: Array, frame: str = "", goal_size: int = 0) -> NewtonClosing | None:
+        """Return the machine code that closes along ``free`` velocities, with a frame at a goal; None if there is none.
+
+        Parameters
+        ----------
+        free : ndarray of bool, shape (nv,)
+        frame : str
+            That has a goal.
+        goal_size : int
+            See :class:`kinetree.algorithms.closing.ClosingTask`.
+        """
+        key = free.tobytes(), frame, goal_size
+        if key not in self._kernels:
+            task = self._task(free, frame, goal_size)
+            self._kernels[key] = None if task is None else NewtonClosing(self.model, task, self.geometry.evaluator.cpu)
+        return self._kernels[key]
+
+    def _task(self, free: Array, frame: str, goal_size: int) -> ClosingTask | None:
+        """Return what machine code is to close; None where it is not known which constraints count."""
+        geometry, rolling = self.geometry, self.model.velocity_constraints
+        known = self.choice.chosen if can_compile(geometry.exact) and not self.model.symbols else None
+        if known is None or self.choice.ordinary is None:
+            return None
+        q, columns = self.choice.ordinary[0], np.flatnonzero(free)
+        weights, reach = np.ones(geometry.n_constraints), np.ones(geometry.nv)
+        for cluster in self.assembling.clusters.all:
+            weights[cluster.rows], reach[cluster.columns] = cluster.row_scale, cluster.reach
+        k = geometry.position_jacobian(q) * weights[:, None]
+        candidates = [i for i in known.rows if i not in rolling]
+        if frame:
+            of_goal = geometry.frame_jacobian(q, frame)[-(6 if goal_size > 3 else 3) :]
+            candidates += range(len(k), len(k) + len(of_goal))
+            k, weights = np.concatenate([k, of_goal]), np.concatenate([weights, np.ones(len(of_goal))])
+        rows = independent_rows((k * reach)[:, columns], candidates)
+        if not rows:
+            return None
+        moving, sizes = tuple(columns.tolist()), tuple(reach[columns].tolist())
+        return ClosingTask(rows, moving, tuple(weights.tolist()), sizes, frame, goal_size)
+
+    def _closed_by_rank(
+        self, guesses: Array, free: Array, tolerance: float | None, bounded: bool
+    ) -> tuple[Array, Array, Array]:  # fmt: skip
+        """Return the same by steps that find out which constraints count."""
         problem = self.assembling.problem(free, bounded)
         found = closing.close(problem, guesses, CLOSED if tolerance is None else tolerance)
         q, gaps, done = found.q, found.gaps, found.done

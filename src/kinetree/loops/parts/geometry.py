@@ -66,6 +66,10 @@ class LoopGeometry:
         k[..., list(self.model.velocity_constraints), :] = 0.0
         return k
 
+    def frame_jacobian(self, q: ArrayLike, frame: str) -> Array:
+        """Return angular velocity and velocity of a frame's origin along world axes, per unit of each v."""
+        return self.exact.run("jacobian", {"frame": frame, "axes": "aligned"}, q=q)
+
     def drift(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return ``dK/dt v``."""
         return self.exact.run("loop_drift", q=q, v=v)

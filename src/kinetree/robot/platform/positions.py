@@ -439,6 +439,20 @@ class PlatformPositions(ExplainsArguments):
         self, goal: Array, q: Array, free: Array, bounded: bool = False, few: bool = False
     ) -> tuple[Array, Array, Array]:
         """Close the loops with the platform at its goal, as if one more joint welded it there."""
+        flat = goal.reshape(len(goal), -1)[:, :12]
+        kernel = None if bounded else self._loops.closing.kernel(free, self.frame, flat.shape[1])
+        if kernel is None:
+            return self._reach_by_rank(goal, q, free, bounded, few)
+        found, done = kernel(q, flat, CLOSED)
+        gaps, rest = np.zeros((len(q), kernel.n_gaps)), np.flatnonzero(~done)
+        if len(rest):
+            found[rest], gaps[rest], done[rest] = self._reach_by_rank(goal[rest], q[rest], free, False, few)
+        return found, gaps, done
+
+    def _reach_by_rank(
+        self, goal: Array, q: Array, free: Array, bounded: bool, few: bool
+    ) -> tuple[Array, Array, Array]:  # fmt: skip
+        """Return the same by steps that find out which constraints count."""
         m, nq = self.mechanism, self.mechanism.nq
         shape, rows = goal.shape[1:], slice(0, 6) if goal.ndim == 3 else slice(3, 6)
 

@@ -1,0 +1,105 @@
+"""Closing loops in machine code: Newton's steps on all lanes of a batch, each for as long as it needs.
+
+What is not closed by these, since the guess is singular or a redundant constraint contradicts the others by rounding,
+is left to :mod:`.closing`, which finds ranks on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.linalg import qr
+
+from ..algorithms import closing
+from ..algorithms.closing import ClosingTask
+from ..model.tree import Model
+from ..run.law_kernels import Sizes, StepProgram
+from ..run.parameters import Place, put_in
+from ..spatial import Scalar
+
+Array = np.ndarray
+Scalars = list[Scalar]
+
+ROUNDS = (6, 3, 4, 8, 16)
+"""Steps before each look at which lanes are closed: most guesses take six to nine."""
+
+SETTLED = 4e-15
+"""Gaps below this part of the mechanism's size, in meters and radians, are rounding."""
+
+LEAST_PIVOT = 1e-6
+"""Rows whose part that is independent of the others is smaller than this part of the largest are left out."""
+
+
+class NewtonClosing:
+    """One task of closing, as machine code.
+
+    Parameters
+    ----------
+    model : Model
+    task : ClosingTask
+    cpu : str
+        What machine code is made for.
+    places : tuple of Place
+        Numbers of the model that vary from lane to lane.
+    """
+
+    def __init__(self, model: Model, task: ClosingTask, cpu: str, places: tuple[Place, ...] = ()) -> None:
+        self.model, self.task, self.n_gaps = model, task, len(task.weights)
+        numbers = sum(place.size for place in places)
+
+        def of(parameters: Scalars) -> Model:
+            return put_in(model, places, parameters[:numbers]) if places else model
+
+        def rate(q: Scalars, parameters: Scalars) -> Scalars:
+            found = closing.judge(of(parameters), task, q, parameters[numbers:])
+            return [*found.move, found.size, found.worst]
+
+        def advance(ask: closing.Ask, t: Scalar, state: Scalars, h: Scalar, parameters: Scalars) -> Scalars:
+            return closing.next_guess(of(parameters), task, ask, state)
+
+        nq, count = model.nq, len(task.free)
+        sizes = Sizes(nq + task.state_size, nq, numbers + task.goal_size, count + 2)
+        self.steps = StepProgram(f"closing of {model.name!r}", advance, rate, sizes, cpu)
+        self.settled = SETTLED * max(1.0, *task.reach)
+
+    def __call__(self, q: Array, given: Array, tolerance: float, threads: int = 1) -> tuple[Array, Array]:
+        """Return configurations (N, nq) from guesses, and which are closed: the others are where they came to.
+
+        Parameters
+        ----------
+        q : ndarray, shape (N, nq)
+        given : ndarray, shape (N, n) or (n,)
+            Numbers of the model that vary, then those of the goal.
+        tolerance : float
+            Gaps below this, in meters and radians, are closed.
+        threads : int
+        """
+        nq = self.model.nq
+        state = np.empty((len(q), nq + self.task.state_size))
+        state[:, :nq], state[:, nq:] = q, closing.start(self.task)
+        whole, lanes, before = state, np.arange(len(q)), state[:, -1]
+        for rounds in ROUNDS:
+            own = given if given.ndim == 1 else given[lanes]
+            state = self.steps(0.0, state, 0.0, rounds, own, threads)
+            whole = state if len(lanes) == len(whole) else _put(whole, lanes, state)
+            going_on = (state[:, -1] > self.settled**2) & (state[:, -1] < before)
+            if not going_on.any():
+                break
+            if not going_on.all():
+                lanes, state = lanes[going_on], state[going_on]
+            before = state[:, -1]
+        return whole[:, :nq], whole[:, -1] <= tolerance**2
+
+
+def _put(whole: Array, lanes: Array, state: Array) -> Array:
+    whole[lanes] = state
+    return whole
+
+
+def independent_rows(k: Array, candidates: Sequence[int]) -> tuple[int, ...]:
+    """Return those of some rows of a matrix without units that are independent of one another, in their order."""
+    _, r, order = qr(k[list(candidates)].T, mode="economic", pivoting=True)
+    sizes = np.abs(np.diagonal(r))
+    count = int((sizes > LEAST_PIVOT * sizes[:1].max(initial=0.0)).sum())
+    return tuple(sorted(int(candidates[i]) for i in order[:count]))
