@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING
 from ..lazy_names import LazyNames
 
 if TYPE_CHECKING:
+    from ..studies.facts import Fact as Fact
     from ..studies.named_systems import about as about
     from ..studies.named_systems import load as load
     from ..studies.named_systems import model_text as model_text
     from ..studies.named_systems import motion as motion
     from ..studies.named_systems import start as start
-    from ..studies.study import Fact as Fact
     from ..studies.study import Outcome as Outcome
     from ..studies.study import Result as Result
     from ..studies.study import Study as Study
@@ -48,7 +48,8 @@ _NAMES = LazyNames(
     __name__,
     {
         "..studies.named_systems": ("about", "load", "model_text", "motion", "start"),
-        "..studies.study": ("Fact", "Outcome", "Result", "Study"),
+        "..studies.facts": ("Fact",),
+        "..studies.study": ("Outcome", "Result", "Study"),
         "..studies.system": ("About", "States"),
         ".catalog": ("Motion", "names", "studies", "study"),
         ".systems.four_bar_chain": ("four_bar_chain", "four_bar_chain_leaning"),

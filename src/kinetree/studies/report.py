@@ -22,7 +22,8 @@ from .sources import COMPUTED, cited
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-    from .study import Drawing, Fact, Outcome, Result, Table
+    from .facts import Fact
+    from .study import Drawing, Outcome, Result, Table
 
 MARK = "kinetree study"
 """In ``summary.json``: by it, an earlier result that may be replaced is known."""

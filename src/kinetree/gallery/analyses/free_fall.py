@@ -10,22 +10,25 @@ import numpy as np
 from ...robot.robot import Robot
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate
+from ...studies.fact_files import Values, stated_if_any
+from ...studies.facts import Fact
 from ...studies.named_systems import load, start
 from ...studies.plots import Curve, Curves, PlotPanel
-from ...studies.study import Analysis, Drawing, Fact, Outcome
+from ...studies.study import Analysis, Drawing, Outcome
+from .common_facts import common
 from .joint_curves import MOTIONS, panels
 
 Array = np.ndarray
 
-Claims = Callable[[Any, Record], Sequence[Fact]]
-"""What the source states, from the robot and its fall."""
+Measured = Callable[[Any, Record], Values]
+"""What the facts of a system name, from the robot and its fall."""
 
 
 def free_fall(
     name: str,
     seconds: float = 2.0,
     which: str = "motion",
-    claims: Claims | None = None,
+    measured: Measured | None = None,
     until: str = "",
 ) -> Analysis:
     """Return the analysis for a mechanism with closed loops, let go at rest.
@@ -37,8 +40,8 @@ def free_fall(
         A quarter of it when quick.
     which : str
         Where it starts, see :func:`kinetree.gallery.start`.
-    claims : callable, optional
-        Facts of the source.
+    measured : callable, optional
+        What the facts of the system name.
     until : str
         Why it ends when it does.
     """
@@ -49,17 +52,18 @@ def free_fall(
             mechanism, start(name, which), time=seconds / 4 if quick else seconds, output=401, rtol=1e-9, atol=1e-11,
             progress=False,
         )  # fmt: skip
-        facts = [*(claims(mechanism, record) if claims else ()), *balance(mechanism, record)]
+        own = stated_if_any(name, "free-fall", measured(mechanism, record) if measured else {})
         where = "the beginning of its prescribed motion" if which == "motion" else "the source's initial state"
         remark = f"All torques are zero. It starts at rest, from {where} (dop853, rtol 1e-9, atol 1e-11)."
         remarks = [remark, until] if until else [remark]
+        facts = [*own, *balance(mechanism, record)]
         return Outcome(facts, {}, {"record": record}, fall_figures(mechanism, record), remarks)
 
     return run
 
 
 def free_fall_of_tree(
-    name: str, seconds: float, claims: Claims | None = None, *, within: float = 1e-9, rtol: float = 1e-11
+    name: str, seconds: float, measured: Measured | None = None, *, within: float = 1e-9, rtol: float = 1e-11
 ) -> Analysis:
     """Return the analysis for a tree, let go at rest from its start ``"free-fall"``.
 
@@ -68,8 +72,8 @@ def free_fall_of_tree(
     name : str
     seconds : float
         The whole of it even when quick, so that every fact can be checked.
-    claims : callable, optional
-        Facts of the source.
+    measured : callable, optional
+        What the facts of the system name.
     within : float
         Largest drift of the energy, in joules.
     rtol : float
@@ -83,9 +87,8 @@ def free_fall_of_tree(
             progress=False,
         )  # fmt: skip
         facts = [
-            *(claims(robot, record) if claims else ()),
-            Fact("kinetic and potential energy add up to a constant; largest drift", within,
-                 float(np.abs(record.energy.error).max()), "J", relation="<"),
+            *stated_if_any(name, "free-fall", measured(robot, record) if measured else {}),
+            *common("free-fall of trees", drift=record.energy.error, within=within),
         ]  # fmt: skip
         remark = f"All torques are zero. It starts at rest (dop853, rtol {rtol:g}, atol {atol:g})."
         return Outcome(facts, {}, {"record": record}, fall_figures(robot, record), [remark])
@@ -95,12 +98,8 @@ def free_fall_of_tree(
 
 def balance(mechanism: Robot, record: Record, within: float = 1e-6) -> list[Fact]:
     """Return whether loops stay closed and energy is kept in a simulation."""
-    gap = float(mechanism.closure_error(record.q).max())
-    return [
-        Fact("loops stay closed; largest gap", 1e-8, gap, "m, rad", relation="<"),
-        Fact("energy balance: kinetic + potential - work of actuators is constant; largest relative error",
-             within, record.energy.relative_error, relation="<"),
-    ]  # fmt: skip
+    gap = mechanism.closure_error(record.q)
+    return common("balance", gap=gap, energy_error=record.energy.relative_error, within=within)
 
 
 def fall_figures(robot: Robot, record: Record) -> dict[str, Drawing]:

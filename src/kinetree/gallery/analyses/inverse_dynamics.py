@@ -11,9 +11,13 @@ import numpy as np
 from ...model.units import FORCE_OF
 from ...robot.robot import Robot
 from ...studies.drawings import OBLIQUE, PLANE, Sketch, outlines
+from ...studies.fact_files import Values, stated_if_any
+from ...studies.facts import Fact
 from ...studies.plots import Curve, Curves, PlotPanel
-from ...studies.study import Analysis, Drawing, Fact, Outcome, Table
+from ...studies.study import Analysis, Drawing, Outcome, Table
+from .common_facts import common
 from .joint_curves import FORCES, MOTIONS, columns, frame_paths, motion_table, panels, short
+from .loops import cuts_by_rule, groups, sizes
 from .prescribed import AlongMotion, PrescribedMechanism, prescribed
 
 Array = np.ndarray
@@ -24,8 +28,9 @@ METHODS = ("f_matrix", "subsystems")
 
 def inverse(
     name: str,
-    claims: Callable[[Any], Sequence[Fact]] | None = None,
+    measured: Callable[[Any], Values] | None = None,
     *,
+    shared: str | None = None,
     view: Array | None = None,
     remarks: Sequence[str] = (),
 ) -> Analysis:
@@ -35,8 +40,11 @@ def inverse(
     ----------
     name : str
         A system of the gallery, all of whose joints are driven or follow from loops.
-    claims : callable, optional
-        Facts of the source, from a :class:`AlongMotion` or, with loops, a :class:`PrescribedMechanism`.
+    measured : callable, optional
+        What the facts of the system name, beside what :func:`usual` has: from a :class:`AlongMotion` or, with loops, a
+        :class:`PrescribedMechanism`.
+    shared : str, optional
+        Facts of several systems that are true of this one: a section of ``facts.yaml`` beside this file.
     view : ndarray, shape (2, 3), optional
         From where a tree is drawn.
     remarks : sequence of str
@@ -45,7 +53,8 @@ def inverse(
 
     def run(quick: bool) -> Outcome:
         along = prescribed(name, 101 if quick else 401)
-        stated = claims(along) if claims else ()
+        values = {**usual(along), **(measured(along) if measured else {})}
+        own = [*stated_if_any(name, "inverse", values), *(common(shared, values) if shared else ())]
         what = along.motion.what
         if isinstance(along, PrescribedMechanism):
             remark = f"Prescribed is {what}; all other joints follow from the loops."
@@ -54,19 +63,26 @@ def inverse(
             remark = f"Prescribed is: {what}."
             facts, tables = _tree_facts(along), _tree_tables(along)
             figures = _tree_figures(along, OBLIQUE if view is None else view)
-        return Outcome([*stated, *facts], tables, {}, figures, [remark, *remarks])
+        return Outcome([*own, *facts], tables, {}, figures, [remark, *remarks])
 
     return run
 
 
-def _back(along: AlongMotion, tau: Array) -> Fact:
-    """Compare forward with inverse dynamics."""
+def usual(along: AlongMotion) -> dict[str, Any]:
+    """Return what can be said of every system along its motion."""
+    q, v, _ = along.states
+    found: dict[str, Any] = {"start": q[0], "end": q[-1], "rates_at_ends": v[[0, -1]], "duration": along.motion.span[1]}
+    if isinstance(along, PrescribedMechanism):
+        robot = along.mechanism
+        found |= {"sizes": sizes(robot), "groups": lambda: groups(along), "cuts": lambda: cuts_by_rule(robot)}
+    return found
+
+
+def _back(along: AlongMotion, tau: Array) -> float:
+    """Return how far forward dynamics is from giving the accelerations back."""
     q, v, a = along.states
     back = along.robot.forward_dynamics(q, v, tau)
-    return Fact(
-        "forward dynamics with these torques gives the accelerations back; largest relative difference",
-        1e-8, float(np.abs(back - a).max() / (1.0 + np.abs(a).max())), relation="<",
-    )  # fmt: skip
+    return float(np.abs(back - a).max() / (1.0 + np.abs(a).max()))
 
 
 # ------------------------------------------------------------------ trees
@@ -76,13 +92,8 @@ def _tree_facts(along: AlongMotion) -> list[Fact]:
     """Return what must be true of every tree."""
     robot, (q, v, a), tau = along.robot, along.states, along.tau
     matrix = np.einsum("tij,tj->ti", robot.mass_matrix(q), a) + robot.bias_force(q, v)
-    return [
-        Fact("torques by recursion and by mass matrix and bias; largest relative difference", 1e-10,
-             float(np.abs(matrix - tau).max() / np.abs(tau).max()), relation="<"),
-        _back(along, tau),
-        Fact("power of the joint forces is the rate of the energy; largest relative difference", 1e-7,
-             along.power_error, relation="<"),
-    ]  # fmt: skip
+    by_matrix = np.abs(matrix - tau).max() / np.abs(tau).max()
+    return common("inverse of trees", by_matrix=by_matrix, back=_back(along, tau), power_error=along.power_error)
 
 
 def _tree_tables(along: AlongMotion) -> dict[str, Table]:
@@ -112,17 +123,11 @@ def _mechanism_facts(along: PrescribedMechanism) -> list[Fact]:
     ways = [mechanism.inverse_dynamics(*states, method=method) for method in METHODS]
     difference = max(float(np.abs(way - tau).max()) for way in ways) / np.abs(tau).max()
     report = mechanism.mobility(states.q[len(states.q) // 3])
-    return [
-        Fact("degrees of freedom by rank of the constraints, as many as driven joints",
-             len(along.driven), report.freedoms),
-        Fact("loops along the prescribed motion, largest gap", 1e-12, float(mechanism.closure_error(states.q).max()),
-             "m, rad", relation="<"),
-        Fact("torques by three methods: reduced, one F-matrix, subsystem recursion; largest relative difference",
-             1e-9, difference, relation="<"),
-        _back(along, tau),
-        Fact("power of the actuators is the rate of the energy; largest relative difference",
-             1e-8, along.power_error, relation="<"),
-    ]  # fmt: skip
+    return common(
+        "inverse of mechanisms", freedoms=report.freedoms, motors=len(along.driven),
+        gaps=mechanism.closure_error(states.q), by_methods=difference, back=_back(along, tau),
+        power_error=along.power_error,
+    )  # fmt: skip
 
 
 def _mechanism_tables(along: PrescribedMechanism) -> dict[str, Table]:

@@ -30,8 +30,9 @@ from ...model.pose import Pose
 from ...robot.builder import Builder
 from ...robot.chain_costs import CHAINS, Variables, cost
 from ...robot.robot import Robot
+from ...studies.facts import Fact
 from ...studies.plots import Curve, PlotGrid
-from ...studies.study import Fact, Outcome
+from ...studies.study import Outcome
 
 BOOK = "Shah, Saha, Dutt 2013"
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...studies.study import Fact, Study
+from ...studies.fact_files import Values
+from ...studies.study import Study
 from .free_fall import free_fall_of_tree
 from .inverse_dynamics import inverse
 from .prescribed import AlongMotion
@@ -25,15 +26,10 @@ def redysim_arm_study(name: str, weights: Sequence[float], units: str = "N m", f
         How long it falls, in seconds; None where all joints are level, so that it does not.
     """
 
-    def stated(along: AlongMotion) -> list[Fact]:
-        return [
-            Fact("at the end it is at rest, and the joints hold the weight: their forces, from lever arms by hand",
-                 tuple(weights), along.tau[-1], units, 1e-9),
-            Fact("mechanical work of the joints is the change of potential energy; difference", 1e-5,
-                 _work_less_height(along), "J", relation="<"),
-        ]  # fmt: skip
+    def measured(along: AlongMotion) -> Values:
+        return {"held": along.tau[-1], "weights": weights, "units": units, "work_error": _work_less_height(along)}
 
-    analyses = {"inverse": inverse(name, stated)}
+    analyses = {"inverse": inverse(name, measured, shared="arms of ReDySim")}
     if fall is not None:
         analyses["free-fall"] = free_fall_of_tree(name, fall)
     return Study.of(name, analyses)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate
+from ...studies.fact_files import Values, stated_if_any
 from ...studies.plots import Curve, Curves, PlotPanel
-from ...studies.study import Analysis, Fact, Outcome
+from ...studies.study import Analysis, Outcome
+from .common_facts import common
 from .free_fall import balance
 from .joint_curves import short
 from .prescribed import PrescribedMechanism
@@ -20,7 +22,7 @@ Array = np.ndarray
 
 def replay(
     name: str,
-    claims: Callable[[PrescribedMechanism, dict[str, Record]], Sequence[Fact]] | None = None,
+    measured: Callable[[PrescribedMechanism], Values] | None = None,
     *,
     share: float = 1.0,
     within: float = 1e-5,
@@ -31,8 +33,8 @@ def replay(
     ----------
     name : str
         A mechanism of the gallery.
-    claims : callable, optional
-        Facts of the source.
+    measured : callable, optional
+        What the facts of the system name.
     share : float
         Part of the prescribed motion that is replayed.
     within : float
@@ -43,12 +45,11 @@ def replay(
         along = PrescribedMechanism(name, 401)
         record = replayed(along, share, rtol=1e-9, atol=1e-11)
         error = tracking_error(along, record)
-        facts = list(claims(along, {"replay": record})) if claims else []
-        facts += [
-            Fact("the motion comes back; largest error of any joint", within, float(error.max()), "rad, m",
-                 relation="<"),
+        facts = [
+            *stated_if_any(name, "replay", measured(along) if measured else {}),
+            *common("replay", error=error, within=within),
             *balance(along.mechanism, record),
-        ]  # fmt: skip
+        ]
         names, units = [along.mechanism.v_names[k] for k in along.driven], along.mechanism.v_units
         labels = sorted({"position [m]" if units[k] == "m" else "angle [rad]" for k in along.driven})
         q, back = along.motion(record.time).q, _driven_positions(along, record)

@@ -15,8 +15,10 @@ import numpy as np
 from ...algorithms.table import find
 from ...robot.robot import Robot
 from ...simulation.simulator import simulate
+from ...studies.facts import Fact
 from ...studies.plots import Curve, Curves, PlotPanel
-from ...studies.study import Analysis, Fact, Outcome
+from ...studies.study import Analysis, Outcome
+from .common_facts import common
 
 Array = np.ndarray
 
@@ -69,30 +71,19 @@ def _error_facts(rows: list[dict[str, float]], counts: tuple[int, ...]) -> list[
     first, last, n = rows[0], rows[-1], counts[-1]
     error = {key: f"error, {words} [1]" for key, words in METHODS.items()}
     grown = last["condition [1]"] / first["condition [1]"]
-    return [
-        Fact(f"error of an O(n) acceleration, {n} links, against quadruple precision", 1e-14, last[error[LINEAR]], "",
-             relation="<", source="Shah section 2.4.4"),
-        Fact("O(n^3) is less exact: its error over that of O(n)", 10.0, last[error[CUBIC]] / last[error[LINEAR]], "",
-             relation=">", source="Shah section 2.4.4"),
-        Fact(f"from {counts[0]} to {n} links the mass matrix is worse conditioned by a factor of", 10.0, grown, "",
-             relation=">"),
-        Fact("the error of O(n) hardly notices; grown by a factor, over that of the conditioning", 0.5,
-             last[error[LINEAR]] / first[error[LINEAR]] / grown, "", relation="<"),
-    ]  # fmt: skip
+    return common(
+        "errors of long chains", error=last[error[LINEAR]], n=n, error_ratio=last[error[CUBIC]] / last[error[LINEAR]],
+        condition_ratio=grown, first=counts[0], error_growth=last[error[LINEAR]] / first[error[LINEAR]] / grown,
+    )  # fmt: skip
 
 
 def _noise_facts(last: dict[str, float], n: int) -> list[Fact]:
     noise = {key: f"noise, {words} [1]" for key, words in METHODS.items()}
     steps = {key: last[f"steps, {words} [1]"] for key, words in METHODS.items()}
-    return [
-        Fact(f"O(n) is smoother: noise of the O(n^3) acceleration over its own, {n} links", 10.0,
-             last[noise[CUBIC]] / last[noise[LINEAR]], "", relation=">",
-             source="Shah section 2.4.4, Saha section 2.4.2"),
-        Fact("steps of an adaptive integrator with O(n) over those with O(n^3)", 1.0, steps[LINEAR] / steps[CUBIC], "",
-             0.05, source="Shah section 2.4.4",
-             reason="the sources cite that O(n) takes fewer; the noise of both is so far below the tolerance that here "
-             "both take as many"),
-    ]  # fmt: skip
+    return common(
+        "noise of long chains", noise_ratio=last[noise[CUBIC]] / last[noise[LINEAR]], n=n,
+        step_ratio=steps[LINEAR] / steps[CUBIC],
+    )  # fmt: skip
 
 
 def _measured(robot: Robot, n: int) -> dict[str, float]:

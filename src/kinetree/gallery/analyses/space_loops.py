@@ -11,10 +11,12 @@ from ...simulation.prescribed import Prescribed
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate
 from ...studies.drawings import PLANE, Sketch
+from ...studies.facts import Fact
 from ...studies.named_systems import load, motion, start
 from ...studies.plots import Curve, Curves, PlotPanel
-from ...studies.study import Drawing, Fact, Outcome, Study
+from ...studies.study import Drawing, Outcome, Study
 from ..systems.space_loops import DURATION
+from .common_facts import common
 from .joint_curves import frame_paths, panels
 
 Array = np.ndarray
@@ -44,15 +46,11 @@ def _inverse(name: str, quick: bool) -> Outcome:
     )  # fmt: skip
     still = [k for k in range(BASE, robot.nv) if k not in driven]
     known = motion(name).states(record.time).q
-    facts = [
-        Fact("joints without motors follow the loop; largest distance from the closed form", 1e-7,
-             float(np.abs(record.q[:, still] - known[:, still]).max()), "rad", relation="<"),
-        Fact("nothing pushes the satellite, nor the joints without motors: their forces", 0.0,
-             float(np.abs(record.tau[:, [*range(BASE), *still]]).max()), "N, N m", 1e-12),
-        Fact("satellite and loop are at rest at the end; largest rate", 1e-7, float(np.abs(record.v[-1]).max()),
-             "rad/s, m/s", relation="<"),
-        *_kept(robot, record),
-    ]  # fmt: skip
+    facts = common(
+        "loops in space, inverse", following=record.q[:, still] - known[:, still],
+        pushed=record.tau[:, [*range(BASE), *still]], final_rates=record.v[-1],
+    )  # fmt: skip
+    facts += _kept(robot, record)
     return Outcome(facts, {}, {"record": record}, _figures(robot, record, driven), [_remark(name, record)])
 
 
@@ -63,27 +61,19 @@ def _fed(name: str, quick: bool) -> Outcome:
         output=101 if quick else 401, progress=False,
     )  # fmt: skip
     off = record.q[:, driven] - np.array([wanted(float(t))[0] for t in record.time])
-    lag = Fact("motors follow within; largest distance", 0.2, float(np.abs(off).max()), "rad", relation="<")
+    facts = common("loops in space, feedback", lag=off)
     words = f"Torques are {KP:g} times the error of the angle and {KD:g} times that of the rate, as ReDySim has them."
-    return Outcome([lag, *_kept(robot, record)], {}, {"record": record}, _figures(robot, record, driven), [words])
+    return Outcome([*facts, *_kept(robot, record)], {}, {"record": record}, _figures(robot, record, driven), [words])
 
 
 def _kept(robot: Robot, record: Record) -> list[Fact]:
     """Return what is kept whatever the motors do."""
     momentum = robot.momentum(record.q, record.v, "origin")
     com = robot.center_of_mass(record.q)
-    return [
-        Fact("momentum stays zero; largest of its parts", 1e-6, float(np.abs(momentum).max()), "kg m/s, kg m^2/s",
-             relation="<"),
-        Fact("the common mass center stays where it is; it moves by", 1e-6, float(np.abs(com - com[0]).max()), "m",
-             relation="<"),
-        Fact("the loop stays closed; largest gap", 1e-8, float(robot.closure_error(record.q).max()), "m, rad",
-             relation="<"),
-        Fact("kinetic energy is the motors' work; largest difference", 1e-6,
-             float(np.abs(record.energy.error).max()), "J", relation="<"),
-        Fact("the satellite has given way; by more than", 1e-3, float(np.abs(record.q[:, 3:BASE]).max()), "m",
-             relation=">"),
-    ]  # fmt: skip
+    return common(
+        "loops in space", momentum=momentum, center=com - com[0], gap=robot.closure_error(record.q),
+        energy_error=record.energy.error, place=record.q[:, 3:BASE],
+    )  # fmt: skip
 
 
 def _remark(name: str, record: Record) -> str:

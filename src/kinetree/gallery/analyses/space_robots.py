@@ -16,8 +16,9 @@ from ...spatial.scalar import Scalar, sin
 from ...studies.drawings import OBLIQUE, PLANE, Sketch
 from ...studies.named_systems import load, motion
 from ...studies.plots import Curve, Curves, PlotPanel
-from ...studies.study import Analysis, Drawing, Fact, Outcome, Study
+from ...studies.study import Analysis, Drawing, Outcome, Study
 from ..systems.space_robots import DURATION
+from .common_facts import common
 from .joint_curves import columns, frame_paths, panels
 
 Array = np.ndarray
@@ -52,22 +53,12 @@ def inverse(name: str, end: Sequence[float]) -> Analysis:
         pulled = matrix[:, :BASE, BASE:] @ v[:, BASE:, None]
         coasting = -np.linalg.solve(matrix[:, :BASE, :BASE], pulled)[..., 0]
         com = robot.center_of_mass(q)
-        facts = [
-            Fact("nothing pushes the satellite: its generalized forces", 0.0, float(np.abs(tau[:, :BASE]).max()),
-                 "N, N m", 1e-12),
-            Fact("momentum stays zero, so at every moment the satellite's velocity follows from the arm's; largest "
-                 "difference from v_0 = -M_00^-1 M_0a v_a", 1e-9, float(np.abs(coasting - v[:, :BASE]).max()),
-                 "rad/s, m/s", relation="<"),
-            Fact("the common mass center stays where it is; it moves by", 1e-9, float(np.abs(com - com[0]).max()), "m",
-                 relation="<"),
-            Fact("satellite and arm are at rest at the end; largest rate", 1e-9, float(np.abs(v[-1]).max()),
-                 "rad/s, m/s", relation="<"),
-            Fact("the satellite has turned; by more than", 0.5, float(np.degrees(np.abs(q[-1, :3]).max())), "degrees",
-                 relation=">"),
-        ]  # fmt: skip
+        facts = common(
+            "arms in space, inverse", pushed=tau[:, :BASE], rates=coasting - v[:, :BASE], center=com - com[0],
+            final_rates=v[-1], turned=np.degrees(np.abs(q[-1, :3]).max()),
+        )  # fmt: skip
         if name == "space-3-link":
-            facts.append(Fact("arm and satellite stay in the plane; largest height of a mass center", 1e-12,
-                              float(np.abs(robot.pose(q, "hand")[:, 2, 3]).max()), "m", relation="<"))  # fmt: skip
+            facts += common("flat arms in space", height=robot.pose(q, "hand")[:, 2, 3])
         return Outcome(facts, _tables(robot, time, q, tau), {}, _figures(name, robot, time, q, tau), [_remark(name, q)])
 
     return run
@@ -111,14 +102,7 @@ def forward(name: str, end: Sequence[float]) -> Analysis:
         desired = motion(name)(record.time).q
         error = np.abs(record.q[:, BASE:] - desired).max(axis=-1)
         base = np.abs(record.q[:, :BASE] - record.z[:, :BASE]).max()
-        facts = [
-            Fact("joints come back to the prescribed motion without feedback; largest error", 1e-7, float(error.max()),
-                 "rad", relation="<"),
-            Fact("and the satellite does what inverse dynamics said; largest difference", 1e-7, float(base), "rad, m",
-                 relation="<"),
-            Fact("kinetic energy is the motors' work; largest difference", 1e-8,
-                 float(np.abs(record.energy.error).max()), "J", relation="<"),
-        ]  # fmt: skip
+        facts = common("arms in space, forward", error=error, satellite=base, energy_error=record.energy.error)
         curves = [PlotPanel("error [rad]", [Curve("joints", np.maximum(error, 1e-16))], log=True)]
         figures = {"error": Curves(record.time, curves, "Largest error of a joint without feedback.")}
         return Outcome(facts, {}, {"record": record}, figures)
@@ -150,15 +134,10 @@ def momentum(name: str) -> Analysis:
         kept = [np.abs(x - x[0]).max() / np.linalg.norm(x[0]) for x in (spin, push)]
         line = robot.center_of_mass(record.q)
         straight = line[0] + record.time[:, None] * robot.center_of_mass_velocity(record.q[0], record.v[0])
-        facts = [
-            Fact("angular momentum about the mass center is kept; largest relative change", 1e-8, float(kept[0]), "",
-                 relation="<"),
-            Fact("linear momentum is kept; largest relative change", 1e-8, float(kept[1]), "", relation="<"),
-            Fact("the mass center moves straight and evenly; largest distance from that line", 1e-8,
-                 float(np.abs(line - straight).max()), "m", relation="<"),
-            Fact("kinetic energy is the motors' work; largest difference", 1e-8,
-                 float(np.abs(record.energy.error).max()), "J", relation="<"),
-        ]  # fmt: skip
+        facts = common(
+            "arms in space, momentum", spin=kept[0], momentum=kept[1], center=line - straight,
+            energy_error=record.energy.error,
+        )  # fmt: skip
         drawn = [
             PlotPanel("angular momentum [N m s]", [Curve(axis, spin[:, k]) for k, axis in enumerate("xyz")]),
             PlotPanel("momentum [N s]", [Curve(axis, push[:, k]) for k, axis in enumerate("xyz")]),

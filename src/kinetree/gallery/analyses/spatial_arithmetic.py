@@ -38,8 +38,10 @@ from ...spatial import (
     cos,
     sin,
 )
+from ...studies.facts import Fact
 from ...studies.plots import Curve, PlotGrid
-from ...studies.study import Fact, Outcome
+from ...studies.study import Outcome
+from .common_facts import common
 
 MULTIPLICATION = 4
 """Additions that take as long as a multiplication, where Featherstone weighs both (a footnote of section 8.3.2)."""
@@ -460,36 +462,17 @@ def algorithms(quick: bool) -> Outcome:
         *(Fact(f"{name}, n = 6: kinetree takes no more", str(book(6)), str(ours(6)),
                holds=ours(6)[0] <= book(6)[0] and ours(6)[1] <= book(6)[1], source="Featherstone Table 8-6")
           for name, (book, ours) in own.items()),
-        Fact("mass matrix: joints from which on absolute coordinates take less, M and A together", 17,
-             first_cheaper(absolute["mass_matrix"], fit("mass_matrix"), sum),
-             source="Featherstone sections 5.4, 8.4.1"),
-        Fact("inverse dynamics is substantially dearer in absolute coordinates: M and A per joint over those in link "
-             "coordinates", 1.5, round(float(dearer), 2), relation=">", source="Featherstone section 8.4.1"),
-        Fact("articulated bodies: percent of M and A per joint that link coordinates save", 10.0,
-             round(100.0 * float(1 - sum(per_joint[0]) / sum(per_joint[1])), 1), tolerance=5.0,
-             source="Featherstone section 8.4.1",
-             reason="kinetree's link form has gained more since: ordinary accelerations of origins, without their "
-             "velocities, and inertias turned about single axes, which a pose in the world is not. By Featherstone's "
-             f"count in link coordinates, 300M 279A per joint, the {per_joint[1]} of kinetree's absolute form are "
-             "fewer"),
-        Fact("by the mass matrix in absolute coordinates forward dynamics always costs more than by articulated "
-             "bodies: least ratio of M and A, n from 3 to 100", 1.0, round(least, 2),
-             relation=">", source="Featherstone section 8.4.1"),
-        Fact("joints from which on articulated bodies take fewer M than composite bodies, by Table 8-6", 10,
-             first_cheaper(articulated, composite, lambda c: c[0]), source="Featherstone section 8.4.2"),
-        Fact("the same by kinetree's counts", 10, first_cheaper(link, body, lambda c: c[0]),
-             source="Featherstone section 8.4.2",
-             reason="its articulated bodies cost 226M a joint instead of 300M, its composite bodies less, too, but in "
-             "parts that matter less as n grows"),
-        Fact("forward over inverse dynamics, M per joint of long chains, by Table 8-6: up to", 2.3,
-             round(float(articulated(far)[0] / inverse(far)[0]), 2), tolerance=0.05,
-             source="Featherstone section 8.4.2"),
-        Fact("the same by kinetree's counts", 2.3, round(float(link(far)[0] / fit("inverse_dynamics")(far)[0]), 2),
-             tolerance=0.1, source="Featherstone section 8.4.2"),
-        Fact("Newton-Euler for six joints on the computer of the example, with the book's counts", 0.012,
-             seconds(inverse(6), 10), "s", relation="<", source="Featherstone section 8.4.2"),
-        Fact("the same with kinetree's counts", 0.012, seconds(fit("inverse_dynamics")(6), 12), "s", relation="<",
-             source="Featherstone section 8.4.2"),
+        *common(
+            "spatial arithmetic, algorithms",
+            cheaper_matrix=first_cheaper(absolute["mass_matrix"], fit("mass_matrix"), sum),
+            dearer_inverse=round(float(dearer), 2), absolute=per_joint[1], dearer_forward=round(least, 2),
+            saved=round(100.0 * float(1 - sum(per_joint[0]) / sum(per_joint[1])), 1),
+            cheaper_articulated=first_cheaper(articulated, composite, lambda c: c[0]),
+            cheaper_articulated_ours=first_cheaper(link, body, lambda c: c[0]),
+            forward_over_inverse=round(float(articulated(far)[0] / inverse(far)[0]), 2),
+            forward_over_inverse_ours=round(float(link(far)[0] / fit("inverse_dynamics")(far)[0]), 2),
+            time=seconds(inverse(6), 10), time_ours=seconds(fit("inverse_dynamics")(6), 12),
+        ),
     ]  # fmt: skip
     sizes = list(range(3, 31))
     shown = {

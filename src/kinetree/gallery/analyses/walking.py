@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
@@ -17,9 +17,12 @@ from ...motion.walking.zero_moment_point import center_of_pressure, zero_moment_
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate, simulate_prescribed
 from ...studies.drawings import SIDE, Sketch
+from ...studies.fact_files import Values, stated
+from ...studies.facts import Fact
 from ...studies.plots import Curve, Curves, PlotPanel
-from ...studies.study import Analysis, Fact, Outcome, Study
+from ...studies.study import Analysis, Outcome, Study
 from ..systems.walking_machine import Walker, walker
+from .common_facts import common
 from .joint_curves import columns, panels, short
 
 Array = np.ndarray
@@ -29,6 +32,10 @@ TOUCHING = 1e-3
 
 DEVIATION = 0.05
 """Radians by which a joint may be off before we say that it no longer follows."""
+
+
+SAID_OF = ("distance", "angle", "touchdown", "energy", "follows", "control")
+"""What has a source of its own."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +78,11 @@ class Statements:
     of_angle: Callable[[], str] = str
     near: float = 0.15
 
-    def source(self, what: str) -> str:
-        """Return where something is said."""
-        return self.sources.get(what, "Shah chapter 7")
+    @property
+    def words(self) -> dict[str, Any]:
+        """All of it for files of facts, with ``distance_source`` and the like."""
+        where = {f"{what}_source": self.sources.get(what, "Shah chapter 7") for what in SAID_OF}
+        return vars(self) | where | {"near_distance": self.near * self.distance}
 
 
 @cache
@@ -235,17 +244,21 @@ class Trunk:
         return float(np.abs(self.angles).max())
 
 
-Claims = Callable[[OnGround], Sequence[Fact]]
+Measured = Callable[[OnGround], Values]
+"""What the facts of a machine name, beside the speeds of its gait."""
 
 
-def inverse(name: str, said: Statements, claims: Claims | None = None) -> Analysis:
+def inverse(name: str, said: Statements, measured: Measured | None = None) -> Analysis:
     """Return the analysis: inverse dynamics of one step on firm ground."""
 
     def run(quick: bool) -> Outcome:
         period = machine(name).walk.gait.period
         along = prescribed(name, period)
-        facts = [*_step_facts(along, said), *(claims(along) if claims else ()), *_ground_facts(along)]
-        facts.append(_followed_by_feedback(along, fed_forward(name, period if quick else said.seconds)))
+        gait = along.machine.walk.gait
+        own = measured(along) if measured else {}
+        values = {"initial_speed": gait.initial_speed[0], "speed": gait.speed, **own}
+        facts = [*_step_facts(along, said), *stated(name, "inverse", values), *_ground_facts(along)]
+        facts += _followed_by_feedback(along, fed_forward(name, period if quick else said.seconds))
         remark = (
             "Joints move exactly as desired; the trunk's motion is integrated with the ground's forces (bdf, rtol "
             "1e-6, atol 1e-8), then the torques follow (Shah eq. 7.2)."
@@ -256,27 +269,15 @@ def inverse(name: str, said: Statements, claims: Claims | None = None) -> Analys
 
 
 def _step_facts(along: OnGround, said: Statements) -> list[Fact]:
-    m, gait = along.machine, along.machine.walk.gait
-    trunk = Trunk.of(m, along.q)
-    facts = [
-        Fact("distance forward in the first step", said.distance, trunk.distance, "m",
-             said.near * said.distance, reason="the pendulum has all mass in the trunk, where the legs weigh half of "
-             "it, and the first step begins on the planned motion, not on the one that it settles to: within "
-             f"{said.near:.0%}",
-             source=said.source("distance")),
-        Fact("height of the trunk hardly changes; how much it does", 0.03, float(np.ptp(trunk.height)), "m",
-             relation="<", source=said.source("distance")),
-        Fact("largest angle of the trunk", said.angle, trunk.largest_angle, "degrees", said.angle_rounding,
-             source=said.source("angle"), reason=said.of_angle()),
-    ]  # fmt: skip
-    if said.touchdown is not None:
-        facts.append(
-            Fact("touchdown of the swinging foot", said.touchdown, along.touchdown(), "s", 0.04,
-                 reason="the trunk has sunk and turned a little, so that the foot meets the ground before the end of "
-                 f"the step at {gait.period:g} s",
-                 source=said.source("touchdown"))
-        )  # fmt: skip
-    return facts
+    trunk = Trunk.of(along.machine, along.q)
+    facts = common(
+        "walking, step", said.words, forward=trunk.distance, height=trunk.height, turned=trunk.largest_angle,
+        why=said.of_angle(),
+    )  # fmt: skip
+    if said.touchdown is None:
+        return facts
+    period = along.machine.walk.gait.period
+    return facts + common("walking, touchdown", said.words, landed=along.touchdown(), period=period)
 
 
 def _ground_facts(along: OnGround) -> list[Fact]:
@@ -285,18 +286,11 @@ def _ground_facts(along: OnGround) -> list[Fact]:
     torque = np.abs(along.tau[:, : along.machine.base_freedoms]).max()
     rate = robot.momentum_rate(along.q, along.v, along.record.a)[:, 3:] - robot.mass * robot.gravity
     pushed = along.spot_forces.sum(axis=1)
-    return [
-        Fact("the ground pushes and never pulls: smallest vertical reaction of a spot", -1e-12,
-             float(along.spot_forces[..., 2].min()), "N", relation=">", source="Shah section 7.2.1"),
-        Fact("nothing pushes the trunk but the ground: its generalized forces", 0.0, float(torque), "N, N m", 1e-12,
-             source="Shah eq. 7.1"),
-        Fact("the reactions are the weight and the rate of momentum of the whole machine; largest difference", 1e-5,
-             float(np.abs(pushed - rate).max() / np.abs(feet).max()), "of the largest", relation="<"),
-        Fact("the zero moment point of the motion is the center of pressure under the feet; largest distance", 1e-6,
-             _apart(along), "m", relation="<", source="Shah eq. B.1"),
-        Fact("motors and ground account for the energy; error of the balance, of the energy exchanged", 1e-4,
-             along.record.energy.relative_error, "", relation="<", source="Shah appendix C"),
-    ]  # fmt: skip
+    return common(
+        "walking, ground", up=along.spot_forces[..., 2], trunk_forces=torque,
+        unbalanced=np.abs(pushed - rate).max() / np.abs(feet).max(), apart=_apart(along),
+        energy_error=along.record.energy.relative_error,
+    )  # fmt: skip
 
 
 def _apart(along: OnGround) -> float:
@@ -308,11 +302,9 @@ def _apart(along: OnGround) -> float:
     return float(np.abs(moment_point - pressure)[standing].max())
 
 
-def _followed_by_feedback(along: OnGround, record: Record) -> Fact:
+def _followed_by_feedback(along: OnGround, record: Record) -> list[Fact]:
     """Compare a machine that moves by these torques and the source's feedback."""
-    text = "a machine with these torques and the source's feedback does the same; largest difference of a coordinate"
-    difference = float(np.abs(record.q[: len(along.time)] - along.q).max())
-    return Fact(text, 1e-3, difference, "rad, m", relation="<")
+    return common("walking, feedback", difference=record.q[: len(along.time)] - along.q)
 
 
 def _tables(along: OnGround) -> dict[str, Any]:
@@ -377,15 +369,10 @@ def open_loop(name: str, said: Statements, steps: float) -> Analysis:
         ]
         errors = [joint_error(m, record) for record in records]
         left = [_left(record, error) for record, error in zip(records, errors, strict=True)]
-        facts = [
-            Fact(f"follows the desired joints to {DEVIATION:g} rad without feedback for at least", said.follows,
-                 left[1], "s", relation=">", source=said.source("follows"),
-                 reason="the book gives the time at which its curves part. What grows is the integrator's error, so "
-                 f"that finer integration follows longer: at the book's tolerances (1e-4, 1e-6) until {left[0]:.2f} s"),
-            Fact("in the end it leaves the desired motion: largest error of a joint", DEVIATION, float(errors[1].max()),
-                 "rad", relation=">", source=said.source("follows")),
-            Fact("finer integration follows longer: seconds gained", 0.0, left[1] - left[0], "s", relation=">"),
-        ]  # fmt: skip
+        facts = common(
+            "walking, open loop", said.words, coarse=left[0], followed=left[1], error=errors[1],
+            gained=left[1] - left[0],
+        )  # fmt: skip
         curves = [
             Curve(f"rtol {rtol:g}", np.maximum(error, 1e-12), record.time)
             for (rtol, _), error, record in zip(tolerances, errors, records, strict=True)
@@ -437,23 +424,15 @@ def _controlled(
     trunk = Trunk.of(m, record.q)
     planned = gait.speed * seconds
     steps = counted(round(seconds / gait.period), "step", "steps")
-    facts = [
-        Fact(f"walks forward for {seconds:g} s ({steps}): distance", planned, trunk.distance,
-             "m", said.near * planned, source=said.source("control"),
-             reason="feet slip a little on the pseudo-Coulomb ground and the trunk sways: within "
-             f"{said.near:.0%} of the planned"),
-        Fact("does not fall: how much the height of the trunk changes", 0.04, float(np.ptp(trunk.height)), "m",
-             relation="<", source=said.source("control")),
-        Fact("angles of the trunk vary slightly; the largest", angle, trunk.largest_angle, "degrees", relation="<",
-             source=said.source("control")),
-        Fact("joints follow the desired motion; largest error", 5e-3, float(joint_error(m, record).max()), "rad",
-             relation="<", source=said.source("control")),
-        Fact("the ground never pulls: smallest vertical reaction of a spot", -1e-12,
-             float(record.contact_forces[..., 2].min()), "N", relation=">", source="Shah section 7.2.1"),
-        Fact("error of the total energy, at most the source's", said.energy, float(np.ptp(record.energy.total)), "J",
-             relation="<", source=said.source("energy")),
-    ]  # fmt: skip
-    facts += _bounded(trunk.angle_by_step(record.time, gait.period), said.source("control"))
+    facts = common(
+        "walking, controlled", said.words, forward=trunk.distance, seconds=seconds, steps=steps, planned=planned,
+        slack=said.near * planned, height=trunk.height, turned=trunk.largest_angle, angle_bound=angle,
+        error=joint_error(m, record), up=record.contact_forces[..., 2], total=record.energy.total,
+    )  # fmt: skip
+    angles = trunk.angle_by_step(record.time, gait.period)
+    if len(angles) >= 4:
+        half = len(angles) // 2
+        facts += common("walking, many steps", said.words, growth=max(angles[half:]) / max(angles[:half]))
     remark = (
         f"kp = {gains[0]:g}, kd = {gains[1]:g}; bdf, rtol 1e-6, atol 1e-8. The machine starts on the desired motion."
     )
@@ -471,15 +450,6 @@ def _controlled(
         ),
     }
     return Outcome(facts, {}, {"record": record}, figures, [remark])
-
-
-def _bounded(angles: Sequence[float], source: str) -> list[Fact]:
-    """Return that a walk of several steps does not sway more and more."""
-    if len(angles) < 4:
-        return []
-    text = "the trunk does not sway more and more: largest angle in the second half of the steps over that in the first"
-    half = len(angles) // 2
-    return [Fact(text, 1.5, max(angles[half:]) / max(angles[:half]), "", relation="<", source=source)]
 
 
 OFF = 0.02
@@ -501,14 +471,14 @@ def disturbed(name: str, said: Statements) -> Analysis:
         }
         first, second = (float(np.sqrt(np.mean(e**2))) for e in errors.values())
         trunk = Trunk.of(m, records["computed torque"].q)
-        facts = [
-            _better(said, first, second),
-            Fact("under computed torque the error of every joint dies out as e'' + kd e' + kp e = 0; largest "
-                 "difference from its solution", 1e-4, _law_difference(m, records["computed torque"], off), "rad",
-                 relation="<", source="Shah eq. 9.5"),
-            Fact("and the machine does not fall; how much the height of the trunk changes", 0.06,
-                 float(np.ptp(trunk.height)), "m", relation="<"),
-        ]  # fmt: skip
+        which = "feedforward better" if said.feedforward_better else "equally good"
+        facts = common(
+            f"walking, {which}", first=first, second=second, off=OFF, ratio=first / second,
+            equal_ratio=min(first, second) / max(first, second),
+        )  # fmt: skip
+        facts += common(
+            "walking, disturbed", law_error=_law_difference(m, records["computed torque"], off), height=trunk.height
+        )
         curves = [Curve(key, error) for key, error in errors.items()]
         caption = f"Root mean square of the joints' errors, from {OFF:g} rad at the start."
         figures = {"error": Curves(records["feedforward"].time, [PlotPanel("error [rad]", curves)], caption)}
@@ -516,21 +486,6 @@ def disturbed(name: str, said: Statements) -> Analysis:
         return Outcome(facts, {}, kept, figures)
 
     return run
-
-
-def _better(said: Statements, first: float, second: float) -> Fact:
-    """Compare feedforward and computed torque as Shah section 9.5 does."""
-    reason = (
-        "the book judges by eye, from runs that start on the desired motion, where both follow to the integrator's "
-        f"tolerance. From {OFF:g} rad off, errors over a step are {first:.2g} and {second:.2g} rad: feedforward is as "
-        "stiff as kp says in N m/rad, computed torque that much per inertia"
-    )
-    if said.feedforward_better:
-        text = "feedforward is slightly better than computed torque; its error over the other's"
-        return Fact(text, 1.0, first / second, relation="<", source="Shah section 9.5", reason=reason)
-    text = "feedforward and computed torque are equally good; smaller error over larger"
-    ratio = min(first, second) / max(first, second)
-    return Fact(text, 1.0, ratio, tolerance=0.25, source="Shah section 9.5", reason=reason)
 
 
 def _law_difference(m: Walker, record: Record, off: Array) -> float:
@@ -586,19 +541,11 @@ def falling(name: str, seconds: float) -> Analysis:
         up = record.contact_forces[..., 2]
         feet = {k for k, s in enumerate(ground.spots) if "foot" in s.frame or "toe" in s.frame or "heel" in s.frame}
         others = [k for k in range(len(ground.spots)) if k not in feet]
-        facts = [
-            Fact("it falls: angle of the trunk in the end", 60.0, float(np.abs(trunk.angles[-1]).max()), "degrees",
-                 relation=">", source="Shah section D.2"),
-            Fact("onto more than its feet: largest reaction of another part", 10.0, float(up[:, others].max()), "N",
-                 relation=">", source="Shah section D.2"),
-            Fact("no part of it goes through the ground: deepest", -0.06, lowest, "m", relation=">"),
-            Fact("the ground never pulls: smallest vertical reaction of a spot", -1e-12, float(up.min()), "N",
-                 relation=">"),
-            Fact("it comes to rest: kinetic energy in the end over the largest", 0.01,
-                 float(record.energy.kinetic[-1] / record.energy.kinetic.max()), "", relation="<"),
-            Fact("and motors and ground account for all of the energy; error of the balance", 1e-4,
-                 record.energy.relative_error, "", relation="<"),
-        ]  # fmt: skip
+        facts = common(
+            "walking, falling", turned=trunk.angles[-1], other_parts=up[:, others], lowest=lowest, up=up,
+            motion_left=record.energy.kinetic[-1] / record.energy.kinetic.max(),
+            energy_error=record.energy.relative_error,
+        )  # fmt: skip
         some = np.linspace(0, len(record) - 1, 6).astype(int)
         sketch = Sketch(m.robot, lifted.q[some], {}, "Falling, from the side.", SIDE, 4.2)
         figures: dict[str, Any] = {
@@ -626,12 +573,6 @@ def _joint_panels(m: Walker, record: Record) -> list[PlotPanel]:
     return made
 
 
-def initial_speed(along: OnGround, stated: float, place: str) -> Fact:
-    """Compare the speed at which the pendulum must start."""
-    speed = float(along.machine.walk.gait.initial_speed[0])
-    return Fact("initial speed of the trunk by the inverted pendulum", stated, speed, "m/s", 5.01e-7, source=place)
-
-
 def landing_jump(along: OnGround) -> float:
     """Return the largest change of a torque between neighbouring samples about touchdown."""
     near = np.abs(along.time - along.touchdown()) < 0.02
@@ -641,7 +582,7 @@ def landing_jump(along: OnGround) -> float:
 def walking_study(
     name: str,
     said: Statements,
-    claims: Claims,
+    measured: Measured | None,
     steps: float,
     angle: float,
     more: Mapping[str, Analysis] | None = None,
@@ -653,8 +594,8 @@ def walking_study(
     name : str
     said : Statements
         What Shah says of it.
-    claims : callable
-        Further facts, of inverse dynamics.
+    measured : callable or None
+        What the facts of inverse dynamics name.
     steps : float
         How many steps to wait until it has left the desired motion without feedback.
     angle : float
@@ -665,7 +606,7 @@ def walking_study(
     return Study.of(
         name,
         {
-            "inverse": inverse(name, said, claims),
+            "inverse": inverse(name, said, measured),
             "open-loop": open_loop(name, said, steps),
             "feedforward": feedforward(name, said, angle=angle),
             "computed-torque": computed_torque(name, said, angle=angle),

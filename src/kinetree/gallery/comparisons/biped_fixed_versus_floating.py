@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...studies.fact_files import FactFile
 from ...studies.named_systems import load, motion
 from ...studies.plots import Curve, Curves, PlotPanel
-from ...studies.study import Fact, Outcome, Study
+from ...studies.study import Outcome, Study
 from ..analyses.walking import machine, prescribed
 from ..systems.biped_spatial_fixed.study import NAME, PERIOD, Array
 from ..systems.biped_spatial_fixed.system import upwards
+
+FACTS = FactFile.beside(__file__)
 
 
 def _torques() -> tuple[Array, Array, Array, float]:
@@ -42,20 +45,7 @@ def compare(quick: bool) -> Outcome:
     for name, part in JOINTS.items():
         size = np.linalg.norm(fixed[during, part], axis=-1).max()
         off[name] = float(np.linalg.norm((floating - fixed)[during, part], axis=-1).max() / size)
-    book, unit = "Shah section 7.2.2", "of the largest"
-    facts = [
-        Fact("torques of the swinging hip match from lift-off to touchdown; largest difference", 0.1,
-             off["swinging hip"], unit, relation="<", source=book),
-        Fact("torque of the swinging knee matches; largest difference", 0.1, off["swinging knee"], unit, relation="<",
-             source=book),
-        Fact("torques of the standing hip match; largest difference", 0.1, off["standing hip"], unit, relation="<",
-             source=book),
-        Fact("torque of the standing knee matches; largest difference", 0.1, off["standing knee"], unit, relation="<",
-             source=book, reason="both stay between -16 and -10 N m, but their courses differ: whatever of the trunk's "
-             "moment the ankle does not take the knee must, as the ground is soft and the trunk sways by 2 degrees"),
-        Fact("torques at the standing ankle differ; largest difference", 0.5, off["standing ankle"], unit,
-             relation=">", source=book),
-    ]  # fmt: skip
+    facts = FACTS("biped-fixed-versus-floating", {key.replace(" ", "_"): difference for key, difference in off.items()})
     names = load(NAME).v_names
     shown = [
         PlotPanel(f"{name} [N m]", [c for k in range(part.start, part.stop) for c in (

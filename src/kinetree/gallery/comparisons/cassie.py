@@ -20,8 +20,9 @@ from ...robot.builder import Builder
 from ...robot.robot import Robot
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate
+from ...studies.fact_files import FactFile
 from ...studies.plots import Curve, Curves, PlotPanel
-from ...studies.study import Fact, Outcome, Study
+from ...studies.study import Outcome, Study
 
 Array = np.ndarray
 
@@ -50,6 +51,9 @@ GAINS = (900.0, 25.0)
 
 STEP = 1e-3
 """Of the simulation, in seconds; its springs and rods alone would ask for a hundredth of it."""
+
+
+FACTS = FactFile.beside(__file__)
 
 
 def pair_of_legs(floating: bool, softer: float = 1.0) -> Robot:
@@ -118,20 +122,12 @@ def squat(quick: bool) -> Outcome:
     bent, softly = (np.abs(r.q[:, _places(robot, "shin_spring")]).max() for r in (record, soft))
     motors = [k for name in ("hip", "knee", "toe_motor") for k in _places(robot, name)]
     found = robot.mobility(record.q[0])
-    facts = [
-        Fact("moving bodies and loops", (18, 4), (len(robot.model.bodies), len(robot.model.loops))),
-        Fact("freedoms on the stand: six motors and four leaf springs", 10, int(found.freedoms)),
-        Fact("constraints, and how many of them count: a flat leg needs no more than two per point", (12, 8),
-             (robot.n_constraints, robot.coordinates.rank)),
-        Fact("loops stay closed; largest gap", 1e-12, float(robot.closure_error(record.q).max()), "m",
-             relation="<"),
-        Fact("a quarter of the step leaves a quarter of the error, seen from a sixteenth; ratio", 0.2,
-             errors[1] / errors[0], tolerance=0.06),
-        Fact("and so does the balance of energy and work; ratio", 0.25, balances[1] / balances[0], tolerance=0.05),
-        Fact("motors need little on the stand; largest torque", 30.0, float(np.abs(record.tau[:, motors]).max()),
-             "N m", relation="<"),
-        Fact("springs ten times as soft bend more; ratio", 3.0, float(softly / bent), relation=">"),
-    ]  # fmt: skip
+    facts = FACTS(
+        "cassie, squat", bodies_and_loops=(len(robot.model.bodies), len(robot.model.loops)),
+        freedoms=int(found.freedoms), constraints=(robot.n_constraints, robot.coordinates.rank),
+        gap=robot.closure_error(record.q), error_ratio=errors[1] / errors[0], balance_ratio=balances[1] / balances[0],
+        torque=record.tau[:, motors], softness=softly / bent,
+    )  # fmt: skip
     left = {name: _places(robot, name)[0] for name in ("hip", "knee", "toe_motor")}
     panels = [
         PlotPanel("motors [rad]", [Curve(name, record.q[:, k]) for name, k in left.items()]),
@@ -160,17 +156,12 @@ def fall(quick: bool) -> Outcome:
     )
     t, high = record.time, robot.center_of_mass(record.q)
     thrown = high[0] - 0.5 * 9.81 * t[:, None] ** 2 * np.array([0.0, 0.0, 1.0])
-    facts = [
-        Fact("freedoms in the air", 16, int(robot.mobility(q).freedoms)),
-        Fact("the mass center falls as a stone does; largest difference", 1e-8, float(np.abs(high - thrown).max()), "m",
-             relation="<"),
-        Fact("energy is kept; largest relative error", 1e-6, record.energy.relative_error, relation="<"),
-        Fact("loops stay closed; largest gap", 1e-12, float(robot.closure_error(record.q).max()), "m", relation="<"),
-        Fact("springs swing through rest; least angle of a shin spring", 0.0,
-             float(record.q[:, _places(robot, "shin_spring", of_q=True)].min()), "rad", relation="<"),
-        Fact("nothing turns in the mean: moment of momentum about the mass center", 1e-6,
-             float(np.abs(robot.momentum(record.q, record.v)[:, :3]).max()), "kg m^2/s", relation="<"),
-    ]  # fmt: skip
+    facts = FACTS(
+        "cassie, fall", freedoms=int(robot.mobility(q).freedoms), off_parabola=high - thrown,
+        energy_error=record.energy.relative_error, gap=robot.closure_error(record.q),
+        shin_springs=record.q[:, _places(robot, "shin_spring", of_q=True)],
+        spin=robot.momentum(record.q, record.v)[:, :3],
+    )  # fmt: skip
     panels = [
         PlotPanel("leaf springs [rad]",
                   [Curve(name, record.q[:, _places(robot, name, of_q=True)[0]]) for name in SPRINGS]),

@@ -9,8 +9,9 @@ import numpy as np
 
 from ...errors import SimulationError
 from ...simulation.records.record import Record
+from ..facts import Fact
 from ..plots import Curve, Curves, PlotPanel
-from ..study import Fact, Outcome
+from ..study import Outcome
 from .stored import DIGITS, Stored
 from .system import Redysim, RedysimRun
 

@@ -18,8 +18,9 @@ from ...simulation.prescribed import Prescribed
 from ...simulation.records.plot import panels
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate, simulate_prescribed
+from ..facts import Fact
 from ..plots import Curve, Curves, PlotPanel
-from ..study import Fact, Outcome
+from ..study import Outcome
 from ..system import States
 from .gait import base_motion
 

@@ -6,16 +6,15 @@ from functools import cache
 
 import numpy as np
 
+from ....studies.fact_files import Values, stated
 from ....studies.plots import Curve, Curves, PlotPanel
-from ....studies.sources import COMPUTED
-from ....studies.study import Fact, Outcome
+from ....studies.study import Outcome
 from ...analyses.walking import (
     OnGround,
     Statements,
     Trunk,
     dusty_ground,
     falling,
-    initial_speed,
     machine,
     on_other_ground,
     prescribed,
@@ -81,21 +80,12 @@ def landing(quick: bool) -> Outcome:
     """Find out what the reactions at landing depend on."""
     found, along = _landing(), prescribed(NAME, STEP)
     shallow, m = on_other_ground(NAME, STEP, depth=0.02), along.machine
-    facts = [
-        Fact("the damper's share of the largest reaction at landing", 0.9, found["damper"], "", relation=">"),
-        Fact("samples every 10 ms miss most of it only by chance: the least that they show, of all phases", 100.0,
-             found["least"], "N", relation=">", source="Shah section 7.2.1"),
-        Fact(f"with an over-damping factor of {SOFT:g} the reaction is nearer to the book's", 100.0,
-             found["soft peak"], "N", 25.0, source="Shah section 7.2.1"),
-        Fact("but then the trunk turns by more than the book's 3 degrees", 6.0, found["soft angle"], "degrees",
-             relation=">", source="Shah section 7.2.1"),
-        Fact("and the foot lands earlier than the book's 0.83 s", 0.80, found["soft touchdown"], "s", relation="<",
-             source="Shah section 7.2.1"),
-        Fact("the depth at which the ground's damper acts fully, which is ours, does not matter: touchdown with 0.02 m",
-             along.touchdown(), shallow.touchdown(), "s", 2.5e-3),
-        Fact("and the largest angle of the trunk with 0.02 m", Trunk.of(m, along.q).largest_angle,
-             Trunk.of(m, shallow.q).largest_angle, "degrees", 0.2),
-    ]  # fmt: skip
+    facts = stated(
+        "biped-planar", "landing", damper=found["damper"], least=found["least"], soft_peak=found["soft peak"],
+        soft_angle=found["soft angle"], soft_touchdown=found["soft touchdown"], shallow_touchdown=shallow.touchdown(),
+        touchdown=along.touchdown(), shallow_angle=Trunk.of(m, shallow.q).largest_angle,
+        angle=Trunk.of(m, along.q).largest_angle,
+    )  # fmt: skip
     fine = prescribed(NAME, STEP, FINE)
     near = np.abs(fine.time - fine.touchdown()) < 0.03
     curve = Curve("landing foot", fine.foot_forces[near, 1, 2])
@@ -109,25 +99,13 @@ def _largest_jump(along: OnGround) -> float:
     return float(np.abs(np.diff(along.tau[quiet], axis=0)).max())
 
 
-def _stated(along: OnGround) -> list[Fact]:
+def _stated(along: OnGround) -> Values:
     up, ahead = along.foot_forces[..., 2], along.foot_forces[..., 0]
-    standing = up[:, 0]
-    peak = float(up[:, 1].max())
-    reason = _reason()
     denoc = along.machine.robot.denoc(along.q[0])
-    return [
-        Fact("sizes of N_l and N_d: rows, columns", (42, 42, 42, 12),
-             (*np.asarray(denoc.N_l).shape, *np.asarray(denoc.N_d).shape), source="Shah section 4.4.2"),
-        initial_speed(along, 0.520395, COMPUTED),
-        Fact("vertical reaction of the standing foot, largest", 100.0, float(standing.max()), "N", 10.0,
-             reason="the book's figure ends at 100 N; the weight is 92.2 N", source="Shah section 7.2.1"),
-        Fact("vertical reaction of the landing foot, largest", 100.0, peak, "N", 10.0, reason=reason,
-             source="Shah section 7.2.1"),
-        Fact("horizontal reaction of the landing foot, smallest", -50.0, float(ahead[:, 1].min()), "N", 5.0,
-             reason=reason, source="Shah section 7.2.1"),
-        Fact("torques are continuous until touchdown: largest jump between samples of 2.5 ms before it", 1.0,
-             _largest_jump(along), "N m", relation="<", source="Shah section 7.2.1"),
-    ]  # fmt: skip
+    return {
+        "denoc": (*np.asarray(denoc.N_l).shape, *np.asarray(denoc.N_d).shape), "standing": up[:, 0],
+        "landing": up[:, 1], "landing_ahead": ahead[:, 1], "jump": _largest_jump(along), "why": _reason(),
+    }  # fmt: skip
 
 
 # dusty ground: Shah section 7.2.1

@@ -10,9 +10,10 @@ from ....robot.robot import Robot
 from ....simulation.records.record import Record
 from ....simulation.simulator import simulate
 from ....studies.drawings import OBLIQUE
+from ....studies.fact_files import Values, stated
 from ....studies.named_systems import load, motion
 from ....studies.plots import Curve, Curves, PlotPanel
-from ....studies.study import Fact, Outcome, Study
+from ....studies.study import Outcome, Study
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.joint_curves import panels
 from ...analyses.prescribed import AlongMotion
@@ -33,24 +34,15 @@ KP, KD = 225.0, 40.0
 Array = np.ndarray
 
 
-def _facts(along: AlongMotion) -> list[Fact]:
+def _facts(along: AlongMotion) -> Values:
     q = along.states.q
     trunk, foot = along.robot.pose(q, "trunk"), along.robot.pose(q, "right_foot")
     middle = trunk[:, :3, 3] + np.array([0.0, -0.05, 0.0])
     turned = max(float(np.abs(pose[:, :3, :3] - np.eye(3)).max()) for pose in (trunk, foot))
-    return [
-        Fact("trunk upright and swinging foot level all the time; largest entry of their rotations off identity",
-             1e-12, turned, relation="<", source="Shah section 6.2.3"),
-        Fact("middle of the hips beside the standing ankle at the start: forward, aside, up", (-0.15, -0.08, 0.92),
-             middle[0], "m", 1e-12, source="Shah section 6.2.3, Table B.1"),
-        Fact("height of the hips changes by", 1e-12, float(np.ptp(middle[:, 2])), "m", relation="<",
-             source="Shah section 6.2.3"),
-        Fact("swinging foot forward at start and end", (-0.3, 0.3), foot[[0, -1], 0, 3], "m", 1e-9,
-             source="Shah section 6.2.3"),
-        Fact("swinging foot, greatest height", 0.1, float(foot[:, 2, 3].max()), "m", 1e-6, source="Shah section 6.2.3"),
-        Fact("torques of the swinging ankle vanish with the foot's mass center below it; largest", 0.01,
-             float(np.abs(along.tau[:, 10:]).max()), "N m", relation="<"),
-    ]  # fmt: skip
+    return {
+        "turned": turned, "hips": middle[0], "hip_height": middle[:, 2], "foot_ahead": foot[[0, -1], 0, 3],
+        "foot_height": foot[:, 2, 3], "ankle": along.tau[:, 10:],
+    }  # fmt: skip
 
 
 def _system() -> tuple[Robot, Function, Array, Array, float]:
@@ -77,17 +69,10 @@ def forced(quick: bool) -> Outcome:
     )
     error = _error(replayed)
     left = float(replayed.time[np.argmax(error > 1e-3)])
-    facts = [
-        Fact("torques out of a table of 26 rows: joints agree (to 0.001 rad) until", 0.1, left, "s", 0.02,
-             source="Shah section 6.2.3"),
-        Fact("and diverge afterwards: largest error", 0.5, float(error.max()), "rad", relation=">",
-             source="Shah section 6.2.3"),
-        Fact("with exact torques and fine integration it follows to the end of the step; largest error", 1e-6,
-             float(_error(exact).max()), "rad", relation="<"),
-        Fact("error of the total energy, at most the book's", BOOK_ENERGY,
-             max(float(np.ptp(r.energy.total)) for r in (exact, replayed)), "J", relation="<",
-             source="Shah section 6.2.3, figure 6.14"),
-    ]  # fmt: skip
+    facts = stated(
+        "biped-spatial-fixed", "forced", left=left, error=error, exact_error=_error(exact),
+        energy=max(float(np.ptp(r.energy.total)) for r in (exact, replayed)),
+    )  # fmt: skip
     curves = [Curve("26 rows", np.maximum(error, 1e-14)), Curve("exact torques", np.maximum(_error(exact), 1e-14))]
     figures = {
         "error": Curves(replayed.time, [PlotPanel("error [rad]", curves, log=True)], "Largest error of a joint."),
@@ -114,14 +99,10 @@ def computed_torque(quick: bool) -> Outcome:
     slow, fast = sorted(np.roots([1.0, KD, KP]).real, reverse=True)
     law = off * (slow * np.exp(fast * record.time) - fast * np.exp(slow * record.time)) / (slow - fast)
     error = record.q - motion(NAME).states(record.time).q
-    facts = [
-        Fact("every joint's error obeys e'' + kd e' + kp e = 0; largest difference from its solution", 1e-8,
-             float(np.abs(error - law[:, None]).max()), "rad", relation="<", source="Shah eq. 9.5"),
-        Fact("error at the end of the step, from 0.05 rad at its start", float(law[-1]), float(np.abs(error[-1]).max()),
-             "rad", 1e-8),
-        Fact("error of the total energy, at most the book's", BOOK_ENERGY, float(np.ptp(record.energy.total)), "J",
-             relation="<", source="Shah section 6.2.3"),
-    ]  # fmt: skip
+    facts = stated(
+        "biped-spatial-fixed", "computed-torque", law_error=error - law[:, None], final_error=error[-1],
+        law_end=float(law[-1]), energy=record.energy.total,
+    )  # fmt: skip
     remark = f"kp = {KP:g}, kd = {KD:g} (the authors' program); all joints start {off:g} rad off the desired motion."
     curves = [Curve("joints", np.abs(error).max(axis=1)), Curve("formula", law[::5], record.time[::5], stated=True)]
     figures = {

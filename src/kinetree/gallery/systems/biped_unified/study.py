@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ....contact.ground import SOURCE_SETS, Ground, Spot
+from ....studies.fact_files import Values, stated
 from ....studies.plots import Curve, Curves, PlotPanel
-from ....studies.study import Fact, Outcome, Study
+from ....studies.study import Outcome, Study
 from ...analyses.walking import (
     TOUCHING,
     OnGround,
@@ -65,20 +66,11 @@ def ground(quick: bool) -> Outcome:
     angles = {k: Trunk.of(along.machine, along.q).angle_by_step(along.time, period) for k, along in runs.items()}
     shown = ", ".join(f"{angle:.1f}" for angle in angles[2000.0])
     firm = angles[OWN]
-    facts = [
-        Fact(f"walks periodically for {seconds:g} s: largest angle of the trunk in the last step over that in the "
-             "second", 1.0, firm[-1] / firm[1], "", 0.05, source="Biped figures 6 to 9"),
-        Fact("and forward by the stride in every step, on average", 0.2, _per_step(runs[OWN]), "m", 0.01,
-             source="Biped section 4"),
-        Fact("on ground of 10000 N/m, too: last of four steps over the second", 1.5,
-             angles[10000.0][-1] / angles[10000.0][1], "", relation="<"),
-        Fact("on ground of 2000 N/m, which Shah has for the same links, it does not: last of four steps over the first",
-             3.0, angles[2000.0][-1] / angles[2000.0][0], "", relation=">"),
-        Fact("pressed below the ankles alone: torque of the ankle while its foot is on the ground; largest", 0.0,
-             _point_feet().torque, "N m", 0.1, source="Biped section 4"),
-        Fact("but then it falls: angle of the trunk in the third step", 15.0, _point_feet().angles[-1], "degrees",
-             relation=">"),
-    ]  # fmt: skip
+    facts = stated(
+        "biped-unified", "ground", period_ratio=firm[-1] / firm[1], seconds=seconds, stride=_per_step(runs[OWN]),
+        stiff_ratio=angles[10000.0][-1] / angles[10000.0][1], soft_ratio=angles[2000.0][-1] / angles[2000.0][0],
+        ankle=_point_feet().torque, fallen=_point_feet().angles[-1],
+    )  # fmt: skip
     remark = (
         f"On ground of 2000 N/m the trunk turns by {shown} degrees in steps one to four, and it falls in the fifth."
     )
@@ -93,28 +85,19 @@ def _per_step(along: OnGround) -> float:
     return Trunk.of(along.machine, along.q).distance / (float(along.time[-1]) / along.machine.walk.gait.period)
 
 
-def _facts(along: OnGround) -> list[Fact]:
+def _facts(along: OnGround) -> Values:
     m, robot = along.machine, along.machine.robot
     ankles = [robot.joint(f"{side}_ankle").v_slice.start for side in ("left", "right")]
     up = along.foot_forces[..., 2]
     down = up[:, 0] > TOUCHING
     held, knee = (np.abs(along.tau[down, k]) for k in (ankles[0], ankles[0] - 1))
     swinging = float(np.abs(along.tau[:, ankles[1]])[up[:, 1] <= TOUCHING].max())
-    return [
-        Fact("height of the trunk's mass center at the start, y_c", 1.23, float(Trunk.of(m, along.q).height[0]), "m",
-             1e-12, source="Biped section 4"),
-        Fact("stride", 0.2, m.walk.gait.stride, "m", 1e-12, source="Biped section 4"),
-        Fact("torque of the ankle while its foot is on the ground; largest", 0.0, float(held.max()), "N m", 0.1,
-             source="Biped section 4",
-             reason="the paper does not say where a foot touches. Pressed at its two ends, the ankle holds the "
-             f"difference, in the median {np.median(held):.2g} N m, where the knee has {np.median(knee):.2g}; while a "
-             f"foot swings, {swinging:.2g}. Pressed below the ankle alone it is {_point_feet().torque:.2g} N m, as the "
-             f"paper says, but then the trunk turns by {_point_feet().angles[-1]:.0f} degrees in the third step: zero "
-             "torque and a periodic walk were not found together (analysis ground)"),
-        Fact("torques jump at the end of the cycle, when the foot lands; largest change between samples of 2.5 ms", 5.0,
-             float(np.abs(np.diff(along.tau, axis=0))[along.time[1:] > 0.5].max()), "N m", relation=">",
-             source="Biped figure 5"),
-    ]  # fmt: skip
+    return {
+        "height": Trunk.of(m, along.q).height[0], "stride": m.walk.gait.stride, "ankle": held,
+        "ankle_median": np.median(held), "knee_median": np.median(knee), "swinging": swinging,
+        "point_torque": _point_feet().torque, "fallen": _point_feet().angles[-1],
+        "jump": np.abs(np.diff(along.tau, axis=0))[along.time[1:] > 0.5],
+    }  # fmt: skip
 
 
 def energy(quick: bool) -> Outcome:
@@ -122,14 +105,7 @@ def energy(quick: bool) -> Outcome:
     record = fed_forward(NAME, machine(NAME).walk.gait.period if quick else SECONDS)
     e = record.energy
     spent = float(np.abs(e.actuators).max())
-    facts = [
-        Fact("kinetic + potential + ground + actuator energy is constant; largest change", 1e-3,
-             float(np.ptp(e.total)), "J", relation="<", source="Biped figure 10"),
-        Fact("which is a small part of the work of the motors", 1e-3, float(np.ptp(e.total)) / spent, "",
-             relation="<"),
-        Fact("the ground takes energy and never gives any back for good: its work at the end", 0.0,
-             float(e.ground[-1]), "J", relation="<"),
-    ]  # fmt: skip
+    facts = stated("biped-unified", "energy", total=e.total, part=float(np.ptp(e.total)) / spent, ground=e.ground[-1])
     parts = [
         Curve("kinetic", e.kinetic), Curve("potential", e.potential - e.potential[0]), Curve("motors", -e.actuators),
         Curve("ground", -e.ground), Curve("total", e.total - e.potential[0]),

@@ -11,8 +11,10 @@ from ....export.cost import cost
 from ....robot.robot import Robot
 from ....simulation.simulator import simulate
 from ....studies.drawings import PLANE
+from ....studies.fact_files import stated
+from ....studies.facts import Fact
 from ....studies.plots import Curve, Curves, PlotPanel
-from ....studies.study import Fact, Outcome, Study
+from ....studies.study import Outcome, Study
 from ...analyses.free_fall import free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.smoothness import smoothness
@@ -39,12 +41,10 @@ def falls_of_all_kinds(quick: bool) -> Outcome:
     planar = {freedoms: record.q[:, ::freedoms] for freedoms, record in records.items()}
     aside = max(float(np.abs(np.delete(r.q, np.s_[::f], axis=1)).max()) for f, r in records.items() if f > 1)
     drift = max(float(np.abs(record.energy.error).max()) for record in records.values())
-    facts = [
-        Fact("started in the plane, chains of universal and ball joints fall like one of hinges; largest difference",
-             1e-8, max(float(np.abs(planar[k] - planar[1]).max()) for k in (2, 3)), "rad", relation="<"),
-        Fact("and do not leave the plane; largest angle out of it", 1e-12, aside, "rad", relation="<"),
-        Fact("energy is kept; largest drift", 1e-9, drift, "J", relation="<"),
-    ]  # fmt: skip
+    facts = stated(
+        "chain", "all-kinds", planar=max(float(np.abs(planar[k] - planar[1]).max()) for k in (2, 3)), aside=aside,
+        drift=drift,
+    )  # fmt: skip
     curves = [Curve(f"link {k + 1}", planar[1][:, k]) for k in range(links)]
     figures = {
         "motion": Curves(records[1].time, [PlotPanel("angle [rad]", curves)], "Four links with hinges, let go level.")

@@ -20,9 +20,10 @@ import numpy as np
 from ....robot.robot import Robot
 from ....spatial import Vec3
 from ....spatial.scalar import Scalar, cos, sin
+from ....studies.fact_files import stated
 from ....studies.named_systems import load
 from ....studies.plots import Curve, Curves, PlotPanel
-from ....studies.study import Fact, Outcome
+from ....studies.study import Outcome
 from ....studies.system import PrescribedMotion
 from ..motion_laws import cycloid
 from .system import close
@@ -162,19 +163,11 @@ def pick_and_place(quick: bool) -> Outcome:
     ratios = np.linspace(2.0, 120.0, 2361)
     arm = int(np.argmax(rms(cycle.torque, cycle.time)))
     heats = [rms(behind_gear(cycle, smallest, n)[:, arm], cycle.time) for n in ratios]
-    facts = [
-        Fact("a cycle takes no work in the end, for the product is where it was in height; sum", 1e-4, abs(work), "J",
-             relation="<"),
-        Fact("and much in between; largest power of one arm", 100.0, float(np.abs(power).max()), "W", relation=">"),
-        Fact("rotors in the model need what formulas say; largest difference", 1e-9,
-             _rotor_difference(chosen[0], chosen[1]), "N m", relation="<"),
-        Fact("the ratio that heats least, by its formula and by trying", float(ratios[int(np.argmin(heats))]),
-             best_ratio(cycle, smallest), tolerance=0.05),
-        Fact("smallest motor that does it", "200 W", smallest.name),
-        Fact("and its gear", 25.0, chosen[1]),
-        Fact("its torque in the mean square, of what it may give all day", 1.0 / MARGIN,
-             chosen[2] / smallest.rated, relation="<"),
-    ]  # fmt: skip
+    facts = stated(
+        "delta", "pick-and-place", work=abs(work), power=power, rotor_error=_rotor_difference(chosen[0], chosen[1]),
+        best_ratio=best_ratio(cycle, smallest), tried_ratio=float(ratios[int(np.argmin(heats))]), motor=smallest.name,
+        gear=chosen[1], load=chosen[2] / smallest.rated,
+    )  # fmt: skip
     names = [f"arm {k}" for k in (1, 2, 3)]
 
     def panel(label: str, columns: Array) -> PlotPanel:

@@ -14,12 +14,13 @@ from ....simulation.events import Event
 from ....simulation.records.record import Record
 from ....simulation.simulator import simulate
 from ....studies.drawings import Sketch
+from ....studies.fact_files import Values, stated
 from ....studies.named_systems import load, start
 from ....studies.plots import Curve, Curves, PlotPanel
-from ....studies.study import Fact, Outcome, Study
+from ....studies.study import Outcome, Study
 from ...analyses.free_fall import balance, fall_figures
 from ...analyses.inverse_dynamics import inverse
-from ...analyses.loops import groups, point, sizes
+from ...analyses.loops import point
 from ...analyses.prescribed import PrescribedMechanism
 from ...analyses.replay import replay, replayed, tracking_error
 
@@ -28,8 +29,8 @@ DEGREE = np.pi / 180.0
 LATEST = 3.0
 
 
-def _stated(along: PrescribedMechanism) -> list[Fact]:
-    mechanism, (q, v, _) = along.mechanism, along.states
+def _stated(along: PrescribedMechanism) -> Values:
+    mechanism, (q, _, _) = along.mechanism, along.states
     ends = np.array([q[0, [0, 2]], q[-1, [0, 2]]]) / DEGREE
     # Saha eq. 30-32: the mass matrix of the two arms by the three factors of the DeNOC
     state = q[len(q) // 2]
@@ -37,18 +38,7 @@ def _stated(along: PrescribedMechanism) -> list[Fact]:
     reduced = mechanism.with_independent(along.motion.joints).reduced_mass_matrix(state)
     rest = along.torque_at(np.array(along.motion.span))
     gravity = _virtual_work(mechanism, q[[0, -1]])
-    return [
-        Fact("moving links, joints, loops", (4, 5, 1), sizes(mechanism), source="Saha section 3.5"),
-        Fact("both legs must be solved together: unknowns", (4,), groups(along)),
-        Fact("arm 1 goes from 30 to 90 degrees, arm 2 from 30 to 70.3", (30.0, 30.0, 90.0, 70.3), ends.ravel(),
-             "degrees", 1e-9, source="Saha eq. 35"),
-        Fact("it starts and stops at rest; largest rate", 1e-12, float(np.abs(v[[0, -1]]).max()), "rad/s",
-             relation="<", source="Saha eq. 22"),
-        Fact("mass matrix by the three factors N_l N_c N_d is that in independent coordinates; largest difference",
-             1e-12, float(np.abs(factors - reduced).max()), "kg m^2", relation="<", source="Saha eq. 30-32"),
-        Fact("at rest at both ends the torques are the virtual work of the weights; largest difference", 1e-6,
-             float(np.abs(rest - gravity).max()), "N m", relation="<"),
-    ]  # fmt: skip
+    return {"ends": ends.ravel(), "mass_matrix": factors - reduced, "weights": rest - gravity}
 
 
 def _factors(quick: bool) -> Outcome:
@@ -63,22 +53,12 @@ def _factors(quick: bool) -> Outcome:
     torque = mechanism.inverse_dynamics(q, v, arms.accelerations(q, v, wanted))[dofs]
     parts = {"M_l": found.m_l, "M_w": found.m_w, "M_e": found.m_e, "C": found.coriolis_matrix}
 
-    def off(text: str, difference: np.ndarray, unit: str, source: str) -> Fact:
-        return Fact(f"{text}; largest difference", 1e-10, float(np.abs(difference).max()), unit, relation="<",
-                    source=source)  # fmt: skip
-
-    facts = [
-        off("C theta' and gravity are those in independent coordinates",
-            found.bias_force - arms.reduced_bias_force(q, v), "N m", "Saha eq. 16a"),
-        off("C theta' is N^T w', the wrenches at zero acceleration",
-            found.coriolis_matrix @ rates - found.n.T @ found.w_prime, "N m", "Saha eq. 16b-c"),
-        off("t' is the rate of the twists at zero acceleration: that of the tip, by its Jacobian",
-            found.t_prime[-3:] - _drift(mechanism, q, v, found), "m/s^2", "Saha eq. 16c"),
-        off("torques for accelerations are those of the loops", found.inverse_dynamics(wanted) - torque, "N m",
-            "Saha section 3.4"),
-        off("torques give these accelerations back", found.forward_dynamics(torque) - wanted, "rad/s^2",
-            "Saha section 3.4"),
-    ]  # fmt: skip
+    facts = stated(
+        "five-bar", "factors", bias=found.bias_force - arms.reduced_bias_force(q, v),
+        coriolis=found.coriolis_matrix @ rates - found.n.T @ found.w_prime,
+        drift=found.t_prime[-3:] - _drift(mechanism, q, v, found),
+        inverse=found.inverse_dynamics(wanted) - torque, forward=found.forward_dynamics(torque) - wanted,
+    )  # fmt: skip
     names = [mechanism.v_names[k] for k in dofs]
     table: dict[str, Any] = {"part [kg m^2/s]": [f"{key}, row {row}" for key in parts for row in names]}
     for k, name in enumerate(names):
@@ -130,17 +110,14 @@ def _fall(quick: bool) -> Outcome:
     record = simulate(mechanism, q0, time=LATEST, events=stop, output=np.arange(0.0, LATEST, 0.005), **options)
     when = record.events[-1]
     beyond = simulate(mechanism, q0, time=2.0, output=801, **options)
-    facts = [
-        Fact("starts with arm 1 at 80 and arm 2 at 70 degrees", (80.0, 70.0), q0[[0, 2]] / DEGREE, "degrees", 1e-9,
-             source="Saha eq. 36"),
-        Fact("the simulation stops after about 1.4 s in a singular position", 1.4, when.time, "s", 0.05,
-             source="Saha, below eq. 36"),
-        *_singular(platform, when.q),
-        *balance(mechanism, record),
-        Fact("the multipliers stay regular there, so it can be simulated beyond: at 2 s, relative error of the energy",
-             1e-6, beyond.energy.relative_error, relation="<"),
-    ]  # fmt: skip
-    sight = platform.singularities(when.q, tolerance=1e-4)
+    sight, away = (platform.singularities(x, tolerance=1e-4) for x in (when.q, q0))
+    facts = stated(
+        "five-bar", "free-fall", start=q0[[0, 2]] / DEGREE, time=when.time,
+        position=f"type {sight.type}" if sight.singular else "not singular",
+        away="singular" if away.singular else "not singular", phi=_phi(platform, when.q),
+        beyond=beyond.energy.relative_error,
+    )  # fmt: skip
+    facts += balance(mechanism, record)
     remarks = [
         f"All torques are zero; it starts at rest. At {when.time:.4f} s it stops: both forearms are in line, and with "
         "the arms held the tip can still move across them. The arms are the source's independent coordinates, and the "
@@ -148,18 +125,6 @@ def _fall(quick: bool) -> Outcome:
         "kinetree says: " + str(sight).replace("\n", "; ") + ".",
     ]
     return Outcome(facts, {}, {"record": record, "beyond": beyond}, _figures(platform, record, beyond), remarks)
-
-
-def _singular(platform: Platform, q: np.ndarray) -> list[Fact]:
-    """Show what is special about the position it stops in."""
-    sight = platform.singularities(q, tolerance=1e-4)
-    away = platform.singularities(start("five-bar", "free-fall"), tolerance=1e-4)
-    return [
-        Fact("that position is singular, of type 2: the tip gains a freedom", "type 2",
-             f"type {sight.type}" if sight.singular else "not singular", source="Saha, below eq. 36"),
-        Fact("the start is not", "not singular", "singular" if away.singular else "not singular"),
-        Fact("there the matrix Phi of the DeNOC is", "singular", _phi(platform, q), source="Saha eq. 29, section 3.2"),
-    ]  # fmt: skip
 
 
 def _phi(platform: Platform, q: np.ndarray) -> str:
@@ -170,19 +135,14 @@ def _phi(platform: Platform, q: np.ndarray) -> str:
     return "regular" if np.linalg.cond(jacobian) < 1e6 else "singular"
 
 
-def _unstable(along: PrescribedMechanism, records: dict[str, Record]) -> list[Fact]:
+def _unstable(along: PrescribedMechanism) -> Values:
     """Replay all 20 s at once."""
     whole = replayed(along, rtol=1e-9, atol=1e-11)
     error = tracking_error(along, whole)
     until = whole.time[np.argmax(error > 1e-3)] if error.max() > 1e-3 else whole.time[-1]
     seen = (error > 1e-9) & (error < 1e-2) & (whole.time < until)
     rate = np.polyfit(whole.time[seen], np.log10(error[seen]), 1)[0]
-    return [
-        Fact("all 20 s of the motion come back without control; largest error", 1e-3, float(error.max()), "rad",
-             relation="<", reason="the arms stand upright like inverted pendulums, so that errors grow, tenfold every "
-             f"{1.0 / rate:.1f} s here: it comes back until {until:.1f} s. The source replays nothing; below are the "
-             "first 6 s"),
-    ]  # fmt: skip
+    return {"error": error, "tenfold": 1.0 / rate, "until": until}
 
 
 def _figures(platform: Platform, record: Record, beyond: Record) -> dict[str, Any]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 from ....contact.ground import from_source
-from ....studies.sources import COMPUTED
-from ....studies.study import Fact, Outcome
+from ....studies.fact_files import Values, stated
+from ....studies.study import Outcome
 from ...analyses.walking import (
     OnGround,
     Statements,
     Trunk,
-    initial_speed,
     machine,
     on_other_ground,
     prescribed,
@@ -59,11 +58,9 @@ def trunk(quick: bool) -> Outcome:
     found = _angles()
     base = found.pop("as the book says")
     heavy = found.pop("a trunk of 2 kg")
-    facts = [
-        Fact("largest angle of the trunk with the authors' trunk of 2 kg", 0.3, heavy, "degrees", 0.05,
-             source="Shah section 7.4"),
-        *(Fact(f"with {words} it stays what it is", base, angle, "degrees", 2e-3) for words, angle in found.items()),
-    ]  # fmt: skip
+    facts = stated(NAME, "trunk", heavy=heavy)
+    for words, angle in found.items():
+        facts += stated(NAME, "trunk.others", words=words, base=base, angle=angle)
     return Outcome(facts, {}, {}, {}, ["Each is one step of inverse dynamics on firm ground, as in 'inverse'."])
 
 
@@ -75,15 +72,9 @@ SAID = Statements(
 )  # fmt: skip
 
 
-def _stated(along: OnGround) -> list[Fact]:
-    gait = along.machine.walk.gait
-    return [
-        initial_speed(along, 1.077291, COMPUTED),
-        Fact("mean speed", 0.8, gait.speed, "m/s", 1e-12, source="Shah section 7.4"),
-        Fact("potential energy at the start with the authors' trunk of 2 kg", 43.164,
-             float(along.machine.robot.potential_energy(along.q[0])) - 2.0 * 9.81 * 0.55, "J", 5e-4,
-             source=COMPUTED),
-    ]  # fmt: skip
+def _measured(along: OnGround) -> Values:
+    robot = along.machine.robot
+    return {"potential": float(robot.potential_energy(along.q[0])) - AUTHORS_TRUNK * 9.81 * 0.55}
 
 
-STUDY = walking_study(NAME, SAID, _stated, 2.0, 5.0, {"trunk": trunk})
+STUDY = walking_study(NAME, SAID, _measured, 2.0, 5.0, {"trunk": trunk})

@@ -13,9 +13,11 @@ from ....robot.robot import Robot
 from ....run.complete_options import complete_options
 from ....simulation.simulator import simulate
 from ....spatial.arrays import flatten
+from ....studies.fact_files import stated
+from ....studies.facts import Fact
 from ....studies.named_systems import load, motion, start
 from ....studies.plots import Bars
-from ....studies.study import Fact, Outcome, Study
+from ....studies.study import Outcome, Study
 from ...analyses.free_fall import fall_figures
 from ...analyses.inverse_dynamics import inverse
 
@@ -40,18 +42,11 @@ def forms(quick: bool) -> Outcome:
     there = [float(np.abs(way - tau).max() / np.abs(tau).max()) for way in _torques(robot, q, v, a)]
     back = [float(np.abs(way - a).max()) for way in _accelerations(robot, hinged, q, v, tau)]
     kinds = [joint.nv for joint in robot.model.joints]
-    facts = [
-        Fact("ball joints and hinges", (12, 4), (kinds.count(3), kinds.count(1)), source=BOOK),
-        Fact("degrees of freedom of the joints", 40, robot.nv - 6, source=BOOK),
-        Fact("links, and links if every joint were a hinge", (17, 41),
-             (len(robot.body_names), len(hinged.body_names)), source=BOOK),
-        Fact("of these have no mass", 24, sum(body.mass == 0.0 for body in hinged.model.bodies),
-             source="Shah chapter 3"),
-        Fact("torques of both forms, and by modules of the first; largest relative difference", 1e-12, there,
-             relation="<"),
-        Fact("accelerations by articulated bodies of both forms, composite bodies and modules; largest error", 1e-9,
-             back, "rad/s^2", relation="<"),
-    ]  # fmt: skip
+    facts = stated(
+        "humanoid", "forms", kinds=(kinds.count(3), kinds.count(1)), freedoms=robot.nv - 6,
+        links=(len(robot.body_names), len(hinged.body_names)),
+        massless=sum(body.mass == 0.0 for body in hinged.model.bodies), torques=there, accelerations=back,
+    )  # fmt: skip
     return Outcome(facts, {}, {}, {})
 
 
@@ -105,12 +100,9 @@ def counts(quick: bool) -> Outcome:
 def _compared(what: str, by: dict[str, MA]) -> list[Fact]:
     """Return what the counts of one algorithm show."""
     few, many, whole, rowed, runs = (float(sum(x)) for x in by.values())
-    return [
-        Fact(f"{what} with 17 links instead of 41, by the book's formulas: share of M + A that is left", 1.0,
-             few / many, relation="<", source=BOOK),
-        Fact(f"{what} traced with hinges in a row, over traced with ball joints", 1.0, rowed / whole, relation="<"),
-        Fact(f"{what} that runs, over the book's formula for 17 links", 0.7, runs / few, relation="<"),
-    ]  # fmt: skip
+    return stated(
+        "humanoid", "cost", links_ratio=few / many, what=what, hinges_ratio=rowed / whole, runs_ratio=runs / few
+    )
 
 
 def _paid(counted: Count) -> MA:
@@ -140,15 +132,10 @@ def fall(quick: bool) -> Outcome:
     mass = sum(body.mass for body in robot.model.bodies)
     begin = momentum[0, 3:] / mass
     thrown = place[0] + begin * t[:, None] - 0.5 * 9.81 * t[:, None] ** 2 * np.array([0.0, 0.0, 1.0])
-    facts = [
-        Fact("energy is kept; largest relative error", 1e-8, record.energy.relative_error, relation="<"),
-        Fact("the mass center flies as a stone does; largest difference", 1e-9, float(np.abs(place - thrown).max()),
-             "m", relation="<"),
-        Fact("moment of momentum about the mass center stays; largest change", 1e-8,
-             float(np.abs(momentum[:, :3] - momentum[0, :3]).max()), "kg m^2/s", relation="<"),
-        Fact("and yet the limbs fly about: largest turn of a joint", 0.5,
-             float(np.abs(record.q[:, 7:] - record.q[0, 7:]).max()), "rad", relation=">"),
-    ]  # fmt: skip
+    facts = stated(
+        "humanoid", "free-fall", energy_error=record.energy.relative_error, place=place - thrown,
+        momentum=momentum[:, :3] - momentum[0, :3], turned=record.q[:, 7:] - record.q[0, 7:],
+    )  # fmt: skip
     remark = "No motor acts and nothing rubs (dop853, rtol 1e-10, atol 1e-12)."
     return Outcome(facts, {}, {"fall": record}, fall_figures(robot, record), [remark])
 

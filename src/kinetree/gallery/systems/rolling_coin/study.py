@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ....simulation.simulator import simulate
+from ....studies.fact_files import stated
 from ....studies.named_systems import load, motion
-from ....studies.study import Fact, Outcome, Study
+from ....studies.study import Outcome, Study
 from ...analyses.free_fall import fall_figures
 from ...analyses.rolling import held
 from .system import TILT
@@ -21,15 +22,11 @@ def steady(quick: bool) -> Outcome:
         coin, q, v, time=steadily.span[1], output=101 if quick else 401, rtol=1e-10, atol=1e-12, progress=False
     )  # fmt: skip
     known = steadily.states(record.time)
-    facts = [
-        Fact("degrees of position freedom, and of velocity freedom", (5, 3), (found.position_freedoms, found.freedoms)),
-        Fact("accelerations at the beginning against the closed form; largest difference", 1e-10,
-             float(np.abs(coin.forward_dynamics(q, v, np.zeros(6)) - a).max()), "m/s², rad/s²", relation="<"),
-        Fact("place of the center on its circle; largest difference", 1e-7,
-             float(np.abs(record.q[:, :3] - known.q[:, :3]).max()), "m", relation="<"),
-        Fact("the lean stays; largest change of the height", 1e-8, float(np.ptp(record.q[:, 2])), "m", relation="<"),
-        *held(coin, record),
-    ]  # fmt: skip
+    facts = stated(
+        "rolling-coin", "steady", freedoms=(found.position_freedoms, found.freedoms), height=record.q[:, 2],
+        accelerations=coin.forward_dynamics(q, v, np.zeros(6)) - a, place=record.q[:, :3] - known.q[:, :3],
+    )  # fmt: skip
+    facts += held(coin, record)
     remark = "No force but gravity and those of the table (dop853, rtol 1e-10, atol 1e-12)."
     return Outcome(facts, {}, {"record": record}, fall_figures(coin, record), [remark])
 
@@ -41,11 +38,7 @@ def wobble(quick: bool) -> Outcome:
     record = simulate(
         coin, q, 0.5 * v, time=0.5 if quick else 1.0, output=201, rtol=1e-10, atol=1e-12, progress=False
     )  # fmt: skip
-    nods = float(np.ptp(record.q[:, 2]))
-    facts = [
-        Fact("the lean does not stay; change of the height", 1e-3, nods, "m", relation=">"),
-        *held(coin, record),
-    ]
+    facts = stated("rolling-coin", "wobble", height=record.q[:, 2]) + held(coin, record)
     return Outcome(facts, {}, {"record": record}, fall_figures(coin, record), [f"It leans by {TILT:g} rad at first."])
 
 

@@ -6,19 +6,17 @@ import numpy as np
 
 from ....robot.robot import Robot
 from ....simulation.records.record import Record
+from ....studies.fact_files import Values, stated
 from ....studies.named_systems import load, motion
-from ....studies.study import Fact, Outcome, Study
+from ....studies.study import Outcome, Study
 from ...analyses.free_fall import free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
 
 
-def _keeps(robot: Robot, record: Record) -> list[Fact]:
+def _keeps(robot: Robot, record: Record) -> Values:
     """Check that gravity has no moment about the vertical through the shoulder."""
     upright = robot.momentum(record.q, record.v, about="origin")[:, 2]
-    return [
-        Fact("angular momentum about the vertical through the shoulder stays zero; largest", 1e-9,
-             float(np.abs(upright).max()), "N m s", relation="<"),
-    ]  # fmt: skip
+    return {"upright": upright}
 
 
 def structure(quick: bool) -> Outcome:
@@ -29,16 +27,11 @@ def structure(quick: bool) -> Outcome:
     denoc = single.denoc(q, v)
     n = np.asarray(denoc.N)
     expanded = single.inverse_dynamics(q, v, a)
-    facts = [
-        Fact("twists of the links, virtual ones included: rows of N", 24, n.shape[0], source="Shah section 4.2.2"),
-        Fact("joint rates: columns of N", 4, n.shape[1], source="Shah section 4.2.2"),
-        Fact("rates that move the two virtual links, the upper and the lower link: P_1 is lower triangular",
-             (1, 2, 3, 4), [int(np.any(n[6 * k : 6 * k + 6] != 0.0, axis=0).sum()) for k in range(4)],
-             source="Shah section 4.2.2"),
-        Fact("torques with the ball joint as one joint and as three hinges with massless links; largest difference",
-             1e-12, float(np.abs(expanded - robot.inverse_dynamics(q, v, a)).max()), "N m", relation="<",
-             source="Shah section 3.5"),
-    ]  # fmt: skip
+    facts = stated(
+        "spatial-double-pendulum", "structure", rows=n.shape[0], columns=n.shape[1],
+        moved=[int(np.any(n[6 * k : 6 * k + 6] != 0.0, axis=0).sum()) for k in range(4)],
+        hinges=expanded - robot.inverse_dynamics(q, v, a),
+    )  # fmt: skip
     table = {f"rate {k + 1} [1]": n[:, k] for k in range(4)}
     return Outcome(facts, {"natural-orthogonal-complement": table}, {}, {})
 

@@ -13,12 +13,13 @@ from ....model.pose import Pose
 from ....parameters.base_parameters import BaseParameters
 from ....robot.mechanism import Mechanism
 from ....robot.robot import Robot
+from ....studies.fact_files import Values, stated
+from ....studies.facts import Fact
 from ....studies.named_systems import load
 from ....studies.plots import Bars, Curve, Curves, PlotPanel
-from ....studies.study import Fact, Outcome, Study
+from ....studies.study import Outcome, Study
 from ...analyses.free_fall import free_fall
 from ...analyses.inverse_dynamics import inverse
-from ...analyses.loops import sizes
 from ...analyses.prescribed import PrescribedMechanism
 from ...analyses.replay import replay
 from . import table_10_2
@@ -48,7 +49,7 @@ LONGER = (0.1, 1.1, 0.0)
 """Where joint 4 sits when operations are counted: RL4 is one meter in the model, and nobody multiplies by one."""
 
 
-def _stated(along: PrescribedMechanism) -> list[Fact]:
+def _stated(along: PrescribedMechanism) -> Values:
     mechanism, (q, v, a) = along.mechanism, along.states
     rng = np.random.default_rng(8)
     some = q[:: max(1, len(q) // 20)]
@@ -59,16 +60,9 @@ def _stated(along: PrescribedMechanism) -> list[Fact]:
     by_hand[:, 1] += tree[:, 7] - tree[:, 2]
     by_hand[:, 6] += tree[:, 2] - tree[:, 7]
     by_hand[:, [2, 7]] = 0.0
-    return [
-        Fact("moving links, joints, loops", (8, 9, 1), sizes(mechanism), source="Khalil example 10.1"),
-        Fact("closed, theta3 = pi/2 - theta2 + theta7; largest difference", 1e-9,
-             float(np.abs(t3 - np.pi / 2 + t2 - t7).max()), "rad", relation="<", source="Khalil example 7.1"),
-        Fact("closed, theta8 = theta2 - theta7; largest difference", 1e-9, float(np.abs(t8 - t2 + t7).max()), "rad",
-             relation="<", source="Khalil example 7.1"),
-        Fact("torques are those of the tree, with Gamma2 + Gamma8 - Gamma3 and Gamma7 + Gamma3 - Gamma8; largest "
-             "difference", 1e-9, float(np.abs(tau - by_hand).max()), "N m", relation="<",
-             source="Khalil eq. 10.40, example 10.1"),
-    ]  # fmt: skip
+    return {
+        "theta3": t3 - np.pi / 2 + t2 - t7, "theta8": t8 - t2 + t7, "by_tree": tau - by_hand,
+    }  # fmt: skip
 
 
 def energy_columns(mechanism: Robot, q: Array, v: Array) -> tuple[list[str], Array]:
@@ -148,18 +142,12 @@ def _parameters(quick: bool) -> Outcome:
         base = mechanism.base_parameters(method, near=near)
         counts = (len(base.considered), len(base), len(base.without_effect), len(base.grouped))
         found = groups(mechanism, base)
-        facts += [
-            Fact(f"parameters, base parameters, without effect, grouped, {how}", (86, 42, 11, 33), counts,
-                 source="Khalil example 10.2"),
-            Fact(f"these are those of Table 10.2, {how}", " ".join(table_10_2.KEPT),
-                 " ".join(name[x] for x in base.names), source="Khalil Table 10.2"),
-            Fact(f"without effect, {how}", " ".join(table_10_2.WITHOUT_EFFECT),
-                 " ".join(name[x] for x in base.without_effect), source="Khalil section 10.3.6"),
-            Fact(f"grouped, {how}", " ".join(table_10_2.GROUPED), " ".join(name[x] for x in base.grouped),
-                 source="Khalil section 10.3.6"),
-            Fact(f"every grouping equation, as derived link by link, {how}; largest difference of coefficients", 1e-9,
-                 _difference(table_10_2.equations(*LENGTHS), found), relation="<", source="Khalil section 10.3.6"),
-        ]  # fmt: skip
+        facts += stated(
+            "sr400", "parameters.methods", counts=counts, how=how, kept=" ".join(name[x] for x in base.names),
+            stated_kept=" ".join(table_10_2.KEPT), without_effect=" ".join(name[x] for x in base.without_effect),
+            stated_without=" ".join(table_10_2.WITHOUT_EFFECT), grouped=" ".join(name[x] for x in base.grouped),
+            stated_grouped=" ".join(table_10_2.GROUPED), equations=_difference(table_10_2.equations(*LENGTHS), found),
+        )  # fmt: skip
         shown[method] = base
     printed = table_10_2.misprints(*LENGTHS)
     exact = groups(mechanism, shown["rules"])
@@ -167,22 +155,17 @@ def _parameters(quick: bool) -> Outcome:
         ("ZZ1", "a misprint: d2 and d3 are exchanged before the masses of links 2 to 6; the derivation has them right"),
         ("MY3", "a misprint: the derivation of link 4, eleven lines above, has - d8/d3 MX8, and numbers confirm it"),
     ):
-        facts.append(
-            Fact(f"{kept} as the summary prints it; largest difference of coefficients", 1e-9,
-                 _difference({kept: printed[kept]}, {kept: exact[kept]}), relation="<", reason=reason,
-                 source="Khalil section 10.3.6")
+        facts += stated(
+            "sr400", "parameters.summary", difference=_difference({kept: printed[kept]}, {kept: exact[kept]}),
+            kept=kept, reason=reason,
         )  # fmt: skip
     names, table = energy_columns(mechanism, *_random_states(200 if quick else 600))
     length = np.linalg.norm(table, axis=0)
     values = np.linalg.svd(table / np.where(length < 1e-9, 1.0, length), compute_uv=False)
     rank = int((values > 1e-9 * values[0]).sum())
-    facts += [
-        Fact("independent columns of the energy", 42, rank, source="Khalil eq. 10.13"),
-        Fact("gap between the last singular value that counts and the first that does not", 1e9,
-             float(values[rank - 1] / values[rank]), relation=">"),
-        Fact("the most that eq. 10.57 allows, rotors left out", 39, shown["rules"].upper_bound or 0,
-             source="Khalil eq. 10.57"),
-    ]  # fmt: skip
+    facts += stated(
+        "sr400", "parameters", rank=rank, gap=values[rank - 1] / values[rank], bound=shown["rules"].upper_bound or 0
+    )
     remark = (
         "Four ways: the grouping rules of the source; null spaces handed on from joint to joint, with numbers for what "
         "the loop adds; numbers alone, from torques of random closed states; and the rank of the energy's columns, "

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ....robot.robot import Robot
 from ....simulation.records.record import Record
+from ....studies.fact_files import Values, stated
 from ....studies.plots import Curve, Curves, PlotPanel
-from ....studies.study import Fact, Outcome, Study
+from ....studies.study import Outcome, Study
 from ...analyses.free_fall import free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.prescribed import AlongMotion
@@ -25,27 +24,17 @@ TABLE_4 = (  # Saha section 2.5.2, Table 4
 )
 
 
-def _stated(along: AlongMotion) -> list[Fact]:
+def _stated(along: AlongMotion) -> Values:
     q, _, _ = along.states
     held = along.robot.gravity_force(q[[0, -1]])
-    beyond = 21.1 - 9.0 - 6.0  # what the slide carries, itself included
-    return [
-        as_printed(along, TABLE_4),
-        Fact("start (rad, and m for the slide)", (0, math.pi / 2, 0, 0, 0, 0), q[0], "", 1e-12,
-             source="Saha section 2.5.2"),
-        Fact("end (rad, and m for the slide)", (*[math.pi / 3] * 2, 0.1, *[math.pi / 3] * 3), q[-1], "", 1e-12,
-             source="Saha section 2.5.2"),
-        Fact("at both ends torques only hold the weight; largest difference", 1e-9,
-             float(np.abs(along.tau[[0, -1]] - held).max()), "N m, N", relation="<", source="Saha eq. 22-23"),
-        Fact("force of the slide at the end, where z_3 points down: it holds -m g cos(60 deg) of what it carries",
-             -beyond * 9.81 * math.cos(math.pi / 3), float(along.tau[-1, 2]), "N", 1e-9),
-    ]  # fmt: skip
+    return {
+        "printed": as_printed(along, TABLE_4), "weights": along.tau[[0, -1]] - held, "slide": along.tau[-1, 2]
+    }  # fmt: skip
 
 
-def _falling(robot: Robot, record: Record) -> list[Fact]:
+def _falling(robot: Robot, record: Record) -> Values:
     a = robot.forward_dynamics(record.q[0], np.zeros(6), np.zeros(6))
-    return [Fact("at zero the slide points straight down and begins to fall freely; its acceleration", 9.81,
-                 float(a[2]), "m/s^2", 1e-9)]  # fmt: skip
+    return {"slide": a[2]}
 
 
 def other_reading(quick: bool) -> Outcome:
@@ -53,11 +42,7 @@ def other_reading(quick: bool) -> Outcome:
     along = AlongMotion("stanford-arm", 101 if quick else 401)
     other = from_table(TABLE_4, sign=1.0).inverse_dynamics(*along.states)
     largest = np.abs(other - along.tau).max(axis=0)
-    facts = [
-        Fact("at both ends the slide's force does not depend on the reading, only torques do; difference", 1e-9,
-             float(np.abs(other - along.tau)[[0, -1], 2].max()), "N", relation="<"),
-        Fact("torque of joint 2 changes by more than", 0.5, float(largest[1]), "N m", relation=">"),
-    ]  # fmt: skip
+    facts = stated("stanford-arm", "other-reading", slide=np.abs(other - along.tau)[[0, -1], 2], torque=largest[1])
     panels = [
         PlotPanel(f"joint {k + 1} [{'N' if k == 2 else 'N m'}]",
               [Curve("as Saha defines r", along.tau[:, k]), Curve("r as mass center", other[:, k])])
