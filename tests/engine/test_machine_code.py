@@ -321,7 +321,7 @@ needs_entry = pytest.mark.skipif(not available(), reason="another interpreter la
 
 
 @needs_entry
-def test_entry_point_takes_plain_arrays_and_leaves_the_rest_to_python():
+def test_entry_point_takes_arrays_of_floats_and_leaves_the_rest_to_python():
     calls = []
 
     def fallback(*args, **options):
@@ -347,9 +347,9 @@ def test_entry_point_takes_plain_arrays_and_leaves_the_rest_to_python():
     np.testing.assert_array_equal(out, full(x, y))
     calls.clear()
     unusual = [
-        ((list(x[0]), y[0]), {}), ((x[0].astype(np.float32), y[0]), {}), ((x[0], y[0, :1]), {}), ((x[0],), {}),
-        ((x[0], y[0], y[0]), {}), ((x[:3], y[:4]), {}), ((x[None], y[None]), {}), ((x[:0], y[:0]), {}),
-        ((np.asfortranarray(x), y), {}), ((x, y), {"out": out[:4]}), ((x, y), {"threads": 0}),
+        ((x.tolist(), y), {}), ((x[0].astype(np.float16), y[0]), {}), ((x[0], y[0, :1]), {}), ((x[0],), {}),
+        ((x[0], y[0], y[0]), {}), ((x[:3], y[:4]), {}), ((x[None], y), {}), ((x[:0], y[:0]), {}),
+        ((x, y), {"out": out[:4]}), ((x, y), {"threads": 0}),
         ((x, y), {"out": out, "threads": 2.0}), ((x, y), {"threads": True}), ((x, y), {"threads": 10**30}),
         ((x, y), {"threads": 2, "out": out, "more": 1}), ((x, y), {"thread": 2}),
         ((x, y), {"out": None}), ((x[0], y[0]), {"out": np.zeros((3, 2))}),
@@ -358,6 +358,58 @@ def test_entry_point_takes_plain_arrays_and_leaves_the_rest_to_python():
         assert f(*args, **options) == "python"
     assert len(calls) == len(unusual)
     assert calls[-1][1]["out"].shape == (3, 2)
+
+
+def in_any_layout(a):
+    """The same numbers, in single precision if these are, as they may lie in memory."""
+    wide = np.repeat(a, 3, axis=-1)
+    yield from (a, np.asfortranarray(a), wide[..., ::3], wide[..., ::-3][..., ::-1], a[::-1].copy()[::-1])
+    yield np.asfortranarray(wide)[..., ::3]
+
+
+@needs_entry
+@pytest.mark.parametrize("single", [False, True])
+def test_layout_and_precision_of_inputs_do_not_change_results(single):
+    k = kernel(lambda x, y: [x[0] * y[1] + x[2], x[1] - y[0] * y[0]], 3, 2, single_precision=single)
+    entry = DirectCall.make(k, lambda *args, **options: pytest.fail("Python was asked"), "k")
+    entry.enable_single()
+    entry.enable_batch()
+    rng = np.random.default_rng(2)
+    x, y = (rng.standard_normal((70, n)).astype(np.float32) for n in (3, 2))
+    x[3, 1], y[65, 0] = np.nan, np.inf
+    expected = entry.function(x, y)
+    assert expected.dtype == k.dtype
+    for kind in (np.float32, np.float64):
+        for these in in_any_layout(x.astype(kind)):
+            for those in (y, y.astype(np.float64, order="F")):
+                for f in (entry.function, k):
+                    np.testing.assert_array_equal(f(these, those), expected)
+                    np.testing.assert_array_equal(f(these[:13], those[:13]), expected[:13])
+                    np.testing.assert_array_equal(f(these[7], those), f(x[7].copy(), y))
+                    np.testing.assert_array_equal(f(these[5], those[5]), f(x[5].copy(), y[5].copy()))
+                    out = np.empty_like(expected)
+                    np.testing.assert_array_equal(f(these, those, out=out), expected)
+    split = entry.function(x.reshape(7, 5, 2, 3), y.reshape(7, 5, 2, 2))
+    np.testing.assert_array_equal(split, expected.reshape(7, 5, 2, 2))
+    np.testing.assert_array_equal(entry.function(x[5].tolist(), tuple(y[5].tolist())), entry.function(x[5], y[5]))
+
+
+@needs_entry
+def test_an_output_within_a_strided_input_is_written_after_all_is_read():
+    k = kernel(reversing, 3, 1)
+    entry = DirectCall.make(k, k, "reversing")
+    entry.enable_single()
+    entry.enable_batch()
+    for memory in (np.zeros((30, 3), order="F"), np.zeros((30, 6))[:, ::2], np.zeros((30, 3))):
+        memory[...] = np.random.default_rng(3).standard_normal((30, 3))
+        expected = k(memory.copy(), np.ones((30, 1)))
+        for at in range(0, memory.size - 90 + 1, 30):
+            flat = memory.base.ravel(order="K") if memory.base is not None else memory.ravel(order="K")
+            out = flat[at : at + 90].reshape(30, 3)
+            np.testing.assert_array_equal(entry.function(memory.copy(order="K"), np.ones((30, 1))), expected)
+            kept = memory.copy()
+            np.testing.assert_array_equal(entry.function(memory, np.ones((30, 1)), out=out), expected)
+            memory[...] = kept
 
 
 def reversing(x, y):

@@ -431,7 +431,7 @@ class Compiler:
         self, entry: DirectCall, name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...] = ()
     ) -> bool:
         """Give an entry point the kernel of an algorithm; return False where that cannot be."""
-        if self.single_precision or not available():
+        if not available():
             return False
         if attachments and not self._turns(name, options, attachments):
             return False

@@ -247,7 +247,7 @@ class Evaluator:
     @cached_property
     def has_entries(self) -> bool:
         """Whether there may be entry points of machine code."""
-        return self.backend == "compiled" and self.precision == "double" and available()
+        return self.backend == "compiled" and available()
 
     @property
     def entry_points(self) -> list[Key]:

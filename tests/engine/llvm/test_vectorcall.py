@@ -9,6 +9,7 @@ import pytest
 from helpers.assembly import Block, compiled
 from kinetree.engine.kernels.direct_call import available
 from kinetree.engine.llvm import foreign, host, vectorcall
+from kinetree.engine.llvm.driver import LAYOUT
 from kinetree.engine.llvm.vectorcall import CONTEXT, FROM_PYTHON, MAX_INPUTS, MOST_STACK, EntryCall
 
 pytestmark = pytest.mark.skipif(not (host.host().supported and available()), reason="no entry point here")
@@ -48,7 +49,8 @@ def block(write, more=None):
 def context(lengths=(3, 2), shape=(2,), **values):
     usual = dict(
         inputs=len(lengths), ndim=len(shape), out_length=int(np.prod(shape)), array_type=id(np.ndarray),
-        float64=id(np.dtype(np.float64)), out_name=id(OUT), threads_name=id(THREADS), int_type=id(int),
+        own_type=id(np.dtype(np.float64)), other_type=id(np.dtype(np.float32)), list_type=id(list),
+        tuple_type=id(tuple), float_type=id(float), numpy_float=id(np.float64), out_name=id(OUT), threads_name=id(THREADS), int_type=id(int),
         as_long=host.python_function("PyLong_AsLongLongAndOverflow"), new_array=foreign.new_array_address(),
         **{f"length{k}": n for k, n in enumerate(lengths)}, **{f"dim{k}": n for k, n in enumerate(shape)},
     )  # fmt: skip
@@ -160,24 +162,70 @@ def one_byte_off(shape):
 @pytest.mark.parametrize(
     "x",
     [
-        [0.0, 0.0, 0.0], None, 3.0, np.zeros(3, np.float32), np.zeros(3, int), np.zeros(3, ">f8"),
-        np.zeros(3).view(Sub), np.zeros(3, complex), np.zeros(4), np.zeros(2), np.array(0.0), np.zeros(6)[::2],
-        np.zeros(3)[::-1], one_byte_off((3,)),
-        np.zeros((9, 4)), np.zeros((8, 3)), np.zeros((0, 3)), np.zeros((2, 9, 3)), np.zeros((9, 6))[:, ::2],
-        np.asfortranarray(np.ones((9, 3))), one_byte_off((9, 3)),
-        np.zeros(9, [("x", "f8", 3), ("c", "i4")])["x"],
+        [0.0, 0.0], [0.0, 0.0, True], [0.0, 0.0, None], [0.0, "1", 2], [0.0, 1.0, 1 << 70], [0.0, 0.0, np.float32(1)],
+        [[0.0, 0.0, 0.0]] * 9, None, 3.0, np.zeros(3, int), np.zeros(3, ">f8"), np.zeros(3, np.float16),
+        np.zeros(3).view(Sub), np.zeros(3, complex), np.zeros(4), np.zeros(2), np.array(0.0), one_byte_off((3,)),
+        np.zeros((9, 4)), np.zeros((8, 3)), np.zeros((0, 3)), np.zeros((2, 9, 3)), np.zeros((1, 9, 3)),
+        np.zeros((1, 1, 1, 1, 9, 3)), one_byte_off((9, 3)), np.zeros(9, [("x", "f8", 3), ("c", "i4")])["x"],
     ],
     ids=lambda x: f"{type(x).__name__} {getattr(x, 'dtype', '')} {getattr(x, 'shape', '')} {getattr(x, 'strides', '')}",
 )  # fmt: skip
-def test_what_is_no_plain_array_of_the_right_shape_is_refused(inputs, x):
+def test_what_is_no_array_of_floats_of_the_right_shape_is_refused(inputs, x):
     assert call(inputs, context(), (x, Y))[0] == REFUSED
     assert call(inputs, context((2, 3)), (Y, x))[0] == REFUSED
 
 
-def test_batches_without_states_and_rows_between_numbers_are_refused(inputs):
+def test_batches_without_states_and_axes_that_are_not_one_are_refused(inputs):
     assert call(inputs, context(), (X[:0], Y[:0]))[0] == REFUSED
-    between = np.lib.stride_tricks.as_strided(X, (1, 3), (28, 8))
-    assert call(inputs, context(), (between, Y[:1]))[0] == REFUSED
+    assert call(inputs, context(), (np.zeros((3, 7, 3))[:, :3], Y.reshape(3, 3, 2)))[0] == REFUSED
+    assert call(inputs, context(), (np.zeros((3, 3, 3)).swapaxes(0, 1), Y.reshape(3, 3, 2)))[0] == REFUSED
+
+
+@pytest.mark.parametrize("x", [X.reshape(3, 3, 3), np.zeros((3, 3, 6))[..., :3], np.zeros((9, 1, 3))], ids=str)
+def test_several_axes_of_a_batch_are_read_as_one(inputs, x):
+    answer, found = call(inputs, context(), (x, Y.reshape(*x.shape[:-1], 2)))
+    assert answer == 0
+    assert found[0] == 9
+    assert found[2] == x.strides[-2 if x.shape[-2] > 1 else 0] // 8
+
+
+ODD = [
+    X[::-1, ::-1], np.asfortranarray(X), np.zeros((9, 6))[:, ::2], np.zeros((9, 3), np.float32),
+    np.asfortranarray(np.zeros((9, 3), np.float32)), np.zeros((9, 3, 3), np.float32)[..., 1],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("x", ODD, ids=lambda x: f"{x.dtype} {x.strides}")
+def test_what_does_not_lie_in_rows_of_doubles_has_a_layout(x):
+    def write(c):
+        vectorcall.read_inputs(c)
+        first, second = (c.layouts.at(k, "ptr").load("ptr") for k in range(2))
+        words = LAYOUT.of(first)
+        return [second.to("i64"), *(words[name] for name in LAYOUT.at)]
+
+    answer, found = call(block(write), context(), (x, Y))
+    assert answer == 0
+    assert found[:4] == [0, *x.strides, x.dtype == np.float32]
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        [1.5, -2, 3.0], (1.5, -2, np.float64(3.0)), np.array([1.5, -2, 3], np.float32), np.array([3.0, -2, 1.5])[::-1],
+        np.array([1.5, 0, -2, 0, 3, 0])[::2], np.array([3, 0, -2, 0, 1.5], np.float32)[::-2],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_one_state_is_put_in_order(x):
+    def write(c):
+        vectorcall.read_inputs(c)
+        vectorcall.put_in_order(c)
+        first = c.pointers.load("ptr")
+        return [first.at(k, "i64").load("i64") for k in range(3)]
+
+    answer, found = call(block(write), context(), (x, Y[0]))
+    assert answer == 0
+    assert np.array(found[:3]).view(np.float64).tolist() == [1.5, -2.0, 3.0]
 
 
 # ---------------------------------------------------------------- guard

@@ -32,9 +32,11 @@ def available() -> bool:
 
 
 @once
-def _entry_point() -> tuple[int, Any]:
-    here = host.target(host.NATIVE)
-    addresses, alive = load_or_compile_own(None, "entry", entry_module, (SYMBOL,), FROM_PYTHON, here)
+def _entry_point(single_precision: bool = False) -> tuple[int, Any]:
+    here, name = host.target(host.NATIVE), f"entry {single_precision}"
+    addresses, alive = load_or_compile_own(
+        None, name, lambda: entry_module(single_precision), (SYMBOL,), FROM_PYTHON, here
+    )
     return addresses[SYMBOL], alive
 
 
@@ -76,11 +78,11 @@ def _documentation(name: str, doc: str, function: Callable[..., Any]) -> str:
 
 
 _OUT, _THREADS = sys.intern("out"), sys.intern("threads")
-_DTYPE = np.dtype(np.float64)
+_DTYPES = np.dtype(np.float64), np.dtype(np.float32)
 
 
 class DirectCall:
-    """A built-in function for plain arrays, with an ordinary one for everything else.
+    """A built-in function for arrays of floats, with an ordinary one for everything else.
 
     The function is there from the start, and is as fast for those who kept it before there was machine code as for
     those who ask for it later: its C function is at first CPython's own ``PyObject_Vectorcall``, which has the same
@@ -145,20 +147,22 @@ class DirectCall:
         Parameters
         ----------
         kernel : Kernel
-            What is computed, of doubles.
+            What is computed.
         guard : Kernel, optional
             Takes the first of the inputs; states on which its verdict is positive go to Python.
         """
-        if len(kernel.lengths) > MAX_INPUTS or len(kernel.shape) > MAX_DIMS or kernel.single_precision:
+        if len(kernel.lengths) > MAX_INPUTS or len(kernel.shape) > MAX_DIMS:
             return False
         if self.attached:
             return True
-        entry_point = _entry_point()[0]
+        entry_point = _entry_point(kernel.single_precision)[0]
+        own, other = reversed(_DTYPES) if kernel.single_precision else _DTYPES
         self._set(
             pool=thread_pool().address,
             out_length=kernel.size,
             array_type=id(np.ndarray),
-            float64=id(_DTYPE),
+            own_type=id(own),
+            other_type=id(other),
             fallback=id(self._fallback),
             refused=id(self._refused),
             vectorcall=host.python_function("PyObject_Vectorcall"),
@@ -168,6 +172,10 @@ class DirectCall:
             out_name=id(_OUT) if _takes(self._fallback, "out") else 0,
             threads_name=id(_THREADS) if _takes(self._fallback, "threads") else 0,
             int_type=id(int),
+            list_type=id(list),
+            tuple_type=id(tuple),
+            float_type=id(float),
+            numpy_float=id(np.float64),
             as_long=host.python_function("PyLong_AsLongLongAndOverflow"),
             inputs=len(kernel.lengths),
             ndim=len(kernel.shape),
@@ -196,10 +204,10 @@ class DirectCall:
         assert self._kernel is not None
         if self._guard:
             self._set(guard_lanes=self._guard.lanes_address)
-        kernel, loop = self._kernel, batch_loop(self._kernel.target)
+        kernel, loop = self._kernel, batch_loop(self._kernel.target, self._kernel.single_precision)
         self._set(
             lanes=kernel.lanes_address, drive=loop.address, run=loop.run_address, places=kernel.places_address,
-            tile_bytes=kernel.tile_bytes, second=kernel.second_area, round=kernel.round,
+            job_context=kernel.context_address, tile_bytes=kernel.tile_bytes, second=kernel.second_area, round=kernel.round,
             tiles=kernel.tiles, block_bytes=kernel.block_bytes,
             scratch_bytes=kernel.scratch_bytes,
         )  # fmt: skip

@@ -254,11 +254,13 @@ class Kernel:
 
     def _job(self, rows: Sequence[np.ndarray], count: int, target: int, scratch: int) -> bytes:
         """Pack the evaluation of so many rows of each input, results going to an address."""
-        item = np.dtype(self.dtype).itemsize
-        streamed = count * self.size * item > STREAMED_BYTES
+        streamed = count * self.size * self.vectors.item > STREAMED_BYTES
+        layouts = [self._layout(a) for a in rows]
+        self._local.layouts = layouts  # while the job runs
         return pack_job(
             self.lanes_address, 0, target, scratch, self.size, 0, count,
-            [address_of(a) for a in rows], [a.strides[0] // item for a in rows], self.lengths,
+            [address_of(a) for a in rows], [a.strides[0] // a.itemsize for a in rows], self.lengths,
+            layouts=[0 if lies is None else address_of(lies) for lies in layouts],
             context=self.context_address, places=self.places_address, scratch_bytes=self.scratch_bytes,
             tile_area=scratch + self.scratch_bytes - self.tile_bytes if streamed else 0, second=self.second_area,
             tiles=self.tiles, block_bytes=self.block_bytes,
@@ -282,7 +284,7 @@ class Kernel:
         count = max(len(a) for a in arrays)
         rows = [np.broadcast_to(a, (count, a.shape[-1])) for a in arrays]
         for a, row in zip(arrays, rows, strict=True):
-            if address_of(self._rows(row, (count,), count)) != address_of(a):
+            if self._rows(row, (count,), count) is not row or self._layout(row) is not None:
                 raise TypeError(f"{self.name}: an array of {a.dtype} {a.shape} would have to be copied at every call")
         return PreparedCall(self, rows, count, threads)
 
@@ -369,23 +371,25 @@ class Kernel:
         return (address_of(area) + 63) & ~63
 
     def _rows(self, a: np.ndarray, batch: Shape, count: int) -> np.ndarray:
-        """Return a view (count, n) with unit inner stride, copying only when there is no such view."""
+        """Return a view (count, n), copying only when there is no such view, or of numbers that no code reads."""
         n = a.shape[-1]
-        if a.dtype != self.dtype:
+        if a.dtype not in (np.float64, np.float32) or not a.flags.aligned:
             a = a.astype(self.dtype)
-        if a.ndim == 2 and a.shape[0] == count and (n == 1 or a.strides[1] == a.itemsize):
-            if a.strides[0] % a.itemsize == 0:
-                return a
-        elif n > 1 and a.strides[-1] != a.itemsize:
-            a = np.ascontiguousarray(a)
+        if a.ndim == 2 and a.shape[0] == count:
+            return a
         if math.prod(a.shape[:-1]) == 1:
             return np.broadcast_to(a.reshape(1, n), (count, n))
         if a.shape[:-1] != batch:
             a = np.broadcast_to(a, (*batch, n))
-        rows = a.reshape(count, n)
-        if rows.strides[0] % rows.itemsize or (n > 1 and rows.strides[-1] != rows.itemsize):
-            rows = np.ascontiguousarray(rows)
-        return rows
+        return a.reshape(count, n)
+
+    def _layout(self, a: np.ndarray) -> np.ndarray | None:
+        """Return how rows lie in memory that are not consecutive numbers of the kernel's precision."""
+        row, column = a.strides
+        is_own = a.dtype == self.dtype
+        if is_own and (column == a.itemsize or a.shape[1] == 1) and row % a.itemsize == 0:
+            return None
+        return np.array([row, column, not is_own], dtype=np.int64)
 
 
 class PreparedCall:

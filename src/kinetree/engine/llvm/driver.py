@@ -3,7 +3,8 @@
 Tiles of as many states as there are lanes are transposed into a scratch area, computed,
 and transposed back.  Rows past the end of the batch repeat the last one on the way in and
 are not written on the way out, so any batch length works.  A row stride of zero
-broadcasts one state to the whole batch without a copy.
+broadcasts one state to the whole batch without a copy.  Numbers that do not follow one another,
+or are of the other precision, are gathered as they are.
 
 A second, small kernel may guard the inputs: the driver returns 1 if its verdict on any
 state is positive.
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from . import streaming
-from .assembly import MachineFunction, Module, StructLayout, Value, Variable
+from .assembly import SIZES, MachineFunction, Module, StructLayout, Value, Variable
 from .streaming import places_of
 from .vectors import Vectors, first_lanes, gathered, transpose, transpose_loaded
 
@@ -34,7 +35,13 @@ JOB = StructLayout(
     kernel="ptr", guard="ptr", out="ptr", scratch="ptr", out_length="i64", start="i64", stop="i64", count="i64",
     context="ptr", places="ptr", tile_area="ptr", scratch_bytes="i64", second="i64", tiles="i64", block_bytes="i64",
 )  # fmt: skip
-"""The words of a job, behind which come pointers, strides and lengths of its ``count`` inputs."""
+"""The words of a job, behind which come pointers, strides, lengths and layouts of its ``count`` inputs."""
+
+LAYOUT = StructLayout(row="i64", column="i64", other="i64")
+"""How an input lies in memory that is not made of rows of numbers of the kernel's own precision: bytes from one state
+to the next, bytes from one number to the next, and whether its numbers are of the other precision."""
+
+_READ = "read_any"
 
 _OWN = {"scratch": "ptr", "start": "i64", "stop": "i64", "tile_area": "ptr"}
 """What differs between the threads that work on one job."""
@@ -44,7 +51,7 @@ def pack_job(
     kernel: int, guard: int, out: int, scratch: int, out_length: int, start: int, stop: int,
     pointers: Sequence[int], strides: Sequence[int], lengths: Sequence[int],
     context: int, places: int, tile_area: int = 0, scratch_bytes: int = 0, second: int = 0,
-    tiles: int = 1, block_bytes: int = 0,
+    tiles: int = 1, block_bytes: int = 0, layouts: Sequence[int] = (),
 ) -> bytes:  # fmt: skip
     """Pack what one call of the driver is to do. The context is handed to the kernel as it is.
 
@@ -60,9 +67,12 @@ def pack_job(
 
     ``tiles`` is how many tiles the kernel computes at once, each in ``block_bytes`` of its own of the scratch
     area; one for kernels that send.
+
+    ``layouts`` are addresses of a :data:`LAYOUT` for each input, or zero for rows; left out, all are rows.
     """
     head = (kernel, guard, out, scratch, out_length, start, stop, len(pointers), context, places)
-    words = (*head, tile_area, scratch_bytes, second, tiles, block_bytes, *pointers, *strides, *lengths)
+    inputs = (*pointers, *strides, *lengths, *(layouts or [0] * len(pointers)))
+    words = (*head, tile_area, scratch_bytes, second, tiles, block_bytes, *inputs)
     return struct.pack(f"<{len(words)}q", *words)
 
 
@@ -76,6 +86,9 @@ def driver_module(v: Vectors) -> str:
     """
     module = Module()
     streaming.add_parcel_functions(module, v)
+    places = {"pointer": "ptr", "layout": "ptr", "base": "i64", "step": "i64", "last": "i64", "length": "i64"}
+    with module.function(_READ, {**places, "to": "ptr"}, linkage="internal", attributes="noinline") as f:
+        read_any(f, v, *f.args)
     with module.function(RUN, {"job": "ptr", **_OWN}, "i64") as f:
         run(f, v, *f.args)
     with module.function(SYMBOL, {"job": "ptr"}, "i64") as f:
@@ -122,7 +135,7 @@ class Batch:
     word: Mapping[str, Value]
     """Of the job, by name."""
     inputs: Value
-    """Where pointers, strides and lengths of inputs are."""
+    """Where pointers, strides, lengths and layouts of inputs are."""
     scratch: Value
     start: Value
     stop: Value
@@ -237,8 +250,13 @@ def next_tile(v: Vectors, rounds: Rounds, base: Value) -> Value:
 
 def states_of(v: Vectors, rounds: Rounds, base: Value, last: Value) -> list[Value]:
     """Return which state each lane is: the last one again behind the end of the batch."""
-    step = (base < rounds.stop).choose(rounds.apart, 1)
+    step = states_apart(rounds, base)
     return [(base + step * k).min(last) for k in range(v.lanes)]
+
+
+def states_apart(rounds: Rounds, base: Value) -> Value:
+    """Return how far apart the states of a tile are."""
+    return (base < rounds.stop).choose(rounds.apart, 1)
 
 
 def tile_at(b: Batch, base: Value, result: Value) -> Tile:
@@ -251,16 +269,43 @@ def tile_at(b: Batch, base: Value, result: Value) -> Tile:
 
 def read_inputs(b: Batch, base: Value, area: Value) -> Value:
     """Transpose the inputs of a tile into an area; return how many vectors that makes."""
-    f, v, count = b.f, b.v, b.word["count"]
-    states = states_of(v, b.rounds, base, b.stop - 1)
+    f, v, count, last = b.f, b.v, b.word["count"], b.stop - 1
+    states = states_of(v, b.rounds, base, last)
     read = f.variable(0, "read")
     with f.loop(0, count, changing=(read,)) as j:
         pointer = b.inputs.at(j, "ptr").load("ptr")
         stride, length = (b.inputs.at(j + count * k, "i64").load("i64") for k in (1, 2))
-        rows = [pointer.at(state * stride, v.real) for state in states]
-        (read_masked if v.masks else read_whole)(f, v, rows, length, area.at(read.value, v.type))
+        layout, to = b.inputs.at(j + count * 3, "ptr").load("ptr"), area.at(read.value, v.type)
+        with f.when(layout.equals(f.null)):
+            rows = [pointer.at(state * stride, v.real) for state in states]
+            (read_masked if v.masks else read_whole)(f, v, rows, length, to)
+        with f.otherwise():
+            f.call(_READ, pointer, layout, base, states_apart(b.rounds, base), last, length, to)
         read.set(read.value + length)
     return read.value
+
+
+def read_any(
+    f: MachineFunction, v: Vectors, pointer: Value, layout: Value, base: Value, step: Value, last: Value,
+    length: Value, to: Value,
+) -> None:  # fmt: skip
+    """Gather the numbers of a tile from wherever they are; states that follow one another are vectors already."""
+    lies = LAYOUT.of(layout)
+    row, column, other = (lies[name] for name in LAYOUT.at)
+    rows = [pointer + (base + step * k).min(last) * row for k in range(v.lanes)]
+    other_real, how = ("double", "fptrunc") if v.single_precision else ("float", "fpext")
+    with f.when(other.differs(0)):
+        with f.loop(0, length) as c:
+            found = [(at + c * column).load(other_real, SIZES[other_real]) for at in rows]
+            own = [f.op(f"{how} {other_real} {x.name} to {v.real}", v.real) for x in found]
+            store_vectors(v, to.at(c, v.type), [gathered(own)])
+        f.ret()
+    with f.when(row.equals(v.item) & step.equals(1) & (base + (v.lanes - 1) <= last)):
+        with f.loop(0, length) as c:
+            to.at(c, v.type).store((rows[0] + c * column).load(v.type, v.item), v.size)
+        f.ret()
+    with f.loop(0, length) as c:
+        store_vectors(v, to.at(c, v.type), [gathered([(at + c * column).load(v.real) for at in rows])])
 
 
 def read_masked(f: MachineFunction, v: Vectors, rows: Sequence[Value], length: Value, to: Value) -> None:

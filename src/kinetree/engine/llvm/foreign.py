@@ -22,6 +22,12 @@ BYTES = StructLayout(size=("i64", 16), hash="i64", data="i8")
 TUPLE = StructLayout(size=("i64", 16), items=("ptr", tuple.__basicsize__))
 """A tuple (``PyTupleObject``); since Python 3.14 it keeps its hash before the items."""
 
+LIST = StructLayout(size=("i64", 16), items="ptr")
+"""A list (``PyListObject``); a tuple's size is at the same place."""
+
+NUMBER = StructLayout(value=("double", 16))
+"""A float, of Python (``PyFloatObject``) or of NumPy (``PyDoubleScalarObject``)."""
+
 ARRAY = StructLayout(
     data=("ptr", 16), ndim="i32", dims=("ptr", 32), strides="ptr", base="ptr", descr="ptr", flags="i32"
 )
@@ -30,8 +36,8 @@ ARRAY = StructLayout(
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 """Flags of arrays: ``NPY_ARRAY_C_CONTIGUOUS``, ``NPY_ARRAY_ALIGNED``, ``NPY_ARRAY_WRITEABLE``."""
 
-DOUBLE = 12
-"""What NumPy calls float64 in C: ``NPY_DOUBLE``."""
+FLOAT, DOUBLE = 11, 12
+"""What NumPy calls float32 and float64 in C: ``NPY_FLOAT``, ``NPY_DOUBLE``."""
 
 NEW_ARRAY = 93
 """Where ``PyArray_New`` is in NumPy's table of functions."""
@@ -52,7 +58,7 @@ class MethodDef(ctypes.Structure):
 def differences() -> tuple[str, ...]:
     """Return names of what is laid out in another way here, by looking at a real array and others."""
     array, marker = np.zeros((3, 5)), b"0123456789abcdef"
-    pair = (marker, array)
+    pair, two_numbers = (marker, array), [2.5, np.float64(2.5)]
 
     def word(thing: object, place: int) -> int:
         return ctypes.c_int64.from_address(id(thing) + place).value
@@ -69,6 +75,9 @@ def differences() -> tuple[str, ...]:
         "BYTES.data": ctypes.string_at(id(marker) + BYTES.at["data"], len(marker)) == marker,
         "TUPLE.size": word(pair, TUPLE.at["size"]) == len(pair),
         "TUPLE.items": two(id(pair) + TUPLE.at["items"]) == [id(marker), id(array)],
+        "LIST.size": word(two_numbers, LIST.at["size"]) == len(two_numbers),
+        "LIST.items": two(word(two_numbers, LIST.at["items"])) == [id(x) for x in two_numbers],
+        "NUMBER.value": all(ctypes.c_double.from_address(id(x) + 16).value == x for x in two_numbers),
         "ARRAY.data": word(array, ARRAY.at["data"]) == array.ctypes.data,
         "ARRAY.ndim": short("ndim") == array.ndim,
         "ARRAY.dims": two(word(array, ARRAY.at["dims"])) == list(array.shape),

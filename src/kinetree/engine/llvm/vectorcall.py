@@ -1,9 +1,9 @@
 """The C entry point of a built-in function, by which Python calls a kernel without Python code in between.
 
-It follows CPython's vectorcall convention, accepts plain float64 arrays, one state or a batch of them, and
-perhaps ``out=`` and ``threads=``, calls the machine code and returns.  Anything else goes to ordinary Python
-functions: one for other values (lists, batches with more axes, other types, a state that the guard does not like),
-one for other arguments.
+It follows CPython's vectorcall convention, accepts arrays of floats of either precision in any order, one state or a
+batch of them, lists of numbers for one state, and perhaps ``out=`` and ``threads=``, calls the machine code and
+returns.  Anything else goes to ordinary Python functions: one for other values (lists of lists, batches that have to
+be broadcast, other types, a state that the guard does not like), one for other arguments.
 
 Everything the entry point needs lies in a ``bytes`` object that is the built-in's
 ``self``, its *context*: addresses, sizes, and the Python objects it compares with.
@@ -13,19 +13,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .assembly import Fields, Label, MachineFunction, Module, StructLayout, Value
-from .driver import JOB, STREAMED_BYTES
-from .foreign import ALIGNED, ARRAY, BYTES, CONTIGUOUS, DOUBLE, OBJECT, TUPLE, WRITEABLE
+from .assembly import Fields, Label, MachineFunction, Module, StructLayout, Value, Variable
+from .driver import JOB, LAYOUT, STREAMED_BYTES
+from .foreign import ALIGNED, ARRAY, BYTES, CONTIGUOUS, DOUBLE, FLOAT, LIST, NUMBER, OBJECT, TUPLE, WRITEABLE
 from .pool import POOL, aligned
+from .vectors import SCALARS, Vectors
 
 SYMBOL = "enter"
 MAX_INPUTS = 6
 MAX_DIMS = 3
+MAX_AXES = 4
+"""Of a batch."""
+
 SMALL_BATCH = 32
 """States that are computed without letting go of the interpreter."""
 
 MOST_STACK = 1 << 15
 """Bytes of stack that a batch may use; kernels that need more ask for memory.  Some systems give threads 128 KiB."""
+
+MOST_CONVERTED = MOST_STACK // 4
+"""Bytes of one input of one state that are put in order on the stack."""
 
 FROM_PYTHON = ("Py_IncRef", "Py_DecRef", "PyMem_RawMalloc", "PyMem_RawFree")
 """Functions of CPython that the entry point calls by name."""
@@ -34,12 +41,12 @@ CONTEXT = StructLayout(
     # the form for one state: its machine code, and that of its guard
     single=("ptr", BYTES.at["data"]), guard_single="ptr",
     # the form for batches: where the code is, and what a job of the driver says about every batch
-    lanes="ptr", guard_lanes="ptr", drive="ptr", run="ptr", places="ptr", scratch_bytes="i64", tile_bytes="i64",
-    second="i64", round="i64", tiles="i64", block_bytes="i64",
+    lanes="ptr", guard_lanes="ptr", drive="ptr", run="ptr", places="ptr", job_context="ptr", scratch_bytes="i64",
+    tile_bytes="i64", second="i64", round="i64", tiles="i64", block_bytes="i64",
     # both
-    pool="ptr", out_length="i64", array_type="ptr", float64="ptr", fallback="ptr", refused="ptr", vectorcall="ptr",
-    new_array="ptr", release="ptr", retake="ptr", out_name="ptr", threads_name="ptr", int_type="ptr", as_long="ptr",
-    inputs="i64", ndim="i64",
+    pool="ptr", out_length="i64", array_type="ptr", own_type="ptr", other_type="ptr", fallback="ptr", refused="ptr",
+    vectorcall="ptr", new_array="ptr", release="ptr", retake="ptr", out_name="ptr", threads_name="ptr", int_type="ptr",
+    as_long="ptr", list_type="ptr", tuple_type="ptr", float_type="ptr", numpy_float="ptr", inputs="i64", ndim="i64",
     **{f"dim{k}": "i64" for k in range(MAX_DIMS)}, **{f"length{k}": "i64" for k in range(MAX_INPUTS)},
 )  # fmt: skip
 """Words behind the beginning of the ``bytes`` object.  A form is off while its ``single`` or its ``scratch_bytes`` is
@@ -61,17 +68,32 @@ class EntryCall:
     """Where Python takes values that are not understood."""
     unusual: Label
     """Where it takes other arguments."""
+    number: Vectors = SCALARS
+    """What the kernel computes with, of one state."""
 
     def __post_init__(self) -> None:
-        self.pointers, self.strides = self.f.room("ptr", MAX_INPUTS), self.f.room("i64", MAX_INPUTS)
+        f = self.f
+        self.pointers, self.strides = f.room("ptr", MAX_INPUTS), f.room("i64", MAX_INPUTS)
+        self.layouts, self.places = f.room("ptr", MAX_INPUTS), f.room("i64", MAX_INPUTS * LAYOUT.size // 8)
+        self.axes, self.lead = f.variable(0, "axes"), f.variable(f.null, "lead")
+        self.some_odd = f.variable(0, "some_odd")
 
-    def need(self, condition: Value) -> None:
-        """Go on only if a condition holds."""
-        self.f.jump(self.refused, unless=condition)
+    @property
+    def item(self) -> int:
+        """Bytes of a number."""
+        return self.number.item
+
+    def length(self, k: Value) -> Value:
+        """Return how many numbers an input has."""
+        return self.context.place("length0").at(k, "i64").load("i64")
+
+    def need(self, condition: Value, equal_to: Value | None = None) -> None:
+        """Go on only if a condition holds, or two values are equal."""
+        self.f.jump(self.refused, unless=condition if equal_to is None else condition.equals(equal_to))
 
 
-def entry_module() -> str:
-    """Return LLVM assembly of ``enter(self, args, nargs, kwnames)``."""
+def entry_module(single_precision: bool = False) -> str:
+    """Return LLVM assembly of ``enter(self, args, nargs, kwnames)`` for kernels of a precision."""
     module = Module()
     parameters = {"self": "ptr", "args": "ptr", "nargs": "i64", "kwnames": "ptr"}
     with module.function(SYMBOL, parameters, "ptr") as f:
@@ -80,7 +102,8 @@ def entry_module() -> str:
         with f.way_out("unusual") as unusual:
             with f.way_out("refused") as refused:
                 with f.way_out("failed") as failed:
-                    enter(EntryCall(f, context, args, nargs, kwnames, failed, refused, unusual))
+                    number = Vectors(1, single_precision)
+                    enter(EntryCall(f, context, args, nargs, kwnames, failed, refused, unusual, number))
                 f.ret(f.null)
             f.ret(f.call(context["vectorcall"], context["refused"], *arguments, result="ptr"))
         f.ret(f.call(context["vectorcall"], context["fallback"], *arguments, result="ptr"))
@@ -95,6 +118,8 @@ def enter(c: EntryCall) -> None:
     is_single = rows < 0
     with f.when(is_single):
         c.need(context["single"].differs(f.null))
+        with f.when(c.some_odd.value.differs(0)):
+            put_in_order(c)
         ask_guard(c)
     with f.otherwise():
         c.need(context["scratch_bytes"] > 0)
@@ -132,69 +157,153 @@ def read_options(c: EntryCall) -> tuple[Value, Value]:
 
 
 def read_inputs(c: EntryCall) -> Value:
-    """Fill the tables of pointers and strides; return how many states there are, -1 if no input is a batch."""
+    """Fill the tables of inputs; return how many states there are, -1 if no input is a batch."""
     f = c.f
     rows = f.variable(-1, "rows")
-    with f.loop(0, c.context["inputs"], changing=(rows,)) as k:
-        pointer = c.args.at(k, "ptr").load("ptr")
-        need_float_array(c, pointer, ALIGNED)
-        array, length = ARRAY.of(pointer), c.context.place("length0").at(k, "i64").load("i64")
-        dims, strides, stride = array["dims"], array["strides"], f.variable(0, "stride")
-        with f.when(array["ndim"].equals(1)):
-            need_row(c, dims, strides, length)
+    with f.loop(0, c.context["inputs"], changing=(rows, c.axes, c.lead, c.some_odd)) as k:
+        pointer, length = c.args.at(k, "ptr").load("ptr"), c.length(k)
+        c.layouts.at(k, "ptr").store(f.null)
+        with f.when(OBJECT.of(pointer)["type"].equals(c.context["array_type"])):
+            read_array(c, k, pointer, length, rows)
         with f.otherwise():
-            c.need(array["ndim"].equals(2))
-            need_row(c, dims.at(1, "i64"), strides.at(1, "i64"), length)
-            count, step = dims.load("i64"), strides.load("i64")
-            c.need((step & 7).equals(0) & (count > 0))
-            c.need(rows.value.equals(-1) | rows.value.equals(count))
-            rows.set(count)
-            stride.set(step // 8)
-        c.pointers.at(k, "ptr").store(array["data"])
-        c.strides.at(k, "i64").store(stride.value)
+            read_sequence(c, k, pointer, length)
     return rows.value
 
 
-def need_float_array(c: EntryCall, pointer: Value, flags: int) -> None:
-    """Refuse what is no plain array of doubles with these flags."""
-    c.need(OBJECT.of(pointer)["type"].equals(c.context["array_type"]))
-    array = ARRAY.of(pointer)
-    c.need(array["descr"].equals(c.context["float64"]))
-    c.need((array["flags"] & flags).equals(flags))
+def read_array(c: EntryCall, k: Value, pointer: Value, length: Value, rows: Variable) -> None:
+    """Read an array of floats; one that is not made of rows of the kernel's own precision has a layout."""
+    f, array = c.f, ARRAY.of(pointer)
+    is_own = array["descr"].equals(c.context["own_type"])
+    c.need(is_own | array["descr"].equals(c.context["other_type"]))
+    c.need((array["flags"] & ALIGNED).equals(ALIGNED))
+    ndim, dims, strides, row = array["ndim"].to("i64"), array["dims"], array["strides"], f.variable(0, "row")
+    c.need((ndim > 0) & (ndim <= MAX_AXES + 1))
+    last = ndim - 1
+    c.need(dims.at(last, "i64").load("i64").equals(length))
+    with f.when(last > 0):
+        count = f.variable(dims.at(last - 1, "i64").load("i64"), "count")
+        row.set(strides.at(last - 1, "i64").load("i64"))
+        with f.when(last > 1):
+            join_axes(c, last, dims, strides, count, row)
+        c.need(count.value > 0)
+        with f.when(rows.value < 0):
+            c.axes.set(last)
+            c.lead.set(dims)
+            rows.set(count.value)
+        with f.otherwise():
+            c.need(c.axes.value.equals(last))
+            with f.loop(0, last) as axis:
+                c.need(*(p.at(axis, "i64").load("i64") for p in (dims, c.lead.value)))
+    column = strides.at(last, "i64").load("i64")
+    c.pointers.at(k, "ptr").store(array["data"])
+    in_row = (column.equals(c.item) | length.equals(1)) & (row.value & (c.item - 1)).equals(0)
+    c.strides.at(k, "i64").store(row.value // c.item)
+    with f.when(~(is_own & in_row)):
+        layout = c.places + k * LAYOUT.size
+        LAYOUT.of(layout).fill(row=row.value, column=column, other=(~is_own).to("i64"))
+        c.layouts.at(k, "ptr").store(layout)
+        c.some_odd.set(1)
 
 
-def need_row(c: EntryCall, dim: Value, stride: Value, length: Value) -> None:
-    """Refuse a row of another length, or whose numbers do not follow one another."""
-    c.need(dim.load("i64").equals(length))
-    c.need(stride.load("i64").equals(8))
+def join_axes(c: EntryCall, last: Value, dims: Value, strides: Value, count: Variable, row: Variable) -> None:
+    """Go through the axes of a batch as if they were one, which must be possible."""
+    f, axis = c.f, c.f.variable(last - 2, "axis")
+    with f.forever(axis, count, row):
+        n, stride = (p.at(axis.value, "i64").load("i64") for p in (dims, strides))
+        with f.when(n.differs(1)):
+            with f.when(count.value.equals(1)):
+                row.set(stride)
+            with f.otherwise():
+                c.need(stride, row.value * count.value)
+            count.set(count.value * n)
+        axis.set(axis.value - 1)
+        f.leave(when=axis.value < 0)
+
+
+def read_sequence(c: EntryCall, k: Value, pointer: Value, length: Value) -> None:
+    """Read one state from a list or tuple of Python's or NumPy's floats and of integers."""
+    f, context, kind = c.f, c.context, OBJECT.of(pointer)["type"]
+    is_list = kind.equals(context["list_type"])
+    c.need(is_list | kind.equals(context["tuple_type"]))
+    c.need(LIST.of(pointer)["size"], length)
+    items = is_list.choose(LIST.of(pointer)["items"], TUPLE.of(pointer).place("items"))
+    area, too_large = room_for(c, length), f.room("i32")
+    with f.loop(0, length) as n:
+        item = items.at(n, "ptr").load("ptr")
+        kind, to = OBJECT.of(item)["type"], area.at(n, c.number.real)
+        with f.when(kind.equals(context["float_type"]) | kind.equals(context["numpy_float"])):
+            to.store(in_precision(c, NUMBER.of(item)["value"]))
+        with f.otherwise():
+            c.need(kind, context["int_type"])
+            whole = f.call(context["as_long"], item, too_large, result="i64")
+            c.need(too_large.load("i32").equals(0))
+            to.store(in_precision(c, f.op(f"sitofp i64 {whole.name} to double", "double")))
+    c.pointers.at(k, "ptr").store(area)
+    c.strides.at(k, "i64").store(0)
+
+
+def room_for(c: EntryCall, length: Value) -> Value:
+    """Return memory on the stack for so many numbers, unless they are too many."""
+    c.need(length * c.item <= MOST_CONVERTED)
+    return c.f.op(f"alloca {c.number.real}, i64 {length.name}, align 8", "ptr")
+
+
+def in_precision(c: EntryCall, number: Value) -> Value:
+    """Return a double as the kernel takes it."""
+    if not c.number.single_precision:
+        return number
+    return c.f.op(f"fptrunc double {number.name} to float", "float")
+
+
+def put_in_order(c: EntryCall) -> None:
+    """Copy those inputs of one state that are not consecutive numbers of the kernel's own precision."""
+    f, real = c.f, c.number.real
+    other, how = ("double", "fptrunc") if c.number.single_precision else ("float", "fpext")
+    with f.loop(0, c.context["inputs"]) as k:
+        layout = c.layouts.at(k, "ptr").load("ptr")
+        with f.when(layout.differs(f.null)):
+            length, lies, source = c.length(k), LAYOUT.of(layout), c.pointers.at(k, "ptr").load("ptr")
+            area, is_other, column = room_for(c, length), lies["other"].differs(0), lies["column"]
+            with f.loop(0, length) as n:
+                at, to = source + n * column, area.at(n, real)
+                with f.when(is_other):
+                    to.store(f.op(f"{how} {other} {at.load(other).name} to {real}", real))
+                with f.otherwise():
+                    to.store(at.load(real))
+            c.pointers.at(k, "ptr").store(area)
+            c.layouts.at(k, "ptr").store(f.null)
 
 
 def ask_guard(c: EntryCall) -> None:
     """Ask the guard about one state: a positive verdict means that Python should see it."""
     f, guard = c.f, c.context["guard_single"]
     with f.when(guard.differs(f.null)):
-        verdict = f.room("double")
+        real = c.number.real
+        verdict = f.room(real)
         f.call(guard, c.pointers, verdict)
-        c.need(f.op(f"fcmp ule double {verdict.load('double').name}, 0.0", "i1"))
+        c.need(f.op(f"fcmp ule {real} {verdict.load(real).name}, 0.0", "i1"))
 
 
 # ---------------------------------------------------------------- the output
 
 
 def prepare_output(c: EntryCall, out: Value, rows: Value) -> Value:
-    """Check the given output or make a new array, of shape (rows, *shape) or (*shape)."""
-    f, context, dims = c.f, c.context, c.f.room("i64", MAX_DIMS + 1)
-    dims.store(rows)
+    """Check the given output or make a new array, of shape (*batch, *shape) or (*shape)."""
+    f, context, dims = c.f, c.context, c.f.room("i64", MAX_AXES + MAX_DIMS)
     for k in range(MAX_DIMS):
-        dims.at(k + 1, "i64").store(context[f"dim{k}"])
-    is_batch, result = rows >= 0, f.variable(out, "result")
-    shape = is_batch.choose(dims, dims.at(1, "i64"))
-    rank = (context["ndim"] + is_batch.to("i64")).to("i32")
+        dims.at(MAX_AXES + k, "i64").store(context[f"dim{k}"])
+    axes, result = (rows >= 0).choose(c.axes.value.max(1), 0), f.variable(out, "result")
+    shape = dims.at(f.valued(MAX_AXES) - axes, "i64")
+    with f.when(axes > 1), f.loop(0, axes) as k:
+        shape.at(k, "i64").store(c.lead.value.at(k, "i64").load("i64"))
+    with f.otherwise():
+        dims.at(MAX_AXES - 1, "i64").store(rows)
+    rank = (context["ndim"] + axes).to("i32")
     with f.when(out.equals(f.null)):
         none, zero = f.null, f.valued(0, "i32")
+        kind = f.valued(FLOAT if c.number.single_precision else DOUBLE, "i32")
         made = f.call(
-            context["new_array"], context["array_type"], rank, shape, f.valued(DOUBLE, "i32"), none, none, zero, zero,
-            none, result="ptr",
+            context["new_array"], context["array_type"], rank, shape, kind, none, none, zero, zero, none, result="ptr",
         )  # fmt: skip
         f.jump(c.failed, when=made.equals(none))
         result.set(made)
@@ -207,25 +316,34 @@ def prepare_output(c: EntryCall, out: Value, rows: Value) -> Value:
 
 def need_output(c: EntryCall, out: Value, rank: Value, shape: Value) -> None:
     """Refuse an output of another kind or shape."""
-    need_float_array(c, out, CONTIGUOUS | ALIGNED | WRITEABLE)
+    flags = CONTIGUOUS | ALIGNED | WRITEABLE
+    c.need(OBJECT.of(out)["type"], c.context["array_type"])
     array = ARRAY.of(out)
-    c.need(array["ndim"].equals(rank))
+    c.need(array["descr"], c.context["own_type"])
+    c.need((array["flags"] & flags).equals(flags))
+    c.need(array["ndim"], rank)
     dims = array["dims"]
     with c.f.loop(0, rank.to("i64")) as k:
-        c.need(dims.at(k, "i64").load("i64").equals(shape.at(k, "i64").load("i64")))
+        c.need(*(p.at(k, "i64").load("i64") for p in (dims, shape)))
 
 
 def need_apart(c: EntryCall, out: Value, rows: Value) -> None:
     """Leave an output that shares memory with an input to Python: it would be written before all is read."""
     f, last_row = c.f, (rows - 1).max(0)
     out_start = ARRAY.of(out)["data"].to("i64")
-    out_end = out_start + (last_row + 1) * c.context["out_length"] * 8
+    out_end = out_start + (last_row + 1) * c.context["out_length"] * c.item
     with f.loop(0, c.context["inputs"]) as k:
-        first = c.pointers.at(k, "i64").load("i64")
-        span = c.strides.at(k, "i64").load("i64") * last_row * 8
-        row_bytes = c.context.place("length0").at(k, "i64").load("i64") * 8
-        start, end = first + span.min(0), first + span.max(0) + row_bytes
-        c.need((end <= out_start) | (start >= out_end))
+        start, end = f.variable(c.pointers.at(k, "i64").load("i64"), "start"), f.variable(0, "end")
+        layout, further = c.layouts.at(k, "ptr").load("ptr"), c.length(k) - 1
+        row, column = f.variable(c.strides.at(k, "i64").load("i64") * c.item, "row"), f.variable(c.item, "column")
+        with f.when(layout.differs(f.null)):
+            row.set(LAYOUT.of(layout)["row"])
+            column.set(LAYOUT.of(layout)["column"])
+        end.set(start.value + 8)  # of either precision
+        for span in (row.value * last_row, column.value * further):
+            start.set(start.value + span.min(0))
+            end.set(end.value + span.max(0))
+        c.need((end.value <= out_start) | (start.value >= out_end))
 
 
 # ---------------------------------------------------------------- batches
@@ -235,7 +353,7 @@ def run_batch(c: EntryCall, result: Value, rows: Value, threads: Value) -> None:
     """Hand the batch to the driver; let go of the interpreter if it takes a while."""
     f, context = c.f, c.context
     with f.way_out("doubtful") as doubtful:
-        streamed = rows * context["out_length"] > STREAMED_BYTES // 8  # too much for the caches
+        streamed = rows * context["out_length"] > STREAMED_BYTES // c.item  # too much for the caches
         size, tile_bytes = context["scratch_bytes"], context["tile_bytes"]
         size = streamed.choose(size, size - tile_bytes)
         scratch, heap = work_area(f, size, doubtful)
@@ -268,14 +386,14 @@ def work_area(f: MachineFunction, size: Value, failed: Label) -> tuple[Value, Va
 def fill_job(c: EntryCall, result: Value, rows: Value, scratch: Value, size: Value, tile_area: Value) -> Value:
     """Write what the driver is to do; see :func:`~.driver.pack_job`."""
     f, context, count = c.f, c.context, c.context["inputs"]
-    job = f.room("i64", len(JOB.at) + 3 * MAX_INPUTS)
+    job = f.room("i64", len(JOB.at) + 4 * MAX_INPUTS)
     JOB.of(job).fill(
         kernel=context["lanes"], guard=context["guard_lanes"], out=ARRAY.of(result)["data"], scratch=scratch,
-        start=0, stop=rows, count=count, context=f.null, tile_area=tile_area, scratch_bytes=size,
+        start=0, stop=rows, count=count, context=context["job_context"], tile_area=tile_area, scratch_bytes=size,
         **{name: context[name] for name in ("out_length", "places", "second", "tiles", "block_bytes")},
     )  # fmt: skip
     to = job + JOB.size
-    for source in (c.pointers, c.strides, context.place("length0")):
+    for source in (c.pointers, c.strides, context.place("length0"), c.layouts):
         f.call("llvm.memcpy.p0.p0.i64", to, source, count * 8, f.valued(0, "i1"))
         to = to.at(count, "i64")
     return job
