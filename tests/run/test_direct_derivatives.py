@@ -187,3 +187,26 @@ def test_robots_that_went_direct_are_forgotten_when_nobody_needs_them():
     del robot
     gc.collect()
     assert gone() is None
+
+
+@pytest.mark.parametrize("method", DERIVATIVES)
+def test_three_matrices_that_a_call_returned_are_an_output(method):
+    derive, _, (q, v, a) = prepared(method)
+    q, v, a = q[:20], v[:20], a[:20]
+    expected = [matrix.copy() for matrix in derive(q, v, a)]
+    returned = derive(q[::-1], v, a)
+    place = returned[0].__array_interface__["data"]
+    again = derive(q, v, a, out=returned)
+    assert again[0].__array_interface__["data"] == place  # nothing is copied
+    apart = [np.empty((20, 7, 7), kind) for kind in (np.float64, np.float32, np.float64)]
+    assert all(x is y for x, y in zip(derive(q, v, a, out=apart), apart, strict=True))
+    turned = derive(q, v, a, out=[np.empty((7, 7, 20)).T for _ in range(3)])
+    for found, tolerance in ((again, 0.0), (turned, 0.0), (apart, 1e-6)):
+        for matrix, judge in zip(found, expected, strict=True):
+            np.testing.assert_allclose(matrix, judge, rtol=tolerance, atol=tolerance * 10)
+    swapped = (returned[1], returned[0], returned[2])
+    for matrix, judge in zip(derive(q, v, a, out=swapped), expected, strict=True):
+        np.testing.assert_array_equal(matrix, judge)
+    for wrong in (expected[:2], [*expected[:2], expected[2][1:]], [expected[0]] * 3, [*expected[:2], None]):
+        with pytest.raises(kt.ShapeError, match="out"):
+            derive(q, v, a, out=wrong)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.table import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRIX_METHODS
 from ..errors import ModelError, OptionError, ShapeError, UnknownNameError, UnsupportedError
+from ..run.checks import check_out
 from ..run.direct import direct, direct_or_by_loops
 from ..run.friction import friction_force, friction_slope
 from ..run.given_joints import read_given
@@ -416,7 +417,8 @@ class Dynamics(Kinematics):
             Include the joints' friction; refused where a joint with Coulomb friction is at rest, since
             its force jumps there.
         out : ndarray, shape (..., 3, nv, nv), optional
-            Where to put the three matrices; with closed loops three arrays.
+            Where to put the three matrices: one array, or three, such as an earlier call returned; with closed loops
+            three.
         threads : int
             As in :meth:`inverse_dynamics`.
 
@@ -483,10 +485,24 @@ class Dynamics(Kinematics):
                 by_q += by_tau @ turning
         return by_q, by_v, by_tau
 
-    def _three(self, name: str, wrenches: Wrenches, out: Array | None, threads: int, **state: Any) -> list[Array]:
+    def _three(self, name: str, wrenches: Wrenches, out: Any, threads: int, **state: Any) -> list[Array]:
         """Return three matrices that are computed together, in one array."""
-        three = self.evaluator.run(name, wrenches=wrenches, out=out, threads=threads, **state)
-        return [three[..., k, :, :] for k in range(3)]
+        several = isinstance(out, (tuple, list)) and len(out) == 3 and all(isinstance(x, np.ndarray) for x in out)
+        given = list(out) if several else None
+        whole = out if given is None else _three_in_one(given)
+        for matrix in given or ():
+            check_out(matrix, (*np.shape(matrix)[:-2], self.nv, self.nv))
+        three = self.evaluator.run(name, wrenches=wrenches, out=whole, threads=threads, **state)
+        found = [three[..., k, :, :] for k in range(3)]
+        if given is None or whole is not None:
+            return found
+        for k, (matrix, numbers) in enumerate(zip(given, found, strict=True)):
+            check_out(matrix, numbers.shape)
+            if any(matrix is other for other in given[:k]):
+                raise ShapeError("out has the same array twice: give three")
+        for matrix, numbers in zip(given, found, strict=True):
+            matrix[...] = numbers
+        return given
 
     # ---------------------------------------------------------------- matrices
 
@@ -690,3 +706,12 @@ def _part_along(s: Array, f: Array) -> Array:
     finite = np.isfinite(gram).all(axis=(-1, -2), keepdims=True)
     inverse = np.linalg.pinv(np.where(finite, gram, 0.0), rcond=1e-12, hermitian=True)
     return np.asarray((s @ (inverse @ (st @ f[..., None])))[..., 0])
+
+
+def _three_in_one(three: Sequence[Array]) -> Array | None:
+    """Return the array (..., 3, n, n) that three matrices were taken from, if they were."""
+    whole = three[0].base
+    if not isinstance(whole, np.ndarray) or whole.ndim < 3 or whole.shape[-3] != 3:
+        return None
+    parts = [whole[..., k, :, :].__array_interface__ for k in range(3)]
+    return whole if parts == [matrix.__array_interface__ for matrix in three] else None

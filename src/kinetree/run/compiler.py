@@ -428,16 +428,17 @@ class Compiler:
         return self.guard is not None and bool(np.any(_run(self.guard, q) > 0.0))
 
     def attach(
-        self, entry: DirectCall, name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...] = ()
-    ) -> bool:
+        self, entry: DirectCall, name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...] = (),
+        places: tuple[Place, ...] = (),
+    ) -> bool:  # fmt: skip
         """Give an entry point the kernel of an algorithm; return False where that cannot be."""
         if not available():
             return False
         if attachments and not self._turns(name, options, attachments):
             return False
-        if self.loops(name, options) or (self.rolled and self.guard is not None):  # that check is a loop, too
-            return False
-        kernel = self.kernel(name, options, attachments)
+        if (self.loops(name, options) and not places) or (self.rolled and self.guard is not None):
+            return False  # that check is a loop, too
+        kernel = self.kernel(name, options, attachments, places)
         try:
             with MAKING:
                 return entry.attach(kernel, self.guard)

@@ -31,7 +31,17 @@ from .parameters import NO_PARAMETERS, GivenParameters, ParameterReader, Place, 
 from .wrenches import NOTHING, Attachment, Given, Wrenches, gather, on_bodies, poses_at
 
 Array = np.ndarray
-Key = tuple[str, tuple[Any, ...], tuple[Attachment, ...]]
+Key = tuple[Any, ...]
+"""An algorithm, values of its options, places of wrenches, and the form of the parameters if any are given."""
+
+
+def _key(
+    name: str, options: Mapping[str, Any], attachments: tuple[Attachment, ...],
+    parameters: GivenParameters = NO_PARAMETERS,
+) -> Key:  # fmt: skip
+    """Return what an entry point is found by."""
+    key = name, tuple(options.values()), attachments
+    return (*key, parameters.form) if parameters.places else key
 
 
 class Evaluator:
@@ -97,16 +107,16 @@ class Evaluator:
         """
         given = gather(self.model, wrenches)
         options = dict(options or {})
-        if parameters is not None:
-            own = self.read_parameters(parameters)
+        own = NO_PARAMETERS if parameters is None else self.read_parameters(parameters)
+        found = self._entries.get(_key(name, options, given.attachments, own))
+        if found is None or (own.places and not own.form):
             return self.run_checked(name, options, given, out, threads, state, own)
-        found = self._entries.get((name, tuple(options.values()), given.attachments))
-        if found is None:
-            return self.run_checked(name, options, given, out, threads, state)
         entry, inputs = found
         vectors = [state[x] for x in inputs]
         if given.attachments:
             vectors.append(given.numbers)
+        if own.form:
+            vectors.append(own.numbers)
         if out is None and type(threads) is int and threads == 1:
             return np.asarray(entry.function(*vectors))
         return np.asarray(entry.function(*vectors, threads=threads, **({} if out is None else {"out": out})))
@@ -138,7 +148,10 @@ class Evaluator:
             vectors = list(arrays.values())
             if parameters.places and real and self.compiler is not None:
                 with suppress(TooLong):
-                    return self.compiler.with_parameters(name, options, vectors, given, parameters, out, threads)
+                    result = self.compiler.with_parameters(name, options, vectors, given, parameters, out, threads)
+                    if parameters.form:
+                        self._go_direct(name, options, given.attachments, bool(batch), parameters)
+                    return result
             elif not parameters.places and real and self.compiler is not None and self.compiler.handles(name, options):
                 with suppress(TooLong):
                     result = self.compiler(name, options, vectors, given, out, threads)
@@ -239,7 +252,7 @@ class Evaluator:
         # the robot has an answer
         inputs, options = find(name).inputs, find(name).defaults
         entry = DirectCall(method, name, refused=self._through_python(name, options, ()))
-        key = (name, tuple(options.values()), ())
+        key = _key(name, options, ())
         if self._entries.get(key) is not None and self._attach(entry, name, options, ()):
             self._entries[key] = entry, inputs
         return self._methods.setdefault(name, entry).function
@@ -251,7 +264,7 @@ class Evaluator:
 
     @property
     def entry_points(self) -> list[Key]:
-        """Forms of calls (algorithm, values of its options, places of wrenches) that go straight to machine code."""
+        """Forms of calls that go straight to machine code."""
         return [key for key, found in self._entries.items() if found is not None]
 
     def entry_point(self, name: str, options: Mapping[str, Any]) -> Callable[..., Array] | None:
@@ -259,42 +272,49 @@ class Evaluator:
 
         What machine code does not understand it hands to Python, where it is checked.
         """
-        found = self._entries.get((name, tuple(options.values()), ()))
+        found = self._entries.get(_key(name, options, ()))
         return None if found is None else found[0].function
 
-    def _go_direct(self, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...], batch: bool) -> None:
+    def _go_direct(
+        self, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...], batch: bool,
+        parameters: GivenParameters = NO_PARAMETERS,
+    ) -> None:  # fmt: skip
         """After a first call through Python, let calls of this form go straight to machine code."""
         algorithm = find(name)
         if not algorithm.direct or not self.has_entries:
             return
-        key = (name, tuple(options.values()), attachments)
-        plain = not attachments and options == algorithm.defaults
+        key, places = _key(name, options, attachments, parameters), parameters.places
+        plain = not attachments and not places and options == algorithm.defaults
         entry = self._methods.get(name) if plain else None
         entries = self._entries
         if key not in entries or (entries[key] is not None and entry is not None and not entry.attached):
-            entry = entry or DirectCall(self._through_python(name, options, attachments), name)
-            fits = self._attach(entry, name, options, attachments)
+            entry = entry or DirectCall(self._through_python(name, options, attachments, parameters), name)
+            fits = self._attach(entry, name, options, attachments, places)
             entries[key] = (entry, algorithm.inputs) if fits else None
         found = entries[key]
         if found is not None and self.compiler is not None:
             self.compiler.enable(found[0], name, batch)
 
     def _attach(
-        self, entry: DirectCall, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...]
-    ) -> bool:
+        self, entry: DirectCall, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...],
+        places: tuple[Place, ...] = (),
+    ) -> bool:  # fmt: skip
         """Give an entry point the machine code of its form; return whether there is any that it can call."""
-        return self.compiler is not None and self.compiler.attach(entry, name, options, attachments)
+        return self.compiler is not None and self.compiler.attach(entry, name, options, attachments, places)
 
     def _through_python(
-        self, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...]
-    ) -> Callable[..., Array]:
-        """Return an algorithm as a function of its plain arguments, the numbers of its wrenches last."""
-        inputs = find(name).inputs
+        self, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...],
+        parameters: GivenParameters = NO_PARAMETERS,
+    ) -> Callable[..., Array]:  # fmt: skip
+        """Return an algorithm as a function of its plain arguments, then of numbers of wrenches and parameters."""
+        inputs, places, form = find(name).inputs, parameters.places, parameters.form
+        further = [what for what, is_there in (("wrenches", attachments), ("parameters", places)) if is_there]
 
         def compute(*vectors: Any, out: Array | None = None, threads: int = 1) -> Array:
-            given = Given(attachments, vectors[-1]) if attachments else NOTHING
-            state = dict(zip(inputs, vectors, strict=not attachments))
-            return self.run_checked(name, options, given, out, threads, state)
+            state = dict(zip((*inputs, *further), vectors, strict=True))
+            given = Given(attachments, state.pop("wrenches")) if attachments else NOTHING
+            own = GivenParameters(places, state.pop("parameters"), form) if places else NO_PARAMETERS
+            return self.run_checked(name, options, given, out, threads, state, own)
 
         return compute
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,6 +81,8 @@ class GivenParameters:
 
     places: tuple[Place, ...] = ()
     numbers: Array | None = None
+    form: int = 0
+    """A number that only these places have; 0 if they have none."""
 
     @property
     def of_friction(self) -> bool:
@@ -103,6 +106,7 @@ class GivenParameters:
 
 
 NO_PARAMETERS = GivenParameters()
+_FORMS = count(1)
 
 
 class ParameterReader:
@@ -115,8 +119,8 @@ class ParameterReader:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._right: dict[tuple[Place, ...], list[int] | slice] = {}
-        """Places that are right, and which of their numbers are masses."""
+        self._right: dict[tuple[Place, ...], tuple[list[int] | slice, int]] = {}
+        """Places that are right, which of their numbers are masses, and the number of the form."""
 
     @cached_property
     def table(self) -> dict[str, Place]:
@@ -156,23 +160,24 @@ class ParameterReader:
         if not arrays:
             return NO_PARAMETERS
         parts = list(arrays.values())
-        if any(part.ndim > 1 for part in parts):
+        if len(parts) > 1 and any(part.ndim > 1 for part in parts):
             batch = batch_shape(**{f"parameter {place}": (part, 1) for place, part in arrays.items()})
             parts = [np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts]
         places = tuple(arrays)
-        return _without_negative(places, np.concatenate(parts, axis=-1), self._check(places))
+        numbers = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
+        return _without_negative(places, numbers, *self._check(places))
 
-    def _check(self, places: tuple[Place, ...]) -> list[int] | slice:
-        """Refuse names and counts that are not right; return which of the numbers are masses."""
-        masses = self._right.get(places)
-        if masses is None:
+    def _check(self, places: tuple[Place, ...]) -> tuple[list[int] | slice, int]:
+        """Refuse names and counts that are not right; return which of the numbers are masses, and the form."""
+        found = self._right.get(places)
+        if found is None:
             put_in(self.model, places, [0.5] * sum(p.size for p in places))
-            masses = self._right[places] = self._masses(places)
-        return masses
+            found = self._right.setdefault(places, (self._masses(places), next(_FORMS)))
+        return found
 
     @cached_property
-    def _masses_of_whole(self) -> list[int] | slice:
-        return self._masses(self._whole)
+    def _masses_of_whole(self) -> tuple[list[int] | slice, int]:
+        return self._masses(self._whole), next(_FORMS)
 
     def _masses(self, places: tuple[Place, ...]) -> list[int] | slice:
         """Return which numbers are masses of bodies; not of those whose parameters are grouped, which may be any."""
@@ -226,12 +231,14 @@ class ParameterReader:
                 f"parameters must be a mapping, or an array (..., {len(places)}) of all values of robot.parameters(); "
                 f"got shape {values.shape}"
             )
-        return _without_negative(places, values, self._masses_of_whole) if places else NO_PARAMETERS
+        return _without_negative(places, values, *self._masses_of_whole) if places else NO_PARAMETERS
 
 
-def _without_negative(places: tuple[Place, ...], numbers: Array, masses: list[int] | slice) -> GivenParameters:
+def _without_negative(
+    places: tuple[Place, ...], numbers: Array, masses: list[int] | slice, form: int
+) -> GivenParameters:
     """Return parameters, or an error where a mass is negative; NaN is no mass, and gives NaN."""
-    given = GivenParameters(places, numbers)
+    given = GivenParameters(places, numbers, form)
     if not masses or not np.fmin.reduce(numbers[..., masses].real, axis=None, initial=0.0) < 0.0:
         return given
     for place in places:

@@ -182,7 +182,7 @@ def test_NEW_ARRAY_by_use():
     new = ctypes.PYFUNCTYPE(
         ctypes.py_object, ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p,
         ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_void_p,
-    )(foreign.new_array_address())  # fmt: skip
+    )(foreign.numpy_function(foreign.NEW_ARRAY))  # fmt: skip
     for shape in ((3,), (2, 5), (4, 1, 3), (0, 2), ()):
         made = new(np.ndarray, len(shape), (ctypes.c_int64 * 4)(*shape), foreign.DOUBLE, None, None, 0, 0, None)
         assert type(made) is np.ndarray

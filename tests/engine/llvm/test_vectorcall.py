@@ -50,8 +50,9 @@ def context(lengths=(3, 2), shape=(2,), **values):
     usual = dict(
         inputs=len(lengths), ndim=len(shape), out_length=int(np.prod(shape)), array_type=id(np.ndarray),
         own_type=id(np.dtype(np.float64)), other_type=id(np.dtype(np.float32)), list_type=id(list),
-        tuple_type=id(tuple), float_type=id(float), numpy_float=id(np.float64), out_name=id(OUT), threads_name=id(THREADS), int_type=id(int),
-        as_long=host.python_function("PyLong_AsLongLongAndOverflow"), new_array=foreign.new_array_address(),
+        tuple_type=id(tuple), float_type=id(float), numpy_float=id(np.float64), out_name=id(OUT),
+        threads_name=id(THREADS), int_type=id(int), new_array=foreign.numpy_function(foreign.NEW_ARRAY),
+        as_long=host.python_function("PyLong_AsLongLongAndOverflow"),
         **{f"length{k}": n for k, n in enumerate(lengths)}, **{f"dim{k}": n for k, n in enumerate(shape)},
     )  # fmt: skip
     return Block(CONTEXT, **{**usual, **values})

@@ -12,10 +12,19 @@ from typing import Any
 import numpy as np
 
 from ..llvm import host
-from ..llvm.foreign import BYTES, FASTCALL_WITH_KEYWORDS, MethodDef, differences, new_array_address
+from ..llvm.foreign import (
+    BYTES,
+    FASTCALL_WITH_KEYWORDS,
+    NEW_ARRAY,
+    SET_HANDLER,
+    MethodDef,
+    differences,
+    numpy_function,
+)
 from ..llvm.vectorcall import CONTEXT, FROM_PYTHON, MAX_DIMS, MAX_INPUTS, SYMBOL, entry_module
 from ..load_code import load_or_compile_own
 from ..make_once import once
+from ..result_memory import LARGE, handler
 from ..threads import thread_pool
 from .kernel import Kernel, batch_loop
 
@@ -166,7 +175,10 @@ class DirectCall:
             fallback=id(self._fallback),
             refused=id(self._refused),
             vectorcall=host.python_function("PyObject_Vectorcall"),
-            new_array=new_array_address(),
+            new_array=numpy_function(NEW_ARRAY),
+            handler=handler()[0],
+            set_handler=numpy_function(SET_HANDLER),
+            large=LARGE,
             release=host.python_function("PyEval_SaveThread"),
             retake=host.python_function("PyEval_RestoreThread"),
             out_name=id(_OUT) if _takes(self._fallback, "out") else 0,
@@ -207,7 +219,7 @@ class DirectCall:
         kernel, loop = self._kernel, batch_loop(self._kernel.target, self._kernel.single_precision)
         self._set(
             lanes=kernel.lanes_address, drive=loop.address, run=loop.run_address, places=kernel.places_address,
-            job_context=kernel.context_address, tile_bytes=kernel.tile_bytes, second=kernel.second_area, round=kernel.round,
-            tiles=kernel.tiles, block_bytes=kernel.block_bytes,
+            job_context=kernel.context_address, tile_bytes=kernel.tile_bytes, second=kernel.second_area,
+            round=kernel.round, tiles=kernel.tiles, block_bytes=kernel.block_bytes,
             scratch_bytes=kernel.scratch_bytes,
         )  # fmt: skip

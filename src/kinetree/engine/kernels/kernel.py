@@ -25,6 +25,7 @@ from ..llvm.table_lookups import words_for
 from ..llvm.vectors import Vectors
 from ..load_code import load_or_compile, load_or_compile_own
 from ..make_once import made_once, once
+from ..result_memory import empty
 from ..threads import thread_pool
 from ..trace import Shape, Traced
 
@@ -195,7 +196,7 @@ class Kernel:
             self._check_out(out, (*batch, *self.shape))
         # an output that shares memory with an input would be written before all is read
         apart = out is not None and not any(np.may_share_memory(out, a) for a in arrays)
-        result = out if apart and out is not None else np.empty((*batch, *self.shape), dtype=self.dtype)
+        result = out if apart and out is not None else empty((*batch, *self.shape), self.dtype)
         if batch == ():
             self._run_single(arrays, result)
         else:

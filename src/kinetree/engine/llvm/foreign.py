@@ -39,8 +39,8 @@ CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 FLOAT, DOUBLE = 11, 12
 """What NumPy calls float32 and float64 in C: ``NPY_FLOAT``, ``NPY_DOUBLE``."""
 
-NEW_ARRAY = 93
-"""Where ``PyArray_New`` is in NumPy's table of functions."""
+NEW_ARRAY, SET_HANDLER = 93, 304
+"""Where ``PyArray_New`` and ``PyDataMem_SetHandler`` are in NumPy's table of functions."""
 
 FASTCALL_WITH_KEYWORDS = 0x0080 | 0x0002
 """How a built-in function takes its arguments: ``METH_FASTCALL | METH_KEYWORDS``."""
@@ -88,9 +88,9 @@ def differences() -> tuple[str, ...]:
     return tuple(name for name, is_so in holds.items() if not is_so)
 
 
-@lru_cache(maxsize=1)
-def new_array_address() -> int:
-    """Return the address of NumPy's ``PyArray_New``."""
+@lru_cache(maxsize=8)
+def numpy_function(number: int) -> int:
+    """Return the address of a function of NumPy's table."""
     try:
         from numpy._core import _multiarray_umath as core  # type: ignore[attr-defined]
     except ImportError:  # NumPy 1
@@ -98,4 +98,4 @@ def new_array_address() -> int:
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     table = get(core._ARRAY_API, None)
-    return int(ctypes.c_void_p.from_address(table + NEW_ARRAY * 8).value or 0)
+    return int(ctypes.c_void_p.from_address(table + number * 8).value or 0)

@@ -45,8 +45,9 @@ CONTEXT = StructLayout(
     tile_bytes="i64", second="i64", round="i64", tiles="i64", block_bytes="i64",
     # both
     pool="ptr", out_length="i64", array_type="ptr", own_type="ptr", other_type="ptr", fallback="ptr", refused="ptr",
-    vectorcall="ptr", new_array="ptr", release="ptr", retake="ptr", out_name="ptr", threads_name="ptr", int_type="ptr",
-    as_long="ptr", list_type="ptr", tuple_type="ptr", float_type="ptr", numpy_float="ptr", inputs="i64", ndim="i64",
+    vectorcall="ptr", new_array="ptr", handler="ptr", set_handler="ptr", large="i64", release="ptr", retake="ptr",
+    out_name="ptr", threads_name="ptr", int_type="ptr", as_long="ptr", list_type="ptr", tuple_type="ptr",
+    float_type="ptr", numpy_float="ptr", inputs="i64", ndim="i64",
     **{f"dim{k}": "i64" for k in range(MAX_DIMS)}, **{f"length{k}": "i64" for k in range(MAX_INPUTS)},
 )  # fmt: skip
 """Words behind the beginning of the ``bytes`` object.  A form is off while its ``single`` or its ``scratch_bytes`` is
@@ -302,9 +303,16 @@ def prepare_output(c: EntryCall, out: Value, rows: Value) -> Value:
     with f.when(out.equals(f.null)):
         none, zero = f.null, f.valued(0, "i32")
         kind = f.valued(FLOAT if c.number.single_precision else DOUBLE, "i32")
-        made = f.call(
-            context["new_array"], context["array_type"], rank, shape, kind, none, none, zero, zero, none, result="ptr",
-        )  # fmt: skip
+        about = context["new_array"], context["array_type"], rank, shape, kind, none, none, zero, zero, none
+        size, handler, usual = rows * context["out_length"] * c.item, context["handler"], f.variable(none, "usual")
+        is_large = (size >= context["large"]) & handler.differs(none)
+        with f.when(is_large):
+            usual.set(f.call(context["set_handler"], handler, result="ptr"))
+            f.jump(c.failed, when=usual.value.equals(none))
+        made = f.call(*about, result="ptr")
+        with f.when(is_large):
+            f.call("Py_DecRef", f.call(context["set_handler"], usual.value, result="ptr"))
+            f.call("Py_DecRef", usual.value)
         f.jump(c.failed, when=made.equals(none))
         result.set(made)
     with f.otherwise():
