@@ -295,8 +295,8 @@ def prepare_output(c: EntryCall, out: Value, rows: Value) -> Value:
         dims.at(MAX_AXES + k, "i64").store(context[f"dim{k}"])
     axes, result = (rows >= 0).choose(c.axes.value.max(1), 0), f.variable(out, "result")
     shape = dims.at(f.valued(MAX_AXES) - axes, "i64")
-    with f.when(axes > 1), f.loop(0, axes) as k:
-        shape.at(k, "i64").store(c.lead.value.at(k, "i64").load("i64"))
+    with f.when(axes > 1), f.loop(0, axes) as axis:
+        shape.at(axis, "i64").store(c.lead.value.at(axis, "i64").load("i64"))
     with f.otherwise():
         dims.at(MAX_AXES - 1, "i64").store(rows)
     rank = (context["ndim"] + axes).to("i32")
