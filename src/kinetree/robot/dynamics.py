@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.table import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRIX_METHODS
 from ..errors import ModelError, OptionError, ShapeError, UnknownNameError, UnsupportedError
-from ..run.checks import check_out
 from ..run.direct import direct, direct_or_by_loops
 from ..run.friction import friction_force, friction_slope
 from ..run.given_joints import read_given
+from ..run.three_matrices import three_matrices
 from ..run.wrench_derivatives import world_stiffness
 from ..run.wrenches import Wrenches
 from ..spatial.arrays import as_array, batch_shape
@@ -434,7 +434,9 @@ class Dynamics(Kinematics):
             self._only_with_loops(weights=weights, tolerance=tolerance)
         slope = friction_slope(self.model, v) if friction else None
         turning = world_stiffness(self.evaluator, q, wrenches)  # first: the output may be written over q
-        by_q, by_v, by_a = self._three("inverse_dynamics_derivatives", wrenches, out, threads, q=q, v=v, a=a)
+        by_q, by_v, by_a = three_matrices(
+            self.evaluator, "inverse_dynamics_derivatives", wrenches, out, threads, q=q, v=v, a=a
+        )
         if slope is not None:
             by_v[..., range(self.nv), range(self.nv)] += slope
         if turning is not None:
@@ -477,32 +479,15 @@ class Dynamics(Kinematics):
             batch_shape(tau=(forces, 1), v=(rate, 1))
             tau = forces - self.friction_force(rate, q=q)
         turning = world_stiffness(self.evaluator, q, wrenches)  # first: the output may be written over q
-        by_q, by_v, by_tau = self._three("forward_dynamics_derivatives", wrenches, out, threads, q=q, v=v, tau=tau)
+        by_q, by_v, by_tau = three_matrices(
+            self.evaluator, "forward_dynamics_derivatives", wrenches, out, threads, q=q, v=v, tau=tau
+        )
         with np.errstate(all="ignore"):
             if slope is not None:
                 by_v -= by_tau * slope[..., None, :]
             if turning is not None:
                 by_q += by_tau @ turning
         return by_q, by_v, by_tau
-
-    def _three(self, name: str, wrenches: Wrenches, out: Any, threads: int, **state: Any) -> list[Array]:
-        """Return three matrices that are computed together, in one array."""
-        several = isinstance(out, (tuple, list)) and len(out) == 3 and all(isinstance(x, np.ndarray) for x in out)
-        given = list(out) if several else None
-        whole = out if given is None else _three_in_one(given)
-        for matrix in given or ():
-            check_out(matrix, (*np.shape(matrix)[:-2], self.nv, self.nv))
-        three = self.evaluator.run(name, wrenches=wrenches, out=whole, threads=threads, **state)
-        found = [three[..., k, :, :] for k in range(3)]
-        if given is None or whole is not None:
-            return found
-        for k, (matrix, numbers) in enumerate(zip(given, found, strict=True)):
-            check_out(matrix, numbers.shape)
-            if any(matrix is other for other in given[:k]):
-                raise ShapeError("out has the same array twice: give three")
-        for matrix, numbers in zip(given, found, strict=True):
-            matrix[...] = numbers
-        return given
 
     # ---------------------------------------------------------------- matrices
 
@@ -706,12 +691,3 @@ def _part_along(s: Array, f: Array) -> Array:
     finite = np.isfinite(gram).all(axis=(-1, -2), keepdims=True)
     inverse = np.linalg.pinv(np.where(finite, gram, 0.0), rcond=1e-12, hermitian=True)
     return np.asarray((s @ (inverse @ (st @ f[..., None])))[..., 0])
-
-
-def _three_in_one(three: Sequence[Array]) -> Array | None:
-    """Return the array (..., 3, n, n) that three matrices were taken from, if they were."""
-    whole = three[0].base
-    if not isinstance(whole, np.ndarray) or whole.ndim < 3 or whole.shape[-3] != 3:
-        return None
-    parts = [whole[..., k, :, :].__array_interface__ for k in range(3)]
-    return whole if parts == [matrix.__array_interface__ for matrix in three] else None
