@@ -559,4 +559,4 @@ def test_kinks_of_a_torque_table_cost_no_digits():
     assert abs(record.v[-1, 0] - 2.0 * v) < 1e-14
     assert record.info["steps"] < 30
     dense = np.linspace(0.0, 1.0, 2001)  # a curve, whose rows are nothing to stop at
-    assert len(laws.TorqueTable(dense, np.sin(6.0 * dense)[:, None]).kinks) == 2
+    assert len(laws.TorqueTable(dense, np.sin(6.0 * dense)[:, None]).kinks(-1.0, 2.0)) == 2

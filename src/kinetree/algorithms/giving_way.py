@@ -50,6 +50,18 @@ def impedance_of(tree: Model, along: Along) -> GivingWay:
     return stiffness, damping, others
 
 
+def sum_of(tree: Model, parts: Iterable[Any]) -> GivingWay:
+    """Return what gives way together; parts that know of single freedoms alone leave the last of the three out."""
+    stiffness: list[Scalar] = [0.0] * tree.nv
+    damping: list[Scalar] = [0.0] * tree.nv
+    along: Along = []
+    for stiff, damped, *others in parts:
+        stiffness = [a + b for a, b in zip(stiffness, stiff, strict=True)]
+        damping = [a + b for a, b in zip(damping, damped, strict=True)]
+        along += [entry for some in others for entry in some]
+    return stiffness, damping, along
+
+
 def at_freedoms(
     tree: Model, lengths: Iterable[tuple[Taut, Scalar, Scalar]]
 ) -> tuple[list[Scalar], list[Scalar]]:  # fmt: skip

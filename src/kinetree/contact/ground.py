@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..algorithms.acting import ActingElement, Loads, Pushing, Scalars
 from ..algorithms.giving_way import Along, BodyLine, GivingWay, difference, point_slope
 from ..algorithms.kinematics import poses, twists
 from ..algorithms.tendons import Taut
@@ -49,13 +50,10 @@ from .surfaces import (
 )
 
 __all__ = [
-    "SOURCE_SETS", "Ball", "Dusty", "Firm", "Grid", "Ground", "HeightField", "HuntCrossley", "Plane",
+    "SOURCE_SETS", "Ball", "ContactLaw", "Dusty", "Firm", "Grid", "Ground", "HeightField", "HuntCrossley", "Plane",
     "PseudoCoulomb", "Spot", "box", "collision_floor", "collision_spots", "from_source", "line", "rectangle",
     "whole_body",
 ]  # fmt: skip
-
-Scalars = Sequence[Scalar]
-Loads = list[Force | None]
 
 
 def positive_part(x: Scalar) -> Scalar:
@@ -96,10 +94,11 @@ def slopes(law: NormalLaw, depth: Scalar, rate: Scalar) -> tuple[Scalar, Scalar]
     return positive_part(stiffness), positive_part(damping)
 
 
-class _NumberFields:
-    """Fields that may hold one number, one per lane of a batch, or a node."""
+class ContactLaw:
+    """Base of laws of ground and stops: those of a user's own have a ``force`` and, along the normal, an ``energy``."""
 
     varying: ClassVar[tuple[str, ...]] = ()
+    """Fields that may vary over a batch; each holds one number, one per simulation, or a node of machine code."""
 
     def _check(self, name: str, strictly: bool = False) -> None:
         value = getattr(self, name)
@@ -132,7 +131,7 @@ def _over_critical(law: str, stiffness: float, factor: float, mass: float) -> fl
 
 @explains_arguments
 @dataclass(frozen=True, eq=False)
-class Firm(_NumberFields):
+class Firm(ContactLaw):
     """Spring and damper, the damper weaker on the way out (Shah eq. D.1-D.4).
 
     On the way in the damping is constant, so that a foot does not bounce; on the way out it
@@ -199,7 +198,7 @@ class Firm(_NumberFields):
 
 @explains_arguments
 @dataclass(frozen=True, eq=False)
-class Dusty(_NumberFields):
+class Dusty(ContactLaw):
     """A layer of dust that only brakes, with a spring below it (Shah eq. D.6).
 
     Parameters
@@ -238,7 +237,7 @@ class Dusty(_NumberFields):
 
 @explains_arguments
 @dataclass(frozen=True, eq=False)
-class HuntCrossley(_NumberFields):
+class HuntCrossley(ContactLaw):
     """``F = k d^n (1 + b d')``: the damping grows with the depth, so the force never jumps.
 
     Parameters
@@ -286,7 +285,7 @@ SLOWEST = 1e-12
 
 @explains_arguments
 @dataclass(frozen=True, eq=False)
-class PseudoCoulomb(_NumberFields):
+class PseudoCoulomb(ContactLaw):
     """Viscous friction that saturates at the Coulomb limit (Shah eq. D.5).
 
     Parameters
@@ -346,7 +345,7 @@ def drag(law: FrictionLaw, pressure: Scalar, velocity: Vec3, tangents: tuple[Vec
 
 @explains_arguments
 @dataclass(frozen=True, eq=False)
-class Ground:
+class Ground(ActingElement):
     """Compliant contact between spots of a robot and a surface.
 
     Parameters
@@ -372,7 +371,7 @@ class Ground:
     friction: Any = field(default_factory=PseudoCoulomb)
     surface: Any = field(default_factory=Plane)
     on: str | None = None
-    n_states: ClassVar[int] = 0
+    STANDS_ON = GIVES_BACK = True
 
     def __post_init__(self) -> None:
         if isinstance(self.spots, (str, Spot)) or not isinstance(self.spots, Iterable):
@@ -392,10 +391,6 @@ class Ground:
             refuse_hollows(self.surface, largest)
 
     # What varies over a batch
-
-    def initial_states(self, tree: Model) -> np.ndarray:
-        """It has no states of its own."""
-        return np.zeros(0)
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
         """Return the numbers of both laws, each with one entry on its last axis and perhaps a batch in front."""
@@ -432,13 +427,15 @@ class Ground:
         sliding = t.velocity - t.normal * leaving
         return t.normal * pressure + self.friction.force(pressure, sliding, t.tangents)
 
+    def contact_spots(self) -> Sequence[Spot]:
+        """Return the spots."""
+        return self.spots
+
     def contact_forces(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> list[Vec3]:
         """Return the force of the ground on each spot, along world axes."""
         return [self._force(touching) for touching in self.touches(tree, q, v)]
 
-    def loads(
-        self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()
-    ) -> tuple[Loads, list[Scalar] | None, list[Scalar]]:
+    def loads(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Pushing:
         """Return the force on every body in its own coordinates at its origin; no joint forces, no states."""
         posed, host = poses(tree, q), self.host(tree)
         total: Loads = [None] * len(tree.bodies)
@@ -474,10 +471,6 @@ class Ground:
                 found.append((_line(tree, posed, body, host, touching, direction), stiffness, damping))
         none: list[Scalar] = [0.0] * tree.nv
         return none, none, found
-
-    def power(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
-        """Return the power of the ground's forces on the robot: negative while it takes energy (Shah eq. C.3)."""
-        return _total(self._force(touching).dot(touching.velocity) for touching in self.touches(tree, q, v))
 
     def energy(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
         """Return the energy stored in the ground, which can be given back."""

@@ -60,7 +60,7 @@ def warn_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> None:
 
 def find_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> Sunken | None:
     """Find a start deep inside compliant ground, of a batch the worst; None where all is well."""
-    grounds = [e for e in elements if isinstance(e, Ground) and hasattr(e.normal, "energy")]
+    grounds = [e for e in elements if isinstance(e, Ground)]
     if not grounds:
         return None
     stored, deepest, frame = np.zeros(()), np.zeros(()), np.full((), "", dtype=object)

@@ -5,25 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from ..algorithms.acting import ActingElement, Pushing, Scalars
 from ..algorithms.giving_way import GivingWay, impedance_of
 from ..algorithms.tendons import Taut
 from ..errors import ModelError, OptionError, explains_arguments
 from ..model.tree import Joint, Link, Model
 from ..spatial import Scalar
-from .ground import HuntCrossley, Loads, slopes
+from .ground import HuntCrossley, slopes
 
 __all__ = ["JointStops"]
-
-Scalars = Sequence[Scalar]
 
 
 @explains_arguments
 @dataclass(frozen=True, eq=False)
-class JointStops:
+class JointStops(ActingElement):
     """Springs with dampers behind the position limits; they push back and never pull.
 
     A simulation takes them as ``ground=`` or among ``forces=``: the same forces and the same motion.
@@ -45,7 +44,7 @@ class JointStops:
 
     law: Any = field(default_factory=lambda: HuntCrossley(1e4, 1.0, exponent=1))
     joints: Sequence[str] | None = None
-    n_states: ClassVar[int] = 0
+    STOPS_JOINTS = GIVES_BACK = True
 
     def __post_init__(self) -> None:
         if not hasattr(self.law, "force"):
@@ -53,10 +52,6 @@ class JointStops:
         if self.joints is not None:
             names = (self.joints,) if isinstance(self.joints, str) else tuple(self.joints)
             object.__setattr__(self, "joints", names)
-
-    def initial_states(self, tree: Model) -> np.ndarray:
-        """It has no states of its own."""
-        return np.zeros(0)
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
         """Return the numbers of the law."""
@@ -94,28 +89,19 @@ class JointStops:
                         beyond = position[k] - limit if sign > 0.0 else limit - position[k]
                         yield Taut(beyond, {i: sign * s for i, s in slope.items()}), sign * rate[k]
 
-    def loads(
-        self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()
-    ) -> tuple[Loads, list[Scalar] | None, list[Scalar]]:
+    def loads(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Pushing:
         """Return the joint forces of the stops; no forces on bodies, no states."""
         tau: list[Scalar] = [0.0] * tree.nv
         for beyond, rate in self.beyond(tree, q, v):
             force = self.law.force(beyond.length, rate)
             for i, share in beyond.slope.items():
                 tau[i] = tau[i] - force * share
-        return [None] * len(tree.bodies), tau, []
+        return None, tau, []
 
     def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
         """Return how stiff and how damping the stops are at each freedom, and along coordinates of several."""
         limits = self.beyond(tree, q, v)
         return impedance_of(tree, [(along, *slopes(self.law, along.length, rate)) for along, rate in limits])
-
-    def power(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
-        """Return the power of the stops on the robot: negative while they take energy."""
-        total: Scalar = 0.0
-        for beyond, rate in self.beyond(tree, q, v):
-            total = total - self.law.force(beyond.length, rate) * rate
-        return total
 
     def energy(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
         """Return the energy stored in the stops."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.giving_way import at_freedoms
+from ..algorithms.giving_way import GivingWay, at_freedoms
 from ..algorithms.tendons import Driven, clamped, drive, transmission
 from ..errors import ModelError, ShapeError, UnknownNameError, explains_arguments
 from ..model.tree import Model
@@ -48,7 +48,7 @@ class Actuators(Controller):
         """Return the joint forces."""
         return joint_forces(tree, self.at(tree, t, q, v)), []
 
-    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
         """Return how stiff and how damping the servos are at each freedom, for steps that are implicit in them.
 
         What a tendon couples is counted where it acts, so that a step with it is never less stable than the truth.
@@ -105,10 +105,11 @@ def joint_forces(tree: Model, actuators: Sequence[Driven]) -> list[Scalar]:
     return tau
 
 
-def joint_impedance(tree: Model, actuators: Sequence[Driven]) -> tuple[list[Scalar], list[Scalar]]:
+def joint_impedance(tree: Model, actuators: Sequence[Driven]) -> GivingWay:
     """Return how stiff and how damping actuators are at each freedom; see :meth:`Actuators.impedance`."""
     some = (0.0, math.inf)  # what drives away from rest is left to the step as it is
-    return at_freedoms(tree, [(d.taut, clamped(d.stiffness, some), clamped(d.damping, some)) for d in actuators])
+    lengths = [(d.taut, clamped(d.stiffness, some), clamped(d.damping, some)) for d in actuators]
+    return *at_freedoms(tree, lengths), []
 
 
 def resting_signals(tree: Model, q: np.ndarray) -> np.ndarray:

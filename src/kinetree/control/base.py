@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..algorithms.acting import ActingElement, Pushing
+from ..algorithms.giving_way import GivingWay, sum_of
 from ..errors import Message, OptionError, Setting, ShapeError, explains_arguments
 from ..loops.coordinates import Coordinates
 from ..model.tree import Joint, Model
-from ..motion.trajectory import Trajectory
+from ..motion.trajectory import Trajectory, span_of
 from ..spatial import Scalar
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from ..spatial.numbers import is_unknown, shown
@@ -101,8 +103,8 @@ def servo(e: Scalars, e_dot: Scalars, kp: Gain, kd: Gain) -> list[Scalar]:
 
 
 @dataclass(frozen=True, eq=False)
-class Controller:
-    """Base of all controllers."""
+class Controller(ActingElement):
+    """Base of all controllers: elements whose law gives the forces of the motors."""
 
     loops: Coordinates | None = field(default=None, kw_only=True, repr=False)
     """What the law has to know of the robot's closed loops, see :meth:`bound`."""
@@ -140,6 +142,22 @@ class Controller:
         """Return whether forces are refused where loops are open."""
         return self.RELIES_ON_LOOPS
 
+    def inner(self) -> Sequence[Controller]:
+        """Return the controllers that it is made of; most are made of none."""
+        return ()
+
+    def takes_to_fall(self) -> bool:
+        """Return whether it computes with a robot that nothing carries, since nobody told it of the ground."""
+        return False
+
+    def plain_function(self) -> Callable[..., Any] | None:
+        """Return the function of arrays that it asks, if it is one: that cannot be part of a compiled law."""
+        return None
+
+    def known(self, tree: Model) -> Model:
+        """Return the mechanism that the law computes with: the one that it drives."""
+        return tree
+
     def bound(self, robot: Any) -> Self:
         """Return the controller with what it has to know of a robot's loops; itself where there is nothing to know."""
         if not (self.RELIES_ON_LOOPS and robot.model.is_constrained):
@@ -150,26 +168,20 @@ class Controller:
         """Return the joint forces (nv of them) and the rates of the controller's own states ``z``."""
         raise NotImplementedError
 
+    def loads(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Pushing:
+        """Return the joint forces of the law, and the rates of its states."""
+        tau, rates = self.law(tree, t, q, v, z)
+        return None, tau, rates
+
     def update(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars, period: float) -> Outcome:
         """Return the joint forces at a sample instant and what the states are at the next one, by Euler's rule."""
         tau, rates = self.law(tree, t, q, v, z)
         return tau, [x + period * rate for x, rate in zip(z, rates, strict=True)]
 
-    def initial_states(self, tree: Model) -> np.ndarray:
-        """Return what the controller's own states are at the beginning; most have none."""
-        return np.zeros(0)
-
     @property
     def span(self) -> tuple[float, float]:
-        """The time that the controller knows what to do for."""
-        found = [getattr(self, f.name) for f in fields(self)]
-        known = [x for x in found if isinstance(x, Trajectory) and not x.hold]
-        return max([-math.inf, *(x.start for x in known)]), min([math.inf, *(x.end for x in known)])
-
-    @property
-    def kinks(self) -> np.ndarray:
-        """Times at which forces change their slope suddenly, where an integrator that chooses its steps should stop."""
-        return np.zeros(0)
+        """The time that its trajectories are known for."""
+        return span_of(self)
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
         """Return the gains, each (..., n), that may vary over a batch."""
@@ -241,14 +253,62 @@ def _named(parts: Sequence[Controller], numbers: Mapping[str, Scalars]) -> list[
 
 def require_compilable(part: Controller) -> Controller:
     """Refuse plain Python functions, which cannot be part of a compiled law."""
-    if hasattr(part, "python_function"):
-        raise OptionError(
-            "a plain Python function cannot be combined with other laws: call them inside of it, or use Law"
-        )
     if not isinstance(part, Controller):
         hint = ": control.Law(function) makes one of yours" if callable(part) else ""
         raise OptionError(f"a controller is needed here, not {type(part).__name__}{hint}")
+    if part.plain_function() is not None:
+        raise OptionError(
+            "a plain Python function cannot be combined with other laws: call them inside of it, or use Law"
+        )
     return part
+
+
+class AdaptedController(Controller):
+    """An object that is no :class:`Controller` but has its ``law``, and answers other questions by the same names."""
+
+    QUESTIONS: ClassVar = ("law", "update", "initial_states", "parameters", "impedance")
+    given: Any
+
+    def __init__(self, given: Any) -> None:
+        own = {name: getattr(given, name) for name in self.QUESTIONS if hasattr(given, name)}
+        self.__dict__.update(own, given=given, loops=None)
+
+    def with_parameters(self, numbers: Mapping[str, Scalars]) -> AdaptedController:
+        """Return the same with other gains."""
+        return AdaptedController(self.given.with_parameters(numbers))
+
+    def bound(self, robot: Any) -> AdaptedController:
+        """Return the same with what it has to know of a robot, if it asks for that."""
+        return AdaptedController(self.given.bound(robot)) if hasattr(self.given, "bound") else self
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The time for which it knows what to do, if it says so."""
+        return getattr(self.given, "span", (-math.inf, math.inf))
+
+    def kinks(self, begin: float, end: float) -> np.ndarray:
+        """Return its kinks, if it has some: times, or a function of when these are asked for."""
+        found = getattr(self.given, "kinks", ())
+        return np.asarray(found(begin, end) if callable(found) else found, dtype=float)
+
+    def plain_function(self) -> Callable[..., Any] | None:
+        """Return its ``python_function``, if it has one."""
+        return getattr(self.given, "python_function", None)
+
+    @property
+    def kind(self) -> str:
+        """The name of its own class."""
+        return type(self.given).__name__
+
+
+def as_controller(given: Any) -> Controller | None:
+    """Return what was given as a controller; None if it has no law.
+
+    This is the one place that looks at an object to find out whether it is a controller.
+    """
+    if isinstance(given, Controller):
+        return given
+    return AdaptedController(given) if hasattr(given, "law") and not isinstance(given, type) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,10 +328,13 @@ class Sum(Controller):
         """The time that all of them know."""
         return max(p.span[0] for p in self.parts), min(p.span[1] for p in self.parts)
 
-    @property
-    def kinks(self) -> np.ndarray:
-        """Those of all parts."""
-        return np.unique(np.concatenate([p.kinks for p in self.parts]))
+    def kinks(self, begin: float, end: float) -> np.ndarray:
+        """Return those of all parts."""
+        return np.unique(np.concatenate([np.zeros(0), *(p.kinks(begin, end) for p in self.parts)]))
+
+    def inner(self) -> Sequence[Controller]:
+        """Return the parts."""
+        return self.parts
 
     def relies_on_loops(self) -> bool:
         """Return whether one of them does."""
@@ -294,16 +357,9 @@ class Sum(Controller):
         own = _named(self.parts, numbers)
         return replace(self, parts=tuple(p.with_parameters(x) for p, x in zip(self.parts, own, strict=True)))
 
-    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        """Return stiffness and damping of all parts that say what theirs are."""
-        stiffness: list[Scalar] = [0.0] * tree.nv
-        damping: list[Scalar] = [0.0] * tree.nv
-        for part in self.parts:
-            if hasattr(part, "impedance"):
-                stiff, damped = part.impedance(tree, t, q, v)
-                stiffness = [a + b for a, b in zip(stiffness, stiff, strict=True)]
-                damping = [a + b for a, b in zip(damping, damped, strict=True)]
-        return stiffness, damping
+    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
+        """Return stiffness and damping of all parts."""
+        return sum_of(tree, [part.impedance(tree, t, q, v) for part in self.parts])
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
@@ -335,19 +391,18 @@ class Around(Controller):
     def __post_init__(self) -> None:
         require_compilable(self.controller)
 
-    def known(self, tree: Model) -> Model:
-        """Return the mechanism that the other controller computes with: the one that it drives."""
-        return tree
+    def inner(self) -> Sequence[Controller]:
+        """Return the other controller."""
+        return (self.controller,)
 
     @property
     def span(self) -> tuple[float, float]:
         """That of the other controller."""
         return self.controller.span
 
-    @property
-    def kinks(self) -> np.ndarray:
-        """Those of the other controller."""
-        return self.controller.kinks
+    def kinks(self, begin: float, end: float) -> np.ndarray:
+        """Return those of the other controller."""
+        return self.controller.kinks(begin, end)
 
     def relies_on_loops(self) -> bool:
         """Return whether the other controller does."""

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import newton_euler
 from ..algorithms.friction import friction_force
+from ..algorithms.giving_way import GivingWay
 from ..errors import Message, OptionError, Setting, ShapeError, UnknownNameError, explains_arguments
 from ..model.tree import Model
 from ..motion.piecewise import check_table, check_times, hermite
@@ -61,11 +62,11 @@ class PD(Controller):
         error = tracking_error(tree, self.trajectory, t, q, v)
         return spread(tree, driven_joints(tree), servo(error.position, error.velocity, self.kp, self.kd)), []
 
-    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        """Return stiffness and damping of each freedom, for steps that are implicit in them."""
+    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
+        """Return stiffness and damping of each freedom."""
         joints = driven_joints(tree)
         count = sum(j.nv for j in joints)
-        return spread(tree, joints, gains(self.kp, count, "kp")), spread(tree, joints, gains(self.kd, count, "kd"))
+        return spread(tree, joints, gains(self.kp, count, "kp")), spread(tree, joints, gains(self.kd, count, "kd")), []
 
 
 @explains_arguments
@@ -207,10 +208,9 @@ class TorqueTable(Controller):
             knots = np.append(knots, 2.0 * knots[-1] - knots[-2])
         object.__setattr__(self, "table", Piecewise(knots, made, hold=self.hold))
 
-    @property
-    def kinks(self) -> np.ndarray:
-        """Times of the rows at which the table bends or jumps; dense rows of a curve do not."""
-        return self.table.kinks(-math.inf, math.inf)
+    def kinks(self, begin: float, end: float) -> np.ndarray:
+        """Return the times of the rows at which the table bends or jumps; dense rows of a curve do not."""
+        return self.table.kinks(begin, end)
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
@@ -318,6 +318,10 @@ class PythonLaw(Controller):
     """Any Python function of arrays as a controller; it cannot be compiled. Made by :func:`from_function`."""
 
     python_function: Callable[[Any, np.ndarray, np.ndarray], ArrayLike]
+
+    def plain_function(self) -> Callable[..., Any]:
+        """Return the function."""
+        return self.python_function
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.giving_way import GivingWay
 from ..algorithms.tendons import Driven
 from ..errors import OptionError, UnknownNameError, explains_arguments
 from ..model.tree import Joint, Model
@@ -143,7 +144,7 @@ class Commanded(Controller):
             forces = [limited(f, bound) for f, bound in zip(forces, bounds, strict=True)]
         return spread(tree, joints, [s * f for s, f in zip(strength, forces, strict=True)]), []
 
-    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
         """Return stiffness and damping of each freedom, for steps that are implicit in them."""
         if self.mode == SIGNAL:
             return joint_impedance(tree, self._driven(tree, t, q, v))
@@ -153,4 +154,4 @@ class Commanded(Controller):
         kp: list[Any] = gains(self.kp, count, "kp") if self.mode == "position" else [0.0] * count
         kd: list[Any] = gains(self.kd, count, "kd") if self.mode != "torque" else [0.0] * count
         stiff, damped = ([s * k for s, k in zip(strength, some, strict=True)] for some in (kp, kd))
-        return spread(tree, joints, stiff), spread(tree, joints, damped)
+        return spread(tree, joints, stiff), spread(tree, joints, damped), []

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.acting import as_element, sum_of_loads
 from ..errors import OptionError, explains_arguments
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
@@ -60,6 +61,10 @@ class ComputedTorque(Controller):
             finite_numbers(self.ki, "ki")
         check_senses(self.senses)
 
+    def takes_to_fall(self) -> bool:
+        """Return whether it senses nothing that could carry the robot."""
+        return not self.senses
+
     def joints(self, tree: Model) -> list[Joint]:
         """Return the joints whose motion the trajectory gives."""
         return followed_joints(tree, self.coordinates, self.loops)
@@ -93,22 +98,17 @@ class ComputedTorque(Controller):
 def check_senses(elements: Sequence[Any]) -> None:
     """Refuse what cannot push on a robot."""
     for element in elements:
-        if not hasattr(element, "loads"):
+        if as_element(element) is None:
             raise OptionError(f"senses must be force elements such as a ground, not {type(element).__name__}")
 
 
 def sensed(tree: Model, elements: Sequence[Any], t: Scalar, q: Scalars, v: Scalars) -> list[Force | None] | None:
     """Return the forces of elements on the bodies at a state; elements with states of their own cannot be foreseen."""
     total: list[Force | None] | None = None
-    for element in elements:
-        begin = getattr(element, "initial_states", None)
-        if begin is not None and len(begin(tree)):
-            raise OptionError(f"{type(element).__name__} has internal states, which a controller cannot know")
+    for element in filter(None, map(as_element, elements)):
+        if len(element.initial_states(tree)):
+            raise OptionError(f"{element.kind} has internal states, which a controller cannot know")
         loads, _, _ = element.loads(tree, t, q, v, [])
         if loads is not None:
-            total = list(loads) if total is None else [_both(a, b) for a, b in zip(total, loads, strict=True)]
+            total = list(loads) if total is None else sum_of_loads(total, loads)
     return total
-
-
-def _both(a: Force | None, b: Force | None) -> Force | None:
-    return b if a is None else a if b is None else a + b

@@ -70,6 +70,10 @@ class Feedforward(Controller):
         self.refuse_no_numbers()
         check_senses(self.senses)
 
+    def takes_to_fall(self) -> bool:
+        """Return whether it senses nothing that could carry the robot."""
+        return not self.senses
+
     def joints(self, tree: Model) -> list[Joint]:
         """Return the joints whose motion the trajectory gives."""
         return followed_joints(tree, self.coordinates, self.loops)

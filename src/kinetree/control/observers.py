@@ -42,6 +42,9 @@ class StateEstimate(NamedTuple):
 class Observer:
     """What a sampled controller asks of an observer."""
 
+    compensate: bool = False
+    """Whether the load that it sees is opposed."""
+
     def check(self, tree: Model, period: float) -> None:
         """Refuse a robot or a period that it was not made for."""
 

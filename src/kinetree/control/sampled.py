@@ -9,7 +9,7 @@ moves under constant forces, by any integrator, in machine code.  :mod:`kinetree
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -21,8 +21,8 @@ from ..model.tree import Model
 from ..run.failure import asked_with_lists
 from ..spatial import Scalar
 from ..spatial.numbers import real_number, real_numbers, whole_number
-from .base import Controller, Outcome, Sum
-from .basic_controllers import Saturated
+from .base import Around, Controller, Outcome
+from .basic_controllers import PythonLaw
 from .driven_joints import Scalars, checked_model, motorless, refuse_other_joints
 from .observers import Observer
 
@@ -59,7 +59,7 @@ _ALLOWED: dict[str, dict[str, Any]] = {
 
 @explains_arguments
 @dataclass(frozen=True, eq=False)
-class Sampled(Controller):
+class Sampled(Around):
     """Another controller, or a function of your own, in discrete time.
 
     Every ``period`` it measures, decides, and after the ``delay`` lets its forces act, which are held until the next
@@ -111,7 +111,6 @@ class Sampled(Controller):
     >>> sampled = control.Sampled(servo, period=1e-3, delay=5e-4, encoder=4096, velocity="differences", cutoff=100.0)
     """
 
-    controller: Any
     period: float
     delay: float = 0.0
     encoder: ArrayLike | None = None
@@ -128,10 +127,12 @@ class Sampled(Controller):
 
     def __post_init__(self) -> None:
         given = self.controller
-        if isinstance(given, type) or not (isinstance(given, Controller) or callable(given)):
+        law = PythonLaw(given) if callable(given) and not isinstance(given, (Controller, type)) else given
+        if not isinstance(law, Controller):
             raise OptionError(f"what is sampled must be a controller or a function f(t, q, v) -> tau, not {given!r}")
-        if isinstance(given, Controller) and find_sampled(given) is not None:
+        if find_sampled(law) is not None:
             raise OptionError("the controller is sampled already: one period is enough")
+        object.__setattr__(self, "controller", law)
         real_number(self.period, "the period of a Sampled controller", positive=True, unit="seconds")
         if real_number(self.delay, "the delay of a Sampled controller", unit="seconds") < 0.0:
             raise OptionError(f"the delay of a Sampled controller must not be negative, not {self.delay!r}")
@@ -161,33 +162,26 @@ class Sampled(Controller):
 
     def known(self, tree: Model) -> Model:
         """Return the mechanism that law and observer compute with."""
-        model = getattr(self.controller, "model", None) if self.model is None else self.model
-        return getattr(model, "model", tree)
+        if self.model is None:
+            return self.controller.known(tree)
+        mechanism: Model = self.model.model
+        return mechanism
 
     # ------------------------------------------------------------------ as any controller
 
     @property
     def function(self) -> Callable[..., Any] | None:
         """The user's own function, if it is one that is sampled."""
-        own: Callable[..., Any] | None = getattr(self.controller, "python_function", None)
-        if own is not None or isinstance(self.controller, Controller):
-            return own
-        return self.controller  # type: ignore[no-any-return]
+        return self.controller.plain_function()
 
-    @property
-    def span(self) -> tuple[float, float]:
-        """That of the other controller."""
-        return self.controller.span if isinstance(self.controller, Controller) else (-math.inf, math.inf)
-
-    def relies_on_loops(self) -> bool:
-        """Return whether the other controller does."""
-        return isinstance(self.controller, Controller) and self.controller.relies_on_loops()
+    def kinks(self, begin: float, end: float) -> np.ndarray:
+        """Return none: between two samples forces are held."""
+        return np.zeros(0)
 
     def bound(self, robot: Any) -> Self:
         """Return the same with what the other controller has to know of the robot's loops."""
         self.check(robot.model)
-        robot = robot if self.model is None else self.model
-        return replace(self, controller=self.controller.bound(robot)) if hasattr(self.controller, "bound") else self
+        return replace(self, controller=self.controller.bound(robot if self.model is None else self.model))
 
     def initial_states(self, tree: Model) -> np.ndarray:
         """Return zeros: no forces are held before the first ones arrive."""
@@ -201,10 +195,6 @@ class Sampled(Controller):
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
         """Return the gains of the other controller."""
         return self.controller.parameters(self.known(tree)) if self.function is None else {}
-
-    def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
-        """Return the same with other gains."""
-        return replace(self, controller=self.controller.with_parameters(numbers))
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the forces that are held, which stay as they are."""
@@ -255,7 +245,7 @@ class Sampled(Controller):
         return SampleDecision(answer, list(q), list(v), load, observed + list(after))
 
     def _opposed(self, tree: Model, load: Scalars) -> list[Scalar]:
-        if not load or not getattr(self.observer, "compensate", False):
+        if not load or self.observer is None or not self.observer.compensate:
             return [0.0] * tree.nv
         driven = set(self.driven(tree))
         return [x if k in driven else 0.0 for k, x in enumerate(load)]
@@ -376,7 +366,7 @@ class SampledPart(NamedTuple):
     def within(self, controller: Controller) -> Sampled:
         """Return that part of the same controller with other scalars put in."""
         for k in self.path:
-            controller = controller.controller if isinstance(controller, Saturated) else _parts(controller)[k]
+            controller = controller.inner()[k]
         assert isinstance(controller, Sampled)
         return controller
 
@@ -384,22 +374,15 @@ class SampledPart(NamedTuple):
         """Return where in the controller's states those of that part begin."""
         first = 0
         for k in self.path:
-            if isinstance(controller, Saturated):
-                controller = controller.controller
-                continue
-            parts = _parts(controller)
+            parts = controller.inner()
             first += sum(len(p.initial_states(tree)) for p in parts[:k])
             controller = parts[k]
         return first
 
 
-def _parts(controller: Any) -> Sequence[Controller]:
-    return controller.parts if isinstance(controller, Sum) else ()
-
-
-def find_sampled(controller: Any) -> SampledPart | None:
+def find_sampled(controller: Controller | None) -> SampledPart | None:
     """Return the sampled part of a controller, if there is one; refuse two."""
-    found = list(_all_sampled(controller, ()))
+    found = [] if controller is None else _all_sampled(controller, ())
     if len(found) > 1:
         raise UnsupportedError(
             "two sampled controllers at once: put both laws into one, control.Sampled(a + b, period=...)"
@@ -407,9 +390,7 @@ def find_sampled(controller: Any) -> SampledPart | None:
     return found[0] if found else None
 
 
-def _all_sampled(controller: Any, path: tuple[int, ...]) -> list[SampledPart]:
+def _all_sampled(controller: Controller, path: tuple[int, ...]) -> list[SampledPart]:
     if isinstance(controller, Sampled):
         return [SampledPart(controller, path)]
-    if isinstance(controller, Saturated):
-        return _all_sampled(controller.controller, (*path, 0))
-    return [x for k, part in enumerate(_parts(controller)) for x in _all_sampled(part, (*path, k))]
+    return [x for k, part in enumerate(controller.inner()) for x in _all_sampled(part, (*path, k))]

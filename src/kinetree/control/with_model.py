@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from ..algorithms.giving_way import GivingWay
 from ..errors import UnsupportedError, explains_arguments
 from ..model.tree import Model
 from ..spatial import Scalar
@@ -56,9 +57,6 @@ class WithModel(Around):
         refuse_other_joints(self.model, robot.model)
         return replace(self, controller=self.controller.bound(self.model))
 
-    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        """Return stiffness and damping of the other controller, none where it does not say what its are."""
-        if not hasattr(self.controller, "impedance"):
-            return [0.0] * tree.nv, [0.0] * tree.nv
-        stiffness, damping = self.controller.impedance(self.known(tree), t, q, v)
-        return stiffness, damping
+    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
+        """Return stiffness and damping of the other controller."""
+        return self.controller.impedance(self.known(tree), t, q, v)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..lazy_names import LazyNames
 
 if TYPE_CHECKING:
+    from ..algorithms.acting import ActingElement as ActingElement
     from ..contact.stops import JointStops as JointStops
     from .characteristics import Characteristic as Characteristic
     from .element import ForceElement as ForceElement
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _NAMES = LazyNames(
     __name__,
     {
+        "..algorithms.acting": ("ActingElement",),
         "..contact.stops": ("JointStops",),
         ".characteristics": ("Characteristic",),
         ".element": ("ForceElement", "Surroundings"),

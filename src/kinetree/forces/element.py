@@ -9,25 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from ..algorithms.acting import ActingElement, Loads, Pushing, Scalars
 from ..algorithms.giving_way import Along, BodyLine, GivingWay, difference, impedance_of, point_slope
 from ..algorithms.kinematics import Posed, Twist, poses, twists
 from ..algorithms.tendons import Taut, distance
 from ..contact.surfaces import place
 from ..errors import ModelError, OptionError, ShapeError, UnsupportedError
 from ..model.tree import BASE, Model
-from ..motion.trajectory import Trajectory
+from ..motion.trajectory import Trajectory, span_of, trajectories_of
 from ..spatial import Force, Scalar, Transform, Vec3
 from ..spatial.arrays import pack, split
 from ..spatial.numbers import is_unknown, shown
-
-Scalars = Sequence[Scalar]
-Loads = list[Force | None]
 
 Point = Any
 """The name of a body or frame, for its origin; or a pair of such a name and a point (x, y, z) in its coordinates."""
@@ -151,8 +149,8 @@ class Surroundings:
 
 
 @dataclass(frozen=True, eq=False)
-class ForceElement:
-    """Base of all force elements: a new one says how it acts and, if it stores energy, how much.
+class ForceElement(ActingElement):
+    """Base of springs, pushes and the like: a new one says how it acts and, if it stores energy, how much.
 
     Parameters
     ----------
@@ -179,10 +177,8 @@ class ForceElement:
 
     # ------------------------------------------------------------------ what simulations ask
 
-    def loads(
-        self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()
-    ) -> tuple[Loads | None, list[Scalar] | None, list[Scalar]]:
-        """Return forces on the bodies, in their coordinates at their origins, and on the joints; no states."""
+    def loads(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Pushing:
+        """Return forces on the bodies and on the joints; no states."""
         on = Surroundings(tree, t, q, v)
         self.act(on)
         return on.loads, on.joint_forces, []
@@ -192,21 +188,8 @@ class ForceElement:
         return self.stored(Surroundings(tree, t, q, v))
 
     def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
-        """Return how stiff and how damping it is, for steps that are implicit in it.
-
-        Returns
-        -------
-        stiffness, damping : list
-            Of each freedom by itself.
-        along : list
-            Lengths and lines that several freedoms change, with stiffness and damping along them; see
-            :mod:`kinetree.algorithms.giving_way`.
-        """
+        """Return how stiff and how damping it is along what it gives way along."""
         return impedance_of(tree, self.yields(Surroundings(tree, t, q, v)))
-
-    def initial_states(self, tree: Model) -> np.ndarray:
-        """It has no states of its own."""
-        return np.zeros(0)
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
         """Return the numbers that may vary over a batch, with an axis for their entries."""
@@ -225,26 +208,12 @@ class ForceElement:
 
     @property
     def span(self) -> tuple[float, float]:
-        """The time that it knows what to do for."""
-        known = [x for f in fields(self) if isinstance(x := getattr(self, f.name), Trajectory) and not x.hold]
-        return max([-math.inf, *(x.start for x in known)]), min([math.inf, *(x.end for x in known)])
+        """The time that its trajectories are known for."""
+        return span_of(self)
 
     def kinks(self, begin: float, end: float) -> np.ndarray:
-        """Return the times between two others at which what it does over time bends or jumps."""
-        given = [x for f in fields(self) if isinstance(x := getattr(self, f.name), Trajectory)]
-        return np.unique(np.concatenate([np.zeros(0), *(x.kinks(begin, end) for x in given)]))
-
-    def power(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
-        """Return the power of its forces on the robot: negative while it takes energy."""
-        on = Surroundings(tree, t, q, v)
-        self.act(on)
-        total: Scalar = 0.0
-        for rate, force in zip(v, on.joint_forces, strict=True):
-            total = total + rate * force
-        for moving, load in zip(on.moving, on.loads, strict=True):
-            if load is not None:
-                total = total + moving.velocity.dot(load)
-        return total
+        """Return the times between two others at which its trajectories bend or jump."""
+        return np.unique(np.concatenate([np.zeros(0), *(x.kinks(begin, end) for x in trajectories_of(self))]))
 
     def books(self, record: Any) -> dict[str, np.ndarray]:
         """Return what it does at the samples of a record: its forces, its power on the robot, the energy stored in it.
@@ -283,7 +252,7 @@ class ForceElement:
     @property
     def label(self) -> str:
         """Its name, or its kind."""
-        return self.name or type(self).__name__
+        return self.name or self.kind
 
     # ------------------------------------------------------------------ checks
 

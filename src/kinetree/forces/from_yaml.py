@@ -54,7 +54,7 @@ def read_forces(reader: NodeReader, node: Node, tree: Model | None = None, q: An
         found.append(_read_force(reader, item))
         if tree is not None:
             with reader.at(item), np.errstate(all="ignore"):
-                begin = max(0.0, getattr(found[-1], "span", (0.0, 0.0))[0])
+                begin = max(0.0, found[-1].span[0])
                 found[-1].loads(tree, begin, [float(x) for x in q], [0.0] * tree.nv)
     return found
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -266,6 +266,17 @@ def clipped(t: Jet, start: float, end: float) -> Jet:
     if math.isfinite(start):
         t = where(t < start, start, t)
     return where(t > end, end, t) if math.isfinite(end) else t
+
+
+def trajectories_of(part: Any) -> list[Trajectory]:
+    """Return the fields of a dataclass that are trajectories."""
+    return [x for f in fields(part) if isinstance(x := getattr(part, f.name), Trajectory)]
+
+
+def span_of(part: Any) -> tuple[float, float]:
+    """Return the time for which all of these are known; held ones always are."""
+    known = [x for x in trajectories_of(part) if not x.hold]
+    return max([-math.inf, *(x.start for x in known)]), min([math.inf, *(x.end for x in known)])
 
 
 def vector(value: ArrayLike, name: str) -> np.ndarray:

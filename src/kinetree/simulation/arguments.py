@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..algorithms.acting import ActingElement, as_element
 from ..algorithms.table import FORWARD_METHODS
-from ..contact.ground import Ground
+from ..contact.rigid_contacts import Contact
+from ..control.base import Controller, as_controller
 from ..control.driven_joints import idle_joints
 from ..errors import (
     KinetreeWarning,
@@ -115,95 +117,83 @@ def refuse_beside_prescribed(integrator: str, controller: Any) -> None:
         raise UnsupportedError(Message(steps, Setting("integrator", "rk4", "bdf")))
 
 
-def law_and_function(given: Any, robot: Robot) -> tuple[Any, Callable[..., Any] | None]:
+def law_and_function(given: Any, robot: Robot) -> tuple[Controller | None, Callable[..., Any] | None]:
     """Return a law that knows the robot's loops; or a stand-in that asks nothing, and the function to ask."""
     if given is None:
         return None, None
     if isinstance(given, type):
         raise OptionError(f"the controller is the class {given.__name__} itself: make one, {given.__name__}(...)")
-    function: Callable[..., Any] | None = getattr(given, "python_function", None)
-    if function is not None:
-        return None, function
-    if hasattr(given, "law"):
-        return (given.bound(robot) if hasattr(given, "bound") else given), None
+    law = as_controller(given)
+    if law is not None:
+        function = law.plain_function()
+        return (law.bound(robot), None) if function is None else (None, function)
     if callable(given):
         return None, given
     fixed = "; constant forces are lambda t, q, v: tau" if isinstance(given, (list, tuple, np.ndarray)) else ""
     raise OptionError(f"a controller has a law, or is a function of (t, q, v), not {shown(given)}{fixed}")
 
 
-def warn_of_unknown_ground(robot: Robot, controller: Any, elements: Sequence[Any]) -> None:
+def warn_of_unknown_ground(robot: Robot, law: Controller | None, elements: Sequence[ActingElement]) -> None:
     """Warn of a law with the dynamics of a robot on a free base inside that is not told what the base stands on."""
-    stands = any(isinstance(element, Ground) for element in elements)
-    if not stands or not idle_joints(robot.model):
+    stands = any(element.STANDS_ON for element in elements)
+    if law is None or not stands or not idle_joints(robot.model):
         return
-    for law in _parts(controller):
-        if hasattr(law, "senses") and not law.senses:
-            warnings.warn(
-                f"{type(law).__name__} does not know the ground that {robot.name!r} stands on, and takes it to be "
-                f"falling: {type(law).__name__}(..., senses=[ground])",
-                KinetreeWarning,
-                stacklevel=callers_level(),
-            )
+    if law.takes_to_fall():
+        warnings.warn(
+            f"{law.kind} does not know the ground that {robot.name!r} stands on, and takes it to be "
+            f"falling: {law.kind}(..., senses=[ground])",
+            KinetreeWarning,
+            stacklevel=callers_level(),
+        )
+    for inner in law.inner():
+        warn_of_unknown_ground(robot, inner, elements)
 
 
-def _parts(controller: Any) -> Iterator[Any]:
-    """Go through a controller and those that it is made of."""
-    yield controller
-    for inner in (*getattr(controller, "parts", ()), getattr(controller, "controller", None)):
-        if inner is not None:
-            yield from _parts(inner)
+def known_span(parts: Sequence[Any]) -> tuple[float, float]:
+    """Return the time that controller, prescribed motion and forces know what to do for; None knows always."""
+    spans = [part.span for part in parts if part is not None]
+    return max((begin for begin, _ in spans), default=-np.inf), min((end for _, end in spans), default=np.inf)
 
 
-def known_span(controller: Any, forces: Sequence[Any]) -> tuple[float, float]:
-    """Return the time that controller and forces know what to do for."""
-    spans = [getattr(part, "span", (-np.inf, np.inf)) for part in (controller, *forces)]
-    return max(begin for begin, _ in spans), min(end for _, end in spans)
-
-
-def whose(forces: Sequence[Any], span: tuple[float, float], begin: float) -> str:
+def whose(forces: Sequence[ActingElement], span: tuple[float, float], begin: float) -> str:
     """Return whose trajectory starts too late or ends first: that of a force by its name, or the controller's."""
     for force in forces:
-        first, last = getattr(force, "span", (-np.inf, np.inf))
+        first, last = force.span
         if (first == span[0] and first > begin) or (last == span[1] < np.inf and span[0] <= begin):
-            return f"the trajectory of {getattr(force, 'label', type(force).__name__)}"
+            return f"the trajectory of {force.label}"
     return "the controller's trajectory"
 
 
-def known_kinks(law: Any, forces: Sequence[Any], begin: float, end: float) -> Array:
-    """Return the times between two others at which controller or forces bend or jump over time."""
-    of_law = np.asarray(getattr(law, "kinks", ()), dtype=float)
-    found = [part.kinks(begin, end) for part in forces if hasattr(part, "kinks")]
-    times = np.unique(np.concatenate([of_law, *found]))
+def known_kinks(system: DynamicSystem, begin: float, end: float) -> Array:
+    """Return the times between two others at which something that acts bends or jumps over time."""
+    found = [part.element.kinks(begin, end) for part in system.parts]
+    times = np.unique(np.concatenate([np.zeros(0), *found]))
     return times[(times > begin) & (times < end)]
 
 
-SUCH_GROUND = "a Ground (kinetree.ground.Ground(['foot'], kinetree.ground.HuntCrossley(1e5, 0.5))) or JointStops"
-
-
-def force_elements(given: Any, name: str = "ground") -> tuple[Any, ...]:
+def force_elements(given: Any, name: str = "ground") -> tuple[ActingElement, ...]:
     """Return what pushes on the robot, as a tuple; among forces a plain function is one of the user's own."""
-    listed = () if given is None else tuple(given) if isinstance(given, (list, tuple)) else (given,)
-    if name == "forces":
-        plain = [callable(x) and not isinstance(x, type) and not hasattr(x, "loads") for x in listed]
-        listed = tuple(OwnForce(x) if own else x for x, own in zip(listed, plain, strict=True))
-    for element in listed:
-        if isinstance(element, type) or not hasattr(element, "loads"):
-            rigid = "; rigid contacts are for kinetree.simulate_rigid" if hasattr(element, "restitution") else ""
+    found = []
+    for one in () if given is None else given if isinstance(given, (list, tuple)) else (given,):
+        element = as_element(one)
+        if element is None and name == "forces" and callable(one) and not isinstance(one, type):
+            element = OwnForce(one)
+        if element is None:
+            rigid = "; rigid contacts are for kinetree.simulate_rigid" if isinstance(one, Contact) else ""
             such = (
                 "kinetree.ground.Ground(['foot'], kinetree.ground.HuntCrossley(1e5, 0.5)) or JointStops"
                 if name == "ground"
                 else "a PointSpring or a function f(t, q, v)"
             )
-            raise OptionError(f"{name} must be force elements, such as {such}, not {shown(element)}{rigid}")
-    return listed
+            raise OptionError(f"{name} must be force elements, such as {such}, not {shown(one)}{rigid}")
+        found.append(element)
+    return tuple(found)
 
 
-def is_too_long(robot: Robot, law: Any) -> bool:
+def is_too_long(robot: Robot, law: Controller) -> bool:
     """Return whether a law is better left in Python, and say so."""
     tree = robot.model
-    begin = getattr(law, "initial_states", None)
-    if not can_compile(robot) or (begin is not None and len(begin(tree))) or not callable(law):
+    if not can_compile(robot) or len(law.initial_states(tree)):
         return False
     try:
         count = count_operations(lambda t, q, v: law.law(tree, t[0], q, v, []), (1, tree.nq, tree.nv))
@@ -212,7 +202,7 @@ def is_too_long(robot: Robot, law: Any) -> bool:
     if count <= LONGEST_LAW:
         return False
     warnings.warn(
-        f"the law of {type(law).__name__} takes {count} operations, more than the {LONGEST_LAW} that are worth "
+        f"the law of {law.kind} takes {count} operations, more than the {LONGEST_LAW} that are worth "
         "compiling: it runs in Python, outside of the machine code. Numbers of a table are data and cost nothing: "
         "give them as trajectories.sampled, trajectories.spline or control.TorqueTable, not as a formula",
         SpeedWarning,
@@ -318,7 +308,7 @@ def _owned(system: DynamicSystem, parameter: str) -> str:
     number, _, name = parameter.partition(".")
     if not number.isdigit():
         return " and ".join(map(str, system.varied.places[:3])) + (" ..." if len(system.varied.places) > 3 else "")
-    return f"{name.rpartition('.')[2]} of {type(system.parts[int(number)]).__name__}"
+    return f"{name.rpartition('.')[2]} of {system.parts[int(number)].element.kind}"
 
 
 def output_times(output: Any, begin: float, end: float, at_most: int) -> Array | None:

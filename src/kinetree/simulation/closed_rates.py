@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..algorithms import kinematics
+from ..algorithms.acting import Scalars
 from ..run.law_kernels import LawProgram
 from ..spatial import Scalar
 from .equation import Array, Equation, unit_quaternions
 from .loop_choice import LoopChoice
-from .system import Scalars, State
+from .system import State
 
 Rates = Callable[[float, Array, Array, Array], State]
 """(t, q, v, z) to the rates of q, v and z."""

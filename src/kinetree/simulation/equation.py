@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms import kinematics
+from ..algorithms.acting import Scalars
 from ..control.driven_joints import refuse_motorless
 from ..errors import KinetreeError
 from ..model.tree import Model
@@ -21,7 +22,7 @@ from ..spatial import Scalar, sqrt
 from ..spatial.arrays import pack, split
 from .integrators.steps_on_arrays import Steps
 from .loop_choice import LoopChoice, choice_at
-from .system import Acting, DynamicSystem, Scalars, State
+from .system import FORCES, GROUND, Acting, DynamicSystem, State
 from .yielding import Impedance
 
 Array = np.ndarray
@@ -413,7 +414,7 @@ class Equation:
             system = self.with_numbers(p)
             q, v = system.placed(t[0], q, v)
             acting: Acting = system.acting(t[0], q, v, z, tau or None)
-            energies = system.stored(t[0], q, v, z) + system.in_ground(t[0], q, v, z)
+            energies = system.stored(FORCES, t[0], q, v, z) + system.stored(GROUND, t[0], q, v, z)
             energies += [] if self.large else system.energies(q, v)
             return acting.tau + acting.friction + energies + system.contact_forces(t[0], q, v, z)
 
@@ -422,7 +423,7 @@ class Equation:
     def contact_forces(self, t: Array, q: Array, v: Array, z: Array) -> Array:
         """Return forces on the spots that can touch something, along world axes, (..., spots, 3)."""
         seen = self._observe({"t": t[..., None], "q": q, "v": v, "z": z, "p": self.numbers})
-        count = sum(len(spots) for e in self.system.elements if (spots := getattr(e, "spots", None)) is not None)
+        count = len(self.system.spots)
         return seen[..., seen.shape[-1] - 3 * count :].reshape(*q.shape[:-1], count, 3)
 
     def observe(self, t: Array, q: Array, v: Array, z: Array, forgiving: bool = False) -> Observed:
@@ -445,7 +446,7 @@ class Equation:
             a = self._rate(given | tau)[..., self.tree.nq : self.tree.nq + nv]
         tau_seen, friction, rest = seen[..., :nv], seen[..., nv : 2 * nv], seen[..., 2 * nv :]
         stored = in_ground = np.zeros(q.shape[:-1])
-        if self.system.n_forces:
+        if self.system.forces:
             stored, rest = rest[..., 0], rest[..., 1:]
         if self.system.ground:
             in_ground, rest = rest[..., 0], rest[..., 1:]

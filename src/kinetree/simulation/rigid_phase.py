@@ -19,6 +19,7 @@ from ..contact.rigid_contacts import ContactForces, ContactState, ForceResponse,
 from ..errors import KinetreeError, NoSolutionError, message_of
 from ..run.failure import Fault
 from .equation import Equation
+from .system import GROUND
 
 Array = np.ndarray
 
@@ -116,7 +117,9 @@ class RigidPhase:
         now = self.instant(t, y)
         local, a, _ = self.acting(now)
         z_rate = now.z_rate.copy()
-        z_rate[self.equation.system.work_of_ground] += float(np.sum(local * now.state.velocity))  # work of the contacts
+        z_rate[self.equation.system.place_of(GROUND)] += float(
+            np.sum(local * now.state.velocity)
+        )  # work of the contacts
         return np.concatenate([self.robot.configuration_rate(now.q, now.v), a, z_rate])
 
     def rounding(self, t: float, y: Array) -> Array:

@@ -45,7 +45,7 @@ from .rigid_phase import DRIFT, RigidPhase
 from .run import INTERRUPTED, hang_on, interrupted, known_until, make_record, warning_once
 from .sampling import Sampling, sampling_of
 from .step_budget import StepBudget
-from .system import DynamicSystem
+from .system import GROUND, DynamicSystem
 
 Array = np.ndarray
 
@@ -130,13 +130,12 @@ def simulate_rigid(
     rest_speed = real_number(rest_speed, "rest_speed", positive=True)
     whole_number(most_events, "most_events", 1)
     law, function = law_and_function(controller, robot)
-    others = force_elements(forces, "forces")
-    elements = force_elements(ground) + others
+    grounds, others = force_elements(ground), force_elements(forces, "forces")
     q, v = initial_state(robot, q0, v0)
-    system = DynamicSystem(robot, law, elements, friction, options.friction_speed, True, n_forces=len(others))
+    system = DynamicSystem(robot, law, grounds, others, friction, options.friction_speed)
     if common_batch(system, q, v):
         raise OptionError("rigid contact is simulated one robot at a time; batches need compliant ground")
-    reach, ending = known_until(known_span(controller, others), begin, end, others)
+    reach, ending = known_until(known_span((law, *others)), begin, end, others)
     rigid = contacts if isinstance(contacts, RigidContacts) else RigidContacts(robot, contacts)
     run = RigidRun(Equation(system, function), rigid, begin, reach, rule, rest_speed, most_events)
     run.tolerances = {"rtol": max(options.rtol, 1e-13), "atol": options.atol, "max_step": options.largest_step}
@@ -145,7 +144,7 @@ def simulate_rigid(
     run.integrator = integrator
     run.ending = ending
     run.sampling = sampling_of(run.equation, begin, (), None)
-    run.kinks = known_kinks(law, elements, begin, reach)
+    run.kinks = known_kinks(system, begin, reach)
     return run(np.concatenate([q, v, system.initial_z()]), progress)
 
 
@@ -338,7 +337,7 @@ class RigidRun:
         self.phase.find_directions(t, y, starting)
         q, v, z = self.phase.split(y)
         z = z.copy()
-        z[self.equation.system.work_of_ground] += self._kinetic(q, v) - before
+        z[self.equation.system.place_of(GROUND)] += self._kinetic(q, v) - before
         return np.concatenate([q, v, z])
 
     def _note(self, t: float, what: str, k: int, q: Array, v: Array) -> None:

@@ -396,8 +396,8 @@ def make_record(
     info = info | {
         "robot": robot.name, "integrator": integrator, "q_names": robot.q_names, "v_names": robot.v_names,
         "q_units": robot.q_units, "v_units": robot.v_units,
-        "contact_spots": info.get("contact_spots", []) + _contact_spots(equation.system.elements),
-        "forces": [getattr(e, "label", type(e).__name__) for e in equation.system.forces],
+        "contact_spots": info.get("contact_spots", []) + [[x.frame, list(x.point)] for x in equation.system.spots],
+        "forces": [element.label for element in equation.system.forces],
         "constraint_names": list(robot.model.constraint_names),
     }  # fmt: skip
     info |= _held(equation, t, q)
@@ -429,14 +429,8 @@ def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:
         or system.varied.of_friction
     )
     driven = system.controller is not None or equation.function is not None or equation.is_driven
-    acts = [driven, rubs, len(system.elements) > system.n_forces, *[True] * bool(system.n_forces)]
+    acts = [driven, rubs, bool(system.ground), *[True] * bool(system.forces)]
     return [np.full(shape, np.nan if acting else 0.0) for acting in acts]
-
-
-def _contact_spots(elements: tuple[Any, ...]) -> list[list[Any]]:
-    """Return frame and point in it of every contact force, in the order of the record."""
-    touching = [e for e in elements if hasattr(e, "contact_forces") and hasattr(e, "spots")]
-    return [[spot.frame, list(spot.point)] for element in touching for spot in element.spots]
 
 
 def _forgiven(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Observed:
@@ -451,7 +445,7 @@ def _forgiven(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Obs
         middle = len(t) // 2
         halves = (_forgiven(equation, *(x[k] for x in (t, q, v, z))) for k in (slice(middle), slice(middle, None)))
         return Observed(*(np.concatenate(both) for both in zip(*halves, strict=True)))
-    n_contact = 3 * len(_contact_spots(equation.system.elements))
+    n_contact = 3 * len(equation.system.spots)
     n_constraint = equation.robot.model.n_constraints
     vector, (contact, constraint) = (
         np.full_like(v, np.nan),

@@ -12,6 +12,7 @@ from collections import deque
 
 import numpy as np
 
+from ..algorithms.acting import Scalars
 from ..control.driven_joints import refuse_motorless
 from ..control.sampled import DIFFERENCES, Sampled, SampledPart, find_sampled
 from ..errors import KinetreeWarning, Message, OptionError, Setting, callers_level
@@ -20,7 +21,7 @@ from ..spatial import Scalar
 from ..spatial.arrays import pack, split
 from .equation import Array, Equation
 from .records.samples import Samples
-from .system import Scalars, State
+from .system import State
 from .worlds.draws import gaussian
 
 SAME = 1e-9
@@ -57,6 +58,7 @@ class Sampling:
         part, tree = self.part, self.tree
         if step is not None:
             refuse_between(part, step)
+        assert equation.system.controller is not None
         first = found.first_state(equation.system.controller, tree)
         self.driven = part.driven(tree)
         self.place = slice(first, first + len(self.driven))
@@ -154,6 +156,7 @@ class Sampling:
     ) -> list[Scalar]:  # fmt: skip
         """Return all that a decision is, one after the other."""
         system = self.equation.with_numbers(p)
+        assert system.controller is not None
         decided = self.found.within(system.controller).decide(system.tree, t[0], q, v, force, memory)
         return [*decided.tau, *decided.q, *decided.v, *decided.load, *decided.memory]
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..contact.start_check import warn_sunken
+from ..control.base import as_controller
 from ..errors import (
     OptionError,
     UnsupportedError,
@@ -38,7 +39,6 @@ from .constrained.choice import chosen_constraints
 from .constrained.driven_robot import DrivenRobot
 from .equation import Equation
 from .events import as_events
-from .friction_memory import memory_of
 from .integrators.fixed_step_methods import ADAPTIVE, FIXED, GENERALIZED_ALPHA
 from .integrators.stepper import NO_KINKS
 from .oddities.ground_work import is_uneven, warn_of_gain
@@ -292,15 +292,15 @@ class Simulator(SimulationOptions):
         self.motion = None if motion is None or by_name else as_prescribed(motion, robot)
         if self.motion is not None:
             refuse_beside_prescribed(self.integrator, self.controller)
-        self.law, self.function = law_and_function(self.controller, robot)
-        if self.law is not None and is_too_long(robot, self.law):
+        law, self.function = law_and_function(self.controller, robot)
+        self.law = law
+        if law is not None and is_too_long(robot, law):
             # an integrator tries states in which loops are open, which only users are to be told of
-            self.law, self.function = None, partial(self.law, robot, tolerance=np.inf)
-        others = force_elements(self.forces, "forces")
-        self.elements = force_elements(self.ground) + memory_of(robot.model, self.friction) + others
-        self.n_forces = len(others)
-        warn_of_unknown_ground(robot, self.controller, self.elements)
-        self.span = known_span(self.controller if self.motion is None else self.motion, others)
+            self.law, self.function = None, partial(law, robot, tolerance=np.inf)
+        self.acting = force_elements(self.ground), force_elements(self.forces, "forces")
+        self.elements = self.acting[0] + self.acting[1]
+        warn_of_unknown_ground(robot, law, self.elements)
+        self.span = known_span((as_controller(self.controller), self.motion, *self.acting[1]))
         self.varied = varied_parameters(robot, self.parameters, self.integrator)
         self.constraints = chosen_constraints(robot, self, motion if by_name else None)
         self._equations: dict[bool, Equation] = {}
@@ -316,8 +316,8 @@ class Simulator(SimulationOptions):
         """Return the equation of motion on arrays, with or without the works beside it."""
         if works not in self._equations:
             system = DynamicSystem(
-                self.robot, self.law, self.elements, self.friction, self.friction_speed, works, self.varied,
-                self.motion, self.method, n_forces=self.n_forces,
+                self.robot, self.law, *self.acting, self.friction, self.friction_speed, works, self.varied,
+                self.motion, self.method,
             )  # fmt: skip
             self._equations[works] = self.constraints.equation(system, self.function, self.threads)
         return self._equations[works]
@@ -352,7 +352,7 @@ class Simulator(SimulationOptions):
             warn_of_one_look(sampling, begin, end)
             run = Run(
                 equation, self, begin, end, watched, times, self.constraints.within(self.span), sampling,
-                known_kinks(self.law, self.elements, begin, end),
+                known_kinks(equation.system, begin, end),
             )  # fmt: skip
             record = run((np.array(q), np.array(v), z), progress)
             if not any(event.reset is not None for event in watched):  # which move the robot by other hands
@@ -381,7 +381,7 @@ class Simulator(SimulationOptions):
         warn_of_one_look(sampling, begin, end)
         samples, status, fault = run_batch(
             equation, self.integrator, state, begin, end, self.step, wanted, progress, sampling,
-            NO_KINKS if self.integrator == GENERALIZED_ALPHA else known_kinks(self.law, self.elements, begin, end),
+            NO_KINKS if self.integrator == GENERALIZED_ALPHA else known_kinks(equation.system, begin, end),
         )  # fmt: skip
         if isinstance(fault, SystemExit):
             record = make_record(equation, *samples, (), status, self.integrator, {})

@@ -12,17 +12,18 @@ can be checked as sharply as the integrator computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..algorithms import energy, giving_way
-from ..algorithms.friction import friction_force
+from ..algorithms.acting import ActingElement, Loads, Scalars, sum_of_loads
 from ..algorithms.table import FORWARD_METHODS, WITH_ADDED, find
+from ..control.base import Controller
 from ..control.driven_joints import motorless, refuse_motorless
 from ..errors import OptionError, ShapeError
 from ..model.changes.regrouping import regrouped
@@ -31,20 +32,17 @@ from ..robot.robot import Robot
 from ..run.failure import blaming
 from ..run.law_kernels import can_compile, is_condition
 from ..run.parameters import NO_PARAMETERS, GivenParameters, put_in
-from ..spatial import Force, Scalar
-from .friction_memory import FrictionMemory
+from ..spatial import Scalar
 from .loop_choice import LoopChoice
+from .own_joints import OwnJoints
 from .prescribed import LookedUp, Prescribed
 from .yielding import Impedance
 
-Scalars = Sequence[Scalar]
 State = tuple[np.ndarray, np.ndarray, np.ndarray]
 """q, v and z as arrays, each with the batch in front."""
 
-Loads = list[Force | None]
-
-WORKS = ("actuators", "friction", "ground", "forces")
-"""What does work on the robot, in the order of the last entries of z; forces only where there are some."""
+WORKS = ACTUATORS, FRICTION, GROUND, FORCES = ("actuators", "friction", "ground", "forces")
+"""The books of works done on the robot, in the order of the last entries of z; forces only where there are some."""
 
 
 OF_ROBOT = "robot"
@@ -55,34 +53,60 @@ LOOKED_UP = "prescribed"
 """The name of a prescribed motion's numbers among those of all parts; they come last."""
 
 
+class BookedElement(NamedTuple):
+    """Something that acts, and whose work its own is counted as."""
+
+    element: ActingElement
+    book: str
+    """One of :data:`WORKS`."""
+
+
+class Share(NamedTuple):
+    """What all elements of one book do together."""
+
+    joints: list[Scalar]
+    """Joint forces."""
+
+    loads: Loads
+    """Wrenches on the bodies, in body coordinates."""
+
+
 class Acting(NamedTuple):
     """What acts on a robot at one instant."""
 
-    tau: list[Scalar]
-    """Of the actuators."""
-
-    friction: list[Scalar]
-    """Of the joints' friction, against the motion."""
-
-    pushed: list[Scalar]
-    """Joint forces of ground and force elements, such as stops."""
-
-    loads: Loads
-    """Wrenches of ground and force elements on the bodies, in body coordinates."""
+    shares: dict[str, Share]
+    """Of each book, in the order of :data:`WORKS`."""
 
     z_rate: list[Scalar]
-    """Rates of the controller's and the elements' states."""
-
-    shares: list[tuple[list[Scalar], Loads]]
-    """Joint forces and wrenches once more: of the ground and, if there are any, of forces."""
+    """Rates of the states of all parts."""
 
     a: list[Scalar] | None = None
     """Accelerations, where a prescribed motion has them found beside the forces."""
 
     @property
+    def tau(self) -> list[Scalar]:
+        """Joint forces of the actuators."""
+        return self.shares[ACTUATORS].joints
+
+    @property
+    def friction(self) -> list[Scalar]:
+        """Joint forces of friction, against the motion."""
+        return self.shares[FRICTION].joints
+
+    @property
+    def pushed(self) -> list[Scalar]:
+        """Joint forces of ground and force elements, such as stops."""
+        return _added([share.joints for book, share in self.shares.items() if book not in (ACTUATORS, FRICTION)])
+
+    @property
     def total(self) -> list[Scalar]:
         """All joint forces together."""
         return [t + f + p for t, f, p in zip(self.tau, self.friction, self.pushed, strict=True)]
+
+    @property
+    def loads(self) -> Loads:
+        """Wrenches on the bodies, in body coordinates."""
+        return reduce(sum_of_loads, (share.loads for share in self.shares.values()))
 
 
 @dataclass(frozen=True)
@@ -92,10 +116,10 @@ class DynamicSystem:
     Parameters
     ----------
     robot : Robot
-    controller : controller or None
+    controller : Controller or None
         See :mod:`kinetree.control`; None lets the robot go.
-    elements : tuple of force elements
-        Ground, stops, springs: see :mod:`kinetree.contact.ground`.
+    ground, forces : tuples of elements
+        What acts on it: the work of the former is counted as the ground's, that of the latter apart.
     friction : bool
         Whether the joints' damping and friction act.
     friction_speed : float
@@ -112,13 +136,12 @@ class DynamicSystem:
         The mechanism with other scalars put in.
     origin : DynamicSystem, optional
         The system with numbers that this one has other scalars in the place of.
-    n_forces : int
-        How many of the elements, from the end, are forces: their work is counted apart from the ground's.
     """
 
     robot: Robot
-    controller: Any = None
-    elements: tuple[Any, ...] = ()
+    controller: Controller | None = None
+    ground: tuple[ActingElement, ...] = ()
+    forces: tuple[ActingElement, ...] = ()
     friction: bool = True
     friction_speed: float = 1e-2
     works: bool = True
@@ -127,22 +150,25 @@ class DynamicSystem:
     wanted_method: str = "articulated_body"
     model: Model | None = None
     origin: DynamicSystem | None = None
-    n_forces: int = 0
+
+    @property
+    def books(self) -> tuple[str, ...]:
+        """The books of works: that of forces only where there are some."""
+        return WORKS if self.forces else WORKS[:-1]
 
     @property
     def n_works(self) -> int:
         """How many of the last entries of z are works."""
-        return (len(WORKS) if self.n_forces else len(WORKS) - 1) if self.works else 0
+        return len(self.books) if self.works else 0
+
+    def place_of(self, book: str) -> int:
+        """Return where in z, from its end, the work of a book is."""
+        return self.books.index(book) - len(self.books)
 
     @property
-    def forces(self) -> tuple[Any, ...]:
-        """Those of the elements whose work is counted apart from the ground's."""
-        return self.elements[len(self.elements) - self.n_forces :]
-
-    @property
-    def work_of_ground(self) -> int:
-        """Where in z, from its end, the work of the ground is."""
-        return -2 if self.n_forces else -1
+    def elements(self) -> tuple[ActingElement, ...]:
+        """What acts on the robot from outside."""
+        return self.ground + self.forces
 
     @property
     def tree(self) -> Model:
@@ -150,14 +176,21 @@ class DynamicSystem:
         return self.model or self.robot.model
 
     @cached_property
-    def parts(self) -> list[Any]:
-        """Everything that may have states and parameters."""
-        return ([] if self.controller is None else [self.controller]) + list(self.elements)
+    def parts(self) -> list[BookedElement]:
+        """Everything that acts, in the order of its states in z."""
+        return [
+            *([] if self.controller is None else [BookedElement(self.controller, ACTUATORS)]),
+            *(BookedElement(element, GROUND) for element in self.ground),
+            BookedElement(OwnJoints(self.friction, self.friction_speed), FRICTION),
+            *(BookedElement(element, FORCES) for element in self.forces),
+        ]
 
     @cached_property
     def initial_states(self) -> list[np.ndarray]:
         """The states that each part begins with."""
-        return self.origin.initial_states if self.origin else [_states(part, self.tree) for part in self.parts]
+        if self.origin:
+            return self.origin.initial_states
+        return [np.atleast_1d(np.asarray(part.element.initial_states(self.tree), float)) for part in self.parts]
 
     @cached_property
     def slices(self) -> list[slice]:
@@ -186,7 +219,7 @@ class DynamicSystem:
         """Numbers of all parts, each (..., n): gains, stiffnesses, ..."""
         found: dict[str, np.ndarray] = {} if self.varied.numbers is None else {OF_ROBOT: self.varied.numbers}
         for k, part in enumerate(self.parts):
-            named = part.parameters(self.tree) if hasattr(part, "parameters") else {}
+            named = part.element.parameters(self.tree)
             found |= {f"{k}.{name}": np.atleast_1d(np.asarray(value, float)) for name, value in named.items()}
         if self.looks_up:
             found[LOOKED_UP] = np.zeros(self.prescribed.numbers(self.tree, 0.0).shape)  # type: ignore[union-attr]
@@ -201,18 +234,18 @@ class DynamicSystem:
         """Return the same system with other numbers, of any scalar, put into its parts."""
         if not numbers:
             return self
-        parts = []
-        for k, part in enumerate(self.parts):
+        found: dict[str, list[Any]] = {book: [] for book in WORKS}
+        for k, (element, book) in enumerate(self.parts):
             own = {n.partition(".")[2]: x for n, x in numbers.items() if n.partition(".")[0] == str(k)}
-            parts.append(part.with_parameters(own) if own else part)
-        first = 0 if self.controller is None else 1
+            found[book].append(element.with_parameters(own) if own else element)
         of_robot, motion = numbers.get(OF_ROBOT), self.prescribed
         if motion is not None and LOOKED_UP in numbers:
             motion = LookedUp(motion.trajectory, motion.joints, numbers[LOOKED_UP])
         return replace(
             self,
-            controller=parts[0] if first else None,
-            elements=tuple(parts[first:]),
+            controller=next(iter(found[ACTUATORS]), None),
+            ground=tuple(found[GROUND]),
+            forces=tuple(found[FORCES]),
             prescribed=motion,
             model=None if of_robot is None else put_in(self.robot.model, self.varied.places, of_robot),
             origin=self,
@@ -230,71 +263,53 @@ class DynamicSystem:
         wanted: list[Scalar] = []
         if self.prescribed is not None:
             q, v, wanted = self.prescribed.placed(tree, t, q, v)
-        forces: list[Scalar] = [0.0] * tree.nv
         z_rate: list[Scalar] = []
-        parts = list(zip(self.parts, self.slices, strict=True))
-        if self.controller is not None:
-            controller, where = parts.pop(0)
-            if tau is None:
-                with blaming("the controller's law", t, even_ours=False):
-                    forces, rate = controller.law(tree, t, q, v, z[where])
-                z_rate += list(rate)
-                if len(forces) != tree.nv:
-                    names = ", ".join(self.robot.v_names[:6]) + (", ..." if tree.nv > 6 else "")
-                    raise ShapeError(f"the controller returned {len(forces)} forces instead of {tree.nv} ({names})")
-                _refuse_conditions(forces, "the controller")
-                refuse_motorless(self.motorless, forces, t)
+        on_joints: dict[str, list[list[Scalar]]] = {book: [] for book in self.books}
+        on_bodies: dict[str, Loads] = {book: [None] * len(tree.bodies) for book in self.books}
+        for (element, book), where in zip(self.parts, self.slices, strict=True):
+            whose, doing = "the controller", "the controller's law"
+            if book != ACTUATORS:
+                whose = doing = f"force element {element.kind}"
+            with blaming(doing, t, even_ours=False):
+                bodies, joints, rate = element.loads(tree, t, q, v, z[where])
+            z_rate += list(rate)
+            if bodies is not None:
+                on_bodies[book] = sum_of_loads(on_bodies[book], bodies)
+            if joints is not None:
+                self._check(joints, whose, book, t)
+                on_joints[book].append(joints)
         if tau is not None:
-            forces = list(tau)
-        shares: list[tuple[list[Scalar], Loads]] = []
-        built_up: dict[int, Scalar] = {}
-        followed: dict[int, Scalar] = {}
-        of_ground = len(parts) - self.n_forces
-        for some in (parts[:of_ground], parts[of_ground:])[: 2 if self.n_forces else 1]:
-            loads: Loads = [None] * len(tree.bodies)
-            pushed: list[Scalar] = [0.0] * tree.nv
-            for element, where in some:
-                if isinstance(element, FrictionMemory):
-                    built_up |= element.shares(tree, z[where])
-                    followed |= element.followed(tree, z[where])
-                with blaming(f"force element {type(element).__name__}", t, even_ours=False):
-                    on_bodies, on_joints, rate = element.loads(tree, t, q, v, z[where])
-                z_rate += list(rate)
-                if on_bodies is not None:
-                    loads = [_sum(a, b) for a, b in zip(loads, on_bodies, strict=True)]
-                if on_joints is not None:
-                    _refuse_conditions(on_joints, f"force element {type(element).__name__}")
-                    pushed = [a + b for a, b in zip(pushed, on_joints, strict=True)]
-            shares.append((pushed, loads))
-        friction = [0.0] * tree.nv
-        if self.friction:
-            friction = friction_force(tree, v, self.friction_speed, q, built_up, followed)
-        pushed, loads = shares[0]
-        for more, others in shares[1:]:
-            pushed = [a + b for a, b in zip(pushed, more, strict=True)]
-            loads = [_sum(a, b) for a, b in zip(loads, others, strict=True)]
+            on_joints[ACTUATORS] = [list(tau)]
+        nothing: list[Scalar] = [0.0] * tree.nv
+        shares = {book: Share(_added(on_joints[book]) or nothing, on_bodies[book]) for book in self.books}
+        found = Acting(shares, z_rate)
         if self.prescribed is None:
-            return Acting(list(forces), friction, pushed, loads, z_rate, shares)
-        beside = [f + p for f, p in zip(friction, pushed, strict=True)]
-        a, forces = self.prescribed.forces(tree, q, v, wanted, beside, loads)
-        return Acting(forces, friction, pushed, loads, z_rate, shares, a)
+            return found
+        beside = [f + p for f, p in zip(found.friction, found.pushed, strict=True)]
+        a, forces = self.prescribed.forces(tree, q, v, wanted, beside, found.loads)
+        return Acting(shares | {ACTUATORS: Share(forces, on_bodies[ACTUATORS])}, z_rate, a)
+
+    def _check(self, forces: Scalars, whose: str, book: str, t: Scalar) -> None:
+        """Refuse joint forces that are too many or too few, that are no numbers, or where no motor is."""
+        if book == ACTUATORS and len(forces) != self.tree.nv:
+            names = ", ".join(self.robot.v_names[:6]) + (", ..." if self.tree.nv > 6 else "")
+            raise ShapeError(f"the controller returned {len(forces)} forces instead of {self.tree.nv} ({names})")
+        if any(is_condition(x) for x in forces):
+            raise OptionError(
+                f"{whose} returned a comparison, which is not a number: use kinetree.where(condition, 1.0, 0.0)"
+            )
+        if book == ACTUATORS:
+            refuse_motorless(self.motorless, forces, t)
 
     def powers(self, q: Scalars, v: Scalars, acting: Acting) -> list[Scalar]:
-        """Return the power of actuators, friction, ground and forces (Shah eq. C.2-C.3)."""
-        none: Loads = [None] * len(acting.loads)
-        pairs = [(acting.tau, none), (acting.friction, none), *acting.shares]
-        return [energy.power(self.tree, q, v, tau, loads) for tau, loads in pairs]
+        """Return the power of each book (Shah eq. C.2-C.3)."""
+        return [energy.power(self.tree, q, v, *share) for share in acting.shares.values()]
 
     def impedance(self, t: Scalar, q: Scalars, v: Scalars) -> Impedance:
-        """Return how stiff and how damping everything is that a step can be implicit in."""
+        """Return how stiff and how damping everything is that a step can be implicit in, its own joints first."""
         found = Impedance(self.tree)
-        found.add_joints(v, self.friction, self.friction_speed)
-        found.add_tendons(q, self.friction)
-        if hasattr(self.controller, "impedance"):
-            found.add(*self.controller.impedance(self.tree, t, q, v))
-        for element in self.elements:
-            if hasattr(element, "impedance"):
-                found.add(*element.impedance(self.tree, t, q, v))
+        for part in sorted(self.parts, key=lambda part: (FRICTION, ACTUATORS, GROUND, FORCES).index(part.book)):
+            found.add(*part.element.impedance(self.tree, t, q, v))
         return found
 
     def rate(
@@ -367,58 +382,29 @@ class DynamicSystem:
         tree = self.tree
         return [energy.kinetic_energy(tree, q, v), energy.potential_energy(tree, q, tree.gravity)]
 
-    def stored(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> list[Scalar]:
-        """Return the energy stored in forces, one number; none if there are no forces."""
-        if not self.n_forces:
-            return []
-        total: Scalar = 0.0
-        for element, where in zip(self.forces, self.slices[-self.n_forces :], strict=True):
-            if hasattr(element, "energy"):
-                total = total + element.energy(self.tree, t, q, v, z[where])
-        return [total]
+    def stored(self, book: str, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> list[Scalar]:
+        """Return the energy stored in the elements of a book, one number; none if there are none."""
+        found = [
+            part.element.energy(self.tree, t, q, v, z[where])
+            for part, where in zip(self.parts, self.slices, strict=True) if part.book == book
+        ]  # fmt: skip
+        return [sum(found, 0.0)] if found else []
 
-    @property
-    def ground(self) -> tuple[Any, ...]:
-        """Those of the elements whose work is counted as the ground's."""
-        return self.elements[: len(self.elements) - self.n_forces]
-
-    def in_ground(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> list[Scalar]:
-        """Return the energy stored in ground and stops, one number; none if there are none."""
-        if not self.ground:
-            return []
-        total: Scalar = 0.0
-        first = len(self.parts) - len(self.elements)
-        for element, where in zip(self.ground, self.slices[first:], strict=False):
-            if hasattr(element, "energy"):
-                total = total + element.energy(self.tree, t, q, v, z[where])
-        return [total]
+    @cached_property
+    def spots(self) -> list[Any]:
+        """The places of all contact forces, in their order."""
+        return [spot for part in self.parts for spot in part.element.contact_spots()]
 
     def contact_forces(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> list[Scalar]:
-        """Of all contact points of all elements, along world axes, three numbers each."""
-        found: list[Scalar] = []
+        """Return the forces at all spots, along world axes, three numbers each."""
         q, v = self.placed(t, q, v)
-        first = len(self.parts) - len(self.elements)
-        for element, where in zip(self.elements, self.slices[first:], strict=True):
-            if hasattr(element, "contact_forces"):
-                for force in element.contact_forces(self.tree, t, q, v, z[where]):
-                    found += list(force)
-        return found
+        found = [
+            part.element.contact_forces(self.tree, t, q, v, z[where])
+            for part, where in zip(self.parts, self.slices, strict=True)
+        ]
+        return [x for forces in found for force in forces for x in force]
 
 
-def _states(part: Any, tree: Model) -> np.ndarray:
-    begin: Callable[[Model], Any] | None = getattr(part, "initial_states", None)
-    return np.zeros(0) if begin is None else np.atleast_1d(np.asarray(begin(tree), float))
-
-
-def _refuse_conditions(forces: Scalars, whose: str) -> None:
-    """Refuse comparisons in the place of numbers."""
-    if any(is_condition(x) for x in forces):
-        raise OptionError(
-            f"{whose} returned a comparison, which is not a number: use kinetree.where(condition, 1.0, 0.0)"
-        )
-
-
-def _sum(a: Force | None, b: Force | None) -> Force | None:
-    if a is None or b is None:
-        return b if a is None else a
-    return a + b
+def _added(forces: list[list[Scalar]]) -> list[Scalar]:
+    """Return several joint forces together; nothing for none."""
+    return reduce(lambda a, b: [x + y for x, y in zip(a, b, strict=True)], forces) if forces else []

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...algorithms import constrained, kinematics
+from ...algorithms.acting import Scalars
 from ...algorithms.constrained import LEAST_QUALITY
 from ...algorithms.constraints import UNCLOSED, usual_size
 from ...algorithms.projection import project
@@ -20,7 +21,7 @@ from ...spatial import Scalar
 from ...spatial.arrays import split
 from ..equation import Array, Equation, Observed, unit_quaternions
 from ..integrators.fixed_step_methods import GENERALIZED_ALPHA
-from ..system import DynamicSystem, Scalars, State
+from ..system import DynamicSystem, State
 from .drift import Drift, Partitioned, Projection
 from .prescribed import PrescribedLaws
 

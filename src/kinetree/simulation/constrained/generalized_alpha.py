@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...algorithms import constrained, newton_euler
+from ...algorithms.acting import Scalars
 from ...algorithms.constrained import inner
 from ...errors import ClosureError
 from ...run.failure import Fault
@@ -26,7 +27,7 @@ from ...run.law_kernels import LawProgram
 from ...spatial import Scalar
 from ..equation import Array
 from ..integrators.stepper import Stepper
-from ..system import Scalars, State
+from ..system import State
 from .equation import ConstrainedEquation
 
 MOST_ROUNDS = 25

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...algorithms.acting import Scalars
 from ...algorithms.constraints import UNCLOSED
 from ...algorithms.projection import ROUNDS
 from ...run.law_kernels import Ask, Sizes, StepProgram, has_machine_code
 from ...spatial import Scalar, where
 from ...spatial.arrays import pack, split
 from ..loop_choice import LoopChoice
-from ..system import Scalars, State
+from ..system import State
 from . import variational
 from .fixed_step_methods import FIXED, IMPLICIT, VARIATIONAL, Step
 from .joints_by_kind import ByKind

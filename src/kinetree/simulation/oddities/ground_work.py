@@ -6,11 +6,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from ...algorithms.acting import ActingElement
 from ...contact.ground import Ground
-from ...contact.stops import JointStops
 from ...contact.surfaces import Ball, Plane
 from ...errors import KinetreeWarning, Message, Setting, callers_level
-from ..friction_memory import FrictionMemory
 from ..integrators.fixed_step_methods import ADAPTIVE
 from ..records.record import Record
 
@@ -20,10 +19,10 @@ def is_uneven(elements: Sequence[Any]) -> bool:
     return any(isinstance(e, Ground) and not isinstance(e.surface, (Plane, Ball)) for e in elements)
 
 
-def warn_of_gain(record: Record, ground: Sequence[Any]) -> None:
+def warn_of_gain(record: Record, ground: Sequence[ActingElement]) -> None:
     """Warn where ground and stops have done more work than was stored in them."""
-    known = (Ground, JointStops, FrictionMemory)  # others may move by themselves, and drive the robot
-    words = record.ground_gained if ground and all(isinstance(e, known) for e in ground) else None
+    # others may move by themselves, and drive the robot
+    words = record.ground_gained if ground and all(e.GIVES_BACK for e in ground) else None
     if words is None:
         return
     shorter = "" if record.info.get("integrator") in ADAPTIVE else Message(", or take a shorter ", Setting("step"))

@@ -6,20 +6,18 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
+from ...algorithms.acting import ActingElement
 from ...contact.file_shapes import unused_shapes
 from ...contact.ground import Ground
-from ...contact.stops import JointStops
 from ...contact.surfaces import whole_body
 from ...errors import KinetreeWarning, Message, Setting, callers_level
 from ...model.tree import BASE, Model
 from ...robot.robot import Robot
 from ...spatial import Vec3
 from ...spatial.arrays import pack, split
-from ..friction_memory import FrictionMemory
 from ..records.record import OUT_OF_RANGE, Record
 
 Array = np.ndarray
@@ -61,7 +59,7 @@ def _places(tree: Model, i: int) -> range:
     return range(tree.joints[i].v_slice.start, tree.joints[i].v_slice.stop)
 
 
-def height_left(robot: Robot, elements: Sequence[Any], q: Array) -> Array:
+def height_left(robot: Robot, elements: Sequence[ActingElement], q: Array) -> Array:
     """Return how high the center of mass is above the ground, as part of that at the first of some times (T, nq).
 
     Without ground, how high above where the lowest of the robot's frames was.
@@ -80,14 +78,14 @@ def height_left(robot: Robot, elements: Sequence[Any], q: Array) -> Array:
     return above / above[0]
 
 
-def is_held(elements: Sequence[Any]) -> bool:
+def is_held(elements: Sequence[ActingElement]) -> bool:
     """Return whether there is ground, or any force that might hold a robot."""
-    return any(not isinstance(e, (JointStops, FrictionMemory)) for e in elements)
+    return any(not e.STOPS_JOINTS for e in elements)
 
 
-def warn_of_fall(robot: Robot, elements: Sequence[Any], record: Record) -> None:
+def warn_of_fall(robot: Robot, elements: Sequence[ActingElement], record: Record) -> None:
     """Warn of a robot that has fallen for want of ground."""
-    if not len(record) or any(isinstance(e, Ground) for e in elements):
+    if not len(record) or any(e.STANDS_ON for e in elements):
         return
     start, end = (q.reshape(-1, robot.nq) for q in (record.q[0], record.q[-1]))
     known = np.isfinite(start).all(axis=-1) & np.isfinite(end).all(axis=-1)
@@ -99,7 +97,7 @@ def warn_of_fall(robot: Robot, elements: Sequence[Any], record: Record) -> None:
         _say(Message(f"{robot.name!r} has fallen by {fall:.3g} m: ", _advice(robot)))
 
 
-def warn_of_falling_world(robot: Robot, elements: Sequence[Any], q: Array) -> None:
+def warn_of_falling_world(robot: Robot, elements: Sequence[ActingElement], q: Array) -> None:
     """Warn of a world in which a robot will fall for want of ground."""
     if not is_held(elements) and can_fall(robot, q):
         _say(Message(f"{robot.name!r} will fall in this World: ", _advice(robot)))
@@ -115,9 +113,9 @@ def _advice(robot: Robot) -> Message:
     )  # fmt: skip
 
 
-def warn_of_ranges(elements: Sequence[Any], record: Record) -> None:
+def warn_of_ranges(elements: Sequence[ActingElement], record: Record) -> None:
     """Warn of joints that have left their ranges for want of stops."""
-    if not any(isinstance(e, JointStops) for e in elements):
+    if not any(e.STOPS_JOINTS for e in elements):
         for line in record.limits_passed:
             if line.startswith(OUT_OF_RANGE):
                 _say(line)

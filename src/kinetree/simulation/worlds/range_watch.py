@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...contact.stops import JointStops
+from ...algorithms.acting import ActingElement
 from ...errors import KinetreeWarning, callers_level
 from ...robot.robot import Robot
 from ...spatial import Scalar, where
@@ -26,13 +26,13 @@ class RangeWatch:
     elements : sequence of force elements
     """
 
-    def __init__(self, robot: Robot, elements: Sequence[Any]) -> None:
+    def __init__(self, robot: Robot, elements: Sequence[ActingElement]) -> None:
         self._names = robot.q_names
         lower, upper = robot.lower_limits, robot.upper_limits
         span = upper - lower
         slack = STOPS_GIVE_WAY * np.where(np.isfinite(span), span, 1.0)
         self._low, self._high = lower - slack, upper + slack
-        held = any(isinstance(e, JointStops) for e in elements)
+        held = any(e.STOPS_JOINTS for e in elements)
         limited = np.flatnonzero(np.isfinite(self._low) | np.isfinite(self._high))
         self._watched = [] if held else limited.tolist()
 

@@ -31,7 +31,6 @@ from ...spatial import Scalar, where
 from ...spatial.numbers import whole_number
 from ..arguments import check_integrator, force_elements, initial_state, law_and_function, varied_parameters
 from ..equation import Equation
-from ..friction_memory import memory_of
 from ..integrators.fixed_step_methods import FIXED
 from ..loop_choice import LoopChoice
 from ..oddities.long_steps import warn_of_long_steps
@@ -233,11 +232,10 @@ class World(ExplainsArguments):
                     "actions from world.q and world.v"
                 )
             law = Sum((self._command, made))
-        grounds = force_elements(ground)
+        grounds, others = force_elements(ground), force_elements(forces, "forces")
         self._grounds = range(1, 1 + len(grounds))  # their numbers among the parts, behind the controller
-        elements = [*grounds, *memory_of(self.robot.model, friction), *force_elements(forces, "forces")]
         if self._pushes is not None:
-            elements.append(Push(self._pushes.at))
+            others += (Push(self._pushes.at),)
         motors, of_ground = (random.pop(name, None) for name in (MOTOR_STRENGTH, GROUND))
         late = random.pop(DELAY, None)
         self._drawn_of_robot, room = robot_numbers(self.robot, random)
@@ -246,7 +244,7 @@ class World(ExplainsArguments):
         if varied.numbers is not None and varied.numbers.ndim > 1 and varied.numbers.shape[:-1] != (self.batch,):
             raise ShapeError(f"parameters have a batch of {varied.numbers.shape[:-1]}, the world has ({self.batch},)")
         self._random_of_parts = {MOTOR_STRENGTH: motors, DELAY: late, GROUND: of_ground}
-        return DynamicSystem(self.robot, law, tuple(elements), friction, friction_speed, False, varied)
+        return DynamicSystem(self.robot, law, grounds, others, friction, friction_speed, False, varied)
 
     def _lay_out(self) -> None:
         """Make room for states and numbers, and note which are which."""

@@ -1,0 +1,170 @@
+"""What acts on a robot, and the questions that a simulation asks of it.
+
+Controllers, motors, springs, ground, stops and the friction of joints are all elements.  The law of an element is
+written over any scalar, so it runs on numbers, on batches and as machine code together with the robot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..model.tree import Model
+from ..spatial import Force, Scalar, Vec3
+from . import energy
+from .giving_way import GivingWay, impedance_of
+
+Scalars = Sequence[Scalar]
+
+Loads = list[Force | None]
+"""Forces on the bodies, each in the coordinates of its body at its origin."""
+
+Pushing = tuple[Loads | None, list[Scalar] | None, list[Scalar]]
+"""What an element does: forces on bodies, forces on joints, and the rates of its own states."""
+
+
+def sum_of_loads(a: Loads, b: Loads) -> Loads:
+    """Return the forces of both on each body."""
+    return [x if y is None else y if x is None else x + y for x, y in zip(a, b, strict=True)]
+
+
+class ActingElement:
+    """Base of all that acts on a robot.
+
+    A new element says what it does (:meth:`loads`) and answers whichever of the other questions concern it; for each
+    of them the answer here is that there is nothing to say.
+    """
+
+    STANDS_ON: ClassVar[bool] = False
+    """Whether a robot can stand on it."""
+
+    STOPS_JOINTS: ClassVar[bool] = False
+    """Whether it keeps joints within their ranges."""
+
+    GIVES_BACK: ClassVar[bool] = False
+    """Whether it does no more work than was stored in it, so that a simulation in which it does is off."""
+
+    # ------------------------------------------------------------------ what it does
+
+    def loads(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Pushing:
+        """Return forces on the bodies, forces on the joints, and the rates of its states ``z``; None for no forces."""
+        raise NotImplementedError(f"{self.kind} does not say how it acts")
+
+    def energy(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
+        """Return the energy that is stored in it and can be given back."""
+        return 0.0
+
+    def power(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
+        """Return the power of its forces on the robot: negative while it takes energy."""
+        on_bodies, on_joints, _ = self.loads(tree, t, q, v, z)
+        return energy.power(tree, q, v, on_joints or [0.0] * tree.nv, on_bodies or [None] * len(tree.bodies))
+
+    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
+        """Return how stiff and how damping it is, for steps that are implicit in it.
+
+        Returns
+        -------
+        stiffness, damping : list
+            Of each freedom by itself.
+        along : list
+            Lengths and lines that several freedoms change, with stiffness and damping along them; see
+            :mod:`kinetree.algorithms.giving_way`.
+        """
+        return impedance_of(tree, [])
+
+    # ------------------------------------------------------------------ its own states, and numbers that may vary
+
+    def initial_states(self, tree: Model) -> np.ndarray:
+        """Return what its own states are at the beginning; most have none."""
+        return np.zeros(0)
+
+    def parameters(self, tree: Model) -> dict[str, np.ndarray]:
+        """Return the numbers that may vary over a batch, each (..., n)."""
+        return {}
+
+    def with_parameters(self, values: Mapping[str, Sequence[Scalar]]) -> Self:
+        """Return the same element with other numbers, of any scalar."""
+        return self
+
+    # ------------------------------------------------------------------ over time
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The time for which it knows what to do."""
+        return -math.inf, math.inf
+
+    def kinks(self, begin: float, end: float) -> np.ndarray:
+        """Return the times between two others at which what it does over time bends or jumps."""
+        return np.zeros(0)
+
+    # ------------------------------------------------------------------ for the record
+
+    def contact_spots(self) -> Sequence[Any]:
+        """Return the places where it touches the robot, each with a ``frame`` and a ``point`` in it."""
+        return ()
+
+    def contact_forces(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> list[Vec3]:
+        """Return its force at each of these, along world axes."""
+        return []
+
+    @property
+    def kind(self) -> str:
+        """The name of its class, for messages."""
+        return type(self).__name__
+
+    @property
+    def label(self) -> str:
+        """Its name in records: its own, or its kind."""
+        return self.kind
+
+
+class Adapted(ActingElement):
+    """An object that is no :class:`ActingElement` but answers some of its questions, by the same names.
+
+    Parameters
+    ----------
+    given : object
+        With ``loads`` at least.
+    """
+
+    QUESTIONS: ClassVar = ("loads", "energy", "impedance", "initial_states", "parameters", "kinks", "contact_forces")
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+        self.__dict__ |= {name: getattr(given, name) for name in self.QUESTIONS if hasattr(given, name)}
+
+    def with_parameters(self, values: Mapping[str, Sequence[Scalar]]) -> Adapted:
+        """Return the same with other numbers."""
+        return Adapted(self.given.with_parameters(values))
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The time for which it knows what to do, if it says so."""
+        return getattr(self.given, "span", (-math.inf, math.inf))
+
+    def contact_spots(self) -> Sequence[Any]:
+        """Return its ``spots``, if it has some."""
+        return getattr(self.given, "spots", ())
+
+    @property
+    def kind(self) -> str:
+        """The name of its own class."""
+        return type(self.given).__name__
+
+    @property
+    def label(self) -> str:
+        """Its own label, if it has one."""
+        return str(getattr(self.given, "label", self.kind))
+
+
+def as_element(given: Any) -> ActingElement | None:
+    """Return what was given as an element; None if it is nothing that acts.
+
+    This is the one place that looks at an object to find out what it can do.
+    """
+    if isinstance(given, ActingElement):
+        return given
+    return Adapted(given) if hasattr(given, "loads") and not isinstance(given, type) else None

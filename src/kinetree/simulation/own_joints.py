@@ -1,0 +1,57 @@
+"""What a robot's own joints and tendons do to it: they rub, and their springs and dampers give way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..algorithms.acting import ActingElement, Pushing, Scalars
+from ..algorithms.friction import building_up, following, friction_force, times, travels
+from ..algorithms.giving_way import GivingWay
+from ..model.tree import Model
+from ..spatial import Scalar
+from .yielding import Impedance
+
+
+@dataclass(frozen=True)
+class OwnJoints(ActingElement):
+    """The joints and tendons of a robot, as an element beside all others.
+
+    Their springs are part of the robot's own dynamics; its friction acts on it from outside.  Where friction needs some
+    way or time to build up, that is a state per degree of freedom and kind; at the beginning nothing has built up.
+
+    Parameters
+    ----------
+    friction : bool
+        Whether damping and friction act.
+    friction_speed : float
+        Where smooth Coulomb friction reaches 71 % of its size.
+    """
+
+    friction: bool
+    friction_speed: float
+
+    def loads(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Pushing:
+        """Return friction, and how fast it builds up."""
+        if not self.friction:
+            return None, None, []
+        ways, behind = travels(tree), times(tree)
+        shares, velocities = (
+            dict(zip(ways, z[: len(ways)], strict=True)),
+            dict(zip(behind, z[len(ways) :], strict=True)),
+        )
+        rates = [building_up(shares[k], v[k], way) for k, way in ways.items()]
+        rates += [following(velocities[k], v[k], time) for k, time in behind.items()]
+        return None, friction_force(tree, v, self.friction_speed, q, shares, velocities), rates
+
+    def initial_states(self, tree: Model) -> np.ndarray:
+        """Return no friction for each freedom that has to build it up."""
+        return np.zeros(len(travels(tree)) + len(times(tree)) if self.friction else 0)
+
+    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
+        """Return how stiff and how damping joints and tendons are."""
+        found = Impedance(tree)
+        found.add_joints(v, self.friction, self.friction_speed)
+        found.add_tendons(q, self.friction)
+        return found.stiffness, found.damping, found.along
