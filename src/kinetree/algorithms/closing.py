@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..model.tree import Model
-from ..spatial import Scalar, arctan2, sqrt, where
+from ..spatial import IDENTITY, Scalar, Transform, arctan2, sqrt, where
 from . import constraints, kinematics
 from .constrained import ShortestWay, inner
 from .jacobian import express, frame_columns
@@ -58,6 +58,11 @@ class ClosingTask(NamedTuple):
     """Numbers of that goal: 3 of a position; 12, the first rows of a pose, of a position and an orientation."""
 
     @property
+    def n_goal_rows(self) -> int:
+        """Count the rows of the goal."""
+        return min(self.goal_size, 6)
+
+    @property
     def state_size(self) -> int:
         """Count the numbers that go from one guess to the next."""
         return len(self.free) + 3
@@ -76,20 +81,57 @@ class Judged(NamedTuple):
 
 def judge(tree: Model, task: ClosingTask, q: Scalars, goal: Scalars = ()) -> Judged:
     """Return how far open the loops are at a guess, and the way to where they would close."""
-    posed = kinematics.poses(tree, q)
-    matrix, gaps = constraints.constraint_matrix(tree, q, posed), constraints.gaps(tree, q)
-    if task.frame:
-        columns, pose = frame_columns(tree, q, task.frame, posed)
-        six_rows = [list(row) for row in zip(*(express(column, pose, "aligned") for column in columns), strict=True)]
-        off = _off_goal(pose.homogeneous(), goal)
-        matrix, gaps = matrix + six_rows[6 - len(off) :], gaps + off
+    matrix, pose = _matrix(tree, task, q)
+    gaps = constraints.gaps(tree, q) + (_off_goal(pose.homogeneous(), goal) if task.frame else [])
     lengths = [w * gap for w, gap in zip(task.weights, gaps, strict=True)]
     size = inner(lengths, lengths)
-    k = [[task.weights[i] * matrix[i][j] * r for j, r in zip(task.free, task.reach, strict=True)] for i in task.rows]
-    move = ShortestWay(k, DAMPING * size).back([lengths[i] for i in task.rows])
+    move = ShortestWay(_movable(task, matrix), DAMPING * size).back([lengths[i] for i in task.rows])
     length = sqrt(inner(move, move))
     part = where(length > LONGEST_STEP, LONGEST_STEP / length, 1.0)
     return Judged([part * x for x in move], size, inner(gaps, gaps))
+
+
+def _matrix(tree: Model, task: ClosingTask, q: Scalars) -> tuple[list[list[Scalar]], Transform]:
+    """Return K with the rows of the goal below it, and the pose of the frame that has it."""
+    posed = kinematics.poses(tree, q)
+    matrix = constraints.constraint_matrix(tree, q, posed)
+    if not task.frame:
+        return matrix, IDENTITY
+    columns, pose = frame_columns(tree, q, task.frame, posed)
+    six_rows = [list(row) for row in zip(*(express(column, pose, "aligned") for column in columns), strict=True)]
+    return matrix + six_rows[6 - task.n_goal_rows :], pose
+
+
+def _movable(task: ClosingTask, matrix: Sequence[Scalars]) -> list[list[Scalar]]:
+    """Return the rows that count, as lengths, per unit of what is free, in units of its reach."""
+    return [[task.weights[i] * matrix[i][j] * r for j, r in zip(task.free, task.reach, strict=True)] for i in task.rows]
+
+
+def astray(tree: Model, task: ClosingTask, q: Scalars, there: Scalars, rates: Scalars) -> tuple[Scalar, Scalar]:
+    """Return how far one closed configuration is from where another leads to, and how long the way is, both squared.
+
+    Parameters
+    ----------
+    tree : Model
+    task : ClosingTask
+    q, there : scalars
+        Closed configurations.
+    rates : scalars
+        Of the freedoms that are not free, in their order, then of the goal: what leads from one to the other in unit
+        time.
+    """
+    held = [j for j in range(tree.nv) if j not in task.free]
+    v: list[Scalar] = [0.0] * tree.nv
+    for j, x in zip(held, rates, strict=False):
+        v[j] = x
+    matrix, _ = _matrix(tree, task, q)
+    first = len(matrix) - task.n_goal_rows
+    slips = [inner(row, v) - (rates[len(held) + i - first] if i >= first else 0.0) for i, row in enumerate(matrix)]
+    move = ShortestWay(_movable(task, matrix)).back([task.weights[i] * slips[i] for i in task.rows])
+    for j, r, x in zip(task.free, task.reach, move, strict=True):
+        v[j] = r * x
+    off = kinematics.difference(tree, kinematics.integrate(tree, q, v), there)
+    return inner(off, off), inner(v, v)
 
 
 def _off_goal(pose: Sequence[Scalars], goal: Scalars) -> list[Scalar]:

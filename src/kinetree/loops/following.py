@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import ClosureError, PathError
 from . import rank
 from .limits import PositionLimits
+from .newton import NO_DISTANCE, TRUST
 
 Array = np.ndarray
 
@@ -23,17 +24,11 @@ LONGEST = 0.2
 FARTHEST = 0.5
 """And how far a single one may be: whole turns must not be mistaken for none."""
 
-TRUST = 0.3
-"""A configuration farther from its prediction than this part of the step is not taken: it may be on another branch."""
-
-NO_DISTANCE = 1e-7
-"""Distances from the prediction that are none, in radians and metres."""
-
 SHORTEST = 2.0**-12
 """Steps shorter than this part of the way between two points of a path mean that there is no way on."""
 
-POINTS_AT_ONCE = 500
-"""Points that are predicted from one configuration, at most."""
+POINTS_AT_ONCE, FEWEST_AT_ONCE = 500, 20
+"""Points that are found from one configuration: at first, and at least."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +42,14 @@ class PathProblem:
     matrix : callable
         Of a configuration (nq,): the matrix (rows, nv) that the loops keep zero, and that of the goals' rates.
     way : callable
-        From a goal (g,) to others (n, g), as rates in unit time.
+        From goals (g,) or (n, g) to others (n, g), as rates in unit time.
     between : callable
         Of two goals and a share of the way: the goal there.
     moved, difference : callables
         Configurations along velocities, and velocities between configurations, in unit time.
+    follows : callable, optional
+        Of configurations (n, nq), the next ones and the ways between their goals (n, g): which of the next ones lie
+        where those before lead to.
     """
 
     close: Callable[[Array, Array], tuple[Array, Array]]
@@ -60,6 +58,7 @@ class PathProblem:
     between: Callable[[Array, Array, float], Array]
     moved: Callable[[Array, Array], Array]
     difference: Callable[[Array, Array], Array]
+    follows: Callable[[Array, Array, Array], Array] | None = None
 
     def follow(self, goals: Array, start: Array, must_reach: bool) -> tuple[Array, int | None, float]:
         """Return a configuration per goal, the first that is not reached, and how much of the way to it was.
@@ -74,13 +73,15 @@ class PathProblem:
             last that was.
         """
         found = np.full((len(goals), len(start)), np.nan)
-        here, k, missed, share = 0, 1, None, 1.0
+        here, k, missed, share, window = 0, 1, None, 1.0, POINTS_AT_ONCE
         found[0] = start
         while k < len(goals):
             if not np.isfinite(goals[k]).all():  # NaN in, NaN out, in this row only
                 k += 1
                 continue
-            several = self._several(found[here], goals[here], goals[k : k + POINTS_AT_ONCE])
+            ahead = goals[k : k + window]
+            several = self._several(found[here], goals[here], ahead)
+            window = 2 * window if len(several) == len(ahead) else max(FEWEST_AT_ONCE, 2 * len(several))
             if len(several):
                 found[k : k + len(several)] = several
                 k += len(several)
@@ -97,13 +98,28 @@ class PathProblem:
         return found, missed, share
 
     def _several(self, q: Array, at: Array, goals: Array) -> Array:
-        """Return as many configurations at the next goals as can be trusted, all predicted from the same one."""
+        """Return as many configurations at the next goals as can be trusted, all found from the same one."""
+        if self.follows is not None:
+            return self._chained(q, at, goals)
         way = self.way(at, goals)
         far = ~(np.linalg.norm(way, axis=-1) <= LONGEST)
         count = int(np.argmax(far)) if far.any() else len(far)
         if not count:
             return np.zeros((0, len(q)))
         found, good = self._next(q, goals[:count], way[:count])
+        return found[: int(np.argmin(good)) if not good.all() else count]
+
+    def _chained(self, q: Array, at: Array, goals: Array) -> Array:
+        """Return the same, judged by whether each leads to the next."""
+        assert self.follows is not None
+        way = self.way(np.concatenate([at[None], goals[:-1]]), goals)
+        far = ~(np.linalg.norm(way, axis=-1) <= FARTHEST)
+        count = int(np.argmax(far)) if far.any() else len(far)
+        if not count:
+            return np.zeros((0, len(q)))
+        found, done = self.close(np.broadcast_to(q, (count, len(q))), goals[:count])
+        before = np.concatenate([q[None], found[:-1]])
+        good = done & self.follows(before, found, way[:count])
         return found[: int(np.argmin(good)) if not good.all() else count]
 
     def _next(self, q: Array, goals: Array, way: Array) -> tuple[Array, Array]:

@@ -7,6 +7,7 @@ is left to :mod:`.closing`, which finds ranks on the way.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import qr
@@ -14,7 +15,7 @@ from scipy.linalg import qr
 from ..algorithms import closing
 from ..algorithms.closing import ClosingTask
 from ..model.tree import Model
-from ..run.law_kernels import Sizes, StepProgram
+from ..run.law_kernels import LawProgram, Sizes, StepProgram
 from ..run.parameters import Place, put_in
 from ..spatial import Scalar
 
@@ -26,6 +27,12 @@ ROUNDS = (6, 3, 4, 8, 16)
 
 SETTLED = 4e-15
 """Gaps below this part of the mechanism's size, in meters and radians, are rounding."""
+
+TRUST = 0.3
+"""A configuration farther from its prediction than this part of the step is not taken: it may be on another branch."""
+
+NO_DISTANCE = 1e-7
+"""Distances from the prediction that are none, in radians and meters."""
 
 LEAST_PIVOT = 1e-6
 """Rows whose part that is independent of the others is smaller than this part of the largest are left out."""
@@ -42,9 +49,13 @@ class NewtonClosing:
         What machine code is made for.
     places : tuple of Place
         Numbers of the model that vary from lane to lane.
+    compiled : bool
+        Machine code, or the text as it is written.
     """
 
-    def __init__(self, model: Model, task: ClosingTask, cpu: str, places: tuple[Place, ...] = ()) -> None:
+    def __init__(
+        self, model: Model, task: ClosingTask, cpu: str, places: tuple[Place, ...] = (), compiled: bool = True
+    ) -> None:
         self.model, self.task, self.n_gaps = model, task, len(task.weights)
         numbers = sum(place.size for place in places)
 
@@ -60,7 +71,8 @@ class NewtonClosing:
 
         nq, count = model.nq, len(task.free)
         sizes = Sizes(nq + task.state_size, nq, numbers + task.goal_size, count + 2)
-        self.steps = StepProgram(f"closing of {model.name!r}", advance, rate, sizes, cpu)
+        self.steps = StepProgram(f"closing of {model.name!r}", advance, rate, sizes, cpu, compiled=compiled)
+        self._cpu, self._compiled, self._of, self._numbers = cpu, compiled, of, numbers
         self.settled = SETTLED * max(1.0, *task.reach)
 
     def __call__(self, q: Array, given: Array, tolerance: float, threads: int = 1) -> tuple[Array, Array]:
@@ -90,6 +102,34 @@ class NewtonClosing:
                 lanes, state = lanes[going_on], state[going_on]
             before = state[:, -1]
         return whole[:, :nq], whole[:, -1] <= tolerance**2
+
+    @cached_property
+    def _astray(self) -> LawProgram:
+        """How far the next configuration of a path is from where the one before leads to, and how long the way is."""
+        task, tree = self.task, self.model
+
+        def law(q: Scalars, there: Scalars, rates: Scalars, numbers: Scalars) -> Scalars:
+            return list(closing.astray(self._of(numbers), task, q, there, rates))
+
+        held = tree.nv - len(task.free) + task.n_goal_rows
+        lengths = {"q": tree.nq, "there": tree.nq, "rates": held, "numbers": self._numbers}
+        return LawProgram(f"path of {tree.name!r}", law, lengths, self._compiled, cpu=self._cpu)
+
+    def follows(self, q: Array, there: Array, rates: Array, numbers: Array | None = None) -> Array:
+        """Return which configurations lie where the ones before lead to, not on another branch or a turn farther.
+
+        Parameters
+        ----------
+        q, there : ndarray, shape (N, nq)
+            Closed configurations.
+        rates : ndarray, shape (N, n)
+            See :func:`kinetree.algorithms.closing.astray`.
+        numbers : ndarray, shape (N, p), optional
+            Those of the model that vary.
+        """
+        given = {"q": q, "there": there, "rates": rates}
+        off, way = np.sqrt(self._astray(given if numbers is None else {**given, "numbers": numbers}).T)
+        return np.asarray(off <= TRUST * way + NO_DISTANCE)
 
 
 def _put(whole: Array, lanes: Array, state: Array) -> Array:

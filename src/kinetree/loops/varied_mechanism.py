@@ -19,23 +19,21 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import constrained, constraints
-from ..algorithms.kinematics import integrate
+from ..algorithms.closing import ClosingTask
 from ..errors import UnsupportedError
 from ..model.tree import Model
 from ..run.law_kernels import LawProgram, Runnable, can_compile
 from ..run.parameters import Place, own_numbers, put_in
-from ..spatial import Scalar, sqrt, where
+from ..spatial import Scalar, sqrt
 from .closing import CLOSED
 from .coordinates import Coordinates
+from .newton import NewtonClosing
 
 Array = np.ndarray
 Scalars = list[Scalar]
 
-NEWTON_STEPS = 12
-"""At most, from one sample to the next."""
-
-LONGEST_STEP = 0.5
-"""Of one Newton step, in radians or metres."""
+FEWEST_AT_ONCE = 4
+"""Samples of a motion that are found together, at least."""
 
 LITTLE_BY_LITTLE = 8
 """Steps in which dimensions change from those drawn to those of the designs."""
@@ -114,20 +112,11 @@ class VariedMechanism:
         return put_in(self.model, self.places, numbers)
 
     @cached_property
-    def _nearer(self) -> LawProgram:
-        """A Newton step of the dependent freedoms: the next configuration, and how large the gaps were."""
-
-        def law(q: Scalars, numbers: Scalars) -> Scalars:
-            tree = self._tree(numbers)
-            gaps = constraints.gaps(tree, q)
-            k = constraints.constraint_matrix(tree, q)
-            found, _ = self._followed(k, [-gaps[i] for i in self.rows])
-            length = sqrt(constrained.inner(found, found))
-            scale = where(length < LONGEST_STEP, 1.0, LONGEST_STEP / length)
-            move = self._spread([0.0] * len(self.independent), [x * scale for x in found])
-            return [*integrate(tree, q, move), sqrt(constrained.inner(gaps, gaps))]
-
-        return self._program("closing a varied mechanism", law, {"q": self.model.nq})
+    def _closing(self) -> NewtonClosing:
+        """Closes the loops with the independent freedoms held."""
+        weights, reach = (1.0,) * self.model.n_constraints, (1.0,) * len(self.dependent)
+        task = ClosingTask(self.rows, self.dependent, weights, reach)
+        return NewtonClosing(self.model, task, self.cpu, self.places, can_compile(self.mechanism))
 
     @cached_property
     def _moving(self) -> LawProgram:
@@ -180,15 +169,8 @@ class VariedMechanism:
 
     def close(self, q: Array, numbers: Array, threads: int) -> Array:
         """Close configurations (N, nq) with the independent freedoms held; NaN where they do not."""
-        reached = CLOSED * self.size
-        for _ in range(NEWTON_STEPS):
-            found = self._nearer({"q": q, "numbers": numbers}, threads)
-            open_by = found[:, -1]
-            q = np.where((open_by <= 0.01 * reached)[:, None], q, found[:, :-1])  # what is closed stays as it is
-            if not (open_by > reached).any():
-                return q
-        left = self._nearer({"q": q, "numbers": numbers}, threads)[:, -1]
-        return np.where((left <= reached)[:, None], q, np.nan)
+        found, done = self._closing(q, numbers, CLOSED * self.size, threads)
+        return np.where(done[:, None], found, np.nan)
 
     def run(self, given: Array, numbers: Array, start: Array, threads: int) -> MovedDesigns:
         """Move all designs (..., p) along samples of the independent freedoms, (T, 3, n), from a closed configuration.
@@ -197,19 +179,46 @@ class VariedMechanism:
         """
         batch, numbers = numbers.shape[:-1], numbers.reshape(-1, numbers.shape[-1])
         drawn = np.concatenate([own_numbers(self.model, place) for place in self.places])
-        count, nv = len(numbers), self.model.nv
-        out = [np.empty((count, len(given), width)) for width in (self.model.nq, nv, nv, nv)]
-        q = self.start(self._placed(start[None], given[0, 0])[0], drawn, numbers, threads)
-        for k, (position, rate, second) in enumerate(given):
-            q = self.close(self._placed(q, position), numbers, threads)
-            rates = {"rate": np.tile(rate, (count, 1)), "second": np.tile(second, (count, 1))}
-            found = self._moving({"q": q, **rates, "numbers": numbers}, threads)
-            usable = (found[:, -2] <= CLOSED * self.size) & (found[:, -1] > DEAD_CENTER)
-            q = np.where(usable[:, None], q, np.nan)
-            out[0][:, k] = q
-            for which, array in enumerate(out[1:]):
-                array[:, k] = np.where(usable[:, None], found[:, which * nv : (which + 1) * nv], np.nan)
-        return MovedDesigns(*(x.reshape(*batch, *x.shape[1:]) for x in out))
+        nv, samples = self.model.nv, len(given)
+        first = self.start(self._placed(start[None], given[0, 0])[0], drawn, numbers, threads)
+        q = self._followed_path(first, given[:, 0], numbers, threads).reshape(-1, self.model.nq)
+        rate, second = (np.tile(given[:, i], (len(numbers), 1)) for i in (1, 2))
+        every = {"q": q, "rate": rate, "second": second, "numbers": np.repeat(numbers, samples, axis=0)}
+        found = self._moving(every, threads)
+        usable = (found[:, -2] <= CLOSED * self.size) & (found[:, -1] > DEAD_CENTER)
+        usable = np.logical_and.accumulate(usable.reshape(-1, samples), axis=-1).reshape(-1, 1)  # there is no way back
+        parts = (q, *(found[:, k * nv : (k + 1) * nv] for k in range(3)))
+        return MovedDesigns(*(np.where(usable, x, np.nan).reshape(*batch, samples, x.shape[-1]) for x in parts))
+
+    def _followed_path(self, q: Array, path: Array, numbers: Array, threads: int) -> Array:
+        """Return configurations (N, T, nq) of designs along a path (T, n) of the independent freedoms, from its first.
+
+        Samples are found from one configuration of each design, as many at once as lead from one to the next.
+        """
+        designs, nq = len(numbers), self.model.nq
+        out = np.full((designs, len(path), nq), np.nan)
+        out[:, 0], k, ahead = q, 1, len(path)
+        while k < len(path):
+            goals = path[k : k + ahead]
+            count = len(goals)
+            lanes, own = np.repeat(out[:, k - 1], count, axis=0), np.repeat(numbers, count, axis=0)
+            found = self.close(self._placed(lanes, np.tile(goals, (designs, 1))), own, threads).reshape(-1, count, nq)
+            before = np.concatenate([out[:, k - 1, None], found[:, :-1]], axis=1).reshape(-1, nq)
+            way = np.tile(np.diff(path[k - 1 : k + count], axis=0), (designs, 1))
+            good = self._closing.follows(before, found.reshape(-1, nq), way[:, self._order], own)
+            good = np.logical_and.accumulate(good.reshape(designs, count), axis=1)
+            lost = ~np.isfinite(out[:, k - 1]).all(axis=-1)
+            reached = int(good[~lost].sum(axis=1).min(initial=count))
+            if reached == 0:  # the sample is far, or some designs end here: it is taken as it is found
+                reached = 1
+            out[:, k : k + reached] = found[:, :reached]
+            k, ahead = k + reached, max(FEWEST_AT_ONCE, 2 * reached)
+        return out
+
+    @cached_property
+    def _order(self) -> list[int]:
+        """Of the independent freedoms, by their places in v."""
+        return [int(i) for i in np.argsort(self.independent)]
 
     def _placed(self, q: Array, position: Array) -> Array:
         q = q.copy()

@@ -306,12 +306,17 @@ class StepProgram:
         What machine code is made for; the usual processor if empty.
     single : bool
         Whether it computes in single precision.
+    compiled : bool
+        Machine code or plain Python.
     """
 
     def __init__(
         self, name: str, advance: Callable[..., list[Scalar]], rate: Callable[..., list[Scalar]], sizes: Sizes,
-        cpu: str = "", single: bool = False,
+        cpu: str = "", single: bool = False, compiled: bool = True,
     ) -> None:  # fmt: skip
+        self.advance, self.rate, self.compiled = advance, rate, compiled
+        if not compiled:
+            return
         stages = trace_stages(advance, rate, *sizes)
         names = ("t", "h", "n", "state", "parameters")
 
@@ -331,9 +336,19 @@ class StepProgram:
 
         Each state of a batch may have its own time (...).
         """
+        if not self.compiled:
+            return self._as_written(t, state, h, n, parameters)
         numbers = [np.asarray(x, dtype=float)[..., None] for x in (t, h, n)]
         given = [parameters] if parameters.shape[-1] else []
         return _run(self.kernel, *numbers, state, *given, threads=threads)
+
+    def _as_written(self, t: float | Array, state: Array, h: float, n: int, parameters: Array) -> Array:
+        batch, p = np.broadcast_shapes(state.shape[:-1], parameters.shape[:-1]), split(parameters)
+        with np.errstate(all="ignore"):
+            for k in range(n):
+                new = self.advance(lambda question: self.rate(question, p), t + k * h, split(state), h, p)
+                state = pack(new, batch)
+        return state
 
     def prepared(
         self, t: Array, state: Array, h: Array, n: Array, parameters: Array, threads: int = 1

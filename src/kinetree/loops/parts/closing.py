@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from ...errors import (
     callers_level,
 )
 from ...model import configurations
-from ...run.law_kernels import can_compile
+from ...run.law_kernels import can_compile, unrolls
 from ...spatial.arrays import as_array
 from .. import closing, dynamics, following, rank
 from ..assembly import AssemblySearch
@@ -100,7 +100,7 @@ class LoopClosing:
         return q, gaps, done
 
     def kernel(self, free: Array, frame: str = "", goal_size: int = 0) -> NewtonClosing | None:
-        """Return the machine code that closes along ``free`` velocities, with a frame at a goal; None if there is none.
+        """Return what closes along ``free`` velocities, with a frame at a goal; None where ranks have to be found.
 
         Parameters
         ----------
@@ -113,13 +113,15 @@ class LoopClosing:
         key = free.tobytes(), frame, goal_size
         if key not in self._kernels:
             task = self._task(free, frame, goal_size)
-            self._kernels[key] = None if task is None else NewtonClosing(self.model, task, self.geometry.evaluator.cpu)
+            exact = self.geometry.exact
+            made = None if task is None else NewtonClosing(self.model, task, exact.cpu, (), can_compile(exact))
+            self._kernels[key] = made
         return self._kernels[key]
 
     def _task(self, free: Array, frame: str, goal_size: int) -> ClosingTask | None:
-        """Return what machine code is to close; None where it is not known which constraints count."""
+        """Return what is to be closed; None where it is not known which constraints count."""
         geometry, rolling = self.geometry, self.model.velocity_constraints
-        known = self.choice.chosen if can_compile(geometry.exact) and not self.model.symbols else None
+        known = self.choice.chosen if unrolls(geometry.exact) and not self.model.symbols else None
         if known is None or self.choice.ordinary is None:
             return None
         q, columns = self.choice.ordinary[0], np.flatnonzero(free)
@@ -372,7 +374,7 @@ class LoopClosing:
         selected = np.eye(self.geometry.nv)[rates]
         problem = following.PathProblem(
             close, lambda q: (self.geometry.position_jacobian(q), selected), lambda a, b: b - a,
-            lambda a, b, share: a + share * (b - a), self.geometry.moved, difference,
+            lambda a, b, share: a + share * (b - a), self.geometry.moved, difference, self._follows(free, rates),
         )  # fmt: skip
         within = self.geometry.limits if limits else None
         before = int(lead_in)
@@ -384,3 +386,11 @@ class LoopClosing:
         name = self.model.name
         q, reached = following.followed(problem, goals, start, nearest, within, must_reach, name, -before, said)
         return q[before:] if must_reach else (q[before:], reached[before:])
+
+    def _follows(self, free: Array, rates: list[int]) -> Callable[[Array, Array, Array], Array] | None:
+        """Return what judges configurations along a path of some freedoms; None if there is none."""
+        kernel = self.kernel(free)
+        if kernel is None:
+            return None
+        order = np.argsort(rates)
+        return lambda q, there, way: kernel.follows(q, there, way[:, order])

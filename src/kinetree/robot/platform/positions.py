@@ -306,6 +306,7 @@ class PlatformPositions(ExplainsArguments):
         if q.ndim != 1:
             raise ShapeError(f"q_guess is where the first point is found from, shape ({m.nq},), not {q.shape}")
         rows = slice(0, 6) if len(shape) == 2 else slice(3, 6)
+        kernel = self._loops.closing.kernel(free, self.frame, 12 if len(shape) == 2 else 3)
 
         def close(guesses: Array, wanted: Array) -> tuple[Array, Array]:
             found, _, done = self._reach(wanted.reshape(-1, *shape), guesses, free, few=True)
@@ -314,10 +315,14 @@ class PlatformPositions(ExplainsArguments):
         def matrix(at: Array) -> tuple[Array, Array]:
             return m.loop_jacobian(at), m.jacobian(at, self.frame, "aligned")[rows]
 
-        path = following.PathProblem(
-            close, matrix, lambda a, b: b - a if len(shape) == 1 else _off(b.reshape(-1, *shape), a.reshape(shape)),
-            lambda a, b, share: _between(a.reshape(shape), b.reshape(shape), share).ravel(), m.moved, m.difference,
-        )  # fmt: skip
+        def way(a: Array, b: Array) -> Array:
+            return b - a if len(shape) == 1 else _off(b.reshape(-1, *shape), a.reshape(-1, *shape))
+
+        def between(a: Array, b: Array, share: float) -> Array:
+            return _between(a.reshape(shape), b.reshape(shape), share).ravel()
+
+        judge = None if kernel is None else kernel.follows
+        path = following.PathProblem(close, matrix, way, between, m.moved, m.difference, judge)
 
         def nearest(k: int, near: Array) -> Array:
             return self.inverse(goals[k], near, limits=limits)
@@ -439,7 +444,7 @@ class PlatformPositions(ExplainsArguments):
         self, goal: Array, q: Array, free: Array, bounded: bool = False, few: bool = False
     ) -> tuple[Array, Array, Array]:
         """Close the loops with the platform at its goal, as if one more joint welded it there."""
-        flat = goal.reshape(len(goal), -1)[:, :12]
+        flat = goal.reshape(len(goal), 16)[:, :12] if goal.ndim == 3 else goal
         kernel = None if bounded else self._loops.closing.kernel(free, self.frame, flat.shape[1])
         if kernel is None:
             return self._reach_by_rank(goal, q, free, bounded, few)
