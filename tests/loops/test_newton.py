@@ -119,3 +119,42 @@ def test_a_platform_that_is_half_a_turn_off_is_not_taken_for_reached():
     reached = top.inverse(turned, q, limits=False, must_reach=False).reached
     if reached:
         np.testing.assert_allclose(top.pose(top.inverse(turned, q, limits=False)), turned, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["four-bar", "stewart-platform", "3-rrr"])
+def test_rates_are_those_of_singular_values(name):
+    """The way in machine code, and the one that finds ranks."""
+    robot = compiled(kt.load(name))
+    rng, choice = np.random.default_rng(3), robot.loops.choice
+    q = robot.close(beside(robot, 0.1, 12), limits=False)
+    given, second = rng.standard_normal((2, 12, len(robot.independent())))
+    v = robot.velocities(q, given)
+    basis = robot.loops.choice.basis(q)
+    np.testing.assert_allclose(v, (basis @ given[..., None])[..., 0], rtol=0, atol=1e-10)
+    a = robot.accelerations(q, v, second)
+    np.testing.assert_array_equal(a, choice._in_machine_code(q, v, second))
+    left = (robot.loop_jacobian(q) @ a[..., None])[..., 0] + robot.loops.geometry.drift(q, v)
+    assert np.abs(left).max() < 1e-9 * (1.0 + np.abs(a).max())
+    np.testing.assert_array_equal(a[:, list(choice.coordinates.independent)], second)
+
+
+def test_a_path_over_several_turns_in_one_call():
+    """A double crank: both cranks turn, so that angles found from one guess are turns apart."""
+    b = kt.Builder("double crank", gravity=(0, -9.81, 0))
+    b.body("crank", "base", TURN, **rod(0.4, 1.0))
+    b.body("coupler", "crank", TURN, position=(0.4, 0, 0), **rod(0.35, 1.0))
+    b.body("follower", "coupler", TURN, position=(0.35, 0, 0), **rod(0.35, 1.0))
+    b.loop("pin", "base", "follower", TURN, placement=(0.1, 0, 0), seat=(0.35, 0, 0))
+    robot = compiled(b.build())
+    first = robot.close([0.5, 1.0, 1.0], fixed=["crank_joint"])
+    path = first[0] + np.linspace(0.0, 6 * np.pi, 1500)
+    q = robot.follow({"crank_joint": path}, first)
+    assert robot.closure_error(q).max() < 1e-12
+    assert np.abs(np.diff(q, axis=0)).max() < 0.1
+    np.testing.assert_array_equal(q[:, 0], path)
+    turns = (q[-1] - q[0]).sum() / (2 * np.pi)  # of the follower, beside the crank
+    assert round(turns) == 3
+    moved = robot.driven_motion(
+        {"crank_joint": path}, {"crank_joint": np.ones(1500)}, {"crank_joint": np.zeros(1500)}, q_guess=first
+    )
+    np.testing.assert_allclose(moved.q, q, rtol=0, atol=1e-9)

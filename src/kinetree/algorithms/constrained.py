@@ -153,6 +153,24 @@ def inverse_dynamics(
     return forces, multipliers, quality, residuals(tree, q, v, a, k_all, bias)
 
 
+def allowed(
+    k: Sequence[Scalars], given: Scalars, drift: Scalars, rows: Sequence[int], dependent: Sequence[int], size: float
+) -> tuple[list[Scalar], Scalar]:
+    """Return rates x of all freedoms from those of the independent ones, K x + drift = 0, and the quality of that.
+
+    Velocities where ``drift`` is zero, accelerations where it is K' v (Khalil eq. 10.36, 10.48).
+    """
+    independent = [j for j in range(len(k[0])) if j not in dependent]
+    x: list[Scalar] = [0.0] * len(k[0])
+    for j, rate in zip(independent, given, strict=True):
+        x[j] = rate
+    columns = [[k[i][j] for i in rows] for j in dependent]
+    found, quality = orthogonal_solve(columns, [-(inner(k[i], x) + drift[i]) for i in rows], size)
+    for j, rate in zip(dependent, found, strict=True):
+        x[j] = rate
+    return x, quality
+
+
 def residuals(tree: Model, q: Scalars, v: Scalars, a: Scalars | None, k: Matrix, bias: Scalars) -> Residuals:
     """Return how far a state, or a motion, is from what the loops allow."""
     gaps = constraints.gaps(tree, q)

@@ -22,7 +22,7 @@ from ..spatial import Scalar
 Array = np.ndarray
 Scalars = list[Scalar]
 
-ROUNDS = (6, 3, 4, 8, 16)
+STEPS_BETWEEN_LOOKS = (6, 3, 4, 8, 16)
 """Steps before each look at which lanes are closed: most guesses take six to nine."""
 
 SETTLED = 4e-15
@@ -91,7 +91,7 @@ class NewtonClosing:
         state = np.empty((len(q), nq + self.task.state_size))
         state[:, :nq], state[:, nq:] = q, closing.start(self.task)
         whole, lanes, before = state, np.arange(len(q)), state[:, -1]
-        for rounds in ROUNDS:
+        for rounds in STEPS_BETWEEN_LOOKS:
             own = given if given.ndim == 1 else given[lanes]
             state = self.steps(0.0, state, 0.0, rounds, own, threads)
             whole = state if len(lanes) == len(whole) else _put(whole, lanes, state)

@@ -27,13 +27,11 @@ from ..run.parameters import Place, own_numbers, put_in
 from ..spatial import Scalar, sqrt
 from .closing import CLOSED
 from .coordinates import Coordinates
+from .following import FEWEST_AT_ONCE
 from .newton import NewtonClosing
 
 Array = np.ndarray
 Scalars = list[Scalar]
-
-FEWEST_AT_ONCE = 4
-"""Samples of a motion that are found together, at least."""
 
 LITTLE_BY_LITTLE = 8
 """Steps in which dimensions change from those drawn to those of the designs."""
@@ -125,8 +123,8 @@ class VariedMechanism:
         def law(q: Scalars, rate: Scalars, second: Scalars, numbers: Scalars) -> Scalars:
             tree = self._tree(numbers)
             k = constraints.constraint_matrix(tree, q)
-            v = self._allowed(k, rate, [0.0] * len(k))
-            a = self._allowed(k, second, constraints.drift(tree, q, v))
+            v, _ = constrained.allowed(k, rate, [0.0] * len(k), self.rows, self.dependent, self.size)
+            a, _ = constrained.allowed(k, second, constraints.drift(tree, q, v), self.rows, self.dependent, self.size)
             tau, _, quality, left = constrained.inverse_dynamics(
                 tree, q, v, a, tree.gravity, [None] * len(tree.bodies), self.rows, self.dependent
             )
@@ -139,24 +137,6 @@ class VariedMechanism:
         count = sum(place.size for place in self.places)
         compiled = can_compile(self.mechanism)
         return LawProgram(f"{name}, {self.model.name!r}", law, {**lengths, "numbers": count}, compiled, cpu=self.cpu)
-
-    def _followed(self, k: Any, right: Scalars) -> tuple[Scalars, Scalar]:
-        """Solve K_d x = right for the dependent freedoms."""
-        columns = [[k[i][j] for i in self.rows] for j in self.dependent]
-        return constrained.orthogonal_solve(columns, right, self.size)
-
-    def _allowed(self, k: Any, given: Scalars, drift: Scalars) -> Scalars:
-        """Return rates of all freedoms from those of the independent ones: K x + drift = 0."""
-        known = [constrained.inner([k[i][j] for j in self.independent], given) for i in self.rows]
-        found, _ = self._followed(k, [-(x + drift[i]) for i, x in zip(self.rows, known, strict=True)])
-        return self._spread(given, found)
-
-    def _spread(self, independent: Scalars, dependent: Scalars) -> Scalars:
-        whole: Scalars = [0.0] * self.model.nv
-        for places, values in ((self.independent, independent), (self.dependent, dependent)):
-            for j, x in zip(places, values, strict=True):
-                whole[j] = x
-        return whole
 
     # ---------------------------------------------------------------- running
 

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...algorithms import constraints
+from ...algorithms import constrained, constraints
 from ...errors import ClosureError, RoundingWarning, callers_level
 from ...model.changes.values import generic, symbols_of_geometry
 from ...run.evaluator import Evaluator
+from ...run.law_kernels import LawProgram, can_compile, unrolls
+from ...spatial import Scalar
 from ...spatial.arrays import as_array
 from .. import closing, coordinates, rank
 from ..assembly import WIDEST, is_closed
@@ -22,6 +24,8 @@ from ..closing import CLOSED
 from ..coordinates import ByName, Coordinates
 from .assembling import Assembling
 from .geometry import Array, LoopGeometry
+
+Scalars = Sequence[Scalar]
 
 TOLERANCE = 1e-6
 """How far a state may be from closed (meters, radians, and their rates relative to 1 + |v|) before it is refused."""
@@ -232,15 +236,22 @@ class CoordinateChoice:
 
     def velocities(self, q: ArrayLike, v_independent: ByName) -> Array:
         """Return all velocities from the independent ones."""
-        state = self.check_closed(q)
         given = coordinates.by_name(v_independent, self.independent(), "v_independent")
+        found = self._in_machine_code(self.geometry.configuration(q), None, given)
+        if found is not None:
+            return found
+        state = self.check_closed(q)
         return np.asarray((self.basis_of(self.geometry.jacobian(state)) @ given[..., None])[..., 0])
 
     def accelerations(self, q: ArrayLike, v: ArrayLike, a_independent: ByName) -> Array:
         """Return all accelerations from the independent ones, at a closed state."""
         geometry, known = self.geometry, self.coordinates
-        state, v = self.check_closed(q), as_array(v, (geometry.nv,), "v")
         given = coordinates.by_name(a_independent, self.independent(), "a_independent")
+        v = as_array(v, (geometry.nv,), "v")
+        found = self._in_machine_code(geometry.configuration(q), v, given)
+        if found is not None:
+            return found
+        state = self.check_closed(q)
         k, bias = geometry.jacobian(state), geometry.drift(state, v)
         geometry.checks.velocity((k @ v[..., None])[..., 0], v, self.granted(None, known))
         moved = (self.basis_of(k) @ given[..., None])[..., 0]
@@ -250,3 +261,41 @@ class CoordinateChoice:
             rest = coordinates.follow(k, -bias[..., None], known, geometry.v_names, geometry.size)
             a[..., list(known.dependent)] += rest[..., 0]
         return a
+
+    def _in_machine_code(self, q: Array, v: Array | None, given: Array) -> Array | None:
+        """Return velocities, or accelerations where ``v`` is given; None where a state has to be looked at."""
+        program = self._rate_programs[v is not None]
+        if program is None:
+            return None
+        whole = program({"q": q, "given": given} if v is None else {"q": q, "v": v, "given": given})
+        least = max(constrained.LEAST_QUALITY, self.coordinates.least**2)
+        limit = self.granted(None, self.coordinates) ** 2
+        if (whole[..., -3] < least).any() or (whole[..., -2:] > limit).any():
+            return None
+        return np.asarray(whole[..., :-3])
+
+    @cached_property
+    def _rate_programs(self) -> tuple[LawProgram | None, LawProgram | None]:
+        """How velocities and accelerations follow, with the squares of what the loops and velocities are off by.
+
+        None where redundant constraints contradict one another by rounding, so that which of them count is no matter
+        of choice, and for mechanisms too large for straight-line code.
+        """
+        known, tree, size = self.coordinates, self.model, self.geometry.size
+        exact, rows, dependent = self.geometry.exact, known.rows, known.dependent
+        if not unrolls(exact) or tree.symbols or any(d.by_rounding for d in known.decisions):
+            return None, None
+
+        def law(q: Scalars, given: Scalars, v: Scalars | None = None) -> list[Scalar]:
+            k = constraints.constraint_matrix(tree, q)
+            drift = [0.0] * len(k) if v is None else constraints.drift(tree, q, v)
+            found, quality = constrained.allowed(k, given, drift, rows, dependent, size)
+            left = constrained.residuals(tree, q, v or [0.0] * tree.nv, None, k, drift)
+            return [*found, quality, left.gap, left.velocity]
+
+        lengths = {"q": tree.nq, "given": len(known.independent)}
+        compiled, name = can_compile(exact), f"rates of {tree.name!r}"
+        return (
+            LawProgram(name, law, lengths, compiled, cpu=exact.cpu),
+            LawProgram(name, law, {**lengths, "v": tree.nv}, compiled, cpu=exact.cpu),
+        )
