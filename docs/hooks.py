@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))  # mkdocs loads this fi
 import charts
 import coverage_table
 import formulas
+import joint_table
 import names_table
 import notebooks
 import site_checks
@@ -75,7 +76,7 @@ def recording(file: Path) -> str:
 def on_page_markdown(markdown: str, **_: object) -> str:
     """Called by mkdocs for every page."""
     text = PLACE.sub(lambda found: excerpt(found["name"], found["bare"] is None), markdown)
-    return charts.expanded(names_table.expanded(coverage_table.expanded(text)))
+    return charts.expanded(joint_table.expanded(names_table.expanded(coverage_table.expanded(text))))
 
 
 def on_post_build(config: MkDocsConfig, **_: object) -> None:

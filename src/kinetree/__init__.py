@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .identification.measured import Measured as Measured
     from .loops.constraint_forces import ConstraintForces as ConstraintForces
     from .model import euler_angle_joints as euler_angle_joints
+    from .model.joint_fields import Mimic as Mimic
     from .model.joints import Continuous as Continuous
     from .model.joints import Custom as Custom
     from .model.joints import Cylindrical as Cylindrical
@@ -83,7 +84,6 @@ if TYPE_CHECKING:
     from .model.joints import Universal as Universal
     from .model.mass import MassProperties as MassProperties
     from .model.pose import Pose as Pose
-    from .model.tree import Mimic as Mimic
     from .motion import trajectories as trajectories
     from .motion import walking as walking
     from .motion.equilibrium import equilibrium as equilibrium
@@ -195,6 +195,7 @@ _NAMES = LazyNames(
         ".identification.identify": ("identify",),
         ".identification.measured": ("Measured",),
         ".loops.constraint_forces": ("ConstraintForces",),
+        ".model.joint_fields": ("Mimic",),
         ".model.joints": (
             "Continuous",
             "Custom",
@@ -220,7 +221,6 @@ _NAMES = LazyNames(
         ),
         ".model.mass": ("MassProperties",),
         ".model.pose": ("Pose",),
-        ".model.tree": ("Mimic",),
         ".motion.equilibrium": ("equilibrium",),
         ".motion.inverse_geometry": ("InverseGeometry", "inverse_geometry"),
         ".motion.inverse_kinematics": ("inverse_kinematics",),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from ..errors import KinetreeError
+from ..model.joint_fields import FIELDS
 from ..model.mass import MassProperties
 from ..model.parameters import mass_properties_to_table
 from .shared import (
@@ -96,9 +97,7 @@ def _describe(robot: Robot) -> dict[str, Any]:
         {
             "name": joint.name, "kind": joint.kind.name, "parent": names[joint.parent + 1], "body": body,
             "q": [joint.q_slice.start, joint.q_slice.stop], "v": [joint.v_slice.start, joint.v_slice.stop],
-            "lower": joint.lower, "upper": joint.upper, "velocity_limit": joint.velocity_limit,
-            "effort_limit": joint.effort_limit, "damping": joint.damping, "friction": joint.friction,
-            "armature": joint.armature, "stiffness": joint.stiffness, "actuated": joint.actuated,
+            **{name: getattr(joint, name) for name in FIELDS}, "armature": joint.armature, "actuated": joint.actuated,
             "mimic": dataclasses.asdict(joint.mimic) if joint.mimic else None,
         }
         for joint, body in zip(model.joints, robot.body_names, strict=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import OptionError
+from ..model import parameters
 from ..model.parameters import OF_BODIES
 from .equations import MeasuredEquations
 from .estimators.consistency import ConsistentFit, consistent
@@ -27,7 +28,7 @@ SOME_BODY = np.array([0.02, 0.0, 0.0, 0.02, 0.0, 0.02, 0.0, 0.0, 0.0, 2.0])
 NOTHING_KNOWN = 0.1
 """How much weaker that pull is: it only decides what the motion does not tell."""
 
-NOT_NEGATIVE = (".rotor_inertia", ".damping", ".friction", ".stiffness", ".stribeck")
+NOT_NEGATIVE = tuple(f".{symbol}" for symbol in parameters.NOT_NEGATIVE)
 """Endings of names of parameters that a joint cannot have below zero."""
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from inspect import Parameter
 from itertools import groupby
-from typing import Any, Self
+from typing import Any, Self, TypeVar, Unpack
 
 import numpy as np
 
@@ -15,44 +17,60 @@ from ..errors import Message, ModelError, ModelWarning, Setting, UnknownNameErro
 from ..spatial.numbers import shown
 from .drives import DriveBuilder
 from .graph import (
-    LIMITS,
     Draft,
     GraphError,
     can_close,
     check_rods,
     checked_loops,
     inverse,
-    passive_data,
     span,
     split,
     why_uncuttable,
 )
-from .joint_data import LARGEST, PerFreedom, doubtful_limits, joint_data
+from .joint_fields import (
+    JOINT_DATA,
+    LARGEST,
+    LIMITS,
+    JointData,
+    Mimic,
+    doubtful_limits,
+    joint_data,
+    passive_data,
+)
 from .joints import Fixed, Free, JointKind, Reversed
 from .mass import MassProperties, require_mass_properties
 from .pose import Pose, floats
-from .tree import BASE, Body, Configuration, Frame, Joint, Loop, Mimic, Model, check_gravity, lay_out
+from .tree import BASE, Body, Configuration, Frame, Joint, Loop, Model, check_gravity, lay_out
 
-JOINT_DATA = (
-    "child_pose", "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia",
-    "gear_ratio", "friction_offset", "friction_travel", "damping_time", "stribeck", "stribeck_speed", "actuated",
-    "mimic", "stiffness", "spring_rest",
-)  # fmt: skip
-"""What :meth:`ModelBuilder.body` hands on to :meth:`ModelBuilder.add_joint`."""
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 BODY_DATA = (
-    "mass",
-    "com",
-    "inertia",
-    "about",
-    "mass_properties",
-    "position",
-    "rpy",
-    "rotation",
-    "placement",
-    "joint_name",
-)
-"""What :meth:`ModelBuilder.body` takes itself."""
+    "mass", "com", "inertia", "about", "mass_properties", "position", "rpy", "rotation", "placement", "joint_name",
+)  # fmt: skip
+"""What :meth:`ModelBuilder.body` takes itself; it hands the rest on to :meth:`ModelBuilder.add_joint`."""
+
+
+class CarriedData(JointData, total=False):
+    """The keywords of a joint that carries a body."""
+
+    child_pose: Pose | None
+
+
+CARRIED_DATA = ("child_pose", *JOINT_DATA)
+CLOSING_DATA = tuple(word for word in JOINT_DATA if word != "mimic")
+
+
+def _shown(keywords: type) -> Callable[[Method], Method]:
+    """Let ``help`` and notebooks show keywords that type checkers know already."""
+
+    def show(method: Method) -> Method:
+        own = inspect.signature(method)
+        named = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        more = [Parameter(word, Parameter.KEYWORD_ONLY, default=None) for word in keywords.__annotations__]
+        method.__signature__ = own.replace(parameters=[*named, *more])  # type: ignore[attr-defined]
+        return method
+
+    return show
 
 
 class ModelBuilder(DriveBuilder):
@@ -133,6 +151,7 @@ class ModelBuilder(DriveBuilder):
         if found:
             self.doubt(f"joint {name!r}: {found}")
 
+    @_shown(JointData)
     def add_joint(
         self,
         name: str,
@@ -142,23 +161,7 @@ class ModelBuilder(DriveBuilder):
         placement: Pose | None = None,
         *,
         child_pose: Pose | None = None,
-        lower: PerFreedom = None,
-        upper: PerFreedom = None,
-        velocity_limit: PerFreedom = None,
-        effort_limit: PerFreedom = None,
-        damping: PerFreedom = None,
-        friction: PerFreedom = None,
-        rotor_inertia: PerFreedom = None,
-        gear_ratio: PerFreedom = None,
-        friction_offset: PerFreedom = None,
-        friction_travel: PerFreedom = None,
-        damping_time: PerFreedom = None,
-        stribeck: PerFreedom = None,
-        stribeck_speed: PerFreedom = None,
-        actuated: bool | None = None,
-        mimic: Mimic | None = None,
-        stiffness: PerFreedom = None,
-        spring_rest: PerFreedom = None,
+        **data: Unpack[JointData],
     ) -> None:
         """Declare a joint between two bodies.
 
@@ -171,16 +174,10 @@ class ModelBuilder(DriveBuilder):
         child_pose : Pose
             Of the child body's frame in the joint's moving frame (identity as a rule; the
             standard Denavit-Hartenberg rule puts body frames at the far end of the link).
-        lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio
-        friction_offset, friction_travel, damping_time, stribeck, stribeck_speed
-            One number or one per freedom; see :class:`kinetree.model.tree.Joint`.
-        actuated : bool, optional
-            Whether a motor drives it; by default all but free joints have one.
-        mimic : Mimic
-        stiffness : number or one per freedom
-            Of a spring in the joint, in N m/rad or N/m.
-        spring_rest : number or one per coordinate
-            Where the spring pulls nowhere: the joint's neutral configuration where nothing is said.
+        **data
+            Limits, friction, motor, spring: one number or one per freedom, see
+            :class:`kinetree.model.joint_fields.JointNumbers`; ``actuated``, whether a motor drives it, as all but free
+            joints are by default; ``mimic``, a :class:`kinetree.Mimic`.
         """
         if not isinstance(name, str) or not name:
             raise ModelError(f"a joint needs a name, got {name!r}")
@@ -188,15 +185,13 @@ class ModelBuilder(DriveBuilder):
             raise ModelError(f"two joints are named {name!r}")
         if not isinstance(kind, JointKind):
             raise ModelError(f"joint {name!r}: kind must be a joint such as kinetree.Revolute('z'), not {kind!r}")
-        data = joint_data(
-            kind, f"joint {name!r}: ", lower=lower, upper=upper, velocity_limit=velocity_limit,
-            effort_limit=effort_limit, damping=damping, friction=friction, rotor_inertia=rotor_inertia,
-            gear_ratio=gear_ratio, friction_offset=friction_offset, friction_travel=friction_travel,
-            damping_time=damping_time, stribeck=stribeck, stribeck_speed=stribeck_speed, actuated=actuated, mimic=mimic,
-            stiffness=stiffness, spring_rest=spring_rest,
-        )  # fmt: skip
-        self._joints[name] = Draft(name, parent, child, kind, placement or Pose(), child_pose or Pose(), data)
+        for word in data:
+            if word not in JOINT_DATA:
+                raise UnknownNameError(f"joint property (given for joint {name!r})", word, CARRIED_DATA)
+        checked = joint_data(kind, f"joint {name!r}: ", **data)
+        self._joints[name] = Draft(name, parent, child, kind, placement or Pose(), child_pose or Pose(), checked)
 
+    @_shown(CarriedData)
     def body(
         self,
         name: str,
@@ -213,7 +208,7 @@ class ModelBuilder(DriveBuilder):
         inertia: Any = (0.0, 0.0, 0.0),
         about: str = "com",
         mass_properties: MassProperties | None = None,
-        **joint_data: Any,
+        **joint_data: Unpack[CarriedData],
     ) -> Self:
         """Add a body and the joint that carries it; returns the builder, so calls can be chained.
 
@@ -241,8 +236,8 @@ class ModelBuilder(DriveBuilder):
         >>> robot = b.body("bob", "base", kt.Revolute("y"), mass=1.0, com=(0, 0, -1)).build()
         """
         for word in joint_data:
-            if word not in JOINT_DATA:
-                raise UnknownNameError(f"property (given for body {name!r})", word, (*BODY_DATA, *JOINT_DATA))
+            if word not in CARRIED_DATA:
+                raise UnknownNameError(f"property (given for body {name!r})", word, (*BODY_DATA, *CARRIED_DATA))
         if mass_properties is not None and mass is not None:
             raise ModelError(f"body {name!r}: give either mass or mass_properties")
         if mass_properties is None and mass is None and np.any(com):
@@ -335,6 +330,7 @@ class ModelBuilder(DriveBuilder):
             for name, positions in self._configurations.items()
         )
 
+    @_shown(JointData)
     def joint(
         self,
         name: str,
@@ -345,7 +341,7 @@ class ModelBuilder(DriveBuilder):
         child_pose: Pose | Any = None,
         *,
         seat: Pose | Any = None,
-        **data: Any,
+        **data: Unpack[JointData],
     ) -> Self:
         """Join two bodies that are declared by :meth:`add_body`; joints may form loops. Returns the builder.
 
@@ -366,9 +362,6 @@ class ModelBuilder(DriveBuilder):
         """
         if child_pose is not None and seat is not None:
             raise ModelError(f"joint {name!r}: give either child_pose or seat")
-        for word in data:
-            if word not in JOINT_DATA:
-                raise UnknownNameError(f"joint property (given for joint {name!r})", word, JOINT_DATA)
         try:
             fixed, moving = self._poses(placement, child_pose if seat is None else seat)
         except ModelError as problem:
@@ -379,6 +372,7 @@ class ModelBuilder(DriveBuilder):
         self.doubt_limits(name, kind, data)
         return self
 
+    @_shown(JointData)
     def loop(
         self,
         name: str,
@@ -388,7 +382,7 @@ class ModelBuilder(DriveBuilder):
         *,
         placement: Pose | Any = None,
         seat: Pose | Any = None,
-        **data: Any,
+        **data: Unpack[JointData],
     ) -> Self:
         """Close a loop: a joint between two bodies that are carried already.
 
@@ -405,21 +399,21 @@ class ModelBuilder(DriveBuilder):
         seat : Pose, (3,) position or 4x4 matrix
             Of the joint's moving frame on the successor.
         **data
-            ``lower``, ``upper``, ``velocity_limit``, ``effort_limit``: they count when another
-            choice of cuts puts this joint into the tree.  A joint with more than that (damping, friction,
-            a rotor, a spring, ``actuated=True``; see :meth:`add_joint`) has a coordinate like any other: the
-            successor is cut through beside it, into halves that are welded together.
+            Limits: they count when another choice of cuts puts this joint into the tree.  A joint with more than
+            that (damping, friction, a rotor, a spring, ``actuated=True``; see :meth:`add_joint`) has a coordinate
+            like any other: the successor is cut through beside it, into halves that are welded together.
         """
         if name in self._loops or name in self._joints:
             raise ModelError(f"two joints are named {name!r}")
         if not isinstance(joint, JointKind):
             raise ModelError(f"loop {name!r}: give a joint such as kinetree.Revolute('z'), not {joint!r}")
-        allowed = [word for word in JOINT_DATA if word not in ("child_pose", "mimic")]
         for word in data:
-            if word not in allowed:
+            if word not in CLOSING_DATA:
+                what = f"property of a cut joint (given for loop {name!r})"
                 meant = "placement" if word in ("position", "rpy", "origin") else None
-                raise UnknownNameError(f"property of a cut joint (given for loop {name!r})", word, allowed, meant=meant)
-        checked = joint_data(joint, f"loop {name!r}: ", **({"actuated": False} | data))
+                raise UnknownNameError(what, word, CLOSING_DATA, meant=meant)
+        data.setdefault("actuated", False)
+        checked = joint_data(joint, f"loop {name!r}: ", **data)
         fixed, moving = self._poses(placement, seat)
         self._loops[name] = Draft(name, predecessor, successor, joint, fixed, inverse(moving), checked, moving)
         return self

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from ..errors import printable
 from ..spatial.formula import ScalarFormula
 from .actuators import Actuator, JointCoupling, Tendon
+from .joint_fields import FIELDS
 from .joints import JointKind, Reversed
 from .tree import BASE, Joint, Model
 
@@ -114,30 +115,13 @@ def _joint(joint: Joint) -> str:
     text = " ".join(parts) + "]"
     if any(math.isfinite(x) for x in (*joint.lower, *joint.upper)):
         text += "  range " + _range(joint.lower, joint.upper)
-    for label, values in (
-        ("|v| <=", joint.velocity_limit), ("|tau| <=", joint.effort_limit),
-        ("damping", joint.damping), ("friction", joint.friction), ("offset", joint.friction_offset),
-        ("builds up within", joint.friction_travel), ("damping follows within", joint.damping_time),
-        ("stribeck", joint.stribeck), ("fades with", joint.stribeck_speed),
-        ("armature", joint.armature),
-        ("stiffness", joint.stiffness),
-    ):  # fmt: skip
-        if any(isinstance(x, ScalarFormula) or (math.isfinite(x) and x != 0) for x in values):
-            text += f"  {label} {_values(values)}"
+    for row in FIELDS.values():
+        values = row.felt(joint)
+        if row.label and any(isinstance(x, ScalarFormula) or (math.isfinite(x) and x != 0) for x in values):
+            text += f"  {row.label} {_values(values)}"
     if not joint.actuated and not joint.mimic:
         text += "  passive"
     return text
-
-
-def lost_friction(joint: Joint) -> list[str]:
-    """Return what a joint has of friction that no file but YAML holds, in words."""
-    words = {
-        "friction offset of": joint.friction_offset,
-        "way in which friction builds up of": joint.friction_travel,
-        "time in which damping follows of": joint.damping_time,
-        "Stribeck's friction of": joint.stribeck,
-    }
-    return [f"{what} joint {joint.name!r}" for what, values in words.items() if any(values)]
 
 
 def each_kind_once(lost: Iterable[str]) -> str:

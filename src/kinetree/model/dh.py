@@ -35,27 +35,22 @@ from numpy.typing import ArrayLike
 from ..errors import ModelError, explains_arguments
 from . import dh_names
 from .builder import ModelBuilder
-from .joint_data import PerFreedom, like_degrees
+from .joint_fields import FIELDS, JointNumbers, PerFreedom, like_degrees
 from .joints import Fixed, JointKind, Prismatic, Revolute
 from .mass import MassProperties
 from .pose import Pose, floats, symbols_hint
 
 CONVENTIONS = ("modified", "standard", "khalil")
 
-LIMITS_OF_HINGES = ("lower", "upper", "spring_rest")
+POSITIONS = tuple(name for name, row in FIELDS.items() if row.per == "q")
 """Angles of a row that ``degrees=True`` leaves alone, since coordinates are in radians; ``degrees="all"`` does not."""
 
 LONGEST = 100.0
 """Metres from joint to joint beyond which a table is more likely in millimetres."""
 
-_JOINT_DATA = (
-    "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia", "gear_ratio",
-    "stiffness", "spring_rest", "friction_offset", "friction_travel", "damping_time", "stribeck", "stribeck_speed",
-)  # fmt: skip
-
 
 @dataclass(frozen=True, kw_only=True)
-class _Row:
+class _Row(JointNumbers[PerFreedom]):
     """What rows of every convention have in common.
 
     Attributes
@@ -66,9 +61,8 @@ class _Row:
         See :meth:`kinetree.MassProperties.of`, in the row's own frame.
     mass_properties : MassProperties, optional
         Instead of the four above.
-    lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio
-    stiffness, spring_rest, friction_offset, friction_travel, damping_time, stribeck, stribeck_speed
-        See :class:`kinetree.model.tree.Joint`; angles in radians.
+    lower, upper, damping, ...
+        Numbers of the joint, see :class:`kinetree.model.joint_fields.JointNumbers`; angles in radians.
     """
 
     name: str | None = None
@@ -78,21 +72,11 @@ class _Row:
     inertia: ArrayLike | None = None
     about: str = "com"
     mass_properties: MassProperties | None = None
-    lower: PerFreedom = None
-    upper: PerFreedom = None
-    velocity_limit: PerFreedom = None
-    effort_limit: PerFreedom = None
-    damping: PerFreedom = None
-    friction: PerFreedom = None
-    rotor_inertia: PerFreedom = None
-    gear_ratio: PerFreedom = None
-    stiffness: PerFreedom = None
-    spring_rest: PerFreedom = None
-    friction_offset: PerFreedom = None
-    friction_travel: PerFreedom = None
-    damping_time: PerFreedom = None
-    stribeck: PerFreedom = None
-    stribeck_speed: PerFreedom = None
+
+    def numbers_given(self) -> dict[str, Any]:
+        """Return the numbers of the joint of which something is said, which neither None nor ``()`` is."""
+        found = {name: getattr(self, name) for name in FIELDS}
+        return {name: x for name, x in found.items() if x is not None and not (isinstance(x, tuple) and not x)}
 
 
 @explains_arguments
@@ -243,7 +227,7 @@ def _limits_in_radians(row: Row, where: str) -> Row:
     """Return a row whose limits were written in degrees; those of slides are lengths."""
     if not isinstance(_kind(row, where), Revolute):
         return row
-    given = {key: getattr(row, key) for key in LIMITS_OF_HINGES if getattr(row, key) is not None}
+    given = {key: value for key, value in row.numbers_given().items() if key in POSITIONS}
     return replace(row, **{key: np.radians(floats(value, f"{where}: {key}")) for key, value in given.items()})
 
 
@@ -261,7 +245,7 @@ def _unit_doubt(row: Row, degrees: bool, limits_too: bool) -> str | None:
         if like_degrees(getattr(row, key, 0.0)):
             told = "if the table is in degrees, give degrees=True"
             return f"{key} = {getattr(row, key):g} rad is more than two turns; {told}"
-    for key in () if limits_too or not isinstance(_kind(row, ""), Revolute) else LIMITS_OF_HINGES:
+    for key in () if limits_too or not isinstance(_kind(row, ""), Revolute) else POSITIONS:
         if like_degrees(getattr(row, key)):
             told = "limits (qlim) stay in radians under degrees=True; degrees='all' takes them in degrees, too"
             other = "limits (qlim) are in radians: np.radians(...) converts them, degrees='all' a whole table"
@@ -302,12 +286,12 @@ def _close(
             raise ModelError(f"{place}: it is a frame of a link that has a row of its own, so it cannot have mass")
     if not isinstance(first, KhalilRow) or not isinstance(second, KhalilRow):
         raise ModelError(f"{where}: rows of cut joints belong to the khalil convention")
-    if second.mu or any(getattr(second, key) is not None for key in _JOINT_DATA):
+    if second.mu or second.numbers_given():
         raise ModelError(f"row {partner}: it is fixed on its link and has no joint of its own; row {number} has it")
     kind = _kind(first, where)
     here, there = (_parent(row, f"row {k}", len(bodies), bodies) for row, k in ((first, number), (second, partner)))
     placement, seat = (placements(row, "khalil", degrees)[0] for row in (first, second))
-    data = {key: getattr(first, key) for key in _JOINT_DATA if getattr(first, key) is not None}
+    data = first.numbers_given()
     try:
         builder.loop(
             first.joint_name or f"joint{number}", here, there, kind, placement=placement, seat=seat,
@@ -343,7 +327,7 @@ def _add(
     kind = _kind(row, where)
     parent = _parent(row, where, number, bodies)
     placement, child_pose = placements(row, convention, degrees)
-    data = {key: getattr(row, key) for key in _JOINT_DATA if getattr(row, key) is not None}
+    data = row.numbers_given()
     actuated = _actuated(row, kind, where)
     if isinstance(kind, Fixed) and data:
         raise ModelError(f"{where}: the row is fixed, so it cannot have {', '.join(data)}")

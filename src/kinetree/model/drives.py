@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import ExplainsArguments, ModelError, UnknownNameError
 from .actuators import Actuator, JointCoupling, Tendon, Waypoint
-from .joint_data import per_freedom
+from .joint_fields import per_freedom
 from .pose import Pose, floats
 from .tree import Joint
 

@@ -19,7 +19,6 @@ parent; its coordinates keep their meaning.
 from __future__ import annotations
 
 import heapq
-import math
 import warnings
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,23 +26,13 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from ..errors import ModelError, ModelWarning, UnknownNameError, callers_level
+from .joint_fields import FIELDS, passive_data
 from .joints import Distance, Fixed, JointKind, Reversed, reverse
 from .mass import MassProperties
 from .pose import Pose
 from .tree import Loop
 
 RULES = ("minimum_dof", "shortest")
-
-LIMITS = ("lower", "upper", "velocity_limit", "effort_limit")
-"""What a cut joint remembers of its data sheet, for the day it is in the tree again."""
-
-
-MORE_THAN_GEOMETRY = {
-    "damping": "has damping", "friction": "has friction", "rotor_inertia": "has a rotor", "stiffness": "has a spring",
-    "friction_offset": "has an offset of friction", "friction_travel": "has friction that builds up",
-    "damping_time": "has friction that builds up", "stribeck": "has friction",
-}  # fmt: skip
-"""What a joint may have beside its geometry, and how that is said."""
 
 
 class GraphError(ModelError):
@@ -107,17 +96,6 @@ def inverse(pose: Pose) -> Pose:
     return Pose(tuple(c + 0.0 for c in back.nine), (x, y, z))
 
 
-def passive_data(kind: JointKind) -> dict[str, Any]:
-    """Return what a joint that nobody said anything about has: no limits, no motor, no friction."""
-    nq, nv, inf = kind.nq, kind.nv, math.inf
-    return {
-        "lower": (-inf,) * nq, "upper": (inf,) * nq, "velocity_limit": (inf,) * nv, "effort_limit": (inf,) * nv,
-        "damping": (0.0,) * nv, "friction": (0.0,) * nv, "rotor_inertia": (0.0,) * nv, "gear_ratio": (1.0,) * nv,
-        "friction_offset": (), "friction_travel": (), "damping_time": (), "stribeck": (), "stribeck_speed": (),
-        "actuated": False, "mimic": None, "stiffness": (), "spring_rest": (),
-    }  # fmt: skip
-
-
 class Split(NamedTuple):
     """A joint that closes a loop but stays in the tree, because one of its bodies is cut through."""
 
@@ -165,9 +143,9 @@ def can_close(kind: JointKind) -> bool:
 
 def _more_than_geometry(draft: Draft, leaders: dict[str, str]) -> str | None:
     data = draft.data
-    for key, text in MORE_THAN_GEOMETRY.items():
-        if any(data[key]):
-            return text
+    for name, row in FIELDS.items():
+        if row.has and any(data[name]):
+            return row.has
     if data["mimic"]:
         return f"mimics joint {data['mimic'].leader!r}"
     if draft.name in leaders:

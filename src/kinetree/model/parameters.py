@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike
 
 from ..errors import ModelError, NoValueError, ShapeError, UnknownNameError
 from ..spatial.formula import symbols_among
+from .joint_fields import FIELDS
 from .mass import GroupedMass, MassProperties
 from .tree import Body, Joint, Model
-from .units import FORCE_OF
 
 OF_BODIES = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
 """The ten of a body, in the order of the table."""
@@ -41,6 +41,9 @@ OF_SOME = (*OF_SPRINGS, *OF_FADING)
 
 FRICTION = OF_FREEDOMS[1:]
 """Those that matter only where friction does."""
+
+NOT_NEGATIVE = tuple(symbol for symbol in (*OF_FREEDOMS, *OF_SOME) if symbol in FIELDS and FIELDS[symbol].nonnegative)
+"""Those that a joint cannot have below zero."""
 
 PINOCCHIO_ORDER = ("M", "MX", "MY", "MZ", "XX", "XY", "YY", "XZ", "YZ", "ZZ")
 """The ten of a body as :attr:`MassProperties.parameters` has them."""
@@ -73,7 +76,7 @@ def rows(model: Model) -> tuple[Parameter, ...]:
     ]
     for symbol in (*OF_FREEDOMS, *OF_SOME):
         found += [
-            Parameter(f"{joint.name}{label}.{symbol}", symbol, i, k, _unit(symbol, unit))
+            Parameter(f"{joint.name}{label}.{symbol}", symbol, i, k, FIELDS[attribute_of(symbol)].units[unit != "rad"])
             for i, joint in enumerate(model.joints)
             if symbol not in OF_SOME or getattr(joint, symbol)
             for k, (label, unit) in enumerate(zip(joint.kind.v_labels, joint.kind.v_units, strict=True))
@@ -81,14 +84,9 @@ def rows(model: Model) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
-def _unit(symbol: str, of_motion: str) -> str:
-    """Return the unit of a parameter of a freedom, which turns (``rad``) or slides (``m``)."""
-    if symbol == "rotor_inertia":
-        return "kg m^2" if of_motion == "rad" else "kg"
-    force = FORCE_OF[of_motion]
-    if symbol == "stiffness":
-        return f"{force}/{of_motion}"
-    return f"{force} s/{of_motion}" if symbol == "damping" else force
+def attribute_of(symbol: str) -> str:
+    """Return what a joint calls a parameter of its freedoms."""
+    return "friction_offset" if symbol == "offset" else symbol
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,10 +184,8 @@ def mass_properties_from_table(ten: ArrayLike) -> MassProperties:
 
 def _of_joint(joint: Joint, symbol: str) -> Sequence[float]:
     """Return one parameter of a joint, per degree of freedom."""
-    if symbol == "rotor_inertia":
-        return joint.armature
-    given: tuple[float, ...] = joint.friction_offset if symbol == "offset" else getattr(joint, symbol)
-    return given or (0.0,) * joint.kind.nv
+    row = FIELDS[attribute_of(symbol)]
+    return row.felt(joint) or row.usual(joint.kind)
 
 
 def with_parameters(model: Model, given: Any, *, physical: bool = True) -> Model:
@@ -295,8 +291,8 @@ def _with_some(joint: Joint, symbol: str, values: np.ndarray, physical: bool) ->
 
 def _with_freedoms(joint: Joint, values: np.ndarray, physical: bool) -> Joint:
     felt, damping, friction, offset = values
-    for symbol, several in (("rotor_inertia", felt), ("damping", damping), ("friction", friction)):
-        if physical and np.any(several < 0.0):
+    for symbol, several in zip(OF_FREEDOMS, values, strict=True):
+        if physical and symbol in NOT_NEGATIVE and np.any(several < 0.0):
             raise ModelError(
                 f"{symbol} of joint {joint.name!r} is {several.min():g}: it must not be negative, unless parameters "
                 "that are not physical are allowed with physical=False"

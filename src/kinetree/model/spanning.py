@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from ..spatial import IDENTITY, Transform, Vec3
 from . import configurations
-from .builder import JOINT_DATA, ModelBuilder
+from .builder import ModelBuilder
 from .drives import TendonDraft
-from .graph import LIMITS, RULES, Draft, inverse, passive_data
+from .graph import RULES, Draft, inverse
+from .joint_fields import JOINT_DATA, LIMITS, passive_data
 from .joints import Continuous, Fixed, JointKind, Prismatic, Revolute, Spherical
 from .joints.constraints import rotation_vector
 from .pose import Pose
@@ -52,8 +53,7 @@ def respan(model: Model, cuts: Sequence[str] | None = None, rule: str | None = N
     for half, (body, pose) in halves.items():
         builder._bodies[names[body]] = builder._bodies[names[body]] + model.bodies[half].mass_properties.moved(pose)
     for i, joint in enumerate(model.joints):
-        data = {key: getattr(joint, key) for key in JOINT_DATA if key != "child_pose"}
-        data["friction_offset"] = joint.friction_offset
+        data = {key: getattr(joint, key) for key in JOINT_DATA}
         builder._joints[joint.name] = Draft(
             joint.name, names[joint.parent], names[i], joint.kind, joint.placement, inverse(on[i]), data
         )

@@ -28,18 +28,17 @@ from ..spatial import (
 from .actuators import Tendon, Waypoint
 from .changes.stand_ins import ScalarMass, ScalarPose, ScalarTen
 from .changes.values import generic, valued
+from .joint_fields import OF_MOTOR, PER_FREEDOM
 from .mass import GroupedMass, MassProperties
 from .parameters import OF_BODIES as TEN
-from .parameters import Parameter, mass_properties_to_table, rows
-from .tree import PER_FREEDOM, Body, Frame, Joint, Loop, Model
+from .parameters import Parameter, attribute_of, mass_properties_to_table, rows
+from .tree import Body, Frame, Joint, Loop, Model
 
 Convert = Callable[[Any], Scalar]
 Given = Mapping[str, Any]
 
 SIZES: dict[str, tuple[int, ...]] = {"com": (3,), "inertia": (3, 6), "position": (3,), "rpy": (3,), "seat": (3,)}
 """How many numbers a property consists of; those not named here are one number, or one per degree of freedom."""
-
-OF_JOINT_SPRINGS = ("stiffness", "spring_rest")
 
 OF_BODIES = ("mass", "com", "inertia")
 OF_JOINTS = ("position", "rpy", *PER_FREEDOM)
@@ -176,13 +175,12 @@ class Substitution:
             key: list(given.get(key, getattr(joint, key)) or [0.0] * n)
             for key in PER_FREEDOM
             if (everything and getattr(joint, key)) or key in given
-            or (key == "gear_ratio" and "rotor_inertia" in given)
-            or (key == "rotor_inertia" and "gear_ratio" in given)
+            or (key in OF_MOTOR and any(other in given for other in OF_MOTOR))
         }  # fmt: skip
         for p in table:
             if p.symbol in TEN:
                 continue
-            key = "friction_offset" if p.symbol == "offset" else p.symbol
+            key = attribute_of(p.symbol)
             if key in given or (key == "rotor_inertia" and "gear_ratio" in given):
                 raise ModelError(f"parameter {p.name!r} is given twice: in the table, and as {key} of the joint")
             own.setdefault(key, list(getattr(joint, key) or [0.0] * n))[p.freedom] = self.parameters[p.name]
@@ -285,7 +283,7 @@ def substitution(
         if tendon.name in tables["tendon"] and not tendon.stiffness:
             raise ModelError(f"tendon {tendon.name!r} has no spring that could be a parameter: give it one first")
     for name, given in tables["joint"].items():
-        sprung = [key for key in OF_JOINT_SPRINGS if key in given]
+        sprung = [key for key in ("stiffness", "spring_rest") if key in given]
         if sprung and not model.joint(name).stiffness:
             raise ModelError(f"joint {name!r} has no spring whose {sprung[0]} could be a parameter: give it one first")
         if "spring_rest" in given and model.joint(name).kind.quaternion is not None:

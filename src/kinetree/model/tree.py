@@ -12,10 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from ..errors import ModelError, UnknownNameError, explains_arguments
+from ..errors import ModelError, UnknownNameError
 from ..spatial import ArticulatedInertia, Motion, RigidInertia, Scalar, Transform, Vec3, axis_turn
 from ..spatial.formula import symbols_among
 from .actuators import Actuator, JointCoupling, Tendon
+from .joint_fields import PER_FREEDOM, Floats, JointNumbers, Mimic
 from .joints import Constraint, Free, JointKind
 from .mass import MassProperties
 from .pose import Pose, floats
@@ -26,23 +27,6 @@ BASE = -1
 
 SOMEWHERE = Transform((axis_turn(Vec3(0.48, 0.6, 0.64), 0.3),), Vec3(1.0, 0.0, 0.0))
 """A pose of a loop joint in which none is turned over, no rod is a point and no wheel lies flat."""
-
-Floats = tuple[float, ...]
-
-PER_FREEDOM = (
-    "rotor_inertia", "gear_ratio", "damping", "friction", "friction_offset", "stiffness", "spring_rest", "stribeck",
-)  # fmt: skip
-"""Numbers of a joint, one per degree of freedom, that may be parameters."""
-
-
-@explains_arguments
-@dataclass(frozen=True)
-class Mimic:
-    """Says that a joint follows another one: ``q = ratio * q_leader + offset``."""
-
-    leader: str
-    ratio: float = 1.0
-    offset: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -101,7 +85,17 @@ class ContactShape:
 
 
 @dataclass(frozen=True)
-class Joint:
+class _Seated:
+    """What comes first of a joint: its name, its kind, and where it sits."""
+
+    name: str
+    kind: JointKind
+    parent: int = BASE
+    placement: Pose = field(default_factory=Pose)
+
+
+@dataclass(frozen=True)
+class Joint(JointNumbers[Floats], _Seated):
     """A joint, the place it sits on its parent, and what a data sheet says about it.
 
     Attributes
@@ -113,32 +107,8 @@ class Joint:
         Index of the parent body, -1 for the base.
     placement : Pose
         Of the joint's fixed frame in the parent body.
-    lower, upper : tuple of floats
-        Position limits, one per coordinate.
-    velocity_limit, effort_limit : tuple of floats
-        One per degree of freedom.
-    damping, friction : tuple of floats
-        Viscous (N m s/rad or N s/m) and Coulomb (N m or N) friction.
-    friction_offset : tuple of floats
-        A constant force (N m or N) that comes on top of friction: of a drive whose zero is off; empty for none.
-    friction_travel : tuple of floats
-        Way (rad or m) in which Coulomb friction builds up behind a reversal (Dahl's model), 63 % of it; empty for at
-        once.  Simulations know it; friction at a velocity alone is that of long ways.
-    damping_time : tuple of floats
-        Time (s) in which viscous friction follows the velocity, 63 % of a change: a damper behind a spring (Maxwell's
-        model), as grease, seals and hoses are; empty for at once.  Simulations know it, too.
-    stribeck : tuple of floats
-        What Coulomb friction has more (N m or N) at low speed, ``stribeck sign(v) exp(-(v / stribeck_speed)^2)``; empty
-        for none.
-    stribeck_speed : tuple of floats
-        Speed (rad/s or m/s) with which that fades; empty where there is none.
-    stiffness : tuple of floats
-        Of the joint's spring (N m/rad or N/m), one per degree of freedom; empty for none.  A spring belongs to the
-        mechanism as gravity does: it is part of its dynamics and of its potential energy.
-    spring_rest : tuple of floats
-        Coordinates, as many as the joint has in ``q``, at which the spring pulls nowhere; empty without a spring.
-    rotor_inertia, gear_ratio : tuple of floats
-        Of the motor; the joint feels ``rotor_inertia * gear_ratio**2``.
+    lower, upper, damping, ... : tuple of floats
+        One per coordinate or per degree of freedom, see :class:`kinetree.model.joint_fields.JointNumbers`.
     actuated : bool
         Whether a motor drives it.
     mimic : Mimic or None
@@ -147,27 +117,8 @@ class Joint:
         Where its coordinates sit in ``q`` and ``v``.
     """
 
-    name: str
-    kind: JointKind
-    parent: int = BASE
-    placement: Pose = field(default_factory=Pose)
-    lower: Floats = ()
-    upper: Floats = ()
-    velocity_limit: Floats = ()
-    effort_limit: Floats = ()
-    damping: Floats = ()
-    friction: Floats = ()
-    rotor_inertia: Floats = ()
-    gear_ratio: Floats = ()
     actuated: bool = True
     mimic: Mimic | None = None
-    friction_offset: Floats = ()
-    stiffness: Floats = ()
-    spring_rest: Floats = ()
-    friction_travel: Floats = ()
-    damping_time: Floats = ()
-    stribeck: Floats = ()
-    stribeck_speed: Floats = ()
     q_slice: slice = field(default_factory=lambda: slice(0, 0), compare=False)
     v_slice: slice = field(default_factory=lambda: slice(0, 0), compare=False)
 

@@ -8,7 +8,7 @@ and do (parameters.py).  Here is how it is made, changed, exported and compiled.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -33,10 +33,10 @@ from ..model.changes import other_numbers, single_joints
 from ..model.changes.locking import lock
 from ..model.changes.values import with_table, with_values
 from ..model.drives import with_spring
-from ..model.joint_data import PerFreedom, memory_data, spring_data, stribeck_data
+from ..model.joint_fields import PerFreedom, numbers_of
 from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
-from ..model.tree import BASE, Body, Frame, Joint, Model, check_gravity
+from ..model.tree import BASE, Body, Frame, Model, check_gravity
 from ..run.compiler import check_cpu
 from ..run.complete_options import requests
 from ..run.evaluator import Evaluator
@@ -254,14 +254,9 @@ class Robot(Shown):
             with_spring(t, stiffness[t.name], rests.get(t.name)) if t.name in lines and t.name in stiffness else t
             for t in self.model.tendons
         ]
-        chosen = {self.model.joint(name).name: value for name, value in stiffness.items() if name not in lines}
-        joints = [
-            replace(j, **spring_data(j.kind, chosen[j.name], rests.get(j.name), f"joint {j.name!r}: "))
-            if j.name in chosen
-            else j
-            for j in self.model.joints
-        ]
-        return self._again(replace(self.model, joints=tuple(joints), tendons=tuple(tendons)))
+        chosen = {name: value for name, value in stiffness.items() if name not in lines}
+        model = replace(self.model, tendons=tuple(tendons))
+        return self._again(_with_numbers(model, stiffness=chosen, spring_rest=rests))
 
     def with_friction_travel(self, travel: Mapping[str, PerFreedom]) -> Robot:
         """Return the same robot with Coulomb friction that builds up over some way behind a reversal (Dahl's model).
@@ -278,9 +273,7 @@ class Robot(Shown):
         >>> robot.with_friction_travel({"bob_joint": 2e-3}).model.joint("bob_joint").friction_travel
         (0.002,)
         """
-        return self._with_friction(
-            travel, lambda j, way, where: memory_data(j.kind, way, j.damping_time or None, j.mimic, where)
-        )
+        return self._again(_with_numbers(self.model, friction_travel=travel))
 
     def with_damping_time(self, time: Mapping[str, PerFreedom]) -> Robot:
         """Return the same robot with viscous friction that follows the velocity in some time (Maxwell's model).
@@ -297,9 +290,7 @@ class Robot(Shown):
         >>> robot.with_damping_time({"bob_joint": 0.3}).model.joint("bob_joint").damping_time
         (0.3,)
         """
-        return self._with_friction(
-            time, lambda j, own, where: memory_data(j.kind, j.friction_travel or None, own, j.mimic, where)
-        )
+        return self._again(_with_numbers(self.model, damping_time=time))
 
     def with_stribeck(self, stribeck: Mapping[str, PerFreedom], speed: Mapping[str, PerFreedom]) -> Robot:
         """Return the same robot with more friction at low speed: ``stribeck sign(v) exp(-(v / speed)^2)``.
@@ -318,20 +309,7 @@ class Robot(Shown):
         >>> robot.with_stribeck({"bob_joint": 0.1}, {"bob_joint": 0.05}).parameters()["bob_joint.stribeck"]
         0.1
         """
-        return self._with_friction(
-            stribeck, lambda j, own, where: stribeck_data(j.kind, own, speed.get(j.name), j.mimic, where)
-        )
-
-    def _with_friction(
-        self, given: Mapping[str, PerFreedom], data: Callable[[Joint, PerFreedom, str], dict[str, Any]]
-    ) -> Robot:
-        """Return the same robot with other data of friction at some joints."""
-        chosen = {self.model.joint(name).name: value for name, value in given.items()}
-        joints = [
-            replace(j, **data(j, chosen[j.name], f"joint {j.name!r}: ")) if j.name in chosen else j
-            for j in self.model.joints
-        ]
-        return self._again(replace(self.model, joints=tuple(joints)))
+        return self._again(_with_numbers(self.model, stribeck=stribeck, stribeck_speed=speed))
 
     def with_parameters(self, parameters: Any, *, physical: bool = True) -> Robot:
         """Return the same robot with other parameters.
@@ -726,3 +704,14 @@ def require_robot(given: Any) -> None:
     elif isinstance(given, type):
         advice = f"this is the class {given.__name__} itself; {advice}"
     raise OptionError(f"robot must be a kinetree robot, not {shown(given)}: {advice}")
+
+
+def _with_numbers(model: Model, **given: Mapping[str, PerFreedom]) -> Model:
+    """Return the same model with other numbers at the joints that the first of them names."""
+    joints = list(model.joints)
+    for name in next(iter(given.values())):
+        joint = model.joint(name)
+        own = {key: of_joints.get(name) for key, of_joints in given.items()}
+        found: dict[str, Any] = numbers_of(joint.kind, f"joint {name!r}: ", own, follows=joint.mimic is not None)
+        joints[model.joint_index[name]] = replace(joint, **found)
+    return replace(model, joints=tuple(joints))

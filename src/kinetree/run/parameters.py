@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ModelError, NoValueError, OptionError, ShapeError, UnknownNameError
+from ..model.joint_fields import PER_FREEDOM
 from ..model.mass import GroupedMass
 from ..model.parameters import FRICTION, OF_FADING, ParameterTable, rows
 from ..model.parameters import parameters as table_of
 from ..model.substitution import SIZES, Substitution, substitution
-from ..model.tree import PER_FREEDOM, Model
+from ..model.tree import Model
 from ..spatial import Scalar
 from ..spatial.arrays import batch_shape
 

@@ -31,7 +31,7 @@ from ..errors import (
 )
 from ..io.tables.reading import open_table
 from ..io.typed_angles import Degrees
-from ..model.joint_data import like_degrees
+from ..model.joint_fields import like_degrees
 from ..model.joints import Continuous
 from ..motion import trajectories
 from ..robot.robot import Robot

@@ -27,6 +27,7 @@ from ..contact.ground import Ground
 from ..control.base import Sum
 from ..errors import OptionError, UnknownNameError
 from ..forces.element import ForceElement
+from ..model.joint_fields import PER_FREEDOM
 from ..model.parameters import OF_SOME
 from ..model.substitution import (
     OF_BODIES,
@@ -36,7 +37,6 @@ from ..model.substitution import (
     OF_TENDONS,
     POINTS_FOLLOW_FRAMES,
 )
-from ..model.tree import PER_FREEDOM
 from ..robot.robot import Robot
 from ..run.parameters import Place, own_numbers
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import IdentificationError, OptionError, UnsupportedError
+from ...model.parameters import OF_BODIES
 from ..closed_motion import motions_of
 from ..filtering import FilteredMotion
 from ..identifiable import ParameterGroups, Structure
@@ -77,7 +78,7 @@ def refine_by_output_error(found: Identified, data: Data, *, window: float = 0.2
         raise OptionError(f"window must be a time in seconds and steps a positive number, not {window!r} and {steps!r}")
     motions, _, _ = motions_of(robot, data, found.band, found.gains)
     cuts = _windows(robot, motions, window)
-    names = tuple(n for n in found.solution if n in robot.parameters() and n.rpartition(".")[2] not in _NOT_OF_BODIES)
+    names = tuple(n for n in found.solution if n in robot.parameters() and n.rpartition(".")[2] in OF_BODIES)
     groups = Structure(robot).groups(names)
     rest, slope = _simulated(robot, cuts, groups.independent)
     before = np.sqrt(np.mean(rest**2, axis=(0, 1)))
@@ -105,9 +106,6 @@ def refine_by_output_error(found: Identified, data: Data, *, window: float = 0.2
     table = robot.parameters()
     values = groups.matrix @ np.array([table[name] for name in groups.parameters])
     return Refined(robot, groups.names, values, np.sqrt(np.diagonal(covariance)), errors, before, done)
-
-
-_NOT_OF_BODIES = ("rotor_inertia", "damping", "friction", "offset", "stribeck", "stiffness")
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ import numpy as np
 
 from ...errors import ModelError
 from ..actuators import Tendon, Waypoint
+from ..joint_fields import FIELDS, OF_MOTOR, PER_FREEDOM
 from ..mass import GroupedMass, MassProperties
 from ..parameters import with_parameters
 from ..pose import Pose
 from ..substitution import Given, substitution
-from ..tree import PER_FREEDOM, Body, Frame, Joint, Loop, Model, check_gravity
+from ..tree import Body, Frame, Joint, Loop, Model, check_gravity
 
 WORDS = ("bodies", "joints", "frames", "loops", "tendons", "gravity")
 """What of a model is changed by the words of its file; all other names are rows of the table of parameters."""
@@ -70,12 +71,11 @@ def _joint(joint: Joint, given: Given | None) -> Joint:
     numbers: dict[str, Any] = {
         key: _finite(given[key], f"{key} of joint {joint.name!r}") for key in PER_FREEDOM if key in given
     }
-    for key in ("damping", "friction", "rotor_inertia", "stiffness"):
-        if min(numbers.get(key, (0.0,))) < 0.0:
-            raise ModelError(f"{key} of joint {joint.name!r} is {min(numbers[key]):g}: it cannot be negative")
-    if "rotor_inertia" in numbers or "gear_ratio" in numbers:
-        for key, other in (("rotor_inertia", 0.0), ("gear_ratio", 1.0)):
-            numbers.setdefault(key, getattr(joint, key) or (other,) * joint.kind.nv)
+    for key, values in numbers.items():
+        if FIELDS[key].nonnegative and min(values) < 0.0:
+            raise ModelError(f"{key} of joint {joint.name!r} is {min(values):g}: it cannot be negative")
+    if any(FIELDS[key].of_motor for key in numbers):
+        numbers = {key: getattr(joint, key) or FIELDS[key].usual(joint.kind) for key in OF_MOTOR} | numbers
     return replace(joint, placement=_placed(joint.placement, given), **numbers)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import ModelError
+from ..joint_fields import FIELDS
 from ..joints import Compound, Cylindrical, JointKind, Prismatic, Revolute, Step
 from ..pose import Pose
 from ..tree import BASE, Body, Frame, Joint, Model, lay_out
@@ -74,26 +75,6 @@ def _steps(kind: JointKind) -> list[Step] | None:
 
 def _single(joint: Joint, step: Step, parent: int, placement: Pose) -> Joint:
     k = step.coordinate
-    part: dict[str, Any] = {
-        name: (getattr(joint, name)[k],)
-        for name in (
-            "lower",
-            "upper",
-            "velocity_limit",
-            "effort_limit",
-            "damping",
-            "friction",
-            "rotor_inertia",
-            "gear_ratio",
-            "friction_offset",
-            "friction_travel",
-            "damping_time",
-            "stribeck",
-            "stribeck_speed",
-            "stiffness",
-            "spring_rest",
-        )
-        if getattr(joint, name)
-    }
+    part: dict[str, Any] = {name: getattr(joint, name)[k : k + 1] for name in FIELDS}
     kind: JointKind = Revolute(step.axis) if step.turns else Prismatic(step.axis)
     return Joint(f"{joint.name}_{k + 1}", kind, parent, placement, actuated=joint.actuated, **part)

@@ -12,9 +12,10 @@ from ...errors import ModelError, ModelWarning, UnknownNameError, callers_level
 from ...spatial import Scalar
 from ...spatial.formula import ScalarFormula, symbols_among
 from ...spatial.numbers import real_number
+from ..joint_fields import PER_FREEDOM
 from ..mass import MassProperties
 from ..parameters import rows
-from ..tree import PER_FREEDOM, Body, Joint, Model
+from ..tree import Body, Joint, Model
 from .stand_ins import ScalarTen, Values, valued_scalar
 
 SOME_BODY = MassProperties(1.0, (0.1, 0.2, 0.3), (1.0, 1.1, 1.2, 0.1, 0.2, 0.3))

@@ -18,7 +18,8 @@ import numpy as np
 from ...errors import ModelWarning, UnsupportedError, callers_level
 from ..actuators import Actuator, JointCoupling, Tendon
 from ..changes.single_joints import expand
-from ..describe import each_kind_once, lost_friction
+from ..describe import each_kind_once
+from ..joint_fields import not_written, words_of
 from ..joints import Continuous, Fixed, Free, Prismatic, Revolute, Spherical
 from ..mass import MassProperties
 from ..pose import Pose
@@ -219,18 +220,14 @@ class _MjcfWriter:
                 words.append(f"actuatorfrcrange={_numbers((-effort, effort))}")
             else:
                 self.lost.append(f"effort limits of joint {joint.name!r}")
-        if any(math.isfinite(x) for x in joint.velocity_limit):
-            self.lost.append(f"velocity limits of joint {joint.name!r}")
         return words
 
     def _own_forces(self, joint: Joint) -> list[str]:
         """Return friction, rotor and spring; joints of several freedoms have one number for all of them."""
         words = []
-        for word, values in (
-            ("damping", joint.damping), ("frictionloss", joint.friction), ("armature", joint.armature),
-            ("stiffness", joint.stiffness),
-        ):  # fmt: skip
-            if not any(values):
+        for word, row in words_of("mjcf").items():
+            values = row.felt(joint)
+            if row.of or not any(values):
                 continue
             if len(set(values)) > 1 or (isinstance(joint.kind, Free) and word in ("frictionloss", "armature")):
                 raise UnsupportedError(
@@ -244,7 +241,7 @@ class _MjcfWriter:
                     f"{joint.name!r} does not: write .yaml"
                 )
             words.append(f'springref="{joint.spring_rest[0]!r}"')
-        self.lost += lost_friction(joint)
+        self.lost += not_written(joint, "mjcf")
         return words
 
     def _inertial(self, i: int, mass: MassProperties, depth: int) -> None:

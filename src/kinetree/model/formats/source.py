@@ -14,11 +14,12 @@ from ...errors import FileFormatError, Message, ModelError, ModelWarning, Settin
 from ..actuators import Tendon
 from ..builder import ModelBuilder, circle
 from ..drives import TendonDraft
-from ..graph import Draft, GraphError, passive_data
+from ..graph import Draft, GraphError
+from ..joint_fields import Mimic, passive_data
 from ..joints import Fixed, JointKind
 from ..mass import MassProperties
 from ..pose import Pose
-from ..tree import ContactShape, Joint, Mimic, Model
+from ..tree import ContactShape, Joint, Model
 
 MIMIC_CHOICES = ("follow", "couple", "independent")
 MESH_CHOICES = ("refuse", "massless")

@@ -32,6 +32,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...errors import FileFormatError, ModelError, UnknownNameError
+from ..joint_fields import Mimic, words_of
 from ..joints import (
     KINDS,
     Continuous,
@@ -46,7 +47,7 @@ from ..joints import (
 )
 from ..mass import MassProperties
 from ..pose import Pose
-from ..tree import ContactShape, Mimic, Model
+from ..tree import ContactShape, Model
 from . import xml
 from .source import SIZES, FileBuilder, Options, Source, listed
 from .urdf_constraints import read_constraint, read_coupling, read_own_coupling
@@ -75,11 +76,11 @@ COUPLING = "kinetree:coupling"
 ACTUATED = "kinetree:actuated"
 """An attribute of our own on <joint>: "false" for a joint without a motor."""
 
-STIFFNESS, SPRING_REST = "kinetree:stiffness", "kinetree:spring_rest"
-"""Attributes of our own on <dynamics>: the spring of a joint, and where it rests."""
+OWN = "kinetree:"
+"""How names of our own begin."""
 
-ROTOR_INERTIA = "kinetree:rotor_inertia"
-"""An attribute of our own on <dynamics>: the inertia of a joint's rotor, as it is felt behind the gear."""
+DYNAMICS = dict(sorted(words_of("urdf").items(), key=lambda x: x[1].of_motor))
+"""What attributes of <dynamics> say; those of the motor, as felt behind the gear, come last."""
 
 OF_OTHER_TOOLS = ("constraint", "coupling")
 OTHERS_LOOP, INDEPENDENT = "loop", "independent"
@@ -110,7 +111,8 @@ KNOWN_CHILDREN = {
     "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller"),
 }
 
-LIMIT_ATTRIBUTES = {"lower": "lower", "upper": "upper", "effort": "effort_limit", "velocity": "velocity_limit"}
+LIMIT_ATTRIBUTES = dict(sorted(words_of("urdf", limits=True).items(), key=lambda x: (x[1].per, x[0])))
+"""What attributes of <limit> say."""
 
 # Elements whose inside does not matter to the motion, and may hold whatever other tools understand.
 CLOSED = ("visual", "gazebo", "transmission", "sensor", "ros2_control")
@@ -238,8 +240,8 @@ class _UrdfReader:
         (first, placement), (second, seat) = (self.side(element, r, name) for r in ("predecessor", "successor"))
         limit = self.only(element, "limit")
         limits = {
-            key: self.limit(limit, attribute)
-            for attribute, key in LIMIT_ATTRIBUTES.items()
+            row.name: self.limit(limit, attribute)
+            for attribute, row in LIMIT_ATTRIBUTES.items()
             if limit is not None and attribute in limit.attributes
         }
         with self.builder.at(element.line):
@@ -303,14 +305,12 @@ class _UrdfReader:
 
     def read_friction(self, joint: Element, data: dict[str, Any]) -> None:
         dynamics = self.only(joint, "dynamics")
-        if dynamics is not None:
-            data["damping"] = self.number(dynamics, "damping", 0.0)
-            data["friction"] = self.number(dynamics, "friction", 0.0)
-            if STIFFNESS in dynamics.attributes:
-                data["stiffness"] = self.number(dynamics, STIFFNESS)
-                data["spring_rest"] = self.number(dynamics, SPRING_REST, 0.0)
-            if ROTOR_INERTIA in dynamics.attributes:
-                data["rotor_inertia"] = self.number(dynamics, ROTOR_INERTIA)
+        if dynamics is None:
+            return
+        for word, row in DYNAMICS.items():
+            said = word in dynamics.attributes or not word.startswith(OWN)
+            if row.of in data if row.of else said:
+                data[row.name] = self.number(dynamics, word, 0.0)
 
     def read_limits(self, joint: Element, name: str, kind: JointKind, data: dict[str, Any]) -> None:
         limit = self.only(joint, "limit")
@@ -321,9 +321,11 @@ class _UrdfReader:
                     f"joint {name!r} has no <limit>, which URDF demands: taken as unlimited", joint.line
                 )
             return
-        for attribute, key in (("effort", "effort_limit"), ("velocity", "velocity_limit")):
+        for attribute, row in LIMIT_ATTRIBUTES.items():
+            if row.per == "q":
+                continue
             if attribute in limit.attributes:
-                data[key] = self.limit(limit, attribute)
+                data[row.name] = self.limit(limit, attribute)
             elif bounded:
                 self.builder.oddity(
                     f"joint {name!r}: <limit> has no {attribute!r}, which URDF demands: taken as unlimited", limit.line

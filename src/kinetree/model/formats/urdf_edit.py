@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import FileFormatError, ModelWarning, UnsupportedError, callers_level
-from ..describe import each_kind_once, lost_friction
+from ..describe import each_kind_once
+from ..joint_fields import not_written
 from ..mass import MassProperties
 from ..parameters import OF_BODIES, parameters
 from ..tree import Model
@@ -149,9 +150,9 @@ def _edit_joints(model: Model, before: Model, joints: Mapping[str, Element], doc
                 element.removeAttribute(name)
             for name, value in values.items():
                 element.setAttribute(name, repr(value))
-            if any(name.startswith("kinetree:") for name in values) and document.documentElement is not None:
+            if any(name.startswith(urdf.OWN) for name in values) and document.documentElement is not None:
                 document.documentElement.setAttribute("xmlns:kinetree", urdf.NAMESPACE)
-        lost += lost_friction(joint)
+        lost += not_written(joint, "urdf")
     if lost:
         message = "not written, because URDF has no word for it: " + each_kind_once(lost)
         warnings.warn(message, ModelWarning, stacklevel=callers_level())

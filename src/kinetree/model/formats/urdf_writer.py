@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 
 from ...errors import ModelWarning, UnsupportedError, callers_level
 from ..actuators import JointCoupling
-from ..describe import each_kind_once, lost_friction
+from ..describe import each_kind_once
+from ..joint_fields import not_written
 from ..joints import Compound, Continuous, Cylindrical, Revolute
 from ..pose import Pose, rpy_matrix
 from ..tree import BASE, Body, Frame, Joint, Loop, Model
@@ -21,18 +22,20 @@ from . import xml
 from .urdf import (
     ACTUATED,
     COUPLING,
+    DYNAMICS,
     JOINT_TYPES,
     LIMIT_ATTRIBUTES,
     LOOP,
     LOOP_TYPES,
     NAMESPACE,
-    ROTOR_INERTIA,
-    SPRING_REST,
-    STIFFNESS,
+    OWN,
     UNLIMITED,
 )
 
 Angles = tuple[float, float, float]
+
+OWN_ROWS = [row for word, row in DYNAMICS.items() if word.startswith(OWN) and not row.of]
+"""What joints have that other programs do not read."""
 
 
 def write(model: Model) -> str:
@@ -83,7 +86,7 @@ class _UrdfWriter:
             )
         self._refuse_what_acts()
         ours = model.is_constrained or any(
-            _says_actuated(joint) or joint.stiffness or any(joint.armature) for joint in model.joints
+            _says_actuated(joint) or any(any(row.felt(joint)) for row in OWN_ROWS) for joint in model.joints
         )
         own = f' xmlns:kinetree="{NAMESPACE}"' if ours else ""
         self.lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={xml.quoted(model.name)}{own}>"]
@@ -123,7 +126,7 @@ class _UrdfWriter:
 
     def _joint(self, joint: Joint, child: str) -> None:
         kind_name = _kind_name(joint)
-        self._note_lost(joint)
+        self.lost += not_written(joint, "urdf")
         actuated = f' {ACTUATED}="{str(joint.actuated).lower()}"' if _says_actuated(joint) else ""
         self.lines += [
             f'  <joint name={xml.quoted(joint.name)} type="{kind_name}"{actuated}>',
@@ -143,31 +146,19 @@ class _UrdfWriter:
             )
         self.lines.append("  </joint>")
 
-    def _note_lost(self, joint: Joint) -> None:
-        if any(ratio != 1.0 for ratio in joint.gear_ratio):
-            self.lost.append(f"gear ratio of joint {joint.name!r}")
-        self.lost += lost_friction(joint)
-
     def _limit(self, joint: Joint, kind_name: str) -> None:
-        bounds = any(math.isfinite(x) for x in (*joint.lower, *joint.upper))
-        rates = any(math.isfinite(x) for x in (*joint.velocity_limit, *joint.effort_limit))
+        limits = {word: (row.per, getattr(joint, row.name)) for word, row in LIMIT_ATTRIBUTES.items()}
         if kind_name in ("revolute", "prismatic"):
-            values = {
-                "lower": joint.lower[0], "upper": joint.upper[0],
-                "effort": joint.effort_limit[0], "velocity": joint.velocity_limit[0],
-            }  # fmt: skip
+            values = {word: numbers[0] for word, (_, numbers) in limits.items()}
         else:
-            if bounds:
+            if any(math.isfinite(x) for per, numbers in limits.values() if per == "q" for x in numbers):
                 self.lost.append(f"position limits of joint {joint.name!r}")
-            values = {
-                key: limits[0]
-                for key, limits in (("effort", joint.effort_limit), ("velocity", joint.velocity_limit))
-                if len(set(limits)) == 1
-            }
-            if rates and len(values) < 2:
-                self.lost.append(f"limits of joint {joint.name!r} that differ between its freedoms")
-            if not rates:
+            rates = {word: numbers for word, (per, numbers) in limits.items() if per == "v"}
+            values = {word: numbers[0] for word, numbers in rates.items() if len(set(numbers)) == 1}
+            if not any(math.isfinite(x) for numbers in rates.values() for x in numbers):
                 return
+            if len(values) < len(rates):
+                self.lost.append(f"limits of joint {joint.name!r} that differ between its freedoms")
         text = " ".join(f'{key}="{_finite(value)!r}"' for key, value in values.items())
         self.lines.append(f"    <limit {text}/>")
 
@@ -189,7 +180,7 @@ class _UrdfWriter:
         ):
             self.lines.append(f"    <{role} link={xml.quoted(self.links[body])}>{_origin(pose)}</{role}>")
         self.lines += [f'    <axis xyz="{_numbers(direction)}"/>' for direction in axis]
-        limits = {attribute: getattr(loop, key) for attribute, key in LIMIT_ATTRIBUTES.items() if getattr(loop, key)}
+        limits = {word: x for word, row in LIMIT_ATTRIBUTES.items() if (x := getattr(loop, row.name))}
         if any(len(set(values)) > 1 for values in limits.values()):
             self.lost.append(f"limits of loop {loop.name!r} that differ between its freedoms")
         elif limits:
@@ -246,40 +237,36 @@ def _says_actuated(joint: Joint) -> bool:
 
 
 def dynamics(joint: Joint) -> dict[str, float]:
-    """Return the numbers of the element <dynamics>, with the spring and the rotor of a joint as attributes of our own.
+    """Return the numbers of the element <dynamics>; what URDF has no word for are attributes of our own.
 
     Raises
     ------
     UnsupportedError
-        If the joint has several freedoms that differ, or springs and rotors of several freedoms.
+        If the joint has several freedoms that differ, or what is our own of several freedoms.
     """
     found: dict[str, float] = {}
-    for name, numbers in (("damping", joint.damping), ("friction", joint.friction)):
-        if len(set(numbers)) > 1:
-            raise UnsupportedError(
-                f"URDF cannot express {name} that differs between the freedoms of joint {joint.name!r}: write .yaml"
-            )
-        found[name] = numbers[0] if numbers else 0.0
-    for what, has in (("rotor inertia", any(joint.armature)), ("spring", joint.stiffness)):
-        if has and joint.nq != 1:
-            raise UnsupportedError(f"URDF cannot express the {what} of joint {joint.name!r}: write .yaml")
-    if joint.stiffness:
-        found |= {STIFFNESS: joint.stiffness[0], SPRING_REST: joint.spring_rest[0]}
-    if any(joint.armature):
-        found[ROTOR_INERTIA] = joint.armature[0]
+    for word, row in DYNAMICS.items():
+        numbers = row.felt(joint)
+        if not word.startswith(OWN):
+            if len(set(numbers)) > 1:
+                differs = f"{row.name} that differs between the freedoms of joint {joint.name!r}"
+                raise UnsupportedError(f"URDF cannot express {differs}: write .yaml")
+            found[word] = numbers[0] if numbers else 0.0
+        elif any(numbers) or (row.of and numbers):
+            if joint.nq != 1:
+                raise UnsupportedError(f"URDF cannot express the {row.noun} of joint {joint.name!r}: write .yaml")
+            found[word] = numbers[0]
     return found
 
 
 def warn_of_our_own(joints: Iterable[Joint]) -> None:
-    """Say which joints have springs or rotors: other programs will not read them."""
+    """Say which joints have what other programs will not read: springs, rotors."""
     joints = list(joints)
-    for what, names in (
-        ("springs", [repr(joint.name) for joint in joints if joint.stiffness]),
-        ("rotor inertias", [repr(joint.name) for joint in joints if any(joint.armature)]),
-    ):
+    for row in OWN_ROWS:
+        names = [repr(joint.name) for joint in joints if any(row.felt(joint))]
         if names:
             whose = f"joint{'s' if len(names) > 1 else ''} {', '.join(names)}"
-            message = f"{what}, of {whose}, are attributes that only kinetree reads: URDF has none"
+            message = f"{row.noun}s, of {whose}, are attributes that only kinetree reads: URDF has none"
             warnings.warn(message, ModelWarning, stacklevel=callers_level())
 
 

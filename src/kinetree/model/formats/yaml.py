@@ -16,10 +16,11 @@ from importlib import resources
 from typing import Any
 
 from ...errors import UnknownNameError, UnsupportedError
+from ..joint_fields import FIELDS, LIMITS, Mimic
 from ..joints import KINDS, JointKind, Reversed, reverse
 from ..mass import MassProperties
 from ..pose import Pose
-from ..tree import BASE, Body, Frame, Joint, Load, Loop, Mimic, Model
+from ..tree import BASE, Body, Frame, Joint, Load, Loop, Model
 from . import yaml_dh, yaml_drives
 from .source import FileBuilder, Options, Source
 from .urdf_writer import roll_pitch_yaw
@@ -47,14 +48,9 @@ SIDE_KEYS = ("kinetree", "loops", "cuts", "passive", "couplings")
 MASS_KEYS = ("mass", "com", "inertia", "inertia_about", "inertia_axes")
 BODY_KEYS = ("name", "parent", "joint", "placement", *MASS_KEYS)
 POSE_KEYS = ("position", "rpy", "quaternion", "rotation")
-LIMIT_KEYS = ("lower", "upper", "velocity_limit", "effort_limit")
-PER_FREEDOM_KEYS = (
-    *LIMIT_KEYS, "damping", "friction", "rotor_inertia", "gear_ratio", "friction_offset", "friction_travel",
-    "damping_time", "stribeck", "stribeck_speed", "stiffness", "spring_rest",
-)  # fmt: skip
-JOINT_KEYS = ("name", "kind", "reversed", *PER_FREEDOM_KEYS, "actuated", "mimic")
+JOINT_KEYS = ("name", "kind", "reversed", *FIELDS, "actuated", "mimic")
 ENDS_KEYS = ("name", "parent", "child", "placement", "seat")
-LOOP_KEYS = ("name", "kind", "reversed", "predecessor", "successor", "placement", "seat", *PER_FREEDOM_KEYS, "actuated")
+LOOP_KEYS = ("name", "kind", "reversed", "predecessor", "successor", "placement", "seat", *FIELDS, "actuated")
 WITHOUT_WORD = ("custom", "reversed")
 """Kinds that a file does not name: functions of the user's own, and kinds seen from the other side."""
 MIMIC_KEYS = ("leader", "ratio", "offset")
@@ -261,19 +257,16 @@ class _YamlReader(NodeReader):
         return reverse(kind) if backwards else kind, fields
 
     def joint_data(self, fields: dict[str, Node], name: str) -> dict[str, Any]:
-        data: dict[str, Any] = self.per_freedoms(fields, name, PER_FREEDOM_KEYS)
+        data: dict[str, Any] = {
+            key: self.per_freedom(fields[key], f"{key} of joint {name!r}", infinite=row.infinite)
+            for key, row in FIELDS.items()
+            if key in fields
+        }
         if "actuated" in fields:
             data["actuated"] = self.boolean(fields["actuated"], f"actuated of joint {name!r}")
         if "mimic" in fields:
             data["mimic"] = self.mimic(fields["mimic"], name)
         return data
-
-    def per_freedoms(self, fields: dict[str, Node], name: str, keys: Sequence[str]) -> dict[str, Any]:
-        return {
-            key: self.per_freedom(fields[key], f"{key} of joint {name!r}", infinite=key in LIMIT_KEYS)
-            for key in keys
-            if key in fields
-        }
 
     def parameter(self, node: Node, key: str, field: dataclasses.Field[Any]) -> Any:
         """Return a joint's own parameter: a number where its default is one, else a word or three numbers."""
@@ -385,7 +378,7 @@ def _carried(joint: Joint, names: dict[int, str]) -> list[str]:
 
 
 def _joint(joint: Joint) -> list[str]:
-    lines = [f"name: {_word(joint.name)}", *_kind(joint.kind, joint.name), *_per_freedoms(joint, PER_FREEDOM_KEYS)]
+    lines = [f"name: {_word(joint.name)}", *_kind(joint.kind, joint.name), *_per_freedoms(joint, FIELDS)]
     if joint.actuated != joint.kind.usually_driven:
         lines.append(f"actuated: {str(joint.actuated).lower()}")
     if joint.mimic:
@@ -402,23 +395,16 @@ def _loop(loop: Loop, names: dict[int, str]) -> list[str]:
         f"successor: {_word(names[loop.successor])}",
         *_placement(loop.placement),
         *_placement(loop.seat, "seat"),
-        *_per_freedoms(loop, LIMIT_KEYS),
+        *_per_freedoms(loop, LIMITS),
     ]
 
 
-def _per_freedoms(joint: Joint | Loop, keys: Sequence[str]) -> list[str]:
-    defaults = {
-        "lower": -math.inf, "upper": math.inf, "velocity_limit": math.inf, "effort_limit": math.inf,
-        "damping": 0.0, "friction": 0.0, "rotor_inertia": 0.0, "gear_ratio": 1.0,
-        "friction_offset": 0.0, "friction_travel": 0.0, "damping_time": 0.0, "stribeck": 0.0, "stribeck_speed": 0.0,
-        "stiffness": 0.0,
-    }  # fmt: skip
+def _per_freedoms(joint: Joint | Loop, keys: Iterable[str]) -> list[str]:
     found = {key: getattr(joint, key) for key in keys}
     return [
         f"{key}: {_number(values[0]) if len(set(values)) == 1 else _list(values)}"
         for key, values in found.items()
-        if (values != joint.kind.neutral() if key == "spring_rest" else any(x != defaults[key] for x in values))
-        and values
+        if not FIELDS[key].is_usual(joint.kind, values)
     ]
 
 

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import yaml
 
 from ...errors import FileFormatError, KinetreeError, UnknownNameError
-from ..joint_data import PerFreedom
+from ..joint_fields import PerFreedom
 from .source import Source
 
 DEEPEST = 32

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import OptionError, ShapeError, UnknownNameError
+from ...model.joint_fields import FIELDS, PER_FREEDOM
 from ...model.substitution import OF_BODIES, OF_JOINTS
-from ...model.tree import PER_FREEDOM
 from ...robot.robot import Robot
 from .draws import Distribution, LogUniform, Normal, Uniform, uniform
 
@@ -23,7 +23,8 @@ MOTOR_STRENGTH, DELAY, GROUND, BODIES, JOINTS, GRAVITY = (
 STATES = ("q", "v")
 """What is drawn of where episodes begin."""
 
-NEVER_NEGATIVE = ("mass", "M", "damping", "friction", "rotor_inertia", MOTOR_STRENGTH, DELAY)
+OF_JOINTS_NOT_NEGATIVE = tuple(name for name in PER_FREEDOM if FIELDS[name].nonnegative)
+NEVER_NEGATIVE = ("mass", "M", *OF_JOINTS_NOT_NEGATIVE, MOTOR_STRENGTH, DELAY)
 OF_GROUNDS = ("friction", "stiffness", "damping", "dissipation", "sliding_damping")
 """Some numbers that laws of the ground have."""
 

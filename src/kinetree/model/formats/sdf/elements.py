@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 
 from ....errors import FileFormatError
+from ...joint_fields import words_of
 from ...pose import Pose
 from ..xml import Element
 
@@ -35,8 +36,8 @@ KNOWN = {
         "screw_thread_pitch", "physics",
     ),
     "axis": ("xyz", "limit", "dynamics", "use_parent_model_frame", "initial_position", "mimic"),
-    "limit": ("lower", "upper", "effort", "velocity", "stiffness", "dissipation"),
-    "dynamics": ("damping", "friction", "spring_stiffness", "spring_reference"),
+    "limit": (*words_of("sdf", limits=True), "stiffness", "dissipation"),
+    "dynamics": tuple(words_of("sdf")),
     "frame": ("pose",),
 }  # fmt: skip
 """Elements that are looked for; one that is spelt almost like them is reported."""

@@ -18,10 +18,11 @@ import numpy as np
 from ....errors import FileFormatError, Message, Setting, UnknownNameError
 from ....io.paths import whole_content
 from ...graph import Draft, span
+from ...joint_fields import FIELDS, Mimic, words_of
 from ...joints import Continuous, Fixed, Free, Helical, JointKind, Prismatic, Revolute, Spherical, Universal
 from ...mass import MassProperties
 from ...pose import Pose
-from ...tree import Mimic, Model
+from ...tree import Model
 from .. import xml
 from ..source import FileBuilder, Options, Source
 from ..xml import Element
@@ -436,9 +437,9 @@ class _SdfReader:
             both = [self._data(joint, tag, name, Revolute(), instance) for tag in ("axis", "axis2")]
             if any(own.pop("mimic", None) for own in both):
                 self.report(f"joint {name!r}: <mimic> of a joint of two freedoms is not read", joint.line)
-            usual: dict[str, Any] = {"actuated": True}
-            usual |= {"lower": -math.inf, "upper": math.inf, "velocity_limit": math.inf, "effort_limit": math.inf}
-            data = {key: [d.get(key, usual.get(key, 0.0)) for d in both] for key in dict.fromkeys([*both[0], *both[1]])}
+            usual: dict[str, Any] = {"actuated": True} | {key: row.default or 0.0 for key, row in FIELDS.items()}
+            keys = dict.fromkeys([*both[0], *both[1]])
+            data: dict[str, Any] = {key: [d.get(key, usual[key]) for d in both] for key in keys}
             driven = any(data.pop("actuated", [True]))
             if not any(data.get("stiffness", [])):
                 data.pop("spring_rest", None)
@@ -487,20 +488,19 @@ class _SdfReader:
                     "type revolute",
                     limit.line,
                 )
-            for word, key in (("effort", "effort_limit"), ("velocity", "velocity_limit")):
-                value = elements.number(limit, word, -1.0)
+            for word, row in words_of("sdf", limits=True).items():
+                value = elements.number(limit, word, -1.0) if row.per == "v" else -1.0
                 if 0.0 <= value < UNBOUNDED:
-                    data[key] = value
+                    data[row.name] = value
             if data.get("effort_limit") == 0.0:  # a motor without force is none
                 data["actuated"] = False
                 del data["effort_limit"]
         if dynamics is not None:
             elements.check(dynamics)
-            data["damping"] = elements.number(dynamics, "damping", 0.0)
-            data["friction"] = elements.number(dynamics, "friction", 0.0)
-            stiffness = elements.number(dynamics, "spring_stiffness", 0.0)
-            if stiffness:
-                data |= {"stiffness": stiffness, "spring_rest": elements.number(dynamics, "spring_reference", 0.0)}
+            for word, row in words_of("sdf").items():
+                if not row.of or row.of in data:
+                    value = elements.number(dynamics, word, 0.0)
+                    data |= {row.name: value} if value or not row.sparse else {}
         mimic = elements.only(axis, "mimic")
         if mimic is not None:
             data["mimic"] = self._mimic(mimic, name, instance)

@@ -14,8 +14,9 @@ import numpy as np
 
 from ....errors import ModelWarning, UnsupportedError, callers_level
 from ...actuators import JointCoupling
-from ...describe import each_kind_once, lost_friction
+from ...describe import each_kind_once
 from ...graph import inverse
+from ...joint_fields import not_written, words_of
 from ...joints import Continuous, Fixed, Free, Helical, JointKind, Prismatic, Reversed, Revolute, Spherical, Universal
 from ...joints.kind import AXES
 from ...mass import MassProperties
@@ -31,6 +32,9 @@ CLOSED = 1e-9
 """Loops that are open by more than this as drawn, in metres or radians, cannot be written."""
 
 USUAL_GRAVITY = (0.0, 0.0, -9.81)
+
+LIMITS = dict(sorted(words_of("sdf", limits=True).items(), key=lambda x: (x[1].per, x[0])))
+"""What elements of <limit> say, in their order."""
 
 
 def write(model: Model) -> str:
@@ -197,9 +201,7 @@ class _SdfWriter:
             raise UnsupportedError(f"SDF cannot express the rotor inertia of joint {joint.name!r}: write .yaml")
         if isinstance(kind, Spherical) and any((*joint.damping, *joint.friction, *joint.stiffness)):
             raise UnsupportedError(f"SDF cannot express friction or a spring in ball joint {joint.name!r}: write .yaml")
-        if any(ratio != 1.0 for ratio in joint.gear_ratio):
-            self.lost.append(f"gear ratio of joint {joint.name!r}")
-        self.lost += lost_friction(joint)
+        self.lost += not_written(joint, "sdf")
         if isinstance(kind, Spherical) and any(map(math.isfinite, (*joint.lower, *joint.upper))):
             self.lost.append(f"limits of joint {joint.name!r}")
         passive = not joint.actuated and joint.kind.usually_driven
@@ -208,15 +210,12 @@ class _SdfWriter:
 
     def _axis(self, joint: Joint, k: int, axis: Sequence[float]) -> None:
         tag = "axis2" if k else "axis"
-        effort = 0.0 if not joint.actuated and not math.isfinite(joint.effort_limit[k]) else joint.effort_limit[k]
-        bounds = {
-            "lower": joint.lower[k], "upper": joint.upper[k], "effort": effort, "velocity": joint.velocity_limit[k],
-        }  # fmt: skip
+        bounds = {word: getattr(joint, row.name)[k] for word, row in LIMITS.items()}
+        if not joint.actuated and not math.isfinite(joint.effort_limit[k]):
+            bounds["effort"] = 0.0  # a motor without force is none
         limit = "".join(f"<{word}>{x!r}</{word}>" for word, x in bounds.items() if math.isfinite(x))
-        acting = {"damping": joint.damping[k], "friction": joint.friction[k]}
-        if joint.stiffness:
-            acting |= {"spring_stiffness": joint.stiffness[k], "spring_reference": joint.spring_rest[k]}
-        dynamics = "".join(f"<{word}>{x!r}</{word}>" for word, x in acting.items() if x)
+        acting = {word: getattr(joint, row.name)[k : k + 1] for word, row in words_of("sdf").items()}
+        dynamics = "".join(f"<{word}>{x[0]!r}</{word}>" for word, x in acting.items() if any(x))
         self.lines.append(f"      <{tag}><xyz>{_numbers(axis)}</xyz>")
         self.lines += [f"        <limit>{limit}</limit>"] if limit else []
         self.lines += [f"        <dynamics>{dynamics}</dynamics>"] if dynamics else []
@@ -258,7 +257,7 @@ class _SdfWriter:
         for k, axis in enumerate(axes):
             tag = "axis2" if k else "axis"
             self.lines.append(f"      <{tag}><xyz>{_numbers(axis)}</xyz></{tag}>")
-        if any((loop.lower, loop.upper, loop.velocity_limit, loop.effort_limit)):
+        if any(getattr(loop, row.name) for row in LIMITS.values()):
             self.lost.append(f"limits of loop {loop.name!r}")
         self.lines.append("    </joint>")
 

@@ -20,11 +20,12 @@ from ....spatial.formula import ScalarFormula, symbols_among
 from ....spatial.numbers import real_number
 from ...changes.stand_ins import FormulaPose, KhalilStep, ScalarTen, are_numbers, as_pose, valued_scalar
 from ...changes.values import SOME_BODY
+from ...joint_fields import Mimic
 from ...joints import Fixed, Free, JointKind, Prismatic, Revolute
 from ...mass import MassProperties
 from ...parameters import OF_BODIES, mass_properties_from_table
 from ...pose import Pose
-from ...tree import Load, Mimic, Model
+from ...tree import Load, Model
 from ..source import FileBuilder, Options, Source
 from .khalil import meant_angle, step_of
 from .sections import OF_FRAMES, OF_LINKS, Word, read_sections

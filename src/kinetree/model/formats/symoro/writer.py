@@ -19,7 +19,8 @@ from ....errors import ModelWarning, UnsupportedError, callers_level
 from ....spatial import Scalar, Vec3
 from ....spatial.formula import ScalarFormula
 from ...changes.stand_ins import FormulaPose, KhalilStep, ScalarTen
-from ...describe import each_kind_once, lost_friction
+from ...describe import each_kind_once
+from ...joint_fields import not_written
 from ...joints import Fixed, Free, JointKind, Prismatic, Revolute
 from ...parameters import OF_BODIES, mass_properties_to_table
 from ...pose import Pose
@@ -246,11 +247,7 @@ class _ParWriter:
 
     def _warn_of_what_is_lost(self) -> None:
         model = self.model
-        lost = [what for joint in model.joints for what in lost_friction(joint)]
-        for joint in model.joints:
-            limits = (*joint.lower, *joint.upper, *joint.velocity_limit, *joint.effort_limit)
-            if any(math.isfinite(x) for x in limits):
-                lost.append(f"limits of joint {joint.name!r}")
+        lost = [what for joint in model.joints for what in not_written(joint, "par")]
         lost += [f"frame {f.name!r}" for f in model.frames if f not in self.welded.values() and not _of_loop(f)]
         lost += [f"configuration {c.name!r}" for c in model.configurations]
         lost += [f"actuator {a.name!r}" for a in model.actuators]

@@ -1,0 +1,391 @@
+"""What a joint has beside its geometry: one row per number, read by all that builds, files, changes or shows joints.
+
+A new number is a row of :class:`JointNumbers` and a keyword of :class:`JointData`, which the builder, rows of
+Denavit-Hartenberg tables, every file format, :meth:`kinetree.Robot.describe`, substitutions, the schema of YAML files
+(``python tools/schema.py``) and the pages take from here; what it does to the motion is its law, in ``algorithms`` or
+``simulation``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Generic, TypedDict, TypeVar, Unpack
+
+import numpy as np
+
+from ..errors import ModelError, explains_arguments
+from ..spatial.numbers import real_number
+from .joints import JointKind
+from .pose import floats
+
+T = TypeVar("T")
+
+Floats = tuple[float, ...]
+PerFreedom = float | Sequence[float] | None
+
+LARGEST = 1e100
+"""Numbers of a robot beyond this are slips, and products of three of them no numbers at all."""
+
+TWO_TURNS, LARGEST_DEGREES = 4.0 * math.pi, 720.0
+"""An angle between these, in radians, is one in degrees as a rule: who writes 90 rad for where a hinge stops?"""
+
+
+@explains_arguments
+@dataclass(frozen=True)
+class Mimic:
+    """Says that a joint follows another one: ``q = ratio * q_leader + offset``."""
+
+    leader: str
+    ratio: float = 1.0
+    offset: float = 0.0
+
+
+# ------------------------------------------------------------------ the table
+
+
+@dataclass(frozen=True)
+class JointField:
+    """One row: all that is known of a number of joints.
+
+    Attributes
+    ----------
+    help : str
+        What it is, in a sentence.
+    units : pair of str
+        Of a hinge and of a slide.
+    name : str
+        Of the attribute, the keyword, the key in YAML files and the entry of a row of a table.
+    per : {"v", "q"}
+        Whether there is one per degree of freedom, or one per coordinate.
+    default : float or None
+        Where nothing is said; None for the neutral configuration.
+    nonnegative, finite : bool
+        What it must be.
+    infinite : bool
+        Whether it is a limit: infinity says that there is none.  A joint that is cut keeps its limits.
+    sparse : bool
+        Whether a joint without it has no numbers, ``()``, instead of zeros.
+    of : str
+        Another one, without which it means nothing: where a spring rests belongs to its stiffness.
+    alone, needed : str
+        What is said where it is given without that, and of that without it.
+    leaders_only : str
+        Why a joint that follows another one cannot have it.
+    law : callable, optional
+        Checks more: takes the kind of joint, the numbers, and what to call them.
+    said, noun : str
+        Its name in messages about its value, and about joints that have it.
+    has : str
+        Says that a joint has it, so that it is more than geometry and is not cut.
+    label : str
+        Stands before it in descriptions.
+    parameter : bool
+        Whether it may vary: be a symbol, an input of compiled code, a column of a sweep.
+    of_motor : bool
+        Whether it is one of the motor's.
+    felt_as : str
+        The attribute of :class:`kinetree.model.tree.Joint` with what is felt of it behind the gear.
+    urdf, sdf, mjcf, par : str
+        Its word in these formats, in the element of limits for those; ``kinetree:`` begins words of our own.
+    """
+
+    help: str
+    units: tuple[str, str]
+    name: str = ""
+    per: str = "v"
+    default: float | None = 0.0
+    nonnegative: bool = False
+    finite: bool = False
+    infinite: bool = False
+    sparse: bool = False
+    of: str = ""
+    alone: str = ""
+    needed: str = ""
+    leaders_only: str = ""
+    law: Callable[[JointKind, Floats, str], None] | None = None
+    said: str = ""
+    noun: str = ""
+    has: str = ""
+    label: str = ""
+    parameter: bool = False
+    of_motor: bool = False
+    felt_as: str = ""
+    urdf: str = ""
+    sdf: str = ""
+    mjcf: str = ""
+    par: str = ""
+
+    def count(self, kind: JointKind) -> int:
+        """Return how many numbers a joint of a kind has."""
+        return kind.nq if self.per == "q" else kind.nv
+
+    def usual(self, kind: JointKind) -> Floats:
+        """Return the numbers of a joint of which nothing is said."""
+        return tuple(kind.neutral()) if self.default is None else (self.default,) * self.count(kind)
+
+    def is_usual(self, kind: JointKind, values: Sequence[float]) -> bool:
+        """Return whether numbers need not be said."""
+        return not values or all(x == y for x, y in zip(values, self.usual(kind), strict=True))
+
+    def felt(self, joint: Any) -> Floats:
+        """Return the numbers of a joint, of those that act through its gear what is felt behind it."""
+        found: Floats = getattr(joint, self.felt_as or self.name)
+        return found
+
+
+def _yields(kind: JointKind, stiffness: Floats, what: str) -> None:
+    if not all(map(math.isfinite, stiffness)):
+        raise ModelError(f"{what} must be finite; a joint that cannot move is kinetree.Fixed()")
+
+
+def _can_be_reached(kind: JointKind, rest: Floats, what: str) -> None:
+    if not all(map(math.isfinite, rest)):
+        raise ModelError(f"{what} must be finite, got {list(rest)}")
+    turn = kind.quaternion
+    if turn is not None and abs(math.hypot(*rest[turn]) - 1.0) > 1e-9:
+        raise ModelError(f"{what} has a quaternion whose length is not one: {list(rest[turn])}")
+
+
+def _above_zero(kind: JointKind, values: Floats, what: str) -> None:
+    if not all(values):
+        raise ModelError(f"{what} must be above zero, got {list(values)}")
+
+
+def _row(help: str, *units: str, **known: Any) -> Any:
+    return dataclasses.field(default=(), metadata={"row": JointField(help, (units[0], units[-1]), **known)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointNumbers(Generic[T]):
+    """The table: the numbers of a joint, as tuples in a model, and in rows of tables as users write them."""
+
+    lower: T = _row(
+        "Smallest position.", "rad", "m", per="q", default=-math.inf, infinite=True, said="lower limit",
+        noun="position limits", urdf="lower", sdf="lower", mjcf="range",
+    )  # fmt: skip
+    upper: T = _row(
+        "Largest position.", "rad", "m", per="q", default=math.inf, infinite=True, said="upper limit",
+        noun="position limits", urdf="upper", sdf="upper", mjcf="range",
+    )  # fmt: skip
+    velocity_limit: T = _row(
+        "Largest speed.", "rad/s", "m/s", default=math.inf, infinite=True, nonnegative=True, said="velocity limit",
+        noun="velocity limits", label="|v| <=", urdf="velocity", sdf="velocity",
+    )  # fmt: skip
+    effort_limit: T = _row(
+        "Largest torque or force of its motor.", "N m", "N", default=math.inf, infinite=True, nonnegative=True,
+        said="effort limit", noun="effort limits", label="|tau| <=", urdf="effort", sdf="effort",
+        mjcf="actuatorfrcrange",
+    )  # fmt: skip
+    damping: T = _row(
+        "Viscous friction.", "N m s/rad", "N s/m", nonnegative=True, finite=True, has="has damping", label="damping",
+        parameter=True, urdf="damping", sdf="damping", mjcf="damping", par="FV",
+    )  # fmt: skip
+    friction: T = _row(
+        "Coulomb friction.", "N m", "N", nonnegative=True, finite=True, has="has friction", label="friction",
+        parameter=True, urdf="friction", sdf="friction", mjcf="frictionloss", par="FS",
+    )  # fmt: skip
+    rotor_inertia: T = _row(
+        "Inertia of the motor's rotor; the joint feels rotor_inertia * gear_ratio**2.", "kg m^2", "kg",
+        nonnegative=True, finite=True, said="rotor inertia", noun="rotor inertia", has="has a rotor", label="armature",
+        parameter=True, of_motor=True, felt_as="armature", urdf="kinetree:rotor_inertia", mjcf="armature",
+        par="IA",
+    )  # fmt: skip
+    gear_ratio: T = _row(
+        "Turns of the rotor per turn of the joint.", "1", default=1.0, finite=True, said="gear ratio",
+        noun="gear ratio", parameter=True, of_motor=True, felt_as="armature", mjcf="armature", par="IA",
+    )  # fmt: skip
+    friction_offset: T = _row(
+        "A constant force on top of friction, of a drive or sensor whose zero is off.", "N m", "N", finite=True,
+        sparse=True, said="offset of friction", noun="friction offset", has="has an offset of friction", label="offset",
+        parameter=True,
+    )  # fmt: skip
+    friction_travel: T = _row(
+        "Distance in which 63 % of Coulomb friction builds up after a reversal (Dahl's model); at once if left out. "
+        "Only simulations know it.", "rad", "m",
+        nonnegative=True, finite=True, sparse=True, noun="way in which friction builds up",
+        has="has friction that builds up", label="builds up within",
+        leaders_only="friction of a follower builds up at once: give friction_travel to its leader",
+    )  # fmt: skip
+    damping_time: T = _row(
+        "Time in which viscous friction follows 63 % of a change in velocity: a damper behind a spring (Maxwell's "
+        "model), as grease, seals and hoses are; at once if left out. Only simulations know it.", "s",
+        nonnegative=True, finite=True, sparse=True, noun="time in which damping follows",
+        has="has friction that builds up", label="damping follows within",
+        leaders_only="friction of a follower builds up at once: give damping_time to its leader",
+    )  # fmt: skip
+    stribeck: T = _row(
+        "Additional Coulomb friction at low speed, stribeck * sign(v) * exp(-(v / stribeck_speed)**2).", "N m", "N",
+        nonnegative=True, finite=True, sparse=True, noun="Stribeck's friction", has="has friction", label="stribeck",
+        parameter=True,
+        leaders_only="a follower has no friction that fades with its speed: give stribeck to its leader",
+    )  # fmt: skip
+    stribeck_speed: T = _row(
+        "Speed with which that fades.", "rad/s", "m/s", nonnegative=True, finite=True, label="fades with",
+        of="stribeck", alone="says where friction fades, but there is none: give stribeck",
+        needed="with which it fades", law=_above_zero,
+    )  # fmt: skip
+    stiffness: T = _row(
+        "Stiffness of a spring in the joint, which belongs to the mechanism as gravity does: dynamics and potential "
+        "energy include it.", "N m/rad", "N/m", nonnegative=True, sparse=True, noun="spring", has="has a spring",
+        label="stiffness", parameter=True, law=_yields, urdf="kinetree:stiffness", sdf="spring_stiffness",
+        mjcf="stiffness", par="k",
+    )  # fmt: skip
+    spring_rest: T = _row(
+        "Coordinates at which the spring exerts no force; the neutral ones if left out.", "rad", "m", per="q",
+        default=None, parameter=True, of="stiffness",
+        alone="says where a spring rests, but there is none: give its stiffness", law=_can_be_reached,
+        urdf="kinetree:spring_rest", sdf="spring_reference", mjcf="springref",
+    )  # fmt: skip
+
+
+class JointData(TypedDict, total=False):
+    """The keywords of a joint, for editors and type checkers."""
+
+    actuated: bool | None
+    mimic: Mimic | None
+    lower: PerFreedom
+    upper: PerFreedom
+    velocity_limit: PerFreedom
+    effort_limit: PerFreedom
+    damping: PerFreedom
+    friction: PerFreedom
+    rotor_inertia: PerFreedom
+    gear_ratio: PerFreedom
+    friction_offset: PerFreedom
+    friction_travel: PerFreedom
+    damping_time: PerFreedom
+    stribeck: PerFreedom
+    stribeck_speed: PerFreedom
+    stiffness: PerFreedom
+    spring_rest: PerFreedom
+
+
+FIELDS: dict[str, JointField] = {
+    f.name: dataclasses.replace(f.metadata["row"], name=f.name) for f in fields(JointNumbers)
+}
+"""The rows by name."""
+
+JOINT_DATA = tuple(JointData.__annotations__)
+"""All that can be said of a joint beside its geometry."""
+
+LIMITS = tuple(name for name, row in FIELDS.items() if row.infinite)
+"""What a cut joint remembers of its data sheet, for the day it is in the tree again."""
+
+PER_FREEDOM = tuple(row.name for row in sorted(FIELDS.values(), key=lambda row: not row.of_motor) if row.parameter)
+"""Numbers of a joint that may be parameters; those of the motor first."""
+
+
+OF_MOTOR = tuple(name for name, row in FIELDS.items() if row.of_motor)
+"""Numbers that act together, through a gear."""
+
+
+def words_of(language: str, *, limits: bool = False) -> dict[str, JointField]:
+    """Return the limits, or all the rest, that a format has words for, by these words."""
+    rows = [row for row in FIELDS.values() if getattr(row, language) and row.infinite == limits]
+    return {getattr(row, language): row for row in rows}
+
+
+def not_written(joint: Any, language: str) -> list[str]:
+    """Return what a joint has that a format has no word for, in words."""
+    rows = [row for row in FIELDS.values() if row.noun and not getattr(row, language)]
+    lost = [row.noun for row in rows if not row.is_usual(joint.kind, getattr(joint, row.name))]
+    return [f"{noun} of joint {joint.name!r}" for noun in dict.fromkeys(lost)]
+
+
+# ------------------------------------------------------------------ numbers, checked
+
+
+def joint_data(kind: JointKind, where: str, **data: Unpack[JointData]) -> dict[str, Any]:
+    """Return everything a joint has beside its geometry, checked; see :meth:`kinetree.Builder.add_joint`."""
+    mimic, actuated = data.pop("mimic", None), data.pop("actuated", None)
+    given: dict[str, Any] = dict.fromkeys(FIELDS) | data
+    found: dict[str, Any] = numbers_of(kind, where, given, follows=mimic is not None)
+    lower, upper = found["lower"], found["upper"]
+    if math.inf in lower or -math.inf in upper:
+        raise ModelError(f"{where}no position is within limits {lower} and {upper}")
+    if any(lo > up for lo, up in zip(lower, upper, strict=True)):
+        raise ModelError(f"{where}lower limit {lower} exceeds upper limit {upper}")
+    if mimic is not None and not isinstance(mimic, Mimic):
+        raise ModelError(f"{where}mimic must be kinetree.Mimic(leader, ratio, offset), not {mimic!r}")
+    if mimic:
+        for what, number in (("ratio", mimic.ratio), ("offset", mimic.offset)):
+            real_number(number, f"{where}the {what} of mimic", error=ModelError)
+    if mimic and kind.nv != 1:
+        raise ModelError(f"{where}only joints with one degree of freedom can mimic another")
+    return found | {"actuated": kind.usually_driven if actuated is None else bool(actuated), "mimic": mimic}
+
+
+def passive_data(kind: JointKind) -> dict[str, Any]:
+    """Return what a joint that nobody said anything about has: no limits, no motor, no friction."""
+    return joint_data(kind, "", actuated=False)
+
+
+def numbers_of(
+    kind: JointKind, where: str, given: Mapping[str, PerFreedom], *, follows: bool = False
+) -> dict[str, Floats]:
+    """Return those numbers of a joint that are given, checked; with each the one that it belongs to."""
+    found: dict[str, Floats] = {}
+    for name, row in FIELDS.items():
+        if name not in given:
+            continue
+        value, what = given[name], where + (row.said or name)
+        if row.of and not found[row.of]:
+            if value is not None and given[row.of] is None:
+                raise ModelError(f"{where}{name} {row.alone}")
+            found[name] = ()
+            continue
+        if row.needed and value is None:
+            raise ModelError(f"{where}{row.of} needs a {name}, {row.needed}")
+        numbers = row.usual(kind)
+        if value is not None:
+            numbers = per_freedom(value, row.count(kind), 0.0, what, row.nonnegative, row.finite)
+        if row.law is not None:
+            row.law(kind, numbers, what)
+        found[name] = numbers if any(numbers) or not row.sparse else ()
+        if follows and row.leaders_only and found[name]:
+            raise ModelError(where + row.leaders_only)
+    return found
+
+
+def per_freedom(
+    value: PerFreedom, count: int, default: float, what: str, nonnegative: bool = False, finite: bool = False
+) -> Floats:
+    """Return one number per freedom, from one number or a sequence."""
+    if value is None:
+        return (default,) * count
+    if isinstance(value, float):
+        numbers = (value,) * count
+    else:
+        array = floats(value, what)
+        if array.shape not in ((), (count,)):
+            raise ModelError(f"{what} needs one number or {count}, got shape {array.shape}")
+        numbers = tuple(float(x) for x in np.broadcast_to(array, (count,)))
+    if any(map(math.isnan, numbers)):
+        raise ModelError(f"{what} is not a number")
+    if nonnegative and any(x < 0 for x in numbers):
+        raise ModelError(f"{what} must not be negative, got {list(numbers)}")
+    if finite and any(abs(x) > LARGEST for x in numbers):
+        raise ModelError(f"{what} must be finite, and no more than {LARGEST:g}; got {list(numbers)}")
+    return numbers
+
+
+def like_degrees(angle: object) -> bool:
+    """Say whether a number, meant as an angle in radians, is more likely one in degrees."""
+    return isinstance(angle, (int, float)) and TWO_TURNS < abs(angle) <= LARGEST_DEGREES
+
+
+def doubtful_limits(kind: JointKind, data: Mapping[str, Any]) -> str | None:
+    """Say which limit of a joint is more likely in degrees, or return None; a huge one means that there is none."""
+    sides = [data.get(key) for key in ("lower", "upper")]
+    pairs = [side if isinstance(side, (list, tuple, np.ndarray)) else [side] * kind.nq for side in sides]
+    for unit, *both in zip(kind.q_units, *pairs, strict=False):
+        value = max((x for x in both if isinstance(x, (int, float)) and math.isfinite(x)), key=abs, default=0.0)
+        if unit == "rad" and like_degrees(value):
+            return (
+                f"limit {value:g} rad is more than two turns; limits are in radians, {value:g} degrees are "
+                f"{math.radians(value):.4g}"
+            )
+    return None
