@@ -308,21 +308,23 @@ class StepProgram:
         Whether it computes in single precision.
     compiled : bool
         Machine code or plain Python.
+    samples : int
+        How many states it returns, one after every n steps.
     """
 
     def __init__(
         self, name: str, advance: Callable[..., list[Scalar]], rate: Callable[..., list[Scalar]], sizes: Sizes,
-        cpu: str = "", single: bool = False, compiled: bool = True,
+        cpu: str = "", single: bool = False, compiled: bool = True, samples: int = 1,
     ) -> None:  # fmt: skip
         self.advance, self.rate, self.compiled = advance, rate, compiled
         if not compiled:
             return
-        stages = trace_stages(advance, rate, *sizes)
+        stages = trace_stages(advance, rate, *sizes, samples)
         names = ("t", "h", "n", "state", "parameters")
 
         def make(key: str, target: host.Machine) -> StepKernel:
             return StepKernel(
-                name, _of_no_graph, stages.lengths, (stages.n_state,), key, names, single, target=target,
+                name, _of_no_graph, stages.lengths, stages.shape, key, names, single, target=target,
                 stages=lambda: stages, tables=stages.graph.tables,
             )  # fmt: skip
 
@@ -334,6 +336,7 @@ class StepProgram:
     ) -> Array:  # fmt: skip
         """Take n steps of h from time t, for one state or a batch; return the state there.
 
+        Where there are several samples, that is done as often, and the states are (..., samples, n).
         Each state of a batch may have its own time (...).
         """
         if not self.compiled:

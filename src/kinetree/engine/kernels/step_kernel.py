@@ -6,7 +6,8 @@ compiled once and called by every stage.  The state goes round in vectors: only 
 and the last of many steps touch the arrays of the batch.
 
 Inputs are ``t``, ``h`` and ``n`` (one number each), the state, and parameters; the output is
-the state n steps on, t growing by h each time.
+the state n steps on, t growing by h each time.  A kernel of several samples goes on like that, and its output is the
+state after every n steps.
 """
 
 from __future__ import annotations
@@ -44,6 +45,12 @@ class Stages:
     n_state: int
     n_question: int
     n_parameters: int
+    samples: int = 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the kernel's output."""
+        return (self.n_state,) if self.samples == 1 else (self.samples, self.n_state)
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -53,12 +60,13 @@ class Stages:
     def content(self) -> str:
         """Return everything that the machine code depends on."""
         graphs = [(g.kinds, g.args, g.values) for g in (self.graph, self.rate)]
-        return repr((graphs, self.questions, self.final, self.answer, self.n_state, self.n_question, self.n_parameters))
+        numbers = self.n_state, self.n_question, self.n_parameters, *((self.samples,) if self.samples > 1 else ())
+        return repr((graphs, self.questions, self.final, self.answer, *numbers))
 
 
 def trace_stages(
     advance: Callable[..., Sequence[object]], rate: Callable[..., Sequence[object]], n_state: int, n_question: int,
-    n_parameters: int, n_answer: int,
+    n_parameters: int, n_answer: int, samples: int = 1,
 ) -> Stages:  # fmt: skip
     """Run a step on nodes, with questions cut out.
 
@@ -71,6 +79,8 @@ def trace_stages(
         ``rate(question, parameters)`` answers.
     n_state, n_question, n_parameters, n_answer : int
         How many numbers these are.
+    samples : int
+        How many states the kernel returns.
     """
     graph = Graph()
     questions: list[list[int]] = []
@@ -86,7 +96,7 @@ def trace_stages(
     inner = Graph(tables=graph.tables)
     own = inputs(inner, n_question + n_parameters)
     answer = outputs(inner, rate(own[:n_question], own[n_question:]))
-    return Stages(graph, questions, final, inner, answer, n_state, n_question, n_parameters)
+    return Stages(graph, questions, final, inner, answer, n_state, n_question, n_parameters, samples)
 
 
 @dataclass
@@ -116,17 +126,19 @@ def step_module(stages: Stages, v: Vectors) -> str:
         _copy(v, given, x, answers_at)
         _copy(v, given.at(STATE + n, vector), y.at(asked, vector), p)
         begin, h, rounds = (given.at(k, vector).load(vector, size) for k in (TIME, STEP, COUNT))
-        last, done = _first_as_integer(v, rounds), f.variable(0, "done")
+        every, done = _first_as_integer(v, rounds), f.variable(0, "done")
+        last = every if stages.samples == 1 else every * stages.samples
         with f.forever(done):
             for k, name in enumerate(names):
                 f.call(name, x, y)
                 f.call("rate", y, x.at(answers_at + k * n_answer, vector))
-            f.call("final", x, out)
+            new = out if stages.samples == 1 else out.at(done.value // every * n, vector)
+            f.call("final", x, new)
             done.set(done.value + 1)
             f.leave(unless=done.value < last)
-            _copy(v, out, x.at(STATE, vector), n)
+            _copy(v, new, x.at(STATE, vector), n)
             x.at(TIME, vector).store(_time(v, begin, h, done.value), size)
-    places = table_of_places([k * size for k in range(n)], v)
+    places = table_of_places([k * size for k in range(n * stages.samples)], v)
     return "\n".join([table_words(len(stages.graph.tables)), places, work_vectors(0), module.text()])
 
 
