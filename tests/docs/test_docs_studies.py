@@ -12,6 +12,7 @@ from helpers.studies import TIMES, by_study, quick_result
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 import hooks  # noqa: E402
+
 import studies  # noqa: E402
 
 NAMES = kt.gallery.studies()
