@@ -9,6 +9,7 @@ import kinetree as kt
 from kinetree import gallery
 from kinetree.gallery.analyses.common_facts import common
 from kinetree.gallery.comparisons import cassie
+from kinetree.studies import user_study
 from kinetree.studies.fact_files import FactFile, facts_of, stated
 
 HEAD = "kinetree-facts: 1\ninverse:\n"
@@ -106,3 +107,57 @@ def test_shared_facts_are_asked_for(file):
     code = "".join(path.read_text(encoding="utf-8") for path in Path(gallery.__file__).parent.rglob("*.py"))
     sections = [s for s in file.sections if not s.startswith(("walking, feedforward b", "walking, equally"))]
     assert [s for s in sections if f'"{s}"' not in code] == []
+
+
+STUDY = """kinetree-study: 1
+robot: kuka-kr5
+motion: {kind: cycloid, to: {joint_1: 1.0, joint_3: 0.4}, duration: 1}
+controller: {kind: computed-torque, kp: 100, kd: 20}
+simulation: {time: 1.0, samples: 21}
+expect: {energy_error: 1e-6}
+facts:
+  inverse:
+    - {fact: ends where it should, last: q.joint_1, is: 1.0, within: 1e-9, unit: rad}
+  simulation:
+    - {fact: 'largest of {samples} torques', largest: tau.joint_3, below: 1, unit: N m, source: data sheet}
+    - {fact: the same by name, measured: peak_force.joint_3, below: 1000}
+    - {fact: follows, largest: final_error, below: 1e-3}
+    - {fact: energy, measured: energy_error, below: 1e-6}
+"""
+
+
+def study_of(folder, text):
+    (folder / "mine.yaml").write_text(text, encoding="utf-8")
+    return user_study.read(folder / "mine.yaml")
+
+
+def test_a_study_of_ones_own_states_facts_in_the_same_way(tmp_path):
+    result = study_of(tmp_path, STUDY).run()
+    end = result.outcomes["inverse"].facts[-1]
+    assert (end.text, end.holds, end.source) == ("ends where it should", True, "this file")
+    expected, torque, same, follows, energy = result.outcomes["simulation"].facts
+    assert (expected.measured, expected.stated) == (energy.measured, energy.stated)
+    assert (torque.text, torque.holds, torque.source) == ("largest of 21 torques", False, "data sheet")
+    assert torque.measured == same.measured > 1.0
+    assert same.holds
+    assert follows.holds
+    assert result.faults == [torque]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            "  simulation:\n    -",
+            "  simulations:\n    -",
+            "mine.yaml, line 10: no analysis of this study named",
+        ),
+        ("tau.joint_3", "tau.joint_9", "line 11: no measure named 'tau.joint_9'; did you mean"),
+        ("last: q.joint_1", "lost: q.joint_1", "line 9: a fact: no key named 'lost'; did you mean 'last'"),
+        ("largest: final_error", "is: 3", "line 13: "),
+    ],
+)
+def test_mistakes_in_facts_of_ones_own_are_told_with_their_line(tmp_path, old, new, told):
+    assert old in STUDY
+    with pytest.raises(kt.FileFormatError, match=told):
+        study_of(tmp_path, STUDY.replace(old, new)).run("simulation")

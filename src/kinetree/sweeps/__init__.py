@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from ..lazy_names import LazyNames
 
 if TYPE_CHECKING:
+    from ..studies.measures import MovedBatch as MovedBatch
+    from ..studies.measures import measures as measures
     from .designs import Design as Design
     from .designs import DrawnDesign as DrawnDesign
     from .designs import GridDesign as GridDesign
     from .designs import TableDesign as TableDesign
-    from .outputs import MovedBatch as MovedBatch
-    from .outputs import measures as measures
     from .result import SweepResult as SweepResult
     from .running import run as run
     from .running import sweep as sweep
@@ -36,7 +36,7 @@ _NAMES = LazyNames(
     __name__,
     {
         ".designs": ("Design", "DrawnDesign", "GridDesign", "TableDesign"),
-        ".outputs": ("MovedBatch", "measures"),
+        "..studies.measures": ("MovedBatch", "measures"),
         ".result": ("SweepResult",),
         ".running": ("run", "sweep"),
         ".studies": ("Forces", "Simulations", "SweepStudy"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -26,11 +25,12 @@ from ..simulation.arguments import force_elements
 from ..simulation.integrators.fixed_step_methods import ADAPTIVE
 from ..simulation.oddities.unheld import without_ranges
 from ..simulation.prescribed import Prescribed
-from ..simulation.records.record import FIELDS, Record
+from ..simulation.records.record import Record
 from ..simulation.simulator import simulate
+from ..studies.measures import Measure, MovedBatch, one_of_batch
 from .fingerprints import fingerprint_of
 from .folder import FAILURE
-from .outputs import Measure, MovedBatch, chosen, take
+from .outputs import chosen, take
 from .parameter_names import OF_START, NamedNumber, SweptRobot, checked_names
 
 Array = np.ndarray
@@ -423,13 +423,6 @@ def said(where: Array, words: str) -> Array:
     found = np.full(np.shape(where), None, dtype=object)
     found[where] = words
     return found
-
-
-def one_of_batch(record: Record) -> Record:
-    """Return the record of one simulation as that of a batch of one, so that outputs see the same axes."""
-    arrays = {name: getattr(record, name)[:, None] for name in FIELDS}
-    energy = type(record.energy)(**{name: x[:, None] for name, x in record.energy.as_dict().items()})
-    return replace(record, energy=energy, **arrays)
 
 
 def as_study(given: Any, **options: Any) -> SweepStudy:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...control.driven_joints import driven_joints, idle_joints
@@ -109,11 +107,3 @@ def walking_start(robot: Robot, motion: trajectories.Trajectory, walk: Walk, abo
         place, speed, _ = walk.trunk(above)(0.0)
         put_base(robot, idle[0], q, v, place, speed)
     return q, v
-
-
-def base_motion(robot: Robot, q: Array) -> dict[str, Any]:
-    """Return how far forward a robot's base has come, and how far it has turned from how it began."""
-    pose = robot.pose(q, robot.model.bodies[0].name)
-    turned = np.einsum("ji,tjk->tik", pose[0, :3, :3], pose[:, :3, :3])
-    cosine = np.clip(0.5 * (np.trace(turned, axis1=1, axis2=2) - 1.0), -1.0, 1.0)
-    return {"forward": float(pose[-1, 0, 3] - pose[0, 0, 3]), "tilt": float(np.arccos(cosine).max())}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -18,16 +19,17 @@ from ...simulation.prescribed import Prescribed
 from ...simulation.records.plot import panels
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate, simulate_prescribed
+from ..fact_files import FactFile, StatedFact, Values
 from ..facts import Fact
+from ..measures import Measure, MovedBatch, measures, one_of_batch
 from ..plots import Curve, Curves, PlotPanel
 from ..study import Outcome
 from ..system import States
-from .gait import base_motion
 
 Array = np.ndarray
 
-STANDING = 0.5
-"""Part of its height that a robot must keep not to have fallen."""
+EXPECTED = FactFile.beside(__file__)
+"""What a file may expect, by its keys."""
 
 QUICK = 0.25
 """Share of the samples of a quick run."""
@@ -63,6 +65,8 @@ class StudyPlan:
         That act in the simulation.
     begins : str
         Where the simulation begins, in words.
+    facts : mapping from str to sequence of StatedFact
+        What the file states, by analysis.
     """
 
     robot: Robot
@@ -80,6 +84,7 @@ class StudyPlan:
     free_base: bool = False
     forces: Sequence[Any] = ()
     begins: str = ""
+    facts: Mapping[str, Sequence[StatedFact]] = field(default_factory=dict)
 
     # ---------------------------------------------------------------- inverse dynamics
 
@@ -90,21 +95,43 @@ class StudyPlan:
         motion = self.states(time)
         tau = self.robot.inverse_dynamics(*motion)
         back = self.robot.forward_dynamics(motion.q, motion.v, tau)
-        size = max(1.0, float(np.abs(motion.a).max()))
-        difference = float(np.abs(back - motion.a).max()) / size
-        check = "forward dynamics with these forces gives the accelerations back; largest relative difference"
-        facts = [Fact(check, 1e-6, difference, relation="<"), *self._force_facts(tau), *self._limit_facts(motion)]
-        return Outcome(facts, {"motion": self._table(time, motion, tau)}, figures=self._figures(time, motion, tau))
+        off = np.abs(back - motion.a).max() / max(1.0, np.abs(motion.a).max())
+        values = self._values(time, motion, tau)
+        facts = [*EXPECTED("inverse", back=off), *self._facts("inverse", values)]
+        # columns that ``kinetree inverse`` and ``fd`` understand
+        table = {name.replace(".", "_", 1): x for name, x in values.items() if isinstance(x, np.ndarray)}
+        return Outcome(facts, {"motion": table}, figures=self._figures(time, motion, tau))
 
-    def _table(self, time: Array, motion: States, tau: Array) -> dict[str, Array]:
-        """Make columns that ``kinetree inverse`` and ``fd`` understand."""
-        robot, table = self.robot, {"time": time}
+    def _values(self, time: Array, motion: States, tau: Array, record: Record | None = None) -> dict[str, Any]:
+        """Return what facts can name: ``time``, ``q.elbow`` and the like, and what :func:`measures` has."""
+        robot, found = self.robot, dict[str, Any](time=time)
         for key, names, values in (
             ("q", robot.q_names, motion.q), ("v", robot.v_names, motion.v), ("a", robot.v_names, motion.a),
             ("tau", robot.v_names, tau),
         ):  # fmt: skip
-            table |= {f"{key}_{name}": column for name, column in zip(names, values.T, strict=True)}
-        return table
+            found |= {f"{key}.{name}": column for name, column in zip(names, values.T, strict=True)}
+        batch = None if record is None else one_of_batch(record)
+        moved = MovedBatch(robot, time, motion.q[:, None], motion.v[:, None], tau[:, None], batch)
+        found |= {key: partial(_of_one, measure, moved) for key, measure in measures(robot, batch is not None).items()}
+        beyond = np.maximum(motion.q - robot.upper_limits, robot.lower_limits - motion.q)
+        found |= {
+            "samples": len(time),
+            "beyond_range": lambda: np.maximum(0.0, beyond),
+            "beyond_speed": lambda: np.maximum(0.0, np.abs(motion.v) - robot.velocity_limits),
+        }
+        unheld = not self.elements and self.forces  # by forces that may lift it
+        if record is not None and not unheld and can_fall(robot, self.q):
+            found["height_left"] = lambda: height_left(robot, self.elements, motion.q)
+        return found
+
+    def _facts(self, analysis: str, values: dict[str, Any]) -> list[Fact]:
+        """Return what the file expects of all that is measured, and what it states of this analysis."""
+        wanted = {"stands": True, **self.expect}
+        facts = []
+        for key, rows in EXPECTED.sections.items():
+            if wanted.get(key, False) is not False and all(row.measure in values for row in rows):
+                facts += EXPECTED(key, values, expected=wanted[key])
+        return [*facts, *(fact.beside(values) for fact in self.facts.get(analysis, ()))]
 
     def _figures(self, time: Array, motion: States, tau: Array) -> dict[str, Any]:
         robot = self.robot
@@ -133,7 +160,12 @@ class StudyPlan:
         """Let it move."""
         around = {"controller": self.controller, "ground": list(self.elements), "forces": list(self.forces)}
         record = simulate(self.robot, self.q, self.v, progress=False, **around, **self._options(quick))
-        return self._outcome(record, self._final_facts(record))
+        more = {}
+        if self.desired is not None:
+            end = float(record.time[-1])
+            error = tracking_error(self.robot.model, self.desired, end, list(record.q[-1]), list(record.v[-1]))
+            more = {"final_error": error.position}
+        return self._outcome("simulation", record, more)
 
     def prescribed(self, quick: bool) -> Outcome:
         """Let the joints follow the motion exactly: the base moves by the dynamics and the ground, forces are found."""
@@ -149,7 +181,7 @@ class StudyPlan:
         base = np.concatenate([self.q[j.q_slice] for j in others])
         speed = np.concatenate([self.v[j.v_slice] for j in others])
         record = simulate_prescribed(self.robot, self.desired, base, speed, progress=False, **options)
-        return self._outcome(record, [])
+        return self._outcome("prescribed", record, {})
 
     def _options(self, quick: bool) -> dict[str, Any]:
         """Return those of the simulation."""
@@ -158,18 +190,15 @@ class StudyPlan:
             options["output"] = max(2, int(options["output"] * QUICK))
         return options
 
-    def _outcome(self, record: Record, final: Sequence[Fact]) -> Outcome:
+    def _outcome(self, analysis: str, record: Record, more: Values) -> Outcome:
         drawn = panels(record)
         figures = {
             part: Curves(record.time, [PlotPanel(label, [Curve(*c) for c in curves]) for label, curves in drawn[part]])
             for part in self.plots
             if any(curves for _, curves in drawn.get(part, []))
         }
-        facts = [
-            *self._energy_facts(record), *final, *self._standing_facts(record), *self._walk_facts(record),
-            *self._force_facts(record.tau),
-            *self._limit_facts(States(record.q, record.v, record.a)),
-        ]  # fmt: skip
+        values = self._values(record.time, States(record.q, record.v, record.a), record.tau, record)
+        facts = self._facts(analysis, {**values, **more})
         return Outcome(
             facts,
             records={"record": record},
@@ -177,66 +206,9 @@ class StudyPlan:
             remarks=[_summary(record), *([self.begins] if self.begins else [])],
         )
 
-    # ---------------------------------------------------------------- what the user expects
 
-    def _energy_facts(self, record: Record) -> list[Fact]:
-        if "energy_error" not in self.expect:
-            return []
-        text = "energy balance: kinetic + potential - works is constant; largest relative error"
-        return [_below(text, self.expect["energy_error"], record.energy.relative_error)]
-
-    def _final_facts(self, record: Record) -> list[Fact]:
-        if "final_error" not in self.expect or self.desired is None:
-            return []
-        end = float(record.time[-1])
-        error = tracking_error(self.robot.model, self.desired, end, list(record.q[-1]), list(record.v[-1]))
-        text = "driven joints at the end: largest distance from the desired motion"
-        return [_below(text, self.expect["final_error"], float(np.abs(error.position).max()), "rad, m")]
-
-    def _walk_facts(self, record: Record) -> list[Fact]:
-        """Return how the base has moved, if that is expected."""
-        done, facts = base_motion(self.robot, record.q), []
-        if "forward" in self.expect:
-            text, least = "how far forward the base has come, along x; at least", float(self.expect["forward"])
-            facts.append(Fact(text, least, done["forward"], "m", relation=">", source="this file"))
-        if "tilt" in self.expect:
-            text = "largest angle by which the base turns from how it began"
-            facts.append(_below(text, self.expect["tilt"], done["tilt"], "rad"))
-        return facts
-
-    def _standing_facts(self, record: Record) -> list[Fact]:
-        """Return whether a robot that only ground can hold has fallen, unless the file says that it need not stand."""
-        unheld = not self.elements and self.forces  # by forces that may lift it
-        if not self.expect.get("stands", True) or unheld or not can_fall(self.robot, self.q):
-            return []
-        text = "does not fall: least height of its center of mass, as part of that at the beginning"
-        least = float(np.min(height_left(self.robot, self.elements, record.q)))
-        return [Fact(text, STANDING, least, relation=">")]
-
-    def _force_facts(self, tau: Array) -> list[Fact]:
-        if "largest_force" not in self.expect:
-            return []
-        driven = [k for j in driven_joints(self.robot.model) for k in range(j.v_slice.start, j.v_slice.stop)]
-        text = f"largest force of any motor, in {len(tau)} samples"
-        return [_below(text, self.expect["largest_force"], float(np.abs(tau[:, driven]).max()), "N m, N")]
-
-    def _limit_facts(self, motion: States) -> list[Fact]:
-        if not self.expect.get("within_limits", False):
-            return []
-        robot = self.robot
-        beyond = max(
-            float(np.max(motion.q - robot.upper_limits, initial=-np.inf)),
-            float(np.max(robot.lower_limits - motion.q, initial=-np.inf)),
-        )
-        fast = float(np.max(np.abs(motion.v) - robot.velocity_limits, initial=-np.inf))
-        return [
-            Fact("joints stay within their range; farthest beyond it", 0.0, max(0.0, beyond), "rad, m"),
-            Fact("joints stay within their speed; farthest beyond it", 0.0, max(0.0, fast), "rad/s, m/s"),
-        ]
-
-
-def _below(text: str, stated: float, measured: float, unit: str = "") -> Fact:
-    return Fact(text, float(stated), measured, unit, relation="<", source="this file")
+def _of_one(measure: Measure, moved: MovedBatch) -> Any:
+    return measure(moved)[0]
 
 
 def _summary(record: Record) -> str:

@@ -9,7 +9,7 @@ import os
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from ...robot.robot import Robot
 from ...simulation.options import OPTIONS, SimulationOption
 from ...simulation.records.plot import PANELS
 from .. import named_systems, simulation_setup
+from ..fact_files import FactReader, StatedFact
 from ..redysim import Redysim, analyses_of
 from ..study import Study
 from .motion import MotionReader
@@ -43,7 +44,7 @@ MARK = "kinetree-study"
 
 TOP_KEYS = (
     MARK, "name", "title", "robot", "start", "motion", "controller", "ground", "stops", "forces", "simulation",
-    "outputs", "expect", "sweep", "redysim",
+    "outputs", "expect", "facts", "sweep", "redysim",
 )  # fmt: skip
 
 ROBOT_KEYS = ("name", "file", "floating_base", "mimic", "gravity", "loops", "parameters")
@@ -146,6 +147,10 @@ class StudyReader(MotionReader):
             analyses["simulation"] = plan.simulated
         if not analyses:
             raise self.error("nothing to compute: give a motion, a simulation, or both", self.root)
+        for section in plan.facts:
+            if section not in analyses:
+                why, at = UnknownNameError("analysis of this study", section, analyses), self.top["facts"]
+                raise FileFormatError(str(why), self.file, at.lines[section] if isinstance(at, Table) else at.line)
         title = self.word("title", name)
         return UserStudy(name, title, f"your file {self.path.name}", analyses, robot=plan.robot)
 
@@ -190,7 +195,7 @@ class StudyReader(MotionReader):
             self.compare_start(desired)
         return StudyPlan(
             self.robot, self.q, self.v, desired, states, span, samples, controller, elements, simulation, plots,
-            expected, self.free_base, forces, self.words_on_start(),
+            expected, self.free_base, forces, self.words_on_start(), self.read_facts(),
         )  # fmt: skip
 
     def read_robot(self, node: Node) -> tuple[Robot, str | None]:
@@ -418,6 +423,16 @@ class StudyReader(MotionReader):
             if plots[-1] not in PANELS:
                 raise self.error(str(UnknownNameError("part of a plot", plots[-1], PANELS)), item)
         return samples, tuple(plots)
+
+    def read_facts(self) -> dict[str, list[StatedFact]]:
+        """Read facts by analysis, as files of facts have them; it is this file that states them, if no other source."""
+        if "facts" not in self.top:
+            return {}
+        rows = FactReader(self.file).sections(self.top["facts"], "facts")
+        return {
+            analysis: [replace(row, given={"source": "this file", **row.given}) for row in own]
+            for analysis, own in rows.items()
+        }
 
     def read_expect(self, simulation: dict[str, Any], desired: Any) -> dict[str, float | bool]:
         """Read what the user wants to hold."""
