@@ -319,14 +319,14 @@ class NoValueError(KinetreeError):
     def __init__(self, symbols: Iterable[str]) -> None:
         self.symbols = tuple(sorted(symbols))
         first = self.symbols[0]
-        several = len(self.symbols) > 1
+        count = len(self.symbols)
+        listed = ", ".join(self.symbols[:MOST_LISTED]) + (f", ... ({count} in all)" if count > MOST_LISTED else "")
         super().__init__(
             Message(
-                f"{_shown(self.symbols)} {'have' if several else 'has'} no value, and a number is needed here: give it "
-                "with ",
+                f"{listed} {'have' if count > 1 else 'has'} no value, and numbers are needed here: give them with ",
                 Setting("values", ...),
-                f" when the robot is loaded, afterwards by robot.with_values({{{first!r}: ...}}), or for a call by "
-                f"parameters={{{first!r}: ...}}",
+                f" (names with numbers, or a file of them) when the robot is loaded, afterwards by "
+                f"robot.with_values({{{first!r}: ...}}), or for a call by parameters={{{first!r}: ...}}",
             )
         )
 

@@ -47,9 +47,17 @@ def test_inverse_dynamics_with_values(arm, tmp_path):
 
 def test_a_page_of_the_viewer(arm, tmp_path):
     page = tmp_path / "arm.html"
-    assert "give it with --values" in invoke("view", arm, "--recording", page, code=1).output
+    assert "give them with --values" in invoke("view", arm, "--recording", page, code=1).output
     invoke("view", arm, "--recording", page, "--values", TYPED)
     assert page.exists()
+
+
+def test_values_from_a_file_and_typed(arm, tmp_path):
+    file = tmp_path / "numbers.json"
+    file.write_text(json.dumps({"L1": 0.4, "M1": 2.0}))
+    some = json.loads(invoke("info", arm, "--values", file, "--values", "M2=1", "--json").output)
+    assert not {"L1", "M1", "M2"} & set(some["symbols"])
+    assert "numbers.yaml" in invoke("info", arm, "--values", tmp_path / "numbers.yaml", code=1).output
 
 
 def test_what_is_typed_wrongly(arm):

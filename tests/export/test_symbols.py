@@ -264,6 +264,35 @@ def test_c_of_a_mechanism_with_symbols_in_its_dimensions(tmp_path):
     np.testing.assert_allclose(whole[:6], with_values(robot, values).inverse_dynamics(q, v, a), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
+@pytest.mark.parametrize("form", ["table", "symbols"])
+def test_c_of_a_grouped_mechanism(tmp_path, form):
+    """Grouped bodies of the passive joints have no inertia of their own: only the closed loop has some."""
+    geometry = {"D2": 0.4, "D3": 0.8, "D4": -0.2, "D8": 1.0, "RL4": 1.0}
+    robot = kt.load(write(tmp_path, SR400), values=geometry)
+    values = values_of(robot, 1)
+    numeric, grouped = with_values(robot, values), robot.grouped(form)
+    library = Library(grouped.codegen(tmp_path, prefix="c").source)
+    table = dict(zip(robot.base_parameters().names, numeric.base_parameters().values, strict=True))
+    for name, x in table.items() if form == "symbols" else ():
+        owner, kind = name.replace("rotor_inertia", "IA").split(".")
+        values |= {f"{kind}{owner[-1]}": x, f"{kind}R{owner[-1]}": x}
+    numbers = np.array([values[s] for s in grouped.symbols])
+    size = 8 + robot.coordinates.rank + 4
+    for seed in range(3):
+        t1, t2, t7, *wrist = np.random.default_rng(seed).uniform(-0.6, 0.6, 6)
+        q = numeric.close(np.array([t1, t2, np.pi / 2 - t2 + t7, *wrist, t7, t2 - t7]))
+        v = numeric.velocities(q, np.random.default_rng(seed).standard_normal(6))
+        tau = np.array([1.0, 2.0, 0.0, 3.0, 4.0, 5.0, 6.0, 0.0])
+        expected = numeric.forward_dynamics(q, v, tau)
+        found = library("c_reduced_forward_dynamics", size, q, v, tau, numbers)
+        np.testing.assert_allclose(found[:8], expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max())
+        assert found[-4] > 1e-3
+        given = {name: values[name] for name in grouped.symbols}
+        again = grouped.forward_dynamics(q, v, tau, parameters=given)
+        np.testing.assert_allclose(again, expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max())
+
+
 # ------------------------------------------------------------------ loops
 
 

@@ -7,7 +7,15 @@ from typing import Any
 
 from ..model.tree import Model
 from ..spatial import Scalar
-from . import closed_derivatives, constrained, constraints, independent_motion, loop_clusters, multi_handle
+from . import (
+    closed_derivatives,
+    constrained,
+    constraints,
+    independent_motion,
+    loop_clusters,
+    multi_handle,
+    newton_euler,
+)
 
 
 def inverse_dynamics(
@@ -59,6 +67,21 @@ def hybrid_dynamics(
     a, tau = independent_motion.hybrid_dynamics(tree, q, v, given, loads, motion, known_freedoms)
     left = constrained.residuals(tree, q, v, None, motion.k, motion.drift)
     return [*a, *tau, motion.quality, *left]
+
+
+def forward_dynamics_by_independent(
+    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], pivots: Sequence[tuple[int, int]]
+) -> list[Scalar]:
+    """Return the same as :func:`forward_dynamics`, by the inertia of the independent freedoms alone.
+
+    So joints that only the loops hold may move nothing that has inertia, as after a regrouping.
+    """
+    motion = independent_motion.embed(tree, q, v, pivots)
+    a, _ = independent_motion.hybrid_dynamics(tree, q, v, tau, loads, motion, ())
+    force, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)
+    multipliers = motion.multipliers([f - t for f, t in zip(force, tau, strict=True)])
+    left = constrained.residuals(tree, q, v, None, motion.k, motion.drift)
+    return [*a, *(multipliers[r] for r in rows), motion.quality, *left]
 
 
 def independent_forward_dynamics(

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import SingularError
 from ..model import configurations
+from ..model.changes.values import exemplary
 from ..model.joints import Custom
 from ..model.tree import BASE, Model
 from ..spatial.arrays import pack, split
@@ -54,6 +55,7 @@ def singular_joint(tree: Model, held: Collection[int] = ()) -> int | None:
     """Return the first joint without inertia at two configurations drawn once; None if there is none."""
     if all_solid(tree):
         return None
+    tree = exemplary(tree)
     batch = (2,)
     q = configurations.random(tree, np.random.default_rng(0), batch)
     return first_singular(tree, split(q), batch, frozenset(held))
@@ -65,7 +67,9 @@ def all_solid(tree: Model) -> bool:
     Quick to see and true of most robots.  A user's own joint may lose a freedom at some
     configuration whatever the bodies are, so then it is not enough.
     """
-    if any(isinstance(joint.kind, Custom) for joint in tree.joints) or any(body.mass <= 0.0 for body in tree.bodies):
+    if tree.symbols or any(isinstance(joint.kind, Custom) for joint in tree.joints):
+        return False
+    if any(body.mass <= 0.0 for body in tree.bodies):
         return False
     xx, yy, zz, xy, xz, yz = np.array([body.mass_properties.inertia for body in tree.bodies]).reshape(-1, 6).T
     rows = np.stack([np.stack(r, -1) for r in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))], -2)

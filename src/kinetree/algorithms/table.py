@@ -634,6 +634,12 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
             direct=True, regroups=True,
         ),
         Algorithm(
+            "reduced_forward_dynamics", _QVT, closed_algorithms.forward_dynamics_by_independent, _closed,
+            "Accelerations under joint forces, with the loops closed, by the inertia of the independent freedoms.",
+            (ROWS, PIVOTS), loads=True, parts=("a", "lambda", "quality", "residuals"), is_method=False,
+            regroups=True,
+        ),
+        Algorithm(
             "handled_forward_dynamics", _QVT, closed_algorithms.forward_dynamics_by_handles, _closed,
             "Accelerations under joint forces, with loop joints as handles of an articulated body.",
             (ROWS, STABILISATION), loads=True, parts=("a", "lambda", "quality", "residuals"), is_method=False,

@@ -152,12 +152,20 @@ def load_robot(
 
 
 def read_symbols(texts: Sequence[str]) -> dict[str, float]:
-    """Return numbers for symbols as they are typed: D3=0.45."""
+    """Return numbers for symbols as they are typed: D3=0.45, or a file that has them."""
+    from ..model.formats.symoro.values_file import ENDINGS, symbol_values
+
     found: dict[str, float] = {}
     for text in texts:
+        if "=" not in text and text.lower().endswith(ENDINGS):
+            found |= symbol_values(text)
+            continue
         given = read_values(text, "--values", True)
         if not isinstance(given, dict) or any(len(x) != 1 for x in given.values()):
-            raise OptionError(f"--values: give symbols with a number each, as in D3=0.45; not {text!r}")
+            raise OptionError(
+                f"--values: give symbols with a number each, as in D3=0.45, or a .yaml, .json or .csv file; not "
+                f"{text!r}"
+            )
         found |= {name: x for name, (x,) in given.items()}
     return found
 
@@ -246,7 +254,8 @@ Values = Annotated[
     list[str] | None,
     typer.Option(
         "--values",
-        help="Numbers for symbols of a .par file: 'D3=0.45,RL4=0.5'; commas between, or repeated.",
+        help="Numbers for symbols of a .par file: 'D3=0.45,RL4=0.5', or a .yaml, .json or .csv file of them; may be "
+        "repeated.",
         show_default=False,
     ),
 ]

@@ -96,6 +96,8 @@ class Loops:
         """Return the algorithm that does a mechanism's inverse or forward dynamics at once, and its choices."""
         known = self.choice.coordinates
         if name == "forward_dynamics":
+            if self.prepared.evaluator.singular_joint() is not None:
+                return "reduced_forward_dynamics", {"rows": known.rows, "pivots": known.pivots}
             return "closed_forward_dynamics", {"rows": known.rows, "stabilisation": (0.0, 0.0)}
         if known.independent != self.choice.suppliers:
             raise UnsupportedError(

@@ -33,6 +33,8 @@ SAMPLED = 1e-7
 SAME = 1e-6
 """Two methods agree if no change of one is further than this from those of the other, in the robot's own units."""
 
+ROUNDING = 1e-13
+"""What coefficients by rules may be off, in parts of them, from twelve digits that are meant."""
 
 IN_BETWEEN = ("refuse", "ignore")
 
@@ -132,6 +134,8 @@ def base_parameters(
     matrix = table_matrix(found.kept, found.given_up, found.coefficients, len(table))
     if coefficients is not None and symbols_of_geometry(model):
         matrix = formula_matrix(matrix, table.names, found.kept, coefficients)
+    elif table.values.dtype == object:
+        matrix = _as_meant(matrix)
     return BaseParameters(
         model.name, table, found.kept, matrix, considered.columns,
         result.method, (*notes, *way, *result.notes), upper_bound(considered.model, count),
@@ -190,6 +194,12 @@ class _ThreeMethods:
 
 
 METHODS = {"auto": "by_agreement", "rules": "by_rules", "null_space": "by_null_space", "qr": "by_qr"}
+
+
+def _as_meant(matrix: Array) -> Array:
+    """Return coefficients without rounding in their last digits, since formulas show them: 80 for 80.00000000000004."""
+    short = np.array([float(f"{x:.12g}") for x in matrix.ravel()]).reshape(matrix.shape)
+    return np.where(np.abs(matrix - short) <= ROUNDING * np.maximum(1.0, np.abs(matrix)), short, matrix)
 
 
 def _within(changes: Array, others: Array) -> bool:

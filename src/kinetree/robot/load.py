@@ -32,7 +32,7 @@ def load(
     cuts: Sequence[str] | None = None,
     rule: str | None = None,
     missing_meshes: str = "refuse",
-    values: Mapping[str, float] | None = None,
+    values: Mapping[str, float] | str | os.PathLike[str] | None = None,
 ) -> Robot:
     """Read a robot from a file: URDF, SDF, MJCF, YAML, SYMORO's, spatial_v2's; or take one of the gallery by its name.
 
@@ -65,9 +65,9 @@ def load(
     missing_meshes : {"refuse", "massless"}
         An MJCF file may leave it to MuJoCo to compute a body's inertia from its meshes.  Where their files are missing
         it is refused, or such bodies have no mass, with a warning each.
-    values : mapping of name to number, optional
-        Of symbols in a file of SYMORO, ``{"d3": 0.45}``.  Symbols without a value stay in the robot: see
-        :attr:`kinetree.Robot.symbols`.
+    values : mapping of name to number, or path-like, optional
+        Of symbols in a file of SYMORO, ``{"d3": 0.45}``, or a file that has them: ``d3: 0.45`` in YAML or JSON,
+        ``d3,0.45`` in CSV.  Symbols without a value stay in the robot: see :attr:`kinetree.Robot.symbols`.
 
     Returns
     -------

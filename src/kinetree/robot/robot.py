@@ -338,19 +338,23 @@ class Robot(Shown):
             return self._again(other_numbers.with_numbers(self.model, parameters, physical=physical))
         return self._again(parameter_tables.with_parameters(self.model, parameters, physical=physical))
 
-    def with_values(self, values: Mapping[str, float]) -> Robot:
+    def with_values(self, values: Mapping[str, float] | str | os.PathLike[str]) -> Robot:
         """Return the same robot with values for some of its symbols, or for all.
 
         Parameters
         ----------
-        values : mapping of name to number
-            See :attr:`symbols`.
+        values : mapping of name to number, or path-like
+            See :attr:`symbols`; a file as in :func:`kinetree.load`.
 
         Examples
         --------
         ``kt.load("arm.par").with_values({"D3": 0.45, "RL4": 0.45})`` is the robot of
         ``kt.load("arm.par", values={...})``.
         """
+        if not isinstance(values, Mapping):
+            from ..model.formats.symoro import symbol_values  # reads files: what is built in code needs it not
+
+            values = symbol_values(values)
         return self._again(with_values(self.model, values))
 
     def grouped(self, form: str = "fewest", *, near: ArrayLike | None = None) -> Robot:

@@ -18,7 +18,7 @@ from ..algorithms.passes import each, positions, total
 from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, Algorithm, find
 from ..engine import cache
 from ..engine.differentiate import differentiate
-from ..engine.graph import TooLong
+from ..engine.graph import INPUT, TooLong
 from ..engine.kernels.composed import (
     FactorKernel,
     ImplicitEquation,
@@ -43,7 +43,7 @@ from ..spatial import Force, Matrix3, MatrixRotation, Scalar, Transform, Vec3, l
 from ..spatial.arrays import flatten, pack, split
 from .checks import QUATERNION_TOLERANCE, SINGULARITY_TOLERANCE
 from .large_trees.schedule import roll, roll_pairs
-from .parameters import GivenParameters, Place, put_in
+from .parameters import GivenParameters, Place, places_of_symbols, put_in
 from .wrenches import NOTHING, Attachment, Given, each_body, on_bodies, poses_at
 
 LARGEST_UNROLLED = 110
@@ -475,6 +475,13 @@ class Compiler:
             self._too_long.add(form)
             warn_of_reference(f"{name} of {self.tree.name!r} with other parameters")
             raise
+
+    def symbols_needed(self, name: str, options: Mapping[str, Any] | None) -> list[str]:
+        """Return the symbols of the model without a value that an algorithm's results depend on."""
+        traced = self.trace(name, options, places=places_of_symbols(self.tree))
+        graph, first = traced.graph, sum(traced.lengths[:-1])
+        read = {int(graph.values[i]) - first for i in graph.reachable(traced.outputs) if graph.kinds[i] == INPUT}
+        return [symbol for k, symbol in enumerate(self.tree.symbols) if k in read]
 
     def __call__(
         self, name: str, options: Mapping[str, Any] | None, arrays: Sequence[np.ndarray], given: Given,

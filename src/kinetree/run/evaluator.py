@@ -20,14 +20,14 @@ from ..algorithms.conditioning import conditioning
 from ..algorithms.table import find
 from ..engine.graph import TooLong
 from ..engine.kernels.direct_call import DirectCall, available
-from ..errors import OptionError, SingularityWarning, callers_level
+from ..errors import KinetreeError, NoValueError, OptionError, SingularityWarning, callers_level
 from ..io.progress import in_steps
 from ..model.tree import Model
 from ..spatial import Force
 from ..spatial.arrays import batch_shape, pack, split
 from .checks import StateChecks, check_out, check_threads
 from .compiler import Compiler, prepare, supported
-from .parameters import NO_PARAMETERS, GivenParameters, ParameterReader, Place, put_in, stand_in
+from .parameters import NO_PARAMETERS, SYMBOLS, GivenParameters, ParameterReader, Place, put_in, stand_in
 from .wrenches import NOTHING, Attachment, Given, Wrenches, gather, on_bodies, poses_at
 
 Array = np.ndarray
@@ -140,33 +140,45 @@ class Evaluator:
             shapes["wrenches"] = (given.numbers, 1)
         if parameters.numbers is not None:
             shapes["parameters"] = (parameters.numbers, 1)
-        with np.errstate(all="ignore"):
-            batch = batch_shape(**shapes)
-            shape = (*batch, *algorithm.shape(self.model, options))
-            check_out(out, shape)
-            real = not any(np.iscomplexobj(a) for a, _ in shapes.values())
-            vectors = list(arrays.values())
-            if parameters.places and real and self.compiler is not None:
-                with suppress(TooLong):
-                    result = self.compiler.with_parameters(name, options, vectors, given, parameters, out, threads)
-                    if parameters.form:
-                        self._go_direct(name, options, given.attachments, bool(batch), parameters)
-                    return result
-            elif not parameters.places and real and self.compiler is not None and self.compiler.handles(name, options):
-                with suppress(TooLong):
-                    result = self.compiler(name, options, vectors, given, out, threads)
-                    self._go_direct(name, options, given.attachments, bool(batch))
-                    return result
-            scalars: list[Any] = [split(array) for array in vectors]
-            tree = self._with(parameters)
-            if algorithm.loads:
-                scalars.append(self.loads(given, arrays["q"], tree))
-            # lists of nothing do not know how many axes they have
-            result = pack(algorithm.function(tree, *scalars, **options), batch).reshape(shape)
+        try:
+            with np.errstate(all="ignore"):
+                batch = batch_shape(**shapes)
+                shape = (*batch, *algorithm.shape(self.model, options))
+                check_out(out, shape)
+                real = not any(np.iscomplexobj(a) for a, _ in shapes.values())
+                vectors = list(arrays.values())
+                compiler = self.compiler if real else None
+                if parameters.places and compiler is not None:
+                    with suppress(TooLong):
+                        result = compiler.with_parameters(name, options, vectors, given, parameters, out, threads)
+                        if parameters.form:
+                            self._go_direct(name, options, given.attachments, bool(batch), parameters)
+                        return result
+                elif not parameters.places and compiler is not None and compiler.handles(name, options):
+                    with suppress(TooLong):
+                        result = compiler(name, options, vectors, given, out, threads)
+                        self._go_direct(name, options, given.attachments, bool(batch))
+                        return result
+                scalars: list[Any] = [split(array) for array in vectors]
+                tree = self._with(parameters)
+                if algorithm.loads:
+                    scalars.append(self.loads(given, arrays["q"], tree))
+                # lists of nothing do not know how many axes they have
+                result = pack(algorithm.function(tree, *scalars, **options), batch).reshape(shape)
+        except NoValueError as problem:
+            raise NoValueError(self._all_without_value(name, options, parameters) or problem.symbols) from None
         if out is None:
             return result.astype(np.float32) if real and self.precision == "single" else result
         out[...] = result
         return out
+
+    def _all_without_value(self, name: str, options: dict[str, Any], parameters: GivenParameters) -> list[str]:
+        """Return all symbols that an algorithm wants numbers for, not the first of them."""
+        known = {place.key for place in parameters.places if place.table == SYMBOLS}
+        try:
+            return [s for s in Compiler(self.model).symbols_needed(name, options) if s not in known]
+        except (KinetreeError, ZeroDivisionError):
+            return []  # something is decided by numbers: the first one says so
 
     def loads(self, given: Given, q: Array, tree: Model | None = None) -> list[Force | None]:
         """Return one force per body in body axes, at a configuration that has been checked."""

@@ -15,6 +15,7 @@ from ..errors import (
     KinetreeError,
     KinetreeWarning,
     Message,
+    NoValueError,
     OptionError,
     Setting,
     ShapeError,
@@ -137,6 +138,8 @@ class Run:
             raise fault.error(self._reached, self._record(FAILED)) from fault.__cause__
         except UnknownNameError:
             raise  # a slip in what was set up, not in how it moves
+        except NoValueError:
+            raise NoValueError(self.equation.system.robot.symbols) from None
         except KinetreeError as problem:
             raise Fault(message_of(problem)).error(self._reached, self._record(FAILED)) from problem
         except SystemExit as problem:

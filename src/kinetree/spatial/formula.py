@@ -316,8 +316,10 @@ def _made(kind: str, a: Any, b: Any) -> Any:
     if kind == "*":
         a, b = (b, a) if isinstance(b, float) else (a, b)
         if isinstance(a, float):
-            if a in (0.0, 1.0, -1.0):
-                return 0.0 if a == 0.0 else b if a == 1.0 else -b
+            if a < 0.0:
+                return -_made("*", -a, b)
+            if a in (0.0, 1.0):
+                return b if a else 0.0
             if isinstance(b, ScalarFormula) and b.kind == "*" and isinstance(b.parts[0], float):
                 return _made("*", a * b.parts[0], b.parts[1])
         if isinstance(b, ScalarFormula) and b.kind in "*/":

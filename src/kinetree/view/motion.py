@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import kinematics
-from ..errors import OptionError
+from ..errors import NoValueError, OptionError
+from ..model.changes.values import symbols_of_geometry
 from ..model.tree import BASE, Model
 from ..robot.robot import Robot
 from ..simulation.records.record import Record, require_joints_of
@@ -34,6 +35,8 @@ class Poses:
     def of(cls, model: Model, q: Array) -> Poses:
         """Compute the poses of configurations, (..., nq)."""
         batch = q.shape[:-1]
+        if model.symbols:
+            raise NoValueError(symbols_of_geometry(model) or model.symbols)
         with np.errstate(invalid="ignore"):  # infinity goes the way of NaN: it is not drawn
             posed = kinematics.poses(model, split(q))
         if not posed:

@@ -476,6 +476,65 @@ def test_values_of_nothing(tmp_path):
         kt.load(write(tmp_path, root)).with_values({"a": 1.0, "b": 2.0})
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("v.yaml", "D3: 0.45\nRL4: 9/20  # as SYMORO writes numbers\n"),
+        ("v.json", '{"D3": 4.5e-1, "RL4": 0.45}'),
+        ("v.csv", "name,value\nD3,0.45\nRL4;.45\n\n# no more\n"),
+    ],
+)
+def test_values_from_a_file(tmp_path, name, text):
+    path, file = write(tmp_path, RX90), tmp_path / name
+    file.write_text(text)
+    known = kt.load(path, values={"D3": 0.45, "RL4": 0.45})
+    assert kt.load(path, values=file) == known
+    assert kt.load(path).with_values(str(file)) == known
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("v.yaml", "- 1\n", "one line for each symbol"),
+        ("v.yaml", "D3: [1]\n", "D3 must be a single number"),
+        ("v.yaml", "RL4: 1\nD3: x + 1\n", r"v\.yaml, line 2: D3: 'x \+ 1' is not a number"),
+        ("v.json", '{"D3": 1e400}', "D3: '1e400' is not a finite number"),
+        ("v.csv", "D3,1\nD3,2\n", "line 2: 'D3' is given twice"),
+        ("v.csv", "D3 1\n", "a line is a name and a number"),
+        ("v.txt", "D3 1\n", "values of symbols are read from"),
+    ],
+)
+def test_bad_files_of_values(tmp_path, name, text, reason):
+    file = tmp_path / name
+    file.write_text(text)
+    with pytest.raises(kt.FileFormatError, match=reason):
+        kt.load(write(tmp_path, RX90), values=file)
+    with pytest.raises(kt.MissingFileError, match="no file with values"):
+        kt.load(write(tmp_path, RX90), values=tmp_path / "none.yaml")
+
+
+def test_all_symbols_without_a_value_are_named_at_once(tmp_path):
+    robot = kt.load(write(tmp_path, ARM))
+    q = np.zeros(2)
+    with pytest.raises(kt.NoValueError) as missing:
+        robot.forward_dynamics(q, q, q, parameters={"L1": 1.0})
+    needed = missing.value.symbols
+    assert {"ZZ1", "ZZ2", "M2", "MX1", "MX2"} <= set(needed)
+    assert "L1" not in needed
+    values = dict.fromkeys(needed, 1.5) | {"L1": 1.0}
+    assert np.isfinite(robot.forward_dynamics(q, q, q, parameters=values)).all()
+    with pytest.raises(kt.NoValueError) as missing:
+        kt.simulate(robot, q, q, time=1.0)
+    assert missing.value.symbols == tuple(sorted(robot.symbols))
+
+
+def test_values_of_groups_have_no_rounding_in_them(tmp_path):
+    lengths = {"D2": 4, "D3": 8, "D4": -2, "D8": 10, "RL4": 10}
+    base = kt.load(write(tmp_path, SR400), values=lengths).base_parameters()
+    assert str(base["link2.XX"]) == "XX2 - YY2 - 64*M3 - 64*M4 - 64*M5 - 64*M6 + XX8 - YY8"
+    assert str(base["link7.MX"]) == "MX7 - 1.25*MX8 + 10*M8"
+
+
 def test_grouped_parameters_are_read_as_they_are(tmp_path):
     """Files of base parameters have first moments without mass; all algorithms work with them."""
     ten = ["0", "0", "0", "0", "0", "1.5", "0.3", "0.2", "0", "0", "0", "0", "0"]

@@ -101,8 +101,8 @@ def expression(
         than twelve digits are written as decimals); as decimals; or as a function of yours
         makes them out of floats, such as ``sympy.nsimplify``.
     simplify : bool or callable
-        Bring every entry into a short form, leave it as it comes, or apply a function of
-        yours such as ``sympy.simplify``.
+        Bring every entry into a short form (those of many thousand terms stay as they come), leave it as it comes,
+        or apply a function of yours such as ``sympy.simplify``.
     wrenches, **options
         As in :func:`function`.
 

@@ -5,6 +5,9 @@ As such they are expanded in exact arithmetic, common subexpressions only once, 
 sin^2 + cos^2 = 1 used up.  Of the three forms that gives (without sin^2, without cos^2, in
 sines and cosines of sums of angles) the shortest is kept, with what its terms have in
 common factored out.  General simplifiers try much more and take minutes for it.
+
+Forces of an arm with six joints have tens of thousands of terms when they are expanded, which nobody reads: what grows
+so is left as it comes.
 """
 
 from __future__ import annotations
@@ -19,17 +22,23 @@ from sympy.polys.rings import PolyElement, PolyRing
 SHORT = 3
 """Brackets with up to so many terms are left as they are."""
 
+MOST_PRODUCTS, MOST_IN_QUOTIENTS = 40_000, 4_000
+"""Products of two terms that one expression may take to expand; quotients take longer, for common divisors."""
+
 Powers = tuple[int, ...]
 Terms = Mapping[Powers, Any]
 """A polynomial: coefficients by the powers of its generators."""
 
 
 def tidy(expression: Any) -> Any:
-    """Return a short form of an expression."""
+    """Return a short form of an expression, or the expression where it has none."""
     e = sp.sympify(expression)
     if not e.free_symbols or not _parts(e):
         return e
-    form = _Form(e)
+    try:
+        form = _Form(e)
+    except _TooManyTerms:
+        return e
     top, bottom = form.numerator, form.denominator
     if sum(c < 0 for c in bottom.values()) > sum(c > 0 for c in bottom.values()):
         top, bottom = -top, -bottom
@@ -74,6 +83,10 @@ def _fold(function: Callable[[Any, Any], Any], values: Iterable[Any]) -> Any:
     return first
 
 
+class _TooManyTerms(Exception):
+    """An expression is no shorter when it is expanded."""
+
+
 class _Form:
     """An expression as a quotient of polynomials in sines, cosines (in this order) and other symbols."""
 
@@ -91,7 +104,7 @@ class _Form:
     def _evaluate(self, order: Sequence[Any], expression: Any) -> Any:
         """Evaluate in the ring, or in its field of fractions if anything is divided by."""
         divides = any(_is_whole_power(e) and e.exp < 0 for e in order)
-        domain = self.ring.to_field() if divides else self.ring
+        domain, self.left = (self.ring.to_field(), MOST_IN_QUOTIENTS) if divides else (self.ring, MOST_PRODUCTS)
         known = dict(zip(self.generators, domain.gens, strict=True))
         values: dict[Any, Any] = {}
         for e in order:
@@ -102,10 +115,17 @@ class _Form:
             elif e.is_Add:
                 values[e] = _fold(lambda a, b: a + b, (values[x] for x in e.args))
             elif e.is_Mul:
-                values[e] = _fold(lambda a, b: self._reduced(a * b), (values[x] for x in e.args))
+                values[e] = _fold(self._product, (values[x] for x in e.args))
             else:
-                values[e] = self._reduced(values[e.base] ** int(e.exp))
+                power = _fold(self._product, [values[e.base]] * abs(int(e.exp)))
+                values[e] = power if e.exp > 0 else 1 / power
         return values[expression]
+
+    def _product(self, a: Any, b: Any) -> Any:
+        self.left -= _length(a) * _length(b)
+        if self.left < 0:
+            raise _TooManyTerms
+        return self._reduced(a * b)
 
     # sin^2 + cos^2 = 1
 
@@ -165,6 +185,10 @@ class _Form:
             other = self._without_squares(p, of_sines=False)
             forms += [grouped(dict(other), self.generators, to_sympy), self._in_sums(p)]
         return min((e for e in forms if e is not None), key=lambda e: (int(sp.count_ops(e)), len(str(e))))
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, PolyElement) else len(value.numer) + len(value.denom)
 
 
 def _waves(sines: Powers, cosines: Powers) -> dict[Powers, tuple[Any, Any]]:

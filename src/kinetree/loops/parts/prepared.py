@@ -15,7 +15,7 @@ from ...algorithms.loop_clusters import Pivots
 from ...algorithms.singular_joints import all_solid
 from ...algorithms.table import find
 from ...errors import OptionError, ShapeError, SingularError, UnsupportedError
-from ...model.changes.values import symbols_of_geometry
+from ...model.changes.values import exemplary, symbols_of_geometry
 from ...model.describe import counted
 from ...run.checks import check_out
 from ...run.evaluator import Evaluator
@@ -171,7 +171,8 @@ class PreparedDynamics:
         if self._all_solid or self.choice.ordinary is None:
             return True
         q = self.choice.ordinary[0]
-        mass, k = np.array(composite_body.mass_matrix(self.model, q.tolist()), dtype=float), self.geometry.jacobian(q)
+        mass = np.array(composite_body.mass_matrix(exemplary(self.model), q.tolist()), dtype=float)
+        k = self.geometry.jacobian(q)
         return not rank.massless(*self._without_units(mass, k), self.choice.at(q).least)
 
     def need_inertia(self, mass: Array, k: Array, known: Coordinates, as_built: bool = True) -> None:

@@ -135,6 +135,11 @@ def generic(model: Model) -> Model:
     return valued(replace(model, bodies=bodies, base=some(model.base)), generic_values(model))
 
 
+def exemplary(model: Model) -> Model:
+    """Return a model of symbols with a number for each: which of its bodies' parameters are zero stays as it is."""
+    return valued(model, generic_values(model)) if model.symbols else model
+
+
 def generic_values(model: Model, first: int = 0) -> dict[str, float]:
     """Return a number near 1 for every symbol such that all formulas of the model are numbers.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -45,8 +46,8 @@ class Options:
     cuts: Sequence[str] | None = None
     rule: str | None = None
     missing_meshes: str = "refuse"
-    values: Mapping[str, float] | None = None
-    """Of symbols in the file."""
+    values: Mapping[str, float] | str | os.PathLike[str] | None = None
+    """Of symbols in the file, or a file that has them."""
     side_file: Callable[[FileBuilder], None] | None = None
     """Adds the loops of another file."""
 

@@ -285,3 +285,18 @@ def test_handles_know_the_functions_of_the_file_that_made_them(tmp_path):
     assert [float(x.data[0, 0]) for x in MatlabFolder(tmp_path).call("main", [], 2)] == [11.0, 33.0]
     (tmp_path / "use.m").write_text("function r = use(g)\nr = g(10);\nend\n")
     assert [float(x.data[0, 0]) for x in MatlabFolder(tmp_path).call("main", [], 2)] == [11.0, 33.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("function y = f(do)\ny = do;\n", "'do' is a word of Octave's own"),
+        ("function [y ~ z] = f(x)\ny = x; z = x;\n", "an output of a function needs a name"),
+        ("function y = f(x)\ny = x;\nif x > 5\nfunction y = f(x)\ny = 1;\nend\nend\nend\n", "within a block"),
+        ("function y = f(x)\ns.a = x; [n s . a] = size(x);\ny = 1;\n", "a space beside the '.' of a field"),
+    ],
+)
+def test_what_octave_refuses_is_refused_where_it_is_not_run(tmp_path, text, reason):
+    """Found by damaged files of public folders."""
+    with pytest.raises(kt.FileFormatError, match=reason):
+        folder_with(tmp_path, f=text).call("f", [1.0])

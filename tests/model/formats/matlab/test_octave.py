@@ -42,6 +42,8 @@ def compared(folder, asked, answer):
         )
     if answer is None:
         return "Octave stopped"
+    if answer == "kind" and any(not hasattr(value, "numbers") for value in found):
+        return "same"  # a struct or a text, of which Octave is not asked more
     if isinstance(answer, str):
         return f"WRONG: Octave says {answer!r}"
     for value, expected in zip(found, answer, strict=True):

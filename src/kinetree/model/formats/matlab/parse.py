@@ -49,6 +49,12 @@ OCTAVE = {
 }  # fmt: skip
 """Spellings of Octave alone, and what MATLAB has for them."""
 
+OCTAVE_WORDS = frozenset(
+    ("do", "until", "unwind_protect", "unwind_protect_cleanup", "end_unwind_protect", "end_try_catch", "endif",
+     "endfor", "endwhile", "endswitch", "endfunction", "endparfor", "__FILE__", "__LINE__")
+)  # fmt: skip
+"""Names in MATLAB, and no names in Octave."""
+
 
 @cache
 def _parser() -> Any:
@@ -108,7 +114,7 @@ class _SyntaxReader:
         ended = [any(c.type == "end" for c in node.children) for node in nodes]
         if len(set(ended)) > 1:
             raise self.error("either all functions of a file end with 'end', or none", nodes[ended.index(False)])
-        _refuse_broken_lines(root, self.error)
+        _refuse_other_readings(root, self.error)
         others = [n for n in root.named_children if n.type not in ("function_definition", *_IGNORED)]
         if nodes and others and others[-1].start_byte > nodes[0].start_byte:
             last = next(n for n in others if n.start_byte > nodes[0].start_byte)
@@ -133,6 +139,8 @@ class _SyntaxReader:
             elif child.type == "function_output":
                 inner = child.named_children[0]
                 named = inner.named_children if inner.type == "multioutput_variable" else [inner]
+                if any(c.type == "ignored_argument" for c in named):
+                    raise self.error("an output of a function needs a name, '~' is none", child)
                 outputs = [_text(c) for c in named if c.type == "identifier"]
             elif child.type == "block":
                 body = self.block(child.named_children)
@@ -196,7 +204,9 @@ class _SyntaxReader:
         if make is not None:
             made: Statement = make(node)
             return made
-        if node.type in ("function_definition", "class_definition", "global_operator", "persistent_operator",
+        if node.type == "function_definition":
+            raise self.error("a function within another, or within a block, is not known here", node)
+        if node.type in ("class_definition", "global_operator", "persistent_operator",
                          "spmd_statement", "arguments_statement"):  # fmt: skip
             return syntax.Refused(_line(node), f"{_text(node).split()[0]!r} is not known here")
         return syntax.Evaluate(_line(node), self.expression(node))
@@ -390,8 +400,8 @@ _SEVERAL_LINES = frozenset(
 _OPENING = frozenset(("if", "elseif", "while", "switch", "case", "for"))
 
 
-def _refuse_broken_lines(root: Any, error: Any) -> None:
-    """Refuse line ends within expressions, which the grammar takes for white space.
+def _refuse_other_readings(root: Any, error: Any) -> None:
+    """Refuse line ends within expressions, which the grammar takes for white space, and what Octave reads otherwise.
 
     A comment where a line should go on ends it in MATLAB and not in Octave.
     """
@@ -404,6 +414,10 @@ def _refuse_broken_lines(root: Any, error: Any) -> None:
             going_on.add(node.start_point[0])
         elif node.type == "comment":
             comments.append(node)
+        elif node.type == "identifier" and _text(node) in OCTAVE_WORDS:
+            raise error(f"{_text(node)!r} is a word of Octave's own: give it another name", node)
+        elif node.type == "field_expression" and any(a.end_byte < b.start_byte for a, b in pairwise(children)):
+            raise error("a space beside the '.' of a field: within brackets that is something else", node)
         for one, other in pairwise(children):
             broken = other.start_point[0] > one.end_point[0] and "comment" not in (one.type, other.type)
             if broken and (node.type not in _SEVERAL_LINES or one.type in _OPENING):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .reader import read
+from .values_file import symbol_values
 from .writer import write
 
-__all__ = ["read", "write"]
+__all__ = ["read", "symbol_values", "write"]

@@ -29,6 +29,7 @@ from ...tree import Load, Model
 from ..source import FileBuilder, Options, Source
 from .khalil import meant_angle, step_of
 from .sections import OF_FRAMES, OF_LINKS, Word, read_sections
+from .values_file import symbol_values
 from .variables import MovedBy, VariableError, moved
 
 MOST_FRAMES = 10_000
@@ -113,7 +114,8 @@ class _ParReader:
         self.frames = 2 * self.joints - self.links
         self._check_counts()
         self.floats = self.words.choice("is_floating") or self.words.choice("is_mobile")
-        self.given = {name: real_number(x, f"the value of {name!r}") for name, x in dict(options.values or {}).items()}
+        given = symbol_values(options.values or {})
+        self.given = {name: real_number(x, f"the value of {name!r}") for name, x in given.items()}
         self.symbols: dict[str, None] = {}
         """All symbols of the file but variables, whether they have values or not."""
         self.formulas = _Formulas()
