@@ -33,7 +33,7 @@ SAMPLED = 1e-7
 SAME = 1e-6
 """Two methods agree if no change of one is further than this from those of the other, in the robot's own units."""
 
-ROUNDING = 1e-13
+LAST_DIGITS = 1e-13
 """What coefficients by rules may be off, in parts of them, from twelve digits that are meant."""
 
 IN_BETWEEN = ("refuse", "ignore")
@@ -199,7 +199,7 @@ METHODS = {"auto": "by_agreement", "rules": "by_rules", "null_space": "by_null_s
 def _as_meant(matrix: Array) -> Array:
     """Return coefficients without rounding in their last digits, since formulas show them: 80 for 80.00000000000004."""
     short = np.array([float(f"{x:.12g}") for x in matrix.ravel()]).reshape(matrix.shape)
-    return np.where(np.abs(matrix - short) <= ROUNDING * np.maximum(1.0, np.abs(matrix)), short, matrix)
+    return np.where(np.abs(matrix - short) <= LAST_DIGITS * np.maximum(1.0, np.abs(matrix)), short, matrix)
 
 
 def _within(changes: Array, others: Array) -> bool:
