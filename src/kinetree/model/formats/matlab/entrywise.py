@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,32 +22,26 @@ def _is_array(x: Any) -> bool:
     return isinstance(x, (float, int, np.ndarray))
 
 
-def _tan(x: Scalar) -> Scalar:
-    return np.tan(x) if _is_array(x) else sin(x) / cos(x)
+def _either(of_arrays: Callable[..., Any], of_others: Callable[..., Scalar]) -> Callable[..., Scalar]:
+    """Return a function that NumPy has for numbers, and that is put together of others for any other scalar."""
+    return lambda *given: (of_arrays if all(_is_array(x) for x in given) else of_others)(*given)
 
 
-def _asin(x: Scalar) -> Scalar:
-    return np.arcsin(x) if _is_array(x) else arctan2(x, sqrt((1.0 - x) * (1.0 + x)))
-
-
-def _acos(x: Scalar) -> Scalar:
-    return np.arccos(x) if _is_array(x) else arctan2(sqrt((1.0 - x) * (1.0 + x)), x)
-
-
-def _atan(x: Scalar) -> Scalar:
-    return np.arctan(x) if _is_array(x) else arctan2(x, 1.0)
-
-
-def _sinh(x: Scalar) -> Scalar:
-    return np.sinh(x) if _is_array(x) else 0.5 * (exp(x) - exp(-x))
-
-
-def _cosh(x: Scalar) -> Scalar:
-    return np.cosh(x) if _is_array(x) else 0.5 * (exp(x) + exp(-x))
-
-
-def _trunc(x: Scalar) -> Scalar:
-    return np.trunc(x) if _is_array(x) else where(x < 0.0, -floor(-x), floor(x))
+_tan = _either(np.tan, lambda x: sin(x) / cos(x))
+_asin = _either(np.arcsin, lambda x: arctan2(x, sqrt((1.0 - x) * (1.0 + x))))
+_acos = _either(np.arccos, lambda x: arctan2(sqrt((1.0 - x) * (1.0 + x)), x))
+_atan = _either(np.arctan, lambda x: arctan2(x, 1.0))
+_sinh = _either(np.sinh, lambda x: 0.5 * (exp(x) - exp(-x)))
+_cosh = _either(np.cosh, lambda x: 0.5 * (exp(x) + exp(-x)))
+_trunc = _either(np.trunc, lambda x: where(x < 0.0, -floor(-x), floor(x)))
+_sign, _ceil = _either(np.sign, scalar.sign), _either(np.ceil, lambda x: -floor(-x))
+_hypot = _either(np.hypot, lambda x, y: sqrt(x * x + y * y))
+_log10 = _either(np.log10, lambda x: log(x) / math.log(10.0))
+_log2 = _either(np.log2, lambda x: log(x) / math.log(2.0))
+smaller = _either(np.fmin, lambda a, b: where(b < a, b, where(a <= a, a, b)))
+"""The smaller of two numbers; NaN only if both are."""
+larger = _either(np.fmax, lambda a, b: where(b > a, b, where(a <= a, a, b)))
+"""The larger of two numbers; NaN only if both are."""
 
 
 def _round(x: Scalar) -> Scalar:
@@ -55,14 +50,6 @@ def _round(x: Scalar) -> Scalar:
     up = where(abs(x) - near < 0.5, near, near + 1.0)
     found = where(x < 0.0, -up, up)
     return np.where(np.isfinite(x), found, x) if isinstance(x, np.ndarray) else found
-
-
-def _sign(x: Scalar) -> Scalar:
-    return np.sign(x) if _is_array(x) else scalar.sign(x)
-
-
-def _ceil(x: Scalar) -> Scalar:
-    return np.ceil(x) if _is_array(x) else -floor(-x)
 
 
 def _remainder(x: Scalar, y: Scalar, whole: Callable[[Scalar], Scalar], at_zero: Scalar) -> Scalar:
@@ -85,24 +72,6 @@ def _mod(x: Scalar, y: Scalar) -> Scalar:
 
 def _rem(x: Scalar, y: Scalar) -> Scalar:
     return _remainder(x, y, _trunc, math.nan)
-
-
-def _hypot(x: Scalar, y: Scalar) -> Scalar:
-    return np.hypot(x, y) if _is_array(x) and _is_array(y) else sqrt(x * x + y * y)
-
-
-def smaller(a: Scalar, b: Scalar) -> Scalar:
-    """Return the smaller of two numbers; NaN only if both are."""
-    if _is_array(a) and _is_array(b):
-        return np.fmin(a, b)
-    return where(b < a, b, where(a <= a, a, b))
-
-
-def larger(a: Scalar, b: Scalar) -> Scalar:
-    """Return the larger of two numbers; NaN only if both are."""
-    if _is_array(a) and _is_array(b):
-        return np.fmax(a, b)
-    return where(b > a, b, where(a <= a, a, b))
 
 
 def _inside(low: float, high: float) -> Callable[[Array], Any]:
@@ -141,45 +110,25 @@ def _of_numbers_only(function: Callable[..., Value]) -> Callable[..., Value]:
     return of_numbers
 
 
+_UNIT, _FROM_ZERO = _inside(-1.0, 1.0), _inside(0.0, math.inf)
+
+_OPERATORS = {"plus": "+", "minus": "-", "times": ".*", "rdivide": "./", "power": ".^", "mtimes": "*", "mldivide": "\\",
+              "mrdivide": "/"}  # fmt: skip
+
 ENTRYWISE: dict[str, Callable[..., Value]] = {
-    "sin": _entrywise(sin),
-    "cos": _entrywise(cos),
-    "tan": _entrywise(_tan),
+    "sin": _entrywise(sin), "cos": _entrywise(cos), "tan": _entrywise(_tan),
     "cot": _entrywise(lambda x: operators.divide(1.0, _tan(x)) if not isinstance(x, np.ndarray) else 1.0 / np.tan(x)),
     "sec": _entrywise(lambda x: 1.0 / cos(x)),
     "csc": _entrywise(lambda x: operators.divide(1.0, sin(x)) if not isinstance(x, np.ndarray) else 1.0 / np.sin(x)),
-    "asin": _entrywise(_asin, _inside(-1.0, 1.0)),
-    "acos": _entrywise(_acos, _inside(-1.0, 1.0)),
-    "atan": _entrywise(_atan),
-    "atan2": _entrywise(arctan2, count=2),
-    "sinh": _entrywise(_sinh),
-    "cosh": _entrywise(_cosh),
-    "tanh": _entrywise(scalar.tanh),
-    "sqrt": _entrywise(sqrt, _inside(0.0, math.inf)),
-    "exp": _entrywise(exp),
-    "log": _entrywise(log, _inside(0.0, math.inf)),
-    "log10": _entrywise(lambda x: np.log10(x) if _is_array(x) else log(x) / math.log(10.0), _inside(0.0, math.inf)),
-    "log2": _entrywise(lambda x: np.log2(x) if _is_array(x) else log(x) / math.log(2.0), _inside(0.0, math.inf)),
-    "abs": _entrywise(abs),
-    "sign": _entrywise(_sign),
-    "floor": _entrywise(floor),
-    "ceil": _entrywise(_ceil),
-    "round": _entrywise(_round),
-    "fix": _entrywise(_trunc),
-    "mod": _of_numbers_only(_entrywise(_mod, count=2)),
-    "rem": _of_numbers_only(_entrywise(_rem, count=2)),
-    "hypot": _entrywise(_hypot, count=2),
-    "deg2rad": _entrywise(lambda x: x * (math.pi / 180.0)),
-    "rad2deg": _entrywise(lambda x: x * (180.0 / math.pi)),
-    "real": _entrywise(lambda x: x),
-    "conj": _entrywise(lambda x: x),
-    "plus": lambda a, b: operators.binary("+", a, b),
-    "minus": lambda a, b: operators.binary("-", a, b),
-    "times": lambda a, b: operators.binary(".*", a, b),
-    "rdivide": lambda a, b: operators.binary("./", a, b),
-    "power": lambda a, b: operators.binary(".^", a, b),
-    "mtimes": lambda a, b: operators.binary("*", a, b),
-    "mldivide": lambda a, b: operators.binary("\\", a, b),
-    "mrdivide": lambda a, b: operators.binary("/", a, b),
-}
+    "asin": _entrywise(_asin, _UNIT), "acos": _entrywise(_acos, _UNIT), "atan": _entrywise(_atan),
+    "atan2": _entrywise(arctan2, count=2), "sinh": _entrywise(_sinh), "cosh": _entrywise(_cosh),
+    "tanh": _entrywise(scalar.tanh), "sqrt": _entrywise(sqrt, _FROM_ZERO), "exp": _entrywise(exp),
+    "log": _entrywise(log, _FROM_ZERO), "log10": _entrywise(_log10, _FROM_ZERO), "log2": _entrywise(_log2, _FROM_ZERO),
+    "abs": _entrywise(abs), "sign": _entrywise(_sign), "floor": _entrywise(floor), "ceil": _entrywise(_ceil),
+    "round": _entrywise(_round), "fix": _entrywise(_trunc), "hypot": _entrywise(_hypot, count=2),
+    "mod": _of_numbers_only(_entrywise(_mod, count=2)), "rem": _of_numbers_only(_entrywise(_rem, count=2)),
+    "deg2rad": _entrywise(lambda x: x * (math.pi / 180.0)), "rad2deg": _entrywise(lambda x: x * (180.0 / math.pi)),
+    "real": _entrywise(lambda x: x), "conj": _entrywise(lambda x: x),
+    **{name: partial(operators.binary, sign) for name, sign in _OPERATORS.items()},
+}  # fmt: skip
 """Functions of entries, by name."""

@@ -118,19 +118,23 @@ class MatlabRunner:
         if self.steps > MOST_STEPS:
             raise MatlabError(f"more than {MOST_STEPS} steps: this does not end, or does too much for a robot's file")
 
+    def go_deeper(self) -> None:
+        """Count one call within others."""
+        self.depth += 1
+        if self.depth > DEEPEST_CALL:
+            raise MatlabError(f"more than {DEEPEST_CALL} calls within one another")
+
     # ------------------------------------------------------------------ calls
 
     def run_function(
         self, program: MatlabFile, function: MatlabFunction, given: Sequence[Any], outputs: int
     ) -> list[Any]:
         """Run a function of a file."""
-        self.depth += 1
-        if self.depth > DEEPEST_CALL:
-            raise FileFormatError(f"more than {DEEPEST_CALL} calls within one another", function.file, function.line)
         frame = CallFrame(function.file, function.name, len(given), outputs)
         frame.local = {f.name: f for f in program.functions}
         names = list(function.parameters)
         with self.at(frame, function.line):
+            self.go_deeper()
             rest = names[-1:] == ["varargin"]
             if rest:
                 names.pop()
@@ -182,9 +186,7 @@ class MatlabRunner:
     def _script(self, frame: CallFrame, program: MatlabFile, given: Sequence[Any], outputs: int) -> list[Any]:
         if given or outputs:
             raise MatlabError(f"{program.file} is a script: it takes no arguments and returns nothing")
-        self.depth += 1
-        if self.depth > DEEPEST_CALL:
-            raise MatlabError(f"more than {DEEPEST_CALL} calls within one another")
+        self.go_deeper()
         file, frame.file = frame.file, program.file
         local, frame.local = frame.local, {f.name: f for f in program.functions}
         with suppress(_Leaving):
@@ -267,9 +269,7 @@ class MatlabRunner:
         names = list(handle.anonymous.parameters)
         if len(given) > len(names):
             raise MatlabError(f"the function takes {len(names)} arguments, and {len(given)} are given")
-        self.depth += 1
-        if self.depth > DEEPEST_CALL:
-            raise MatlabError(f"more than {DEEPEST_CALL} calls within one another")
+        self.go_deeper()
         inner = CallFrame(handle.file, "", len(given), outputs)
         inner.local = made_in
         inner.variables = {**handle.captured, **dict(zip(names, given, strict=False))}

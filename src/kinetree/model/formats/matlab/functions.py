@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,7 @@ from ....spatial import scalar
 from ....spatial.scalar import Scalar, sqrt
 from . import operators, values
 from .entrywise import ENTRYWISE, larger, smaller
-from .values import (
-    Cell,
-    MatlabError,
-    MatlabStruct,
-    Matrix,
-    mapped,
-    number_matrix,
-    settled,
-    shown,
-    whole_numbers,
-)
+from .values import Cell, MatlabError, MatlabStruct, Matrix, mapped, number_matrix, settled, shown, whole_numbers
 
 Array = np.ndarray
 Value = Any
@@ -301,10 +292,11 @@ def _dot(a: Value, b: Value) -> Value:
     x, y = number_matrix(a), number_matrix(b)
     if not (x.is_vector and y.is_vector and x.size == y.size):
         raise MatlabError(f"dot() is of two vectors of the same length here, not of {shown(x)} and {shown(y)}")
-    total: Scalar = 0.0
-    for p, q in zip(x.entries(), y.entries(), strict=True):
-        total = total + p * q
-    return values.of(total)
+    return values.of(_inner(x.entries(), y.entries()))
+
+
+def _inner(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    return reduce(lambda total, pair: total + pair[0] * pair[1], zip(a, b, strict=True), 0.0)
 
 
 def _norm(x: Value, kind: Value | None = None) -> Value:
@@ -315,26 +307,19 @@ def _norm(x: Value, kind: Value | None = None) -> Value:
     entries = m.entries()
     if m.size and not m.is_vector:
         if which is None:
-            return values.of(sqrt(_square_sum(entries)))
+            return values.of(sqrt(_inner(entries, entries)))
         if which not in (1.0, 2.0, math.inf):
             raise MatlabError(f"this norm of a matrix is not known here: {which:g}")
         return values.of(float(np.linalg.norm(values.known(m, "a matrix whose norm is asked for"), which)))
     if which in (None, 2.0):
         if m.is_plain:
             return values.of(float(np.linalg.norm(m.data)))
-        return values.of(sqrt(_square_sum(entries)))
+        return values.of(sqrt(_inner(entries, entries)))
     if which == 1.0:
         return _sum(mapped(abs, values.reshaped(m, (m.size, 1))))
     if which == math.inf and m.size:
         return _folded_along(mapped(abs, values.reshaped(m, (m.size, 1))), 0, None, larger)
     raise MatlabError(f"this norm is not known here: {which}")
-
-
-def _square_sum(entries: Sequence[Scalar]) -> Scalar:
-    total: Scalar = 0.0
-    for x in entries:
-        total = total + x * x
-    return total
 
 
 def _pinv(x: Value) -> Value:
@@ -360,10 +345,7 @@ def _trace(x: Value) -> Value:
     m = number_matrix(x)
     if m.data.ndim > 2 or m.shape[0] != m.shape[1]:
         raise MatlabError(f"a {shown(m)} matrix has no trace")
-    total: Scalar = 0.0
-    for k in range(m.shape[0]):
-        total = total + m.data[k, k]
-    return values.of(total)
+    return values.of(reduce(lambda a, b: a + b, np.diag(m.data), 0.0))
 
 
 def _cat(axis: int) -> Callable[..., Value]:
@@ -381,14 +363,10 @@ def _flipped(axis: int) -> Callable[..., Value]:
     return flipped
 
 
-def _triangle(lower: bool) -> Callable[..., Value]:
+def _triangle(kept: Callable[[Array], Array]) -> Callable[..., Value]:
     def triangle(x: Value) -> Value:
         m = number_matrix(x)
-        data = m.data.copy()
-        for i, j in np.ndindex(*data.shape):
-            if (j > i) if lower else (j < i):
-                data[i, j] = 0.0
-        return settled(data)
+        return settled(np.where(kept(np.ones(m.shape, dtype=bool)), m.data, 0.0))
 
     return triangle
 
@@ -431,10 +409,6 @@ def _cell(*given: Value) -> Value:
     return Cell(data)
 
 
-def _double(x: Value) -> Value:
-    return number_matrix(x)
-
-
 def _test(which: Callable[[Array], Array]) -> Callable[..., Value]:
     def test(x: Value) -> Value:
         return Matrix(which(values.known(x, "what is asked about")), True)
@@ -449,76 +423,32 @@ def _kron(a: Value, b: Value) -> Value:
 
 
 MATRICES: dict[str, Callable[..., Value]] = {
-    "sum": _sum,
-    "prod": _prod,
-    "mean": _mean,
-    "cumsum": _running(lambda a, b: a + b),
-    "cumprod": _running(lambda a, b: a * b),
-    "diff": _diff,
-    "max": _extreme(larger),
-    "min": _extreme(smaller),
-    "all": _all_or_any(True),
-    "any": _all_or_any(False),
-    "sort": _sort,
-    "find": _find,
-    "zeros": _full(0.0),
-    "ones": _full(1.0),
-    "NaN": _full(math.nan),
-    "nan": _full(math.nan),
-    "Inf": _full(math.inf),
-    "inf": _full(math.inf),
-    "pi": _full(math.pi),
-    "eps": _full(float(np.finfo(float).eps)),
-    "true": _full(1.0, True),
-    "false": _full(0.0, True),
-    "eye": _eye,
-    "size": _size,
-    "numel": lambda x: values.of(_count(x)),
-    "length": _length,
-    "ndims": lambda x: values.of(float(len(_shape(x)))),
-    "isempty": lambda x: values.truth(_count(x) == 0.0),
-    "reshape": _reshape,
-    "repmat": _repmat,
-    "diag": _diag,
-    "linspace": _linspace,
-    "cross": _cross,
-    "dot": _dot,
-    "norm": _norm,
-    "inv": lambda x: operators.inverse(number_matrix(x)),
-    "pinv": _pinv,
-    "det": lambda x: operators.determinant(number_matrix(x)),
-    "trace": _trace,
-    "kron": _kron,
+    "sum": _sum, "prod": _prod, "mean": _mean, "cumsum": _running(lambda a, b: a + b),
+    "cumprod": _running(lambda a, b: a * b), "diff": _diff, "max": _extreme(larger), "min": _extreme(smaller),
+    "all": _all_or_any(True), "any": _all_or_any(False), "sort": _sort, "find": _find, "zeros": _full(0.0),
+    "ones": _full(1.0), "NaN": _full(math.nan), "nan": _full(math.nan), "Inf": _full(math.inf),
+    "inf": _full(math.inf), "pi": _full(math.pi), "eps": _full(float(np.finfo(float).eps)), "true": _full(1.0, True),
+    "false": _full(0.0, True), "eye": _eye, "size": _size, "numel": lambda x: values.of(_count(x)), "length": _length,
+    "ndims": lambda x: values.of(float(len(_shape(x)))), "isempty": lambda x: values.truth(_count(x) == 0.0),
+    "reshape": _reshape, "repmat": _repmat, "diag": _diag, "linspace": _linspace, "cross": _cross, "dot": _dot,
+    "norm": _norm, "inv": lambda x: operators.inverse(number_matrix(x)), "pinv": _pinv,
+    "det": lambda x: operators.determinant(number_matrix(x)), "trace": _trace, "kron": _kron,
     "transpose": lambda x: values.transposed(x if isinstance(x, Matrix) else number_matrix(x)),
-    "ctranspose": lambda x: values.transposed(x if isinstance(x, Matrix) else number_matrix(x)),
-    "horzcat": _cat(1),
-    "vertcat": _cat(0),
-    "fliplr": _flipped(1),
-    "flipud": _flipped(0),
-    "triu": _triangle(False),
-    "tril": _triangle(True),
-    "polyval": _polyval,
-    "double": _double,
-    "logical": lambda x: operators.truths(x),
-    "not": lambda x: operators.unary("~", x),
-    "and": lambda a, b: operators.binary("&", a, b),
-    "or": lambda a, b: operators.binary("|", a, b),
-    "isnan": _test(np.isnan),
-    "isinf": _test(np.isinf),
-    "isfinite": _test(np.isfinite),
-    "isequal": _isequal,
-    "strcmp": _strcmp,
-    "struct": _struct,
-    "cell": _cell,
+    "ctranspose": lambda x: values.transposed(x if isinstance(x, Matrix) else number_matrix(x)), "horzcat": _cat(1),
+    "vertcat": _cat(0), "fliplr": _flipped(1), "flipud": _flipped(0), "triu": _triangle(np.triu),
+    "tril": _triangle(np.tril), "polyval": _polyval, "double": number_matrix,
+    "logical": lambda x: operators.truths(x), "not": lambda x: operators.unary("~", x),
+    "and": lambda a, b: operators.binary("&", a, b), "or": lambda a, b: operators.binary("|", a, b),
+    "isnan": _test(np.isnan), "isinf": _test(np.isinf), "isfinite": _test(np.isfinite), "isequal": _isequal,
+    "strcmp": _strcmp, "struct": _struct, "cell": _cell,
     "isfield": lambda s, name: values.truth(isinstance(s, MatlabStruct) and isinstance(name, str) and name in s),
     "isstruct": lambda x: values.truth(isinstance(x, MatlabStruct)),
-    "iscell": lambda x: values.truth(isinstance(x, Cell)),
-    "ischar": lambda x: values.truth(isinstance(x, str)),
+    "iscell": lambda x: values.truth(isinstance(x, Cell)), "ischar": lambda x: values.truth(isinstance(x, str)),
     "isnumeric": lambda x: values.truth(isinstance(x, Matrix) and not x.logical),
     "islogical": lambda x: values.truth(isinstance(x, Matrix) and x.logical),
     "isreal": lambda x: values.truth(isinstance(x, (Matrix, str))),
     "isscalar": lambda x: values.truth(_count(x) == 1.0),
-}
+}  # fmt: skip
 """Functions of whole values, by name."""
 
 FUNCTIONS = ENTRYWISE | MATRICES
