@@ -50,7 +50,7 @@ def steps(rounds: int, files: dict[str, Path]) -> Table:
     )
     for name, file in files.items():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", kt.errors.KinetreeWarning)  # which pictures are missing, what is rounded
+            warnings.simplefilter("ignore", kt.KinetreeWarning)  # which pictures are missing, what is rounded
             robot = kt.load(file)
             assert isinstance(robot, kt.Mechanism)
             start = robot.assembled()

@@ -90,9 +90,9 @@ def arm_contest() -> Iterator[tuple[str, object, object, int, int]]:
             return data.qpos.copy()
 
         def ours(simulator: kt.Simulator = simulator) -> kt.Record:
-            return simulator.run(q, time=STEPS * step, output=2, progress=False)
+            return simulator.run(q, time=STEPS * step, samples=2, progress=False)
 
-        twice = simulator.run(q[:1], time=STEPS * step, output=2)
+        twice = simulator.run(q[:1], time=STEPS * step, samples=2)
         apart = np.abs(twice.q[-1, 0][order] - theirs_run()).max()
         assert apart < 1e-7, f"not the same motion: {apart}"
         yield f"Panda, PD, {label}", ours, theirs_run, BATCH * STEPS, STEPS
@@ -142,9 +142,9 @@ def quadruped_contest() -> Iterator[tuple[str, object, object, int, int]]:
     )
 
     def ours() -> kt.Record:
-        return simulator.run(q, time=STEPS * step, output=2, progress=False)
+        return simulator.run(q, time=STEPS * step, samples=2, progress=False)
 
-    settled = simulator.run(q[:8], time=1.0, output=2)
+    settled = simulator.run(q[:8], time=1.0, samples=2)
     height = settled.q[-1, :, 6]
     theirs()
     mujoco.mj_step(model, data, 1600)

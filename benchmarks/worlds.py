@@ -76,7 +76,7 @@ def our_world(its: Quadruped, substeps: int = SUBSTEPS, **options: object) -> kt
     ground = Ground(spots, HuntCrossley(its.stiffness, 1.0, exponent=1), PseudoCoulomb(0.7, 50.0))
     return kt.World(
         robot, batch=BATCH, action=kt.control.Commanded("position", kp=its.kp, kd=its.kd), ground=ground, step=STEP,
-        substeps=substeps, friction=False, start=(standing(robot, its), np.zeros(robot.nv)),
+        substeps=substeps, friction=False, q0=standing(robot, its),
         random={
             "bodies": {base: {"mass": kt.Uniform(0.8, 1.2, relative=True)}},
             "ground": {"friction": kt.Uniform(0.5, 0.9)},

@@ -53,7 +53,7 @@ def two_arms(tmp_path):
 
     robots = {"fixed": made(), "floating": made(floating=True), "other": made("hip")}
     for name, robot in robots.items():
-        kt.simulate(robot, time=0.1, output=5).save(tmp_path / f"{name}.npz")
+        kt.simulate(robot, time=0.1, samples=5).save(tmp_path / f"{name}.npz")
         robot.save(tmp_path / f"{name}.yaml")
     robots["fixed"].save(tmp_path / "arm.urdf")
     return tmp_path, robots

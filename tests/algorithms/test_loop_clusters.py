@@ -54,7 +54,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_accelerations_are_those_of_all_constraints_at_once(case):
     robot, q = CASES[case]()
-    judge_against_block(kt.Mechanism(robot.model, backend="reference", near=q), q)
+    judge_against_block(kt.Mechanism(robot.model, backend="reference", q_guess=q), q)
 
 
 @pytest.mark.parametrize("kind", CLOSING, ids=lambda kind: kind.name)
@@ -136,7 +136,7 @@ def test_very_many_loops(monkeypatch, cells, longest):
     q = kt.gallery.four_bar_chain_leaning(cells, np.full(1, 0.3))[0]
     v, tau = robot.velocities(q, [0.4]), np.linspace(-1, 1, robot.nv)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", kt.errors.KinetreeWarning)  # that it is too long, there
+        warnings.simplefilter("ignore", kt.KinetreeWarning)  # that it is too long, there
         expected = robot.forward_dynamics(q, v, tau, method="block")
         np.testing.assert_allclose(robot.forward_dynamics(q, v, tau), expected, rtol=1e-9)
     straight = robot.evaluator.compiler.handles("clustered_forward_dynamics", {"pivots": robot.coordinates.pivots})

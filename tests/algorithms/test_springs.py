@@ -224,7 +224,7 @@ def test_a_mass_on_a_spring_swings_as_the_closed_form_says():
     builder.body("mass", "base", kt.Prismatic("x"), mass=2.0, stiffness=50.0, spring_rest=0.3)
     robot = builder.build()
     times = np.linspace(0.0, 2.0, 41)
-    record = kt.simulate(robot, [0.8], [0.0], time=2.0, output=times, rtol=1e-11, atol=1e-12)
+    record = kt.simulate(robot, [0.8], [0.0], time=2.0, samples=times, rtol=1e-11, atol=1e-12)
     assert np.allclose(record.q[:, 0], 0.3 + 0.5 * np.cos(5.0 * times), atol=1e-8)
     assert np.allclose(record.energy.kinetic + record.energy.potential, 0.5 * 50.0 * 0.5**2, rtol=1e-9)
 

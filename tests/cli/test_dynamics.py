@@ -388,7 +388,7 @@ def test_the_branch_is_that_of_the_initial_configuration(tmp_path):
     found = {}
     for name, start in (("drawn", q), ("other", other)):
         initial = ",".join(repr(float(x)) for x in start)
-        invoke("id", "four-bar", tmp_path / "m.csv", "-o", tmp_path / "tau.npz", "--initial", initial)
+        invoke("id", "four-bar", tmp_path / "m.csv", "-o", tmp_path / "tau.npz", "--q-guess", initial)
         found[name] = np.load(tmp_path / "tau.npz")["tau"][:, 0]
         now, forces = start, []
         for x in t:
@@ -434,9 +434,9 @@ def test_what_is_said_about_tables_of_some_joints(tmp_path):
     refused(tmp_path, tmp_path / "m.csv", "5 columns, but 12 are needed", only, robot="five-bar")
     write_csv(tmp_path / "m.csv", named(robot, q=q, v=v, a=a))
     said = invoke(
-        "id", "five-bar", tmp_path / "m.csv", "-o", tmp_path / "t.csv", "--initial", "free-fall", code=1
+        "id", "five-bar", tmp_path / "m.csv", "-o", tmp_path / "t.csv", "--q-guess", "free-fall", code=1
     ).stderr
-    assert "--initial is for mechanisms of which only" in said
+    assert "--q-guess is for mechanisms of which only" in said
 
 
 def test_a_row_that_no_configuration_belongs_to_is_named(tmp_path):
@@ -450,7 +450,7 @@ def test_a_row_that_no_configuration_belongs_to_is_named(tmp_path):
 
 def test_the_record_of_a_simulation_is_such_a_table(tmp_path):
     robot = kt.gallery.load("gripper")
-    record = kt.simulate(robot, kt.gallery.start("gripper", "free-fall"), time=0.2, output=21, friction=False)
+    record = kt.simulate(robot, kt.gallery.start("gripper", "free-fall"), time=0.2, samples=21, friction=False)
     for name in ("r.csv", "r.npz", "r.parquet"):
         record.save(tmp_path / name)
         invoke("id", "gripper", tmp_path / name, "-o", tmp_path / "tau.npz")

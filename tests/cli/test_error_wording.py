@@ -44,7 +44,7 @@ def test_a_setting_is_written_as_a_file_has_it():
     )
 
 
-@pytest.mark.parametrize("text", ["--initial: not 'step=3'", "rtol must be", "use integrator='radau'"])
+@pytest.mark.parametrize("text", ["--q0: not 'step=3'", "rtol must be", "use integrator='radau'"])
 def test_words_that_only_look_like_settings_stay_as_they_are(text):
     assert worded(kt.OptionError(text), as_options(SIMULATE)) == text
     assert worded(OSError(2, "no such file"), as_options(SIMULATE)) == "[Errno 2] no such file"
@@ -65,5 +65,5 @@ def test_settings_survive_what_is_put_around_them():
 def test_a_start_inside_the_ground_is_worded_from_its_fields():
     warning = kt.ContactWarning("a foot is inside", ("root.z", 6, 0.5))
     assert str(warning) == "a foot is inside: start higher, with root.z (q0[6]) at 0.5"
-    assert worded(warning, str) == "a foot is inside: start higher, --initial root.z=0.5"
-    assert worded(kt.ContactWarning("a foot is inside"), str) == "a foot is inside: start above the ground, --initial"
+    assert worded(warning, str) == "a foot is inside: start higher, --q0 root.z=0.5"
+    assert worded(kt.ContactWarning("a foot is inside"), str) == "a foot is inside: start above the ground, --q0"

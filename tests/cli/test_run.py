@@ -591,7 +591,7 @@ def test_where_a_simulation_of_a_worked_example_begins(tmp_path):
         assert fall.begins == "It begins at the start of the file."
     for robot, joint in (("gripper", "palm_joint"), ("four-bar", "crank_joint")):
         both = f"motion: {{kind: gallery}}\nstart: {{q: {{{joint}: 0.3}}}}\n"
-        with pytest.warns(kt.errors.ModelWarning, match=f"begins elsewhere .* rad in {joint}; nothing follows"):
+        with pytest.warns(kt.ModelWarning, match=f"begins elsewhere .* rad in {joint}; nothing follows"):
             read(study_file(tmp_path, text.format(robot, both)))
     read(study_file(tmp_path, text.format("four-bar", "motion: {kind: gallery}\ncontroller: pd\n")))  # no warning
     (tmp_path / "wrong.yaml").write_text(text.format("gripper", "start: free-fal\n"))

@@ -43,9 +43,9 @@ def simulated(*arguments, code=0):
 
 
 def test_a_record_is_written(tmp_path, pendulum):
-    told = simulated(pendulum, "--initial", "hinge=0.3", "--time", 1, "--samples", 11, "-o", tmp_path / "r.npz")
+    told = simulated(pendulum, "--q0", "hinge=0.3", "--time", 1, "--samples", 11, "-o", tmp_path / "r.npz")
     record = kt.Record.load(tmp_path / "r.npz")
-    ours = kt.simulate(kt.load(pendulum), [0.3], time=1.0, output=11)
+    ours = kt.simulate(kt.load(pendulum), [0.3], time=1.0, samples=11)
     assert np.array_equal(record.q, ours.q)
     assert told["final"]["q"]["hinge"] == ours.q[-1, 0]
     assert told["energy_relative_error"] < 1e-7
@@ -53,7 +53,7 @@ def test_a_record_is_written(tmp_path, pendulum):
 
 
 def test_the_summary_for_people(tmp_path, pendulum):
-    text = invoke("simulate", pendulum, "--initial", "0.3", "--time", 0.5, "--plot", tmp_path / "p.svg").stdout
+    text = invoke("simulate", pendulum, "--q0", "0.3", "--time", 0.5, "--plot", tmp_path / "p.svg").stdout
     assert "pendulum: 0.5 s simulated by dop853" in text
     assert "energy balance off by" in text
     assert "speed of hinge" in text
@@ -69,7 +69,7 @@ def test_what_was_computed_is_told_though_a_file_cannot_be_written(tmp_path, pen
     given = (
         "simulate",
         pendulum,
-        "--initial",
+        "--q0",
         0.3,
         "--time",
         0.2,
@@ -155,16 +155,16 @@ def test_gains_that_are_chosen_are_told_and_a_goal_beyond_the_range_too(pendulum
 
 
 def test_gravity_compensation_holds(pendulum):
-    told = simulated(pendulum, "--controller", "gravity", "--initial", 0.7, "--time", 1)
+    told = simulated(pendulum, "--controller", "gravity", "--q0", 0.7, "--time", 1)
     assert told["final"]["q"]["hinge"] == pytest.approx(0.7, abs=1e-9)
 
 
 def test_ground_and_stops(pendulum):
-    free = simulated(pendulum, "--velocity", 6, "--time", 1)
-    stopped = simulated(pendulum, "--velocity", 6, "--time", 1, "--stops")
+    free = simulated(pendulum, "--v0", 6, "--time", 1)
+    stopped = simulated(pendulum, "--v0", 6, "--time", 1, "--stops")
     assert stopped["energy"]["ground"][1] != 0.0
     assert stopped["final"] != free["final"]
-    rests = simulated(pendulum, "--initial", 1.9, "--ground", "tip", "--time", 3, "--rtol", 1e-6)
+    rests = simulated(pendulum, "--q0", 1.9, "--ground", "tip", "--time", 3, "--rtol", 1e-6)
     sunk = (0.5 * 2 * 9.81 / 1e5) ** (2 / 3)  # half of the weight on the tip, k d^1.5
     assert -np.cos(rests["final"]["q"]["hinge"]) == pytest.approx(-sunk, rel=0.05)
 
@@ -188,7 +188,7 @@ def test_joints_follow_a_table_and_the_base_the_ground(tmp_path):
     columns = np.column_stack([t, *motion(t)])
     np.savetxt(table, columns, delimiter=",", header="time,q_leg,v_leg,a_leg", comments="")
     around = ("--time", 0.1, "--ground", "tip", "--ground-kind", "firm", "--integrator", "bdf", "--rtol", 1e-6)
-    told = simulated(robot, "--follow", table, "--initial", "height=0.605", *around)
+    told = simulated(robot, "--follow", table, "--q0", "height=0.605", *around)
     ground = kt.ground.Ground(["tip"], kt.ground.Firm.overdamped(2000, 10, 3.5), kt.ground.PseudoCoulomb())
     ours = kt.simulate_prescribed(kt.load(robot), motion, [0.605], time=0.1, ground=ground, integrator="bdf", rtol=1e-6)
     assert told["final"]["q"]["height"] == pytest.approx(ours.q[-1, 0], abs=1e-5)
@@ -196,12 +196,12 @@ def test_joints_follow_a_table_and_the_base_the_ground(tmp_path):
     assert told["largest_force"]["height"] == 0.0
     assert told["largest_force"]["leg"] == pytest.approx(np.abs(ours.tau[:, 1]).max(), rel=0.02)
     for wrong, words in (
-        (["--initial", "leg=0.1"], "'leg' follows"),
-        (["--initial", "0.65,0.1"], "off the motion"),
+        (["--q0", "leg=0.1"], "'leg' follows"),
+        (["--q0", "0.65,0.1"], "off the motion"),
         (["--controller", "pd"], "leave --controller out"),
     ):
         assert words in invoke("simulate", robot, "--follow", table, *wrong, code=1).stderr
-    whole = simulated(robot, "--follow", table, "--initial", "height=2")
+    whole = simulated(robot, "--follow", table, "--q0", "height=2")
     assert whole["time"] == pytest.approx(0.2)  # as long as the table
     table.write_text("time,q_leg\n0,0\n")
     assert "two rows at least" in invoke("simulate", robot, "--follow", table, code=1).stderr
@@ -209,10 +209,10 @@ def test_joints_follow_a_table_and_the_base_the_ground(tmp_path):
 
 def test_systems_start_where_they_are_drawn():
     told = simulated("four-bar", "--time", 0.05, "--samples", 2)
-    ours = kt.simulate(kt.gallery.load("four-bar"), kt.gallery.start("four-bar"), time=0.05, output=2)
+    ours = kt.simulate(kt.gallery.load("four-bar"), kt.gallery.start("four-bar"), time=0.05, samples=2)
     assert list(told["final"]["q"].values()) == ours.q[-1].tolist()
-    told = simulated("gripper", "--initial", "free-fall", "--time", 0.05, "--samples", 2)
-    ours = kt.simulate(kt.gallery.load("gripper"), kt.gallery.start("gripper", "free-fall"), time=0.05, output=2)
+    told = simulated("gripper", "--q0", "free-fall", "--time", 0.05, "--samples", 2)
+    ours = kt.simulate(kt.gallery.load("gripper"), kt.gallery.start("gripper", "free-fall"), time=0.05, samples=2)
     assert list(told["final"]["q"].values()) == ours.q[-1].tolist()
 
 
@@ -226,18 +226,18 @@ def test_a_configuration_of_the_file_and_how_loops_are_held(tmp_path, monkeypatc
     path.write_text(path.read_text() + f"configurations:\n  ready: {{{listed}}}\n")
     common = ("--time", "0.002", "--integrator", "rk4", "--step", "1e-3", "-o", str(tmp_path / "r.npz"))
     for how in ("projection", "none"):
-        simulated(str(path), "--initial", "ready", "--drift", how, *common)
+        simulated(str(path), "--q0", "ready", "--drift", how, *common)
         record = kt.Record.load(tmp_path / "r.npz")
         assert np.abs(record.q[0] - q).max() < 1e-3  # closed from four digits
         assert record.info.get("drift", "projection") == how
-    told = invoke("simulate", str(path), "--initial", "steady", code=1).stderr
+    told = invoke("simulate", str(path), "--q0", "steady", code=1).stderr
     assert "its file names 'ready'" in " ".join(told.split())
     told = invoke("simulate", str(path), "--drift", "glue", code=1).stderr
     assert "no way to hold drift named 'glue'" in " ".join(told.split())
 
 
 def test_joints_in_loops_follow():
-    told = simulated("four-bar", "--initial", "crank_joint=0.5", "--velocity", "crank_joint=2", "--time", 1e-6)
+    told = simulated("four-bar", "--q0", "crank_joint=0.5", "--v0", "crank_joint=2", "--time", 1e-6)
     robot = kt.gallery.load("four-bar")
     q = np.array(list(told["final"]["q"].values()))
     v = np.array(list(told["final"]["v"].values()))
@@ -250,12 +250,12 @@ def test_joints_in_loops_follow():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--initial", "1,2"], "1 numbers are needed"),
-        (["--initial", "hing=1"], "did you mean 'hinge'"),
-        (["--initial", "hinge=x"], "'x' is not a finite number"),
-        (["--initial", "1,hinge=2"], "numbers only, or joints only"),
-        (["--initial", "falling"], "starts with names are for systems of the gallery"),
-        (["--velocity", "fast"], "--velocity"),
+        (["--q0", "1,2"], "1 numbers are needed"),
+        (["--q0", "hing=1"], "did you mean 'hinge'"),
+        (["--q0", "hinge=x"], "'x' is not a finite number"),
+        (["--q0", "1,hinge=2"], "numbers only, or joints only"),
+        (["--q0", "falling"], "starts with names are for systems of the gallery"),
+        (["--v0", "fast"], "--v0"),
         (["--controller", "pdd"], "did you mean 'pd'"),
         (["--kp", "a=3", "--controller", "pd"], "--kp"),
         (["--ground", "toe"], "named 'toe'"),
@@ -273,7 +273,7 @@ def test_what_cannot_be(tmp_path, pendulum, arguments, words, monkeypatch):
 
 
 def test_velocities_that_follow_cannot_be_given():
-    assert "give crank_joint" in invoke("simulate", "four-bar", "--velocity", "rocker_joint=1", code=1).stderr
+    assert "give crank_joint" in invoke("simulate", "four-bar", "--v0", "rocker_joint=1", code=1).stderr
 
 
 def test_a_bad_ending_of_a_picture(tmp_path, pendulum):
@@ -284,7 +284,7 @@ def test_a_bad_ending_of_a_picture(tmp_path, pendulum):
 
 def test_what_there_was_is_kept_when_it_cannot_go_on(tmp_path, pendulum):
     problem = invoke(
-        "simulate", pendulum, "--controller", "pd", "--kp", 1e9, "--kd", 1, "--initial", 0.1, "--target", 0.2,
+        "simulate", pendulum, "--controller", "pd", "--kp", 1e9, "--kd", 1, "--q0", 0.1, "--target", 0.2,
         "--integrator", "euler", "--step", 0.01, "--time", 9, "-o", tmp_path / "r.npz", code=1,
     ).stderr  # fmt: skip
     assert "at t = " in problem
@@ -307,13 +307,13 @@ def test_angles_in_degrees_and_quaternions_with_few_digits():
     builder.body("arm", "trunk", kt.Revolute("y"), joint_name="hinge", mass=1.0)
     builder.body("rod", "arm", kt.Prismatic("z"), joint_name="slide", mass=1.0)
     robot = builder.build()
-    q = configuration(robot, read_values("neck=0.3:0:0:0.954,hinge=30deg", "--initial", True), what="--initial")
+    q = configuration(robot, read_values("neck=0.3:0:0:0.954,hinge=30deg", "--q0", True), what="--q0")
     assert np.allclose(q, [0.3, 0, 0, np.sqrt(0.91), np.pi / 6, 0], atol=2e-5)
     assert abs(np.linalg.norm(q[:4]) - 1.0) < 1e-15
     with pytest.raises(OptionError, match="'slide' is not an angle"):
-        configuration(robot, read_values("slide=30deg", "--initial", True), what="--initial")
+        configuration(robot, read_values("slide=30deg", "--q0", True), what="--q0")
     with pytest.warns(kt.ModelWarning, match=r"hinge = 30 rad is 4\.8 turns; .* write 30deg for degrees"):
-        configuration(robot, {"hinge": 30.0}, what="--initial")
+        configuration(robot, {"hinge": 30.0}, what="--q0")
     with pytest.raises(kt.StateError, match="length off"):  # that is no rounding
         kt.simulate(robot, configuration(robot, {"neck": [0.5, 0, 0, 0.5]}), time=0.1)
 
@@ -477,7 +477,7 @@ def test_cost_of_a_mechanism_is_with_its_loops_closed():
             ["kuka-kr5", "--controller", "pd", "--kp", "1,2"],
             "--kp: one number, or one per motor (joint_1, ",
         ),
-        ("simulate", ["four-bar", "--velocity", "1,0,0"], "--velocity: these velocities tear loops open"),
+        ("simulate", ["four-bar", "--v0", "1,0,0"], "--v0: these velocities tear loops open"),
         ("codegen", ["kuka-kr5", "-a", "jacobian"], "give --frame ..., such as 'link_6'"),
         ("codegen", ["kuka-kr5", "--fma", "--own-math"], "which --own-math does without"),
         ("codegen", ["kuka-kr5", "-a", "floating_base_inverse_dynamics"], "load it with --floating-base"),
@@ -493,7 +493,7 @@ def test_advice_is_given_in_the_form_of_the_command_line(tmp_path, command, argu
 
 def test_advice_to_take_another_integrator_can_be_followed(tmp_path, pendulum):
     """A spring so stiff that dop853 would never arrive; what the message says then works."""
-    stiff = ["simulate", pendulum, "--time", 100, "--controller", "pd", "--kp", 1e4, "--kd", 1e7, "--initial", "0.5"]
+    stiff = ["simulate", pendulum, "--time", 100, "--controller", "pd", "--kp", 1e4, "--kd", 1e7, "--q0", "0.5"]
     said = invoke(*stiff, "--target", "0", code=1).stderr
     advice = re.search(r"use (--integrator \w+) or bdf", said)
     invoke(*stiff, "--target", "0", *advice[1].split())
@@ -509,26 +509,26 @@ def hopper(tmp_path):
 
 def test_one_number_of_a_joint_with_several(hopper):
     """By the name that the summary prints; the others stay as they are."""
-    whole = simulated(hopper, "--initial", "root=0:0:0:1:0:0:1.5", "--velocity", "root=0:0:2:0:0:0", "--time", 0.1)
+    whole = simulated(hopper, "--q0", "root=0:0:0:1:0:0:1.5", "--v0", "root=0:0:2:0:0:0", "--time", 0.1)
     names = list(whole["final"]["q"])
-    single = simulated(hopper, "--initial", f"{names[6]}=1.5", "--velocity", f"{list(whole['final']['v'])[2]}=2",
+    single = simulated(hopper, "--q0", f"{names[6]}=1.5", "--v0", f"{list(whole['final']['v'])[2]}=2",
                        "--time", 0.1)  # fmt: skip
     assert single["final"] == whole["final"]
-    counted = simulated(hopper, "--initial", "root[6]=1.5", "--velocity", "root[2]=2", "--time", 0.1)
+    counted = simulated(hopper, "--q0", "root[6]=1.5", "--v0", "root[2]=2", "--time", 0.1)
     assert counted["final"] == whole["final"]
     assert single["final"]["q"][names[6]] == pytest.approx(1.5 - 9.81 / 2 * 0.01)
-    twice = invoke("simulate", hopper, "--initial", f"root=0:0:0:1:0:0:1,{names[6]}=2", code=1).stderr
+    twice = invoke("simulate", hopper, "--q0", f"root=0:0:0:1:0:0:1,{names[6]}=2", code=1).stderr
     assert f"'{names[6]}' is given twice, by 'root' and by '{names[6]}'" in twice
 
 
 def test_what_is_needed_of_a_joint_with_several_numbers_is_shown(hopper):
     """The example that the message gives can be followed."""
-    said = invoke("simulate", hopper, "--initial", "root=1", code=1).stderr
+    said = invoke("simulate", hopper, "--q0", "root=1", code=1).stderr
     assert "joint 'root': 7 numbers are needed (such as root=0:0:0:1:0:0:0; or one of them, " in said
     examples = [said.partition("such as ")[2].partition(";")[0], said.partition("one of them, ")[2].partition(")")[0]]
     for example in examples:
-        assert simulated(hopper, "--initial", example, "--time", 0.01)["status"] == "complete"
-    assert "6 numbers are needed" in invoke("simulate", hopper, "--velocity", "root=1", code=1).stderr
+        assert simulated(hopper, "--q0", example, "--time", 0.01)["status"] == "complete"
+    assert "6 numbers are needed" in invoke("simulate", hopper, "--v0", "root=1", code=1).stderr
     explained = invoke("simulate", "--help").stdout
     assert "'ball=0:0:0:1'" in explained
     assert "'base.z=0.4'" in explained
@@ -539,8 +539,8 @@ def test_a_start_inside_the_ground_is_told_and_how_to_lift_it(hopper):
     deep = invoke("simulate", hopper, "--ground", "foot", "--time", 0.01)
     assert deep.stderr.count("warning") == 1
     assert "frame 'foot' starts 0.5 m inside the ground" in deep.stderr
-    advice = deep.stderr.split("--initial ")[1].strip()
-    lifted = invoke("simulate", hopper, "--ground", "foot", "--time", 0.01, "--initial", advice)
+    advice = deep.stderr.split("--q0 ")[1].strip()
+    lifted = invoke("simulate", hopper, "--ground", "foot", "--time", 0.01, "--q0", advice)
     assert "warning" not in lifted.stderr
     assert float(advice.partition("=")[2]) == pytest.approx(0.5)
 
@@ -557,8 +557,8 @@ def test_view_says_that_the_base_differs(two_arms):
 
 
 def test_a_joint_given_twice_is_refused(pendulum):
-    text = invoke("simulate", pendulum, "--initial", "hinge=1,hinge=2", code=1).stderr
-    assert "--initial: 'hinge' is given more than once in 'hinge=1,hinge=2'" in text
+    text = invoke("simulate", pendulum, "--q0", "hinge=1,hinge=2", code=1).stderr
+    assert "--q0: 'hinge' is given more than once in 'hinge=1,hinge=2'" in text
 
 
 def test_steps_that_would_take_for_ever_are_refused_in_the_words_of_the_command_line(pendulum):
@@ -581,14 +581,14 @@ def test_an_interrupted_run_is_written_and_does_not_end_as_if_all_were_well(pend
 
     monkeypatch.setattr(Equation, "rates", rates)
     out = tmp_path / "r.npz"
-    told = simulated(pendulum, "--initial", "0.3", "--time", 100, "-o", out, code=130)
+    told = simulated(pendulum, "--q0", "0.3", "--time", 100, "-o", out, code=130)
     assert told["status"] == "interrupted"
     assert kt.Record.load(out).status == "interrupted"
 
 
 def test_joints_that_no_target_names_stay_and_usual_gains_suit_every_joint():
     told = simulated(
-        "kuka-kr5", "--initial", "joint_2=0.4, joint_3=-0.2", "--controller", "pd+gravity", "--target", "joint_1=1",
+        "kuka-kr5", "--q0", "joint_2=0.4, joint_3=-0.2", "--controller", "pd+gravity", "--target", "joint_1=1",
         "--time", 2,
     )  # fmt: skip
     assert np.allclose(list(told["final"]["q"].values()), [1.0, 0.4, -0.2, 0.0, 0.0, 0.0], atol=1e-3)

@@ -37,7 +37,7 @@ def run(*arguments, encoding="utf-8", closed="", **options):
 @pytest.mark.parametrize(
     "arguments",
     [["info"], ["info", "--json"], ["simulate", "--time", "0.01"], ["simulate", "--time", "0.01", "--json"], ["cost"],
-     ["simulate", "--initial", "bob=1"], ["codegen", "-f", "bob"]],
+     ["simulate", "--q0", "bob=1"], ["codegen", "-f", "bob"]],
     ids=" ".join,
 )  # fmt: skip
 def test_names_cannot_steer_the_terminal(robot, arguments, tmp_path, monkeypatch):

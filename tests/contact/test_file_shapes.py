@@ -54,8 +54,8 @@ def test_what_falls_onto_its_own_floor_stays_there(tmp_path, kind):
     floor = g.Plane((0, 0, 0.1)) if kind == "urdf" else g.collision_floor(robot)
     ground = g.Ground(g.collision_spots(robot), g.HuntCrossley(1e4, 1.0), g.PseudoCoulomb(0.5, 50.0), floor)
     record = kt.simulate(
-        robot, drawn(robot), time=1.0, ground=[ground, kt.stops.JointStops()], integrator="implicit_euler", step=1e-3,
-        output=2,
+        robot, drawn(robot), time=1.0, ground=[ground, kt.forces.JointStops()], integrator="implicit_euler", step=1e-3,
+        samples=2,
     )  # fmt: skip
     assert 0.1 < robot.center_of_mass(record.q[-1])[2] < 0.5
 

@@ -69,7 +69,7 @@ def test_a_slope_that_just_does_not_hold(less):
     angle, end = 0.3, 0.5
     robot, spots = puck(4)
     contacts = contacts_at(spots, friction=math.tan(angle) * (1 - less), surface=Plane.inclined(angle))
-    record = simulate_rigid(robot, contacts, on_slope(angle), time=end, output=6)
+    record = simulate_rigid(robot, contacts, on_slope(angle), time=end, samples=6)
     down, pull = np.array([math.cos(angle), 0.0, -math.sin(angle)]), G * math.sin(angle) * less
     assert np.allclose(record.q[:, 4:] @ down, 0.5 * pull * record.time**2, rtol=1e-6, atol=1e-11)
     assert np.allclose(record.v[:, 3], pull * record.time, rtol=1e-6, atol=1e-10)
@@ -82,7 +82,7 @@ def test_an_implicit_integrator_can_be_asked_for():
     angle, less = 0.3, 1e-3
     robot, spots = puck(3)
     contacts = contacts_at(spots, friction=math.tan(angle) * (1 - less), surface=Plane.inclined(angle))
-    record = simulate_rigid(robot, contacts, on_slope(angle), time=0.5, output=3, integrator="radau")
+    record = simulate_rigid(robot, contacts, on_slope(angle), time=0.5, samples=3, integrator="radau")
     assert record.v[-1, 3] == pytest.approx(0.5 * G * math.sin(angle) * less, rel=1e-6)
     assert record.info["steps"] < 60
 
@@ -95,7 +95,7 @@ def test_thrown_across_a_slope_that_just_holds_it_ends_with_half_the_speed(speed
     robot, spots = puck(3)
     contacts = contacts_at(spots, friction=math.tan(angle), surface=Plane.inclined(angle))
     record = simulate_rigid(
-        robot, contacts, on_slope(angle), [0, 0, 0, 0, speed, 0], time=0.4, output=21, integrator=integrator
+        robot, contacts, on_slope(angle), [0, 0, 0, 0, speed, 0], time=0.4, samples=21, integrator=integrator
     )
     sum_ = np.linalg.norm(record.v[:, 3:5], axis=1) + record.v[:, 3]
     assert np.allclose(sum_, speed, rtol=1e-5, atol=1e-9)
@@ -129,7 +129,7 @@ def test_a_push_that_turns():
         contacts_at(spots, friction=mu),
         on_slope(0.0),
         time=end,
-        output=4,
+        samples=4,
         controller=push,
         rtol=1e-8,
         atol=1e-10,
@@ -168,7 +168,7 @@ def test_sliding_and_spinning_end_together(n, spin, speed):
     stop = judge.t[-1]
     times = np.append(np.linspace(0.0, 0.98 * stop, 8), stop + 0.05)
     record = simulate_rigid(
-        robot, contacts_at(spots, friction=mu), on_slope(0.0), [0, 0, spin, speed, 0, 0], time=times[-1], output=times
+        robot, contacts_at(spots, friction=mu), on_slope(0.0), [0, 0, spin, speed, 0, 0], time=times[-1], samples=times
     )
     for k in range(8):
         expected, turned = judge.sol(times[k]), Rotation.from_quat(record.q[k, :4])
@@ -187,7 +187,7 @@ def test_a_spot_comes_to_rest_before_the_others_and_is_the_pivot():
     mu, n = 0.3, 4
     robot, spots = puck(n)
     record = simulate_rigid(
-        robot, contacts_at(spots, friction=mu), on_slope(0.0), [0, 0, 5.0, 0.3, 0, 0], time=0.2, output=41
+        robot, contacts_at(spots, friction=mu), on_slope(0.0), [0, 0, 5.0, 0.3, 0, 0], time=0.2, samples=41
     )
     first, *others = [e for e in record.events if e.name.startswith("sticking")]
     arms = RADIUS * (2 * math.sqrt(2) + 2)
@@ -205,7 +205,7 @@ def test_a_block_that_slides_straight_stops_after_its_way():
     for speed in (1.0, 1e-2, 1e-4, 1e-5):
         contacts = contacts_at(spots, friction=0.25)
         stop = speed / (0.25 * G)
-        record = simulate_rigid(robot, contacts, on_slope(0.0), [0, 0, 0, speed, 0, 0], time=2 * stop, output=3)
+        record = simulate_rigid(robot, contacts, on_slope(0.0), [0, 0, 0, speed, 0, 0], time=2 * stop, samples=3)
         assert record.q[-1, 4] == pytest.approx(0.5 * speed * stop, abs=1e-11)
         assert record.info["steps"] < 40
 
@@ -219,7 +219,7 @@ def test_a_ball_thrown_with_side_spin_rolls_with_the_velocity_it_must():
     slip = velocity + np.cross(spin, [0, 0, -radius])
     rolls = 2 * np.linalg.norm(slip) / (7 * mu * G)
     start, contact = [0, 0, 0, 1, 0, 0, radius], Contact("ball", radius=radius, friction=mu)
-    record = simulate_rigid(robot, [contact], start, [*spin, *velocity], time=rolls + 0.1, output=3)
+    record = simulate_rigid(robot, [contact], start, [*spin, *velocity], time=rolls + 0.1, samples=3)
     end = Rotation.from_quat(record.q[-1, :4]).apply(record.v[-1, 3:])
     assert np.allclose(end, velocity - 2 / 7 * slip, atol=1e-7)
     stuck = [e.time for e in record.events if e.name.startswith("sticking")]

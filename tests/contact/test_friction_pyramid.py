@@ -25,13 +25,13 @@ def plate(sides, shape="pyramid"):
     return robot, RigidContacts(robot, contacts_at(spots, friction=MU), shape=shape, sides=sides)
 
 
-def pushed(sides, force, v0=None, end=0.1, shape="pyramid", output=6):
+def pushed(sides, force, v0=None, end=0.1, shape="pyramid", samples=6):
     robot, rigid = plate(sides, shape)
 
     def push(t, q, v):
         return np.array([0, 0, 0, force[0], force[1], 0])
 
-    return simulate_rigid(robot, rigid, LEVEL, v0, time=end, controller=push, output=output)
+    return simulate_rigid(robot, rigid, LEVEL, v0, time=end, controller=push, samples=samples)
 
 
 def corners(sides):
@@ -120,7 +120,7 @@ def test_a_push_that_grows_lets_go_at_the_pyramids_limit():
     def push(t, q, v):
         return np.array([0, 0, 0, 4.0 * t * math.sqrt(0.5), 4.0 * t * math.sqrt(0.5), 0])
 
-    record = simulate_rigid(robot, rigid, LEVEL, time=1.2, controller=push, output=13)
+    record = simulate_rigid(robot, rigid, LEVEL, time=1.2, controller=push, samples=13)
     slips = [e.time for e in record.events if e.name.startswith("sliding")]
     assert slips == pytest.approx([LIMIT * math.sqrt(0.5) / 4.0] * 4, abs=2e-6)
 
@@ -128,7 +128,7 @@ def test_a_push_that_grows_lets_go_at_the_pyramids_limit():
 def test_many_sides_come_to_the_cone():
     """A body that slides and turns: the more sides, the less difference."""
     start = [0, 0, 1.5, 0.3, 0.1, 0]
-    round_ = pushed(4, (0.0, 0.0), start, end=0.05, shape="cone", output=2).v[-1]
-    off = [np.max(np.abs(pushed(n, (0.0, 0.0), start, end=0.05, output=2).v[-1] - round_)) for n in (4, 16)]
+    round_ = pushed(4, (0.0, 0.0), start, end=0.05, shape="cone", samples=2).v[-1]
+    off = [np.max(np.abs(pushed(n, (0.0, 0.0), start, end=0.05, samples=2).v[-1] - round_)) for n in (4, 16)]
     assert off[1] < 0.15 * off[0]
     assert 1e-6 < off[0] < 0.2

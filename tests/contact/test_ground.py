@@ -256,12 +256,12 @@ def test_robots_move_over_large_grids_as_over_the_function_they_were_made_of():
     robot = b.body("rotor", "ball", kt.Revolute("z"), mass=0.1, inertia=(0.001,) * 3).build().with_backend("compiled")
     q, v = np.array([0, 0, 0, 1, 0.3, 0.2, 0.03, 0]), np.array([0, 0, 0, 0.8, -0.5, 0, 0])
     records = [
-        kt.simulate(robot, q, v, time=0.3, ground=ground, integrator="rk4", step=1e-3, output=4) for ground in grounds
+        kt.simulate(robot, q, v, time=0.3, ground=ground, integrator="rk4", step=1e-3, samples=4) for ground in grounds
     ]
     assert np.abs(records[0].contact_forces).max() > 5.0
     assert np.allclose(records[0].q, records[1].q, atol=1e-5)
     (_, *one), (_, *other) = (
-        kt.World(robot, batch=3, ground=ground, start=(q, v)).step_with_derivatives([0.1]) for ground in grounds
+        kt.World(robot, batch=3, ground=ground, q0=q, v0=v).step_with_derivatives([0.1]) for ground in grounds
     )
     assert np.abs(one[0]).max() > 1.5  # the ground acts
     for a, b in zip(one, other, strict=True):

@@ -563,7 +563,7 @@ def test_bad_input_is_named():
 @pytest.mark.parametrize("given", ["x", None, (0, 0, 1), 1j, float("nan"), float("inf")])
 def test_radii_and_coefficients_that_are_no_numbers_are_refused(given):
     for make in (
-        lambda: kt.contact.Ball(given),
+        lambda: kt.ground.Ball(given),
         lambda: kt.contact.Contact("b", radius=given),
         lambda: kt.contact.Contact("b", friction=given),
         lambda: kt.contact.Contact("b", restitution=given),

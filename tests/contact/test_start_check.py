@@ -108,7 +108,7 @@ def test_where_it_rests_is_nothing_to_tell(law):
 def test_nothing_to_tell_without_ground_or_weight():
     robot = hopper()
     assert find_sunken(robot, [], robot.neutral()) is None
-    assert find_sunken(robot, [kt.stops.JointStops()], robot.neutral()) is None
+    assert find_sunken(robot, [kt.forces.JointStops()], robot.neutral()) is None
     floating = hopper(gravity=(0, 0, 0))
     assert find_sunken(floating, [ground()], floating.neutral()).height == pytest.approx(
         find_sunken(robot, [ground()], robot.neutral()).height

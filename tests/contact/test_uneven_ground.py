@@ -118,7 +118,7 @@ def into_the_step(x=12.0, **options):
 
 def test_ground_that_gives_energy_is_reported():
     """A ball of 0.5 J meets a riser of 15 cm and is thrown out with 3 J more; the balance is right to 1e-8 even so."""
-    record, words = told(lambda: into_the_step(output=301))
+    record, words = told(lambda: into_the_step(samples=301))
     assert record.energy.relative_error < 1e-6
     energy = record.energy.mechanical
     assert energy[-1] - energy[0] > 2.0
@@ -131,7 +131,7 @@ def test_ground_that_gives_energy_is_reported():
 
 def test_of_a_batch_the_one_that_gained_is_named(tmp_path):
     record, (said,) = told(
-        lambda: into_the_step([0.0, 12.0, 12.2], output=101, integrator="semi_implicit_euler", step=1e-3)
+        lambda: into_the_step([0.0, 12.0, 12.2], samples=101, integrator="semi_implicit_euler", step=1e-3)
     )
     assert "in simulation" in said
     assert "in simulation 0" not in said
@@ -198,7 +198,7 @@ def test_random_ground_never_gives_energy_without_a_word(kind, seed):
         options = {"integrator": "rk4", "step": 1e-4}
     else:
         options = {"rtol": 1e-9, "atol": 1e-11}
-    record, words = told(lambda: kt.simulate(robot, *start, time=1.0, ground=ground, output=samples, **options))
+    record, words = told(lambda: kt.simulate(robot, *start, time=1.0, ground=ground, samples=samples, **options))
     touched = np.abs(record.contact_forces).max() > 0.0
     total = record.energy.mechanical + record.energy.in_ground
     least = np.minimum.accumulate(total, axis=0)

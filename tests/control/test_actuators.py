@@ -125,7 +125,7 @@ def test_motion_is_that_of_mujoco(arm):
     d.qpos[:], d.ctrl[:] = [0.2, -0.4, 0.05], signals
     times = np.array([0.02, 0.05])
     record = kt.simulate(
-        robot, d.qpos.copy(), time=0.05, controller=kt.control.Actuators(signals), output=times, works=True
+        robot, d.qpos.copy(), time=0.05, controller=kt.control.Actuators(signals), samples=times, works=True
     )  # fmt: skip
     theirs = []
     for t in times:
@@ -183,7 +183,7 @@ def test_a_position_servo_swings_as_the_closed_form_says():
     b = lever().actuator("servo", "arm_joint", gain=35.0, bias=(0, -35.0, 0))
     robot = b.build()
     times = np.linspace(0, 1, 11)
-    record = kt.simulate(robot, [0.0], time=1.0, controller=kt.control.Actuators([0.3]), output=times)
+    record = kt.simulate(robot, [0.0], time=1.0, controller=kt.control.Actuators([0.3]), samples=times)
     assert np.allclose(record.q[:, 0], 0.3 * (1 - np.cos(10.0 * times)), atol=1e-6)  # inertia 0.35
 
 
@@ -301,7 +301,7 @@ def test_a_gripper_moves_as_in_mujoco_as_its_constraints_are_stiffened(tmp_path)
     robot = kt.load(path).with_backend("compiled")
     q = robot.close(np.zeros(robot.nq))
     record = kt.simulate(
-        robot, q, time=0.05, controller=kt.control.Actuators({"fingers": 150.0}), integrator="rk4", step=2e-5, output=2
+        robot, q, time=0.05, controller=kt.control.Actuators({"fingers": 150.0}), integrator="rk4", step=2e-5, samples=2
     )
     assert robot.closure_error(record.q[-1]) < 1e-9
     errors = []

@@ -153,7 +153,7 @@ def test_floating_base_laws_are_the_sources_equations():
     a = robot.forward_dynamics(q, v, tau, spring.wrench(robot, q))
     np.testing.assert_allclose(a[6:], alpha, rtol=1e-9)
 
-    feed = laws.Feedforward(goal, 3.0, 2.0, senses=[spring], begin=(q[:7], v[:6]))
+    feed = laws.Feedforward(goal, 3.0, 2.0, senses=[spring], q0=q[:7], v0=v[:6])
     base = feed.initial_states(robot.model)
     np.testing.assert_array_equal(base, [*q[:7], *v[:6]])
     q_other, v_other, _ = random_state(robot, np.random.default_rng(9))
@@ -390,7 +390,7 @@ def test_joints_without_motor_and_followers():
         (lambda r: laws.TorqueTable([0, 1], np.ones((2, 2)))(r, 0, [0] * 3, [0] * 3), ShapeError, "2 columns"),
         (lambda r: laws.TorqueTable([0, 1], np.ones((2, 3)), kind="spline"), UnknownNameError, "linear"),
         (lambda r: laws.ComputedTorque(GRIP, 1, 1, senses=["floor"]), OptionError, "force elements"),
-        (lambda r: laws.Feedforward(GRIP, 1, 1, begin=([1], [2])).initial_states(r.model), ShapeError, "begin"),
+        (lambda r: laws.Feedforward(GRIP, 1, 1, q0=[1], v0=[2]).initial_states(r.model), ShapeError, "q0 and v0"),
         (lambda r: laws.OperationalSpace("tool", GRIP, 1, 1), ShapeError, "3 coordinates"),
         (
             lambda r: laws.Saturated(laws.GravityCompensation(), -1.0)(r, 0, [0] * 3, [0] * 3),
@@ -439,7 +439,7 @@ def test_gains_and_grounds_of_many_simulations_go_together():
         ground = kt.ground.Ground(["foot"], kt.ground.HuntCrossley(stiffness, 0.5))
         law = kt.control.PD(hold, kp, 5.0)
         return kt.simulate(
-            robot, [0.5, -0.5], time=0.1, controller=law, ground=ground, integrator="rk4", step=1e-3, output=3
+            robot, [0.5, -0.5], time=0.1, controller=law, ground=ground, integrator="rk4", step=1e-3, samples=3
         )
 
     together = run(kp[:, None], stiffness)
@@ -449,7 +449,7 @@ def test_gains_and_grounds_of_many_simulations_go_together():
 
 def test_gains_of_many_simulations_as_the_message_says():
     kp = np.linspace(1.0, 50.0, 5)
-    options = {"time": 0.05, "integrator": "rk4", "step": 0.01, "output": 2}
+    options = {"time": 0.05, "integrator": "rk4", "step": 0.01, "samples": 2}
     together = kt.simulate(rods(), controller=kt.control.PD(GOAL, kp[:, None], 1.0), **options)
     alone = kt.simulate(rods(), controller=kt.control.PD(GOAL, kp[3], 1.0), **options)
     assert together.q[:, 3] == pytest.approx(alone.q, abs=1e-12)
@@ -457,7 +457,7 @@ def test_gains_of_many_simulations_as_the_message_says():
 
 def test_the_shape_of_gains_for_many_simulations_is_said():
     """Whatever the message tells to give, shape and all, works."""
-    options = {"time": 0.05, "integrator": "rk4", "step": 0.01, "output": 2}
+    options = {"time": 0.05, "integrator": "rk4", "step": 0.01, "samples": 2}
     for name, gains in (("kp", [np.linspace(1.0, 50.0, 5), 1.0]), ("kd", [1.0, np.linspace(1.0, 2.0, 7)])):
         n = max(map(np.size, gains))
         with pytest.raises(
@@ -474,7 +474,7 @@ def test_the_shape_of_gains_for_many_simulations_is_said():
 def test_friction_compensation_makes_computed_torque_exact():
     robot = rods(damping=0.8, friction=0.5)
     law = kt.control.ComputedTorque(GOAL, 49.0, 14.0)
-    options = {"time": 1.0, "output": 21, "friction_speed": 0.05}
+    options = {"time": 1.0, "samples": 21, "friction_speed": 0.05}
     left = kt.simulate(robot, controller=law, **options)
     exact = kt.simulate(robot, controller=law + kt.control.FrictionCompensation(friction_speed=0.05), **options)
     desired = GOAL(left.time)[0]
@@ -504,7 +504,7 @@ def test_trajectories_in_a_law_are_compiled_with_it():
         return gains(t)[0].reshape(3, 3) @ (wanted - q) + 0.3 * (speed - v)
 
     assert np.array_equal(way([0.1, 0.2])[0], way(np.array([0.1, 0.2]))[0])  # a list of times is no traced time
-    options = {"time": 0.5, "rtol": 1e-10, "atol": 1e-10, "output": 11}
+    options = {"time": 0.5, "rtol": 1e-10, "atol": 1e-10, "samples": 11}
     compiled = kt.simulate(robot.with_backend("compiled"), controller=laws.Law(law), **options)
     python = kt.simulate(robot, controller=law, **options)
     np.testing.assert_allclose(compiled.q, python.q, atol=1e-9)
@@ -516,14 +516,14 @@ def test_computed_torque_with_an_integral_is_of_third_order():
     made = kt.Builder("cart").body("cart", "base", kt.Prismatic("x"), mass=2.0).build()
     cart, ki, push = made.with_backend("compiled"), np.array([[0.0], [300.0], [1000.0]]), 6.0
     law = laws.ComputedTorque(trajectories.Constant([0.5]), 100.0, 20.0, ki=ki)
-    options = {"time": 1.5, "integrator": "rk4", "step": 2e-3, "output": [0.0, 0.3, 1.5]}
+    options = {"time": 1.5, "integrator": "rk4", "step": 2e-3, "samples": [0.0, 0.3, 1.5]}
     record = kt.simulate(cart, controller=law, forces=kt.forces.JointPush("cart_joint", push), **options)
     for k, gain in enumerate(ki[:, 0]):
         rate = np.array([[0, 1, 0, 0], [-100, -20, -gain, -1], [1, 0, 0, 0], [0, 0, 0, 0]], dtype=float)
         e = [(expm(rate * t) @ [0.5, 0.0, 0.0, push / 2.0])[0] for t in record.time]
         assert np.allclose(0.5 - record.q[:, k, 0], e, rtol=0.0, atol=1e-9)
     fast = laws.Sampled(laws.ComputedTorque(trajectories.Constant([0.5]), 100.0, 20.0, ki=1000.0), 2e-3)
-    options |= {"time": 0.3, "output": [0.0, 0.3]}
+    options |= {"time": 0.3, "samples": [0.0, 0.3]}
     sampled = kt.simulate(cart, controller=fast, forces=kt.forces.JointPush("cart_joint", push), **options)
     assert np.allclose(sampled.q[:, 0], record.q[:2, 2, 0], atol=5e-3)
 

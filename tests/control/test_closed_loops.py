@@ -20,7 +20,7 @@ from kinetree.loops.parts.assembling import Assembling
 from kinetree.motion import trajectories
 
 KP, KD = 60.0, 9.0
-QUICK = {"output": 9, "rtol": 1e-10, "atol": 1e-12, "progress": False}
+QUICK = {"samples": 9, "rtol": 1e-10, "atol": 1e-12, "progress": False}
 
 
 def named(name):
@@ -186,7 +186,7 @@ def test_what_the_motors_do_becomes_energy():
     goal = trajectories.Cycloid(start[:1], start[:1] + 1.0, 0.5)
     record = kt.simulate(
         robot.with_backend("compiled"), start, time=0.5, controller=laws.ComputedTorque(goal, KP, KD),
-        **(QUICK | {"output": 401}),
+        **(QUICK | {"samples": 401}),
     )  # fmt: skip
     power = (record.tau * record.v).sum(axis=-1)
     h = record.time[1] - record.time[0]
@@ -237,7 +237,7 @@ def test_friction_of_passive_joints_is_overcome_by_the_motors():
     law = laws.ComputedTorque(goal, KP, KD)
     expected = linear_error([0.0, 0.3], 0.0, goal(0.0)[1])
     for controller, exact in ((law + laws.FrictionCompensation(), True), (law, False)):
-        record = kt.simulate(robot, start, time=0.3, controller=controller, **QUICK | {"output": 2})
+        record = kt.simulate(robot, start, time=0.3, controller=controller, **QUICK | {"samples": 2})
         error = goal(record.time)[0] - record.q[:, :1]
         assert (abs(error - expected).max() < 1e-9) == exact
 
@@ -248,7 +248,7 @@ def test_a_batch_of_gains_steps_in_machine_code():
     goal = swing(start, places(robot)[0])
     kp = np.array([50.0, 60.0, 80.0])[:, None]
     controller = laws.ComputedTorque(goal, kp, KD)
-    record = kt.simulate(robot, start, time=0.3, controller=controller, integrator="rk4", step=1e-3, output=4)
+    record = kt.simulate(robot, start, time=0.3, controller=controller, integrator="rk4", step=1e-3, samples=4)
     for k, stiffness in enumerate(kp[:, 0]):
         error = goal(record.time)[0] - record.q[:, k][:, places(robot)[0]]
         np.testing.assert_allclose(error, linear_error(record.time, 0.0, goal(0.0)[1], stiffness), atol=1e-9)
@@ -447,8 +447,8 @@ def test_what_cannot_be_is_refused_with_advice():
         refused(robot, q, coordinates=["arm_1_joint", "arm_9"])
     with pytest.raises(kt.ShapeError, match=r"moves 1 degrees of freedom.*2 driven ones"):
         refused(robot, q)
-    with pytest.raises(OptionError, match="leave begin out"):
-        laws.Feedforward(trajectories.Constant([0.0, 0.0]), 1, 1, begin=([0], [0]))(robot, 0.0, q, np.zeros(4))
+    with pytest.raises(OptionError, match="leave q0 and v0 out"):
+        laws.Feedforward(trajectories.Constant([0.0, 0.0]), 1, 1, q0=[0], v0=[0])(robot, 0.0, q, np.zeros(4))
     arm = kt.gallery.load("kuka-kr5")
     with pytest.raises(OptionError, match="no closed loops"):
         refused(arm, arm.neutral(), coordinates=[arm.joint_names[0]])
@@ -523,11 +523,11 @@ def test_where_no_closed_configuration_is_found_one_must_be_shown(monkeypatch):
     monkeypatch.setattr(Assembling, "random", lambda self, *_: np.full((1, 4), np.nan))
     monkeypatch.setattr(Assembling, "starts", {"the neutral configuration": np.full(4, np.nan)})
     law = laws.ComputedTorque(trajectories.Constant(q[[0, 2]]), KP, KD)
-    with pytest.raises(kt.ClosureError, match=r"controller has to know .* name one beside it, .*Mechanism.*near=q"):
+    with pytest.raises(kt.ClosureError, match=r"controller has to know .* name one beside it, .*Mechanism.*q_guess=q"):
         kt.simulate(robot, q, time=0.01, controller=law)
-    shown = kt.Mechanism(robot.model, near=q)
+    shown = kt.Mechanism(robot.model, q_guess=q)
     assert shown.independent() == shown.with_gravity((0, 0, 0)).independent()
-    record = kt.simulate(shown, q, time=0.01, controller=law, output=2)
+    record = kt.simulate(shown, q, time=0.01, controller=law, samples=2)
     np.testing.assert_allclose(record.q[-1], q, atol=1e-9)
 
 
@@ -556,7 +556,7 @@ def test_a_controller_lost_in_a_singular_configuration_is_blamed_and_not_the_ste
     law = laws.ComputedTorque(trajectories.Cycloid([0.5], [-0.5], 1.0), 100.0, 20.0)  # flat at half time
     with pytest.raises(kt.SimulationError, match="the controller returned nan for joint 'crank_joint'") as caught:
         kt.simulate(
-            robot, [0.5, 0.5, np.pi - 0.5], time=1.0, integrator=integrator, step=1e-3, controller=law, output=output
+            robot, [0.5, 0.5, np.pi - 0.5], time=1.0, integrator=integrator, step=1e-3, controller=law, samples=output
         )
     assert caught.value.time == pytest.approx(0.5, abs=1e-3)
 

@@ -38,7 +38,7 @@ ASKING = {
 @pytest.mark.parametrize("name", ASKING)
 def test_a_force_on_a_joint_without_motor_is_refused(backend, way, name):
     with pytest.raises(kt.SimulationError, match="no motor") as caught:
-        kt.simulate(acrobot(backend), time=0.3, controller=ASKING[name], output=3, **way)
+        kt.simulate(acrobot(backend), time=0.3, controller=ASKING[name], samples=3, **way)
     assert caught.value.joint == "shoulder"
     assert "'shoulder'" in str(caught.value)
     assert "elbow" not in str(caught.value)
@@ -54,10 +54,10 @@ def test_forces_of_motors_alone_are_not(backend, way):
         "law": laws.Law(lambda t, q, v: [0.0 * q[0], -1.0 * v[1]]),
         "minus zero": laws.Law(lambda t, q, v: [-0.0, -1.0 * v[1]]),
     }
-    ends = [kt.simulate(acrobot(backend), time=0.3, controller=c, output=3, **way).v[-1] for c in forces.values()]
+    ends = [kt.simulate(acrobot(backend), time=0.3, controller=c, samples=3, **way).v[-1] for c in forces.values()]
     assert np.allclose(ends[0], ends[1], rtol=1e-6)
     assert np.allclose(ends[0], ends[2], rtol=1e-6)
-    free = kt.simulate(acrobot(backend), time=0.3, output=3, **way).v[-1]
+    free = kt.simulate(acrobot(backend), time=0.3, samples=3, **way).v[-1]
     assert np.all(np.abs(ends[0] - free) > 1e-3)
 
 
@@ -78,7 +78,7 @@ def test_only_the_lane_that_is_no_number_is_lost():
         tau[1] = np.nan
         return tau
 
-    record = kt.simulate(acrobot("reference"), time=0.1, controller=law, output=3, **BATCHED)
+    record = kt.simulate(acrobot("reference"), time=0.1, controller=law, samples=3, **BATCHED)
     assert record.lost.tolist() == [False, True, False]
 
 
@@ -137,7 +137,7 @@ def test_a_floating_mechanism_is_lifted_by_no_motor_it_does_not_have():
     rest = np.zeros(fixed.nv)
     tau = fixed.inverse_dynamics(q, rest, rest)
     assert tau[5] == pytest.approx(fixed.mass * 9.81)  # the whole weight, along the trunk's z axis
-    hanging = kt.simulate(fixed, q, time=0.3, controller=kt.control.GravityCompensation(), output=3)
+    hanging = kt.simulate(fixed, q, time=0.3, controller=kt.control.GravityCompensation(), samples=3)
     assert np.abs(hanging.v).max() < 1e-6
     floating = four_bar_leg()
     needed = floating.inverse_dynamics(q, rest, rest)  # as of trees: with the force that would have to hold the base

@@ -94,6 +94,6 @@ def test_a_function_that_asks_a_law_can_be_simulated():
     goal = trajectories.Cycloid(start[[0, 2]], start[[0, 2]] + [0.3, -0.2], 0.5).held()
     law = control.ComputedTorque(goal, KP, KD)
     asked = control.from_function(lambda t, q, v: law(robot, t, q, v))
-    direct = kt.simulate(robot, start, time=0.3, controller=law, output=4)
-    through = kt.simulate(robot, start, time=0.3, controller=asked, output=4)
+    direct = kt.simulate(robot, start, time=0.3, controller=law, samples=4)
+    through = kt.simulate(robot, start, time=0.3, controller=asked, samples=4)
     np.testing.assert_allclose(through.q, direct.q, atol=1e-6)

@@ -12,7 +12,7 @@ def test_a_pendulum_answers_as_a_critically_damped_oscillator():
     assert np.allclose([kp, kd], [[2.0 * 0.25 * 64.0], [2.0 * 2.0 * 0.25 * 8.0]])
     goal = kt.trajectories.Constant([0.3])
     law = kt.control.PD(goal, kp, kd)
-    record = kt.simulate(pendulum.with_gravity((0, 0, 0)), [0.0], time=1.0, controller=law, output=11)
+    record = kt.simulate(pendulum.with_gravity((0, 0, 0)), [0.0], time=1.0, controller=law, samples=11)
     t = record.time
     assert np.allclose(record.q[:, 0], 0.3 * (1.0 - (1.0 + 8.0 * t) * np.exp(-8.0 * t)), atol=1e-7)
 

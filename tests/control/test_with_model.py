@@ -36,13 +36,13 @@ def test_a_wrong_mass_leaves_the_error_that_statics_say(servo):
     robot, share = pendulum(), np.array([0.8, 1.0, 1.25])
     # one model for robots that differ, as parameters of a simulation: the share of the mass that it knows
     record = kt.simulate(
-        robot, [GOAL], time=1.2, controller=control.WithModel(servo, robot), integrator="rk4", step=1e-2, output=2,
+        robot, [GOAL], time=1.2, controller=control.WithModel(servo, robot), integrator="rk4", step=1e-2, samples=2,
         parameters={"bodies": {"bob": {"mass": 1.0 / share}}},
     )  # fmt: skip
     assert np.allclose(GOAL - record.q[-1, :, 0], [resting_error(x) for x in share], atol=1e-9)
     # without it the controller knows each of them
     knowing = kt.simulate(
-        robot, [GOAL], time=1.2, controller=servo, integrator="rk4", step=1e-2, output=2,
+        robot, [GOAL], time=1.2, controller=servo, integrator="rk4", step=1e-2, samples=2,
         parameters={"bodies": {"bob": {"mass": 1.0 / share}}},
     )  # fmt: skip
     assert np.allclose(knowing.q[-1], GOAL, atol=1e-12)
@@ -50,7 +50,7 @@ def test_a_wrong_mass_leaves_the_error_that_statics_say(servo):
 
 def test_an_observer_knows_no_more_than_its_law_and_takes_the_error_off(servo):
     light = pendulum(0.8)
-    end = {"time": 1.2, "integrator": "rk4", "step": 1e-2, "output": 2}
+    end = {"time": 1.2, "integrator": "rk4", "step": 1e-2, "samples": 2}
     watch = control.MomentumObserver(gain=40.0)
     for law in (
         control.Sampled(control.WithModel(servo, light), 1e-2, observer=watch),
@@ -75,7 +75,7 @@ def test_all_that_a_controller_is_goes_through_it():
     state = 0.0, [0.1], [0.2], [0.3]
     assert np.array_equal(unaware(heavy, *state), law(known, *state))
     assert unaware(heavy, *state).shape == (2, 1)
-    implicit = {"integrator": "implicit_euler", "step": 0.01, "time": 0.1, "output": 2}
+    implicit = {"integrator": "implicit_euler", "step": 0.01, "time": 0.1, "samples": 2}
     pd = control.PD(trajectories.Constant([GOAL]), 1e5, 1e3)
     same = [kt.simulate(heavy, controller=x, **implicit).q for x in (pd, control.WithModel(pd, known))]
     assert np.array_equal(*same)

@@ -13,8 +13,8 @@ from kinetree.engine.count import Count, count
 from kinetree.engine.trace import trace
 from kinetree.export import published as p
 from kinetree.export.published import MA, Formula
-from kinetree.robot import chain_costs as costs
-from kinetree.robot.chain_costs import CHAINS, FITTED, all_costs, cost, fit, general_chain, joint_variables
+from kinetree.robot import costs
+from kinetree.robot.costs import CHAINS, FITTED, all_costs, cost, fit, general_chain, joint_variables
 from kinetree.spatial import AxisRotation, Force, Motion, RigidInertia, Symmetric3, Transform, Vec3, cos, sin
 from kinetree.spatial.arrays import flatten
 from kinetree.studies import sources

@@ -76,7 +76,7 @@ def test_a_pendulum_with_drag_and_a_body_that_falls_through_air():
     bob = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=0.5, com=(0, 0, -0.8)).build()
     bob = bob.with_backend("compiled")
     drag = F.Drag(("bob", (0.0, 0.0, -0.8)), linear=0.1, quadratic=0.3)
-    r = closed_to(kt.simulate(bob, [1.5], time=3.0, forces=drag, output=7, **SHARP))
+    r = closed_to(kt.simulate(bob, [1.5], time=3.0, forces=drag, samples=7, **SHARP))
 
     def rates(t, y):
         u = 0.8 * y[1]
@@ -86,7 +86,7 @@ def test_a_pendulum_with_drag_and_a_body_that_falls_through_air():
     np.testing.assert_allclose(r.q[:, 0], judge, atol=1e-8)
 
     falls = slider(gravity=(0, 0, -9.81), axis="z")
-    r = closed_to(kt.simulate(falls, time=2.0, forces=[F.Drag("cart", quadratic=0.4)], output=5, **SHARP))
+    r = closed_to(kt.simulate(falls, time=2.0, forces=[F.Drag("cart", quadratic=0.4)], samples=5, **SHARP))
     last = math.sqrt(2.0 * 9.81 / 0.4)
     np.testing.assert_allclose(r.v[:, 0], -last * np.tanh(9.81 * r.time / last), atol=1e-8)
 
@@ -95,7 +95,7 @@ def test_pushes_over_time_out_of_a_long_table_along_turning_axes_and_in_function
     times = np.linspace(0.0, 1.0, 3001)
     table = kt.trajectories.sampled(times, (6.0 * times)[:, None], np.full((3001, 1), 6.0))
     forces = [F.JointPush("rail", table), F.Push("cart", force=lambda t: [2.0 * kt.cos(t), 0.0, 0.0])]
-    r = closed_to(kt.simulate(slider(), time=1.0, forces=forces, output=5, **SHARP))
+    r = closed_to(kt.simulate(slider(), time=1.0, forces=forces, samples=5, **SHARP))
     np.testing.assert_allclose(r.q[:, 0], 0.5 * r.time**3 + 1.0 - np.cos(r.time), atol=1e-9)
     with pytest.raises(kt.SimulationError, match="the trajectory of JointPush ends here"):
         kt.simulate(slider(), time=2.0, forces=forces)
@@ -151,7 +151,7 @@ def test_a_motor_runs_up_along_its_line_and_its_curve():
     wheel = kt.Builder("wheel").body("disk", "base", kt.Revolute("z"), mass=1.0, inertia=np.diag([1, 1, 0.2])).build()
     joint = wheel.model.joints[0].name
     line = F.Motor(joint, signal=0.5, stall_torque=0.1, no_load_speed=300.0, ratio=20.0)
-    r = closed_to(kt.simulate(wheel, time=1.0, forces=line, output=9, **SHARP))
+    r = closed_to(kt.simulate(wheel, time=1.0, forces=line, samples=9, **SHARP))
     decay = 0.1 * 20.0**2 / 300.0 / 0.2
     np.testing.assert_allclose(r.v[:, 0], 0.5 * 300.0 / 20.0 * (1.0 - np.exp(-decay * r.time)), rtol=1e-8, atol=1e-9)
     curve = F.Characteristic([0.0, 100.0, 300.0], [0.1, 0.1, 0.0])
@@ -159,7 +159,7 @@ def test_a_motor_runs_up_along_its_line_and_its_curve():
     motor = F.Motor(joint, signal=lambda t, q, v: 3.0 - q, curve=curve, **rubbing)
     speeds = np.array([200.0, 300.0])
     many = F.Motor(joint, signal=0.5, stall_torque=0.1, no_load_speed=speeds, ratio=20.0)
-    ends = kt.simulate(wheel, time=3.0, forces=many, integrator="rk4", step=5e-3, output=2).v[-1, :, 0]
+    ends = kt.simulate(wheel, time=3.0, forces=many, integrator="rk4", step=5e-3, samples=2).v[-1, :, 0]
     np.testing.assert_allclose(ends, 0.5 * speeds / 20.0 * (1.0 - np.exp(-600.0 / speeds)), rtol=1e-6)
     (tau,) = motor.loads(wheel.model, 0.0, [1.0], [10.0])[1]  # 200 rad/s: half the torque, signal at its limit
     assert tau == pytest.approx(0.8 * 20.0 * 0.05 - 0.3 - 0.2, rel=1e-5)
@@ -176,7 +176,7 @@ def test_a_satellite_keeps_its_orbit():
     mu, radius = 2.0, 1.5
     speed, period = math.sqrt(mu / radius), 2 * math.pi * math.sqrt(radius**3 / mu)
     field = F.GravityField.central(mu)
-    r = closed_to(kt.simulate(body, [radius, 0, 0], [0, speed, 0], time=period, forces=field, output=9, **SHARP))
+    r = closed_to(kt.simulate(body, [radius, 0, 0], [0, speed, 0], time=period, forces=field, samples=9, **SHARP))
     np.testing.assert_allclose(np.linalg.norm(r.q, axis=-1), radius, rtol=1e-8)
     np.testing.assert_allclose(r.q[-1], r.q[0], atol=1e-7)
     np.testing.assert_allclose(r.energy.stored, -mu * 3.0 / radius, rtol=1e-8)
@@ -207,7 +207,7 @@ def test_a_linkage_with_a_spring_between_two_points():
     assert np.ptp(r.energy.stored) > 0.01
     damper = F.PointSpring("base", "l6", damping=3.0)
     closed_to(kt.simulate(robot, q, time=0.1, forces=[spring, damper], **SHARP))
-    steps = kt.simulate(robot, q, time=0.2, forces=spring, integrator="rk4", step=1.25e-4, output=2)
+    steps = kt.simulate(robot, q, time=0.2, forces=spring, integrator="rk4", step=1.25e-4, samples=2)
     np.testing.assert_allclose(steps.q[-1], r.q[-1], atol=1e-6)
 
 
@@ -230,7 +230,7 @@ def test_characteristics_as_tables_and_functions_are_the_same_force():
     hard = F.Characteristic(x, 80.0 * x + 900.0 * x**3)
     table = F.JointSpring("rail", stiffness=hard)
     own = F.JointSpring("rail", stiffness=lambda s: 80.0 * s + 900.0 * s**3, law=lambda s, rate: 0.0 * rate)
-    a, b = (kt.simulate(slider(), [0.3], time=0.5, forces=f, output=9, rtol=1e-6) for f in (table, own))
+    a, b = (kt.simulate(slider(), [0.3], time=0.5, forces=f, samples=9, rtol=1e-6) for f in (table, own))
     np.testing.assert_allclose(a.q, b.q, atol=1e-4)
     s = a.q[:, 0]
     np.testing.assert_allclose(a.energy.stored, 40.0 * s**2 + 225.0 * s**4, atol=1e-3)
@@ -260,7 +260,7 @@ def test_a_table_over_the_angle_of_a_crank(tmp_path):
         f"forces: [{{kind: joint-push, joint: wheel_joint, over: wheel_joint, force: {{x: {angle.tolist()}, "
         f"y: {force.tolist()}, period: {turn!r}, smooth: true}}}}]"
     )
-    how = {"integrator": "rk4", "step": 1e-3, "output": 9}
+    how = {"integrator": "rk4", "step": 1e-3, "samples": 9}
     r = kt.simulate(
         wheel.build().with_backend("compiled"), [0.3], [2.0], time=2.0, forces=F.load(tmp_path / "gas.yaml"), **how
     )
@@ -280,7 +280,7 @@ def test_a_batch_with_numbers_of_its_own(integrator):
     k = np.array([20.0, 50.0, 80.0, 5.0])
     push = np.stack([k, 0 * k, 0 * k], axis=-1)
     forces = [F.JointSpring("rail", stiffness=k, damping=0.5), F.Push("cart", push)]
-    how = {"time": 0.1, "integrator": integrator, "step": 5e-3, "output": 3}
+    how = {"time": 0.1, "integrator": integrator, "step": 5e-3, "samples": 3}
     many = kt.simulate(slider(), [0.3], forces=forces, **how)
     for lane in (0, 3):
         own = [F.JointSpring("rail", stiffness=k[lane], damping=0.5), F.Push("cart", push[lane])]
@@ -322,7 +322,7 @@ def test_springs_dampers_and_servos_against_mujoco(tmp_path):
     data = mujoco.MjData(theirs)
     data.qpos[:], data.qvel[:], data.ctrl[:] = [0.4, -0.9], [1.5, -2.5], [0.4]
     mujoco.mj_forward(theirs, data)
-    r = kt.simulate(ours, data.qpos, data.qvel, time=1e-3, forces=forces, output=2)
+    r = kt.simulate(ours, data.qpos, data.qvel, time=1e-3, forces=forces, samples=2)
     np.testing.assert_allclose(r.a[0], data.qacc, rtol=1e-9)
 
 
@@ -414,14 +414,14 @@ def test_an_element_tells_its_forces_along_the_world():
     """Of a spring between two points both ends, of a push on a batch each robot's; and what drives a joint directly."""
     robot = rods(2)
     spring = kt.forces.PointSpring(("base", (0.5, 0, 0)), ("b1", (0, 0, -1)), stiffness=30.0, length=0.8)
-    record = kt.simulate(robot, [0.3, 0.2], time=0.2, forces=spring, output=5)
+    record = kt.simulate(robot, [0.3, 0.2], time=0.2, forces=spring, samples=5)
     away = robot.pose(record.q, "b1") @ [0, 0, -1, 1] - [0.5, 0, 0, 1]
     length = np.linalg.norm(away[:, :3], axis=-1, keepdims=True)
     pull = 30.0 * (length - 0.8) * away[:, :3] / length
     assert np.allclose(spring.books(record)["force"], np.stack([pull, -pull], axis=1), atol=1e-12)
     wall = kt.forces.PointForce("b1", lambda t, x, v: [-50.0 * x[0], 0.0, 0.0])
     many = kt.simulate(
-        robot, [[0.3, 0.2], [0.1, 0.0]], time=0.1, forces=wall, integrator="rk4", step=0.05, output=3
+        robot, [[0.3, 0.2], [0.1, 0.0]], time=0.1, forces=wall, integrator="rk4", step=0.05, samples=3
     )  # fmt: skip
     told = wall.books(many)
     assert told["force"].shape == (3, 2, 1, 3)

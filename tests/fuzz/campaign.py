@@ -117,7 +117,7 @@ def _outcome(action: Any) -> tuple[str, str]:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, previous)
         faulthandler.cancel_dump_traceback_later()
-    strange = [w for w in caught if not issubclass(w.category, kt.errors.KinetreeWarning)]
+    strange = [w for w in caught if not issubclass(w.category, kt.KinetreeWarning)]
     if strange:
         one = strange[0]
         return (

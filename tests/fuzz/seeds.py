@@ -258,7 +258,7 @@ def _measured(robot: kt.Robot, columns: dict[str, np.ndarray]) -> str:
 def records(robot: kt.Robot, folder: Path) -> dict[str, bytes]:
     """Return a record in every format."""
     event = kt.Event(lambda t, q, v: q[4] - 0.05, name="crossing")
-    record = kt.simulate(robot, v0=[0.1, 0.2, 0.3, 1.0, 0.1], time=0.1, output=7, events=event)
+    record = kt.simulate(robot, v0=[0.1, 0.2, 0.3, 1.0, 0.1], time=0.1, samples=7, events=event)
     made = {}
     for ending in ("npz", "csv", "parquet"):
         record.save(folder / f"record.{ending}")

@@ -251,7 +251,7 @@ def test_five_bar_stops_in_line():
 
 def test_sr400_ends_before_it_lies_flat():
     mechanism = gallery.load("sr400")
-    record = kt.simulate(mechanism, gallery.start("sr400"), time=0.8, output=161, progress=False)
+    record = kt.simulate(mechanism, gallery.start("sr400"), time=0.8, samples=161, progress=False)
     flat = record.time[np.argmax(record.q[:, 7] < 0.0)]  # theta8 = theta2 - theta7
     assert flat == pytest.approx(0.77, abs=0.006)
     shown = gallery.study("sr400").run("free-fall").outcomes["free-fall"].records["record"]

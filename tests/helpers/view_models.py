@@ -26,7 +26,7 @@ def falling_box() -> tuple[kt.Robot, Ground, kt.Record]:
     return (
         robot,
         ground,
-        kt.simulate(robot, high, time=0.3, ground=ground, integrator="implicit_euler", step=0.003, output=61),
+        kt.simulate(robot, high, time=0.3, ground=ground, integrator="implicit_euler", step=0.003, samples=61),
     )
 
 

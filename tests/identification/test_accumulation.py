@@ -99,7 +99,7 @@ def test_closed_loops_are_fitted_along_their_freedoms():
     v = mechanism.velocities(q, rng.standard_normal((40, 1)))
     a = mechanism.accelerations(q, v, rng.standard_normal((40, 1)))
     forces = mechanism.inverse_dynamics(q, v, a)
-    found = Accumulator(mechanism, friction=False).add(q, v, a, forces).solve(start=np.zeros(33))
+    found = Accumulator(mechanism, friction=False).add(q, v, a, forces).solve(p0=np.zeros(33))
     assert found.noise.shape == (1,)
     assert found.noise[0] < 1e-9 * np.abs(forces).max()
 

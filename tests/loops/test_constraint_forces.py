@@ -61,7 +61,7 @@ def test_a_long_account_of_mobility_fits_a_screen():
 
 def test_a_record_is_printed_by_joint():
     pendulum = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
-    record = kt.simulate(pendulum, [0.5], time=0.5, output=6)
+    record = kt.simulate(pendulum, [0.5], time=0.5, samples=6)
     title, columns, row = str(record).splitlines()
     assert "6 samples" in title
     assert columns.split()[:2] == ["joint", "unit"]
@@ -73,7 +73,7 @@ def test_a_record_is_printed_by_joint():
     first, *_, last = str(record.energy).splitlines()
     assert first.startswith("energy [J], balance off by")
     assert float(last.split()[-3]) == pytest.approx(record.energy.total[0], rel=1e-3)
-    both = kt.simulate(pendulum, [[0.5], [0.6]], time=0.5, output=3, integrator="rk4", step=0.05)
+    both = kt.simulate(pendulum, [[0.5], [0.6]], time=0.5, samples=3, integrator="rk4", step=0.05)
     assert "0.6" in str(both)
     assert "<table>" in both._repr_html_()
 

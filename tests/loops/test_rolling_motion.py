@@ -36,7 +36,7 @@ def test_a_ball_rolls_down_in_a_parabola_whatever_its_spin():
     robot = ball_on_incline()
     q = robot.close(robot.neutral())
     v = robot.velocities(q, [1.5, 2.0, 3.0])
-    record = kt.simulate(robot, q, v, time=1.0, output=[0.0, 0.5, 1.0], rtol=1e-10, atol=1e-12)
+    record = kt.simulate(robot, q, v, time=1.0, samples=[0.0, 0.5, 1.0], rtol=1e-10, atol=1e-12)
     t = record.time
     assert_close(record.q[:, 4], v[3] * t + 5 / 14 * GRAVITY * np.sin(0.3) * t**2, 1e-9, scale=1.0)
     assert_close(record.q[:, 5], v[4] * t, 1e-9, scale=1.0)
@@ -78,7 +78,7 @@ def test_a_coin_goes_round_in_a_circle():
     v = np.array([0.0, turn * s, spin, -r * spin, 0.0, 0.0])
     assert np.abs(robot.loop_jacobian(q) @ v).max() < 1e-12
     period = 2 * np.pi / turn
-    record = kt.simulate(robot, q, v, time=period, output=9, rtol=1e-10, atol=1e-12)
+    record = kt.simulate(robot, q, v, time=period, samples=9, rtol=1e-10, atol=1e-12)
     x, y = record.q[:, :2].T
     assert_close(1 - 2 * (x**2 + y**2), np.full(9, c), 1e-8, scale=1.0)  # the tilt stays
     angle = turn * record.time
@@ -103,7 +103,7 @@ def test_the_sleigh_of_chaplygin():
     forward, turning = -0.6, 1.2
     q = np.array([0.7, 0.3, -0.2])
     v = np.array([turning, forward * np.cos(q[0]), forward * np.sin(q[0])])
-    record = kt.simulate(robot, q, v, time=4.0, output=9, rtol=1e-11, atol=1e-12)
+    record = kt.simulate(robot, q, v, time=4.0, samples=9, rtol=1e-11, atol=1e-12)
     c = np.sqrt(forward**2 + moment / m * turning**2)
     k = c * d * m / moment
     phase = np.arctanh(forward / c)
@@ -177,6 +177,6 @@ def test_a_sphere_in_a_tube():
     s, c = np.sin(angle), np.cos(angle)
     expected = -(mass * GRAVITY * arm * s + mass * arm**2 * s * c * rate**2) / (moment + mass * arm**2 * s**2)
     assert_close(a[1], expected, 1e-12, scale=1.0)
-    record = kt.simulate(robot, q, v, time=0.5, output=3)
+    record = kt.simulate(robot, q, v, time=0.5, samples=3)
     assert np.abs(record.q[:, 5:]).max() < 1e-11
     assert record.energy.relative_error < 1e-7

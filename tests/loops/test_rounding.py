@@ -56,7 +56,7 @@ def linkage(seed, shape):
     ends = [np.asarray(anyhow.pose(q, name)) for name in ("end", f"l{trunk + limb - 1}")]
     seat = np.linalg.inv(ends[1]) @ ends[0]
     robot = build(kt.Pose.of(seat[:3, 3], rotation=seat[:3, :3]))
-    return kt.Mechanism(robot.model, backend="reference", near=q), q, trunk + limb - 2
+    return kt.Mechanism(robot.model, backend="reference", q_guess=q), q, trunk + limb - 2
 
 
 def quietly(make, *args, **options):
@@ -76,7 +76,7 @@ def test_random_linkages_move_as_they_do_without_rounding(shape, size):
             continue
         judged += 1
         assert robot.mobility(q).freedoms == freedoms
-        other = kt.Mechanism(disturbed(robot.model, size, seed), backend="reference", near=q)
+        other = kt.Mechanism(disturbed(robot.model, size, seed), backend="reference", q_guess=q)
         closed = quietly(other.close, q)
         assert other.mobility(closed).freedoms == freedoms
         assert np.abs(closed - q).max() < 300 * size
@@ -127,7 +127,7 @@ def test_what_remains_is_least_in_the_sense_of_least_squares():
     from scipy.optimize import least_squares
 
     robot, q, _ = linkage(3, "planar")
-    other = kt.Mechanism(disturbed(robot.model, 1e-4, 3), backend="reference", near=q)
+    other = kt.Mechanism(disturbed(robot.model, 1e-4, 3), backend="reference", q_guess=q)
     closed = quietly(other.close, q)
     scale = other.loops.assembling.clusters.all[0].row_scale
     # along the freedoms the rest varies, too, but that would be another configuration
@@ -146,8 +146,8 @@ def test_rounded_mechanisms_are_simulated():
     robot = kt.Mechanism(disturbed(exact.model, 1e-6))
     q0 = exact.close([0.3, 1.0, 4.3], fixed=["crank_joint"])
     q = quietly(robot.close, q0, fixed=["crank_joint"])
-    expected = kt.simulate(exact, q0, exact.velocities(q0, [9.0]), time=0.2, output=3)
-    record = kt.simulate(robot, q, robot.velocities(q, [9.0]), time=0.2, output=3)
+    expected = kt.simulate(exact, q0, exact.velocities(q0, [9.0]), time=0.2, samples=3)
+    record = kt.simulate(robot, q, robot.velocities(q, [9.0]), time=0.2, samples=3)
     np.testing.assert_allclose(record.q, expected.q, rtol=0, atol=1e-4)
     assert record.energy.relative_error < 1e-6
     assert robot.closure_error(record.q).max() < 1e-5
@@ -168,10 +168,10 @@ def test_simulate_and_project_take_a_tolerance():
 
 def test_no_clear_gap_is_an_error_that_says_what_to_do():
     robot, q, freedoms = linkage(0, "planar")
-    wild = kt.Mechanism(disturbed(robot.model, 0.03, 1), backend="reference", near=q)
+    wild = kt.Mechanism(disturbed(robot.model, 0.03, 1), backend="reference", q_guess=q)
     with pytest.raises(kt.KinetreeError, match=r"is not clear|leaves loops open"):
         wild.mobility(q)
-    rounded = kt.Mechanism(disturbed(robot.model, 1e-6), backend="reference", near=q, rounding=1e-4)
+    rounded = kt.Mechanism(disturbed(robot.model, 1e-6), backend="reference", q_guess=q, rounding=1e-4)
     assert quietly(rounded.mobility, quietly(rounded.close, q)).freedoms == freedoms
     with pytest.raises(kt.OptionError, match="between 0 and 1"):
         kt.Mechanism(robot.model, rounding=2.0)
@@ -210,7 +210,7 @@ def test_loops_that_share_no_joints_are_decided_apart():
 
 def test_random_configurations_of_rounded_linkages_close_or_say_so():
     robot, q, _ = linkage(5, "spherical")
-    other = kt.Mechanism(disturbed(robot.model, 1e-6), backend="reference", near=q)
+    other = kt.Mechanism(disturbed(robot.model, 1e-6), backend="reference", q_guess=q)
     guesses = random(other.model, np.random.default_rng(0), (20,))
     closed = quietly(other.close, guesses, must_close=False)
     fine = np.isfinite(closed).all(axis=-1)
@@ -298,7 +298,7 @@ def test_offsets_along_exactly_parallel_axes_are_rounding(off):
     assert rounded.mobility(q).freedoms == 1
     expected = exact.forward_dynamics(q, np.zeros(3), [1.0, 0.0, 0.0])
     np.testing.assert_allclose(rounded.forward_dynamics(q, np.zeros(3), [1.0, 0.0, 0.0]), expected, rtol=1e-8)
-    runs = [kt.simulate(m, q, time=0.05, output=3).q[-1] for m in (exact, rounded)]
+    runs = [kt.simulate(m, q, time=0.05, samples=3).q[-1] for m in (exact, rounded)]
     np.testing.assert_allclose(*runs, atol=1e-7)
 
 

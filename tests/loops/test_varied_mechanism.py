@@ -55,7 +55,7 @@ def test_design_that_cannot_turn_is_nan_and_alone_so(moved):
 
 def test_bad_input(four_bar, drives):
     crank = drives.q[:, :1]
-    with pytest.raises(kt.OptionError, match="near is another name for q_guess"):
+    with pytest.raises(kt.ArgumentError, match="no argument 'near'"):
         four_bar.driven_motion(crank, crank, crank, q_guess=drives.q[0], near=drives.q[0])
     with pytest.warns(DeprecationWarning, match="now q_guess="):
         four_bar.driven_motion(crank, 0 * crank, 0 * crank, near=drives.q[0])

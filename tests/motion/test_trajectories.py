@@ -154,7 +154,7 @@ def test_jets_against_sympy():
     t = sympy.Symbol("t")
     text = sympy.atan2(sympy.sin(t) / (2 + t), sympy.sqrt(1 + t**2)) * t**3 - 1 / t
     jet = Jet(0.7, 1.0)
-    got = kt.spatial.arctan2(kt.sin(jet) / (2 + jet), kt.sqrt(1 + jet**2)) * jet**3 - 1 / jet
+    got = kt.arctan2(kt.sin(jet) / (2 + jet), kt.sqrt(1 + jet**2)) * jet**3 - 1 / jet
     wanted = [float(sympy.diff(text, t, k).subs(t, 0.7)) for k in range(3)]
     np.testing.assert_allclose([got.value, got.first, got.second], wanted, rtol=1e-13)
     down = abs(Jet(-2.0, 1.0, 3.0))
@@ -348,7 +348,7 @@ def test_a_table_of_steps_holds_its_last_row(backend):
     table = laws.TorqueTable([0.0, 0.1, 0.2], [[1.0], [2.0], [-3.0]], kind="step", hold=True)
     assert [table(robot, t, [0.0], [0.0])[0] for t in (-1.0, 0.05, 0.1, 0.19, 0.2, 0.3)] == [1, 1, 2, 2, -3, -3]
     record = kt.simulate(
-        robot.with_backend(backend), time=0.4, controller=table, integrator="semi_implicit_euler", step=1e-3, output=2
+        robot.with_backend(backend), time=0.4, controller=table, integrator="semi_implicit_euler", step=1e-3, samples=2
     )
     assert record.v[-1, 0] == pytest.approx(0.1 * 1.0 + 0.1 * 2.0 - 0.2 * 3.0, abs=6e-3)
     ends = laws.TorqueTable([0.0, 0.1, 0.2], [[1.0], [2.0], [-3.0]], kind="step")

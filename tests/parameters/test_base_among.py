@@ -53,7 +53,7 @@ def test_effects_in_between_are_refused_or_ignored():
 def test_of_several_configurations_the_least_singular_is_where_samples_begin():
     robot = kt.gallery.load("four-bar")
     q = robot.assembled()
-    assert len(robot.base_parameters(near=np.stack([q, q, q]))) == len(robot.base_parameters(near=q))
+    assert len(robot.base_parameters(q_guess=np.stack([q, q, q]))) == len(robot.base_parameters(q_guess=q))
 
 
 def test_samples_that_cannot_be_closed_stay_where_they_are(monkeypatch):

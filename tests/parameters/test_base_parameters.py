@@ -114,8 +114,8 @@ def test_followers_are_grouped_with_their_leader():
 def test_mechanisms(name):
     mechanism = kt.gallery.load(name).with_backend("compiled")
     near = kt.gallery.start(name)
-    base = mechanism.base_parameters(near=near)
-    assert_same(base, mechanism.base_parameters("qr", near=near), 1e-5)
+    base = mechanism.base_parameters(q_guess=near)
+    assert_same(base, mechanism.base_parameters("qr", q_guess=near), 1e-5)
     q, v, a = kt.gallery.motion(name).states(np.linspace(*kt.gallery.motion(name).span, 7)[1:-1])
     whole = mechanism.reduced_regressor(q, v, a)
     tau = whole @ mechanism.parameters().values
@@ -125,7 +125,7 @@ def test_mechanisms(name):
 def test_rules_miss_what_loops_in_general_add():
     leg = kt.gallery.load("robotic-leg").with_backend("compiled")
     near = kt.gallery.start("robotic-leg")
-    base, rules = leg.base_parameters(near=near), leg.base_parameters("rules", near=near)
+    base, rules = leg.base_parameters(q_guess=near), leg.base_parameters("rules", q_guess=near)
     assert len(rules) == len(base) + 3
     assert "the rules of Khalil miss 3" in str(base)
 
@@ -157,7 +157,7 @@ def sr400_by_symbols():
         joints={name: {"position": place} for name, place in (places | {"joint_8": (d8, 0, 0)}).items()},
         loops={"joint_9": {"position": (0, -d8, 0), "seat": (d3, 0, 0)}},
     )
-    return lengths, mechanism.base_parameters(near=kt.gallery.start("sr400"), symbols=parametric)
+    return lengths, mechanism.base_parameters(q_guess=kt.gallery.start("sr400"), symbols=parametric)
 
 
 def test_sr400_in_symbols(sr400_by_symbols):
@@ -179,7 +179,7 @@ def test_crossed_the_sr400_is_no_parallelogram():
     mechanism = kt.gallery.load("sr400").with_backend("compiled")
     crossed = mechanism.assembled(1)
     assert abs(crossed[7] - crossed[1] + crossed[6]) > 0.01  # theta8 = theta2 - theta7 in the parallelogram
-    base = mechanism.base_parameters(near=crossed)
+    base = mechanism.base_parameters(q_guess=crossed)
     assert len(base) == 50
     assert len(mechanism.base_parameters()) == 42  # the parallelogram, if nothing is said
     assert base.upper_bound == 39 + 11
@@ -195,7 +195,7 @@ def test_motors_at_every_corner_of_a_parallelogram_are_one(friction):
     )
     b.body("rod", "left", kt.Revolute("-z"), position=(0, 0.3, 0), **body(rng))
     mechanism = b.loop("pin", "rod", "right", kt.Revolute("z"), placement=(0.5, 0, 0), seat=(0, 0.3, 0)).build()
-    found = {m: mechanism.base_parameters(m, friction=friction, near=[0.3, 0.3, 0.3]) for m in ("rules", "qr")}
+    found = {m: mechanism.base_parameters(m, friction=friction, q_guess=[0.3, 0.3, 0.3]) for m in ("rules", "qr")}
     for name in ("left.ZZ", *(["left_joint.damping", "left_joint.friction"] if friction else [])):
         groups = [{n: x for n, x in base.group(name).items() if "joint" in n} for base in found.values()]
         assert len(groups[0]) == 3
@@ -348,7 +348,7 @@ def test_expressions_of_numbers_are_fractions():
     ("options", "error", "words"),
     [
         ({"method": "guess"}, kt.UnknownNameError, "method of finding base parameters"),
-        ({"near": np.zeros(6)}, kt.OptionError, "no closed loops"),
+        ({"q_guess": np.zeros(6)}, kt.OptionError, "no closed loops"),
         ({"tolerance": -1.0}, kt.OptionError, "tolerance must be"),
         ({"tolerance": "small"}, kt.OptionError, "tolerance must be"),
     ],

@@ -69,7 +69,7 @@ def test_general_arm_of_six_hinges():
 def test_mechanisms_move_alike():
     mechanism = kt.gallery.load("sr400").with_backend("compiled")
     motion = kt.gallery.motion("sr400")
-    grouped = mechanism.grouped(near=kt.gallery.start("sr400"))
+    grouped = mechanism.grouped(q_guess=kt.gallery.start("sr400"))
     q, v, a = motion.states(np.linspace(0.1, 1.9, 5))
     expected = mechanism.inverse_dynamics(q, v, a)
     np.testing.assert_allclose(grouped.inverse_dynamics(q, v, a), expected, atol=1e-9 * np.abs(expected).max())

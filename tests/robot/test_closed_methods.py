@@ -243,7 +243,7 @@ def test_a_path_is_led_into_on_the_branch_of_the_guess():
     np.testing.assert_allclose(np.cos(led), np.cos(bars.follow({"crank_joint": [0.0, 0.1]}, start)), atol=1e-9)
     with pytest.raises(kt.OptionError, match=r"path is a mapping from joints to positions, \{'crank_joint'"):
         bars.follow([0.0, 1.0], start)
-    with pytest.raises(kt.errors.PathError, match="cannot follow the path to point 0") as caught:
+    with pytest.raises(kt.PathError, match="cannot follow the path to point 0") as caught:
         bars.follow({"rocker_joint": [5.0]}, start, lead_in=True)
     assert caught.value.point == 0
 
@@ -257,7 +257,7 @@ def test_a_path_beyond_a_dead_point_says_how_far_it_comes():
     b.loop("pin", "rod", "block", z, placement=(0.5, 0, 0))
     robot = b.build()
     q = robot.close([1.0, -1.5, 0.6], fixed=["crank_joint"])
-    with pytest.raises(kt.errors.PathError, match=r"It comes as far as block_joint = 0\.79999.*: a dead point"):
+    with pytest.raises(kt.PathError, match=r"It comes as far as block_joint = 0\.79999.*: a dead point"):
         robot.follow({"block_joint": [q[2], 0.78, 0.82]}, q)
 
 

@@ -31,7 +31,7 @@ def simulated(robot, q, v, tau, time):
     """Where states are after a while, by small steps of fourth order."""
     held = kt.control.Law(lambda t, q, v: [float(x) for x in tau])
     done = kt.simulate(
-        robot, q, v, time=time, controller=held, integrator="rk4", step=time / 10, output=2, progress=False
+        robot, q, v, time=time, controller=held, integrator="rk4", step=time / 10, samples=2, progress=False
     )
     return done.q[-1], done.v[-1]
 

@@ -196,14 +196,14 @@ def test_controllers_agree_whatever_they_saw_first() -> None:
 def test_coordinates_are_chosen_where_the_user_says() -> None:
     """The place is kept by copies and by pickling, and refused where nothing can be closed."""
     model = four_bar("pin").model
-    near = kt.Mechanism(model, near=[0.3, 0.3, -0.3])
+    near = kt.Mechanism(model, q_guess=[0.3, 0.3, -0.3])
     assert near.independent() == ["rod0_joint"]
     for again in (near.with_gravity((0, 0, 0)), near.with_backend("reference"), pickle.loads(pickle.dumps(near))):
         assert again.coordinates == near.coordinates
-    with pytest.raises(kt.ShapeError, match="near"):
-        kt.Mechanism(model, near=[0.3, 0.3])
+    with pytest.raises(kt.ShapeError, match="q_guess"):
+        kt.Mechanism(model, q_guess=[0.3, 0.3])
     with pytest.raises(kt.ShapeError, match="one configuration"):
-        kt.Mechanism(model, near=np.zeros((2, 3)))
+        kt.Mechanism(model, q_guess=np.zeros((2, 3)))
 
 
 def test_a_poor_choice_is_an_error_and_not_another_meaning() -> None:

@@ -116,7 +116,7 @@ def test_simulating_a_large_tree(integrator, always_rolled):
     q, v, _ = random_state(robot, np.random.default_rng(0))
     options = {} if integrator == "dop853" else {"step": 2e-3}
     runs = [
-        kt.simulate(r, q, v, time=0.02, integrator=integrator, output=5, **options)
+        kt.simulate(r, q, v, time=0.02, integrator=integrator, samples=5, **options)
         for r in (robot.with_backend("compiled"), robot)
     ]
     assert_close(runs[0].q[-1], runs[1].q[-1], 1e-9)

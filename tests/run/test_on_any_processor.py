@@ -168,7 +168,7 @@ def test_a_short_simulation():
     name = "space-3-link"  # nothing holds it: what it begins with is kept
     v0 = np.linspace(-0.4, 0.5, robot_of(name).nv)
     records = [
-        kt.simulate(robot_of(name, backend), v0=v0, time=0.5, output=6, progress=False, friction=False)
+        kt.simulate(robot_of(name, backend), v0=v0, time=0.5, samples=6, progress=False, friction=False)
         for backend in ("compiled", "reference")
     ]
     assert_close(records[0].q, records[1].q, 1e-9)

@@ -106,5 +106,5 @@ def test_comparisons_and_lists_are_not_taken_for_numbers():
         (lambda t, q, v: -0.1 * v, r"write \[-0.1 \* x for x in v\]"),
     ):
         for options in ({"controller": kt.control.Law(law)}, {"forces": law}):
-            with pytest.raises(kt.errors.KinetreeError, match=said):
+            with pytest.raises(kt.KinetreeError, match=said):
                 kt.simulate(cart, [0.1], time=0.1, **options)

@@ -33,7 +33,7 @@ GOAL = kt.trajectories.Cycloid([0.0, 0.0], [0.5, -0.3], 1.0).held()
         ({"controller": lambda t, q, v: [0.0]}, r"wanted are 2 forces, one per .* \(b0_joint, b1_joint\)"),
         ({"controller": kt.control.PD(GOAL, np.ones(50), 1.0)}, r"50 simulations are kp\[:, None\]"),
         ({"ground": "b0"}, "not 'b0'"),
-        ({"ground": kt.stops.JointStops}, "force elements"),
+        ({"ground": kt.forces.JointStops}, "force elements"),
         ({"ground": [kt.contact.Contact("b0")]}, "simulate_rigid"),
     ],
     ids=["class", "None", "one force", "gains", "name", "class of ground", "rigid contact"],
@@ -103,8 +103,8 @@ def test_times_that_are_none_are_refused(time):
     "output", ["abc", [None], [0.0, "1"], 1 + 0j, object(), 1, 10**13, 10**19, 100_000_000, [[0.0]]]
 )
 def test_outputs_that_cannot_be_are_refused(output):
-    with pytest.raises(kt.OptionError, match=r"output must be|samples are more than a run keeps"):
-        kt.simulate(rods(), time=0.1, output=output)
+    with pytest.raises(kt.OptionError, match=r"samples must be|samples are more than a run keeps"):
+        kt.simulate(rods(), time=0.1, samples=output)
 
 
 @pytest.mark.parametrize("robot", NO_ROBOT, ids=repr)

@@ -31,7 +31,7 @@ def test_stiffer_constraints_of_mujoco_move_as_ours(tmp_path):
     path.write_text(FOUR_BAR.format(0.02))
     robot = kt.load(path).with_backend("compiled")
     servo = kt.control.Actuators([0.6])
-    ours = kt.simulate(robot, [0.0, 0.0, 0.0], time=0.3, controller=servo, output=2, progress=False)
+    ours = kt.simulate(robot, [0.0, 0.0, 0.0], time=0.3, controller=servo, samples=2, progress=False)
     assert robot.closure_error(ours.q[-1]) < 1e-12
     assert abs(ours.q[-1][0]) > 0.3  # it moves
     errors, gaps = [], []

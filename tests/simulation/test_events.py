@@ -67,7 +67,7 @@ def test_rounding_does_not_decide_what_happens_at_the_same_instant():
 
 def test_resets_add_no_samples_to_those_asked_for():
     bounce = kt.Event(lambda t, q, v: q[0], direction=-1, reset=lambda t, q, v: (q, -0.8 * v))
-    record = kt.simulate(balls(), [1.0], time=2.0, events=bounce, output=21)
+    record = kt.simulate(balls(), [1.0], time=2.0, events=bounce, samples=21)
     assert record.time == pytest.approx(np.linspace(0.0, 2.0, 21))
     assert len(record.events) == 3
 
@@ -136,7 +136,7 @@ def test_endless_bounces_are_reported_where_they_come_to_an_end(no_hang, height,
 @pytest.mark.parametrize("options", ENDLESS_RUNS)
 @pytest.mark.parametrize("output", [None, 61])
 def test_a_ball_comes_to_rest_where_that_is_said(options, output):
-    record = kt.simulate(balls(), [1.0], time=6.0, events=bounce(endless="rest"), output=output, **options)
+    record = kt.simulate(balls(), [1.0], time=6.0, events=bounce(endless="rest"), samples=output, **options)
     assert record.status == "complete"
     assert record.time[-1] == 6.0
     assert record.events[-1].name == "rest bounce"

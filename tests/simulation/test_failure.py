@@ -67,7 +67,7 @@ def test_an_exception_of_a_controller_comes_with_its_time_and_the_record(backend
             raise raised[-1][1]
         return [0.4]
 
-    options = {"time": 1.0, "integrator": integrator, "step": step, "output": 101}
+    options = {"time": 1.0, "integrator": integrator, "step": step, "samples": 101}
     error = failing(pendulum(backend), [0.5], controller=thrust, **options)
     when, what = raised[0]
     assert error.__cause__ is what
@@ -141,7 +141,7 @@ def test_a_batch_keeps_what_came_before_a_controllers_exception(backend):
         return -0.5 * v
 
     q0 = np.array([[0.1], [0.2], [0.4]])
-    options = {"time": 1.0, "integrator": "rk4", "step": 0.01, "output": 11}
+    options = {"time": 1.0, "integrator": "rk4", "step": 0.01, "samples": 11}
     error = failing(pendulum(backend), q0, controller=thrust, **options)
     assert isinstance(error.__cause__, OutOfFuelError)
     assert error.time == pytest.approx(0.305)
@@ -158,7 +158,7 @@ def test_a_batch_keeps_what_came_before_a_loop_that_cannot_be_closed():
     def push(t, q, v):
         return np.where([j.actuated for j in robot.model.joints], 1e9 if t > 0.021 else 0.0, 0.0)
 
-    error = failing(robot, q, time=0.1, controller=push, integrator="euler", step=0.01, output=11)
+    error = failing(robot, q, time=0.1, controller=push, integrator="euler", step=0.01, samples=11)
     assert len(error.record) >= 2
     assert isinstance(error.__cause__, kt.KinetreeError)
 
@@ -347,7 +347,7 @@ def test_an_exit_in_a_batch_goes_through_with_the_record():
         return np.zeros_like(v)
 
     with pytest.warns(kt.KinetreeWarning, match="SystemExit"), pytest.raises(SystemExit) as caught:
-        kt.simulate(ball(), np.ones((4, 1)), time=1.0, controller=controller, integrator="rk4", step=1e-2, output=11)
+        kt.simulate(ball(), np.ones((4, 1)), time=1.0, controller=controller, integrator="rk4", step=1e-2, samples=11)
     assert caught.value.record.q.shape == (6, 4, 1)
 
 

@@ -20,7 +20,7 @@ def _platform(seed):
 
 
 def _fall(robot, q, v, time=1.0, **options):
-    return kt.simulate(robot, q, v, time=time, output=2, friction=False, works=False, **options)
+    return kt.simulate(robot, q, v, time=time, samples=2, friction=False, works=False, **options)
 
 
 @pytest.mark.slow
@@ -62,7 +62,7 @@ def test_every_fall_of_a_platform_comes_to_its_end(tolerance):
 def test_accelerations_by_clusters_say_where_they_lose_digits():
     """Freedoms that hardly determine the others leave the prepared way, long before its results are wrong."""
     robot, q, v = _platform(3)
-    record = kt.simulate(robot, q, v, time=1.0, output=200, friction=False, works=False, drift="none",
+    record = kt.simulate(robot, q, v, time=1.0, samples=200, friction=False, works=False, drift="none",
                          integrator="rk4", step=5e-4)  # fmt: skip
     q, v = robot.project(record.q, record.v)
     found = robot.forward_dynamics(q, v, np.zeros(robot.nv))

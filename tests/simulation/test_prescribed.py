@@ -60,7 +60,7 @@ def test_a_wheel_turns_its_carrier_the_other_way():
     builder.body("hull", "base", kt.Free(), mass=4, inertia=(1, 1, 2))
     builder.body("wheel", "hull", kt.Revolute("z"), joint_name="spin", mass=1, inertia=(0.3, 0.3, 0.5))
     turn = kt.trajectories.Quintic([0.0], [3.0], 2.0)
-    record = kt.simulate_prescribed(builder.build().with_backend("compiled"), turn, time=2.0, output=21)
+    record = kt.simulate_prescribed(builder.build().with_backend("compiled"), turn, time=2.0, samples=21)
     angle = 2.0 * np.arctan2(record.q[:, 2], record.q[:, 3])
     phi, _, acceleration = turn(record.time)
     assert angle == pytest.approx(-0.2 * phi[:, 0], abs=1e-9)
@@ -72,7 +72,7 @@ def test_a_wheel_turns_its_carrier_the_other_way():
 def test_free_in_space_momentum_stays_and_every_sample_is_hybrid_dynamics():
     robot = probe()
     start = np.array([0, 0, 0, 1, 1, 2, 3.0]), np.array([0.1, -0.2, 0.3, 0.4, 0.5, -0.6])
-    record = kt.simulate_prescribed(robot, SWING, *start, time=1.5, output=16, rtol=1e-10, atol=1e-12)
+    record = kt.simulate_prescribed(robot, SWING, *start, time=1.5, samples=16, rtol=1e-10, atol=1e-12)
     momentum = robot.momentum(record.q, record.v)
     assert np.abs(momentum - momentum[0]).max() < 1e-8
     assert record.energy.relative_error < 1e-9
@@ -91,7 +91,7 @@ def test_free_in_space_momentum_stays_and_every_sample_is_hybrid_dynamics():
 def test_on_the_ground_it_is_what_computed_torque_does_and_batches_are_their_lanes():
     robot, push = hopper(), kt.trajectories.Sine([-0.1], [0.05], [2.0])
     ground = soil()
-    options = {"time": 1.0, "ground": ground, "output": 11}
+    options = {"time": 1.0, "ground": ground, "samples": 11}
     record = kt.simulate_prescribed(robot, push, [0.62], **options, integrator="radau")
     law = kt.control.ComputedTorque(push, 0.0, 0.0, senses=[ground])
     again = kt.simulate(robot, record.q[0], record.v[0], controller=law, integrator="radau", **options)
@@ -117,7 +117,7 @@ def test_a_long_table_is_looked_up_outside_of_machine_code():
     robot, t = hopper(), np.linspace(0.0, 0.5, 501)
     push = kt.trajectories.Sine([-0.1], [0.05], [2.0])
     table = kt.trajectories.sampled(t, *push(t))
-    options = {"time": 0.5, "ground": soil(), "integrator": "rk4", "step": 1e-3, "output": 6}
+    options = {"time": 0.5, "ground": soil(), "integrator": "rk4", "step": 1e-3, "samples": 6}
     heights = np.array([[0.62], [0.7]])
     short, long = (kt.simulate_prescribed(robot, x, heights, **options) for x in (push, table))
     assert np.allclose(short.q, long.q, atol=1e-7)
@@ -131,7 +131,7 @@ def test_a_pivot_that_is_shaken():
     builder.body("bob", "slide", kt.Revolute("y"), joint_name="hinge", mass=2, com=(0, 0, -0.5), actuated=False)
     robot, shake = builder.build().with_backend("compiled"), kt.trajectories.Sine([0.0], [0.02], [20.0])
     record = kt.simulate(robot, [0.0, 3.0], prescribed=kt.Prescribed(shake, ["pivot"]), v0=[0.04 * np.pi * 20, 0.0],
-                         time=1.0, output=11, rtol=1e-10, atol=1e-12)  # fmt: skip
+                         time=1.0, samples=11, rtol=1e-10, atol=1e-12)  # fmt: skip
 
     def fall(t, y):
         return [y[1], -(9.81 + shake(t)[2][0]) * np.sin(y[0]) / 0.5]
@@ -159,7 +159,7 @@ def test_steps_that_end_where_legs_change_see_one_leg_at_a_time():
 def test_followers_go_with_their_leader():
     robot = probe(mimic=kt.Mimic("upper", 0.5))
     alone = kt.trajectories.Sine([0.2], [0.5], [0.7])
-    record = kt.simulate_prescribed(robot, alone, time=0.5, output=3, friction=False)
+    record = kt.simulate_prescribed(robot, alone, time=0.5, samples=3, friction=False)
     momentum = robot.momentum(record.q, record.v)
     assert np.abs(momentum - momentum[0]).max() < 1e-8
     assert record.energy.relative_error < 1e-8
@@ -191,7 +191,7 @@ def test_what_cannot_be_prescribed():
         kt.simulate_prescribed(kt.gallery.load("four-bar"), SWING, time=1.0)
     with pytest.raises(kt.UnsupportedError, match="closed loops, so where its other joints are follows"):
         kt.simulate_prescribed(kt.gallery.load("four-bar"), kt.trajectories.Constant([0.1]), [0.1, 0.2], time=1.0)
-    with pytest.raises(kt.ShapeError, match=r"base must have shape \(..., 7\) .*base_joint"):
+    with pytest.raises(kt.ShapeError, match=r"q0 must have shape \(..., 7\) .*base_joint"):
         kt.simulate_prescribed(probe(), SWING, [0.0], time=1.0)
     with pytest.raises(kt.OptionError, match="mimics another"):
         kt.simulate_prescribed(probe(mimic=kt.Mimic("upper", 0.5)), SWING, joints=["lower"], time=1.0)

@@ -151,9 +151,9 @@ def test_rates_in_singular_configurations_are_left_to_the_mechanism():
     equation = Equation(DynamicSystem(robot))
     equation.prepare(start)
     state = (0.0, start, np.zeros(robot.nv), np.zeros(equation.system.nz))
-    with pytest.warns(kt.errors.SingularityWarning):
+    with pytest.warns(kt.SingularityWarning):
         found = rates_of(equation)(*state)
-    with pytest.warns(kt.errors.SingularityWarning):
+    with pytest.warns(kt.SingularityWarning):
         expected = equation.rates(*state)
     for own, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(own, theirs)
@@ -212,9 +212,9 @@ def test_coarse_tolerances_leave_interpolated_loops_closed(integrator, options):
     """Samples between coarse steps were open by more than the record accepts, and the run was lost at its end."""
     robot, q = compiled_system("five-bar")
     coarse = {"time": 0.5, "integrator": integrator, "rtol": 1e-3, "atol": 1e-5, "progress": False}
-    record = kt.simulate(robot, q, output=11, **coarse)
+    record = kt.simulate(robot, q, samples=11, **coarse)
     assert robot.closure_error(record.q).max() < 1e-11
-    fine = kt.simulate(robot, q, time=0.5, integrator="rk4", step=1e-3, output=11, progress=False)
+    fine = kt.simulate(robot, q, time=0.5, integrator="rk4", step=1e-3, samples=11, progress=False)
     np.testing.assert_allclose(record.q, fine.q, atol=5e-2)
     back = Event(lambda t, q, v: t - 0.05, reset=lambda t, q, v: (q, -v))
     there = kt.simulate(robot, q, events=back, **(coarse | {"time": 0.1}))
@@ -228,7 +228,7 @@ def test_a_step_too_large_for_loops_says_so(backend, output):
     """Stiff joints tear loops open within a step: neither the start nor the assembly is to blame."""
     robot, q = kt.gallery.load("four-bar").with_backend(backend), kt.gallery.start("four-bar")
     stiff = laws.PD(trajectories.Constant(q[:1]), 10.0, 10.0)
-    options = {"controller": stiff, "integrator": "rk4", "progress": False, "output": output}
+    options = {"controller": stiff, "integrator": "rk4", "progress": False, "samples": output}
     said = {"reference": r"loops .* 0\.005 s are too much", "compiled": r"0\.005 s (are too much|is too large)"}
     with pytest.raises(kt.SimulationError, match=f"{said[backend]} for rk4") as caught:
         kt.simulate(robot, q, time=0.1, step=5e-3, **options)

@@ -55,7 +55,7 @@ def test_bouncing_ball(e):
 
 
 def test_elastic_ball_bounces_for_ever_without_loss():
-    record = simulate_rigid(falling_ball(), [Contact("ball", restitution=1.0)], [0.2], time=5.0, output=101)
+    record = simulate_rigid(falling_ball(), [Contact("ball", restitution=1.0)], [0.2], time=5.0, samples=101)
     assert np.allclose(record.energy.mechanical, record.energy.mechanical[0], atol=1e-11)
     assert record.q.min() >= -1e-12
     period = 2 * math.sqrt(0.4 / G)
@@ -73,7 +73,7 @@ def test_newtons_cradle_of_pendulums():
         for i in range(n - 1)
     ]
     start = 0.3  # the first ball hangs to the side, away from the others
-    record = simulate_rigid(robot, pairs, [start, 0, 0, 0], time=2.5, rule="sequential", output=251)
+    record = simulate_rigid(robot, pairs, [start, 0, 0, 0], time=2.5, rule="sequential", samples=251)
     k = math.sin(start / 2)
     quarter = quad(lambda x: 1 / math.sqrt(1 - (k * math.sin(x)) ** 2), 0, math.pi / 2)[0] / math.sqrt(G)
     blows = sorted({round(e.time, 9) for e in named(record, "impact")})
@@ -89,7 +89,7 @@ def test_block_slides_down_stops_and_stays():
     """Thrown down a slope that holds it: stops after v / (g (mu cos - sin)), having gone half of v times that."""
     angle, mu, speed = 0.35, 0.5, 2.0
     contacts = contacts_at(CORNERS, surface=Plane.inclined(angle), friction=mu)
-    record = simulate_rigid(block(), contacts, on_slope(angle), [0, 0, 0, speed, 0, 0], time=2.5, output=26)
+    record = simulate_rigid(block(), contacts, on_slope(angle), [0, 0, 0, speed, 0, 0], time=2.5, samples=26)
     stop = speed / (G * (mu * math.cos(angle) - math.sin(angle)))
     assert len(named(record, "sticking")) == 4
     assert np.allclose([e.time for e in named(record, "sticking")], stop, atol=1e-8)
@@ -117,7 +117,7 @@ def test_edge_of_sliding(less, moves):
     angle = 0.4
     mu = math.tan(angle) * (1 - less)
     contacts = contacts_at(CORNERS, surface=Plane.inclined(angle), friction=mu)
-    record = simulate_rigid(block(), contacts, on_slope(angle), time=1.0, output=11)
+    record = simulate_rigid(block(), contacts, on_slope(angle), time=1.0, samples=11)
     way = np.linalg.norm(record.q[-1, 4:] - record.q[0, 4:])
     assert way == pytest.approx(0.5 * G * (math.sin(angle) - mu * math.cos(angle)) if moves else 0.0, abs=1e-9)
 
@@ -127,7 +127,7 @@ def test_a_hair_beyond_the_edge_of_sliding_goes_on(less):
     """Slips too slow for the integrator to follow do not begin and end for ever."""
     mu = math.tan(0.3) * (1 - less)
     contacts = contacts_at(CORNERS, friction=mu, surface=Plane.inclined(0.3))
-    record = simulate_rigid(block(), contacts, on_slope(0.3), time=0.05, output=3)
+    record = simulate_rigid(block(), contacts, on_slope(0.3), time=0.05, samples=3)
     assert record.status == "complete"
     assert len(record.events) == 4
     assert np.max(np.abs(record.v)) < 2e-8  # closed form: 0.05 g sin(0.3) less
@@ -144,7 +144,7 @@ def test_a_push_that_grows_makes_it_slip_when_it_must():
 
     q = np.array([0, 0, 0, 1, 0, 0, 0.2])
     robot = block(actuated=True)
-    record = simulate_rigid(robot, contacts_at(CORNERS, friction=mu), q, time=3.0, controller=push, output=31)
+    record = simulate_rigid(robot, contacts_at(CORNERS, friction=mu), q, time=3.0, controller=push, samples=31)
     slip = mu * mass * G / 4
     assert named(record, "sticking")[0].time == 0.0
     assert named(record, "sliding")[0].time == pytest.approx(slip, abs=1e-7)
@@ -230,7 +230,7 @@ def test_a_loop_lands_on_a_wall():
     foot = Contact("coupler", (0, 0, 0), surface=Plane((0, 0, 0), (-1, 0, 0)), restitution=0.5)
     q = np.array([0.5, 0.5, -0.5])
     assert robot.point_position(q, "coupler", (0, 0, 0))[0] < 0.0
-    record = simulate_rigid(robot, [foot], q, time=1.6, output=25)
+    record = simulate_rigid(robot, [foot], q, time=1.6, samples=25)
     blows = named(record, "impact")
     # M s'' = -V'(s): inertia 2 (0.1 + 1/4) + 1 (the coupler moves without turning), V = -2 g cos s
     inertia = 2 * (0.1 + 0.25) + 1.0
@@ -250,7 +250,7 @@ def test_machine_code_gives_the_same_run():
     q = np.array([0.1, 0, 0, math.sqrt(1 - 0.01), 0, 0, 0.5])
     v = [0.5, 0.2, 0.0, 1.0, 0.0, 0.0]
     runs = [
-        simulate_rigid(block().with_backend(b), contacts, q, v, time=0.3, output=7) for b in ("reference", "compiled")
+        simulate_rigid(block().with_backend(b), contacts, q, v, time=0.3, samples=7) for b in ("reference", "compiled")
     ]
     assert np.allclose(runs[0].q, runs[1].q, atol=1e-6)
     assert runs[0].energy.relative_error < 1e-6
@@ -265,7 +265,7 @@ def test_a_tumbling_block_keeps_the_balance_of_energy_and_stays_out():
     contacts = contacts_at(box("block", (1.0, 0.6, 0.4)), friction=0.8, restitution=0.3)
     turn = Rotation.from_euler("xyz", (0.4, 0.7, -0.2)).as_quat()
     q, v = np.concatenate([turn, (0, 0, 0.9)]), np.array([1.0, -0.5, 0.3, 0.5, 0.0, 0.0])
-    record = simulate_rigid(robot, contacts, q, v, time=1.0, output=21, rtol=1e-7, atol=1e-9)
+    record = simulate_rigid(robot, contacts, q, v, time=1.0, samples=21, rtol=1e-7, atol=1e-9)
     kinds = {e.name.partition(" ")[0] for e in record.events}
     assert {"impact", "sliding", "open"} <= kinds
     assert record.energy.relative_error < 1e-5
@@ -295,7 +295,7 @@ def test_a_biped_lifts_its_heels_and_stands_on_its_toes():
         return np.concatenate([np.zeros(6), -400.0 * q[7:] - 20.0 * v[6:] - [0, 300.0 * t, 0, 300.0 * t]])
 
     contacts = contacts_at(spots, friction=0.7)
-    record = simulate_rigid(robot, contacts, q, time=0.1, controller=stiff, output=21, rtol=1e-7, atol=1e-9)
+    record = simulate_rigid(robot, contacts, q, time=0.1, controller=stiff, samples=21, rtol=1e-7, atol=1e-9)
     lifted = named(record, "open")
     assert {e.index for e in lifted} in ({0, 1, 4, 5}, {2, 3, 6, 7})
     assert np.ptp([e.time for e in lifted]) < 1e-9  # both feet alike

@@ -29,7 +29,7 @@ def states(robot: kt.Robot, count: int) -> tuple[np.ndarray, np.ndarray]:
 def test_a_batch_is_the_same_as_one_by_one_and_as_the_reference(pair, integrator):
     """37 states fill some vectors and leave one part full."""
     q, v = states(pair, 37)
-    options = {"time": 0.05, "step": 0.005, "integrator": integrator, "output": 3}
+    options = {"time": 0.05, "step": 0.005, "integrator": integrator, "samples": 3}
     together = kt.simulate(pair, q, v, **options)
     assert together.q.shape == (3, 37, pair.nq)
     for k in (0, 7, 36):
@@ -46,7 +46,7 @@ def test_a_batch_of_gains():
     robot = arm().with_backend("compiled")
     gains = np.random.default_rng(0).uniform(0.5, 3.0, (5, 3))
     goal = trajectories.Cycloid([0.0, 0.0, 0.0], [0.3, -0.2, 0.4], 0.3)
-    options = {"time": 0.3, "step": 0.001, "integrator": "rk4", "output": 4}
+    options = {"time": 0.3, "step": 0.001, "integrator": "rk4", "samples": 4}
     studied = kt.simulate(robot, controller=laws.PD(goal, gains, 0.05 * gains), **options)
     assert studied.q.shape == (4, 5, 3)
     for k in range(5):
@@ -60,7 +60,7 @@ def test_a_batch_on_the_ground_with_stiffnesses(pair):
     q, v = states(pair, 16)
     q[:, 6] = 0.1
     stiffness = np.linspace(1e3, 8e3, 16)
-    options = {"time": 0.1, "step": 5e-4, "integrator": "rk4", "output": 3}
+    options = {"time": 0.1, "step": 5e-4, "integrator": "rk4", "samples": 3}
 
     def ground(k):
         return Ground(["trunk", "nose"], HuntCrossley(k, 0.5))
@@ -85,7 +85,7 @@ def test_a_python_function_gives_what_its_compiled_twin_gives(pair):
     def scalars(t, q, v):
         return [0.0] * 6 + [-0.2 * x + 0.1 * kt.sin(4 * t) for x in v[6:]]
 
-    options = {"time": 0.03, "step": 0.003, "output": 2}
+    options = {"time": 0.03, "step": 0.003, "samples": 2}
     for integrator in STEPPED:
         a = kt.simulate(pair, q, v, controller=plain, integrator=integrator, **options)
         b = kt.simulate(pair, q, v, controller=laws.Law(scalars), integrator=integrator, **options)
@@ -95,16 +95,16 @@ def test_a_python_function_gives_what_its_compiled_twin_gives(pair):
 
 def test_threads_do_not_change_results(pair):
     q, v = states(pair, 100)
-    runs = [kt.simulate(pair, q, v, time=0.05, step=0.005, integrator="rk4", output=2, threads=n) for n in (1, 2, 3)]
+    runs = [kt.simulate(pair, q, v, time=0.05, step=0.005, integrator="rk4", samples=2, threads=n) for n in (1, 2, 3)]
     assert np.array_equal(runs[0].q, runs[1].q)
     assert np.array_equal(runs[0].v, runs[2].v)
 
 
 def test_a_lane_that_is_lost_does_not_touch_the_others(pair):
     q, v = states(pair, 10)
-    clean = kt.simulate(pair, q, v, time=0.05, step=0.005, integrator="rk4", output=2)
+    clean = kt.simulate(pair, q, v, time=0.05, step=0.005, integrator="rk4", samples=2)
     v[4, 2] = np.nan
-    spoilt = kt.simulate(pair, q, v, time=0.05, step=0.005, integrator="rk4", output=2)
+    spoilt = kt.simulate(pair, q, v, time=0.05, step=0.005, integrator="rk4", samples=2)
     others = np.arange(10) != 4
     assert np.isnan(spoilt.v[-1, 4]).any()
     assert np.array_equal(spoilt.q[-1, others], clean.q[-1, others])
@@ -114,21 +114,21 @@ def test_samples_between_steps_and_shapes_of_batches(pair):
     q, v = states(pair, 6)
     times = [0.0, 0.0123, 0.05]
     record = kt.simulate(
-        pair, q.reshape(2, 3, -1), v.reshape(2, 3, -1), time=0.05, step=0.005, integrator="dopri5", output=times
+        pair, q.reshape(2, 3, -1), v.reshape(2, 3, -1), time=0.05, step=0.005, integrator="dopri5", samples=times
     )
     assert record.q.shape == (3, 2, 3, pair.nq)
-    exact = kt.simulate(pair, q[4], v[4], time=0.05, output=times, rtol=1e-12, atol=1e-12)
+    exact = kt.simulate(pair, q[4], v[4], time=0.05, samples=times, rtol=1e-12, atol=1e-12)
     assert record.q[:, 1, 1] == pytest.approx(exact.q, abs=1e-9)
     default = kt.simulate(pair, q, v, time=0.05, step=0.005, integrator="rk4")
     assert len(default) == 101
-    one = kt.simulate(pair, q[:1], v[:1], time=0.05, step=0.005, integrator="rk4", output=2)
+    one = kt.simulate(pair, q[:1], v[:1], time=0.05, step=0.005, integrator="rk4", samples=2)
     assert one.q.shape == (2, 1, pair.nq)
 
 
 def test_works_of_a_batch(pair):
     q, v = states(pair, 4)
     twist = laws.Law(lambda t, q, v: [0.0] * 6 + [0.1 * kt.sin(9 * t), 0.0, 0.2, 0.3])
-    record = kt.simulate(pair, q, v, time=0.2, step=0.002, integrator="dopri5", controller=twist, works=True, output=5)
+    record = kt.simulate(pair, q, v, time=0.2, step=0.002, integrator="dopri5", controller=twist, works=True, samples=5)
     assert record.energy.actuators.shape == (5, 4)
     assert np.abs(record.energy.error).max() < 1e-8
     assert np.abs(record.energy.actuators[-1]).min() > 1e-4
@@ -137,9 +137,9 @@ def test_works_of_a_batch(pair):
 def test_a_simulator_is_set_up_once(pair):
     simulator = kt.Simulator(pair, integrator="rk4", step=0.005)
     q, v = states(pair, 3)
-    first = simulator.run(q, v, time=0.05, output=2)
+    first = simulator.run(q, v, time=0.05, samples=2)
     kernels = dict(simulator.equation(False).steps._programs)
-    again = simulator.run(q, v, time=0.05, output=2)
+    again = simulator.run(q, v, time=0.05, samples=2)
     assert np.array_equal(first.q, again.q)
     assert simulator.equation(False).steps._programs == kernels
     assert simulator.run(q[0], v[0], time=0.05).q.shape == (11, pair.nq)
@@ -153,7 +153,7 @@ def test_one_simulator_in_several_threads(pair):
     q, v = states(pair, 8)
 
     def end(k: int) -> np.ndarray:
-        return simulator.run(q[k], v[k], time=0.3, output=2).q[-1]
+        return simulator.run(q[k], v[k], time=0.3, samples=2).q[-1]
 
     one_by_one = [end(k) for k in range(8)]
     with ThreadPoolExecutor(4) as pool:
@@ -180,7 +180,7 @@ def test_a_trajectory_that_ends_early_stops_a_batch_with_its_record():
     with pytest.raises(kt.SimulationError, match="trajectory ends") as caught:
         kt.simulate(
             robot, np.zeros((3, 3)), time=0.5, controller=laws.PD(goal, 2.0, 0.05), integrator="rk4", step=0.002,
-            output=11,
+            samples=11,
         )  # fmt: skip
     assert caught.value.record.time == pytest.approx(np.arange(5) * 0.05)
     assert caught.value.record.q.shape == (5, 3, 3)
@@ -204,7 +204,7 @@ def test_a_batch_of_masses_lengths_and_gravity(backend, integrator):
     places, falls = np.zeros((3, 3)), np.zeros((3, 3))
     places[:, 2], falls[:, 2] = -length, -g
     start = [0.7, 0.0, 0.0, 0.0, 1.0]
-    options = {"time": 0.2, "step": 0.01, "integrator": integrator, "output": 3, "works": True}
+    options = {"time": 0.2, "step": 0.01, "integrator": integrator, "samples": 3, "works": True}
     varied = {"bodies": {"lower": {"mass": mass}}, "joints": {"elbow": {"position": places}}, "gravity": falls}
     together = kt.simulate(built(9.0, 9.0, 9.0), start, parameters=varied, **options)
     assert together.q.shape == (3, 3, 5)
@@ -214,10 +214,10 @@ def test_a_batch_of_masses_lengths_and_gravity(backend, integrator):
         assert together.a[:, k] == pytest.approx(alone.a, abs=1e-8)
         assert together.energy.total[:, k] == pytest.approx(alone.energy.total, abs=1e-9)
     one = kt.simulate(
-        built(9.0, 9.0, 9.0), start, time=0.2, output=3,
+        built(9.0, 9.0, 9.0), start, time=0.2, samples=3,
         parameters={"bodies": {"lower": {"mass": 0.5}}, "joints": {"elbow": {"position": places[0]}}},
     )  # fmt: skip
-    assert one.q[-1] == pytest.approx(kt.simulate(built(0.5, 0.4, 9.0), start, time=0.2, output=3).q[-1], abs=1e-8)
+    assert one.q[-1] == pytest.approx(kt.simulate(built(0.5, 0.4, 9.0), start, time=0.2, samples=3).q[-1], abs=1e-8)
 
 
 def test_parameters_that_cannot_be():
@@ -238,7 +238,7 @@ def test_parameters_that_cannot_be():
 def test_a_lane_whose_variational_step_cannot_be_solved_is_lost_alone(backend):
     robot, options = (
         rods().with_backend(backend),
-        {"time": 0.05, "integrator": "variational", "step": 0.01, "output": 2},
+        {"time": 0.05, "integrator": "variational", "step": 0.01, "samples": 2},
     )
     v = np.array([[0.0, 0.0], [500.0, -700.0], [1.0, 0.0]])
     record = kt.simulate(robot, [0.5, 0.5], v, **options)
@@ -252,7 +252,7 @@ def test_a_lane_whose_variational_step_cannot_be_solved_is_lost_alone(backend):
 def test_a_lost_lane_does_not_open_the_loops_of_others():
     """Once one lane was NaN, no lane was closed any more."""
     mechanism = kt.gallery.load("four-bar").with_backend("reference")
-    q, options = mechanism.assembled(), {"time": 0.2, "integrator": "rk4", "step": 0.01, "output": 3}
+    q, options = mechanism.assembled(), {"time": 0.2, "integrator": "rk4", "step": 0.01, "samples": 3}
     v = np.zeros((2, 3))
     v[1] = np.nan
     record = kt.simulate(mechanism, q, v, **options)

@@ -45,7 +45,7 @@ def test_mechanism_runs_alike_every_time(leg, integrator, drift):
     def make():
         return kt.Simulator(robot, drift=drift, **_options(integrator))
 
-    _equal_bits(make, starts, time=0.06, output=3)
+    _equal_bits(make, starts, time=0.06, samples=3)
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
@@ -58,7 +58,7 @@ def test_tree_runs_alike_every_time(integrator):
     def make():
         return kt.Simulator(arm, controller=controller, **_options(integrator))
 
-    _equal_bits(make, starts, time=0.05, output=3)
+    _equal_bits(make, starts, time=0.05, samples=3)
 
 
 @pytest.mark.parametrize("integrator", [name for name in FIXED if name != "generalized_alpha"])
@@ -70,7 +70,7 @@ def test_batch_runs_alike_every_time(integrator):
     if integrator == "variational":
         robot = kt.load("kuka-kr5").with_backend("compiled")
         batch = [(rng.normal(size=(3, robot.nq)), rng.normal(size=(3, robot.nv))) for _ in range(2)]
-    _equal_bits(lambda: kt.Simulator(robot, integrator=integrator, step=1e-3), batch, time=0.02, output=2)
+    _equal_bits(lambda: kt.Simulator(robot, integrator=integrator, step=1e-3), batch, time=0.02, samples=2)
 
 
 def test_choice_of_constraints_belongs_to_the_run():
@@ -80,7 +80,7 @@ def test_choice_of_constraints_belongs_to_the_run():
     other = robot.close(robot.random_configuration(np.random.default_rng(4)), limits=False)
     starts = [(x, robot.project(x, np.ones(robot.nv))[1]) for x in (q, other)]
     for drift in DRIFTS:
-        _equal_bits(lambda drift=drift: kt.Simulator(robot, drift=drift), starts, time=0.1, output=3)
+        _equal_bits(lambda drift=drift: kt.Simulator(robot, drift=drift), starts, time=0.1, samples=3)
 
 
 def test_world_steps_alike_after_a_reset():

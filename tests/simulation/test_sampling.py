@@ -55,7 +55,7 @@ RK4 = {"integrator": "rk4", "step": T / 10}
 )
 def test_a_double_integrator_moves_as_in_closed_form(cart, delay, options):
     law = control.Sampled(servo(), T, delay=delay * T)
-    record = kt.simulate(cart, [0.0], time=2.0, controller=law, output=41, **options)
+    record = kt.simulate(cart, [0.0], time=2.0, controller=law, samples=41, **options)
     first = (delay % 1.0) * T
     wanted = closed_form(40, (first, T - first), late=int(delay))
     assert np.abs(np.column_stack([record.q, record.v]) - wanted).max() < 2e-14
@@ -68,7 +68,7 @@ def test_a_double_integrator_moves_as_in_closed_form(cart, delay, options):
 
 
 def test_records_hold_what_acts_from_their_times_on(cart):
-    record = kt.simulate(cart, [0.0], time=1.0, controller=control.Sampled(servo(), 0.25), output=101)
+    record = kt.simulate(cart, [0.0], time=1.0, controller=control.Sampled(servo(), 0.25), samples=101)
     held = np.repeat(record.sampled.tau[:, 0], 25)
     assert np.array_equal(record.tau[:-1, 0], held)
     assert np.allclose(record.a[:, 0], record.tau[:, 0] / MASS)
@@ -82,7 +82,7 @@ def test_a_small_swing_is_that_of_the_discrete_linear_model(pendulum):
     x = np.array([1e-4, 0.0])
     wanted = [x := (ad - bd @ k) @ x for _ in range(20)]
     law = control.Sampled(servo(0.0, 6.0, 1.5), 0.1)
-    record = kt.simulate(pendulum, [1e-4], time=2.0, controller=law, output=21, rtol=1e-12, atol=1e-16)
+    record = kt.simulate(pendulum, [1e-4], time=2.0, controller=law, samples=21, rtol=1e-12, atol=1e-16)
     moved = np.column_stack([record.q, record.v])[1:]
     assert np.abs(moved - wanted).max() < 1e-12  # the cube of the angle
 
@@ -100,7 +100,7 @@ def test_stability_ends_where_the_eigenvalues_say(cart):
     kp = np.array([[0.97 * low], [1.03 * low]])
     law = control.Sampled(servo(0.0, kp), T, delay=T)
     record = kt.simulate(
-        cart, [[1.0]] * 2, time=60.0, controller=law, integrator="rk4", step=T, output=[0.0, 30.0, 60.0]
+        cart, [[1.0]] * 2, time=60.0, controller=law, integrator="rk4", step=T, samples=[0.0, 30.0, 60.0]
     )
     size = np.hypot(record.q, record.v)[:, :, 0]
     assert size[2, 0] < 0.7 * size[1, 0]
@@ -111,7 +111,7 @@ def test_counts_of_an_encoder_leave_a_motion_within_its_bound(cart):
     """What rounding adds is no more than half a count, and goes through the closed loop from there."""
     count = 1e-3
     law = control.Sampled(servo(0.3333, 60.0, 10.0), T, encoder=1.0 / count, velocity="differences")
-    record = kt.simulate(cart, [0.0], time=60.0, controller=law, integrator="rk4", step=T, output=1201)
+    record = kt.simulate(cart, [0.0], time=60.0, controller=law, integrator="rk4", step=T, samples=1201)
     # x = (q, v, q before); the force answers counted positions
     a = np.array([[1, T, 0], [0, 1, 0], [1, 0, 0.0]])
     b = np.array([T * T / 2 / MASS, T / MASS, 0.0])
@@ -132,7 +132,7 @@ def test_counts_of_an_encoder_leave_a_motion_within_its_bound(cart):
 
 def test_converters_limit_and_round_forces(cart):
     law = control.Sampled(servo(), T, limit=12.0, bits=5)
-    tau = kt.simulate(cart, [0.0], time=3.0, controller=law, output=61).sampled.tau
+    tau = kt.simulate(cart, [0.0], time=3.0, controller=law, samples=61).sampled.tau
     level = 12.0 / 15
     assert tau.max() == 12.0
     assert np.abs(tau / level - np.round(tau / level)).max() < 1e-12
@@ -141,7 +141,7 @@ def test_converters_limit_and_round_forces(cart):
 
 def test_noise_has_its_deviation_and_the_same_bits_in_every_batch(cart):
     law = control.Sampled(servo(0.0), T, position_noise=0.01, velocity_noise=0.2, seed=7, keep=True)
-    options = {"time": 10.0, "controller": law, "integrator": "rk4", "step": T, "output": 3}
+    options = {"time": 10.0, "controller": law, "integrator": "rk4", "step": T, "samples": 3}
     many = kt.simulate(cart, np.zeros((40, 1)), **options)
     few = kt.simulate(cart, np.zeros((3, 1)), threads=2, **options)
     assert np.array_equal(many.q[:, :3], few.q)
@@ -181,7 +181,7 @@ def test_short_periods_approach_the_continuous_controller_at_first_order(pendulu
 
 def test_filtered_differences_follow_their_formula(pendulum):
     law = control.Sampled(servo(0.5), 0.01, velocity="differences", cutoff=10.0)
-    seen = kt.simulate(pendulum, [0.0], time=0.5, controller=law, output=2).sampled
+    seen = kt.simulate(pendulum, [0.0], time=0.5, controller=law, samples=2).sampled
     share, v = math.exp(-2 * math.pi * 10.0 * 0.01), np.zeros(1)
     for k in range(1, len(seen)):
         v = share * v + (1.0 - share) * (seen.q[k] - seen.q[k - 1]) / 0.01
@@ -212,7 +212,7 @@ def test_observers_see_through_noise_and_counts(cart):
         law = control.Sampled(
             servo(0.0, 3.0, 4.0), T, position_noise=0.02, velocity="differences", observer=observer, seed=3
         )
-        options = {"controller": law, "integrator": "rk4", "step": T, "output": 1001}
+        options = {"controller": law, "integrator": "rk4", "step": T, "samples": 1001}
         record = kt.simulate(cart, [0.5], time=50.0, **options)
         seen = record.sampled
         errors[name] = np.std(seen.estimated_v[200:, 0] - record.v[200:-1, 0])
@@ -233,7 +233,7 @@ def test_a_momentum_observer_finds_the_push_of_a_stranger(pendulum):
     joint = pendulum.model.joints[0].name
     push = kt.forces.JointPush(joint, lambda t: kt.where(t > 0.5, 3.0 + 0.0 * t, 0.0 * t))
     watch = control.MomentumObserver(gain=40.0)
-    options = {"time": 1.0, "forces": push, "largest_step": 1e-3, "output": 2}
+    options = {"time": 1.0, "forces": push, "largest_step": 1e-3, "samples": 2}
     law = control.Sampled(servo(0.4), 1e-3, observer=watch)
     seen = kt.simulate(pendulum, [0.3], [1.0], controller=law, **options).sampled
     after = np.maximum(seen.time - 0.5, 0.0)
@@ -264,7 +264,7 @@ def test_the_regulator_is_the_best_feedback(pendulum):
         assert min(ahead, behind) > here
         assert abs(ahead - behind) < 0.05 * (ahead + behind - 2.0 * here)
     law = control.Sampled(best, 0.05, delay=0.0)
-    record = kt.simulate(pendulum, [math.pi - 0.3], time=4.0, controller=law, output=2)
+    record = kt.simulate(pendulum, [math.pi - 0.3], time=4.0, controller=law, samples=2)
     assert abs(record.q[-1, 0] - math.pi) < 1e-4
 
 
@@ -295,10 +295,10 @@ def test_a_function_of_ones_own_is_asked_once_per_sample_and_may_remember(cart):
             return [KP * (1.0 - q[0]) - KD * rate]
 
     own = Remembering()
-    record = kt.simulate(cart, [0.0], time=1.0, controller=control.Sampled(own, T, delay=0.3 * T), output=21)
+    record = kt.simulate(cart, [0.0], time=1.0, controller=control.Sampled(own, T, delay=0.3 * T), samples=21)
     assert own.asked == [k * T for k in range(20)]
     traced = control.DiscreteLaw(lambda t, q, v, m: ([KP * (1.0 - q[0]) - KD * (q[0] - m[0]) / T], [q[0]]), [0.0])
-    same = kt.simulate(cart, [0.0], time=1.0, controller=control.Sampled(traced, T, delay=0.3 * T), output=21)
+    same = kt.simulate(cart, [0.0], time=1.0, controller=control.Sampled(traced, T, delay=0.3 * T), samples=21)
     assert np.allclose(record.q, same.q, atol=1e-13)
     kt.simulate(cart, [0.0], time=0.1, controller=control.Sampled(own, T))
     assert own.resets == 2
@@ -307,7 +307,7 @@ def test_a_function_of_ones_own_is_asked_once_per_sample_and_may_remember(cart):
 def test_sampled_and_continuous_laws_act_together(pendulum):
     gravity = control.GravityCompensation()
     together = control.Saturated(gravity + control.Sampled(servo(0.5), 0.02), 20.0)
-    record = kt.simulate(pendulum, [0.1], time=0.5, controller=together, output=26)
+    record = kt.simulate(pendulum, [0.1], time=0.5, controller=together, samples=26)
     weight = pendulum.inverse_dynamics(record.q, 0 * record.v, 0 * record.v)
     assert np.allclose(record.tau[:-1] - weight[:-1], record.sampled.tau, atol=1e-10)
     assert np.abs(record.tau).max() < 20.0
@@ -318,7 +318,7 @@ def test_mechanisms_and_rigid_contact_are_sampled(cart):
     q = kt.gallery.start("four-bar")
     law = control.PD(trajectories.Constant([0.0]), 0.0, 0.4)
     runs = [
-        kt.simulate(robot, q, time=0.04, controller=control.Sampled(law, 0.01), output=5, **options)
+        kt.simulate(robot, q, time=0.04, controller=control.Sampled(law, 0.01), samples=5, **options)
         for options in ({}, {"integrator": "rk4", "step": 2e-3})
     ]
     assert np.abs(runs[0].q - runs[1].q).max() < 1e-7
@@ -326,7 +326,7 @@ def test_mechanisms_and_rigid_contact_are_sampled(cart):
     assert np.allclose(runs[0].sampled.tau[:, 0], -0.4 * runs[0].sampled.v[:, 0])
     ball = kt.Builder("ball").body("ball", "base", kt.Prismatic("z"), mass=1.0).build()
     up = control.Sampled(control.Law(lambda t, q, v: [kt.where(t > 0.45, 15.0, 0.0)]), 0.1)
-    record = kt.simulate_rigid(ball, [Contact("ball", restitution=0.0)], [0.0], time=1.0, controller=up, output=11)
+    record = kt.simulate_rigid(ball, [Contact("ball", restitution=0.0)], [0.0], time=1.0, controller=up, samples=11)
     lift = np.maximum(record.time - 0.5, 0.0)
     assert np.allclose(record.q[:, 0], 0.5 * (15.0 - 9.81) * lift**2, atol=1e-9)
     assert record.events[-1].name == "open ball"
@@ -346,17 +346,17 @@ def test_events_that_reset_do_not_move_the_instants(cart):
 @pytest.mark.parametrize("ending", ["npz", "csv", "parquet"])
 def test_records_keep_samples_on_disk(cart, tmp_path, ending):
     law = control.Sampled(servo(), T, observer=control.MomentumObserver(5.0))
-    record = kt.simulate(cart, [0.0], time=0.5, controller=law, output=6)
+    record = kt.simulate(cart, [0.0], time=0.5, controller=law, samples=6)
     record.save(tmp_path / f"x.{ending}")
     back = kt.Record.load(tmp_path / f"x.{ending}")
     for name in ("time", "q", "v", "estimated_q", "estimated_v", "load", "tau", "arrival"):
         assert np.array_equal(getattr(back.sampled, name), getattr(record.sampled, name)), name
     assert len(record[2:4].sampled) == 3
-    assert kt.simulate(cart, [0.0], time=0.1, output=3).sampled is None
+    assert kt.simulate(cart, [0.0], time=0.1, samples=3).sampled is None
 
 
 def test_a_batch_keeps_no_samples_unless_asked(cart):
-    options = {"time": 0.2, "integrator": "rk4", "step": T, "output": 3}
+    options = {"time": 0.2, "integrator": "rk4", "step": T, "samples": 3}
     record = kt.simulate(cart, np.zeros((2, 1)), controller=control.Sampled(servo(), T), **options)
     assert record.sampled is None
     kept = kt.simulate(cart, np.zeros((2, 1)), controller=control.Sampled(servo(), T, keep=True), **options)
@@ -500,7 +500,7 @@ def test_a_loop_that_its_period_makes_unstable_is_told_as_such(cart):
     law = control.Sampled(servo(kp=0.0, kd=3.0 * MASS / 1e-2), 1e-2)
     for options in ({}, {"integrator": "rk4", "step": 1e-2}):
         with pytest.raises(SimulationError, match=r"(?s)joint 'm_joint': .*period well below 2 m / kd") as caught:
-            kt.simulate(cart, [0.0], [1.0], time=3.0, controller=law, output=2, **options)
+            kt.simulate(cart, [0.0], [1.0], time=3.0, controller=law, samples=2, **options)
         assert caught.value.joint == "m_joint"
     wrong_sign = control.Law(lambda t, q, v: [20.0 * MASS * v[0]])
     with pytest.raises(SimulationError, match=r"its velocity is \S+ m/s; the controller makes the robot unstable"):

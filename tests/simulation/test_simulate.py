@@ -42,7 +42,7 @@ def test_a_free_fall_is_a_parabola(integrator):
     if integrator == "sundials":
         pytest.importorskip("sksundae")
     options = {"step": 0.01} if integrator in ("rk4", "dopri5") else {"rtol": 1e-9, "atol": 1e-9}
-    record = kt.simulate(ball(), [5.0], [3.0], time=(1.0, 2.0), integrator=integrator, output=7, **options)
+    record = kt.simulate(ball(), [5.0], [3.0], time=(1.0, 2.0), integrator=integrator, samples=7, **options)
     t = np.linspace(0, 1, 7)
     assert record.time == pytest.approx(1.0 + t)
     assert record.q[:, 0] == pytest.approx(5 + 3 * t - 5 * t * t, abs=1e-6)
@@ -53,7 +53,7 @@ def test_a_free_fall_is_a_parabola(integrator):
 @pytest.mark.parametrize("method", ["composite_body", "udu", "modules", "walker_orin_1"])
 def test_every_method_of_forward_dynamics_gives_the_same_motion(method):
     robot = arm()
-    options = {"time": 0.2, "integrator": "rk4", "step": 0.02, "output": 3}
+    options = {"time": 0.2, "integrator": "rk4", "step": 0.02, "samples": 3}
     start = np.linspace(0.3, 0.9, robot.nq)
     usual, other = (kt.simulate(robot, start, **options, **more) for more in ({}, {"method": method}))
     assert np.allclose(usual.q, other.q, rtol=0, atol=1e-10)
@@ -73,7 +73,7 @@ def test_a_damped_oscillator_follows_its_closed_form():
     builder.body("cart", "base", kt.Prismatic("x"), mass=2.0)
     k, c = 50.0, 4.0
     law = laws.PD(trajectories.Constant([0.0]), k, c)
-    record = kt.simulate(builder.build(), [0.3], time=2.0, controller=law, output=21, rtol=1e-11, atol=1e-12)
+    record = kt.simulate(builder.build(), [0.3], time=2.0, controller=law, samples=21, rtol=1e-11, atol=1e-12)
     decay, w = c / 4.0, np.sqrt(k / 2.0 - (c / 4.0) ** 2)
     t = record.time
     expected = 0.3 * np.exp(-decay * t) * (np.cos(w * t) + decay / w * np.sin(w * t))
@@ -122,7 +122,7 @@ def test_events_of_a_pendulum_are_found_to_the_tolerance_and_end_a_run():
     upwards = kt.simulate(robot, [0.2], time=4.2 * quarter, events=kt.Event(lambda t, q, v: q[0], direction=1), **fine)
     assert [e.time for e in upwards.events] == pytest.approx([3 * quarter], abs=1e-9)
     stepped = kt.simulate(
-        robot, [0.2], time=4.2 * quarter, events=lambda t, q, v: q[0], integrator="rk4", step=0.01, output=3
+        robot, [0.2], time=4.2 * quarter, events=lambda t, q, v: q[0], integrator="rk4", step=0.01, samples=3
     )
     assert [e.time for e in stepped.events] == pytest.approx([quarter, 3 * quarter], abs=1e-7)
     assert len(stepped) == 3
@@ -134,7 +134,7 @@ def test_joint_friction_slows_as_its_smooth_law_says():
 
     builder = kt.Builder("sled", gravity=(0, 0, 0))
     builder.body("sled", "base", kt.Prismatic("x"), mass=2.0, damping=0.5, friction=3.0)
-    record = kt.simulate(builder.build(), None, [2.0], time=3.0, output=31, friction_speed=0.05, rtol=1e-10)
+    record = kt.simulate(builder.build(), None, [2.0], time=3.0, samples=31, friction_speed=0.05, rtol=1e-10)
     judge = solve_ivp(
         lambda t, v: (-0.5 * v - 3.0 * v / np.sqrt(v * v + 0.05**2)) / 2.0, (0, 3), [2.0], "Radau",
         t_eval=record.time, rtol=1e-10, atol=1e-12,
@@ -191,7 +191,7 @@ def test_mujoco_steps_to_the_same_place(name, integrator, judged_by):
         count = round(0.08 / step)
         there = mujoco_run(robot, spec.compile(), q, v, step, count, judged_by)
         record = kt.simulate(
-            robot, q, v, time=0.08, step=step, integrator=integrator, friction=False, output=2
+            robot, q, v, time=0.08, step=step, integrator=integrator, friction=False, samples=2
         )  # fmt: skip
         here = record.q[-1], record.v[-1]
         apart.append(max(np.abs(robot.difference(here[0], there[0])).max(), np.abs(here[1] - there[1]).max()))
@@ -227,7 +227,7 @@ def test_loops_stay_closed_and_a_parallelogram_swings_like_a_pendulum(integrator
     """The coupler only shifts, so the mechanism is a pendulum: (2 m L^2/4 + M L^2) q'' = -(m + M) g L sin q."""
     robot = parallelogram().with_backend("compiled")
     q0 = np.array([0.6, 0.6, -0.6])
-    record = kt.simulate(robot, q0, time=1.0, integrator=integrator, output=11, **options)
+    record = kt.simulate(robot, q0, time=1.0, integrator=integrator, samples=11, **options)
     assert robot.closure_error(record.q).max() < 1e-9
     assert record.constraint_forces.shape == (11, robot.n_constraints)
     from scipy.integrate import solve_ivp
@@ -259,16 +259,16 @@ def four_bar() -> kt.Robot:
 def test_a_mechanism_stepped_in_machine_code_has_the_order_and_agrees_with_the_reference(monkeypatch):
     robot = four_bar().with_backend("compiled")
     q0 = robot.close([-1.0, 0.5, -2.0], fixed=robot.joint_names[:1])
-    exact = kt.simulate(robot, q0, time=0.4, output=2, rtol=1e-12, atol=1e-12)
+    exact = kt.simulate(robot, q0, time=0.4, samples=2, rtol=1e-12, atol=1e-12)
     assert np.ptp(exact.q, axis=0).max() > 0.3  # it moves
     errors = []
     for step in (0.02, 0.01, 0.005):
-        record = kt.simulate(robot, q0, time=0.4, step=step, integrator="rk4", output=2)
+        record = kt.simulate(robot, q0, time=0.4, step=step, integrator="rk4", samples=2)
         assert robot.closure_error(record.q).max() < 1e-8
         errors.append(np.abs(record.q[-1] - exact.q[-1]).max())
     assert np.log2(np.array(errors[:-1]) / errors[1:]) == pytest.approx(4.0, abs=0.6), errors
-    written = kt.simulate(four_bar(), q0, time=0.1, step=0.01, integrator="rk4", output=2)
-    options = {"time": 0.1, "step": 0.01, "integrator": "rk4", "output": 2}
+    written = kt.simulate(four_bar(), q0, time=0.1, step=0.01, integrator="rk4", samples=2)
+    options = {"time": 0.1, "step": 0.01, "integrator": "rk4", "samples": 2}
     compiled = kt.simulate(robot, q0, **options)
     # both are closed, but brought back along different ways: apart by the error of the steps
     assert compiled.q[-1] == pytest.approx(written.q[-1], abs=2e-7)
@@ -284,7 +284,7 @@ def test_a_batch_of_mechanisms_stays_closed():
     robot = parallelogram().with_backend("compiled")
     angles = np.array([0.2, 0.6, -0.4])
     q0 = np.stack([angles, angles, -angles], axis=-1)
-    options = {"time": 0.1, "integrator": "rk4", "step": 0.01, "output": 3}
+    options = {"time": 0.1, "integrator": "rk4", "step": 0.01, "samples": 3}
     together = kt.simulate(robot, q0, **options)
     assert robot.closure_error(together.q).max() < 1e-9
     assert together.constraint_forces.shape == (3, 3, robot.n_constraints)
@@ -315,9 +315,9 @@ def failing(**options) -> kt.SimulationError:
         ({"integrator": "rk4"}, "needs a step"),
         ({"step": 0.1}, "chooses its own steps"),
         ({"rtol": 0.0}, "rtol must be a positive number"),
-        ({"output": 1}, "at least two samples"),
-        ({"output": [0.0, 2.0]}, "between 0 and 1 s"),
-        ({"output": [0.5, 0.2]}, "increasing"),
+        ({"samples": 1}, "samples must be at least two"),
+        ({"samples": [0.0, 2.0]}, "between 0 and 1 s"),
+        ({"samples": [0.5, 0.2]}, "increasing"),
         ({"controller": 3.0}, "a controller has a law"),
         ({"controller": np.ones(2)}, "constant forces are lambda t, q, v: tau"),
         ({"tau": np.ones(2)}, "did you mean 'controller'"),
@@ -355,7 +355,7 @@ def test_a_step_too_large_is_named_with_time_and_joint(backend):
     assert np.isfinite(error.record.q).all()
     # with few samples many steps are taken at a time, and still the first bad one is named
     sparse = failing(
-        robot=robot, v0=[0, 0.1, 0], time=1.0, controller=stiff, integrator="rk4", step=0.01, output=[0.0, 1.0]
+        robot=robot, v0=[0, 0.1, 0], time=1.0, controller=stiff, integrator="rk4", step=0.01, samples=[0.0, 1.0]
     )
     assert sparse.time == error.time
 
@@ -442,8 +442,8 @@ def test_a_long_table_is_machine_code_and_gives_the_same():
     simulator = kt.Simulator(robot, controller=table, integrator="rk4", step=0.002)
     assert simulator.function is None
     smooth = laws.Law(lambda t, q, v: [0.1 * kt.sin(20 * t), kt.cos(9 * t), 0.3 * t])
-    a = simulator.run(time=0.2, output=2)
-    b = kt.simulate(robot, time=0.2, controller=smooth, integrator="rk4", step=0.002, output=2)
+    a = simulator.run(time=0.2, samples=2)
+    b = kt.simulate(robot, time=0.2, controller=smooth, integrator="rk4", step=0.002, samples=2)
     assert a.q == pytest.approx(b.q, abs=1e-6)
     assert a.tau == pytest.approx(b.tau, abs=1e-6)
     with pytest.raises(kt.SimulationError, match="trajectory ends"):
@@ -504,7 +504,7 @@ def test_functions_that_change_what_they_are_given_change_nothing(backend, integ
 
     robot = kt.Builder("ball").body("ball", "base", kt.Prismatic("x"), mass=2.0).build().with_backend(backend)
     record = kt.simulate(
-        robot, [0.7 + 0.2], time=0.5, controller=careless, events=watching, integrator=integrator, output=6, **options
+        robot, [0.7 + 0.2], time=0.5, controller=careless, events=watching, integrator=integrator, samples=6, **options
     )
     t, w = record.time, np.sqrt(1.0 - 0.75**2)  # 2 x'' + 3 x' + 2 x = 0
     exact = 0.2 * np.exp(-0.75 * t) * (np.cos(w * t) + 0.75 / w * np.sin(w * t))
@@ -516,8 +516,8 @@ def test_a_simulator_that_has_run_goes_to_another_process(integrator, options):
     robot, q = compiled_system("five-bar")
     law = laws.ComputedTorque(trajectories.Constant(q[[0, 2]] + 0.1), 100.0, 20.0)
     simulator = kt.Simulator(robot, controller=law, integrator=integrator, **options)
-    first = simulator.run(q, time=0.1, output=3)
-    again = pickle.loads(pickle.dumps(simulator)).run(q, time=0.1, output=3)
+    first = simulator.run(q, time=0.1, samples=3)
+    again = pickle.loads(pickle.dumps(simulator)).run(q, time=0.1, samples=3)
     np.testing.assert_array_equal(again.q, first.q)
     assert np.abs(first.q[-1] - q).max() > 1e-3
 
@@ -532,7 +532,7 @@ def test_a_simulator_with_a_law_too_long_to_compile_goes_to_another_process():
     with pytest.warns(kt.SpeedWarning, match="the law of Law takes .* runs in Python"):
         simulator = kt.Simulator(robot, controller=law)
     assert simulator.function is not None
-    record = pickle.loads(pickle.dumps(simulator)).run([0.0], time=1.0, output=2)
+    record = pickle.loads(pickle.dumps(simulator)).run([0.0], time=1.0, samples=2)
     np.testing.assert_allclose(record.q[-1], [1.0], rtol=1e-9)  # 2 x'' = 12 t
 
 
@@ -554,7 +554,7 @@ def test_kinks_of_a_torque_table_cost_no_digits():
     for h, a, b in zip(np.diff(times), force[:-1] / 2.0, force[1:] / 2.0, strict=True):
         q, v = q + h * v + h * h * (2.0 * a + b) / 6.0, v + 0.5 * h * (a + b)
     table = laws.TorqueTable(times, force[:, None])
-    record = kt.simulate(made, time=1.0, controller=laws.Saturated(table + table, 20.0), output=2)
+    record = kt.simulate(made, time=1.0, controller=laws.Saturated(table + table, 20.0), samples=2)
     assert abs(record.q[-1, 0] - 2.0 * q) < 1e-14
     assert abs(record.v[-1, 0] - 2.0 * v) < 1e-14
     assert record.info["steps"] < 30

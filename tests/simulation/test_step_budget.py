@@ -32,7 +32,7 @@ def test_the_number_of_steps_is_said_and_can_be_raised():
         kt.simulate(rods(), **options, steps_at_most=99)
     assert kt.simulate(rods(), **options, steps_at_most=100).info["steps"] == 100
     with pytest.raises(kt.OptionError, match="101 samples are more than a run keeps, 100"):
-        kt.simulate(rods(), **options, steps_at_most=100, output=101)
+        kt.simulate(rods(), **options, steps_at_most=100, samples=101)
 
 
 def test_a_batch_has_a_budget_too():

@@ -23,7 +23,7 @@ def scaled(masses):
 def test_a_batch_of_mechanisms_with_masses_of_their_own(integrator):
     robot, masses = four_bar(), [0.5, 1.0, 2.0]
     q = robot.close([0.3, 1.0, 4.3], fixed=["crank_joint"])
-    options = {"time": 0.2, "integrator": integrator, "step": 2e-3, "output": 3}
+    options = {"time": 0.2, "integrator": integrator, "step": 2e-3, "samples": 3}
     together = kt.simulate(robot, q, parameters=scaled(masses), **options)
     for k, mass in enumerate(masses):
         alone = kt.simulate(four_bar(mass), q, **options)
@@ -35,8 +35,8 @@ def test_a_batch_of_mechanisms_with_masses_of_their_own(integrator):
 @pytest.mark.parametrize("backend", ["compiled", "reference"])
 def test_one_mechanism_with_another_mass_by_adaptive_steps(backend):
     q = four_bar().close([0.3, 1.0, 4.3], fixed=["crank_joint"])
-    varied = kt.simulate(four_bar(backend=backend), q, time=0.1, parameters=scaled(2.0), output=3)
-    alone = kt.simulate(four_bar(2.0), q, time=0.1, output=3)
+    varied = kt.simulate(four_bar(backend=backend), q, time=0.1, parameters=scaled(2.0), samples=3)
+    alone = kt.simulate(four_bar(2.0), q, time=0.1, samples=3)
     assert np.abs(varied.q - alone.q).max() < 1e-7
     assert varied.energy.relative_error < 1e-6
 

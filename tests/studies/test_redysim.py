@@ -64,7 +64,7 @@ def test_a_torque_with_a_condition_is_the_same_law_in_python(pendulum):
         return [first, kt.where(t > 0.5, 0.0, second)]
 
     record = kt.simulate(
-        system.robot, [0.4, 0.1], [0.0, 0.0], time=1.0, controller=law, output=run.time, rtol=1e-8, atol=1e-10,
+        system.robot, [0.4, 0.1], [0.0, 0.0], time=1.0, controller=law, samples=run.time, rtol=1e-8, atol=1e-10,
         progress=False,
     )  # fmt: skip
     np.testing.assert_allclose(run.state[:, :4], np.hstack([record.q, record.v]), atol=2e-6)
@@ -124,7 +124,7 @@ def test_a_four_bar_falls_as_that_of_the_gallery(tmp_path):
     run = system.run()
     known = kt.gallery.load("four-bar")
     np.testing.assert_allclose(run.state[0, :3], known.close([0.0, 0.9845, 4.3142]), atol=3e-4)  # Table 10.8
-    record = kt.simulate(known, run.state[0, :3], time=0.5, output=run.time, rtol=1e-8, atol=1e-10, progress=False)
+    record = kt.simulate(known, run.state[0, :3], time=0.5, samples=run.time, rtol=1e-8, atol=1e-10, progress=False)
     np.testing.assert_allclose(run.state[:, :3], record.q, atol=1e-7)
     assert np.ptp(run.energy[:, 3]) < 1e-5
 
@@ -149,7 +149,7 @@ def test_rows_that_no_joint_gives_are_kept_as_rows(tmp_path):
     record = kt.simulate(
         one.build(), [0.4], time=1.0, controller=lambda t, q, v: [-9.81 * (0.5 * kt.cos(q[0])
                                                                          - 0.4 * kt.cos(2 * q[0]))],
-        output=run.time, rtol=1e-8, atol=1e-10, progress=False,
+        samples=run.time, rtol=1e-8, atol=1e-10, progress=False,
     )  # fmt: skip
     np.testing.assert_allclose(run.state[:, 0], record.q[:, 0], atol=1e-6)
     with pytest.warns(kt.ModelWarning, match="no joint closes the loops"):

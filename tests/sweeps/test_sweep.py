@@ -52,7 +52,7 @@ def test_rows_do_not_depend_on_how_they_are_divided():
     given = {"x": kt.Uniform(0.0, 3.0), "y": kt.Normal(0.0, 1.0), "z": [1.0, 2.0, 5.0]}
     for design in ("random", "latin-hypercube"):
         some = [
-            kt.sweep(lambda p: {"s": p["x"] * p["y"] + p["z"]}, given, design=design, samples=300, seed=3, workers=0,
+            kt.sweep(lambda p: {"s": p["x"] * p["y"] + p["z"]}, given, design=design, draws=300, seed=3, workers=0,
                      rows_per_part=size).arrays()
             for size in (300, 77)
         ]  # fmt: skip
@@ -68,14 +68,14 @@ def test_large_parts_are_computed_a_few_rows_at_a_time(monkeypatch):
         sizes.append(len(p["x"]))
         return wave(p)
 
-    found = kt.sweep(counted, {"x": kt.Uniform(0, 1)}, samples=150, workers=0, rows_per_part=150)
+    found = kt.sweep(counted, {"x": kt.Uniform(0, 1)}, draws=150, workers=0, rows_per_part=150)
     assert sizes == [1, 64, 64, 22]
     assert len(found.files) == 1
     assert np.array_equal(found["sine"], np.sin(found["x"]))
 
 
 def test_latin_hypercube_meets_every_interval_once():
-    found = kt.sweep(wave, {"x": kt.Uniform(2.0, 4.0)}, design="latin-hypercube", samples=50)["x"]
+    found = kt.sweep(wave, {"x": kt.Uniform(2.0, 4.0)}, design="latin-hypercube", draws=50)["x"]
     assert sorted(((found - 2.0) / 2.0 * 50).astype(int)) == list(range(50))
 
 
@@ -90,7 +90,7 @@ def test_table_of_rows_and_what_is_no_number_in_it():
 
 
 def test_rows_that_fail_say_why_and_the_others_are_there():
-    found = kt.sweep(refuses_large, {"x": kt.Uniform(0.0, 1.0)}, samples=500, workers=0, rows_per_part=100)
+    found = kt.sweep(refuses_large, {"x": kt.Uniform(0.0, 1.0)}, draws=500, workers=0, rows_per_part=100)
     x, sine, lost = found["x"], found["sine"], found.failures()
     assert np.array_equal(np.isnan(sine), x > 0.9)
     assert np.array_equal(sine[x <= 0.9], np.sin(x[x <= 0.9]))
@@ -111,7 +111,7 @@ def test_bad_input(tmp_path, pendulum):
             kt.sweep(wave, given)
     with pytest.raises(kt.OptionError, match="no rows"):
         kt.sweep(wave, {"x": []}, design="table")
-    with pytest.raises(kt.OptionError, match="needs samples"):
+    with pytest.raises(kt.OptionError, match="needs draws"):
         kt.sweep(wave, {"x": kt.Uniform(0, 1)})
     with pytest.raises(kt.UnknownNameError, match=r"did you mean 'bob_joint\.damping'"):
         kt.sweep(pendulum, {"bob_joint.dampin": [1.0]}, time=1.0)
@@ -147,7 +147,7 @@ def test_finished_parts_are_not_done_again(tmp_path):
         return wave(p)
 
     where = tmp_path / "s"
-    options = {"samples": 100, "workers": 0, "rows_per_part": 10}
+    options = {"draws": 100, "workers": 0, "rows_per_part": 10}
     whole = kt.sweep(counted, {"x": kt.Uniform(0, 1)}, where, **options).arrays()
     for path in list(SweepFolder(where).finished().values())[3:7]:
         path.unlink()
@@ -192,7 +192,7 @@ def test_joints_that_leave_their_ranges_are_named():
     options = {"parameters": {"v0.bob_joint": [0.1, 2.0]}, "time": 1.0, "outputs": ["final.q.bob_joint"], "workers": 0}
     for integrator in ({"integrator": "rk4", "step": 0.01}, {"integrator": "dop853"}):
         with pytest.warns(
-            kt.KinetreeWarning, match=r"leave their ranges, 'bob_joint': .* ground=kt\.stops\.JointStops\(\)"
+            kt.KinetreeWarning, match=r"leave their ranges, 'bob_joint': .* ground=kt\.forces\.JointStops\(\)"
         ):
             kt.sweep(b.build(), **options, **integrator)
 
@@ -201,13 +201,13 @@ def test_stops_are_no_ground_that_feet_touch():
     b = kt.Builder("p").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1), lower=-0.5, upper=0.5)
     options = {"time": 0.1, "integrator": "rk4", "step": 0.01, "outputs": ["peak_ground_force"], "workers": 0}
     with pytest.raises(kt.KinetreeError, match="spots that touch a ground, and there are none"):
-        kt.sweep(b.build(), {"v0.bob_joint": [0.1, 2.0]}, ground=kt.stops.JointStops(), **options)
+        kt.sweep(b.build(), {"v0.bob_joint": [0.1, 2.0]}, ground=kt.forces.JointStops(), **options)
 
 
 def test_pandas_reads_a_folder_as_one_table(tmp_path):
     import pandas  # only here: it takes half a second
 
-    found = kt.sweep(wave, {"x": kt.Uniform(0, 1)}, tmp_path / "s", samples=30, rows_per_part=10, workers=0)
+    found = kt.sweep(wave, {"x": kt.Uniform(0, 1)}, tmp_path / "s", draws=30, rows_per_part=10, workers=0)
     for frame in (pandas.read_parquet(tmp_path / "s"), found.pandas()):
         assert all(np.array_equal(frame[name], found[name]) for name in ("row", "x", "sine", "pair[1]"))
 
@@ -260,7 +260,7 @@ def test_full_disk_keeps_what_is_finished(tmp_path):
         sizes["now"] += 1
         return {"y": np.random.default_rng(0).standard_normal((len(p["x"]), 1 if sizes["now"] < 5 else 5000))}
 
-    options = {"samples": 100, "workers": 0, "rows_per_part": 20}
+    options = {"draws": 100, "workers": 0, "rows_per_part": 20}
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
@@ -290,7 +290,7 @@ def slow(p):
     time.sleep(0.02)
     return {"y": np.sin(p["x"])}
 
-kt.sweep(slow, {"x": kt.Uniform(0, 1)}, where, samples=400, rows_per_part=10, workers=int(sys.argv[3]))
+kt.sweep(slow, {"x": kt.Uniform(0, 1)}, where, draws=400, rows_per_part=10, workers=int(sys.argv[3]))
 """
 
 
@@ -322,7 +322,7 @@ def test_killed_in_the_middle_and_a_worker_lost(tmp_path):
     subprocess.run([*command, "2"], check=True)
     assert flag.exists()
     assert all(path.stat().st_mtime_ns == then for path, then in before.items())
-    alone = kt.sweep(lambda p: {"y": np.sin(p["x"])}, {"x": kt.Uniform(0, 1)}, samples=400, workers=0).arrays()
+    alone = kt.sweep(lambda p: {"y": np.sin(p["x"])}, {"x": kt.Uniform(0, 1)}, draws=400, workers=0).arrays()
     found = SweepResult(where).arrays()
     assert all(np.array_equal(found[name], alone[name]) for name in ("row", "x", "y"))
     assert os.listdir(where).count("_sweep.json") == 1
@@ -336,12 +336,12 @@ def test_samples_that_are_too_few_for_what_outputs_look_at(pendulum):
     robot = pendulum.with_backend("compiled")
     spin = {"v0": [40.0], "time": 4.0, "integrator": "rk4", "step": 1e-3, "workers": 0}
     given, outputs = {"bob_joint.damping": [0.0]}, {"between": lambda record: np.ptp(record.v[..., 0] ** 2, axis=0)}
-    with pytest.warns(kt.errors.KinetreeWarning, match=r"101 samples, 0\.04 s apart, .* 'bob_joint' turns by 1\.6 rad"):
+    with pytest.warns(kt.KinetreeWarning, match=r"101 samples, 0\.04 s apart, .* 'bob_joint' turns by 1\.6 rad"):
         kt.sweep(robot, given, outputs=outputs, **spin)
     kt.sweep(robot, given, outputs="final.q.bob_joint", **spin)  # which is one sample
-    found = kt.sweep(robot, given, outputs=outputs, record=2001, **spin)
+    found = kt.sweep(robot, given, outputs=outputs, samples=2001, **spin)
     assert found["between"] == pytest.approx(4 * 9.81, rel=1e-2)
-    with pytest.raises(kt.OptionError, match=r"output of a sweep is a folder.* not int; how many samples .* record="):
+    with pytest.raises(kt.OptionError, match=r"output of a sweep is a folder.* not int; how many samples .* samples="):
         kt.sweep(robot, given, 4001, outputs=outputs, **spin)
 
 
@@ -360,7 +360,7 @@ def test_simulations_are_those_of_simulate(pendulum):
     k = 11
     row = {name: fixed[name][k] for name in given}
     alone = kt.simulate(
-        pendulum, [row["q0.bob_joint"]], time=0.3, integrator="rk4", step=0.01, output=101,
+        pendulum, [row["q0.bob_joint"]], time=0.3, integrator="rk4", step=0.01, samples=101,
         controller=kt.control.PD(hold, kp=row["controller.kp"], kd=0.5),
         forces=[kt.forces.JointSpring("bob_joint", row["forces[0].stiffness"])],
         parameters={"bob_joint.damping": row["bob_joint.damping"], "gravity": [0, 0, row["gravity.z"]],
@@ -375,7 +375,7 @@ def test_simulations_are_those_of_simulate(pendulum):
 
 def test_forces_of_the_gallery_are_those_of_inverse_dynamics():
     robot, motion = kt.load("kuka-kr5"), kt.gallery.motion("kuka-kr5")
-    found = kt.sweep("kuka-kr5", {"bodies.link_2.mass": kt.Uniform(0.8, 1.2, relative=True)}, samples=5, workers=0)
+    found = kt.sweep("kuka-kr5", {"bodies.link_2.mass": kt.Uniform(0.8, 1.2, relative=True)}, draws=5, workers=0)
     states = motion.states(motion.grid(101))
     for mass, peak in zip(found["bodies.link_2.mass"], found["peak_force"], strict=True):
         tau = robot.inverse_dynamics(*states, parameters={"bodies": {"link_2": {"mass": mass}}})
@@ -398,7 +398,7 @@ def test_dimensions_of_a_mechanism_vary_and_what_cannot_turn_says_so():
 def test_reductions_are_those_of_all_rows_at_once():
     found = kt.sweep(
         lambda p: {"y": np.where(p["x"] > 0.99, np.nan, np.round(p["x"] ** 3, 3))}, {"x": kt.Uniform(0, 1)},
-        samples=3000, workers=0, rows_per_part=256,
+        draws=3000, workers=0, rows_per_part=256,
     )  # fmt: skip
     y = found["y"]
     good = y[~np.isnan(y)]

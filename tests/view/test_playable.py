@@ -69,7 +69,7 @@ def test_degrees_in_a_table_are_understood(robot, tmp_path):
 
 def test_a_record_in_any_file_is_played_with_its_energy(tmp_path):
     robot = pendulum()
-    record = kt.simulate(robot, [1.0], time=0.5, output=31)
+    record = kt.simulate(robot, [1.0], time=0.5, samples=31)
     for name in ("r.csv", "r.npz"):
         record.save(tmp_path / name)
         track = as_track(robot, tmp_path / name)

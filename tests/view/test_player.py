@@ -57,10 +57,10 @@ def test_nan_stays_with_its_sample():
 
 def test_a_record_with_few_samples_is_filled_in_along_the_motion():
     robot = pendulum()
-    few = kt.simulate(robot, [1.0], time=2.0, output=21)
+    few = kt.simulate(robot, [1.0], time=2.0, samples=21)
     track = Track.of_record(robot, few)
     assert np.diff(track.time).max() <= FINEST * (1 + 1e-9)
-    exact = kt.simulate(robot, [1.0], time=2.0, output=track.time)
+    exact = kt.simulate(robot, [1.0], time=2.0, samples=track.time)
     np.testing.assert_allclose(track.q, exact.q, atol=2e-4)
     np.testing.assert_allclose(track.energy["sum"], exact.energy.mechanical, atol=1e-2)
     assert list(track.energy) == ["kinetic", "potential", "sum"]
@@ -68,14 +68,14 @@ def test_a_record_with_few_samples_is_filled_in_along_the_motion():
 
 def test_a_loaded_record_is_played_with_the_robot_it_is_shown_on(tmp_path):
     robot = pendulum()
-    kt.simulate(robot, [1.0], time=1.0, output=11).save(tmp_path / "swing.npz")
+    kt.simulate(robot, [1.0], time=1.0, samples=11).save(tmp_path / "swing.npz")
     track = Track.of_record(robot, kt.Record.load(tmp_path / "swing.npz"))
     assert track.time[-1] == 1.0
 
 
 def test_work_that_was_done_is_plotted():
     b = kt.Builder("damped").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1), damping=0.3)
-    record = kt.simulate(b.build(), [1.0], time=1.0, output=101)
+    record = kt.simulate(b.build(), [1.0], time=1.0, samples=101)
     track = Track.of_record(b.build(), record)
     assert list(track.energy) == ["kinetic", "potential", "sum", "work of friction"]
     balance = track.energy["sum"] - track.energy["work of friction"]
@@ -84,7 +84,7 @@ def test_work_that_was_done_is_plotted():
 
 def test_records_that_cannot_be_shown_are_refused():
     robot = pendulum()
-    record = kt.simulate(robot, [1.0], time=0.1, output=3)
+    record = kt.simulate(robot, [1.0], time=0.1, samples=3)
     with pytest.raises(kt.OptionError, match=r"another robot \('pendulum'\)"):
         Track.of_record(floating_pair(), record)
     with pytest.raises(kt.OptionError, match="empty"):

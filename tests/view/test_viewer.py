@@ -25,7 +25,7 @@ from kinetree.view.sliders import coordinates, from_sliders, to_sliders
 @pytest.fixture
 def swinging():
     robot = pendulum()
-    record = kt.simulate(robot, [1.0], time=2.0, output=201)
+    record = kt.simulate(robot, [1.0], time=2.0, samples=201)
     with view(robot, record, port=0) as viewer:
         yield viewer, record
 
@@ -119,7 +119,7 @@ def test_back_to_the_start(swinging):
 def test_play_serves_until_the_user_has_seen_enough(monkeypatch):
     seen = []
     monkeypatch.setattr(Viewer, "wait", lambda viewer: seen.append((viewer.player.playing, viewer.url)))
-    record = kt.simulate(pendulum(), [1.0], time=0.5, output=51)
+    record = kt.simulate(pendulum(), [1.0], time=0.5, samples=51)
     assert play(pendulum(), record, port=0, open_browser=False, say=seen.append) == []
     assert seen == [f"pendulum is shown at {seen[1][1]} until you press Ctrl-C", (True, seen[1][1])]
 

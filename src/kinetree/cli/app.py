@@ -100,6 +100,24 @@ COMMANDS = (
 )  # fmt: skip
 
 
+FORMER_OPTIONS = {
+    ".cli.simulate:simulate": {"--initial": "--q0", "--velocity": "--v0"},
+    ".cli.dynamics:inverse": {"--initial": "--q-guess"},
+    ".cli.dynamics:forward": {"--initial": "--q-guess"},
+}
+"""Options by the names they had, by commands; they go with release 0.3."""
+
+
+def _of_today(word: str, command: str) -> str:
+    """Return a word of the command line, an option by its name of today."""
+    former, equals, value = word.partition("=")
+    today = FORMER_OPTIONS.get(command, {}).get(former)
+    if today is None:
+        return word
+    complain("yellow", "warning", f"{former} is now {today}; the former name goes with release 0.3")
+    return today + equals + value
+
+
 class _CommandGroup(TyperGroup):
     """Commands whose foreseeable errors are one line, not a traceback."""
 
@@ -117,6 +135,7 @@ class _CommandGroup(TyperGroup):
         for command in COMMANDS:
             if args and command.name == args[0]:
                 self.add_command(imported(command), command.name)
+                args[1:] = [_of_today(word, command.function) for word in args[1:]]
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:

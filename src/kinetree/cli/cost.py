@@ -24,7 +24,7 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
-    from ..robot.chain_costs import Compared, Costed, Fitted
+    from ..robot.costs import Compared, Costed, Fitted
     from ..robot.robot import Robot
 
 
@@ -50,7 +50,7 @@ def cost(
 
         kinetree cost kuka-kr5
     """
-    from ..robot import chain_costs as costs
+    from ..robot import costs
     from ..studies.sources import cited
 
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, values=values)
@@ -80,7 +80,7 @@ def cost(
 
 
 def _fits() -> list[Fitted]:
-    from ..robot import chain_costs as costs
+    from ..robot import costs
 
     status = messages()
     if not status.is_terminal:
@@ -113,7 +113,7 @@ def _counted_table(robot: Robot, counted: Sequence[Costed]) -> Table:
 
 
 def _published_table(robot: Robot, counted: Sequence[Costed], compared: Sequence[Compared]) -> Table:
-    from ..robot.chain_costs import joint_variables
+    from ..robot.costs import joint_variables
 
     v = joint_variables(robot)
     base = "floating base" if robot.is_floating else "fixed base"
@@ -150,7 +150,7 @@ def _fitted_table(fits: Sequence[Fitted]) -> Table:
 def _cost_data(
     robot: Robot, counted: Sequence[Costed], compared: Sequence[Compared], fits: Sequence[Fitted]
 ) -> dict[str, Any]:
-    from ..robot.chain_costs import joint_variables
+    from ..robot.costs import joint_variables
     from ..studies.sources import cited
 
     return {

@@ -45,7 +45,7 @@ Output = Annotated[
     Path,
     typer.Option("--output", "-o", help="Table to write: .csv, .parquet or .npz; or a folder.", show_default=False),
 ]
-Initial = Annotated[
+Guess = Annotated[
     str | None,
     typer.Option(
         help="Of a mechanism of which only the independent joints are given: a configuration on the branch that is "
@@ -75,7 +75,7 @@ def inverse(
     robot_name: RobotName,
     motion: Motion,
     output: Output,
-    initial: Initial = None,
+    q_guess: Guess = None,
     differentiate: Differentiate = False,
     cutoff: Cutoff = None,
     plot: Picture = None,
@@ -99,7 +99,7 @@ def inverse(
     has the columns `tau_elbow`, ... . Files are read and written in parts, so they may be larger than the memory; a
     fault is reported with file and line, and leaves no file behind. Of `.npz` files the arrays `q`, `v`, `a` and `time`
     are used. Of a mechanism with loops give all joints, moving as its loops allow; or only the independent ones (its
-    motors, as a rule; `kinetree info` names them), and the others follow, on the branch that `--initial` is on.
+    motors, as a rule; `kinetree info` names them), and the others follow, on the branch that `--q-guess` is on.
 
     A table with `time` and positions only is differentiated with `--differentiate`: positions are smoothed as their
     noise asks, or filtered without a phase at `--cutoff`; times may be uneven. How far accelerations can be trusted,
@@ -112,13 +112,13 @@ def inverse(
 
         kinetree inverse kuka-kr5 motion.csv -o tau.csv --plot tau.png
         kinetree inverse four-bar kinetree-results/four-bar/inverse-motion.csv -o tau.parquet
-        kinetree inverse four-bar crank.csv -o tau.csv --initial crank_joint=0.5
+        kinetree inverse four-bar crank.csv -o tau.csv --q-guess crank_joint=0.5
         kinetree inverse panda.urdf motion.parquet -o torques
         kinetree inverse kuka-kr5 positions.csv -o tau.csv --differentiate
     """
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked, values)
     _run(
-        robot, "" if locked else robot_name, "inverse_dynamics", motion, output, initial, friction, threads, as_json,
+        robot, "" if locked else robot_name, "inverse_dynamics", motion, output, q_guess, friction, threads, as_json,
         plot, separate, differentiate, cutoff,
     )  # fmt: skip
 
@@ -127,7 +127,7 @@ def forward(
     robot_name: RobotName,
     motion: Motion,
     output: Output,
-    initial: Initial = None,
+    q_guess: Guess = None,
     plot: Picture = None,
     separate: Separate = False,
     friction: Friction = False,
@@ -151,13 +151,13 @@ def forward(
     """
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked, values)
     _run(
-        robot, "" if locked else robot_name, "forward_dynamics", motion, output, initial, friction, threads, as_json,
+        robot, "" if locked else robot_name, "forward_dynamics", motion, output, q_guess, friction, threads, as_json,
         plot, separate,
     )  # fmt: skip
 
 
 def _run(
-    robot: Robot, robot_name: str, method: str, motion: Path, output: Path, initial: str | None, friction: bool,
+    robot: Robot, robot_name: str, method: str, motion: Path, output: Path, q_guess: str | None, friction: bool,
     threads: int, as_json: bool, plot: Path | None, separate: bool, differentiate: bool = False,
     cutoff: float | None = None,
 ) -> None:  # fmt: skip
@@ -170,7 +170,7 @@ def _run(
 
     done = over_table(
         robot, method, motion, output, friction=friction, threads=threads or None, tell=note,
-        initial=_Start(robot, robot_name, initial), differentiate=differentiate, cutoff=cutoff,
+        q_guess=_Start(robot, robot_name, q_guess), differentiate=differentiate, cutoff=cutoff,
     )  # fmt: skip
     if plot is not None:
         draw_table(robot, METHODS[method][1], output, plot, separate)
@@ -188,12 +188,12 @@ class _Start:
 
     robot: Robot
     robot_name: str
-    initial: str | None
+    q_guess: str | None
 
     @property
     def is_given(self) -> bool:
         """Whether the user said anything."""
-        return self.initial is not None
+        return self.q_guess is not None
 
     def __call__(self) -> Array:
         from ..robot.load import gallery_names
@@ -201,5 +201,5 @@ class _Start:
 
         system = self.robot_name if self.robot_name in gallery_names() else None
         return simulation_setup.configuration(
-            self.robot, read_values(self.initial, "--initial", True), system, "--initial"
+            self.robot, read_values(self.q_guess, "--q-guess", True), system, "--q-guess"
         )

@@ -63,6 +63,6 @@ def _any_of(setting: Setting) -> str:
 def _lifted(warning: ContactWarning) -> str:
     """Return the words of a warning of a start inside the ground, with how to start instead."""
     if warning.lift is None:
-        return f"{warning.fact}: start above the ground, --initial"
+        return f"{warning.fact}: start above the ground, --q0"
     name, _, value = warning.lift
-    return f"{warning.fact}: start higher, --initial {name}={value:g}"
+    return f"{warning.fact}: start higher, --q0 {name}={value:g}"

@@ -26,7 +26,7 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
-    from ..identification import Identified
+    from ..identification.identified import Identified
 
 Motions = Annotated[
     list[Path],
@@ -113,8 +113,8 @@ def identify(
         kinetree identify robot.urdf motion.csv -o found.urdf --report out/ --held-out 0.4
         kinetree identify panda.urdf motion.csv --locked panda_finger_joint1=0.02,panda_finger_joint2=0.02
     """
-    from ..identification import Measured
-    from ..identification import identify as run
+    from ..identification.measured import Measured
+    from ..identification.procedure import identify as run
     from ..model.formats import refuse_unwritable
 
     if friction is not None:

@@ -18,12 +18,12 @@ from ..forces.from_yaml import load as load_forces
 from ..io.paths import is_folder
 from ..motion import trajectories
 from ..robot.load import gallery_names
-from ..simulation import simulate as run
 from ..simulation.integrators.fixed_step_methods import ADAPTIVE
 from ..simulation.oddities.unheld import without_ranges
 from ..simulation.options import OPTIONS, STEPS_AT_MOST
 from ..simulation.prescribed import Prescribed
 from ..simulation.records.files import record_format
+from ..simulation.simulator import simulate as run
 from ..studies import simulation_setup
 from ..studies.simulation_setup import CONTROLLERS
 from .option_rows import OptionRow, Rows, takes
@@ -47,7 +47,7 @@ from .values import read_values
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
-    from ..simulation import Record
+    from ..simulation.records.record import Record
 
 
 def _of_library(*names: str) -> list[OptionRow]:
@@ -74,13 +74,13 @@ ROWS: Rows = {
     ],
     "Start": [
         OptionRow(
-            "initial", str,
+            "q0", str,
             "Where it starts: all coordinates, '0.1,0,-0.5'; some joints, 'elbow=0.3, wrist=1', with colons where one "
             "has several numbers, 'ball=0:0:0:1', or one of these, 'base.z=0.4'; a configuration that the file names "
             "(a keyframe), 'home'; or a start of the gallery, 'free-fall'.",
             "as drawn",
         ),
-        OptionRow("velocity", str, "Initial velocity, given like --initial.", "at rest"),
+        OptionRow("v0", str, "How fast it starts, given like --q0.", "at rest"),
         OptionRow(
             "time", float, "Seconds to simulate; 5 where it is left out, or with --follow to the end of the table."
         ),
@@ -116,7 +116,7 @@ ROWS: Rows = {
         ),
         OptionRow("seed", int, "Seed of the noise.", "0", needs="noise"),
         OptionRow(
-            "target", str, "Where to go, given like --initial; joints that are not named stay.", "where it starts"
+            "target", str, "Where to go, given like --q0; joints that are not named stay.", "where it starts"
         ),
         OptionRow(
             "duration", float, "Seconds in which the desired motion goes there, smoothly; 0 for at once.", "0", 0.0
@@ -169,15 +169,15 @@ def simulate(given: SimpleNamespace) -> None:
 
     For example:
 
-        kinetree simulate kuka-kr5 --initial joint_2=0.5 --time 2 -o fall.npz
+        kinetree simulate kuka-kr5 --q0 joint_2=0.5 --time 2 -o fall.npz
         kinetree simulate kuka-kr5 --controller computed-torque --target joint_1=1 --duration 1 --plot move.png
         kinetree simulate arm.urdf --controller pid --kp elbow=50,wrist=20 --ki 10 --limit robot --target elbow=1
-        kinetree simulate cassie.xml --initial home --integrator implicit_euler --step 1e-3 --drift projection
+        kinetree simulate cassie.xml --q0 home --integrator implicit_euler --step 1e-3 --drift projection
         kinetree simulate kuka-kr5 --controller pd+gravity --target joint_1=1 --sample-time 0.002 --delay 0.001 \
 --encoder 65536
-        kinetree simulate five-bar --initial free-fall --time 0.3 --samples 101 -o swing.csv
-        kinetree simulate dog.urdf --floating-base --initial floating_base.z=0.4 --ground left_toe,right_toe
-        kinetree simulate dog.urdf --floating-base --initial floating_base.z=0.4 --follow trot.csv --ground left_toe,\
+        kinetree simulate five-bar --q0 free-fall --time 0.3 --samples 101 -o swing.csv
+        kinetree simulate dog.urdf --floating-base --q0 floating_base.z=0.4 --ground left_toe,right_toe
+        kinetree simulate dog.urdf --floating-base --q0 floating_base.z=0.4 --follow trot.csv --ground left_toe,\
 right_toe --ground-kind firm --integrator bdf
     """
     _refuse_places(given)
@@ -199,14 +199,14 @@ right_toe --ground-kind firm --integrator bdf
     law, gains = _law(robot, given, q, v, desired, elements)
     motion, time = None, given.time
     if given.follow is not None:
-        motion, q, v = _followed(robot, given.follow, q, v, given.initial, given.velocity)
+        motion, q, v = _followed(robot, given.follow, q, v, given.q0, given.v0)
         time = motion.span[1] if time is None else time
     typed = {row.name: getattr(given, row.name) for row in ROWS["Integration"] if getattr(given, row.name) is not None}
     try:
         with without_ranges():  # which the summary tells
             record = run(
                 robot, q, v, time=5.0 if time is None else time, prescribed=motion, controller=law, ground=elements,
-                forces=[] if given.forces is None else load_forces(given.forces), output=given.samples,
+                forces=[] if given.forces is None else load_forces(given.forces), samples=given.samples,
                 friction=given.friction, **typed,
             )  # fmt: skip
     except SimulationError as problem:
@@ -285,8 +285,8 @@ def _start_and_goal(robot: Robot, given: SimpleNamespace) -> tuple[np.ndarray, n
         values = read_values(text, option, True)
         return simulation_setup.configuration(robot, values, system, option, otherwise)
 
-    q = place("--initial", given.initial)
-    v = simulation_setup.velocity(robot, q, read_values(given.velocity, "--velocity", True), "--velocity")
+    q = place("--q0", given.q0)
+    v = simulation_setup.velocity(robot, q, read_values(given.v0, "--v0", True), "--v0")
     goal = q if given.target is None else place("--target", given.target, q)
     if given.target is not None:
         simulation_setup.warn_of_limits(robot, goal, "--target")
@@ -331,12 +331,12 @@ def _law(
 
 
 def _followed(
-    robot: Robot, table: Path, q: np.ndarray, v: np.ndarray, initial: str | None, velocity: str | None
+    robot: Robot, table: Path, q: np.ndarray, v: np.ndarray, q0: str | None, v0: str | None
 ) -> tuple[Any, np.ndarray, np.ndarray]:
     """Read a motion that joints follow; start on it, with the other joints where they were to start."""
     trajectory, joints = simulation_setup.table_motion(robot, table)
     whole = []
-    for option, text in (("--initial", initial), ("--velocity", velocity)):
+    for option, text in (("--q0", q0), ("--v0", v0)):
         values = read_values(text, option)
         named = [name for name in values if name.partition(".")[0] in joints] if isinstance(values, dict) else []
         if named:
@@ -443,7 +443,7 @@ def _show(robot: Robot, record: Record, gains: dict[str, Any], stops: bool) -> N
     for line in record.limits_passed:
         fact, _, advice = line.partition(". ")
         told = f"{fact}. {advice}" if advice and not stops else fact  # stops give way a little
-        console.print(escape(told.replace("ground=kt.stops.JointStops()", "--stops")), soft_wrap=True)
+        console.print(escape(told.replace("ground=kt.forces.JointStops()", "--stops")), soft_wrap=True)
 
 
 def _states(record: Record) -> Table:

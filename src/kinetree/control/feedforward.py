@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import newton_euler
 from ..errors import OptionError, ShapeError, UnsupportedError, explains_arguments
+from ..former_names import former_arguments
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Scalar, sqrt
@@ -30,6 +31,7 @@ from .driven_joints import (
 
 
 @explains_arguments
+@former_arguments(begin=("q0", "v0"))
 @dataclass(frozen=True, eq=False)
 class Feedforward(Controller):
     """tau = tau_ID(desired motion) + kp e + kd e' (Shah eq. 9.12, floating base 9.13; Biped eq. 25).
@@ -49,8 +51,8 @@ class Feedforward(Controller):
         In N m/rad and N m s/rad (or the like); zero replays the forces open loop.
     senses : sequence of force elements
         Ground under the desired motion.
-    begin : tuple of (q, v), optional
-        Where the joints without motor are at the beginning and how they move; by default at zero, at rest.
+    q0, v0 : array_like, optional
+        Where the joints without motor start, and how fast; by default at zero, at rest.
         Not for mechanisms with closed loops, in which they follow the others.
     coordinates : sequence of str, optional
         As in :class:`ComputedTorque`.
@@ -60,7 +62,8 @@ class Feedforward(Controller):
     kp: Gain
     kd: Gain
     senses: Sequence[Any] = ()
-    begin: tuple[ArrayLike, ArrayLike] | None = None
+    q0: ArrayLike | None = None
+    v0: ArrayLike | None = None
     coordinates: Sequence[str] | None = None
     GAINS = ("kp", "kd")
     RELIES_ON_LOOPS = True
@@ -81,18 +84,17 @@ class Feedforward(Controller):
     def initial_states(self, tree: Model) -> np.ndarray:
         """Return positions and velocities of the joints without motor; none where loops say what these are."""
         if tree.is_constrained:
-            if self.begin is not None:
+            if self.q0 is not None or self.v0 is not None:
                 raise OptionError(
-                    f"leave begin out: robot {tree.name!r} has closed loops, its joints follow the motors'"
+                    f"leave q0 and v0 out: robot {tree.name!r} has closed loops, its joints follow the motors'"
                 )
             return np.zeros(0)
         idle = idle_joints(tree)
-        if self.begin is None:
-            return np.array([*(x for j in idle for x in j.kind.neutral()), *[0.0] * sum(j.nv for j in idle)])
-        q, v = (np.asarray(x, dtype=float) for x in self.begin)
-        if q.shape != (sum(j.nq for j in idle),) or v.shape != (sum(j.nv for j in idle),):
+        rest = [x for j in idle for x in j.kind.neutral()], [0.0] * sum(j.nv for j in idle)
+        q, v = (np.asarray(usual if x is None else x, float) for x, usual in zip((self.q0, self.v0), rest, strict=True))
+        if (q.shape, v.shape) != ((len(rest[0]),), (len(rest[1]),)):
             raise ShapeError(
-                f"begin must hold {sum(j.nq for j in idle)} positions and {sum(j.nv for j in idle)} velocities of "
+                f"q0 and v0 must hold {len(rest[0])} positions and {len(rest[1])} velocities of "
                 f"{', '.join(j.name for j in idle) or 'no joints'}, got shapes {q.shape} and {v.shape}"
             )
         return np.concatenate([q, v])

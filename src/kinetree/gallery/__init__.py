@@ -19,42 +19,9 @@ A study computes what the sources compute, and puts what they state beside it:
 ``result.table()`` shows all of it, ``result.write(folder)`` writes plots, data and a summary.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..lazy_names import LazyNames
 
-if TYPE_CHECKING:
-    from ..studies.facts import Fact as Fact
-    from ..studies.named_systems import about as about
-    from ..studies.named_systems import load as load
-    from ..studies.named_systems import model_text as model_text
-    from ..studies.named_systems import motion as motion
-    from ..studies.named_systems import start as start
-    from ..studies.study import Outcome as Outcome
-    from ..studies.study import Result as Result
-    from ..studies.study import Study as Study
-    from ..studies.system import About as About
-    from ..studies.system import States as States
-    from .catalog import Motion as Motion
-    from .catalog import names as names
-    from .catalog import studies as studies
-    from .catalog import study as study
-    from .systems.four_bar_chain import four_bar_chain as four_bar_chain
-    from .systems.four_bar_chain import four_bar_chain_leaning as four_bar_chain_leaning
-
-_NAMES = LazyNames(
-    __name__,
-    {
-        "..studies.named_systems": ("about", "load", "model_text", "motion", "start"),
-        "..studies.facts": ("Fact",),
-        "..studies.study": ("Outcome", "Result", "Study"),
-        "..studies.system": ("About", "States"),
-        ".catalog": ("Motion", "names", "studies", "study"),
-        ".systems.four_bar_chain": ("four_bar_chain", "four_bar_chain_leaning"),
-    },
-)
+_NAMES = LazyNames(__name__)
 
 __all__ = _NAMES.all
 __getattr__, __dir__ = _NAMES.get, _NAMES.dir

@@ -23,7 +23,8 @@ from scipy.linalg import blas, lapack, solve_triangular
 from scipy.linalg import qr as scipy_qr
 
 from ..algorithms.algorithm import ALL, check_parameters
-from ..errors import OptionError, Setting, ShapeError, StateError, UnknownNameError
+from ..errors import OptionError, Setting, ShapeError, StateError, UnknownNameError, explains_arguments
+from ..former_names import former_arguments
 from ..io.cluster import AHEAD, executor_of, most_processes
 from ..io.tables.reading import open_table
 from ..robot.robot import Robot
@@ -234,16 +235,18 @@ class Accumulator:
             raise ShapeError(f"weights must be {self.rows} numbers that are not negative, one per joint force")
         return given
 
+    @explains_arguments
+    @former_arguments(start="p0")
     def solve(
-        self, weights: ArrayLike | None = None, *, start: ArrayLike | None = None, tolerance: float | None = None
+        self, weights: ArrayLike | None = None, *, p0: ArrayLike | None = None, tolerance: float | None = None
     ) -> Solution:
-        """Return the parameters that fit best; among those that fit alike the nearest to ``start``.
+        """Return the parameters that fit best; among those that fit alike the nearest to ``p0``.
 
         Parameters
         ----------
         weights : array_like, optional
             Of each joint force: one over the square of its noise.
-        start : array_like, optional
+        p0 : array_like, optional
             What parameters are where the samples do not tell; the robot's own by default.
         tolerance : float, optional
             Below which fraction of the largest a singular value counts as zero; columns are scaled to unit length
@@ -253,7 +256,7 @@ class Accumulator:
             raise StateError("there are no samples yet: add some")
         table = self.robot.parameters()
         own = np.array([table[name] for name in self.names])
-        begin = own if start is None else as_array(start, (len(self.names),), "start")
+        begin = own if p0 is None else as_array(p0, (len(self.names),), "p0")
         gram = self.method == "gram"
         if gram:
             matrix, rhs, _ = self.gram(weights)

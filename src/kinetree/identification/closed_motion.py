@@ -34,7 +34,7 @@ def motions_of(
     gains: Array | None = None,
     cutoff: float | None = None,
     both_sides: float | None = None,
-    initial: Array | None = None,
+    q_guess: Array | None = None,
 ) -> tuple[list[FilteredMotion], Band, list[str]]:
     """Return motions, the frequencies of their filters, and what was done to the data.
 
@@ -48,7 +48,7 @@ def motions_of(
         What measured forces are multiplied with.
     cutoff, both_sides : float, optional
         Frequencies that are not to be chosen.
-    initial : ndarray (nq,), optional
+    q_guess : ndarray (nq,), optional
         Of a mechanism: a closed configuration on the branch of the motion.
     """
     pieces: list[Piece] = []
@@ -65,7 +65,7 @@ def motions_of(
     if gains is not None:
         pieces = [replace(piece, tau=piece.tau * gains) for piece in pieces]
     if robot.loops is not None:
-        return _closed_motions(robot, pieces, band, cutoff, both_sides, initial, notes)
+        return _closed_motions(robot, pieces, band, cutoff, both_sides, q_guess, notes)
     if band is None:
         band = choose_band(pieces, robot, cutoff, both_sides)
     pieces = _without_lag(pieces, band, robot, notes)
@@ -92,7 +92,7 @@ def _closed_motions(
     band: Band | None,
     cutoff: float | None,
     both_sides: float | None,
-    initial: Array | None,
+    q_guess: Array | None,
     notes: list[str],
 ) -> tuple[list[FilteredMotion], Band, list[str]]:
     """Filter the independent joints as if they were a robot of their own; the others follow."""
@@ -105,7 +105,7 @@ def _closed_motions(
     found = []
     for whole, piece in zip(pieces, reduced, strict=True):
         m = filtered(piece, _at(band, piece), single)  # type: ignore[arg-type]
-        q = follow(robot, m.q, whole.q if whole.q.shape[1] == robot.nq else None, initial)
+        q = follow(robot, m.q, whole.q if whole.q.shape[1] == robot.nq else None, q_guess)
         v = robot.velocities(q, m.v)
         a = robot.accelerations(q, v, m.a)
         noise = np.sqrt(np.mean(robot.basis(q) ** 2 @ m.speed_noise**2, axis=0))  # what follows has it from the others
@@ -128,7 +128,7 @@ def _picked(robot: Robot, piece: Piece, independent: Sequence[int]) -> dict[str,
     }
 
 
-def follow(robot: Robot, q_independent: Array, guess: Array | None, initial: Array | None = None) -> Array:
+def follow(robot: Robot, q_independent: Array, guess: Array | None, q_guess: Array | None = None) -> Array:
     """Return closed configurations for positions of the independent joints.
 
     Parameters
@@ -137,7 +137,7 @@ def follow(robot: Robot, q_independent: Array, guess: Array | None, initial: Arr
     q_independent : ndarray (n, freedoms)
     guess : ndarray (n, nq), optional
         What all joints are nearly at, where that was measured.
-    initial : ndarray (nq,), optional
+    q_guess : ndarray (nq,), optional
         A closed configuration near the first one.
     """
     names = [robot.v_names[k] for k in robot.coordinates.independent]
@@ -145,11 +145,11 @@ def follow(robot: Robot, q_independent: Array, guess: Array | None, initial: Arr
     if guess is not None:
         return np.asarray(robot.close(guess, fixed=path, limits=False))  # measured: stops give way a little
     try:
-        return np.asarray(robot.follow(path, initial, limits=False, lead_in=True))
+        return np.asarray(robot.follow(path, q_guess, limits=False, lead_in=True))
     except PathError as problem:
         if problem.point > 0:
             raise
         raise IdentificationError(
-            f"the motion cannot be reached from the assembled mechanism ({problem.why}): give initial=, a closed "
+            f"the motion cannot be reached from the assembled mechanism ({problem.why}): give q_guess=, a closed "
             "configuration on its branch, or measure all joints"
         ) from None

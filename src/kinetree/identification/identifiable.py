@@ -131,7 +131,7 @@ class Structure:
         if self.robot.loops is not None and self.configurations is not None:
             count = len(self.configurations)
             near = self.configurations[np.unique(np.linspace(0, count - 1, CANDIDATES).astype(int))]
-        return self.robot.base_parameters(friction=True, near=near, in_between="ignore")
+        return self.robot.base_parameters(friction=True, q_guess=near, in_between="ignore")
 
     def counts(self, name: str) -> bool:
         """Tell whether a parameter is to be grouped at all; a rotor where no motor is, is not."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import IdentificationError, IdentificationWarning, callers_level, explains_arguments
+from ..former_names import former_arguments
 from ..model.mass import MassProperties
 from ..model.parameters import OF_BODIES, mass_properties_from_table, mass_properties_to_table
 from .closed_motion import motions_of
@@ -19,9 +20,9 @@ from .estimators.least_squares import UNTOLD
 from .friction_models import MODELS
 from .identifiable import Structure
 from .identified import Identified
-from .identify import identify
 from .measured import Data, motors
 from .model_choice import SURE
+from .procedure import identify
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -70,6 +71,7 @@ class Payload:
 
 
 @explains_arguments
+@former_arguments(initial="q_guess")
 def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **options: Any) -> Payload:
     """Find what a robot carries by difference: it is identified without the load, then the body with it.
 
@@ -101,13 +103,13 @@ def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **option
         after = identify(before.robot if load is None else before.robot.with_payload(body, load), loaded, **again)
     found = mass_properties_to_table(after.robot.body(body).mass_properties) - old
     with_load = dict(zip(best.names, best.deviations, strict=True))
-    without = _spread(before, best, free, loaded, own, options.get("initial"))
+    without = _spread(before, best, free, loaded, own, options.get("q_guess"))
     deviations = np.array([np.hypot(with_load.get(n, np.nan), without.get(n, 0.0)) for n in own])
     return Payload(found, deviations, mass_properties_from_table(found), after.training_errors)
 
 
 def _spread(
-    before: Identified, best: Identified, free: Data, loaded: Data, own: Sequence[str], initial: Any
+    before: Identified, best: Identified, free: Data, loaded: Data, own: Sequence[str], q_guess: Any
 ) -> dict[str, float]:
     """Return by how much the load varies with what is held of the robot, which the motion without it told.
 
@@ -117,7 +119,7 @@ def _spread(
     robot = before.given
     prepared = []
     for data in (free, loaded):
-        motions = motions_of(robot, data, before.band, before.gains, initial=initial)[0]
+        motions = motions_of(robot, data, before.band, before.gains, q_guess=q_guess)[0]
         prepared.append(Prepared(robot, motions, before.band, before.contacts))
     part = Structure(robot, np.concatenate([m.q for m in prepared[1].motions])).groups(own).independent
     rows = []

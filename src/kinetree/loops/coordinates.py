@@ -4,7 +4,7 @@ A mechanism's :class:`Coordinates` are chosen once, from its model alone: at a c
 searched for in the same way every time (or named by the user), never at the one that a program happens to ask
 about first.  So the independent freedoms mean the same in every call and in every process.  Where that choice
 serves badly, at a singular configuration, numerical methods find the rank anew; methods whose arguments or results
-are in these coordinates raise :class:`~kinetree.errors.SingularError`.
+are in these coordinates raise :class:`~kinetree.SingularError`.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Loops:
         Of a model with loops or couplings.
     wanted : sequence of int, optional
         The freedoms that the others follow from, if they were named.
-    near : array_like, shape (nq,), optional
+    q_guess : array_like, shape (nq,), optional
     rounding : float, optional
         As for :class:`kinetree.Mechanism`.
     """
@@ -47,20 +47,20 @@ class Loops:
         self,
         evaluator: Evaluator,
         wanted: Sequence[int] | None = None,
-        near: ArrayLike | None = None,
+        q_guess: ArrayLike | None = None,
         rounding: float | None = None,
     ) -> None:
         if rounding is not None and not 0.0 <= rounding < 1.0:
             raise OptionError(f"rounding is a part of the strongest constraint, between 0 and 1, not {rounding!r}")
         self.model, self.evaluator = evaluator.model, evaluator
         self.wanted = None if wanted is None else tuple(wanted)
-        self.near = None if near is None else as_array(near, (self.model.nq,), "near")
-        if self.near is not None and self.near.ndim != 1:
-            raise ShapeError(f"near must be one configuration, shape ({self.model.nq},), not {self.near.shape}")
+        self.q_guess = None if q_guess is None else as_array(q_guess, (self.model.nq,), "q_guess")
+        if self.q_guess is not None and self.q_guess.ndim != 1:
+            raise ShapeError(f"q_guess must be one configuration, shape ({self.model.nq},), not {self.q_guess.shape}")
         self.rounding = rounding
         self.geometry = LoopGeometry(evaluator)
         self.assembling = Assembling(self.geometry, rounding)
-        self.choice = CoordinateChoice(self.assembling, self.wanted, self.near)
+        self.choice = CoordinateChoice(self.assembling, self.wanted, self.q_guess)
         self.closing = LoopClosing(self.choice)
         self.prepared = PreparedDynamics(self.choice)
         self.inverse = InverseOfLoops(self.prepared)
@@ -76,7 +76,7 @@ class Loops:
         """The same in double precision."""
         if not self.geometry.is_single:
             return self
-        return Loops(self.geometry.exact, self.wanted, self.near, self.rounding)
+        return Loops(self.geometry.exact, self.wanted, self.q_guess, self.rounding)
 
     def plain_method(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         """Return a robot's method that asks loops, as quick as it can be where it is called with nothing but vectors.

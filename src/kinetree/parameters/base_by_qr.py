@@ -159,5 +159,5 @@ def _refuse_in_between(relative: Array, least: float, considered: Considered, wh
             f"{what} of {unclear.max():.0e} and {unclear.min():.0e} of the largest. Axes that are almost parallel or "
             "almost meet (1.5708 for pi/2 in a file) do that: round the geometry with a larger tolerance, or use "
             "method='rules' or 'null_space'; in_between='ignore' takes all of them for nothing. Of a mechanism, start "
-            "from a less singular configuration, near="
+            "from a less singular configuration, q_guess="
         )

@@ -78,7 +78,7 @@ def closed_motions(loops: Loops, start: Array, rank: int, considered: Considered
         if not np.isfinite(q).all() or np.abs(q - start).max() < 1e-3:
             raise ClosureError(
                 f"{model.name!r} cannot be moved off q = {np.round(start, 3).tolist()} with its loops closed: give "
-                "near=, a configuration from which it can"
+                "q_guess=, a configuration from which it can"
             )
         basis = _basis(k, rank)
         v, a = (_along(basis, rng.standard_normal((len(q), model.nv)) * unit) for _ in range(2))

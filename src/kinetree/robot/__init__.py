@@ -1,17 +1,9 @@
 """What a user holds: a robot, with or without closed loops."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..lazy_names import LazyNames
-from .builder import Builder
-from .make import make
-from .robot import Robot
+from .builder import Builder as Builder
+from .make import make as make  # here, as a module has the same name
+from .robot import Robot as Robot
 
-if TYPE_CHECKING:
-    from .mechanism import Mechanism
-
-_NAMES = LazyNames(__name__, {".mechanism": ("Mechanism",)})
-__getattr__ = _NAMES.get
-__all__ = ["Builder", "Mechanism", "Robot", "make"]
+_NAMES = LazyNames(__name__)
+__all__, __getattr__ = _NAMES.all, _NAMES.get

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import ArrayLike
 
 from ..errors import OptionError
+from ..former_names import former_arguments
 from ..model.changes.values import generic, symbols_of_geometry
 from ..model.parameters import ParameterTable
 from ..model.tree import Model
@@ -29,13 +30,14 @@ class BaseParameterMethods(Parametrized):
 
         def _again(self, model: Model, **others: Any) -> Self: ...
 
+    @former_arguments(near="q_guess")
     def base_parameters(
         self,
         method: str = "auto",
         *,
         friction: bool = False,
         tolerance: float = 1e-5,
-        near: ArrayLike | None = None,
+        q_guess: ArrayLike | None = None,
         symbols: Parametric | None = None,
         in_between: str = "refuse",
     ) -> BaseParameters:
@@ -52,7 +54,7 @@ class BaseParameterMethods(Parametrized):
         tolerance : float
             Angles (rad) and distances (in lengths of the robot) below this are taken for zero, since files say 1.5708
             for a right angle.  The result says when that changed something.
-        near : array_like, shape (nq,) or (n, nq), optional
+        q_guess : array_like, shape (nq,) or (n, nq), optional
             Of a mechanism with closed loops, a configuration near a closed one in the way of assembling that is meant;
             of several the least singular is taken.
         symbols : Parametric, optional
@@ -91,27 +93,27 @@ class BaseParameterMethods(Parametrized):
             symbols = replace(symbols, robot=find_base.Tidied(model))
         elif symbols_of_geometry(model):
             symbols = Parametric(find_base.Tidied(model))
-        assembled = self._assembly(generic(model), near)
+        assembled = self._assembly(generic(model), q_guess)
         return find_base.base_parameters(
             model, method, friction=friction, assembled=assembled, symbols=symbols, notes=notes,
             in_between=in_between,
         )  # fmt: skip
 
-    def _assembly(self, model: Model, near: ArrayLike | None) -> Assembled | None:
+    def _assembly(self, model: Model, q_guess: ArrayLike | None) -> Assembled | None:
         """Return how a mechanism is put together: as near a given configuration, or as parallelograms if it can."""
         if self.loops is None:
-            if near is not None:
+            if q_guess is not None:
                 raise OptionError(
-                    f"robot {self.model.name!r} has no closed loops: near says how a mechanism is assembled"
+                    f"robot {self.model.name!r} has no closed loops: q_guess says how a mechanism is assembled"
                 )
             return None
         from ..parameters.closed_motions import assembled
 
         meant = self._again(model, precision="double").loops
         assert meant is not None
-        return assembled(meant, meant.closing.ways_to_assemble(near), meant.choice.coordinates.rank)
+        return assembled(meant, meant.closing.ways_to_assemble(q_guess), meant.choice.coordinates.rank)
 
-    def _grouped_parameters(self, form: str = "fewest", near: ArrayLike | None = None) -> ParameterTable:
+    def _grouped_parameters(self, form: str = "fewest", q_guess: ArrayLike | None = None) -> ParameterTable:
         """Return a table of parameters with the same torques and as many zeros as can be; see :meth:`Robot.grouped`."""
         from ..parameters import regrouped
 
@@ -120,5 +122,5 @@ class BaseParameterMethods(Parametrized):
                 f"which form of {self.model.name!r} takes the fewest operations is counted with numbers: with symbols "
                 "it is grouped(form='table') or grouped(form='symbols')"
             )
-        base = self.base_parameters(tolerance=GEOMETRY_AS_IT_IS, near=near)
+        base = self.base_parameters(tolerance=GEOMETRY_AS_IT_IS, q_guess=q_guess)
         return regrouped.regrouped(self.model, base, form)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -10,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.algorithm import ALL
-from ..errors import ExplainsArguments, OptionError, callers_level
+from ..errors import ExplainsArguments
+from ..former_names import former_arguments
 from ..loops import rank
 from ..model.spanning import respan
 from ..model.tree import Model
@@ -32,7 +32,7 @@ Array = np.ndarray
 class LoopMethods(ExplainsArguments):
     """The part of :class:`kinetree.Mechanism` that other robots do not have.
 
-    A robot without closed loops answers to these names with :class:`~kinetree.errors.NoLoopsError`.
+    A robot without closed loops answers to these names with :class:`~kinetree.NoLoopsError`.
     """
 
     model: Model
@@ -76,7 +76,7 @@ class LoopMethods(ExplainsArguments):
         neutral and from random ones, that is far from singular; so they do not depend on what is asked later.
         Where they are a poor choice, at a singular configuration, dynamics is computed by a method that finds the
         rank there; :meth:`basis`, :meth:`velocities` and whatever else is in independent
-        coordinates raises :class:`~kinetree.errors.SingularError`.
+        coordinates raises :class:`~kinetree.SingularError`.
         """
         return self._loops.choice.coordinates
 
@@ -163,7 +163,7 @@ class LoopMethods(ExplainsArguments):
         searched from the guess.
 
         Where numbers in the file are rounded and redundant constraints contradict one another, what remains is least in
-        the sense of least squares; a :class:`~kinetree.errors.RoundingWarning` says once how much.
+        the sense of least squares; a :class:`~kinetree.RoundingWarning` says once how much.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class LoopMethods(ExplainsArguments):
         Limits of joints are not looked at: a simulation may carry joints beyond them.
 
         At a change point (a singular configuration where branches meet) the nearest velocity may lie between the
-        branches, and no acceleration keeps the loops closed then: a :class:`~kinetree.errors.SingularityWarning` says
+        branches, and no acceleration keeps the loops closed then: a :class:`~kinetree.SingularityWarning` says
         so, and :meth:`kinetree.Robot.forward_dynamics` refuses that velocity.
 
         Parameters
@@ -259,7 +259,7 @@ class LoopMethods(ExplainsArguments):
         limits : bool
             Whether the position limits of all joints hold (default), or are ignored.
         must_reach : bool
-            Raise :class:`~kinetree.errors.PathError` at the first point that the mechanism cannot come to (default);
+            Raise :class:`~kinetree.PathError` at the first point that the mechanism cannot come to (default);
             otherwise the answer is a pair: configurations, NaN where there are none, and where there are some, (T,).
         lead_in : bool
             Whether the way from ``q_guess`` to the first point is followed, too: where that is far, the branch is then
@@ -275,6 +275,7 @@ class LoopMethods(ExplainsArguments):
         """
         return self._loops.closing.follow(path, q_guess, limits=limits, must_reach=must_reach, lead_in=lead_in)
 
+    @former_arguments(near="q_guess")
     def driven_motion(
         self,
         q: ByName,
@@ -283,7 +284,6 @@ class LoopMethods(ExplainsArguments):
         parameters: Any = None,
         *,
         q_guess: ArrayLike | None = None,
-        near: ArrayLike | None = None,
         threads: int = 1,
     ) -> MovedDesigns:
         """Move this mechanism, or many designs of it, under given drives, loops closed; return the forces it takes.
@@ -303,8 +303,6 @@ class LoopMethods(ExplainsArguments):
         q_guess : array_like, shape (nq,), optional
             A configuration of the mechanism as it is drawn, on the branch that is meant and beside the first sample;
             :meth:`assembled` by default.
-        near : array_like
-            Former name of ``q_guess``; it goes with release 0.3.
         threads : int
 
         Returns
@@ -321,16 +319,10 @@ class LoopMethods(ExplainsArguments):
         >>> moved = four_bar.driven_motion(
         ...     crank, np.ones_like(crank), np.zeros_like(crank), {"loops": {"crank_pin": {"position": pins}}},
         ...     q_guess=kt.gallery.start("four-bar"))
-        >>> moved.closed  # a crank of half a metre does not turn
+        >>> moved.closed  # a crank of half a meter does not turn
         array([ True,  True, False])
         """
-        if near is not None:
-            if q_guess is not None:
-                raise OptionError("near is another name for q_guess: give one of them")
-            said = "near= of driven_motion is now q_guess=; the former name goes with release 0.3"
-            warnings.warn(said, DeprecationWarning, stacklevel=callers_level())
-        guess = near if q_guess is None else q_guess
-        return self._loops.driven_motion(q, v, a, parameters, q_guess=guess, threads=threads)
+        return self._loops.driven_motion(q, v, a, parameters, q_guess=q_guess, threads=threads)
 
     # ---------------------------------------------------------------- independent coordinates
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from ..former_names import former_arguments
 from ..loops.loops import Loops
 from ..model.describe import counted
 from ..model.tree import Model
@@ -31,7 +32,7 @@ class Mechanism(Robot, LoopMethods):
     independent : sequence of str, optional
         Names of the freedoms (as in :attr:`v_names`) that the others follow from; by default the
         actuated ones if they are enough, otherwise chosen by pivoting.
-    near : array_like, shape (nq,), optional
+    q_guess : array_like, shape (nq,), optional
         A configuration beside a closed one at which independent freedoms and constraints are chosen; see
         :attr:`coordinates` for the default.  Needed only where no closed one is found, or where the mechanism can be
         put together in several ways that leave it different numbers of freedoms.
@@ -55,6 +56,7 @@ class Mechanism(Robot, LoopMethods):
 
     closes_loops = True
 
+    @former_arguments(near="q_guess")
     def __init__(
         self,
         model: Model,
@@ -62,13 +64,13 @@ class Mechanism(Robot, LoopMethods):
         backend: str | None = None,
         precision: str = "double",
         independent: Sequence[str] | None = None,
-        near: ArrayLike | None = None,
+        q_guess: ArrayLike | None = None,
         cpu: str | None = None,
         rounding: float | None = None,
     ) -> None:
         super().__init__(model, backend=backend, precision=precision, cpu=cpu)
         wanted = None if independent is None else [self.entry_index(name) for name in independent]
-        self.loops = Loops(self.evaluator, wanted, near, rounding)
+        self.loops = Loops(self.evaluator, wanted, q_guess, rounding)
 
     def __repr__(self) -> str:
         bodies = counted(len(self.model.bodies), "body", "bodies")
@@ -82,7 +84,7 @@ class Mechanism(Robot, LoopMethods):
         loops = self._loops
         return super()._options | {
             "independent": None if loops.wanted is None else tuple(self.v_names[j] for j in loops.wanted),
-            "near": None if loops.near is None else tuple(loops.near.tolist()),
+            "q_guess": None if loops.q_guess is None else tuple(loops.q_guess.tolist()),
             "rounding": loops.rounding,
         }
 
@@ -91,5 +93,5 @@ class Mechanism(Robot, LoopMethods):
         if not set(own["independent"] or ()) <= set(model.v_names):
             del own["independent"]
         if model.q_names != self.model.q_names:
-            del own["near"]
+            del own["q_guess"]
         return type(self)(model, **(own | others))

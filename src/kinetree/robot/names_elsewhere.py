@@ -176,7 +176,7 @@ FUNCTIONS = {
     "rotz": "kinetree.spatial.transform_matrix(pose), the inverse of X",
     "xlt": "kinetree.spatial.transform_matrix(pose), the inverse of X",
     "plnr": "kinetree.Pose.of((x, y, 0), rpy=(0, 0, angle))",
-    "autotree": "kinetree.Builder(name); or kinetree.cost.general_chain('revolute', n)",
+    "autotree": "kinetree.Builder(name); or kinetree.costs.general_chain('revolute', n)",
     "floatbase": "kinetree.load(path, floating_base=True)",
     "singlebody": "kinetree.Builder(name).body(name, 'base', kinetree.Free())",
     "scissor": "kinetree.Builder(name).body(name, 'base', kinetree.Free())",

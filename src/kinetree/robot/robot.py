@@ -26,6 +26,7 @@ from ..errors import (
     UnknownNameError,
     UnsupportedError,
 )
+from ..former_names import former_arguments
 from ..loops.actuation import Actuation, actuation_at
 from ..model import describe as description
 from ..model import parameters as parameter_tables
@@ -357,7 +358,8 @@ class Robot(Shown):
             values = symbol_values(values)
         return self._again(with_values(self.model, values))
 
-    def grouped(self, form: str = "fewest", *, near: ArrayLike | None = None) -> Robot:
+    @former_arguments(near="q_guess")
+    def grouped(self, form: str = "fewest", *, q_guess: ArrayLike | None = None) -> Robot:
         """Return the robot with its parameters regrouped: the same torques with fewer operations.
 
         Its bodies are none that exist: they have first moments without mass.  Joint forces, accelerations and simulated
@@ -371,7 +373,7 @@ class Robot(Shown):
             formulas in these.  ``"symbols"``: the same with a symbol for each group, ``XXR2``, that has no value:
             ``base_parameters().formulas()`` says what it stands for.  ``"fewest"``
             (default): what hinges cannot tell is put where it costs least, so that bodies have no extent along theirs.
-        near : array_like, shape (nq,), optional
+        q_guess : array_like, shape (nq,), optional
             As in :meth:`base_parameters`.
 
         Examples
@@ -381,7 +383,7 @@ class Robot(Shown):
         >>> robot.grouped().cost("inverse_dynamics").total < robot.cost("inverse_dynamics").total
         True
         """
-        table = self._grouped_parameters(form, near)
+        table = self._grouped_parameters(form, q_guess)
         if self.model.symbols or form == "symbols":
             return self._again(with_table(self.model, table.values.tolist()))
         return self.with_parameters(table, physical=False)
@@ -501,7 +503,7 @@ class Robot(Shown):
             Names of methods, with their options where needed: ``["mass_matrix", ("jacobian", {"frame": "tool"})]``.
         **options
             ``prefix``, ``precision="single"``, ``own_math=True``, ``fma=True``, ``wrenches=True``, ``reentrant=True``,
-            ``states``: see :func:`kinetree.codegen.codegen`.
+            ``states``: see :func:`kinetree.c_code.codegen`.
 
         Returns
         -------

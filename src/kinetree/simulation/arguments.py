@@ -311,31 +311,31 @@ def _owned(system: DynamicSystem, parameter: str) -> str:
     return f"{name.rpartition('.')[2]} of {system.parts[int(number)].element.kind}"
 
 
-def output_times(output: Any, begin: float, end: float, at_most: int) -> Array | None:
+def sample_times(samples: Any, begin: float, end: float, at_most: int) -> Array | None:
     """Return the times of the samples, at most so many; None for every step."""
-    if output is None:
+    if samples is None:
         return None
-    if isinstance(output, (int, np.integer)) and not isinstance(output, bool):
-        if output < 2:
-            raise OptionError(f"output must be at least two samples, or times; not {shown(output)}")
-        if output > at_most:
+    if isinstance(samples, (int, np.integer)) and not isinstance(samples, bool):
+        if samples < 2:
+            raise OptionError(f"samples must be at least two, or times; not {shown(samples)}")
+        if samples > at_most:
             raise OptionError(
                 Message(
-                    f"{shown(output)} samples are more than a run keeps, {at_most}: take fewer, or let it keep more "
+                    f"{shown(samples)} samples are more than a run keeps, {at_most}: take fewer, or let it keep more "
                     "with ",
                     Setting("steps_at_most", ...),
                 )
             )
-        return np.linspace(begin, end, int(output))
+        return np.linspace(begin, end, int(samples))
     try:
-        times = np.asarray(output)
+        times = np.asarray(samples)
         if times.dtype.kind not in "fiu":
             raise TypeError
         times = times.astype(float)
     except (TypeError, ValueError):
-        raise OptionError(f"output must be a number of samples or increasing times, not {shown(output)}") from None
+        raise OptionError(f"samples must be a number or increasing times, not {shown(samples)}") from None
     if times.ndim != 1 or not np.isfinite(times).all() or np.any(np.diff(times) <= 0.0):
-        raise OptionError("output must be a number of samples or increasing times")
+        raise OptionError("samples must be a number or increasing times")
     if times.size and (times[0] < begin or times[-1] > end):
-        raise OptionError(f"output times must lie between {begin:g} and {end:g} s, the time that is simulated")
+        raise OptionError(f"times of samples must lie between {begin:g} and {end:g} s, the time that is simulated")
     return times

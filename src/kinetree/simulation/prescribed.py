@@ -190,31 +190,29 @@ class Prescribed:
                 Message(
                     f"{called} has joint {name!r} {np.nanmax(worst):.3g} off the motion that is prescribed: leave ",
                     Setting(called),
-                    " out, or give the other joints alone to kinetree.simulate_prescribed(..., base=...)",
+                    " out, or give the other joints alone to kinetree.simulate_prescribed(..., q0=...)",
                 )
             )
 
-    def whole_start(
-        self, robot: Robot, t: float, base: ArrayLike | None, base_velocity: ArrayLike | None
-    ) -> tuple[Array, Array]:
+    def whole_start(self, robot: Robot, t: float, q0: ArrayLike | None, v0: ArrayLike | None) -> tuple[Array, Array]:
         """Return the whole start from that of the joints that are not prescribed."""
         others = self.others(robot.model)
         q, v = robot.neutral(), np.zeros(robot.nv)
-        sizes = {"base": sum(j.nq for j in others), "base_velocity": sum(j.nv for j in others)}
+        sizes = {"q0": sum(j.nq for j in others), "v0": sum(j.nv for j in others)}
         told = {
-            "base": _entries(robot.q_names, robot.q_units, [j.q_slice for j in others]),
-            "base_velocity": _entries(robot.v_names, robot.v_units, [j.v_slice for j in others]),
+            "q0": _entries(robot.q_names, robot.q_units, [j.q_slice for j in others]),
+            "v0": _entries(robot.v_names, robot.v_units, [j.v_slice for j in others]),
         }
-        given = {"base": base, "base_velocity": base_velocity}
+        given = {"q0": q0, "v0": v0}
         parts = {}
         for key, value in given.items():
             if value is not None:
                 more = f"{sizes[key]} numbers of the other joints: {told[key]}"
                 parts[key] = as_array(value, (sizes[key],), key, more)
-        if "base" in parts:
-            q = _spread_arrays(q, [j.q_slice for j in others], parts["base"])
-        if "base_velocity" in parts:
-            v = _spread_arrays(v, [j.v_slice for j in others], parts["base_velocity"])
+        if "q0" in parts:
+            q = _spread_arrays(q, [j.q_slice for j in others], parts["q0"])
+        if "v0" in parts:
+            v = _spread_arrays(v, [j.v_slice for j in others], parts["v0"])
         return self.on_motion(robot.model, np.asarray(t), robot.normalize(q), v)
 
 

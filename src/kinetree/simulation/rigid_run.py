@@ -22,6 +22,7 @@ from ..contact.friction import Pace
 from ..contact.impact import RULES, impact
 from ..contact.rigid_contacts import Contact, RigidContacts
 from ..errors import KinetreeError, OptionError, UnknownNameError, explains_arguments, message_of
+from ..former_names import former_arguments
 from ..io.progress import TimeBar
 from ..robot.load import as_robot
 from ..robot.robot import Robot
@@ -34,7 +35,7 @@ from .arguments import (
     known_kinks,
     known_span,
     law_and_function,
-    output_times,
+    sample_times,
     time_span,
 )
 from .equation import Equation
@@ -56,6 +57,7 @@ MOST_AT_ONCE = 50
 
 
 @explains_arguments
+@former_arguments(output="samples")
 def simulate_rigid(
     robot: Robot | str | os.PathLike[str],
     contacts: Contact | Sequence[Contact] | RigidContacts,
@@ -70,7 +72,7 @@ def simulate_rigid(
     rtol: float = 1e-9,
     atol: float = 1e-11,
     largest_step: float = np.inf,
-    output: int | ArrayLike | None = None,
+    samples: int | ArrayLike | None = None,
     rule: str = "simultaneous",
     rest_speed: float = 1e-3,
     friction: bool = True,
@@ -86,7 +88,7 @@ def simulate_rigid(
     robot : Robot
         With or without loops.
     contacts : Contact, sequence of Contact, or RigidContacts
-    q0, v0, time, controller, ground, forces, rtol, atol, largest_step, output, friction, friction_speed, progress
+    q0, v0, time, controller, ground, forces, rtol, atol, largest_step, samples, friction, friction_speed, progress
         As in :func:`kinetree.simulate`; ``ground`` are further, compliant, force elements.
     integrator : {"dop853", "rk45", "radau"}
         Between events.  While something slides so slowly that the turning of its friction limits the steps of an
@@ -139,7 +141,7 @@ def simulate_rigid(
     rigid = contacts if isinstance(contacts, RigidContacts) else RigidContacts(robot, contacts)
     run = RigidRun(Equation(system, function), rigid, begin, reach, rule, rest_speed, most_events)
     run.tolerances = {"rtol": max(options.rtol, 1e-13), "atol": options.atol, "max_step": options.largest_step}
-    run.wanted = output_times(output, begin, end, options.steps_at_most)
+    run.wanted = sample_times(samples, begin, end, options.steps_at_most)
     run.budget = StepBudget(options.steps_at_most, begin, end)
     run.integrator = integrator
     run.ending = ending

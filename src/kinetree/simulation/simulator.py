@@ -18,6 +18,7 @@ from ..errors import (
     UnsupportedError,
     explains_arguments,
 )
+from ..former_names import former_arguments
 from ..robot.load import as_robot
 from ..robot.robot import Robot
 from .arguments import (
@@ -29,8 +30,8 @@ from .arguments import (
     known_kinks,
     known_span,
     law_and_function,
-    output_times,
     refuse_beside_prescribed,
+    sample_times,
     time_span,
     varied_parameters,
     warn_of_unknown_ground,
@@ -57,6 +58,7 @@ BATCH_SAMPLES = 101
 
 
 @explains_arguments
+@former_arguments(output="samples")
 def simulate(
     robot: Robot | str | os.PathLike[str],
     q0: ArrayLike | None = None,
@@ -71,7 +73,7 @@ def simulate(
     atol: float = 1e-10,
     step: float | None = None,
     largest_step: float = np.inf,
-    output: int | ArrayLike | None = None,
+    samples: int | ArrayLike | None = None,
     events: Any = (),
     friction: bool = True,
     friction_speed: float = 1e-2,
@@ -119,7 +121,7 @@ def simulate(
         Of fixed-step integrators, in seconds.
     largest_step : float
         Limit for adaptive integrators; events shorter than a quarter of a step may be missed.
-    output : int or array_like, optional
+    samples : int or array_like, optional
         So many samples, evenly spaced, or at these times; by default at every step (of a batch
         of simulations: 101 samples).
     events : Event, callable or sequence of them
@@ -195,15 +197,16 @@ def simulate(
         parameters=parameters, prescribed=prescribed, method=method, threads=threads, tolerance=tolerance,
         steps_at_most=steps_at_most, drift=drift, spectral_radius=spectral_radius,
     )  # fmt: skip
-    return simulator.run(q0, v0, time=time, output=output, events=events, progress=progress)
+    return simulator.run(q0, v0, time=time, samples=samples, events=events, progress=progress)
 
 
 @explains_arguments
+@former_arguments(base="q0", base_velocity="v0", output="samples")
 def simulate_prescribed(
     robot: Robot | str | os.PathLike[str],
     trajectory: Any,
-    base: ArrayLike | None = None,
-    base_velocity: ArrayLike | None = None,
+    q0: ArrayLike | None = None,
+    v0: ArrayLike | None = None,
     *,
     time: float | tuple[float, float],
     joints: Sequence[str] | None = None,
@@ -221,7 +224,7 @@ def simulate_prescribed(
         ``simulate(..., prescribed=...)`` takes one beside which it is meant to be.
     trajectory : Trajectory
         Of all joints with motors, or of ``joints``; or of all joints of the robot.
-    base, base_velocity : array_like, shapes (..., n) and (..., m), optional
+    q0, v0 : array_like, shapes (..., n) and (..., m), optional
         Where the other joints start and how fast, in the robot's order: of a free joint seven coordinates and six
         velocities.  Where the robot is drawn, and at rest, by default.  A batch in front takes a fixed step.
     time : float or pair of floats
@@ -229,7 +232,7 @@ def simulate_prescribed(
     joints : sequence of str, optional
         Joints that follow the motion, if not all that have a motor.
     **options
-        Those of :func:`simulate`: ``ground``, ``integrator``, ``output``, ``step``, ``events``, ...
+        Those of :func:`simulate`: ``ground``, ``integrator``, ``samples``, ``step``, ``events``, ...
 
     Returns
     -------
@@ -252,14 +255,14 @@ def simulate_prescribed(
     made = as_prescribed(Prescribed(trajectory, joints), robot)
     begin, _ = time_span(time)
     if robot.model.is_constrained:
-        if base is not None or base_velocity is not None:
+        if q0 is not None or v0 is not None:
             raise UnsupportedError(
                 f"robot {robot.name!r} has closed loops, so where its other joints are follows from the motion: leave "
-                "base and base_velocity out, or give kinetree.simulate(..., prescribed=...) a whole state"
+                "q0 and v0 out, or give kinetree.simulate(..., prescribed=...) a whole state"
             )
         return simulate(robot, time=time, prescribed=made, **options)
-    q0, v0 = made.whole_start(robot, begin, base, base_velocity)
-    return simulate(robot, q0, v0, time=time, prescribed=made, **options)
+    q, v = made.whole_start(robot, begin, q0, v0)
+    return simulate(robot, q, v, time=time, prescribed=made, **options)
 
 
 @explains_arguments
@@ -322,13 +325,14 @@ class Simulator(SimulationOptions):
             self._equations[works] = self.constraints.equation(system, self.function, self.threads)
         return self._equations[works]
 
+    @former_arguments(output="samples")
     def run(
         self,
         q0: ArrayLike | None = None,
         v0: ArrayLike | None = None,
         *,
         time: float | tuple[float, float],
-        output: int | ArrayLike | None = None,
+        samples: int | ArrayLike | None = None,
         events: Any = (),
         progress: bool = True,
     ) -> Record:
@@ -347,7 +351,7 @@ class Simulator(SimulationOptions):
         warn_of_long_steps(self.robot, self.elements, q, self.integrator, self.step, equation.knows_what_gives_way)
         z = equation.system.initial_z()
         if not batch:
-            times = output_times(output, begin, end, self.steps_at_most)
+            times = sample_times(samples, begin, end, self.steps_at_most)
             sampling = sampling_of(equation, begin, (), self.step)
             warn_of_one_look(sampling, begin, end)
             run = Run(
@@ -367,28 +371,28 @@ class Simulator(SimulationOptions):
                 f"integrator='rk4', step=1e-3, or another of {fixed}"
             )
         state = tuple(np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v, z))
-        return self._run_batch(equation, state, begin, end, output, progress)  # type: ignore[arg-type]
+        return self._run_batch(equation, state, begin, end, samples, progress)  # type: ignore[arg-type]
 
     def _run_batch(
-        self, equation: Equation, state: State, begin: float, end: float, output: Any, progress: bool
+        self, equation: Equation, state: State, begin: float, end: float, samples: Any, progress: bool
     ) -> Record:
-        times = output_times(BATCH_SAMPLES if output is None else output, begin, end, self.steps_at_most)
+        times = sample_times(BATCH_SAMPLES if samples is None else samples, begin, end, self.steps_at_most)
         reach, ending = known_until(self.constraints.within(self.span), begin, end, self.elements)
         assert times is not None
         assert self.step is not None
         wanted = times[times <= reach]
         sampling = sampling_of(equation, begin, state[0].shape[:-1], self.step)
         warn_of_one_look(sampling, begin, end)
-        samples, status, fault = run_batch(
+        found, status, fault = run_batch(
             equation, self.integrator, state, begin, end, self.step, wanted, progress, sampling,
             NO_KINKS if self.integrator == GENERALIZED_ALPHA else known_kinks(equation.system, begin, end),
         )  # fmt: skip
         if isinstance(fault, SystemExit):
-            record = make_record(equation, *samples, (), status, self.integrator, {})
-            hang_on(fault, float(samples[0][-1]) if len(samples[0]) else begin, record)
+            record = make_record(equation, *found, (), status, self.integrator, {})
+            hang_on(fault, float(found[0][-1]) if len(found[0]) else begin, record)
             raise fault
         fault = fault or ending
-        record = make_record(equation, *samples, (), FAILED if fault else status, self.integrator, {})
+        record = make_record(equation, *found, (), FAILED if fault else status, self.integrator, {})
         if sampling is not None:
             record = replace(record, sampled=sampling.samples)
         if fault:

@@ -2,6 +2,7 @@
 
 Classes over any scalar (Motion, Force, Transform, RigidInertia, ...) are what the algorithms are written with;
 functions on arrays (screw, transform_matrix, complement, ...) are for users, see the page on spatial algebra.
+Functions of scalars (``sin``, ``where``, ...) are here for the rooms above; users find them in ``kinetree``.
 """
 
 from .dense import dot, ldl, ldl_inverse, ldl_solve
@@ -9,24 +10,22 @@ from .inertia import ArticulatedInertia, RigidInertia
 from .motion import ZERO_FORCE, ZERO_MOTION, Force, Motion, combine, combine_forces
 from .notation_1987 import from_1987, spatial_transpose, to_1987
 from .rotation import AxisRotation, MatrixRotation, RotationLike, axis_turn
-from .scalar import (
-    Scalar,
-    arctan2,
-    clip,
-    cos,
-    exp,
-    log,
-    logical_and,
-    logical_not,
-    logical_or,
-    maximum,
-    minimum,
-    sign,
-    sin,
-    sqrt,
-    tanh,
-    where,
-)
+from .scalar import Scalar
+from .scalar import arctan2 as arctan2
+from .scalar import clip as clip
+from .scalar import cos as cos
+from .scalar import exp as exp
+from .scalar import log as log
+from .scalar import logical_and as logical_and
+from .scalar import logical_not as logical_not
+from .scalar import logical_or as logical_or
+from .scalar import maximum as maximum
+from .scalar import minimum as minimum
+from .scalar import sign as sign
+from .scalar import sin as sin
+from .scalar import sqrt as sqrt
+from .scalar import tanh as tanh
+from .scalar import where as where
 from .screws import Screw, free_vector, line_vector, screw, screw_vector, split_at
 from .six_by_six import (
     constrained_inverse_inertia,
@@ -60,19 +59,15 @@ __all__ = [
     "Symmetric3",
     "Transform",
     "Vec3",
-    "arctan2",
     "axis_turn",
-    "clip",
     "combine",
     "combine_forces",
     "complement",
     "constrained_inverse_inertia",
-    "cos",
     "cross_matrix",
     "cross_matrix3",
     "dot",
     "dyad",
-    "exp",
     "free_vector",
     "from_1987",
     "harmonic_sum",
@@ -82,27 +77,16 @@ __all__ = [
     "ldl_inverse",
     "ldl_solve",
     "line_vector",
-    "log",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "maximum",
-    "minimum",
     "orthogonal_basis",
     "reciprocal_basis",
     "resolve",
     "rigid_inertia",
     "screw",
     "screw_vector",
-    "sign",
-    "sin",
     "spatial_transpose",
     "split_at",
-    "sqrt",
-    "tanh",
     "to_1987",
     "transform_matrix",
-    "where",
 ]  # fmt: skip
 
 

@@ -302,7 +302,7 @@ def controller(
     if kind not in ("none", "gravity") and not driven_joints(robot.model):
         raise OptionError(f"controller {kind!r}: no joint of {robot.name!r} has a motor")
     stiffness, damping = completed_gains(kind, robot, begin[0], kp, kd)
-    first = begin if robot.is_floating else None
+    first = begin if robot.is_floating else (None, None)
     most = None if kind == "none" else _largest_forces(robot, limited, limit)
     laws: dict[str, Callable[[], Any]] = {
         "none": lambda: None,
@@ -313,7 +313,7 @@ def controller(
         "computed-torque": lambda: control.ComputedTorque(
             desired, stiffness, damping, senses, ki=ki if np.any(np.asarray(ki)) else None
         ),
-        "feedforward": lambda: control.Feedforward(desired, stiffness, damping, senses, first),
+        "feedforward": lambda: control.Feedforward(desired, stiffness, damping, senses, *first),
     }
     made = laws[kind]()
     if kind == "gravity" and not driven_joints(robot.model):

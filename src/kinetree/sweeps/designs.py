@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, ShapeError, UnknownNameError
+from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments
+from ..former_names import former_arguments
 from ..io.tables.formats import format_of, need_pyarrow
 from ..simulation.worlds.draws import LogUniform, Normal, Uniform, uniform
 
@@ -104,6 +105,8 @@ class GridDesign(Design):
         return [axis.tolist() for axis in self.axes.values()]
 
 
+@explains_arguments
+@former_arguments(samples="draws")
 class DrawnDesign(Design):
     """Rows drawn at random, evenly if asked for.
 
@@ -112,32 +115,32 @@ class DrawnDesign(Design):
     values : mapping from str to distribution or sequence of float
         :class:`kinetree.Uniform`, :class:`kinetree.LogUniform`, :class:`kinetree.Normal`, or values of which each is
         as likely.
-    samples : int
+    draws : int
         How many rows.
     seed : int
     how : {"random", "latin-hypercube", "sobol"}
         Independent rows, or rows that together fill the space more evenly: every parameter falls once into each of
-        ``samples`` equally likely intervals, or a Sobol sequence (samples a power of two).
+        ``draws`` equally likely intervals, or a Sobol sequence (draws a power of two).
     """
 
-    def __init__(self, values: Mapping[str, Any], samples: int, seed: int = 0, how: str = "random") -> None:
+    def __init__(self, values: Mapping[str, Any], draws: int, seed: int = 0, how: str = "random") -> None:
         _named(values)
         if how not in ("random", *ALL_AT_ONCE):
             raise UnknownNameError("way to draw", how, ("random", *ALL_AT_ONCE))
-        if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 1:
-            raise OptionError(f"samples must be a whole number from 1, not {samples!r}: that many rows are drawn")
+        if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < 1:
+            raise OptionError(f"draws must be a whole number from 1, not {draws!r}: that many rows are drawn")
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
             raise OptionError(f"seed must be a whole number from 0, not {seed!r}")
-        if how == "sobol" and samples & (samples - 1):
-            near = 1 << max(0, int(samples).bit_length() - 1)
-            raise OptionError(f"a Sobol sequence has a power of two of samples: {near} or {2 * near}, not {samples}")
+        if how == "sobol" and draws & (draws - 1):
+            near = 1 << max(0, int(draws).bit_length() - 1)
+            raise OptionError(f"a Sobol sequence has a power of two of draws: {near} or {2 * near}, not {draws}")
         self.values = {
             name: x if isinstance(x, DISTRIBUTIONS) else _axis(name, x) for name, x in values.items()
         }  # fmt: skip
         for name, x in self.values.items():
             if isinstance(x, DISTRIBUTIONS) and np.ndim(x.of(np.array(0.5))):
                 raise ShapeError(f"parameter {name!r} is one number: give its distribution one number per bound")
-        self.names, self.rows, self.seed, self.how = tuple(self.values), int(samples), int(seed), how
+        self.names, self.rows, self.seed, self.how = tuple(self.values), int(draws), int(seed), how
 
     @cached_property
     def _all(self) -> Array:
@@ -232,7 +235,7 @@ def parts(design: Design, size: int) -> Iterator[tuple[int, int, int]]:
         yield number, first, min(size, design.rows - first)
 
 
-def as_design(given: Any, design: str | None = None, samples: int | None = None, seed: int = 0) -> Design:
+def as_design(given: Any, design: str | None = None, draws: int | None = None, seed: int = 0) -> Design:
     """Make a design of what a user gives.
 
     Parameters
@@ -242,29 +245,33 @@ def as_design(given: Any, design: str | None = None, samples: int | None = None,
         ``design="table"`` equally long columns.
     design : {"grid", "random", "latin-hypercube", "sobol", "table"}, optional
         By default a grid of values, or random where there is a distribution.
-    samples, seed : int
-        Of all that is drawn.
+    draws, seed : int
+        How many rows are drawn, and which.
     """
     if design is not None and design not in DESIGNS:
         raise UnknownNameError("design", design, DESIGNS, meant=MEANT.get(str(design).lower()))
     if isinstance(given, Design):
-        if design is not None or samples is not None:
-            raise OptionError("the parameters are a design already: leave out design and samples")
+        if design is not None or draws is not None:
+            raise OptionError("the parameters are a design already: leave out design and draws")
         return given
     if not isinstance(given, Mapping) or design == "table":
-        if design not in (None, "table") or samples is not None:
-            raise OptionError("a table has its own rows: leave out design and samples")
+        if design not in (None, "table") or draws is not None:
+            raise OptionError("a table has its own rows: leave out design and draws")
         return TableDesign(given)
     _named(given)
-    drawn = any(isinstance(x, DISTRIBUTIONS) for x in given.values())
-    design = design or ("random" if drawn or samples is not None else "grid")
+    design = design or ("random" if has_distributions(given) or draws is not None else "grid")
     if design == "grid":
-        if samples is not None:
-            raise OptionError("a grid has its own number of rows: leave out samples, or choose design='random'")
+        if draws is not None:
+            raise OptionError("a grid has its own number of rows: leave out draws, or choose design='random'")
         return GridDesign(given)
-    if samples is None:
-        raise OptionError(f"a design of kind {design!r} needs samples=: how many rows to draw")
-    return DrawnDesign(given, samples, seed, design)
+    if draws is None:
+        raise OptionError(f"a design of kind {design!r} needs draws=: how many rows to draw")
+    return DrawnDesign(given, draws, seed, design)
+
+
+def has_distributions(given: Any) -> bool:
+    """Return whether some parameter has a distribution, so that rows must be drawn."""
+    return isinstance(given, Mapping) and any(isinstance(x, DISTRIBUTIONS) for x in given.values())
 
 
 # ------------------------------------------------------------------ checks
@@ -294,7 +301,7 @@ def _numbers(name: str, given: Any) -> Array:
 
 def _axis(name: str, given: Any) -> Array:
     if isinstance(given, DISTRIBUTIONS):
-        raise OptionError(f"parameter {name!r} is a distribution, which cannot form a grid: give values, or samples=")
+        raise OptionError(f"parameter {name!r} is a distribution, which cannot form a grid: give values, or draws=")
     values = np.atleast_1d(_numbers(name, np.atleast_1d(given) if np.ndim(given) == 0 else given))
     if not len(values):
         raise OptionError(f"parameter {name!r} has no values, so there is nothing to compute")

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, UnknownNameError
+from ..errors import OptionError, UnknownNameError, explains_arguments
+from ..former_names import former_arguments
 from ..io.paths import as_path
 from ..io.tables.formats import need_pyarrow
 from .folder import FAILURE, ROW, SweepFolder
@@ -349,12 +350,14 @@ class SweepResult:
                     found[row] = {name: own.get(name, [math.nan])[0] for name in names}
         return {name: np.array([found[row][name] for row in rows]) for name in names}
 
-    def reduce(self, begin: Any, put_in: Callable[[Any, dict[str, Array]], Any], columns: Any = None) -> Any:
-        """Return what a function of one's own makes of all parts: ``begin = put_in(begin, part)`` for each.
+    @explains_arguments
+    @former_arguments(begin="initial")
+    def reduce(self, initial: Any, put_in: Callable[[Any, dict[str, Array]], Any], columns: Any = None) -> Any:
+        """Return what a function of one's own makes of all parts: ``found = put_in(found, part)`` for each.
 
         Parameters
         ----------
-        begin : object
+        initial : object
             What there is before the first part.
         put_in : callable
             Takes what there is, and a part as a mapping from names to arrays; returns what there is then.
@@ -362,8 +365,8 @@ class SweepResult:
             Those to read.
         """
         for part in self.parts(columns):
-            begin = put_in(begin, part)
-        return begin
+            initial = put_in(initial, part)
+        return initial
 
     def summary(self) -> dict[str, Any]:
         """Return rows, failures, and for each output count, mean, deviation, least, median and largest."""

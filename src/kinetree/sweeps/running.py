@@ -36,7 +36,7 @@ from ..io.progress import Bar
 from ..io.tables.formats import need_pyarrow
 from ..simulation.simulator import simulate
 from ..spatial.numbers import whole_number
-from .designs import Design, DesignRows, as_design, parts, relative_names
+from .designs import Design, DesignRows, as_design, has_distributions, parts, relative_names
 from .folder import FAILURE, ROW, Manifest, SweepFolder
 from .result import SweepResult
 from .studies import LOST, NOT_CLOSED, Forces, Simulations, SweepStudy, as_study
@@ -66,7 +66,7 @@ def sweep(
     output: str | os.PathLike[str] | None = None,
     *,
     design: str | None = None,
-    samples: int | None = None,
+    draws: int | None = None,
     seed: int = 0,
     workers: int | None = None,
     cluster: Any = None,
@@ -94,7 +94,7 @@ def sweep(
         results are kept as long as the object that is returned.
     design : {"grid", "random", "latin-hypercube", "sobol", "table"}, optional
         By default a grid of values, or random where there is a distribution.
-    samples, seed : int
+    draws, seed : int
         How many rows are drawn, and which.
     workers : int, optional
         Processes on this machine; 0 does all in this one.  By default one per processor, if there is work for more than
@@ -126,6 +126,10 @@ def sweep(
     >>> found.best("area", 1, largest=True)["height"]
     array([5.])
     """
+    if draws is None and "samples" in options and (callable(study) or design or has_distributions(parameters)):
+        said = "samples= of sweep is now draws=; the former name goes with release 0.3"
+        warnings.warn(said, DeprecationWarning, stacklevel=callers_level())
+        draws = options.pop("samples")
     if options:
         takers = (sweep, Simulations, Forces, simulate)
         known = ["of", *(key for taker in takers for key in inspect.signature(taker).parameters)]
@@ -133,10 +137,10 @@ def sweep(
     if output is not None and not isinstance(output, (str, os.PathLike)):
         raise OptionError(
             f"output of a sweep is a folder, as text or a pathlib.Path, not {type(output).__name__}; how many samples "
-            "each simulation keeps for its outputs is record=..."
+            "each simulation keeps for its outputs is samples=..."
         )
     made = _study_of_name(study, options) if isinstance(study, (str, os.PathLike)) else as_study(study, **options)
-    rows = as_design(parameters, design, samples, seed)
+    rows = as_design(parameters, design, draws, seed)
     return run(made, rows, output, workers, cluster, rows_per_part, resume, progress, timeout)
 
 

@@ -19,6 +19,7 @@ from ..errors import (
     explains_arguments,
     refuse_unknown_arguments,
 )
+from ..former_names import former_arguments
 from ..motion.trajectory import Trajectory
 from ..robot.load import as_robot
 from ..simulation.arguments import force_elements
@@ -140,6 +141,7 @@ class _OfRobot(SweepStudy):
 
 
 @explains_arguments
+@former_arguments(near="q_guess")
 class Forces(_OfRobot):
     """The forces that a motion takes: inverse dynamics along it, for each row.
 
@@ -153,7 +155,7 @@ class Forces(_OfRobot):
         From when until when; what the motion knows by default.
     samples : int
         Of the motion.
-    near : array_like, optional
+    q_guess : array_like, optional
         A closed configuration on the branch that is meant, of a mechanism.
     outputs
         What is kept, see :func:`kinetree.sweeps.measures`: ``"peak_force"``, ``"rms_force"``, ``"peak_power"``,
@@ -164,13 +166,14 @@ class Forces(_OfRobot):
 
     def __init__(
         self, robot: Any, motion: Any, *, span: tuple[float, float] | None = None, samples: int = SAMPLES,
-        near: Any = None, outputs: Any = "peak_force", friction: bool = False,
+        q_guess: Any = None, outputs: Any = "peak_force", friction: bool = False,
     ) -> None:  # fmt: skip
         self.robot = as_robot(robot)
         self.label = self.robot.name
         self.swept = SweptRobot(self.robot)
         self.outputs, self._wanted = chosen(outputs, self.robot, False), outputs
-        self.friction, self.near = friction, None if near is None else np.asarray(near, dtype=float)
+        self.friction = friction
+        self.q_guess = None if q_guess is None else np.asarray(q_guess, dtype=float)
         self.time, self.states = self._sampled(motion, span, samples)
         if friction and self.robot.loops is not None:
             raise UnsupportedError("friction of mechanisms is not counted in a sweep of forces: leave it out")
@@ -216,7 +219,7 @@ class Forces(_OfRobot):
         failure = None
         if self.robot.loops is not None:
             drive = self.states
-            found = self.robot.driven_motion(drive[0], drive[1], drive[2], parameters, q_guess=self.near)
+            found = self.robot.driven_motion(drive[0], drive[1], drive[2], parameters, q_guess=self.q_guess)
             q, v, tau = found.q, found.v, found.tau
             failure = said(~found.closed, NOT_CLOSED)
         else:
@@ -230,7 +233,7 @@ class Forces(_OfRobot):
 
     def content(self) -> Any:
         """Return all that decides the answers."""
-        return "forces", self.robot.model, self.time, self.states, self.near, self.friction, self._wanted
+        return "forces", self.robot.model, self.time, self.states, self.q_guess, self.friction, self._wanted
 
 
 def _over_time(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -247,6 +250,7 @@ def _over_time(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @explains_arguments
+@former_arguments(record="samples", output="samples")
 class Simulations(_OfRobot):
     """A robot that is let go, for each row.
 
@@ -258,7 +262,7 @@ class Simulations(_OfRobot):
     outputs
         What is kept, see :func:`kinetree.sweeps.measures`: ``"peak_force"``, ``"final.q.elbow"``, ``"forward"``,
         ``"tilt"``, ``"energy_error"``, ..., or functions of the record, ``{"height": lambda record: ...}``.
-    record : int or array_like, optional
+    samples : int or array_like, optional
         So many samples of each simulation, or at these times: what outputs look at.  101 by default with a fixed step,
         and a warning where that is too few to see extremes.
     controller, ground, forces, prescribed, time, step, integrator, ...
@@ -268,12 +272,12 @@ class Simulations(_OfRobot):
 
     def __init__(
         self, robot: Any, q0: Any = None, v0: Any = None, *, outputs: Any = "peak_force", controller: Any = None,
-        ground: Any = (), forces: Any = (), prescribed: Any = None, record: Any = None, **options: Any,
+        ground: Any = (), forces: Any = (), prescribed: Any = None, samples: Any = None, **options: Any,
     ) -> None:  # fmt: skip
         self.robot = as_robot(robot)
         self.label = self.robot.name
-        if record is not None:
-            options["output"] = record
+        if samples is not None:
+            options["samples"] = samples
         if "parameters" in options:
             raise OptionError("parameters are what a sweep varies: give them to sweep(...)")
         if "events" in options:
@@ -310,8 +314,8 @@ class Simulations(_OfRobot):
         """How many rows are simulated together."""
         if not self.by_batches:
             return 64
-        output = self.options.get("output")
-        samples = SAMPLES if output is None else output if isinstance(output, int) else len(np.atleast_1d(output))
+        given = self.options.get("samples")
+        samples = SAMPLES if given is None else given if isinstance(given, int) else len(np.atleast_1d(given))
         spots = sum(len(getattr(x, "spots", ())) for x in self.swept.ground)
         width = self.robot.nq + 5 * self.robot.nv + 3 * spots + self.robot.model.n_constraints
         return max(64, min(AT_ONCE, NUMBERS_AT_ONCE // (samples * width)))
@@ -321,7 +325,7 @@ class Simulations(_OfRobot):
         rows = len(next(iter(columns.values())))
         if self.by_batches:
             record = self._simulated(columns)
-            if "output" not in self.options and self._looks_between:
+            if "samples" not in self.options and self._looks_between:
                 _warn_of_few_samples(record)
             _warn_of_limits(record)
             moved = MovedBatch(self.robot, record.time, record.q, record.v, record.tau, record)
@@ -381,7 +385,7 @@ def _warn_of_few_samples(record: Record) -> None:
         what = f"{record.v_names[worst]!r} {turns}"
         warnings.warn(
             f"each simulation has {len(record.time)} samples, {between:.3g} s apart, between which {what}: peaks, "
-            "means and functions of the record do not see what is between; record=1001, say, gives more samples",
+            "means and functions of the record do not see what is between; samples=1001, say, gives more",
             KinetreeWarning,
             stacklevel=2,
         )
@@ -393,7 +397,7 @@ def _warn_of_limits(record: Record) -> None:
     if passed:
         named = ", ".join(repr(name) for name in passed)
         warnings.warn(
-            f"in some rows joints leave their ranges, {named}: nothing holds them but ground=kt.stops.JointStops()",
+            f"in some rows joints leave their ranges, {named}: nothing holds them but ground=kt.forces.JointStops()",
             KinetreeWarning,
             stacklevel=2,
         )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError
+from ..errors import OptionError, callers_level
 from ..io.paths import as_path, whole_content
 from ..model.formats.source import Source
 from ..model.formats.yaml_nodes import Node, Scalar, Table
@@ -21,7 +22,7 @@ from ..studies.user_study import MARK, StudyPlan, StudyReader
 from .designs import DESIGNS, Design, TableDesign, as_design
 from .studies import Forces, Simulations, SweepStudy
 
-SWEEP_KEYS = ("of", "design", "samples", "seed", "parameters", "table", "outputs", "rows_per_part")
+SWEEP_KEYS = ("of", "design", "draws", "seed", "parameters", "table", "outputs", "rows_per_part")
 VALUE_KEYS = ("values", "linspace", "logspace", "uniform", "log-uniform", "normal", "relative")
 
 
@@ -56,7 +57,7 @@ def gallery_forces(name: str, **options: Any) -> Forces:
     robot, moves = load(name), motion(name)
     if robot.loops is not None:
         robot = robot.with_independent([robot.v_names[k] for j in moves.joints for k in _entries(robot, j)])
-        options.setdefault("near", start(name))
+        options.setdefault("q_guess", start(name))
     return Forces(robot, moves, **options)
 
 
@@ -78,12 +79,12 @@ def planned(plan: StudyPlan, which: str | None, outputs: Any) -> SweepStudy:
     if chosen == "inverse":
         assert plan.states is not None
         moves: Any = plan.states if plan.robot.loops is None else plan.desired
-        return Forces(plan.robot, moves, span=(0.0, plan.span), samples=plan.samples, near=plan.q, outputs=outputs)
+        return Forces(plan.robot, moves, span=(0.0, plan.span), samples=plan.samples, q_guess=plan.q, outputs=outputs)
     around = {"ground": list(plan.elements), "forces": list(plan.forces), "outputs": outputs}
     if chosen == "simulation":
         return Simulations(plan.robot, plan.q, plan.v, controller=plan.controller, **around, **plan.simulation)
     assert plan.desired is not None
-    defaults = {"integrator": "bdf", "rtol": 1e-6, "atol": 1e-8, "output": plan.samples}
+    defaults = {"integrator": "bdf", "rtol": 1e-6, "atol": 1e-8, "samples": plan.samples}
     options = defaults | dict(plan.simulation) | {"time": plan.span}
     if "step" in options:
         options = {key: value for key, value in options.items() if key not in ("rtol", "atol")}
@@ -117,7 +118,11 @@ class _SweepReader(StudyReader):
                 "there is no part 'sweep' in this study: it says what varies; 'kinetree new' shows one", self.root
             )
         node = self.top["sweep"]
-        fields = self.fields(node, "sweep", SWEEP_KEYS, required=("outputs",))
+        fields = self.fields(node, "sweep", (*SWEEP_KEYS, "samples"), required=("outputs",))
+        if "samples" in fields and "draws" not in fields:
+            said = "'samples' of a sweep is now 'draws' in study files; the former name goes with release 0.3"
+            warnings.warn(said, DeprecationWarning, stacklevel=callers_level())
+            fields["draws"] = fields.pop("samples")
         outputs = [self.text(x, "an output") for x in self.items(fields["outputs"], "outputs")]
         which = self.text(fields["of"], "of") if "of" in fields else None
         with self.at(fields["outputs"] if "of" not in fields else fields["of"]):
@@ -138,7 +143,7 @@ class _SweepReader(StudyReader):
         kind = self.text(fields["design"], "design") if "design" in fields else None
         if kind is not None and kind not in DESIGNS:
             raise self.error(f"designs are {', '.join(DESIGNS)}, not {kind!r}", fields["design"])
-        numbers = {key: self._count(fields[key], key, 0) for key in ("samples", "seed") if key in fields}
+        numbers = {key: self._count(fields[key], key, 0) for key in ("draws", "seed") if key in fields}
         table = fields["parameters"]
         if not isinstance(table, Table):
             raise self.error("parameters map names to values, such as 'ground.friction: [0.4, 0.8]'", table)

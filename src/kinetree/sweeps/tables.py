@@ -28,7 +28,9 @@ from ..errors import (
     Setting,
     UnknownNameError,
     callers_level,
+    explains_arguments,
 )
+from ..former_names import former_arguments
 from ..identification.doubts.about_samples import doubtful_angles
 from ..io.paths import as_path, file_meant, is_folder
 from ..io.progress import Bar
@@ -90,6 +92,8 @@ class TableDone:
     skipped: int = 0
 
 
+@explains_arguments
+@former_arguments(initial="q_guess")
 def over_table(
     robot: Robot | str | os.PathLike[str],
     method: str,
@@ -97,7 +101,7 @@ def over_table(
     output: str | os.PathLike[str],
     *,
     friction: bool = False,
-    initial: ArrayLike | LateStart | None = None,
+    q_guess: ArrayLike | LateStart | None = None,
     differentiate: bool = False,
     cutoff: float | None = None,
     threads: int | None = None,
@@ -118,7 +122,7 @@ def over_table(
         go as they are finished, and where those that are there are not computed again.
     friction : bool
         With the joints' own damping and friction.
-    initial : array_like, optional
+    q_guess : array_like, optional
         Of a mechanism of which the table has the independent joints only: a configuration on the branch that is meant.
     differentiate : bool
         For inverse dynamics of a table with times and positions only: these are smoothed and differentiated, see
@@ -155,7 +159,7 @@ def over_table(
         raise OptionError(
             Message(Setting("cutoff"), " is of the filter of ", Setting("differentiate", True), ": give both")
         )
-    made = _Conversion(robot, method, friction, initial, count, tell, differentiate, cutoff)
+    made = _Conversion(robot, method, friction, q_guess, count, tell, differentiate, cutoff)
     begin = clock.perf_counter()
     if target.suffix.lower() in FORMATS:
         if target.exists() and place.exists() and target.samefile(place):
@@ -185,7 +189,7 @@ class _Conversion:
     robot: Robot
     method: str
     friction: bool
-    initial: Any
+    q_guess: Any
     threads: int
     tell: Callable[[str], None] | None
     differentiate: bool = False
@@ -204,16 +208,16 @@ class _Conversion:
         wanted = {"q": robot.q_names, "v": robot.v_names, third: robot.v_names}
         fewer = None if robot.loops is None else fewer_columns(robot, third)
         table = self._table(path, wanted, fewer)
-        if not table.fewer and getattr(self.initial, "is_given", self.initial is not None):
+        if not table.fewer and getattr(self.q_guess, "is_given", self.q_guess is not None):
             words = " is for mechanisms of which only the independent joints are given: here all are"
-            raise OptionError(Message(Setting("initial"), words))
+            raise OptionError(Message(Setting("q_guess"), words))
         if table.remark and self.tell is not None:
             self.tell(table.remark)
         elif table.rules and self.tell is None:
             warnings.warn(f"{path}: {table.rules}", ModelWarning, stacklevel=callers_level())
         if not table.fewer:
             return table, self.law
-        given = self.initial() if callable(self.initial) else self.initial
+        given = self.q_guess() if callable(self.q_guess) else self.q_guess
         start = robot.assembled() if given is None else robot.close(np.asarray(given, dtype=float), limits=False)
         return followed(table, robot, start), following(self.law, robot, third)
 
@@ -275,10 +279,10 @@ class _Conversion:
 
     def _begin(self, target: Path, pieces: list[_SourcePiece]) -> None:
         """Say what the folder is of, or find that it is of the same."""
-        given = getattr(self.initial, "is_given", self.initial is not None)
-        initial = None if not given else self.initial() if callable(self.initial) else self.initial
+        given = getattr(self.q_guess, "is_given", self.q_guess is not None)
+        guess = None if not given else self.q_guess() if callable(self.q_guess) else self.q_guess
         sources = [(piece.path.name, piece.path.stat().st_size, piece.groups, piece.rows) for piece in pieces]
-        own = fingerprint_of((self.method, self.friction, self.robot.model, initial, sources))
+        own = fingerprint_of((self.method, self.friction, self.robot.model, guess, sources))
         place = target / MANIFEST
         if place.is_file():
             try:

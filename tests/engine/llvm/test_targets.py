@@ -72,10 +72,10 @@ def test_a_robot_is_made_for_its_processor_with_all_that_belongs_to_it(name, mon
     made_for = host.target(name)
     assert robot.evaluator.compiler.kernel("mass_matrix").target == made_for
     monkeypatch.setattr(law_kernels, "_MADE", {})
-    record = kt.simulate(robot, time=0.02, integrator="rk4", step=1e-3, output=3, progress=False)
+    record = kt.simulate(robot, time=0.02, integrator="rk4", step=1e-3, samples=3, progress=False)
     assert {kernel.target for kernel in law_kernels._MADE.values()} == {made_for}
     reference = kt.simulate(
-        robot.with_backend("reference"), time=0.02, integrator="rk4", step=1e-3, output=3, progress=False
+        robot.with_backend("reference"), time=0.02, integrator="rk4", step=1e-3, samples=3, progress=False
     )
     np.testing.assert_allclose(record.q, reference.q, rtol=0, atol=1e-13)
     four_bar = kt.gallery.load("four-bar").with_backend("compiled", cpu=name)

@@ -41,7 +41,7 @@ def run(truth, controller):
     q0, v0, _ = controller.trajectory(0.0)
     t = np.arange(int(DURATION * RATE) + 1) / RATE
     record = kt.simulate(
-        truth, q0, v0, time=DURATION, controller=controller, integrator="rk4", step=5e-4, output=t, friction_speed=1e-2
+        truth, q0, v0, time=DURATION, controller=controller, integrator="rk4", step=5e-4, samples=t, friction_speed=1e-2
     )  # fmt: skip
     return t, record.q, controller(truth, t, record.q, record.v)
 
@@ -78,7 +78,7 @@ def test_a_controller_with_states_is_simulated_from_the_beginning(truth, guess, 
     q0, v0, _ = pid.trajectory(0.0)
     t = run[0][:301]
     record = kt.simulate(
-        truth, q0, v0, time=3.0, controller=pid, integrator="rk4", step=5e-4, output=t, friction_speed=1e-2
+        truth, q0, v0, time=3.0, controller=pid, integrator="rk4", step=5e-4, samples=t, friction_speed=1e-2
     )  # fmt: skip
     data = kt.Measured(t, record.q, pid(truth, t, record.q, record.v, record.z), record.v)
     found = kt.identify(guess, data, estimator="didim", controller=pid, friction="coulomb", springs=False)

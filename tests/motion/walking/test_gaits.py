@@ -22,7 +22,7 @@ def walk(walker, time, controller, samples=401, integrator="bdf"):
     q, v = walker.start()
     return kt.simulate(
         walker.robot.with_backend("compiled"), q, v, time=time, controller=controller, ground=walker.ground,
-        integrator=integrator, rtol=1e-6, atol=1e-8, output=samples, progress=False,
+        integrator=integrator, rtol=1e-6, atol=1e-8, samples=samples, progress=False,
     )  # fmt: skip
 
 
@@ -123,11 +123,11 @@ def two_legs(hip, knee, ankle, thigh=0.5):
 
 
 def test_a_walk_that_goes_backwards_is_refused_with_the_signs_that_fit():
-    walk = kt.walking.biped(kt.legs.PLANAR_BIPED, 0.5, 0.5)
+    walk = kt.walking.biped(kt.walking.PLANAR_BIPED, 0.5, 0.5)
     walk.check(two_legs("-y", "y", "-y"))
     with pytest.raises(kt.OptionError, match=r"leg 0 .* coordinates=\('-hip', 'knee', '-ankle'\) fits"):
         walk.check(two_legs("y", "y", "y"))
-    fitted = kt.walking.biped(kt.legs.PLANAR_BIPED, 0.5, 0.5, coordinates=("-hip", "knee", "-ankle"))
+    fitted = kt.walking.biped(kt.walking.PLANAR_BIPED, 0.5, 0.5, coordinates=("-hip", "knee", "-ankle"))
     fitted.check(two_legs("y", "y", "y"))
     with pytest.raises(kt.OptionError, match=r"would walk backwards or fall"):
         kt.simulate_prescribed(two_legs("y", "y", "y"), walk, time=0.1)

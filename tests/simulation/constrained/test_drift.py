@@ -15,7 +15,7 @@ def falling():
     robot = kt.gallery.load("four-bar")
     q = kt.gallery.motion("four-bar").states(0.0)[0]
     v = robot.velocities(q, [3.0])
-    return robot, q, v, kt.simulate(robot, q, v, time=0.1, rtol=1e-12, atol=1e-13, output=[0.1]).q[-1]
+    return robot, q, v, kt.simulate(robot, q, v, time=0.1, rtol=1e-12, atol=1e-13, samples=[0.1]).q[-1]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -23,7 +23,7 @@ def test_the_order_of_a_formula_stays(falling, way):
     robot, q, v, end = falling
     errors, gaps = [], []
     for step in (5e-3, 2.5e-3):
-        record = kt.simulate(robot, q, v, time=0.1, drift=way, integrator="rk4", step=step, output=[0.0, 0.05, 0.1])
+        record = kt.simulate(robot, q, v, time=0.1, drift=way, integrator="rk4", step=step, samples=[0.0, 0.05, 0.1])
         errors.append(np.abs(record.q[-1] - end).max())
         gaps.append(record.info["largest_gap"])
         assert record.info["drift"] == way
@@ -38,7 +38,7 @@ def test_adaptive_steps_of_a_slider_crank():
     robot = kt.gallery.load("slider-crank")
     q = kt.gallery.motion("slider-crank").states(0.0)[0]
     v = robot.velocities(q, [5.0])
-    runs = [kt.simulate(robot, q, v, time=0.3, drift=way, rtol=1e-9, atol=1e-11, output=4) for way in WAYS]
+    runs = [kt.simulate(robot, q, v, time=0.3, drift=way, rtol=1e-9, atol=1e-11, samples=4) for way in WAYS]
     for way, record in zip(WAYS, runs, strict=True):
         assert_close(record.q, runs[0].q, 1e-7, scale=1.0)
         assert record.energy.relative_error < 1e-7
@@ -56,7 +56,7 @@ def test_gaps_grow_where_nothing_holds_them_and_not_where_a_spring_does():
     robot = on_a_circle()
     gap = {}
     for way in ("none", kt.Baumgarte(0.05)):
-        record = kt.simulate(robot, [0.6, -0.8], time=8.0, drift=way, integrator="rk4", step=0.02, output=41)
+        record = kt.simulate(robot, [0.6, -0.8], time=8.0, drift=way, integrator="rk4", step=0.02, samples=41)
         gaps = np.abs(robot.loop_gaps(record.q)).max(axis=-1)
         gap[str(way)] = gaps[20:].max() / gaps[:20].max(), gaps.max()
     grown, largest = gap.pop("none")
@@ -67,13 +67,13 @@ def test_gaps_grow_where_nothing_holds_them_and_not_where_a_spring_does():
 def test_independent_coordinates_change_on_the_way():
     """On a circle neither x nor y tells the other all the way round."""
     robot = on_a_circle()
-    record = kt.simulate(robot, [0.6, -0.8], [8.0, 6.0], time=0.6, drift="partitioned", output=21)
+    record = kt.simulate(robot, [0.6, -0.8], [8.0, 6.0], time=0.6, drift="partitioned", samples=21)
     angle = np.unwrap(np.arctan2(record.q[:, 1], record.q[:, 0]))
     assert np.ptp(angle) > 1.5 * np.pi
     assert record.info["coordinate_switches"] >= 3
     assert record.info["largest_gap"] < 1e-11
     assert record.energy.relative_error < 1e-7
-    assert "coordinate_switches" not in kt.simulate(robot, [0.6, -0.8], time=0.1, drift="none", output=2).info
+    assert "coordinate_switches" not in kt.simulate(robot, [0.6, -0.8], time=0.1, drift="none", samples=2).info
 
 
 def test_rolling_is_held_by_every_way():
@@ -82,7 +82,7 @@ def test_rolling_is_held_by_every_way():
     robot = b.loop("plane", "base", "ball", kt.RollingBall(0.1)).build()
     q = robot.close(robot.neutral())
     for way, kept in (("baumgarte", 1e-6), ("partitioned", 1e-12)):
-        record = kt.simulate(robot, q, time=0.5, drift=way, integrator="rk4", step=0.01, output=3)
+        record = kt.simulate(robot, q, time=0.5, drift=way, integrator="rk4", step=0.01, samples=3)
         slip = robot.loop_jacobian(record.q) @ record.v[..., None]
         assert np.abs(slip).max() < kept
         assert_close(record.q[-1, 4], 5 / 14 * 0.25, 1e-7, scale=1.0)
@@ -102,4 +102,4 @@ def test_what_is_said():
     tree = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
     with pytest.raises(kt.OptionError, match="no drift to hold"):
         kt.simulate(tree, [0.1], time=0.1, drift="baumgarte")
-    assert kt.simulate(robot, q, time=0.01, output=2).info["drift"] == "projection"
+    assert kt.simulate(robot, q, time=0.01, samples=2).info["drift"] == "projection"

@@ -14,11 +14,11 @@ def test_second_order_on_closed_loops(radius):
     robot = kt.gallery.load("four-bar")
     q = kt.gallery.motion("four-bar").states(0.0)[0]
     v = robot.velocities(q, [3.0])
-    end = kt.simulate(robot, q, v, time=0.1, rtol=1e-11, atol=1e-12, output=[0.1]).q[-1]
+    end = kt.simulate(robot, q, v, time=0.1, rtol=1e-11, atol=1e-12, samples=[0.1]).q[-1]
     errors = []
     for step in (2e-3, 1e-3):
         record = kt.simulate(
-            robot, q, v, time=0.1, integrator="generalized_alpha", spectral_radius=radius, step=step, output=2
+            robot, q, v, time=0.1, integrator="generalized_alpha", spectral_radius=radius, step=step, samples=2
         )
         errors.append(np.abs(record.q[-1] - end).max())
         assert record.info["largest_gap"] < 1e-10
@@ -37,7 +37,7 @@ def test_what_is_too_fast_for_a_step_decays_by_the_spectral_radius(radius):
     robot = oscillator(1e10)
     record = kt.simulate(
         robot, [1e-3], time=6.0, integrator="generalized_alpha", step=0.1, spectral_radius=radius,
-        output=np.arange(0, 61) * 0.1,
+        samples=np.arange(0, 61) * 0.1,
     )  # fmt: skip
     size = np.abs(record.q[:, 0])
     assert (size[60] / size[30]) ** (1 / 30) == pytest.approx(radius, rel=0.06)
@@ -49,10 +49,10 @@ def test_slow_motion_is_kept_and_no_step_is_too_large():
     b.body("slow", "base", kt.Prismatic("x"), mass=1.0, stiffness=4.0)
     b.body("fast", "slow", kt.Prismatic("x"), mass=1e-3, stiffness=1e9)
     robot = b.build()
-    record = kt.simulate(robot, [0.1, 0.0], time=2.0, integrator="generalized_alpha", step=0.01, output=5)
+    record = kt.simulate(robot, [0.1, 0.0], time=2.0, integrator="generalized_alpha", step=0.01, samples=5)
     assert_close(record.q[:, 0], 0.1 * np.cos(2 * record.time / np.sqrt(1.001)), 2e-4, scale=0.1)
     together = kt.simulate(
-        robot, [[0.1, 0.0], [0.2, 0.0]], time=2.0, integrator="generalized_alpha", step=0.01, output=5
+        robot, [[0.1, 0.0], [0.2, 0.0]], time=2.0, integrator="generalized_alpha", step=0.01, samples=5
     )  # fmt: skip
     assert_close(together.q[:, 0], record.q, 1e-9, scale=0.1)
 
@@ -62,7 +62,7 @@ def test_rolling_and_driven_constraints():
     b.body("ball", "base", kt.Free(), mass=2.0, inertia=(0.008, 0.008, 0.008), actuated=False)
     robot = b.loop("plane", "base", "ball", kt.RollingBall(0.1)).build()
     q = robot.close(robot.neutral())
-    record = kt.simulate(robot, q, time=0.5, integrator="generalized_alpha", step=0.01, output=3)
+    record = kt.simulate(robot, q, time=0.5, integrator="generalized_alpha", step=0.01, samples=3)
     height, *slips = np.abs(robot.loop_jacobian(record.q) @ record.v[..., None])[..., 0].max(axis=0)
     assert max(slips) < 1e-9
     assert height < 1e-4  # positions are held to the last digit, their rates to the order of the method
@@ -74,7 +74,7 @@ def test_rolling_and_driven_constraints():
     law = {"cart_joint": lambda t: 0.3 * kt.sin(2.0 * t)}
     machine = crane.build()
     runs = [
-        kt.simulate(machine, [0.0, 0.5], [0.6, 0.0], time=0.5, prescribed=law, output=3, **more)
+        kt.simulate(machine, [0.0, 0.5], [0.6, 0.0], time=0.5, prescribed=law, samples=3, **more)
         for more in ({}, {"integrator": "generalized_alpha", "step": 2e-3, "spectral_radius": 1.0})
     ]
     assert_close(runs[1].q, runs[0].q, 1e-4, scale=1.0)
@@ -97,7 +97,7 @@ def test_samples_may_fall_just_behind_a_step(batch):
     robot, q = compiled_system("four-bar")
     q = np.broadcast_to(q, (*batch, robot.nq))
     for time, output, step in [(0.3, 4, 1e-3), (0.1, 8, 1e-3), (0.06, 3, 1e-3), (0.07, 7, 5e-4)]:
-        record = kt.simulate(robot, q, time=time, output=output, integrator="generalized_alpha", step=step)
+        record = kt.simulate(robot, q, time=time, samples=output, integrator="generalized_alpha", step=step)
         assert robot.closure_error(record.q).max() < 1e-9
 
 
@@ -105,8 +105,8 @@ def test_samples_just_behind_a_step_lie_on_the_motion():
     robot, q = compiled_system("four-bar")
     times = 0.05 + np.array([0.0, 1e-13, 1e-9, 1e-7, 1e-6, 9.9e-6, 1.01e-5, 1e-4, 5e-4])
     options = {"integrator": "generalized_alpha", "step": 1e-3}
-    record = kt.simulate(robot, q, time=0.06, output=times, **options)
-    exact = kt.simulate(robot, q, time=0.06, output=times, rtol=1e-12, atol=1e-12)
+    record = kt.simulate(robot, q, time=0.06, samples=times, **options)
+    exact = kt.simulate(robot, q, time=0.06, samples=times, rtol=1e-12, atol=1e-12)
     off = record.q - exact.q  # of the method, the same just behind a step as at it
     assert np.abs(off - off[0])[:7].max() < 1e-8
     mean = 0.5 * (record.v[1:] + record.v[:-1])

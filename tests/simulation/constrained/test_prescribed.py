@@ -27,7 +27,7 @@ def test_a_pendulum_whose_pivot_is_moved():
     q, v = kt.DrivenRobot(robot, {"cart_joint": swaying}).state(0.0, [0.0, 0.5])
     assert_close([*q, *v], [0.0, 0.5, 0.6, v[1]], 1e-12, scale=1.0)
     record = kt.simulate(
-        robot, q, [0.6, 0.0], time=2.0, prescribed={"cart_joint": swaying}, output=5, rtol=1e-10, atol=1e-12
+        robot, q, [0.6, 0.0], time=2.0, prescribed={"cart_joint": swaying}, samples=5, rtol=1e-10, atol=1e-12
     )
     t = record.time
 
@@ -58,7 +58,7 @@ def test_the_crank_of_a_four_bar_turns_as_it_is_told():
     speed = 4.0
     law = {"crank_joint": lambda t: start[0] + speed * t + 0.1 * kt.sin(3 * t)}
     q, v = kt.DrivenRobot(robot, law).state(0.0, start)
-    record = kt.simulate(robot, q, v, time=2.0, prescribed=law, output=21, rtol=1e-9, atol=1e-11)
+    record = kt.simulate(robot, q, v, time=2.0, prescribed=law, samples=21, rtol=1e-9, atol=1e-11)
     t = record.time
     assert_close(record.q[:, 0], start[0] + speed * t + 0.1 * np.sin(3 * t), 1e-12, scale=1.0)
     assert_close(record.a[:, 0], -0.9 * np.sin(3 * t), 1e-10, scale=1.0)
@@ -77,7 +77,7 @@ def test_a_trajectory_of_the_motors_drives_a_mechanism_as_it_does_a_tree():
     """By name, as one trajectory, or named in one: the same; and so do couplings, which no tree knows of."""
     robot, start = four_bar()
     turn = kt.trajectories.Sine([start[0]], [0.2], [0.5])
-    setup = {"time": 0.1, "integrator": "rk4", "step": 0.01, "output": 3}
+    setup = {"time": 0.1, "integrator": "rk4", "step": 0.01, "samples": 3}
     named = kt.simulate(robot, start, prescribed={"crank_joint": turn}, **setup)
     for given in (turn, kt.Prescribed(turn, ["crank_joint"])):
         assert_close(kt.simulate(robot, start, prescribed=given, **setup).q, named.q, 1e-13)
@@ -107,7 +107,7 @@ def test_a_rope_that_is_wound_in_and_out():
     law = {"rope": winding}
     q, v = kt.DrivenRobot(robot, law).state(0.0, q)
     assert_close(np.linalg.norm(v), 0.6, 1e-12)
-    record = kt.simulate(robot, q, v, time=1.5, prescribed=law, output=4, rtol=1e-10, atol=1e-12)
+    record = kt.simulate(robot, q, v, time=1.5, prescribed=law, samples=4, rtol=1e-10, atol=1e-12)
     t = record.time
 
     def judge(t: float, y: np.ndarray) -> list[float]:
@@ -128,7 +128,7 @@ def test_a_start_beside_a_driven_loop_is_refused_or_moved():
     """A rope that is 0.1 m too short, and one that does not begin to move; with a tolerance both go where they fit."""
     robot, q = hanging_mass(), np.array([np.sin(0.4), 0.0, -np.cos(0.4)])
     law = {"rope": lambda t: 0.1 + winding(t)}
-    setup = {"time": 0.1, "prescribed": law, "integrator": "rk4", "step": 0.01, "output": 3}
+    setup = {"time": 0.1, "prescribed": law, "integrator": "rk4", "step": 0.01, "samples": 3}
     with pytest.raises(kt.StateError, match=r"q0 does not fit .*loop 'rope: .*' is off by 0\.1, more than 1e-06"):
         kt.simulate(robot, q, np.zeros(3), **setup)
     with pytest.raises(kt.StateError, match=r"v0 does not fit .*loop 'rope: .*' is off by 0\.6 "):
@@ -193,8 +193,8 @@ def test_many_at_once_with_a_fixed_step():
     law = {"cart_joint": kt.trajectories.Sine([0.0], [0.3], [2.0])}
     q = np.array([[0.0, 0.5], [0.0, -0.2]])
     start = law["cart_joint"](0.0)[1][0]
-    record = kt.simulate(robot, q, [start, 0.0], time=0.5, prescribed=law, integrator="rk4", step=0.01, output=3)
-    alone = kt.simulate(robot, q[1], [start, 0.0], time=0.5, prescribed=law, integrator="rk4", step=0.01, output=3)
+    record = kt.simulate(robot, q, [start, 0.0], time=0.5, prescribed=law, integrator="rk4", step=0.01, samples=3)
+    alone = kt.simulate(robot, q[1], [start, 0.0], time=0.5, prescribed=law, integrator="rk4", step=0.01, samples=3)
     assert_close(record.q[:, 1], alone.q, 1e-13, scale=1.0)
     assert_close(record.q[:, 0, 0], law["cart_joint"](record.time)[0][:, 0], 1e-13, scale=1.0)
 

@@ -63,7 +63,7 @@ def test_a_falling_arm_goes_through_its_change_point(integrator, rtol, atol, err
     # denser about the change point, which lies within a step of interpolation
     times = np.unique(np.concatenate([np.linspace(0.0, 1.0, 21), np.linspace(0.755, 0.775, 21)]))
     record = kt.simulate(
-        robot, start, time=1.0, integrator=integrator, rtol=rtol, atol=atol, output=times, works=False, progress=False
+        robot, start, time=1.0, integrator=integrator, rtol=rtol, atol=atol, samples=times, works=False, progress=False
     )
     q, v = without_loops(robot, start, times)
     stretched = q[:, 7]
@@ -114,7 +114,7 @@ def test_last_bits_do_not_decide_about_the_way_over(monkeypatch, integrator, rto
         integrator=integrator,
         rtol=rtol,
         atol=0.01 * rtol,
-        output=5,
+        samples=5,
         works=False,
         progress=False,
     )
@@ -134,7 +134,7 @@ def test_no_small_change_decides_about_the_way_over(backend, integrator):
     for rtol in 10.0 ** rng.uniform(-11, -6, 8 if backend == "compiled" else 2):
         moved = start + 10.0 ** rng.uniform(-15, -9) * without_loops_basis() @ rng.standard_normal(6)
         record = kt.simulate(
-            robot, moved, time=0.8, integrator=integrator, rtol=rtol, atol=0.01 * rtol, output=times, works=False,
+            robot, moved, time=0.8, integrator=integrator, rtol=rtol, atol=0.01 * rtol, samples=times, works=False,
             progress=False,
         )  # fmt: skip
         assert fell_as_it_should(record, robot, start, max(1e-7, 30 * rtol))
@@ -148,7 +148,7 @@ def test_samples_in_the_change_point_have_the_velocity_of_their_branch(integrato
     off = np.array([0.0, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3])
     record = kt.simulate(
         robot, start, time=0.8, integrator=integrator, rtol=rtol, atol=0.01 * rtol, works=False, progress=False,
-        output=np.unique(np.concatenate([[0.0], STRETCHED + off, STRETCHED - off])),
+        samples=np.unique(np.concatenate([[0.0], STRETCHED + off, STRETCHED - off])),
     )  # fmt: skip
     assert np.abs(record.q[:, 7]).min() < 1e-7
     assert fell_as_it_should(record, robot, start, max(1e-7, 100 * rtol))
@@ -161,7 +161,7 @@ def test_samples_in_the_change_point_have_the_velocity_of_their_branch(integrato
 def test_a_run_may_end_in_the_change_point(integrator, after):
     robot, start = sr400()
     record = kt.simulate(
-        robot, start, time=STRETCHED + after, integrator=integrator, rtol=1e-8, atol=1e-10, output=3, works=False,
+        robot, start, time=STRETCHED + after, integrator=integrator, rtol=1e-8, atol=1e-10, samples=3, works=False,
         progress=False,
     )  # fmt: skip
     assert fell_as_it_should(record, robot, start, 1e-6)
@@ -175,7 +175,7 @@ def test_a_run_may_begin_just_before_the_change_point(integrator, before):
     times = np.array([0.0, STRETCHED - before, STRETCHED + 0.03])
     q, v = without_loops(robot, start, times)
     record = kt.simulate(
-        robot, *robot.project(q[1], v[1]), time=before + 0.03, integrator=integrator, rtol=1e-10, atol=1e-12, output=2,
+        robot, *robot.project(q[1], v[1]), time=before + 0.03, integrator=integrator, rtol=1e-10, atol=1e-12, samples=2,
         works=False, progress=False,
     )  # fmt: skip
     np.testing.assert_allclose(record.q[-1], q[2], atol=1e-7)
@@ -186,7 +186,7 @@ def test_a_run_may_begin_just_before_the_change_point(integrator, before):
 def test_short_steps_get_over(largest_step):
     robot, start = sr400()
     record = kt.simulate(
-        robot, start, time=0.8, integrator="radau", rtol=1e-8, atol=1e-10, output=3, works=False, progress=False,
+        robot, start, time=0.8, integrator="radau", rtol=1e-8, atol=1e-10, samples=3, works=False, progress=False,
         largest_step=largest_step,
     )  # fmt: skip
     assert fell_as_it_should(record, robot, start, 1e-6)
@@ -333,7 +333,7 @@ def test_a_motor_switched_on_in_the_change_point_is_not_passed_over(integrator, 
     robot, start = sr400()
     with pytest.raises(kt.SimulationError, match="change point") as caught:
         kt.simulate(
-            robot, start, time=0.8, integrator=integrator, controller=kicked(when), output=2, works=False,
+            robot, start, time=0.8, integrator=integrator, controller=kicked(when), samples=2, works=False,
             progress=False,
         )  # fmt: skip
     assert caught.value.time == pytest.approx(STRETCHED, abs=1e-4)
@@ -344,7 +344,7 @@ def test_a_motor_switched_on_just_behind_the_change_point_acts(integrator):
     robot, start = sr400()
     when = STRETCHED + 5e-4
     record = kt.simulate(
-        robot, start, time=0.8, integrator=integrator, controller=kicked(when), output=2, works=False, progress=False,
+        robot, start, time=0.8, integrator=integrator, controller=kicked(when), samples=2, works=False, progress=False,
         rtol=1e-8, atol=1e-10,
     )  # fmt: skip
     q, v = without_loops(robot, start, np.array([0.0, 0.8]), kick=(when, 400.0))
@@ -416,7 +416,7 @@ def test_a_parallelogram_stays_on_its_branch(crossed, gravity, integrator, rtol,
     q = np.array([coordinates(a, crossed)[0] for a in found.y[0]])
     v = np.array([coordinates(a, crossed)[1] * w for a, w in found.y.T])
     record = kt.simulate(
-        robot, q0, -8.0 * g, time=1.2, integrator=integrator, rtol=rtol, atol=0.01 * rtol, output=times, progress=False
+        robot, q0, -8.0 * g, time=1.2, integrator=integrator, rtol=rtol, atol=0.01 * rtol, samples=times, progress=False
     )
     assert np.ptp(np.sign(np.sin(q[:, 0]))) == 2.0  # it does pass them
     assert np.abs(np.angle(np.exp(1j * (record.q - q)))).max() < error

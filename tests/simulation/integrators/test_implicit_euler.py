@@ -41,7 +41,7 @@ def test_steps_are_those_of_mujoco(tmp_path):
         mujoco.mj_step(m, d)
     record = kt.simulate(
         kt.load(path), *begin, time=0.04, controller=kt.control.Actuators([0.7, 2.0]), integrator="implicit_euler",
-        step=0.002, output=2,
+        step=0.002, samples=2,
     )  # fmt: skip
     assert np.allclose(record.q[-1], d.qpos, rtol=1e-9, atol=1e-10)
     assert np.allclose(record.v[-1], d.qvel, rtol=1e-9, atol=1e-9)
@@ -51,7 +51,7 @@ def swing(stiffness, damping, **options):
     b = kt.Builder("swing", gravity=(0, 0, 0))
     b.body("mass", "base", kt.Prismatic("x"), mass=2.0, stiffness=stiffness, spring_rest=0.3, damping=damping)
     robot = b.build()
-    return kt.simulate(robot, [0.8], [1.0], time=0.1, integrator="implicit_euler", step=0.01, output=11, **options)
+    return kt.simulate(robot, [0.8], [1.0], time=0.1, integrator="implicit_euler", step=0.01, samples=11, **options)
 
 
 def test_a_linear_spring_is_stepped_by_backward_euler():
@@ -71,7 +71,7 @@ def test_a_servo_is_a_spring():
     for controller in (kt.control.Actuators(0.3), kt.control.PD(goal, 5e5, 40.0),
                        kt.control.PD(goal, 4e5, 40.0) + kt.control.PD(goal, 1e5, 0.0)):  # fmt: skip
         record = kt.simulate(
-            b.build(), [0.8], [1.0], time=0.1, integrator="implicit_euler", step=0.01, output=11, controller=controller
+            b.build(), [0.8], [1.0], time=0.1, integrator="implicit_euler", step=0.01, samples=11, controller=controller
         )
         assert np.allclose(record.q, swing(5e5, 40.0).q, rtol=1e-9, atol=1e-12)
 
@@ -87,7 +87,7 @@ def chain(n, backend="compiled"):
 
 
 def test_batches_and_the_reference_take_the_same_steps():
-    settings = {"time": 0.02, "integrator": "implicit_euler", "step": 1e-3, "output": 2}
+    settings = {"time": 0.02, "integrator": "implicit_euler", "step": 1e-3, "samples": 2}
     batch = np.random.default_rng(5).uniform(-0.3, 0.3, (3, 4))
     many = kt.simulate(chain(4), batch, **settings)
     for k in range(3):
@@ -98,9 +98,9 @@ def test_batches_and_the_reference_take_the_same_steps():
 
 def test_large_trees_take_them():
     large = chain(115)
-    record = kt.simulate(large, np.full(115, 0.05), time=0.01, integrator="implicit_euler", step=1e-3, output=2)
-    fine = kt.simulate(large, np.full(115, 0.05), time=0.01, integrator="implicit_euler", step=1e-4, output=2)
-    finest = kt.simulate(large, np.full(115, 0.05), time=0.01, integrator="implicit_euler", step=2e-5, output=2)
+    record = kt.simulate(large, np.full(115, 0.05), time=0.01, integrator="implicit_euler", step=1e-3, samples=2)
+    fine = kt.simulate(large, np.full(115, 0.05), time=0.01, integrator="implicit_euler", step=1e-4, samples=2)
+    finest = kt.simulate(large, np.full(115, 0.05), time=0.01, integrator="implicit_euler", step=2e-5, samples=2)
     errors = [np.abs(r.q[-1] - finest.q[-1]).max() for r in (record, fine)]
     assert errors[0] < 1e-2
     assert errors[1] < 0.2 * errors[0]
@@ -122,7 +122,7 @@ def test_mechanisms_take_them():
         kt.simulate(robot, q, time=0.1, integrator="rk4", step=1e-3)
     ends = []
     for step in (1e-3, 1e-4, 1e-5):
-        record = kt.simulate(robot, q, time=0.05, integrator="implicit_euler", step=step, output=2)
+        record = kt.simulate(robot, q, time=0.05, integrator="implicit_euler", step=step, samples=2)
         ends.append(record.q[-1])
         assert robot.closure_error(record.q[-1]) < 1e-12
     servo = kt.control.PD(kt.trajectories.Constant([0.2]), 50.0, 3.0)
@@ -132,7 +132,7 @@ def test_mechanisms_take_them():
     by_rank = equation.accelerations(*state, ahead=1e-3)[0]
     as_compiled = equation.system.closed_rate(0.0, *(x.tolist() for x in state[1:]), equation.loops, ahead=1e-3)[0]
     assert np.allclose(by_rank, as_compiled, rtol=1e-9, atol=1e-9)
-    exact = kt.simulate(robot, q, time=0.05, integrator="rk4", step=1e-6, output=2).q[-1]
+    exact = kt.simulate(robot, q, time=0.05, integrator="rk4", step=1e-6, samples=2).q[-1]
     errors = [np.abs(end - exact).max() for end in ends]
     assert errors[0] < 0.02
     assert errors[1] < 0.2 * errors[0]

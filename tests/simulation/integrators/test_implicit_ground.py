@@ -147,12 +147,12 @@ def test_a_slider_rests_on_a_hard_stop_as_on_a_spring(as_force):
         .build()
         .with_backend("compiled")
     )
-    stops = kt.stops.JointStops(g.HuntCrossley(1e7, 0.0, exponent=1))
+    stops = kt.forces.JointStops(g.HuntCrossley(1e7, 0.0, exponent=1))
     record = kt.simulate(robot, [1e-5], time=0.3, **{"forces" if as_force else "ground": stops}, **STEP)
     assert record.q.max() <= 1e-5  # it was thrown off at 1.5 m/s and more
     assert record.q[-1, 0] == pytest.approx(-9.81e-7, rel=1e-9)
     assert abs(record.v[-1, 0]) < 1e-12
-    world = kt.World(robot, ground=stops, start=([1e-5], [0.0]), **STEP)
+    world = kt.World(robot, ground=stops, q0=[1e-5], **STEP)
     for _ in range(300):
         world.step([0.0])
     assert world.q[0, 0] == pytest.approx(-9.81e-7, rel=1e-9)
@@ -168,7 +168,7 @@ def test_a_robot_stands_still_on_hard_ground_with_stiff_friction():
     assert np.abs(record.v[-20:]).max() < 1e-4
     servo = kt.control.Commanded("position", kp=2000.0, kd=20.0)
     start = standing(robot), np.zeros(robot.nv)
-    world = kt.World(robot, action=servo, ground=ground, start=start, substeps=2, **STEP)
+    world = kt.World(robot, action=servo, ground=ground, q0=start[0], v0=start[1], substeps=2, **STEP)
     for _ in range(200):
         world.step(np.zeros(4))
     assert np.allclose(world.q[0], record.q[-1], atol=1e-6)
@@ -210,7 +210,7 @@ def test_what_hangs_on_a_stiff_wire_swings():
     """A bob on 1e6 N/m at 1 ms: a pendulum. Counted at the freedoms, the wire held it across as well as along."""
     wire = kt.forces.PointSpring("base", "block", stiffness=1e6, length=1.0)
     start = [0, 0, 0, 1, np.sin(0.3), 0, -np.cos(0.3)]
-    record = kt.simulate(block(), start, time=0.5, forces=wire, output=6, **STEP)
+    record = kt.simulate(block(), start, time=0.5, forces=wire, samples=6, **STEP)
     exact = solve_ivp(
         lambda t, x: [x[1], -9.81 * np.sin(x[0])], (0, 0.5), [0.3, 0.0], t_eval=record.time, rtol=1e-9, atol=1e-9
     )
@@ -223,7 +223,7 @@ def test_two_bodies_on_a_stiff_wire_turn_about_each_other():
     q, v = np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 1.0, 0, 0]), np.zeros(12)
     v[4], v[10] = 2.0, -1.0  # 3 rad/s about the center of mass at 2/3
     wire = kt.forces.PointSpring("a", "b", stiffness=1e6, length=1.0)
-    record = kt.simulate(robot, q, v, time=0.5, forces=wire, output=2, **STEP)
+    record = kt.simulate(robot, q, v, time=0.5, forces=wire, samples=2, **STEP)
     turned = record.q[-1, 11:13] - record.q[-1, 4:6]
     assert np.arctan2(turned[1], turned[0]) == pytest.approx(-1.5, abs=5e-3)
 

@@ -57,7 +57,7 @@ def run():
     v *= 0.5
 
     def far(integrator: str, **options) -> np.ndarray:
-        record = kt.simulate(robot, q, v, time=TIME, integrator=integrator, output=[TIME], **options)
+        record = kt.simulate(robot, q, v, time=TIME, integrator=integrator, samples=[TIME], **options)
         return np.concatenate([robot.difference(q, record.q[-1]), record.v[-1]]), record.info["steps"]
 
     exact, _ = far("dop853", rtol=1e-13, atol=1e-14)
@@ -148,7 +148,7 @@ def test_the_dzhanibekov_tumble_follows_jacobis_functions():
     assert expected[:, 1].min() < -1.7  # it does turn over
     assert expected[:, 1].max() > 1.7
     v0 = np.concatenate([start, [0.1, 0.2, 0.3]])
-    record = kt.simulate(robot, None, v0, time=times[-1], output=times, rtol=1e-12, atol=1e-13)
+    record = kt.simulate(robot, None, v0, time=times[-1], samples=times, rtol=1e-12, atol=1e-13)
     assert record.v[:, :3] == pytest.approx(expected, abs=1e-7)
     momentum = robot.momentum(record.q, record.v, about="origin")
     assert momentum == pytest.approx(np.broadcast_to(momentum[0], momentum.shape), abs=1e-8)
@@ -157,7 +157,7 @@ def test_the_dzhanibekov_tumble_follows_jacobis_functions():
 def test_the_variational_integrator_keeps_momentum_exactly_and_energy_bounded_on_the_tumble():
     robot, start = body(INERTIA), dzhanibekov()
     v0 = np.concatenate([start, [0.1, 0.2, 0.3]])
-    record = kt.simulate(robot, None, v0, time=60.0, step=0.02, integrator="variational", output=301)
+    record = kt.simulate(robot, None, v0, time=60.0, step=0.02, integrator="variational", samples=301)
     momentum = robot.momentum(record.q, record.v, about="origin")
     assert momentum == pytest.approx(np.broadcast_to(momentum[0], momentum.shape), abs=1e-10)
     error = np.abs(record.energy.error)
@@ -181,10 +181,10 @@ def test_a_ball_joint_passes_gimbal_lock_like_any_other_place():
     expected = [Rotation.from_rotvec(t * momentum) * turn * Rotation.from_rotvec([0, 0, t * spin]) for t in times]
     pitches = np.array([r.as_euler("XYZ")[1] for r in expected])
     assert np.abs(pitches).max() > np.radians(85)  # it does come near
-    record = kt.simulate(robot, turn.as_quat(), w, time=5.0, output=times, rtol=1e-12, atol=1e-12)
+    record = kt.simulate(robot, turn.as_quat(), w, time=5.0, samples=times, rtol=1e-12, atol=1e-12)
     off = [(Rotation.from_quat(q).inv() * r).magnitude() for q, r in zip(record.q, expected, strict=True)]
     assert max(off) < 1e-9
-    coarse = kt.simulate(robot, turn.as_quat(), w, time=5.0, output=times, step=0.005, integrator="rk4")
+    coarse = kt.simulate(robot, turn.as_quat(), w, time=5.0, samples=times, step=0.005, integrator="rk4")
     off = [(Rotation.from_quat(q).inv() * r).magnitude() for q, r in zip(coarse.q, expected, strict=True)]
     assert max(off) < 1e-7
 
@@ -221,7 +221,7 @@ def test_the_variational_step_is_symplectic():
 def test_a_thousand_seconds_of_a_double_pendulum_keep_the_energy_bounded():
     robot = double_pendulum()
     record = kt.simulate(
-        robot, [1.0, 1.5], time=1000.0, step=0.01, integrator="variational", output=10001, works=False, progress=False
+        robot, [1.0, 1.5], time=1000.0, step=0.01, integrator="variational", samples=10001, works=False, progress=False
     )
     energy = record.energy.mechanical
     error = np.abs(energy - energy[0])
@@ -234,7 +234,7 @@ def test_a_thousand_seconds_of_a_double_pendulum_keep_the_energy_bounded():
 def test_a_variational_run_goes_on_however_fast_a_spinning_body_falls(backend, speed, time):
     robot = kt.Builder("f").body("a", "base", kt.Free(), mass=2.0, inertia=(0.1, 0.2, 0.3)).build()
     robot, v0 = robot.with_backend(backend), [0.3, -0.5, 0.6, 1.0, -2.0, speed]
-    record = kt.simulate(robot, None, v0, time=time, integrator="variational", step=0.02, output=5, works=False)
+    record = kt.simulate(robot, None, v0, time=time, integrator="variational", step=0.02, samples=5, works=False)
     assert record.status == "complete"
     began = robot.center_of_mass_velocity(record.q[0], record.v[0])
     fall = record.time[:, None] * began + 0.5 * record.time[:, None] ** 2 * np.array([0.0, 0.0, -9.81])
@@ -268,6 +268,6 @@ def test_forces_held_for_some_steps_are_those_of_these_steps():
         ("dopri5", {"controller": table}), ("rk4", {"controller": table}), ("rk4", {"controller": as_a_law}),
         ("rk4", {"forces": outside}), ("rk4", {"controller": index}),
     ):  # fmt: skip
-        run = kt.simulate(cart, time=times[-1], integrator=integrator, step=0.1, output=times, **given)
+        run = kt.simulate(cart, time=times[-1], integrator=integrator, step=0.1, samples=times, **given)
         assert np.allclose(run.q[:, 0], q, rtol=0.0, atol=1e-12)
         assert np.allclose(run.v[:, 0], v, atol=1e-12)

@@ -36,7 +36,7 @@ def exact(times: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("step", [4e-3, 1.7e-3])
 def test_a_fixed_step_meets_jumps_at_its_ends_and_within(cart: kt.Robot, step: float) -> None:
     """The formula is exact for parabolas; a stage on the wrong side of a jump is off by 1e-4 m."""
-    options = {"time": 0.4, "controller": HELD, "integrator": "rk4", "step": step, "output": LOOKS}
+    options = {"time": 0.4, "controller": HELD, "integrator": "rk4", "step": step, "samples": LOOKS}
     alone = kt.simulate(cart, [0.0], progress=False, **options)
     assert np.allclose(alone.q[:, 0], exact(LOOKS), rtol=0.0, atol=1e-12)
     batch = kt.simulate(cart, [[0.0], [1.0]], progress=False, **options)
@@ -47,7 +47,7 @@ def test_a_fixed_step_meets_jumps_at_its_ends_and_within(cart: kt.Robot, step: f
 def test_a_chosen_step_ends_just_before_a_jump(cart: kt.Robot, integrator: str, most: int) -> None:
     """The last stage and the curve through a step see nothing of what acts behind it."""
     record = kt.simulate(
-        cart, [0.0], time=0.4, controller=HELD, integrator=integrator, output=LOOKS, progress=False, rtol=1e-10
+        cart, [0.0], time=0.4, controller=HELD, integrator=integrator, samples=LOOKS, progress=False, rtol=1e-10
     )
     assert np.allclose(record.q[:, 0], exact(LOOKS), rtol=0.0, atol=1e-10)
     assert record.info["steps"] < most

@@ -89,7 +89,7 @@ def test_loops_know_the_same_dynamics():
 def test_loops_step_as_it_is_written(how):
     robot = mixed()
     q, v = state_of(robot)
-    options = {"time": 3e-4, "step": 3e-4, "output": 2, **QUIET}
+    options = {"time": 3e-4, "step": 3e-4, "samples": 2, **QUIET}
     if how == "damped with stops":
         options["ground"] = [stops.JointStops(HuntCrossley(2.0, 0.1, exponent=1))]
         robot = chain(111, lower=-0.02, upper=0.02, damping=0.01)
@@ -113,10 +113,10 @@ def test_order_and_energy_of_a_long_chain():
     """Second order towards a Runge-Kutta run; the energy error is bounded and falls with the square of the step."""
     robot = chain(200)
     q = 0.02 * np.random.default_rng(0).standard_normal(200)
-    exact = kt.simulate(robot, q, time=0.01, step=5e-5, integrator="rk4", output=2, progress=False)
+    exact = kt.simulate(robot, q, time=0.01, step=5e-5, integrator="rk4", samples=2, progress=False)
     errors, energies = [], []
     for step in (1e-3, 5e-4):
-        record = kt.simulate(robot, q, time=0.01, step=step, output=11, **QUIET)
+        record = kt.simulate(robot, q, time=0.01, step=step, samples=11, **QUIET)
         errors.append(abs(record.q[-1] - exact.q[-1]).max())
         total = robot.kinetic_energy(record.q, record.v) + robot.potential_energy(record.q)
         energies.append(np.ptp(total))
@@ -128,9 +128,9 @@ def test_a_batch_with_a_lost_lane():
     robot = chain(120)
     q = 0.02 * np.random.default_rng(1).standard_normal((3, 120))
     q[1] *= 20.0
-    together = kt.simulate(robot, q, time=2e-3, step=1e-3, output=2, **QUIET)
+    together = kt.simulate(robot, q, time=2e-3, step=1e-3, samples=2, **QUIET)
     for k in (0, 2):
-        alone = kt.simulate(robot, q[k], time=2e-3, step=1e-3, output=2, **QUIET)
+        alone = kt.simulate(robot, q[k], time=2e-3, step=1e-3, samples=2, **QUIET)
         np.testing.assert_allclose(together.q[-1, k], alone.q[-1], atol=1e-12)
 
 
@@ -139,7 +139,7 @@ def test_hundreds_of_links_take_milliseconds():
     """37 s a step for 200 links when matrices were made and everything ran as written."""
     robot = chain(200)
     q = 0.02 * np.random.default_rng(0).standard_normal(200)
-    simulator = {"step": 2e-4, "output": 2, "works": False, **QUIET}
+    simulator = {"step": 2e-4, "samples": 2, "works": False, **QUIET}
     kt.simulate(robot, q, time=2e-4, **simulator)
     began = time.perf_counter()
     kt.simulate(robot, q, time=1e-2, **simulator)
@@ -150,7 +150,7 @@ def test_a_step_that_cannot_be_solved_says_so():
     robot = chain(200)
     q = 0.02 * np.random.default_rng(0).standard_normal(200)
     with pytest.raises(kt.SimulationError, match=r"step of 0\.05 s .*too large"):
-        kt.simulate(robot, q, time=0.5, step=0.05, output=2, **QUIET)
+        kt.simulate(robot, q, time=0.5, step=0.05, samples=2, **QUIET)
 
 
 @pytest.mark.slow
@@ -165,10 +165,10 @@ def test_steps_that_few_rounds_do_not_solve_are_solved_patiently():
         parent = f"link{k}"
     robot, rng = b.build().with_backend("compiled"), np.random.default_rng(0)
     q, v = 0.1 * rng.standard_normal(40), 0.3 * rng.standard_normal(40)
-    exact = kt.simulate(robot, q, v, time=0.01, output=2, progress=False)
+    exact = kt.simulate(robot, q, v, time=0.01, samples=2, progress=False)
     error = []
     for step in (1e-3, 5e-4):
-        record = kt.simulate(robot, q, v, time=0.01, step=step, output=2, **QUIET)
+        record = kt.simulate(robot, q, v, time=0.01, step=step, samples=2, **QUIET)
         error.append(np.abs(record.v[-1] - exact.v[-1]).max())
         assert record.energy.relative_error < 1e-6
     assert 3.5 < error[0] / error[1] < 4.5  # of second order

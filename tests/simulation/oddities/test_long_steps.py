@@ -33,13 +33,13 @@ def test_an_explicit_step_too_long_for_friction_is_reported_with_what_helps(inte
 
     def run(step, **other):
         samples = step * (round(0.4 / step) - np.arange(3)[::-1])
-        settings = {"integrator": integrator, "step": step, "works": False, "output": samples} | other
+        settings = {"integrator": integrator, "step": step, "works": False, "samples": samples} | other
         return kt.simulate(robot, *start, time=samples[-1], ground=ground, **settings)
 
     (words,) = told(lambda: run(1e-3))
     assert "sliding_damping of the ground below block is " in words
     assert "integrator='implicit_euler'" in words
-    assert told(lambda: kt.World(robot, ground=ground, integrator=integrator, start=start)) == [words]
+    assert told(lambda: kt.World(robot, ground=ground, integrator=integrator, q0=start[0], v0=start[1])) == [words]
     assert not told(lambda: run(1e-3, integrator="implicit_euler"))
     step = float(words.partition("step=")[2].partition(" ")[0])
     assert np.abs(run(0.9 * step).v).max() < 1e-3
@@ -56,7 +56,7 @@ def test_an_explicit_step_too_long_for_a_stop_is_reported():
         .build()
         .with_backend("compiled")
     )
-    stops = kt.stops.JointStops(g.HuntCrossley(1e7, 0.0, exponent=1))
+    stops = kt.forces.JointStops(g.HuntCrossley(1e7, 0.0, exponent=1))
     (words,) = told(lambda: kt.World(robot, ground=stops))
     assert "the stiffness of the stops of joints is 2.5 times what it can take" in words
     assert not told(lambda: kt.World(robot, ground=stops, step=6e-4))

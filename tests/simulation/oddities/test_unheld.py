@@ -23,14 +23,14 @@ def told(function):
 @FORMATS
 def test_a_floating_robot_without_ground_is_told_of_the_shapes_that_nothing_uses(tmp_path, kind):
     robot = loaded(tmp_path, kind)
-    _, (said,) = told(lambda: kt.simulate(robot, drawn(robot), time=1.0, ground=kt.stops.JointStops(), output=2))
+    _, (said,) = told(lambda: kt.simulate(robot, drawn(robot), time=1.0, ground=kt.forces.JointStops(), samples=2))
     assert "'crate' has fallen by 4.9" in said or "has fallen by 4.9" in said
     assert "kinetree.ground.collision_spots(robot)" in said
     assert "its file has 1 box, 1 capsule, 1 sphere on its bodies" in said
     assert ("1 plane in the world" in said) == (kind != "urdf")
     # a short flight is one
-    assert not told(lambda: kt.simulate(robot, drawn(robot), time=0.3, output=2))[1]
-    (made,) = told(lambda: kt.World(robot, start=(drawn(robot), np.zeros(robot.nv))))[1]
+    assert not told(lambda: kt.simulate(robot, drawn(robot), time=0.3, samples=2))[1]
+    (made,) = told(lambda: kt.World(robot, q0=drawn(robot)))[1]
     assert "will fall in this World" in made
 
 
@@ -40,12 +40,12 @@ def test_who_is_not_meant_to_stand_may_fall():
     probe = kt.Builder("probe", gravity=(0, 0, 0)).body("hull", "base", kt.Free(), mass=5.0, inertia=(1, 1, 1))
     probe = probe.body("arm", "hull", kt.Revolute("y"), mass=1.0, com=(0.5, 0, 0)).build()
     for robot, v in ((thrown, [0, 0, 0, 1, 0, 1]), (probe, None), (kt.load("kuka-kr5"), None)):
-        assert not told(lambda robot=robot, v=v: kt.simulate(robot, None, v, time=1.0, output=2))[1]
+        assert not told(lambda robot=robot, v=v: kt.simulate(robot, None, v, time=1.0, samples=2))[1]
         assert not told(lambda robot=robot: kt.World(robot))[1]
     b = kt.Builder("hung").body("hull", "base", kt.Free(), mass=5.0, inertia=(1, 1, 1))
     hung = b.body("arm", "hull", kt.Revolute("y"), mass=1.0, com=(0.1, 0, 0)).build()
     spring = kt.forces.PointSpring(("base", (0, 0, 1.0)), "hull", stiffness=1e3, damping=100.0, length=1.0)
-    assert not told(lambda: kt.simulate(hung, time=1.0, forces=spring, output=2))[1]
+    assert not told(lambda: kt.simulate(hung, time=1.0, forces=spring, samples=2))[1]
     assert not told(lambda: kt.World(hung, forces=spring, integrator="implicit_euler"))[1]
     assert told(lambda: kt.World(hung))[1]
 
@@ -80,7 +80,7 @@ def test_a_world_says_once_that_joints_leave_their_ranges():
     assert world.q[:, 0].max() > 1.2
     (said,) = words
     assert said.startswith("out of range: upper_joint. A World goes past the limits of joints unless stops hold them")
-    held, words = told(lambda: run(ground=kt.stops.JointStops(g.HuntCrossley(1e4, 1.0, exponent=1))))
+    held, words = told(lambda: run(ground=kt.forces.JointStops(g.HuntCrossley(1e4, 1.0, exponent=1))))
     assert not words
     assert held.q[:, 0].max() < 1.1
     ended = world.step([[np.nan, 0.0], [0.0, 0.0], [0.0, 0.0]]).lost

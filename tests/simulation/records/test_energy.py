@@ -109,7 +109,7 @@ GOAL = kt.trajectories.Cycloid([0.0, 0.0], [0.5, -0.3], 1.0).held()
 
 
 def test_works_that_nobody_integrated_are_not_known_rather_than_zero():
-    robot, options = rods(damping=0.1), {"time": 0.05, "integrator": "rk4", "step": 0.01, "output": 3}
+    robot, options = rods(damping=0.1), {"time": 0.05, "integrator": "rk4", "step": 0.01, "samples": 3}
     law = kt.control.PD(GOAL, 10.0, 1.0)
     batch = kt.simulate(robot, np.zeros((2, 2)), controller=law, **options)
     assert np.isnan(batch.energy.actuators).all()

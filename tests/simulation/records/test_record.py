@@ -29,7 +29,7 @@ def record() -> kt.Record:
     ground = Ground(["trunk", "tail"], HuntCrossley(2e4, 0.5))
     twist = laws.Law(lambda t, q, v: [0.0] * 6 + [0.1 * kt.sin(9 * t), 0.0, 0.2, 0.3])
     return kt.simulate(
-        robot, start, time=0.5, controller=twist, ground=ground, output=101, rtol=1e-9,
+        robot, start, time=0.5, controller=twist, ground=ground, samples=101, rtol=1e-9,
         events=kt.Event(lambda t, q, v: q[6] - 0.2, name="low"),
     )  # fmt: skip
 
@@ -84,9 +84,9 @@ def test_between_samples_it_follows_the_motion():
     robot = floating_pair().with_backend("compiled")
     v0 = np.linspace(-2, 2, robot.nv)
     options = {"time": 0.4, "rtol": 1e-11, "atol": 1e-12}
-    coarse = kt.simulate(robot, None, v0, output=41, **options)
+    coarse = kt.simulate(robot, None, v0, samples=41, **options)
     times = coarse.time[:-1] + 0.005
-    fine = kt.simulate(robot, None, v0, output=times, **options)
+    fine = kt.simulate(robot, None, v0, samples=times, **options)
     between = coarse.at(times)
     assert np.abs(robot.difference(between.q, fine.q)).max() < 1e-7
     assert np.abs(between.v - fine.v).max() < 1e-5
@@ -144,7 +144,7 @@ def test_csv_without_its_description_is_read_by_its_columns(record, tmp_path):
 def test_csv_names_forces_by_what_they_act_on(tmp_path):
     four_bar = kt.load("four-bar")
     q = four_bar.close([0.0, 1.0, 4.3], fixed=["crank_joint"])
-    record = kt.simulate(four_bar, q, time=0.02, output=3)
+    record = kt.simulate(four_bar, q, time=0.02, samples=3)
     record.save(tmp_path / "motion.csv")
     names = (tmp_path / "motion.csv").read_text().splitlines()[0].split(",")
     assert [n.partition(":")[2] for n in names if n.startswith("constraint_forces:")] == list(four_bar.constraint_names)
@@ -248,7 +248,7 @@ def _still(names, path):
 
 def test_no_samples_and_one_sample():
     robot = arm()
-    nothing = kt.simulate(robot, time=0.1, output=[])
+    nothing = kt.simulate(robot, time=0.1, samples=[])
     assert len(nothing) == 0
     still = kt.simulate(robot, time=0.0)
     assert len(still) == 1
@@ -261,7 +261,7 @@ def test_a_batch_of_records(tmp_path):
     robot = arm().with_backend("compiled")
     goal = laws.PD(trajectories.Constant([0.0, 0.0, 0.0]), 1.0, 0.1)
     record = kt.simulate(
-        robot, np.zeros((4, 3)), np.eye(4, 3), time=0.1, controller=goal, integrator="rk4", step=0.002, output=3
+        robot, np.zeros((4, 3)), np.eye(4, 3), time=0.1, controller=goal, integrator="rk4", step=0.002, samples=3
     )
     assert record.q.shape == (3, 4, 3)
     one = record.lane(2)
@@ -309,7 +309,7 @@ def test_joints_that_follow_are_named(tmp_path):
         b = kt.Builder("gripper").body("left", "base", kt.Prismatic("x"), mass=1)
         return b.body("right", "base", kt.Prismatic("x"), mass=1, mimic=mimic).build()
 
-    kt.simulate(gripper(None), time=0.1, output=3).save(tmp_path / "free.npz")
+    kt.simulate(gripper(None), time=0.1, samples=3).save(tmp_path / "free.npz")
     with pytest.raises(kt.OptionError, match=r"'right_joint' only in the record; .*mimic="):
         kt.Record.load(tmp_path / "free.npz", robot=gripper(kt.Mimic("left_joint", -1.0)))
 
@@ -320,7 +320,7 @@ GOAL = kt.trajectories.Cycloid([0.0, 0.0], [0.5, -0.3], 1.0).held()
 def test_lanes_that_were_lost_are_counted():
     kd = np.array([1.0, 1e6, 2.0])[:, None]  # the middle one is far too stiff for the step
     law = kt.control.PD(GOAL, 10.0, kd)
-    record = kt.simulate(rods(), [0.3, 0.1], time=0.5, controller=law, integrator="rk4", step=0.01, output=3)
+    record = kt.simulate(rods(), [0.3, 0.1], time=0.5, controller=law, integrator="rk4", step=0.01, samples=3)
     assert record.lost.tolist() == [False, True, False]
     assert "batch (3,) of which 1 lost (NaN)" in repr(record)
     assert "lost" not in repr(record.lane(0))
@@ -344,7 +344,7 @@ def test_curves_of_contacts_and_loops_are_named(tmp_path):
     robot = b.frame("toe", "block", (0.1, 0, 0)).build()
     spots = ["toe", *kt.ground.line("block", 0.2)]
     ground = kt.ground.Ground(spots, kt.ground.HuntCrossley(1e4, 0.5))
-    record = kt.simulate(robot, time=0.02, ground=[ground, kt.stops.JointStops()], output=3)
+    record = kt.simulate(robot, time=0.02, ground=[ground, kt.forces.JointStops()], samples=3)
     assert record.info["contact_spots"] == [["toe", [0, 0, 0]], ["block", [-0.1, 0, 0]], ["block", [0.1, 0, 0]]]
     record.save(tmp_path / "r.npz")
     for known in (record, kt.Record.load(tmp_path / "r.npz")):
@@ -354,7 +354,7 @@ def test_curves_of_contacts_and_loops_are_named(tmp_path):
         assert [text.get_text() for text in axes[0].get_legend().get_texts()] == ["toe", "block 1", "block 2"]
     robot = kt.gallery.load("four-bar")
     q, v, _ = kt.gallery.motion("four-bar").states(0.0)
-    held = kt.simulate(robot, q, v, time=0.01, controller=kt.control.GravityCompensation(), output=2)
+    held = kt.simulate(robot, q, v, time=0.01, controller=kt.control.GravityCompensation(), samples=2)
     drawn = held.plot("reactions").axes[0]
     assert [text.get_text() for text in drawn.get_legend().get_texts()] == list(robot.constraint_names)
     motors = held.plot("torques").axes[0]
@@ -365,14 +365,14 @@ def test_curves_of_contacts_and_loops_are_named(tmp_path):
 def test_a_record_of_nothing_is_saved_and_loaded(tmp_path, ending):
     if ending == ".parquet":
         pytest.importorskip("pyarrow")
-    nothing = kt.simulate(balls(), [1.0], time=0.1, output=3)[:0]
+    nothing = kt.simulate(balls(), [1.0], time=0.1, samples=3)[:0]
     nothing.save(tmp_path / f"nothing{ending}")
     again = kt.Record.load(tmp_path / f"nothing{ending}")
     assert (again.q.shape, again.energy.kinetic.shape) == ((0, 1), (0,))
 
 
 def test_a_sample_that_is_not_there_is_refused():
-    record = kt.simulate(balls(), [1.0], time=0.1, output=3)
+    record = kt.simulate(balls(), [1.0], time=0.1, samples=3)
     assert [record[k].time[0] for k in (0, -1, -3)] == pytest.approx([0.0, 0.1, 0.0])
     for k in (3, -4):
         with pytest.raises(IndexError, match="3 samples"):
@@ -455,7 +455,7 @@ def test_columns_that_are_lost_from_tables_are_told(record, tmp_path):
 def test_any_name_of_a_joint_survives(tmp_path, ending, name):
     b = kt.Builder("odd").body("bob", "base", kt.Revolute("y"), joint_name=name, mass=1, com=(0, 0, -1))
     robot = b.build()
-    record = kt.simulate(robot, [0.1], time=0.1, output=5)
+    record = kt.simulate(robot, [0.1], time=0.1, samples=5)
     record.save(tmp_path / f"r{ending}")
     again = kt.Record.load(tmp_path / f"r{ending}", robot)
     assert_equal(record, again)
@@ -512,7 +512,7 @@ def test_a_mechanism_is_closed_between_samples():
     """Which interpolation alone leaves open by 1e-5; samples stay as they are, and so do loops that were let go."""
     robot = kt.gallery.load("four-bar").with_backend("reference")
     start = np.stack([kt.gallery.start("four-bar"), np.full(robot.nq, np.nan)])
-    setup = {"time": 0.1, "integrator": "rk4", "step": 1e-2, "output": 6}
+    setup = {"time": 0.1, "integrator": "rk4", "step": 1e-2, "samples": 6}
     record = kt.simulate(robot, start, **setup)
     times = np.array([0.02, 0.031, 0.057, 0.1])
     found = record.at(times)
@@ -540,7 +540,7 @@ def test_between_samples_limits_are_no_matter():
     ]
     limited = kt.Mechanism(free.model.with_joints(joints))
     with pytest.warns(kt.KinetreeWarning, match="out of range"):
-        record = kt.simulate(limited, q, limited.velocities(q, [8.0]), time=0.1, output=20)
+        record = kt.simulate(limited, q, limited.velocities(q, [8.0]), time=0.1, samples=20)
     times = 0.5 * (record.time[1:] + record.time[:-1])
     assert abs(record.q[-1, 0] - at).max() > 0.4
     assert np.array_equal(record.at(times).q, replace(record, robot=free).at(times).q)
@@ -554,7 +554,7 @@ def test_errors_against_a_desired_motion_are_those_of_the_law(tmp_path):
     robot = b.build()
     goal = kt.trajectories.Quintic([0.0, 0.0], [1.0, 0.3], 0.5).held()
     law = kt.control.ComputedTorque(goal, 100.0, 20.0)
-    record = kt.simulate(robot, [-0.05, 0.02], time=0.6, controller=law, output=13)
+    record = kt.simulate(robot, [-0.05, 0.02], time=0.6, controller=law, samples=13)
     names, position, velocity = record.errors(goal)
     t = record.time[:, None]
     assert names == robot.v_names
@@ -578,20 +578,20 @@ def test_a_record_tells_which_joints_leave_their_ranges():
     with pytest.warns(
         kt.KinetreeWarning, match=r"^out of range: near goes to 1\.\d+, past 0\.5\. .*JointStops"
     ) as told:
-        free = kt.simulate(robot, [0.4, 0.4], [3.0, 1.0], time=1.0, output=201)
+        free = kt.simulate(robot, [0.4, 0.4], [3.0, 1.0], time=1.0, samples=201)
     assert len(told) == 1
     assert free.beyond_limits == {"near": (free.q[:, 0].max(), 0.5)}
-    assert re.search(r"out of range: near goes to 1\.\d+, past 0\.5\. .*ground=kt\.stops\.JointStops\(\)", str(free))
+    assert re.search(r"out of range: near goes to 1\.\d+, past 0\.5\. .*ground=kt\.forces\.JointStops\(\)", str(free))
     assert "out of range" in free._repr_html_()
     with pytest.warns(kt.KinetreeWarning, match="out of range"):
         backwards = kt.simulate(robot, [0.4, 0.4], [[3.0, 1.0], [-5.0, 1.0]], time=1.0, integrator="rk4", step=1e-2)
     assert backwards.beyond_limits == {"near": (backwards.q[..., 0].min(), -0.5)}  # the farther of both sides
-    held = kt.simulate(robot, [0.4, 0.4], [3.0, 1.0], time=1.0, ground=kt.stops.JointStops())
+    held = kt.simulate(robot, [0.4, 0.4], [3.0, 1.0], time=1.0, ground=kt.forces.JointStops())
     assert held.q[:, 0].max() > 0.5
     assert held.beyond_limits == {}
     assert "out of range" not in str(held)
     limited = b.body("c", "base", kt.Prismatic("z"), mass=1, joint_name="drop", velocity_limit=5.0).build()
-    fall = kt.simulate(limited, time=1.0, output=11)
+    fall = kt.simulate(limited, time=1.0, samples=11)
     assert fall.too_fast == {"drop": (pytest.approx(9.81), 5.0)}
     assert "\nfaster than allowed: drop 9.81, limit 5" in str(fall)
     with pytest.raises(kt.OptionError, match="integrator='rk4', step=1e-3"):

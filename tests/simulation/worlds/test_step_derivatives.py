@@ -17,7 +17,7 @@ def cart():
 @pytest.mark.parametrize(("integrator", "travel"), [("semi_implicit_euler", 0.5 * 4 * 5), ("rk4", 0.5 * 4 * 4)])
 def test_a_cart_goes_as_far_as_its_integrator_says(integrator, travel):
     h, n = 0.01, 4
-    world = kt.World(cart(), batch=3, step=h, substeps=n, integrator=integrator, start=([0.3], [0.2]))
+    world = kt.World(cart(), batch=3, step=h, substeps=n, integrator=integrator, q0=[0.3], v0=[0.2])
     stepped, by_state, by_action = world.step_with_derivatives([1.5])
     assert np.allclose(by_state, [[1.0, n * h], [0.0, 1.0]], atol=1e-15)
     assert np.allclose(by_action, [[travel * h * h / 2.0], [n * h / 2.0]], atol=1e-15)
@@ -36,7 +36,7 @@ def test_derivatives_are_what_differences_of_steps_come_to(integrator):
 
     def world(batch):
         return kt.World(
-            robot, batch=batch, step=1e-3, substeps=5, integrator=integrator, ground=ground, start=(q, v),
+            robot, batch=batch, step=1e-3, substeps=5, integrator=integrator, ground=ground, q0=q, v0=v,
             action=kt.control.Commanded("position", kp=30.0, kd=1.0),
         )  # fmt: skip
 
@@ -57,7 +57,7 @@ def test_derivatives_are_what_differences_of_steps_come_to(integrator):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"robot": "four-bar", "start": (kt.gallery.start("four-bar"), np.zeros(3))}, "mechanisms with loops"),
+        ({"robot": "four-bar", "q0": kt.gallery.start("four-bar")}, "mechanisms with loops"),
         ({"random": {"delay": kt.Uniform(0.0, 0.1)}}, "depends on earlier actions"),
     ],
 )

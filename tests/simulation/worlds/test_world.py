@@ -56,12 +56,12 @@ def run(world, count=12):
 
 
 def test_a_step_is_that_of_simulate():
-    world = kt.World("kuka-kr5", batch=2, substeps=10, start=(np.full(6, 0.2), np.zeros(6)))
+    world = kt.World("kuka-kr5", batch=2, substeps=10, q0=np.full(6, 0.2))
     torque = np.array([10.0, -5.0, 3.0, 0.2, 0.1, 0.05])
     world.step(torque)
     law = kt.control.Law(lambda t, q, v: torque)
     record = kt.simulate(
-        "kuka-kr5", np.full(6, 0.2), time=0.01, controller=law, integrator="semi_implicit_euler", step=1e-3, output=2
+        "kuka-kr5", np.full(6, 0.2), time=0.01, controller=law, integrator="semi_implicit_euler", step=1e-3, samples=2
     )
     assert np.abs(world.q - record.q[-1]).max() < 1e-15
     assert np.allclose(world.time, 0.01)
@@ -86,7 +86,7 @@ def test_a_seed_begins_anew(randomized):
 def test_drawn_numbers_act_as_if_the_robot_had_them(randomized):
     world = kt.World(
         pendulum(), batch=3, substeps=50, random={"bodies": {"lower": {"mass": kt.Uniform(0.5, 1.5, relative=True)}}},
-        start=([0.5, 0.2], [0.0, 0.0]), integrator="rk4",
+        q0=[0.5, 0.2], integrator="rk4",
     )  # fmt: skip
     masses = world.drawn["bodies.lower.mass"][:, 0]
     world.step([0.0, 0.0])
@@ -96,7 +96,7 @@ def test_drawn_numbers_act_as_if_the_robot_had_them(randomized):
         b.body("upper", "base", kt.Revolute("y"), mass=1.2, com=(0, 0, -0.3), inertia=(0.02, 0.02, 0.004))
         b.body("lower", "upper", kt.Revolute("y"), position=(0, 0, -0.6), mass=mass, com=(0, 0, -0.25),
                inertia=(0.01, 0.01, 0.002))  # fmt: skip
-        alone = kt.simulate(b.build(), [0.5, 0.2], time=0.05, integrator="rk4", step=1e-3, output=2)
+        alone = kt.simulate(b.build(), [0.5, 0.2], time=0.05, integrator="rk4", step=1e-3, samples=2)
         assert np.allclose(world.q[k], alone.q[-1], atol=1e-13)
 
 
@@ -125,7 +125,7 @@ def test_a_servo_holds_where_it_is_until_the_first_action_arrives(delay):
     start = [0.1, 0.2, 0.3, 0.7, -0.4]
     world = kt.World(
         b.build(), batch=2, step=1e-3, substeps=8, action=kt.control.Commanded("position", kp=50.0, delay=delay),
-        start=(start, np.zeros(5)), random={"q": {"arm_joint": kt.Uniform(0.1, 0.2)}},
+        q0=start, random={"q": {"arm_joint": kt.Uniform(0.1, 0.2)}},
         observe=lambda m: [*m.action, *m.previous_action, *m.forces],
     )  # fmt: skip
     for _ in range(2):
@@ -152,7 +152,7 @@ def test_signals_of_actuators_do_what_they_do_in_mujoco(tmp_path):
     (tmp_path / "arm.xml").write_text(text)
     arm = kt.Robot(kt.load(tmp_path / "arm.xml").model, backend="compiled")
     world = kt.World(
-        arm, batch=2, action="signal", integrator="rk4", step=1e-3, substeps=20, start=([0.3, 0.5], [0.0, 0.0]),
+        arm, batch=2, action="signal", integrator="rk4", step=1e-3, substeps=20, q0=[0.3, 0.5],
         observe=lambda m: [*m.action, *m.forces], random={"motor_strength": kt.Uniform(1.0, 1.0)},
     )  # fmt: skip
     assert world.action_names == ["motor", "servo"]
@@ -188,7 +188,7 @@ def test_worlds_say_that_they_cannot_be_copied():
 def test_sensors_show_what_bodies_feel():
     arm = pendulum()
     at_rest = [kt.sensors.Accelerometer("lower"), kt.sensors.Gyroscope("lower"), kt.sensors.JointTorque("b")]
-    world = kt.World(arm, batch=2, sensors=at_rest, start=([0.3, -0.7], [0.4, 1.1]))
+    world = kt.World(arm, batch=2, sensors=at_rest, q0=[0.3, -0.7], v0=[0.4, 1.1])
     shown = world.sense()
     assert np.allclose(shown["lower.turn_y"], 1.5)
     a = arm.forward_dynamics([0.3, -0.7], [0.4, 1.1], [0.0, 0.0])
@@ -207,14 +207,14 @@ def test_a_robot_without_motors_has_an_empty_action():
     ground = kt.ground.Ground([kt.ground.Spot("marble", radius=0.1)], law, friction)
     start = [0, 0, 0, 1, 0, 0, 0.2], [0, 0, 0, 1.0, 0, 0]
     world = kt.World(
-        robot, batch=2, ground=ground, start=start, observe=lambda m: [*m.q, *m.action, *m.previous_action],
-        reward=lambda m: m.power,
+        robot, batch=2, ground=ground, q0=start[0], v0=start[1],
+        observe=lambda m: [*m.q, *m.action, *m.previous_action], reward=lambda m: m.power,
     )  # fmt: skip
     assert (world.action_names, world.action_size, world.observation_size) == ([], 0, robot.nq)
     for k in range(300):
         stepped = world.step(*[(), ([],), (np.zeros((2, 0)),)][k % 3])
     record = kt.simulate(
-        robot, *start, time=0.3, ground=ground, integrator="semi_implicit_euler", step=1e-3, output=2
+        robot, *start, time=0.3, ground=ground, integrator="semi_implicit_euler", step=1e-3, samples=2
     )  # fmt: skip
     assert np.allclose(world.q, record.q[-1], atol=1e-12)
     assert np.allclose(stepped.observation, record.q[-1], atol=1e-12)
@@ -234,7 +234,7 @@ def test_a_hopper_rests_on_the_ground():
     ground = kt.ground.Ground(["foot"], kt.ground.HuntCrossley(1e5, 1.0))
     world = kt.World(
         hopper, batch=3, ground=ground, sensors=[kt.sensors.TouchSensor("foot")], step=2e-4, substeps=50,
-        action=kt.control.Commanded("position", kp=2000.0, kd=150.0), start=([0.5, 0.0], [0.0, 0.0]),
+        action=kt.control.Commanded("position", kp=2000.0, kd=150.0), q0=[0.5, 0.0],
         random={"ground": {"stiffness": kt.Uniform(0.5e5, 2e5)}},
     )  # fmt: skip
     for _ in range(150):
@@ -260,7 +260,7 @@ def test_what_is_no_number_ends_its_own_world_only():
 
 def test_loops_stay_closed(four_bar):
     q = four_bar.close([0.0, 1.0, 4.3], fixed=["crank_joint"])
-    world = kt.World(four_bar, batch=3, start=(q, np.zeros(3)), substeps=20, observe=lambda m: m.accelerations)
+    world = kt.World(four_bar, batch=3, q0=q, substeps=20, observe=lambda m: m.accelerations)
     for torque in (1.0, -0.5, 0.2):
         stepped = world.step([torque])
     assert np.abs(four_bar.loop_gaps(world.q)).max() < 1e-10
@@ -302,14 +302,14 @@ def test_what_cannot_be_is_refused(act, error, said):
 
 def test_random_starts_are_near_the_start_and_each_worlds_own():
     options = {"random": {"q": kt.Uniform([-0.1, 0.0], [0.1, 0.2]), "v": {"b": kt.Normal(1.0, 0.1)}}, "seed": 5}
-    world = kt.World(pendulum(), batch=400, start=([0.5, -1.0], [0.0, 0.0]), **options)
+    world = kt.World(pendulum(), batch=400, q0=[0.5, -1.0], **options)
     added = world.q - [0.5, -1.0]
     assert np.all((added >= [-0.1, 0.0]) & (added <= [0.1, 0.2]))
     assert np.ptp(added, axis=0).min() > 0.15
     assert not world.v[:, 0].any()
     assert abs(world.v[:, 1].mean() - 1.0) < 0.03
     first = world.q.copy()
-    assert np.array_equal(kt.World(pendulum(), batch=3, start=([0.5, -1.0], [0, 0]), **options).q, first[:3])
+    assert np.array_equal(kt.World(pendulum(), batch=3, q0=[0.5, -1.0], **options).q, first[:3])
     world.reset([7])
     assert np.flatnonzero((world.q != first).any(axis=1)).tolist() == [7]
     world.reset([7], q=[0.1, 0.2], v=[0.0, 0.3])
@@ -317,7 +317,7 @@ def test_random_starts_are_near_the_start_and_each_worlds_own():
 
 
 def test_views_show_every_step_and_are_not_written_to(four_bar):
-    world = kt.World(pendulum(), batch=4, start=([0.4, 0.1], [0.0, 0.0]))
+    world = kt.World(pendulum(), batch=4, q0=[0.4, 0.1])
     q, before = world.q, world.q.copy()
     world.step([0.3, 0.0])
     assert np.array_equal(q, world.q)
@@ -326,14 +326,14 @@ def test_views_show_every_step_and_are_not_written_to(four_bar):
         world.q[0] = 0.0
     assert type(q + 1.0) is np.ndarray
     assert isinstance(float(q.sum()), float)
-    closed = kt.World(four_bar, start=(four_bar.close([0.0, 1.0, 4.3], fixed=["crank_joint"]), np.zeros(3)))
+    closed = kt.World(four_bar, q0=four_bar.close([0.0, 1.0, 4.3], fixed=["crank_joint"]))
     assert closed.state.flags.c_contiguous
 
 
 @pytest.mark.parametrize("library", ["jax.numpy", "torch"])
 def test_other_libraries_read_the_same_memory(library):
     numpy_like = pytest.importorskip(library)
-    world = kt.World(pendulum(), batch=4, precision="single", start=([0.4, 0.1], [0.0, 0.0]))
+    world = kt.World(pendulum(), batch=4, precision="single", q0=[0.4, 0.1])
     theirs = numpy_like.from_dlpack(world.state)
     for _ in range(3):
         world.step([0.3, 0.0])
@@ -404,7 +404,7 @@ def test_loops_start_closed_with_the_same_bits_in_any_batch(four_bar):
 
 def test_a_world_whose_constraints_are_chosen_badly_leaves_the_others_their_bits(four_bar):
     q = four_bar.close([0.0, 1.0, 4.3], fixed=["crank_joint"])
-    options = {"start": (q, np.zeros(3)), "step": 1e-4, "substeps": 40, "parameters": {"crank.M": np.full(4, 2.0)}}
+    options = {"q0": q, "step": 1e-4, "substeps": 40, "parameters": {"crank.M": np.full(4, 2.0)}}
     world, alone = kt.World(four_bar, batch=4, **options), kt.World(four_bar, batch=4, **options)
     served = world._advance._run
 
@@ -457,7 +457,7 @@ def test_a_world_whose_constraints_are_chosen_badly_leaves_the_others_their_bits
         ({"pushes": kt.RandomPushes("lower", 3.0)}, "pushes must be"),
         ({"reward": lambda m: [1.0, 2.0]}, "one number"),
         ({"reward": lambda m: None}, "returned None"),
-        ({"start": np.zeros(2)}, "start must be a pair"),
+        ({"start": np.zeros(2)}, "no argument 'start'"),
         ({"reward": lambda m: 1.0 if m.q[0] > 0 else 0.0}, "cannot be traced"),
         ({"observe": lambda m: [m.q, m.v]}, r"entry 0 of what it returned is .* unpack it, such as \[\*m.q, \*m.v\]"),
         ({"observe": lambda m: [m.time, m.center_of_mass]}, "entry 1 of what it returned is a Vec3"),

@@ -49,7 +49,7 @@ def free_fall(
     def run(quick: bool) -> Outcome:
         mechanism = load(name)
         record = simulate(
-            mechanism, start(name, which), time=seconds / 4 if quick else seconds, output=401, rtol=1e-9, atol=1e-11,
+            mechanism, start(name, which), time=seconds / 4 if quick else seconds, samples=401, rtol=1e-9, atol=1e-11,
             progress=False,
         )  # fmt: skip
         own = stated_if_any(name, "free-fall", measured(mechanism, record) if measured else {})
@@ -83,7 +83,7 @@ def free_fall_of_tree(
     def run(quick: bool) -> Outcome:
         robot, atol = load(name).with_backend("compiled"), 1e-2 * rtol
         record = simulate(
-            robot, start(name, "free-fall"), time=seconds, output=101 if quick else 401, rtol=rtol, atol=atol,
+            robot, start(name, "free-fall"), time=seconds, samples=101 if quick else 401, rtol=rtol, atol=atol,
             progress=False,
         )  # fmt: skip
         facts = [

@@ -28,7 +28,7 @@ from ...model.joints import Free
 from ...model.mass import MassProperties
 from ...model.pose import Pose
 from ...robot.builder import Builder
-from ...robot.chain_costs import CHAINS, Variables, cost
+from ...robot.costs import CHAINS, Variables, cost
 from ...robot.robot import Robot
 from ...studies.facts import Fact
 from ...studies.plots import Curve, PlotGrid

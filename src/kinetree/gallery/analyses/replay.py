@@ -88,7 +88,7 @@ def replayed(along: PrescribedMechanism, share: float = 1.0, **options: Any) -> 
     begin = along.motion.states(first)
     span = (first, first + share * (last - first))
     return simulate(
-        along.mechanism, begin.q, begin.v, time=span, controller=lambda t, q, v: table(t), output=201, progress=False,
+        along.mechanism, begin.q, begin.v, time=span, controller=lambda t, q, v: table(t), samples=201, progress=False,
         **options,
     )  # fmt: skip
 

@@ -98,7 +98,7 @@ def _measured(robot: Robot, n: int) -> dict[str, float]:
             found[f"error, {words} [1]"] = _error(written.forward_dynamics(q, v, np.zeros(n), method=method), exact)
         found[f"noise, {words} [1]"] = _noise(fast, q, v, method)
         record = simulate(
-            fast, np.linspace(0.2, 0.6, n), time=0.1, method=method, rtol=TOLERANCE, atol=0.1 * TOLERANCE, output=2,
+            fast, np.linspace(0.2, 0.6, n), time=0.1, method=method, rtol=TOLERANCE, atol=0.1 * TOLERANCE, samples=2,
             works=False, progress=False,
         )  # fmt: skip
         found[f"steps, {words} [1]"] = float(record.info["steps"])

@@ -42,7 +42,7 @@ def _inverse(name: str, quick: bool) -> Outcome:
     robot, q, wanted, driven = _made(name)
     record = simulate(
         robot, q, time=DURATION, prescribed=Prescribed(wanted, motion(name).joints), rtol=1e-9, atol=1e-11,
-        output=101 if quick else 401, progress=False,
+        samples=101 if quick else 401, progress=False,
     )  # fmt: skip
     still = [k for k in range(BASE, robot.nv) if k not in driven]
     known = motion(name).states(record.time).q
@@ -58,7 +58,7 @@ def _fed(name: str, quick: bool) -> Outcome:
     robot, q, wanted, driven = _made(name)
     record = simulate(
         robot, q, time=DURATION, controller=laws.PD(wanted, KP, KD), rtol=1e-9, atol=1e-11,
-        output=101 if quick else 401, progress=False,
+        samples=101 if quick else 401, progress=False,
     )  # fmt: skip
     off = record.q[:, driven] - np.array([wanted(float(t))[0] for t in record.time])
     facts = common("loops in space, feedback", lag=off)

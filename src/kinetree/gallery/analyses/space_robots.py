@@ -34,7 +34,7 @@ def _reaching(name: str, end: Sequence[float]) -> tuple[Robot, laws.Feedforward]
 def _moved(name: str, end: Sequence[float]) -> tuple[Robot, laws.Feedforward, Record]:
     robot, law = _reaching(name, end)
     record = simulate(
-        robot, np.zeros(robot.nq), time=DURATION, controller=law, rtol=1e-10, atol=1e-12, output=201,
+        robot, np.zeros(robot.nq), time=DURATION, controller=law, rtol=1e-10, atol=1e-12, samples=201,
         progress=False,
     )  # fmt: skip
     return robot, law, record
@@ -127,7 +127,7 @@ def momentum(name: str) -> Analysis:
 
         record = simulate(
             robot, np.zeros(robot.nq), v0, time=4.0, controller=laws.Law(motors), rtol=1e-11, atol=1e-13,
-            output=101, progress=False,
+            samples=101, progress=False,
         )  # fmt: skip
         about_com = robot.momentum(record.q, record.v)
         spin, push = about_com[:, :3], about_com[:, 3:]

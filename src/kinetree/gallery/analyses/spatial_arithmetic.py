@@ -23,7 +23,7 @@ from ...export.published import (
     TABLE_8_5,
     Published,
 )
-from ...robot.chain_costs import fit
+from ...robot.costs import fit
 from ...spatial import (
     ArticulatedInertia,
     AxisRotation,

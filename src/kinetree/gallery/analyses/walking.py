@@ -108,7 +108,7 @@ def walked(
     q[m.base_freedoms :] += off
     return simulate(
         m.robot.with_backend("compiled"), q, v, time=seconds, controller=controller, ground=ground or m.ground,
-        integrator="bdf", rtol=rtol, atol=atol, output=samples, progress=False,
+        integrator="bdf", rtol=rtol, atol=atol, samples=samples, progress=False,
     )  # fmt: skip
 
 
@@ -132,7 +132,7 @@ def stepped(m: Walker, seconds: float, samples: int | None = None, **changed: An
     """Let a machine do exactly what is desired, on its ground or on another (``ground=``), or with other parameters."""
     return simulate_prescribed(
         m.robot.with_backend("compiled"), m.walk, *m.base_start(), time=seconds, integrator="bdf", rtol=1e-6,
-        atol=1e-8, output=samples or _samples(seconds), progress=False, **{"ground": m.ground} | changed,
+        atol=1e-8, samples=samples or _samples(seconds), progress=False, **{"ground": m.ground} | changed,
     )  # fmt: skip
 
 
@@ -533,7 +533,7 @@ def falling(name: str, seconds: float) -> Analysis:
         law = control.PD(Constant(q[m.base_freedoms :]), 20.0, 3.0)
         record = simulate(
             m.robot.with_backend("compiled"), q, v, time=seconds, controller=law, ground=ground, integrator="bdf",
-            rtol=1e-5, atol=1e-7, output=_samples(0.25 * seconds), progress=False,
+            rtol=1e-5, atol=1e-7, samples=_samples(0.25 * seconds), progress=False,
         )  # fmt: skip
         trunk, lifted = Trunk.of(m, record.q), OnGround(name, record)
         frames = [(m.robot.pose(record.q, s.frame), np.array([*s.point, 1.0])) for s in ground.spots]

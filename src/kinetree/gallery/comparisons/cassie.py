@@ -152,7 +152,7 @@ def fall(quick: bool) -> Outcome:
     held = [f"{side}_{name}" for side in SIDES for name in ("hip", "knee", "toe_motor", *SPRINGS)]
     q = robot.close(q, fixed=held)
     record = simulate(
-        robot, q, time=0.1 if quick else 0.5, friction=False, integrator="rk4", step=2e-4, output=101, progress=False
+        robot, q, time=0.1 if quick else 0.5, friction=False, integrator="rk4", step=2e-4, samples=101, progress=False
     )
     t, high = record.time, robot.center_of_mass(record.q)
     thrown = high[0] - 0.5 * 9.81 * t[:, None] ** 2 * np.array([0.0, 0.0, 1.0])
@@ -175,7 +175,7 @@ def fall(quick: bool) -> Outcome:
 def _squatted(robot: Robot, time: float, step: float) -> Record:
     middle, sway = np.tile(CROUCH, len(SIDES)), np.tile(SWAY, len(SIDES))
     wanted = Sine(middle, sway, 1.0 / PERIOD, -0.5 * np.pi)  # it begins at rest
-    settings: dict[str, Any] = {"integrator": "implicit_euler", "step": step, "output": 51, "progress": False}
+    settings: dict[str, Any] = {"integrator": "implicit_euler", "step": step, "samples": 51, "progress": False}
     begin = posture(robot, *np.subtract(CROUCH, SWAY))
     return simulate(robot, begin, time=time, controller=PD(wanted, *GAINS), **settings)
 

@@ -105,7 +105,8 @@ class Walker:
         """Return the controller of Shah section 9.2 with the sources' gains, or others."""
         stiff, damped = self.feedforward_gains
         gains = (stiff if kp is None else kp, damped if kd is None else kd)
-        return laws.Feedforward(self.walk, *gains, senses=[self.ground], begin=self.base_start())
+        q0, v0 = self.base_start()
+        return laws.Feedforward(self.walk, *gains, senses=[self.ground], q0=q0, v0=v0)
 
 
 WALKERS = ("biped-planar", "biped-spatial", "quadruped", "hexapod", "biped-unified")

@@ -44,7 +44,7 @@ def world(**options: Any) -> World:
     place = robot.pose(START, TOOL)[:3, 3]
     return World(
         robot, action=Commanded("position", kp=STIFFNESS, kd=DAMPING), integrator="implicit_euler", step=4e-3,
-        substeps=5, start=(START, np.zeros(robot.nv)), goal={"target": Uniform(place - AROUND, place + AROUND)},
+        substeps=5, q0=START, goal={"target": Uniform(place - AROUND, place + AROUND)},
         observe=observe, reward=reward, **with_random({"q": Uniform(-0.02, 0.02)}, options),
     )  # fmt: skip
 

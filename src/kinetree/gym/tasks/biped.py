@@ -51,7 +51,7 @@ def world(**options: Any) -> World:
     return World(
         robot, action=Commanded("position", kp=300.0, kd=10.0),
         ground=Ground(SOLES, HuntCrossley(1e4, 1.0, exponent=1), PseudoCoulomb(0.9, 50.0)),
-        integrator="implicit_euler", step=1e-3, substeps=20, start=(start, np.zeros(robot.nv)),
+        integrator="implicit_euler", step=1e-3, substeps=20, q0=start,
         goal={"speed": Uniform(0.0, 0.6)}, observe=observe, reward=reward,
         ended=lambda m: [LOWEST - m.place("trunk").z, abs(m.q[0]) > LEANING], **with_random(drawn, options),
     )  # fmt: skip

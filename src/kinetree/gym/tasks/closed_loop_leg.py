@@ -79,7 +79,7 @@ def world(**options: Any) -> World:
     return World(
         robot(), action=Commanded("position", kp=80.0, kd=1.5, limited=True),
         ground=Ground(["foot"], HuntCrossley(2e4, 1.0, exponent=1), PseudoCoulomb(0.8, 50.0)), step=5e-4, substeps=20,
-        start=(start, np.zeros(len(start))), goal={"height": Uniform(low, high)}, observe=observe, reward=reward,
+        q0=start, goal={"height": Uniform(low, high)}, observe=observe, reward=reward,
         **with_random(drawn, options),
     )  # fmt: skip
 

@@ -62,7 +62,7 @@ def world(**options: Any) -> World:
     return World(
         robot, action=Commanded("position", kp=200.0, kd=8.0),
         ground=Ground(FEET, HuntCrossley(5e3, 1.0, exponent=1), PseudoCoulomb(0.8, 50.0)),
-        integrator="implicit_euler", step=1e-3, substeps=20, start=(start, np.zeros(robot.nv)),
+        integrator="implicit_euler", step=1e-3, substeps=20, q0=start,
         goal={"speed": Uniform(0.0, 0.8)}, observe=observe, reward=reward,
         ended=lambda m: [LOWEST - m.place("trunk").z, TIPPED - m.up("trunk").z], **with_random(drawn, options),
     )  # fmt: skip

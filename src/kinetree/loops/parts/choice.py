@@ -45,15 +45,15 @@ class CoordinateChoice:
     assembling : Assembling
     wanted : sequence of int, optional
         The independent freedoms, if they were named.
-    near : ndarray, shape (nq,), optional
+    q_guess : ndarray, shape (nq,), optional
         A configuration beside a closed one to choose at.
     """
 
     def __init__(
-        self, assembling: Assembling, wanted: Sequence[int] | None = None, near: Array | None = None
+        self, assembling: Assembling, wanted: Sequence[int] | None = None, q_guess: Array | None = None
     ) -> None:  # fmt: skip
         self.assembling, self.geometry, self.model = assembling, assembling.geometry, assembling.model
-        self.wanted, self.near = wanted, near
+        self.wanted, self.q_guess = wanted, q_guess
 
     @cached_property
     def driven(self) -> Array:
@@ -89,7 +89,7 @@ class CoordinateChoice:
         if self.chosen is None:
             raise ClosureError(
                 f"the independent freedoms of {self.model.name!r} are chosen at a closed configuration, and none was "
-                "found from random guesses: name one beside it, kinetree.Mechanism(robot.model, near=q)"
+                "found from random guesses: name one beside it, kinetree.Mechanism(robot.model, q_guess=q)"
             )
         return self.chosen
 
@@ -113,18 +113,18 @@ class CoordinateChoice:
     def _with_numbers(self) -> CoordinateChoice:
         own = self.geometry.evaluator
         there = Evaluator(generic(self.model), own.backend, own.precision, own.cpu)
-        return CoordinateChoice(Assembling(LoopGeometry(there), self.assembling.rounding), self.wanted, self.near)
+        return CoordinateChoice(Assembling(LoopGeometry(there), self.assembling.rounding), self.wanted, self.q_guess)
 
     @cached_property
     def ordinary(self) -> tuple[Array, Array, Array] | None:
         """A closed configuration far from singular ones, if there is one, and K and gaps there and beside it."""
         search, neighbours = self.assembling.search, self.assembling.neighbours
-        if self.near is not None:
-            near = search({"near": self.near}, np.random.default_rng(0), 0)
+        if self.q_guess is not None:
+            near = search({"q_guess": self.q_guess}, np.random.default_rng(0), 0)
             for closed in near:
                 for q in closed:
                     return q, *neighbours.samples(q)
-            raise ClosureError(f"the configuration given as near leaves loops open: {near.how_far()}")
+            raise ClosureError(f"the configuration given as q_guess leaves loops open: {near.how_far()}")
         first: tuple[Array, Array, Array] | None = None
         count = 0
         for closed in search(self.assembling.starts, np.random.default_rng(0), 200):

@@ -286,11 +286,11 @@ class LoopClosing:
         margins = beside.margins(near, ranks)
         return near[int(np.argmax(margins))] if margins.max(initial=0.0) > ORDINARY else None
 
-    def ways_to_assemble(self, near: ArrayLike | None) -> Array:
+    def ways_to_assemble(self, q_guess: ArrayLike | None) -> Array:
         """Return closed configurations: nearest to some given, else several that are found from random ones."""
-        given = self.choice.near if near is None else near
+        given = self.choice.q_guess if q_guess is None else q_guess
         if given is not None:
-            return np.atleast_2d(self.close(as_array(given, (self.geometry.nq,), "near"), limits=False))
+            return np.atleast_2d(self.close(as_array(given, (self.geometry.nq,), "q_guess"), limits=False))
         search = self.assembling.search(self.assembling.starts, np.random.default_rng(0), 60)
         found = [q for part in search for q in part]
         return np.array(found[:20]) if found else self.assembled(limits=False)[None]

@@ -84,8 +84,8 @@ class Walk(Trajectory):
 
     Examples
     --------
-    >>> from kinetree import legs
-    >>> walk = Walk(legs.PLANAR_BIPED, [Leg(0.5, 0.5, 0), Leg(0.5, 0.5, 1)])
+    >>> from kinetree import walking
+    >>> walk = Walk(walking.PLANAR_BIPED, [Leg(0.5, 0.5, 0), Leg(0.5, 0.5, 1)])
     >>> walk(0.0)[0].round(6)
     array([0.393689, 0.477384, 0.083695, 0.083695, 0.477384, 0.393689])
     """
@@ -231,7 +231,7 @@ class Walk(Trajectory):
         Examples
         --------
         >>> import kinetree as kt
-        >>> walk = kt.walking.biped(kt.legs.PLANAR_BIPED, thigh=0.5, shank=0.5)
+        >>> walk = kt.walking.biped(kt.walking.PLANAR_BIPED, thigh=0.5, shank=0.5)
         >>> base, speed = walk.base_start(kt.load("biped-planar"), above_hip=0.25)
         >>> base.tolist()  # three angles, then x, y, z
         [0.0, 0.0, 0.0, -0.15, 0.0, 1.21]
@@ -419,7 +419,7 @@ def trot(
 
     >>> import kinetree as kt
     >>> hips = [(0.5, 0.25), (0.5, -0.25), (-0.5, 0.25), (-0.5, -0.25)]
-    >>> walk = kt.walking.trot(kt.legs.QUADRUPED, 0.3, 0.3, hips, coordinates=("-roll", "-hip", "knee"))
+    >>> walk = kt.walking.trot(kt.walking.QUADRUPED, 0.3, 0.3, hips, coordinates=("-roll", "-hip", "knee"))
     >>> walk.check(kt.load("quadruped"))
     """
     return _of_legs("quadruped", (0, 1, 1, 0), gait, thigh, shank, hips, coordinates)

@@ -228,7 +228,7 @@ class Platform(PlatformPositions):
         if times.ndim != 1 or not len(times) or not (np.diff(times) > 0.0).all():
             raise OptionError("t must be increasing times, shape (T,)")
         self._driven_by_these()
-        start = self.pose(self._guess(q_guess, None))
+        start = self.pose(self._guess(q_guess))
         wanted = FrameMotion.read(path, times, start[:3, :3])
         turns = slice(0 if self.orientation else 3, 6)
         q = self.follow(wanted.pose if self.orientation else wanted.pose[:, :3, 3], q_guess, limits=limits)

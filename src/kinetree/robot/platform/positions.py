@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, overload
@@ -18,8 +17,8 @@ from ...errors import (
     ShapeError,
     UnknownNameError,
     UnsupportedError,
-    callers_level,
 )
+from ...former_names import former_arguments
 from ...loops import closing, following, rank
 from ...loops.closing import CLOSED
 from ...loops.clusters import single
@@ -154,18 +153,19 @@ class PlatformPositions(ExplainsArguments):
 
     @overload
     def forward(
-        self, positions: ArrayLike, q_guess: ArrayLike | None = ..., *, guess: ArrayLike | None = ...,
+        self, positions: ArrayLike, q_guess: ArrayLike | None = ..., *,
         limits: bool = ..., must_reach: Literal[True] = ...,
     ) -> Array: ...  # fmt: skip
 
     @overload
     def forward(
-        self, positions: ArrayLike, q_guess: ArrayLike | None = ..., *, guess: ArrayLike | None = ...,
+        self, positions: ArrayLike, q_guess: ArrayLike | None = ..., *,
         limits: bool = ..., must_reach: Literal[False],
     ) -> Reached: ...  # fmt: skip
 
+    @former_arguments(guess="q_guess")
     def forward(
-        self, positions: ArrayLike, q_guess: ArrayLike | None = None, *, guess: ArrayLike | None = None,
+        self, positions: ArrayLike, q_guess: ArrayLike | None = None, *,
         limits: bool = True, must_reach: bool = True,
     ) -> Array | Reached:  # fmt: skip
         """Return forward kinematics: the closed configuration with the actuators at given positions.
@@ -175,8 +175,6 @@ class PlatformPositions(ExplainsArguments):
         positions : array_like, shape (..., actuated)
         q_guess : array_like, shape (..., nq)
             Decides which of the assemblies is found; :meth:`assemblies` finds all.
-        guess : array_like
-            Former name of ``q_guess``; it goes with release 0.3.
         limits, must_reach
             As in :meth:`inverse`.
 
@@ -186,7 +184,7 @@ class PlatformPositions(ExplainsArguments):
             A closed configuration; :meth:`pose` gives the platform's pose there.
         """
         given = self._given(positions)
-        q = self._guess(q_guess, guess)
+        q = self._guess(q_guess)
         fixed, used = {}, 0
         for joint in self._joints:
             part = given[..., used : used + joint.nq]
@@ -196,18 +194,19 @@ class PlatformPositions(ExplainsArguments):
 
     @overload
     def inverse(
-        self, target: ArrayLike, q_guess: ArrayLike | None = ..., *, guess: ArrayLike | None = ...,
+        self, target: ArrayLike, q_guess: ArrayLike | None = ..., *,
         limits: bool = ..., attempts: int = ..., must_reach: Literal[True] = ...,
     ) -> Array: ...  # fmt: skip
 
     @overload
     def inverse(
-        self, target: ArrayLike, q_guess: ArrayLike | None = ..., *, guess: ArrayLike | None = ...,
+        self, target: ArrayLike, q_guess: ArrayLike | None = ..., *,
         limits: bool = ..., attempts: int = ..., must_reach: Literal[False],
     ) -> Reached: ...  # fmt: skip
 
+    @former_arguments(guess="q_guess")
     def inverse(
-        self, target: ArrayLike, q_guess: ArrayLike | None = None, *, guess: ArrayLike | None = None,
+        self, target: ArrayLike, q_guess: ArrayLike | None = None, *,
         limits: bool = True, attempts: int = ELSEWHERE, must_reach: bool = True,
     ) -> Array | Reached:  # fmt: skip
         """Return the inverse kinematics: the closed configuration with the platform at a given place.
@@ -218,8 +217,6 @@ class PlatformPositions(ExplainsArguments):
             Pose of the platform frame, or only its position (for platforms that cannot be turned at will).
         q_guess : array_like, shape (..., nq)
             Decides which branch of each leg is found.
-        guess : array_like
-            Former name of ``q_guess``; it goes with release 0.3.
         limits : bool
             Whether the position limits of all joints hold (default), or are ignored.  Where the guess leads beyond
             them, hinges are turned by whole turns, or another branch within the limits is searched.
@@ -234,7 +231,7 @@ class PlatformPositions(ExplainsArguments):
         ndarray, shape (..., nq)
             A closed configuration; :meth:`positions` gives those of the actuators.
         """
-        goal, q, batch = self._start(target, self._guess(q_guess, guess))
+        goal, q, batch = self._start(target, self._guess(q_guess))
         m, free = self.mechanism, np.ones(self.mechanism.nv, dtype=bool)
         found, gaps, done = self._reach(goal, q, free)
         within = np.ones(len(done), dtype=bool)
@@ -265,18 +262,19 @@ class PlatformPositions(ExplainsArguments):
 
     @overload
     def follow(
-        self, targets: ArrayLike, q_guess: ArrayLike | None = ..., *, guess: ArrayLike | None = ...,
+        self, targets: ArrayLike, q_guess: ArrayLike | None = ..., *,
         limits: bool = ..., must_reach: Literal[True] = ...,
     ) -> Array: ...  # fmt: skip
 
     @overload
     def follow(
-        self, targets: ArrayLike, q_guess: ArrayLike | None = ..., *, guess: ArrayLike | None = ...,
+        self, targets: ArrayLike, q_guess: ArrayLike | None = ..., *,
         limits: bool = ..., must_reach: Literal[False],
     ) -> Reached: ...  # fmt: skip
 
+    @former_arguments(guess="q_guess")
     def follow(
-        self, targets: ArrayLike, q_guess: ArrayLike | None = None, *, guess: ArrayLike | None = None,
+        self, targets: ArrayLike, q_guess: ArrayLike | None = None, *,
         limits: bool = True, must_reach: bool = True,
     ) -> Array | Reached:  # fmt: skip
         """Return inverse kinematics along a path (T, 4, 4) or (T, 3), without jumps by branches or whole turns.
@@ -288,8 +286,6 @@ class PlatformPositions(ExplainsArguments):
         targets : array_like, shape (T, 4, 4) or (T, 3)
         q_guess : array_like, shape (nq,)
             From which the first one is found, as by :meth:`inverse`.
-        guess : array_like
-            Former name of ``q_guess``; it goes with release 0.3.
         limits, must_reach
             As in :meth:`inverse`; a path that leaves the limits is not continued on another branch.
 
@@ -302,7 +298,7 @@ class PlatformPositions(ExplainsArguments):
             raise ShapeError(f"targets must be a path, shape (T, 4, 4) or (T, 3), got {goals.shape}")
         shape = goals.shape[1:]
         flat = goals.reshape(len(goals), -1)
-        m, free, q = self.mechanism, np.ones(self.mechanism.nv, dtype=bool), self._guess(q_guess, guess)
+        m, free, q = self.mechanism, np.ones(self.mechanism.nv, dtype=bool), self._guess(q_guess)
         if q.ndim != 1:
             raise ShapeError(f"q_guess is where the first point is found from, shape ({m.nq},), not {q.shape}")
         rows = slice(0, 6) if len(shape) == 2 else slice(3, 6)
@@ -414,17 +410,11 @@ class PlatformPositions(ExplainsArguments):
             positions, (len(self._coordinates),), "positions", f"one per actuator: {', '.join(self.actuated)}"
         )
 
-    def _guess(self, q_guess: ArrayLike | None, guess: ArrayLike | None) -> Array:
-        """Return the guess, under the name that closing and inverse kinematics use or its former one."""
-        given = [x for x in (q_guess, guess) if x is not None]
-        if len(given) != 1:
+    def _guess(self, q_guess: ArrayLike | None) -> Array:
+        if q_guess is None:
             why = "it decides which branch is found, and mechanism.assembled() is one"
-            why = "guess is another name for it, so give one of them" if given else why
-            raise OptionError(f"q_guess, a configuration (..., {self.mechanism.nq}), is needed once: {why}")
-        if guess is not None:
-            said = "guess= of a platform is now q_guess=; the former name goes with release 0.3"
-            warnings.warn(said, DeprecationWarning, stacklevel=callers_level())
-        return as_array(given[0], (self.mechanism.nq,), "q_guess")
+            raise OptionError(f"q_guess, a configuration (..., {self.mechanism.nq}), is needed: {why}")
+        return as_array(q_guess, (self.mechanism.nq,), "q_guess")
 
     def _start(self, target: ArrayLike, q: Array) -> tuple[Array, Array, tuple[int, ...]]:
         """Return goals and guesses, one per lane."""

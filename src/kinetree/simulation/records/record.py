@@ -83,7 +83,7 @@ class Record(ExplainsArguments):
     --------
     >>> import kinetree as kt
     >>> b = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1))
-    >>> record = kt.simulate(b.build(), [0.1], time=1.0, output=11)
+    >>> record = kt.simulate(b.build(), [0.1], time=1.0, samples=11)
     >>> record[5:].time[0]
     np.float64(0.5)
     """
@@ -193,7 +193,7 @@ class Record(ExplainsArguments):
         if passed:
             lines.append(
                 f"{OUT_OF_RANGE}: {_some(passed)}. A simulation goes past the limits of joints unless stops hold them: "
-                "ground=kt.stops.JointStops()"
+                "ground=kt.forces.JointStops()"
             )
         fast = [f"{name} {speed:.4g}, limit {limit:.4g}" for name, (speed, limit) in self.too_fast.items()]
         if fast:
@@ -207,7 +207,7 @@ class Record(ExplainsArguments):
         if len(self) - 1 == steps or not np.any(self.contact_forces):
             return None
         many, every = counted(len(self), "sample", "samples"), "step" if steps is None else f"of the {steps} steps"
-        more = "take more" if self.batch else f"without output= there is one at each {every}"
+        more = "take more" if self.batch else f"without samples= there is one at each {every}"
         return f"max speed and force are those of the {many}: at touchdown forces may be larger between them; {more}"
 
     @property
@@ -364,7 +364,7 @@ class Record(ExplainsArguments):
         Examples
         --------
         >>> import kinetree as kt
-        >>> record = kt.simulate(kt.load("kuka-kr5"), time=0.1, output=11)
+        >>> record = kt.simulate(kt.load("kuka-kr5"), time=0.1, samples=11)
         >>> figure = record.plot(("motion", "torques"), joints=["joint_2", "joint_3"])
         """
         from .plot import plot as draw

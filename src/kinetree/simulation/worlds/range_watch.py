@@ -54,7 +54,7 @@ class RangeWatch:
         more = f", and {len(names) - NAMED} more" if len(names) > NAMED else ""
         warnings.warn(
             f"{OUT_OF_RANGE}: {', '.join(names[:NAMED])}{more}. A World goes past the limits of joints unless stops "
-            "hold them: ground=kinetree.stops.JointStops(), in a list with a floor",
+            "hold them: ground=kinetree.forces.JointStops(), in a list with a floor",
             KinetreeWarning,
             stacklevel=callers_level(),
         )

@@ -24,6 +24,7 @@ from ...errors import (
     UnsupportedError,
 )  # fmt: skip
 from ...forces.pushes import Push
+from ...former_names import former_arguments
 from ...robot.load import as_robot
 from ...robot.robot import Robot
 from ...run.law_kernels import LawProgram, is_condition, refuse_nested
@@ -105,8 +106,8 @@ class World(ExplainsArguments):
         Seconds of one step of the integrator.
     substeps : int
         Steps of the integrator between two actions.
-    start : (q, v), optional
-        Where episodes begin unless :meth:`reset` says otherwise; arrays with or without a batch.
+    q0, v0 : array_like, optional
+        Where episodes begin, and how fast, unless :meth:`reset` says otherwise; arrays with or without a batch.
     observe, reward, ended : callable, optional
         Functions of a :class:`Moment` over any scalar, compiled: a list of numbers; one number; a condition, a number
         that is positive at the end, or several of these.  Choices are made with ``kt.where``.
@@ -130,6 +131,7 @@ class World(ExplainsArguments):
     ((4, 6), 0.01)
     """
 
+    @former_arguments(start=("q0", "v0"))
     def __init__(
         self,
         robot: Robot | str | os.PathLike[str],
@@ -146,7 +148,8 @@ class World(ExplainsArguments):
         integrator: str = "semi_implicit_euler",
         step: float = 1e-3,
         substeps: int = 1,
-        start: tuple[ArrayLike, ArrayLike] | None = None,
+        q0: ArrayLike | None = None,
+        v0: ArrayLike | None = None,
         observe: Law | None = None,
         reward: Law | None = None,
         ended: Law | None = None,
@@ -187,10 +190,7 @@ class World(ExplainsArguments):
         self._random_start = RandomStart(robot, **{name: drawn.pop(name, None) for name in STATES})
         self._system = self._make_system(controller, ground, forces, parameters, drawn, friction, friction_speed)
         self._equation = Equation(self._system, None, self.threads)
-        begin = (None, None) if start is None else start
-        if not isinstance(begin, (tuple, list)) or len(begin) != 2:
-            raise OptionError("start must be a pair (q, v), such as (robot.assembled(), np.zeros(robot.nv))")
-        q, v = initial_state(robot, begin[0], begin[1], called=("q of start=(q, v)", "v of start=(q, v)"))
+        q, v = initial_state(robot, q0, v0)
         self._start = tuple(np.array(np.broadcast_to(x, (self.batch, x.shape[-1]))) for x in (q, v))
         self._equation.prepare(self._start[0])
         knows = self._equation.knows_what_gives_way
@@ -374,7 +374,7 @@ class World(ExplainsArguments):
         mask : array_like of bool (batch,), or of int, optional
             Which worlds; all by default.
         q, v : array_like, shapes (..., nq), (..., nv), optional
-            Where they start, one state or one for each of them; as the world's ``start`` by default, with what is
+            Where they start, one state or one for each of them; as the world's :attr:`start` by default, with what is
             random about that.
         seed : int, optional
             Begin the count of episodes anew with this seed; for all worlds only.

@@ -274,7 +274,7 @@ class Redysim:
         ----------
         **options
             Of :func:`kinetree.simulate`, in the place of those of ``initials.m``: ``integrator``, ``rtol``, ``atol``,
-            ``time``, ``output``.
+            ``time``, ``samples``.
         """
         if self.analysis == FORWARD:
             return self._forward(options)
@@ -322,7 +322,7 @@ class Redysim:
 
     def _options(self, given: dict[str, Any]) -> dict[str, Any]:
         said = self.initials
-        found: dict[str, Any] = {"integrator": said.integrator or "rk45", "output": self.times}
+        found: dict[str, Any] = {"integrator": said.integrator or "rk45", "samples": self.times}
         found |= {"time": (float(self.times[0]), float(self.times[-1]))}
         if found["integrator"] == "dopri5":
             found["step"] = said.step
@@ -369,7 +369,7 @@ class Redysim:
             raise FileFormatError("initials.m has no state of the base", str(self.folder.path))
         base, rate = ([*state[k + 3 : k + 6], *state[k : k + 3]] for k in (0, BASE))
         joints = [j.name for j in self.robot.model.joints if j.nv == 1]
-        around: dict[str, Any] = {"joints": joints, "base": base, "base_velocity": rate}
+        around: dict[str, Any] = {"joints": joints, "q0": base, "v0": rate}
         around |= {"ground": self.ground or (), "progress": False}
         record, remarks = _stiff_or_not(
             lambda options: simulate_prescribed(self.robot, self.motion, **around, **options), self._options(given),

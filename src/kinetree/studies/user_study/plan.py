@@ -174,7 +174,7 @@ class StudyPlan:
             "integrator": "bdf",
             "rtol": 1e-6,
             "atol": 1e-8,
-            "output": self.samples,
+            "samples": self.samples,
         } | self._options(quick)
         options |= {"time": self.span, "ground": list(self.elements), "forces": list(self.forces)}
         others = Prescribed(self.desired).others(self.robot.model)
@@ -186,8 +186,8 @@ class StudyPlan:
     def _options(self, quick: bool) -> dict[str, Any]:
         """Return those of the simulation."""
         options = dict(self.simulation)
-        if quick and isinstance(options.get("output"), int):
-            options["output"] = max(2, int(options["output"] * QUICK))
+        if quick and isinstance(options.get("samples"), int):
+            options["samples"] = max(2, int(options["samples"] * QUICK))
         return options
 
     def _outcome(self, analysis: str, record: Record, more: Values) -> Outcome:

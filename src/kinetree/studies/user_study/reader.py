@@ -388,7 +388,7 @@ class StudyReader(MotionReader):
             raise self.error("the time of a simulation must be positive", fields["time"])
         given = fields.get("samples")
         every = isinstance(given, Scalar) and given.text == EVERY_STEP
-        options["output"] = None if every else 201 if given is None else self.whole(given, "samples")
+        options["samples"] = None if every else 201 if given is None else self.whole(given, "samples")
         return options
 
     def _option(self, node: Node, row: SimulationOption) -> Any:

@@ -59,13 +59,13 @@ def forced(quick: bool) -> Outcome:
     """Let the torques of inverse dynamics drive it, without feedback."""
     robot, desired, q, v, end = _system()
     exact = simulate(
-        robot, q, v, time=end, controller=laws.Feedforward(desired, 0.0, 0.0), rtol=1e-10, atol=1e-12, output=501,
+        robot, q, v, time=end, controller=laws.Feedforward(desired, 0.0, 0.0), rtol=1e-10, atol=1e-12, samples=501,
         progress=False,
     )  # fmt: skip
     rows = np.linspace(0.0, end, round(PERIOD / TABLE_STEP) + 1)
     table = laws.TorqueTable(rows, robot.inverse_dynamics(*motion(NAME).states(rows)), hold=True)
     replayed = simulate(
-        robot, q, v, time=end, controller=table, rtol=1e-9, atol=1e-11, output=501, progress=False, largest_step=0.01
+        robot, q, v, time=end, controller=table, rtol=1e-9, atol=1e-11, samples=501, progress=False, largest_step=0.01
     )
     error = _error(replayed)
     left = float(replayed.time[np.argmax(error > 1e-3)])
@@ -94,7 +94,7 @@ def computed_torque(quick: bool) -> Outcome:
     off = 0.05
     record = simulate(
         robot, q + off, v, time=end, controller=laws.ComputedTorque(desired, KP, KD), rtol=1e-10, atol=1e-12,
-        output=101, progress=False,
+        samples=101, progress=False,
     )  # fmt: skip
     slow, fast = sorted(np.roots([1.0, KD, KP]).real, reverse=True)
     law = off * (slow * np.exp(fast * record.time) - fast * np.exp(slow * record.time)) / (slow - fast)

@@ -36,7 +36,7 @@ def falls_of_all_kinds(quick: bool) -> Outcome:
     for freedoms in KINDS:
         robot = chain(links, freedoms).with_backend("compiled")
         records[freedoms] = simulate(
-            robot, np.zeros(robot.nq), time=0.3, output=61, rtol=1e-10, atol=1e-12, progress=False
+            robot, np.zeros(robot.nq), time=0.3, samples=61, rtol=1e-10, atol=1e-12, progress=False
         )
     planar = {freedoms: record.q[:, ::freedoms] for freedoms, record in records.items()}
     aside = max(float(np.abs(np.delete(r.q, np.s_[::f], axis=1)).max()) for f, r in records.items() if f > 1)

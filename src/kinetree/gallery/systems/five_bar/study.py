@@ -107,9 +107,9 @@ def _fall(quick: bool) -> Outcome:
     q0 = start("five-bar", "free-fall")
     options: dict[str, Any] = {"rtol": 1e-9, "atol": 1e-11, "progress": False}
     stop = Event(_in_line, terminal=True, name="forearms in line")
-    record = simulate(mechanism, q0, time=LATEST, events=stop, output=np.arange(0.0, LATEST, 0.005), **options)
+    record = simulate(mechanism, q0, time=LATEST, events=stop, samples=np.arange(0.0, LATEST, 0.005), **options)
     when = record.events[-1]
-    beyond = simulate(mechanism, q0, time=2.0, output=801, **options)
+    beyond = simulate(mechanism, q0, time=2.0, samples=801, **options)
     sight, away = (platform.singularities(x, tolerance=1e-4) for x in (when.q, q0))
     facts = stated(
         "five-bar", "free-fall", start=q0[[0, 2]] / DEGREE, time=when.time,

@@ -42,11 +42,11 @@ def _best(call: object) -> float:
 
 def _fall(robot: Robot, record: Record) -> Values:
     simulator = Simulator(robot, integrator="rk45", rtol=1e-3, atol=1e-6, works=False)  # as Table 10.6 has it
-    simulator.run(record.q[0], time=1.0, output=11, progress=False)  # compiles
+    simulator.run(record.q[0], time=1.0, samples=11, progress=False)  # compiles
     return {
         "accelerations": robot.forward_dynamics(record.q[0], np.zeros(4), np.zeros(4)),
         "energy": record.energy.total[0],
-        "seconds": _best(lambda: simulator.run(record.q[0], time=1.0, output=1001, progress=False)),
+        "seconds": _best(lambda: simulator.run(record.q[0], time=1.0, samples=1001, progress=False)),
         **{f"after_{k}_fifths": np.degrees(record.q[at(record, [0.2 * k])[0]]) for k in range(1, 6)},
     }
 

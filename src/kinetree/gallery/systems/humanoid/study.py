@@ -125,7 +125,7 @@ def fall(quick: bool) -> Outcome:
     v = np.zeros(robot.nv)
     v[:3] = SPIN
     record = simulate(
-        robot, start(NAME, "free-fall"), v, time=0.4, output=41 if quick else 161, rtol=1e-10, atol=1e-12,
+        robot, start(NAME, "free-fall"), v, time=0.4, samples=41 if quick else 161, rtol=1e-10, atol=1e-12,
         progress=False,
     )  # fmt: skip
     t, place, momentum = record.time, robot.center_of_mass(record.q), robot.momentum(record.q, record.v)

@@ -22,7 +22,7 @@ def rolling(quick: bool) -> Outcome:
     v = ball.velocities(q, [0.0, 0.0, 4.0])
     a = ball.forward_dynamics(q, np.zeros(6), np.zeros(6))
     normal, along, across = ball.multipliers(q, np.zeros(6), np.zeros(6))
-    record = simulate(ball, q, v, time=1.0, output=101 if quick else 401, rtol=1e-10, atol=1e-12, progress=False)
+    record = simulate(ball, q, v, time=1.0, samples=101 if quick else 401, rtol=1e-10, atol=1e-12, progress=False)
     known = motion("rolling-ball").states(record.time)
     off = np.abs(record.q[:, :3] - known.q[:, :3]).max()
     facts = stated(

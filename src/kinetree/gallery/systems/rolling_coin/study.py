@@ -19,7 +19,7 @@ def steady(quick: bool) -> Outcome:
     q, v, a = steadily.states(0.0)
     found = coin.mobility(q)
     record = simulate(
-        coin, q, v, time=steadily.span[1], output=101 if quick else 401, rtol=1e-10, atol=1e-12, progress=False
+        coin, q, v, time=steadily.span[1], samples=101 if quick else 401, rtol=1e-10, atol=1e-12, progress=False
     )  # fmt: skip
     known = steadily.states(record.time)
     facts = stated(
@@ -36,7 +36,7 @@ def wobble(quick: bool) -> Outcome:
     coin = load("rolling-coin")
     q, v, _ = motion("rolling-coin").states(0.0)
     record = simulate(
-        coin, q, 0.5 * v, time=0.5 if quick else 1.0, output=201, rtol=1e-10, atol=1e-12, progress=False
+        coin, q, 0.5 * v, time=0.5 if quick else 1.0, samples=201, rtol=1e-10, atol=1e-12, progress=False
     )  # fmt: skip
     facts = stated("rolling-coin", "wobble", height=record.q[:, 2]) + held(coin, record)
     return Outcome(facts, {}, {"record": record}, fall_figures(coin, record), [f"It leans by {TILT:g} rad at first."])

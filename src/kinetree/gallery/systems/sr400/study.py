@@ -139,7 +139,7 @@ def _parameters(quick: bool) -> Outcome:
     name, near = letters(mechanism), close(*START)
     facts, shown = [], {}
     for method, how in METHODS.items():
-        base = mechanism.base_parameters(method, near=near)
+        base = mechanism.base_parameters(method, q_guess=near)
         counts = (len(base.considered), len(base), len(base.without_effect), len(base.grouped))
         found = groups(mechanism, base)
         facts += stated(
@@ -230,7 +230,7 @@ def _count(mass: MassProperties, *, grouped: bool) -> tuple[int, int]:
     joint = model.joints[3]
     moved = replace(joint, placement=Pose.of(LONGER, rotation=joint.placement.rotation))
     joints = (*model.joints[:3], moved, *model.joints[4:])
-    mechanism = Mechanism(replace(model, bodies=bodies, joints=joints), near=close(*START))
+    mechanism = Mechanism(replace(model, bodies=bodies, joints=joints), q_guess=close(*START))
     counted = cost((mechanism.grouped() if grouped else mechanism).tree, "inverse_dynamics")
     return counted.multiplications + counted.divisions, counted.additions + 3
 

@@ -1,6 +1,6 @@
 """What algorithms cost on general chains, as formulas in the number of joint variables.
 
-With the counts of :mod:`kinetree.export.cost` this is ``kinetree.cost``.
+With the counts of :mod:`kinetree.export.cost` this is ``kinetree.costs``.
 """
 
 from __future__ import annotations

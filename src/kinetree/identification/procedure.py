@@ -20,6 +20,7 @@ from ..errors import (
     callers_level,
     explains_arguments,
 )
+from ..former_names import former_arguments
 from ..model.parameters import ParameterTable
 from .closed_motion import motions_of
 from .doubts.about_columns import of_columns
@@ -51,6 +52,7 @@ SETTLED = 0.02
 
 
 @explains_arguments
+@former_arguments(initial="q_guess")
 def identify(
     robot: Robot,
     data: Data,
@@ -67,7 +69,7 @@ def identify(
     cutoff: float | None = None,
     both_sides: float | None = None,
     contacts: Sequence[str] = (),
-    initial: ArrayLike | None = None,
+    q_guess: ArrayLike | None = None,
     instruments: Data | None = None,
     controller: Controller | None = None,
 ) -> Identified:
@@ -109,7 +111,7 @@ def identify(
         spectrum when left out.
     contacts : sequence of str
         Frames that stand on the ground all the time, by forces that were not measured.
-    initial : array_like (nq,), optional
+    q_guess : array_like (nq,), optional
         Of a mechanism of which only the independent joints were measured: a closed configuration near the first one.
     instruments : Measured, path, or several of them, optional
         The same motion at the same times, without the noise of the measured positions: as it was commanded, or as a
@@ -141,7 +143,7 @@ def identify(
     if estimator == "didim":
         friction = _simple_friction(friction)
     factors = None if isinstance(gains, str) and gains == "auto" else gains_of(robot, gains)
-    start = None if initial is None else np.asarray(initial, dtype=float)
+    start = None if q_guess is None else np.asarray(q_guess, dtype=float)
     data = as_measured(data, robot)
     refuse_currents(data, robot, gains)
     lasts = sum(float(one.t[-1] - one.t[0]) for one in data)

@@ -1,0 +1,16 @@
+from ..algorithms.acting import ActingElement as ActingElement
+from ..contact.stops import JointStops as JointStops
+from .characteristics import Characteristic as Characteristic
+from .element import ForceElement as ForceElement
+from .element import Surroundings as Surroundings
+from .fields import Drag as Drag
+from .fields import GravityField as GravityField
+from .from_yaml import load as load
+from .motors import Motor as Motor
+from .pushes import JointPush as JointPush
+from .pushes import OwnForce as OwnForce
+from .pushes import PointForce as PointForce
+from .pushes import Push as Push
+from .springs import Bushing as Bushing
+from .springs import JointSpring as JointSpring
+from .springs import PointSpring as PointSpring

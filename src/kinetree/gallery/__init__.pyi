@@ -1,0 +1,17 @@
+from ..studies.facts import Fact as Fact
+from ..studies.named_systems import about as about
+from ..studies.named_systems import load as load
+from ..studies.named_systems import model_text as model_text
+from ..studies.named_systems import motion as motion
+from ..studies.named_systems import start as start
+from ..studies.study import Outcome as Outcome
+from ..studies.study import Result as Result
+from ..studies.study import Study as Study
+from ..studies.system import About as About
+from ..studies.system import States as States
+from .catalog import Motion as Motion
+from .catalog import names as names
+from .catalog import studies as studies
+from .catalog import study as study
+from .systems.four_bar_chain import four_bar_chain as four_bar_chain
+from .systems.four_bar_chain import four_bar_chain_leaning as four_bar_chain_leaning

@@ -1,0 +1,11 @@
+from .accumulation import Accumulator as Accumulator
+from .accumulation import accumulate_files as accumulate_files
+from .differentiation.differentiated import DifferentiatedMotion as DifferentiatedMotion
+from .differentiation.differentiated import differentiated as differentiated
+from .excitation import Excitation as Excitation
+from .excitation import random_motion as random_motion
+from .payload import Payload as Payload
+from .payload import drive_gains as drive_gains
+from .payload import identify_payload as identify_payload
+from .simulated.output_error import Refined as Refined
+from .simulated.output_error import refine_by_output_error as refine_by_output_error

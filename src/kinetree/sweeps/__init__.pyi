@@ -1,0 +1,16 @@
+from ..studies.measures import MovedBatch as MovedBatch
+from ..studies.measures import measures as measures
+from .designs import Design as Design
+from .designs import DrawnDesign as DrawnDesign
+from .designs import GridDesign as GridDesign
+from .designs import TableDesign as TableDesign
+from .result import SweepResult as SweepResult
+from .running import run as run
+from .studies import Forces as Forces
+from .studies import Simulations as Simulations
+from .studies import SweepStudy as SweepStudy
+from .study_file import SweepFile as SweepFile
+from .study_file import gallery_forces as gallery_forces
+from .study_file import read_sweep as read_sweep
+from .tables import TableDone as TableDone
+from .tables import over_table as over_table
