@@ -401,6 +401,29 @@ def test_bad_questions_are_refused(arguments, options, error, message):
         inverse_kinematics(planar(lower=-3.0, upper=3.0), *arguments, **options)
 
 
-def test_inverse_kinematics_does_not_tear_loops_open():
-    with pytest.raises(kt.UnsupportedError, match=r"robot\.platform"):
-        kt.inverse_kinematics(kt.gallery.load("four-bar"), "coupler", [0.0, 0.1, 0.0], what="position")
+@pytest.mark.parametrize(
+    ("name", "frame", "what"),
+    [("four-bar", "coupler", "position"), ("3-rrr", "platform", "pose"), ("delta", "platform", "position")],
+)
+def test_loops_are_closed_where_the_goal_is_reached(name, frame, what):
+    robot = kt.load(name)
+    start = robot.assembled()
+    near = robot.integrate(start, 0.05 * np.random.default_rng(0).standard_normal((8, robot.nv)))
+    goals = robot.pose(robot.close(near), frame)
+    goals[3] = np.nan
+    found = kt.inverse_kinematics(robot, frame, goals, start, what=what, must_reach=False)
+    known = np.arange(8) != 3
+    assert found.reached[known].all()
+    assert np.isnan(found.q[3]).all()
+    assert robot.closure_error(found.q[known]).max() < 1e-12
+    assert robot.within_limits(found.q[known]).all()
+    there = robot.pose(found.q, frame)
+    np.testing.assert_allclose(there[known, :3, 3], goals[known, :3, 3], rtol=0, atol=3e-9)
+    alone = kt.inverse_kinematics(robot, frame, goals[5], start, what=what)
+    np.testing.assert_array_equal(alone.q, found.q[5])
+
+
+def test_a_mechanism_that_cannot_reach_stays_nearest_and_says_so():
+    robot = kt.load("four-bar")
+    with pytest.raises(kt.UnreachableError, match="'coupler' was not reached"):
+        kt.inverse_kinematics(robot, "coupler", [3.0, 0.0, 0.0], robot.assembled(), what="position", attempts=2)

@@ -21,7 +21,6 @@ from ..errors import (
     StateError,
     UnknownNameError,
     UnreachableError,
-    UnsupportedError,
     explains_arguments,
 )
 from ..model.limits import limits_in_words, range_left
@@ -126,7 +125,8 @@ def inverse_kinematics(
     Parameters
     ----------
     robot : Robot
-        Without closed loops; :meth:`kinetree.Mechanism.platform` is for those.
+        Closed loops are closed where the goal is reached; :meth:`kinetree.Mechanism.platform` knows more of parallel
+        manipulators: paths, assemblies, singularities.
     frame : str or sequence of str
         One body or frame, or several at once.
     pose : array_like, shape (..., 4, 4), (..., 3) for a position, (..., 3, 3) for an orientation
@@ -172,11 +172,6 @@ def inverse_kinematics(
     np.True_
     """
     require_robot(robot)
-    if robot.model.is_constrained:
-        raise UnsupportedError(
-            f"robot {robot.name!r} has closed loops, which inverse_kinematics does not keep closed: "
-            "use robot.platform(frame).inverse(pose, guess)"
-        )
     goals, batch = _goals(robot, frame, pose, what)
     _check_numbers(tolerance, iterations, attempts)
     check_threads(threads)
@@ -186,6 +181,8 @@ def inverse_kinematics(
     first = np.broadcast_to(start, (*batch, robot.nq)).reshape(-1, robot.nq)
     numbers = np.concatenate([x for goal in goals for x in goal.numbers(batch)], axis=-1)
     best = _Search(steps, numbers, tolerance, iterations, threads).found(first, attempts, rng)
+    if robot.loops is not None:
+        _close_to_the_last_digit(robot, best, tolerance)
     per_frame = (*batch, len(goals))
     solution = IKSolution(
         np.array(best.q).reshape(*batch, robot.nq), best.reached(tolerance).reshape(batch),
@@ -289,6 +286,14 @@ class _Search:
             result[here] = lanes
             lanes, goals, here = lanes[on], goals[on], here[on]
         return result
+
+
+def _close_to_the_last_digit(robot: Robot, best: Lanes, tolerance: float) -> None:
+    """Close loops that are open by less than the tolerance; frames move by as much."""
+    assert robot.loops is not None
+    lanes = np.flatnonzero(best.reached(tolerance))
+    closed, _, done = robot.loops.closing.closed_from(best.q[lanes], np.ones(robot.nv, dtype=bool))
+    best.q[lanes[done]] = closed[done]
 
 
 def _improve(best: Lanes, which: Array, other: Lanes) -> None:

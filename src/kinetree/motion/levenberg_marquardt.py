@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithms import jacobian, kinematics
+from ..algorithms import constraints, jacobian, kinematics
+from ..algorithms.passes import present
 from ..model.limits import bounded_by_followers
 from ..model.tree import Model
 from ..robot.robot import Robot
@@ -57,12 +58,13 @@ class Lanes:
 
     Attributes
     ----------
-    state : ndarray, shape (n, nq + 3 + 2 aims)
-    nq : int
+    state : ndarray, shape (n, nq + 3 + 2 aims), and one more where there are loops
+    nq, aims : int
     """
 
     state: Array
     nq: int
+    aims: int
 
     @property
     def q(self) -> Array:
@@ -87,19 +89,19 @@ class Lanes:
     @property
     def angle(self) -> Array:
         """Missing to each aim."""
-        return self.state[:, self.nq + 3 :: 2]
+        return self.state[:, self.nq + 3 : self.nq + 3 + 2 * self.aims : 2]
 
     @property
     def distance(self) -> Array:
         """Missing to each aim."""
-        return self.state[:, self.nq + 4 :: 2]
+        return self.state[:, self.nq + 4 : self.nq + 3 + 2 * self.aims : 2]
 
     def reached(self, tolerance: float) -> Array:
         """Return which lanes are there."""
         return np.all(self.state[:, self.nq + 3 :] < tolerance, axis=-1)
 
     def __getitem__(self, which: Array) -> Lanes:
-        return Lanes(self.state[which], self.nq)
+        return Lanes(self.state[which], self.nq, self.aims)
 
     def __setitem__(self, which: Array, new: Lanes) -> None:
         self.state[which] = new.state
@@ -138,7 +140,8 @@ class DampedStep:
         there = _within(self._parts(error), tolerance)
         columns = self._unblocked(columns, error, q)
         tried = self._clipped(kinematics.integrate(self.tree, q, self._damped(columns, error, damping)))
-        missing = self._errors([kinematics.frame_pose(self.tree, tried, aim.frame) for aim in self.aims], goals)
+        posed = [kinematics.frame_pose(self.tree, tried, aim.frame) for aim in self.aims]
+        missing = self._errors(posed, goals, tried)
         # a lane that is there does not move on: no step is better than none
         new_size = where(there > 0.5, size, _square(missing))
         better = new_size < size
@@ -164,14 +167,23 @@ class DampedStep:
                     part = list(jacobian.express(motion, pose, "aligned"))[first:last]
                     columns.setdefault(k, [0.0] * rows)[row : row + last - first] = part
             row += last - first
-        return columns, self._errors(poses, goals)
+        for k, entries in enumerate(zip(*self._loop_matrix(q, posed), strict=True)):
+            if k in self.columns and any(present(x) for x in entries):
+                columns.setdefault(k, [0.0] * rows)[row:] = entries
+        return columns, self._errors(poses, goals, q)
+
+    def _loop_matrix(self, q: Scalars, posed: Sequence[kinematics.Posed]) -> list[list[Scalar]]:
+        """Return the rows of the loops, but for those that hold velocities only."""
+        found = constraints.constraint_matrix(self.tree, q, posed)
+        return [row for i, row in enumerate(found) if i not in self.tree.velocity_constraints]
 
     @property
     def _rows(self) -> int:
-        return sum(3 * (aim.orientation + aim.position) for aim in self.aims)
+        held = self.tree.n_constraints - len(self.tree.velocity_constraints)
+        return sum(3 * (aim.orientation + aim.position) for aim in self.aims) + held
 
-    def _errors(self, poses: Sequence[Transform], goals: Scalars) -> list[Scalar]:
-        """Return what is missing along world axes: a rotation vector, then a translation, for each aim."""
+    def _errors(self, poses: Sequence[Transform], goals: Scalars, q: Scalars) -> list[Scalar]:
+        """Return what is missing along world axes: a rotation vector, then a translation, for each aim; then loops."""
         error: list[Scalar] = []
         given = iter(goals)
         for aim, pose in zip(self.aims, poses, strict=True):
@@ -181,15 +193,17 @@ class DampedStep:
                 error += quaternion_log(quaternion_product(goal, (-x, -y, -z, w)))
             if aim.position:
                 error += Vec3(next(given), next(given), next(given)) - pose.translation
-        return error
+        gaps = constraints.gaps(self.tree, q)
+        return error + [-gap for i, gap in enumerate(gaps) if i not in self.tree.velocity_constraints]
 
     def _parts(self, error: Scalars) -> list[Scalar]:
-        """Return the angle and distance that are missing of each aim; zero for what does not matter."""
+        """Return the angle and distance that are missing of each aim, zero for what does not matter; then of loops."""
         parts: list[Scalar] = []
         three = iter([error[k : k + 3] for k in range(0, len(error), 3)])
         for aim in self.aims:
             parts += [sqrt(_square(next(three))) if wanted else 0.0 for wanted in (aim.orientation, aim.position)]
-        return parts
+        held = error[sum(3 * (aim.orientation + aim.position) for aim in self.aims) :]
+        return parts + ([sqrt(_square(held))] if held else [])
 
     def _unblocked(self, columns: dict[int, Column], error: Scalars, q: Scalars) -> dict[int, Column]:
         """Return the columns with those of coordinates at a limit and pulled further out set to zero."""
@@ -286,7 +300,7 @@ class DampedStepper:
     def __init__(self, law: DampedStep, compiled: bool, cpu: str = "") -> None:
         self.law, self.nq, self.cpu = law, law.tree.nq, cpu
         self.low, self.high = law.tree.joint_vector("lower"), law.tree.joint_vector("upper")
-        self._n_state = self.nq + 3 + 2 * len(law.aims)
+        self._n_state = self.nq + 3 + 2 * len(law.aims) + int(law.tree.is_constrained)
         self._n_parameters = sum(4 * aim.orientation + 3 * aim.position for aim in law.aims) + 1
         self._run = self._compiled() if compiled else self._as_written
 
@@ -315,13 +329,13 @@ class DampedStepper:
         """Before the first step; nothing is known of the error yet."""
         state = np.full((len(q), self._n_state), np.inf)
         state[:, : self.nq], state[:, self.nq], state[:, self.nq + 1] = q, FIRST_DAMPING, 0.0
-        return Lanes(state, self.nq)
+        return Lanes(state, self.nq, len(self.law.aims))
 
     def __call__(self, lanes: Lanes, goals: Array, tolerance: float, n: int, threads: int) -> Lanes:
         """Up to n steps of each lane."""
         parameters = np.empty((len(goals), self._n_parameters))
         parameters[:, :-1], parameters[:, -1] = goals, tolerance
-        return Lanes(self._run(lanes.state, parameters, n, threads), self.nq)
+        return Lanes(self._run(lanes.state, parameters, n, threads), self.nq, lanes.aims)
 
     def _advance(self, state: Scalars, parameters: Scalars) -> list[Scalar]:
         nq = self.nq
@@ -362,6 +376,8 @@ def stepper(robot: Robot, aims: tuple[Aim, ...], columns: frozenset[int]) -> Dam
 
 
 def _columns_moved(tree: Model, aims: tuple[Aim, ...], columns: frozenset[int]) -> frozenset[int]:
-    """Return the degrees of freedom that may move, of joints that move a frame."""
+    """Return the degrees of freedom that may move, of joints that move a frame; of all where there are loops."""
+    if tree.is_constrained:
+        return columns
     carriers = {body for aim in aims for body in tree.support(tree.frame(aim.frame).body)}
     return columns & {k for i in carriers for k in range(tree.nv)[tree.links[i].v_slice]}
