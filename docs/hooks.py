@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # mkdocs loads this file by its path
 import charts
@@ -36,6 +37,12 @@ MOVED = {
     "springs-and-actuators": "forces/",
 }
 """Pages that were merged with others, and their places today."""
+
+BOOSTS = {
+    "api/": 0.05, "studies/": 0.5, "theory/": 0.4, "notebooks/": 0.4, "from/": 0.5,
+    "coverage": 0.2, "names": 0.2, "references": 0.2, "for/identification-accuracy": 0.5,
+}  # fmt: skip
+"""How much a word on a page counts for the search, where not 1: who types one wants a guide first."""
 
 
 def on_files(files: Files, config: MkDocsConfig, **_: object) -> Files:
@@ -73,8 +80,11 @@ def recording(file: Path) -> str:
     return page(f"kinetree: {file.stem}", unpacked(file.read_text(encoding="utf-8")))
 
 
-def on_page_markdown(markdown: str, **_: object) -> str:
+def on_page_markdown(markdown: str, page: Page | None = None, **_: object) -> str:
     """Called by mkdocs for every page."""
+    if page is not None:
+        boost = next((boost for start, boost in BOOSTS.items() if page.file.src_uri.startswith(start)), 1.0)
+        page.meta.setdefault("search", {}).setdefault("boost", boost)
     text = PLACE.sub(lambda found: excerpt(found["name"], found["bare"] is None), markdown)
     return charts.expanded(joint_table.expanded(names_table.expanded(coverage_table.expanded(text))))
 
