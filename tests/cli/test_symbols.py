@@ -1,6 +1,7 @@
 """Numbers for symbols of .par files on the command line."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -34,6 +35,18 @@ def test_info_keeps_symbols_and_takes_values(arm):
     some = json.loads(invoke("info", arm, "--values", "L1=0.4,M1=2", "--values", "M2=1", "--json").output)
     assert not {"L1", "M1", "M2"} & set(some["symbols"])
     assert "ZZ1" in some["symbols"]
+
+
+def test_info_shows_the_table_of_geometric_parameters(arm):
+    rows = json.loads(invoke("info", arm, "--json").output)["geometry"]
+    assert [(row["frame"], row["ant"], row["d"], row["theta"]) for row in rows] == [
+        ("1", "0", "0", "th1"), ("2", "1", "L1", "th2"),
+    ]  # fmt: skip
+    said = invoke("info", "kuka-kr5").output
+    assert re.search(r"joint_4 +4 +3 +0 .*pi/2 +0\.12 +th4 +0\.62", said)
+    closed = json.loads(invoke("info", "four-bar", "--json").output)["geometry"]
+    assert [row["joint"] for row in closed][-2:] == ["crank_pin", ""]
+    assert json.loads(invoke("info", "stewart-platform", "--json").output)["geometry"] == []  # joints of other kinds
 
 
 def test_inverse_dynamics_with_values(arm, tmp_path):

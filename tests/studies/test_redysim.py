@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import yaml
@@ -11,6 +13,7 @@ from helpers import redysim_texts as texts
 from helpers.cli import invoke
 from helpers.redysim_folders import VARIABLE, folders
 from kinetree.studies.redysim import Redysim, analyses_of
+from kinetree.studies.user_study import read as read_study
 
 pytestmark = pytest.mark.xdist_group("redysim")
 
@@ -112,6 +115,24 @@ def test_the_books_four_bar_gets_its_torques_and_multipliers(tmp_path):
     outcome = analyses_of(system)["inverse"](True)
     assert all(f.holds for f in outcome.facts)
     assert any("1 joint closes loops, found from the geometry" in words for words in outcome.remarks)
+
+
+@pytest.mark.parametrize(
+    ("place", "said"), [("0", "the table does not have it"), ("-0.08", r"table, a\(2\), disagree")]
+)
+def test_a_pivot_that_is_elsewhere_is_named_at_the_line_of_its_place(tmp_path, place, said):
+    inputs = texts.FOUR_BAR
+    line = next(k for k, text in enumerate(inputs.split("\n"), 1) if re.search(r"\ba ?= ?\[", text))
+    row = re.search(r"\ba ?= ?\[([^\]]*)\]", inputs)
+    entries = row[1].split(";")
+    entries[1] = place
+    inputs = inputs[: row.start(1)] + ";".join(entries) + inputs[row.end(1) :]
+    folder = texts.written(
+        tmp_path / "Fourbar", inputs=inputs, initials=texts.FOUR_BAR_INITIALS, jacobian=texts.JACOBIAN,
+        torque=texts.NOTHING,
+    )  # fmt: skip
+    with pytest.warns(kt.ModelWarning, match=rf"inputs\.m, line {line}: joint_2 is moved by .*{said}"):
+        kt.load(folder)
 
 
 def test_a_four_bar_falls_as_that_of_the_gallery(tmp_path):
@@ -229,6 +250,13 @@ def test_the_command_writes_a_robot_and_a_study_that_run(pendulum, tmp_path):
     study = tmp_path / "pendulum-study.yaml"
     content = yaml.safe_load(study.read_text())
     assert content["redysim"] == {"folder": pendulum.as_posix(), "analysis": "forward"}
+    assert "robot" not in content  # the folder has one
+    heavier = kt.load(file).with_parameters({"bodies.link_1.mass": 9.0})
+    heavier.save(tmp_path / "heavier.yaml")
+    study.write_text(yaml.safe_dump(content | {"robot": "heavier.yaml"}))
+    assert read_study(study).robot == heavier
+    study.write_text(yaml.safe_dump(content))
+    assert read_study(study).robot == kt.load(pendulum)
     assert kt.load(file).nv == 2
     assert "is there already" in invoke("import", "redysim", pendulum, "-o", file, code=1).output
     invoke("run", study, "-o", tmp_path / "out", "--no-pictures")

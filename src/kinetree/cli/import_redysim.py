@@ -78,8 +78,11 @@ def redysim(
         note(f"no study: {worded(problem, as_options(context.command))}")
         return
     with beside(study) as place:
-        content = _study(system, file, folder, trajectory)
-        place.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
+        content = yaml.safe_dump(_study(system, file, folder, trajectory), sort_keys=False, allow_unicode=True)
+        hint = (
+            f"# The robot is the folder's. To run another one, such as a changed {file.name}:\n# robot: {file.name}\n"
+        )
+        place.write_text(content + hint, encoding="utf-8")
     console.print(f"wrote {escape(str(study))}: look at it, then 'kinetree run {escape(str(study))}'", soft_wrap=True)
 
 
@@ -93,7 +96,6 @@ def _study(system: Redysim, file: Path, folder: Path, trajectory: Path | None) -
         "kinetree-study": 1,
         "name": "".join(c if c.isalnum() or c in "-_" else "-" for c in f"{file.stem}-study"),
         "title": f"{system.robot.name}, {system.analysis} dynamics, from ReDySim",
-        "robot": file.name,
         "redysim": {"folder": seen(folder), "analysis": system.analysis}
         | ({} if trajectory is None else {"trajectory": seen(trajectory)}),
     }

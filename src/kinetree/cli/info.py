@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from ..errors import KinetreeError
+from ..model.formats.symoro import geometric_table
 from ..model.joint_fields import FIELDS
 from ..model.mass import MassProperties
 from ..model.parameters import mass_properties_to_table
@@ -51,13 +52,14 @@ def info(
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, values=values)
     mobility = _mobility(robot)
     if as_json:
-        print_json(_describe(robot) | _describe_loops(robot, mobility))
+        print_json(_describe(robot) | _describe_loops(robot, mobility) | {"geometry": geometric_table(robot.model)})
         return
     text = robot.describe()
     if isinstance(mobility, str):
         text += f"\nmobility unknown: {mobility}"
     elif mobility is not None:
         text += f"\n{mobility}"
+    text += _geometry(robot)
     make_console().print(escape(text), soft_wrap=True)
 
 
@@ -69,6 +71,19 @@ def _mobility(robot: Robot) -> Mobility | str | None:
         return robot.mobility()
     except KinetreeError as problem:
         return str(problem)
+
+
+def _geometry(robot: Robot) -> str:
+    """Return the table of geometric parameters, without columns of zeros that only trees with branches have."""
+    rows = geometric_table(robot.model)
+    if not rows:
+        return ""
+    keys = [k for k in rows[0] if k not in ("gamma", "b") or any(row[k] != "0" for row in rows)]
+    lines = [keys, *([row[k] for k in keys] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    table = ("  ".join(x.ljust(w) for x, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+    head = "geometric parameters (modified Denavit-Hartenberg; d and r are a and b of ReDySim's table):"
+    return "\n".join(["", head, *(f"  {line}" for line in table)])
 
 
 def _describe_loops(robot: Robot, mobility: Mobility | str | None) -> dict[str, Any]:

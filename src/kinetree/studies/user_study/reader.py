@@ -125,7 +125,8 @@ class StudyReader(MotionReader):
         if self.number(root.entries[MARK], "the version of the format") != VERSION:
             raise self.error(f"only version {VERSION} of the format is understood", root.entries[MARK])
         self.root = root
-        self.top = self.fields(root, "the study", TOP_KEYS, required=("robot",))
+        is_folder = "redysim" in root.entries  # which has a robot of its own
+        self.top = self.fields(root, "the study", TOP_KEYS, required=() if is_folder else ("robot",))
 
     def study(self) -> UserStudy:
         """Read all of it."""
@@ -160,7 +161,7 @@ class StudyReader(MotionReader):
             if key not in BESIDE_REDYSIM:
                 at = self.root.lines[key]
                 raise FileFormatError(f"{key!r} is in the folder of ReDySim, not in a study of it", self.file, at)
-        robot, _ = self.read_robot(self.top["robot"])
+        robot = self.read_robot(self.top["robot"])[0] if "robot" in self.top else None
         node = self.top["redysim"]
         fields = self.fields(node, "redysim", REDYSIM_KEYS, required=("folder",))
         given = {key: self.text(x, key) for key, x in fields.items()}
@@ -171,7 +172,7 @@ class StudyReader(MotionReader):
             )
         analyses = analyses_of(system)
         title = self.word("title", name)
-        return UserStudy(name, title, f"ReDySim, {system.folder.path}", analyses, robot=robot)
+        return UserStudy(name, title, f"ReDySim, {system.folder.path}", analyses, robot=system.robot)
 
     def word(self, key: str, default: str) -> str:
         """Read a text of the top level."""

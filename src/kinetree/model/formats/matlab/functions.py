@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -74,19 +74,16 @@ def _mean(x: Value, axis: Value | None = None) -> Value:
     return mapped(lambda s: s / count, _sum(m, values.of(along + 1.0)))
 
 
-def _running(step: Callable[[Scalar, Scalar], Scalar]) -> Callable[..., Value]:
-    def running(x: Value, axis: Value | None = None) -> Value:
-        m = number_matrix(x)
-        along = _axis(m, axis)
-        if along >= m.data.ndim:
-            return m
-        data = np.moveaxis(m.data.astype(object), along, 0).copy()
-        for k in range(1, len(data)):
-            for place in np.ndindex(data.shape[1:]):
-                data[(k, *place)] = step(data[(k - 1, *place)], data[(k, *place)])
-        return settled(np.moveaxis(data, 0, along))
-
-    return running
+def _running(step: Callable[[Scalar, Scalar], Scalar], x: Value, axis: Value | None = None) -> Value:
+    m = number_matrix(x)
+    along = _axis(m, axis)
+    if along >= m.data.ndim:
+        return m
+    data = np.moveaxis(m.data.astype(object), along, 0).copy()
+    for k in range(1, len(data)):
+        for place in np.ndindex(data.shape[1:]):
+            data[(k, *place)] = step(data[(k - 1, *place)], data[(k, *place)])
+    return settled(np.moveaxis(data, 0, along))
 
 
 def _diff(x: Value) -> Value:
@@ -98,48 +95,43 @@ def _diff(x: Value) -> Value:
     return settled(np.moveaxis(data[1:] - data[:-1], 0, along))
 
 
-def _extreme(pick: Callable[[Scalar, Scalar], Scalar]) -> Callable[..., Value]:
+def _extreme(
+    pick: Callable[[Scalar, Scalar], Scalar], x: Value, y: Value | None = None, axis: Value | None = None
+) -> Value:
     """Return ``max`` or ``min``: of two matrices entry by entry, or along an axis with places."""
-
-    def extreme(x: Value, y: Value | None = None, axis: Value | None = None) -> Value:
-        m = number_matrix(x)
-        if y is not None:
-            other = number_matrix(y)
-            if other.shape != (0, 0) or axis is None:
-                if other.shape == (0, 0) or m.shape == (0, 0):
-                    raise MatlabError("the larger or smaller of a number and nothing")
-                return mapped(pick, m, other)
-        along = _axis(m, axis)
-        found = _folded_along(m, along, None, pick)
-        if not m.is_plain or not m.size or along >= m.data.ndim:
-            return found
-        blank = np.isnan(m.data).all(axis=along, keepdims=True)
-        filled = np.where(np.isnan(m.data), -np.inf if pick is larger else np.inf, m.data)
-        first = np.expand_dims((filled.argmax if pick is larger else filled.argmin)(axis=along), along) + 1.0
-        return found, settled(np.where(blank, 1.0, first))
-
-    return extreme
+    m = number_matrix(x)
+    if y is not None:
+        other = number_matrix(y)
+        if other.shape != (0, 0) or axis is None:
+            if other.shape == (0, 0) or m.shape == (0, 0):
+                raise MatlabError("the larger or smaller of a number and nothing")
+            return mapped(pick, m, other)
+    along = _axis(m, axis)
+    found = _folded_along(m, along, None, pick)
+    if not m.is_plain or not m.size or along >= m.data.ndim:
+        return found
+    blank = np.isnan(m.data).all(axis=along, keepdims=True)
+    filled = np.where(np.isnan(m.data), -np.inf if pick is larger else np.inf, m.data)
+    first = np.expand_dims((filled.argmax if pick is larger else filled.argmin)(axis=along), along) + 1.0
+    return found, settled(np.where(blank, 1.0, first))
 
 
-def _all_or_any(every: bool) -> Callable[..., Value]:
-    def function(x: Value, axis: Value | None = None) -> Value:
-        m = operators.truths(x)
-        if m.data.ndim > 2:
-            raise MatlabError("all() and any() are of rows, columns and matrices here")
-        along = _axis(m, axis)
-        if m.shape == (0, 0) and axis is None:
-            return values.truth(every)
-        if along >= m.data.ndim:
-            return m
-        lines = m.data if along == 0 else m.data.T
-        join = scalar.logical_and if every else scalar.logical_or
-        data = np.empty(lines.shape[1], dtype=object)
-        for k in range(lines.shape[1]):
-            entries = [bool(e) if isinstance(e, np.bool_) else e for e in lines[:, k]]
-            data[k] = join(*entries)
-        return settled(data.reshape((1, -1) if along == 0 else (-1, 1)), logical=True)
-
-    return function
+def _all_or_any(every: bool, x: Value, axis: Value | None = None) -> Value:
+    m = operators.truths(x)
+    if m.data.ndim > 2:
+        raise MatlabError("all() and any() are of rows, columns and matrices here")
+    along = _axis(m, axis)
+    if m.shape == (0, 0) and axis is None:
+        return values.truth(every)
+    if along >= m.data.ndim:
+        return m
+    lines = m.data if along == 0 else m.data.T
+    join = scalar.logical_and if every else scalar.logical_or
+    data = np.empty(lines.shape[1], dtype=object)
+    for k in range(lines.shape[1]):
+        entries = [bool(e) if isinstance(e, np.bool_) else e for e in lines[:, k]]
+        data[k] = join(*entries)
+    return settled(data.reshape((1, -1) if along == 0 else (-1, 1)), logical=True)
 
 
 def _sort(x: Value) -> Value:
@@ -348,27 +340,18 @@ def _trace(x: Value) -> Value:
     return values.of(reduce(lambda a, b: a + b, np.diag(m.data), 0.0))
 
 
-def _cat(axis: int) -> Callable[..., Value]:
-    def put_together(*given: Value) -> Value:
-        return values.joined([x if isinstance(x, Matrix) else number_matrix(x) for x in given], axis)
-
-    return put_together
+def _cat(axis: int, *given: Value) -> Value:
+    return values.joined([x if isinstance(x, Matrix) else number_matrix(x) for x in given], axis)
 
 
-def _flipped(axis: int) -> Callable[..., Value]:
-    def flipped(x: Value) -> Value:
-        m = x if isinstance(x, Matrix) else number_matrix(x)
-        return Matrix(np.flip(m.data, axis), m.logical)
-
-    return flipped
+def _flipped(axis: int, x: Value) -> Value:
+    m = x if isinstance(x, Matrix) else number_matrix(x)
+    return Matrix(np.flip(m.data, axis), m.logical)
 
 
-def _triangle(kept: Callable[[Array], Array]) -> Callable[..., Value]:
-    def triangle(x: Value) -> Value:
-        m = number_matrix(x)
-        return settled(np.where(kept(np.ones(m.shape, dtype=bool)), m.data, 0.0))
-
-    return triangle
+def _triangle(kept: Callable[[Array], Array], x: Value) -> Value:
+    m = number_matrix(x)
+    return settled(np.where(kept(np.ones(m.shape, dtype=bool)), m.data, 0.0))
 
 
 def _isequal(*given: Value) -> Value:
@@ -409,11 +392,8 @@ def _cell(*given: Value) -> Value:
     return Cell(data)
 
 
-def _test(which: Callable[[Array], Array]) -> Callable[..., Value]:
-    def test(x: Value) -> Value:
-        return Matrix(which(values.known(x, "what is asked about")), True)
-
-    return test
+def _test(which: Callable[[Array], Array], x: Value) -> Value:
+    return Matrix(which(values.known(x, "what is asked about")), True)
 
 
 def _kron(a: Value, b: Value) -> Value:
@@ -423,24 +403,26 @@ def _kron(a: Value, b: Value) -> Value:
 
 
 MATRICES: dict[str, Callable[..., Value]] = {
-    "sum": _sum, "prod": _prod, "mean": _mean, "cumsum": _running(lambda a, b: a + b),
-    "cumprod": _running(lambda a, b: a * b), "diff": _diff, "max": _extreme(larger), "min": _extreme(smaller),
-    "all": _all_or_any(True), "any": _all_or_any(False), "sort": _sort, "find": _find, "zeros": _full(0.0),
-    "ones": _full(1.0), "NaN": _full(math.nan), "nan": _full(math.nan), "Inf": _full(math.inf),
-    "inf": _full(math.inf), "pi": _full(math.pi), "eps": _full(float(np.finfo(float).eps)), "true": _full(1.0, True),
-    "false": _full(0.0, True), "eye": _eye, "size": _size, "numel": lambda x: values.of(_count(x)), "length": _length,
+    "sum": _sum, "prod": _prod, "mean": _mean, "cumsum": partial(_running, lambda a, b: a + b),
+    "cumprod": partial(_running, lambda a, b: a * b), "diff": _diff, "max": partial(_extreme, larger),
+    "min": partial(_extreme, smaller), "all": partial(_all_or_any, True), "any": partial(_all_or_any, False),
+    "sort": _sort, "find": _find, "zeros": _full(0.0), "ones": _full(1.0), "NaN": _full(math.nan),
+    "nan": _full(math.nan), "Inf": _full(math.inf), "inf": _full(math.inf), "pi": _full(math.pi),
+    "eps": _full(float(np.finfo(float).eps)), "true": _full(1.0, True), "false": _full(0.0, True), "eye": _eye,
+    "size": _size, "numel": lambda x: values.of(_count(x)), "length": _length,
     "ndims": lambda x: values.of(float(len(_shape(x)))), "isempty": lambda x: values.truth(_count(x) == 0.0),
     "reshape": _reshape, "repmat": _repmat, "diag": _diag, "linspace": _linspace, "cross": _cross, "dot": _dot,
     "norm": _norm, "inv": lambda x: operators.inverse(number_matrix(x)), "pinv": _pinv,
     "det": lambda x: operators.determinant(number_matrix(x)), "trace": _trace, "kron": _kron,
     "transpose": lambda x: values.transposed(x if isinstance(x, Matrix) else number_matrix(x)),
-    "ctranspose": lambda x: values.transposed(x if isinstance(x, Matrix) else number_matrix(x)), "horzcat": _cat(1),
-    "vertcat": _cat(0), "fliplr": _flipped(1), "flipud": _flipped(0), "triu": _triangle(np.triu),
-    "tril": _triangle(np.tril), "polyval": _polyval, "double": number_matrix,
-    "logical": lambda x: operators.truths(x), "not": lambda x: operators.unary("~", x),
-    "and": lambda a, b: operators.binary("&", a, b), "or": lambda a, b: operators.binary("|", a, b),
-    "isnan": _test(np.isnan), "isinf": _test(np.isinf), "isfinite": _test(np.isfinite), "isequal": _isequal,
-    "strcmp": _strcmp, "struct": _struct, "cell": _cell,
+    "ctranspose": lambda x: values.transposed(x if isinstance(x, Matrix) else number_matrix(x)),
+    "horzcat": partial(_cat, 1), "vertcat": partial(_cat, 0), "fliplr": partial(_flipped, 1),
+    "flipud": partial(_flipped, 0), "triu": partial(_triangle, np.triu), "tril": partial(_triangle, np.tril),
+    "polyval": _polyval, "double": number_matrix, "logical": lambda x: operators.truths(x),
+    "not": lambda x: operators.unary("~", x), "and": lambda a, b: operators.binary("&", a, b),
+    "or": lambda a, b: operators.binary("|", a, b), "isnan": partial(_test, np.isnan),
+    "isinf": partial(_test, np.isinf), "isfinite": partial(_test, np.isfinite), "isequal": _isequal, "strcmp": _strcmp,
+    "struct": _struct, "cell": _cell,
     "isfield": lambda s, name: values.truth(isinstance(s, MatlabStruct) and isinstance(name, str) and name in s),
     "isstruct": lambda x: values.truth(isinstance(x, MatlabStruct)),
     "iscell": lambda x: values.truth(isinstance(x, Cell)), "ischar": lambda x: values.truth(isinstance(x, str)),

@@ -71,10 +71,12 @@ def _close(folder: RedysimFolder, builder: FileBuilder, names: list[str]) -> Non
         )  # fmt: skip
         return
     for k, way in found.pivots.items():
-        shown = ", ".join(f"{x:.6g}" for x in way)
+        shown, table = ", ".join(f"{x:.6g}" for x in way), folder.inputs
+        said = next((name for name in ("a", "b") if table.vector(name, folder.count, True)[k] != 0.0), None)
+        known = f"its start and the table, {said}({k + 1}), disagree" if said else "the table does not have it"
         builder.oddity(
             f"joint_{k + 1} is moved by ({shown}) m on the ground, to where the loops close in the folder's own start: "
-            "ReDySim's equations do not need its place, and the table does not have it", line,
+            f"ReDySim's equations do not need its place, and {known}", table.line(said or "a"),
         )  # fmt: skip
     geometry = Geometry(folder)
     turns, _ = geometry.poses(np.zeros(geometry.joints))

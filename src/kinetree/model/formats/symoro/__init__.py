@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from .reader import read
 from .values_file import symbol_values
-from .writer import write
+from .writer import geometric_table, write
 
-__all__ = ["read", "symbol_values", "write"]
+__all__ = ["geometric_table", "read", "symbol_values", "write"]

@@ -36,6 +36,8 @@ OF_MOVING_BASE = {
     "VP0": ("VPXb", "VPYb", "VPZb"),
 }  # fmt: skip
 FIXED_LINK = (0.0,) * 10
+ALONG_Z = (0.0, 0.0, 1.0)
+GEOMETRY = ("gamma", "b", "alpha", "d", "theta", "r")
 
 
 def write(model: Model) -> str:
@@ -48,6 +50,28 @@ def write(model: Model) -> str:
         not rest at zero.
     """
     return _ParWriter(model).document()
+
+
+def geometric_table(model: Model) -> list[dict[str, str]]:
+    """Return the geometry as rows of Khalil's parameters; none where joints are not along z, as in a table they are.
+
+    Each row has ``frame``, ``ant``, ``sigma``, ``gamma``, ``b``, ``alpha``, ``d``, ``theta`` and ``r``, as a file would
+    have them, with six digits of numbers; ``joint`` is its name, nothing for the far side of a cut.
+    """
+    kinds = [*(joint.kind for joint in model.joints), *(loop.kind for loop in model.loops)]
+    if not kinds or any(getattr(kind, "axis", ALONG_Z) != ALONG_Z for kind in kinds):
+        return []
+    try:
+        writer = _ParWriter(model)
+        rows = writer.rows()
+    except UnsupportedError:
+        return []
+    cut = {len(rows) - 2 * len(model.loops) + k: loop.name for k, loop in enumerate(model.loops)}
+    return [
+        {"joint": cut.get(k, "") if row.joint is None else row.joint.name, "frame": str(k + 1),
+         "ant": str(row.antecedent), "sigma": str(row.sigma)} | {key: _entry(row, key, "{:.6g}") for key in GEOMETRY}
+        for k, row in enumerate(rows)
+    ]  # fmt: skip
 
 
 @dataclass
@@ -124,6 +148,12 @@ class _ParWriter:
 
     def document(self) -> str:
         """Return the text."""
+        rows = self.rows()
+        self._warn_of_what_is_lost()
+        return self._text(rows, len(rows) - 2 * len(self.model.loops))
+
+    def rows(self) -> list[_FrameLine]:
+        """Return all frames in the order of their numbers: links, joints that are cut, and their far sides."""
         model = self.model
         rows = {
             number: self._link(model.joints[i], i) for i, number in self.numbers.items() if i not in (BASE, self.root)
@@ -137,8 +167,7 @@ class _ParWriter:
             variable: Scalar = 0.0 if sigma == 2 else ScalarFormula.symbol(f"{VARIABLE[sigma]}{k}")
             rows[k] = _FrameLine(*self._apart(sigma, loop.predecessor, loop.placement, turn), variable)
             rows[k + loops] = _FrameLine(*self._apart(2, loop.successor, loop.seat, turn))
-        self._warn_of_what_is_lost()
-        return self._text([rows[j] for j in sorted(rows)], links)
+        return [rows[j] for j in sorted(rows)]
 
     def _apart(self, sigma: int, body: int, pose: Any, turn: Pose) -> tuple[int, int, KhalilStep]:
         antecedent, step = self._placed(body, pose, turn, len(self.numbers) + len(self.welded))
@@ -276,9 +305,10 @@ def _to_axis(kind: JointKind) -> np.ndarray:
     return np.stack([x, np.cross(axis, x), axis], axis=1)
 
 
-def _entry(row: _FrameLine, key: str) -> str:
+def _entry(row: _FrameLine, key: str, digits: str = "") -> str:
     x = row.entry(key)
-    return _angle(x) if key in ANGLES and isinstance(x, float) else _word(x)
+    text = _angle(x) if key in ANGLES and isinstance(x, float) else _word(x)
+    return digits.format(x + 0.0) if digits and isinstance(x, float) and "pi" not in text else text
 
 
 def _word(x: Scalar) -> str:
