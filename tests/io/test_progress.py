@@ -18,7 +18,7 @@ def shown(monkeypatch, terminal, steps):
     written = io.StringIO()
     monkeypatch.setattr(sys, "stderr", written)
     monkeypatch.setattr(written, "isatty", lambda: terminal, raising=False)
-    monkeypatch.setattr(progress, "PATIENCE", 0.02)
+    monkeypatch.setattr(progress, "BEFORE_BAR", 0.02)
     monkeypatch.setenv("TERM", "xterm")
     progress.in_steps(steps, show=True)
     return written.getvalue()
@@ -44,7 +44,7 @@ def test_no_bar_for_short_work_nor_where_nobody_looks(monkeypatch, capsys):
 
 
 def test_a_log_gets_one_line_about_long_work(monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE_OF_LOGS", 0.1)
+    monkeypatch.setattr(progress, "BEFORE_LOG", 0.1)
     steps = [("poses", lambda: None), ("jacobians", lambda: time.sleep(0.3)), ("momenta", lambda: time.sleep(0.3))]
     assert shown(monkeypatch, False, steps) == "kinetree is compiling jacobians (2 of 3), once: the code is kept\n"
 
@@ -107,7 +107,7 @@ def test_simulated_time_is_shown_after_a_while_only(monkeypatch):
     with progress.TimeBar(1.0, 3.0, wanted=True) as bar:
         bar.show_time(2.0)
     assert terminal.getvalue() == ""
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "BEFORE_BAR", 0.0)
     with progress.TimeBar(1.0, 3.0, wanted=True) as bar:
         bar.show_time(2.0)
         bar.show_time(2.1)  # too soon after the other

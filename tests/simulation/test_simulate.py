@@ -274,7 +274,7 @@ def test_a_mechanism_stepped_in_machine_code_has_the_order_and_agrees_with_the_r
     assert compiled.q[-1] == pytest.approx(written.q[-1], abs=2e-7)
     assert compiled.energy.total[-1] == pytest.approx(written.energy.total[-1], abs=1e-6)
     # where the choice of constraints is held to be bad, the general method steps in and says the same
-    monkeypatch.setattr("kinetree.algorithms.loop_clusters.LEAST_QUALITY", 2.0)
+    monkeypatch.setattr("kinetree.algorithms.loop_clusters.LEAST_QUALITY_OF_CLUSTERS", 2.0)
     monkeypatch.setattr("kinetree.algorithms.constrained.LEAST_QUALITY", 2.0)
     general = kt.simulate(robot, q0, **options)
     assert general.q[-1] == pytest.approx(written.q[-1], abs=1e-12)

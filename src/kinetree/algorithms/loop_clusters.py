@@ -40,7 +40,7 @@ from .passes import Scalars, nothing, outward, positions, present, rates
 Matrix = list[list[Scalar]]
 Pivots = Sequence[tuple[int, int]]
 
-LEAST_QUALITY = 1e-4
+LEAST_QUALITY_OF_CLUSTERS = 1e-4
 """Where the choice of pivots serves worse than this (a squared sine), another way must be taken.
 
 Accelerations are then good to nine digits or more: in 400 states of a falling platform the worst was off by 150 eps

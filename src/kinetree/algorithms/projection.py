@@ -106,4 +106,4 @@ def _slower_by_clusters(
     still = [0.0] * tree.nv
     blow, _ = newton_euler.inverse_dynamics(tree, q, still, v, WEIGHTLESS, None)
     slower, quality, _ = loop_clusters.forward_dynamics(tree, q, still, blow, WEIGHTLESS, None, pivots)
-    return slower, quality / loop_clusters.LEAST_QUALITY
+    return slower, quality / loop_clusters.LEAST_QUALITY_OF_CLUSTERS

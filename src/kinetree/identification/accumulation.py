@@ -30,25 +30,11 @@ from ..io.tables.reading import open_table
 from ..robot.robot import Robot
 from ..spatial.arrays import as_array
 from ..spatial.numbers import whole_number
+from . import tuned
 
 Array = np.ndarray
 
 METHODS = ("qr", "gram")
-
-TILE_BYTES = 3 << 19
-"""Of a regressor that is computed at once: it stays in the processor's cache."""
-
-LEAST_TILE = 128
-"""Samples of a tile at least: the fewer, the more time goes into calls."""
-
-NARROW = 8
-"""Columns that are reflected together: few, so that a tile's products are too small for BLAS to wake its threads."""
-
-RANK_TOLERANCE = 1e-10
-"""Directions whose singular value is smaller than this, compared with the largest, are not told by the samples."""
-
-CANCELLED = 1e-12
-"""Columns this much shorter than what they are combined of are rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +136,7 @@ class Accumulator:
     def _tile(self) -> int:
         """How many samples are computed at once."""
         most = max(map(len, self._felt), default=0) + 1
-        return max(LEAST_TILE, most, TILE_BYTES // (8 * max(1, self.rows * len(self._kept))))
+        return max(tuned.LEAST_TILE, most, tuned.TILE_BYTES // (8 * max(1, self.rows * len(self._kept))))
 
     def _equations(self, part: Sequence[Array], room: Array, threads: int) -> tuple[Array, Array]:
         """Return regressor and forces of some samples."""
@@ -175,7 +161,7 @@ class Accumulator:
             self.factors[row] = blas.dsyrk(1.0, own, 1.0, factor, trans=1, overwrite_c=1)  # the upper triangle
             return
         self.factors[row], *_, info = lapack.dtpqrt(
-            0, min(NARROW, len(factor)), factor, own, overwrite_a=1, overwrite_b=1
+            0, min(tuned.NARROW, len(factor)), factor, own, overwrite_a=1, overwrite_b=1
         )
         assert info == 0
 
@@ -265,7 +251,7 @@ class Accumulator:
             matrix, rhs = self.triangle(weights)
             size = np.linalg.norm(matrix, axis=0)
         # a combination of columns that cancels in these samples is nothing but rounding
-        told = size > (CANCELLED**0.5 if gram else CANCELLED) * self._reach(weights)
+        told = size > (tuned.CANCELLED**0.5 if gram else tuned.CANCELLED) * self._reach(weights)
         scale = np.where(told, size, 1.0)
         matrix = np.where(told, matrix, 0.0)
         if gram:
@@ -273,7 +259,7 @@ class Accumulator:
         scaled = matrix / scale / scale[:, None] if gram else matrix / scale
         left = (rhs - matrix @ begin) / (scale if gram else 1.0)
         u, s, vt = np.linalg.svd(scaled)
-        least = tolerance if tolerance is not None else RANK_TOLERANCE**0.5 if gram else RANK_TOLERANCE
+        least = tolerance if tolerance is not None else tuned.RANK_TOLERANCE**0.5 if gram else tuned.RANK_TOLERANCE
         rank = int(np.sum(s > (least**2 if gram else least) * s[0])) if s.size else 0
         step = vt[:rank].T @ ((u[:, :rank].T @ left) / s[:rank])
         values = begin + step / scale
@@ -325,11 +311,11 @@ def _independent_columns(sums: Accumulator) -> tuple[tuple[str, ...], Array]:
     scale = np.where(size > 0.0, size, 1.0)
     r, order = scipy_qr(tall / scale, mode="r", pivoting=True)
     diagonal = np.abs(np.diagonal(r))
-    rank = int(np.sum(diagonal > RANK_TOLERANCE * max(diagonal.max(initial=0.0), 1e-300)))
+    rank = int(np.sum(diagonal > tuned.RANK_TOLERANCE * max(diagonal.max(initial=0.0), 1e-300)))
     kept = np.sort(order[:rank])
     combinations = np.zeros((rank, len(names)))
     combinations[:, order] = np.hstack([np.eye(rank), solve_triangular(r[:rank, :rank], r[:rank, rank:])])
-    combinations[np.abs(combinations) < RANK_TOLERANCE] = 0.0  # rounding, where a column takes no part
+    combinations[np.abs(combinations) < tuned.RANK_TOLERANCE] = 0.0  # rounding, where a column takes no part
     combinations *= scale / scale[order[:rank], None]
     combinations = combinations[np.argsort(order[:rank])]
     combinations[:, kept] = np.eye(rank)

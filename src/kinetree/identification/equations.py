@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import IdentificationError
+from . import tuned
 from .filtering import Band, Decimation, FilteredMotion
 from .friction_models import FrictionModel, following, resting, viscous
 from .identifiable import is_inertial
@@ -23,15 +24,6 @@ if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 Array = np.ndarray
-
-BLOCK = 4096
-"""Samples of which the regressor is computed at once."""
-
-FAST, OFTEN = 5.0, 0.02
-"""Standard deviations of noise beyond which a velocity is one, and share of samples that have such of what moves."""
-
-PART = 0.05
-"""Of a joint's force in a row, beside the one that has most, below which it does not matter whether the joint rests."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -160,14 +152,14 @@ class Prepared:
         still = still & rubbing
         if share is None:
             return still
-        felt = share > PART * np.max(share, axis=-1, keepdims=True)
+        felt = share > tuned.PART * np.max(share, axis=-1, keepdims=True)
         return np.asarray(np.any(felt & still[:, None, :], axis=-1))
 
     def _filtered_regressor(self, m: FilteredMotion, d: Decimation, r: Array | None) -> Array:
         centers = len(d.centers)
         tree = self.robot.tree
         found = []
-        per_block = max(1, BLOCK // d.factor)
+        per_block = max(1, tuned.BLOCK // d.factor)
         for first in range(0, centers, per_block):
             last = min(first + per_block, centers)
             part = d.block(first, last)
@@ -258,8 +250,8 @@ class Prepared:
 
 def _moving(motions: Sequence[FilteredMotion]) -> Array:
     """Return which degrees of freedom move in more than a few samples, (nv,)."""
-    fast = sum(np.sum(np.abs(m.v) > np.maximum(FAST * m.speed_noise, 1e-9), axis=0) for m in motions)
-    return np.asarray(fast > OFTEN * sum(len(m.t) for m in motions))
+    fast = sum(np.sum(np.abs(m.v) > np.maximum(tuned.FAST * m.speed_noise, 1e-9), axis=0) for m in motions)
+    return np.asarray(fast > tuned.OFTEN * sum(len(m.t) for m in motions))
 
 
 def row_names(robot: Robot) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from ..io.tables.formats import format_of
 from ..io.tables.writing import csv_text, write_parquet
 from ..model.parameters import OF_BODIES
 from ..motion.splines import Piecewise, sampled
+from . import tuned
 from .identifiable import Structure
 
 if TYPE_CHECKING:
@@ -42,12 +43,6 @@ Array = np.ndarray
 
 FORMS = ("fourier", "spline")
 CRITERIA = ("condition", "determinant")
-STEP = 1e-6
-PENALTIES = (3.0, 30.0, 300.0)
-"""Of leaving the limits, one after the other: first the way, then the walls."""
-
-ROOM = 0.98
-"""Share of a limit that is used, so that motions between two samples keep to it, too."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +196,7 @@ def exciting_motion(
     def from_a_random_start() -> tuple[float, Array]:
         begin = _random_start(rng, basis, limits, middle, 0.7 if steps else 1.0)
         x = begin.reshape(-1)
-        for search.penalty in PENALTIES if steps else ():
+        for search.penalty in tuned.PENALTIES if steps else ():
             x = minimize(
                 lambda x: search.value_and_slope(x.reshape(begin.shape), basis),
                 x, jac=True, method="L-BFGS-B", options={"maxiter": steps, "ftol": 1e-7},
@@ -332,7 +327,7 @@ class _ExcitationSearch:
         self, robot: Robot, limits: Limits, middle: Array, independent: tuple[str, ...], friction: bool, criterion: str
     ) -> None:
         self.robot, self.limits, self.middle, self.independent = robot, limits, middle, independent
-        self.friction, self.criterion, self.penalty = friction, criterion, PENALTIES[0]
+        self.friction, self.criterion, self.penalty = friction, criterion, tuned.PENALTIES[0]
 
     def motion(self, x: Array, basis: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         """Return positions, velocities and accelerations, (..., n, joints)."""
@@ -373,15 +368,15 @@ class _ExcitationSearch:
     def values(self, x: Array, basis: tuple[Array, Array, Array]) -> Array:
         """Return criterion and penalty, per motion."""
         q, v, a = self.motion(x, basis)
-        over = np.maximum(self.excess(q, v, a) + (1.0 - ROOM), 0.0)
+        over = np.maximum(self.excess(q, v, a) + (1.0 - tuned.ROOM), 0.0)
         return self.criteria(q, v, a) + self.penalty * np.sum(over**2, axis=(-1, -2))
 
     def value_and_slope(self, x: Array, basis: tuple[Array, Array, Array]) -> tuple[float, Array]:
         """Return what is minimized and its gradient, by differences in one batch."""
         size = max(1e-3, float(np.abs(x).max()))
-        shifts = STEP * size * np.eye(x.size).reshape(x.size, *x.shape)
+        shifts = tuned.SLOPE_STEP * size * np.eye(x.size).reshape(x.size, *x.shape)
         found = self.values(np.concatenate([x[None], x + shifts]), basis)
-        return float(found[0]), (found[1:] - found[0]) / (STEP * size)
+        return float(found[0]), (found[1:] - found[0]) / (tuned.SLOPE_STEP * size)
 
     def criterion_of(self, x: Array, basis: tuple[Array, Array, Array]) -> float:
         """Return the criterion alone."""

@@ -17,48 +17,13 @@ from scipy import signal
 from scipy.interpolate import make_interp_spline
 
 from ..errors import IdentificationError, OptionError
+from . import tuned
 from .sampling import Piece
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 Array = np.ndarray
-
-RISES_AGAIN = 3.0
-"""By how much the spectrum of the accelerations must rise behind its valley for what follows to be noise."""
-
-STANDS_OUT = 0.01
-"""Share of the largest power density of the velocities, in a part of an octave, which noise does not reach."""
-
-SAMPLED_WELL = 0.4
-"""Share of half the sampling frequency up to which a line of the spectrum is believed to be a motion."""
-
-OF_POWER = 1e-5
-"""Share of the power of the velocities that is given up at most."""
-
-LEAST_MOTION = 0.02
-"""Joints that move less than this, compared with the one that moves most, have no say."""
-
-PER_OCTAVE = 6
-"""Into how many parts an octave of the spectrum is divided."""
-
-MOTION_FILTER, BOTH_SIDES = 6.0, 3.0
-"""Cutoffs of the two filters, as multiples of the highest frequency of the motion."""
-
-LEAST_LAG, LONGEST_LAG = 1e-3, 0.1
-"""Seconds between which a lag of velocities is believed."""
-
-LAGS_ALIKE, LAG_LEAVES = 0.25, 0.5
-"""Share by which lags of three joints or more may differ, or else share of the squares of what velocities are off by
-that a lag may leave, for it to be believed."""
-
-ORDER = 4
-
-LEAST_KEPT = 100
-"""How many samples the filter of both sides should leave of short motions."""
-
-WHITE = 1.1
-"""Cutoff of the second filter, over half the rate of what is kept, at which kept samples of noise are uncorrelated."""
 
 
 @dataclass(frozen=True)
@@ -103,23 +68,23 @@ class Spectrum:
         sums of sines, have valleys between their lines, too: the search begins at the last line that stands out.
         """
         totals = np.sum(self.power, axis=0)
-        moving = totals > LEAST_MOTION**2 * np.max(totals)
+        moving = totals > tuned.LEAST_MOTION**2 * np.max(totals)
         if not moving.any() or np.max(totals) <= 0.0:
             return 0.0
         return self._valley(np.mean(self.power[:, moving] / totals[moving], axis=1))  # joints differ by chance alone
 
     def _valley(self, power: Array) -> float:
         cumulated = np.cumsum(power)
-        most = self.frequency[np.argmax(cumulated >= (1.0 - OF_POWER) * cumulated[-1])]
+        most = self.frequency[np.argmax(cumulated >= (1.0 - tuned.OF_POWER) * cumulated[-1])]
         peak = max(1, int(np.argmax(power)))
-        octaves = np.rint(PER_OCTAVE * np.log2(self.frequency[peak:] / self.frequency[peak])).astype(int)
+        octaves = np.rint(tuned.PER_OCTAVE * np.log2(self.frequency[peak:] / self.frequency[peak])).astype(int)
         accelerations = power[peak:] * self.frequency[peak:] ** 2
         counts = np.bincount(octaves)
         level = np.bincount(octaves, accelerations)[counts > 0] / counts[counts > 0]
         middle = np.bincount(octaves, self.frequency[peak:])[counts > 0] / counts[counts > 0]
         start = _last_line(middle, level / middle**2, level)
         middle, level = middle[start:], level[start:]
-        risen = np.flatnonzero(level > RISES_AGAIN * np.minimum.accumulate(level))
+        risen = np.flatnonzero(level > tuned.RISES_AGAIN * np.minimum.accumulate(level))
         valley = middle[int(np.argmin(level[: risen[0]])) if len(risen) else -1]
         return float(min(valley, most))
 
@@ -129,10 +94,10 @@ def _last_line(frequency: Array, speeds: Array, accelerations: Array) -> int:
 
     Strong noise has much power as well, but over many octaves; what ends it at half the sampling frequency is left out.
     """
-    padded = np.pad(accelerations, (0, PER_OCTAVE), mode="edge")
-    behind = np.lib.stride_tricks.sliding_window_view(padded, PER_OCTAVE + 1).min(axis=-1)
-    lines = (speeds >= STANDS_OUT * np.max(speeds)) & (accelerations > RISES_AGAIN * behind)
-    lines &= frequency < SAMPLED_WELL * frequency[-1]
+    padded = np.pad(accelerations, (0, tuned.PER_OCTAVE), mode="edge")
+    behind = np.lib.stride_tricks.sliding_window_view(padded, tuned.PER_OCTAVE + 1).min(axis=-1)
+    lines = (speeds >= tuned.STANDS_OUT * np.max(speeds)) & (accelerations > tuned.RISES_AGAIN * behind)
+    lines &= frequency < tuned.SAMPLED_WELL * frequency[-1]
     return int(np.flatnonzero(lines)[-1]) if lines.any() else 0
 
 
@@ -170,9 +135,9 @@ def choose_band(
             raise OptionError(
                 f"{what} must be between 0 and {nyquist:g} Hz, half the sampling frequency, not {value!r}"
             )
-    few = LEAST_KEPT / (2.0 * sum(len(piece) for piece in pieces) / rate)  # below this, too few samples are kept
-    first = cutoff or min(max(MOTION_FILTER * highest, few), 0.8 * nyquist)
-    second = both_sides or min(max(BOTH_SIDES * highest, few), first, 0.5 * nyquist)
+    few = tuned.LEAST_KEPT / (2.0 * sum(len(piece) for piece in pieces) / rate)  # below this, too few samples are kept
+    first = cutoff or min(max(tuned.MOTION_FILTER * highest, few), 0.8 * nyquist)
+    second = both_sides or min(max(tuned.BOTH_SIDES * highest, few), first, 0.5 * nyquist)
     return Band(highest, first, second, rate)
 
 
@@ -199,7 +164,7 @@ def filtered(piece: Piece, band: Band, robot: Robot) -> FilteredMotion:
     band : Band
     robot : Robot
     """
-    sos = signal.butter(ORDER, band.cutoff, fs=band.sampling, output="sos")
+    sos = signal.butter(tuned.ORDER, band.cutoff, fs=band.sampling, output="sos")
     padding = min(len(piece) - 1, max(30, int(3.0 * band.sampling / band.cutoff)))
 
     def smooth(x: Array) -> Array:
@@ -236,13 +201,13 @@ def lag_of_velocities(pieces: Sequence[Piece], band: Band, robot: Robot) -> floa
         slopes.append(own.a[inside])
     measured, found, slope = (np.concatenate(parts) for parts in (told, derived, slopes))
     size = np.maximum(np.std(found, axis=0), 1e-300)
-    moving = size > LEAST_MOTION * np.max(size)
+    moving = size > tuned.LEAST_MOTION * np.max(size)
     off, slope = ((x / size)[:, moving] for x in (found - measured, slope))
     lag = float(np.sum(off * slope) / max(np.sum(slope**2), 1e-300))
     each = np.sum(off * slope, axis=0) / np.maximum(np.sum(slope**2, axis=0), 1e-300)
-    alike = len(each) > 2 and np.std(each) < LAGS_ALIKE * abs(lag)
-    explained = np.sum((off - lag * slope) ** 2) < LAG_LEAVES * np.sum(off**2)
-    return lag if LEAST_LAG < abs(lag) < LONGEST_LAG and (alike or explained) else 0.0
+    alike = len(each) > 2 and np.std(each) < tuned.LAGS_ALIKE * abs(lag)
+    explained = np.sum((off - lag * slope) ** 2) < tuned.LAG_LEAVES * np.sum(off**2)
+    return lag if tuned.LEAST_LAG < abs(lag) < tuned.LONGEST_LAG and (alike or explained) else 0.0
 
 
 def without_lag(piece: Piece, lag: float) -> Piece:
@@ -345,7 +310,7 @@ class Decimation:
         if factor == 1:
             return cls(np.ones(1), 1, count)
         half = 4 * factor
-        weights = signal.firwin(2 * half + 1, WHITE / factor, window=("kaiser", 5.0))
+        weights = signal.firwin(2 * half + 1, tuned.WHITE / factor, window=("kaiser", 5.0))
         return cls(weights / weights.sum(), factor, count)
 
     @property

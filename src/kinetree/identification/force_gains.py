@@ -13,19 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import OptionError
+from . import tuned
 from .measured import motors
-from .model_choice import CLEAR, SURE, ChosenModel, Folds
+from .model_choice import ChosenModel, Folds
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 Array = np.ndarray
-
-LEAST = 0.01
-"""Share by which a force must differ to be believed."""
-
-TURNS, SETTLED = 4, 1e-3
-"""What bodies need is found anew with corrected forces, so many times at most, until so little changes."""
 
 
 def agreeing_gains(robot: Robot, model_with: Callable[[Array | None], ChosenModel]) -> Array | None:
@@ -44,10 +39,10 @@ def agreeing_gains(robot: Robot, model_with: Callable[[Array | None], ChosenMode
         return None
     gains = np.ones(robot.nv)
     more = np.array(list(wrong.values()))
-    for _ in range(TURNS):
+    for _ in range(tuned.GAIN_ROUNDS):
         gains[list(wrong)] /= 1.0 + more
         more = _shown_too_much(model_with(gains), list(wrong))
-        if np.abs(more).max() < SETTLED:
+        if np.abs(more).max() < tuned.GAINS_SETTLED:
             break
     return gains
 
@@ -70,7 +65,7 @@ def disagreeing(model: ChosenModel) -> dict[int, float]:
         for joint, column in left.items():
             tried = folds.with_columns([*chosen, column])
             change = float(np.sum(np.log(tried.errors / errors)))
-            if change < len(errors) * np.log(1.0 - CLEAR) and abs(tried.last_over_deviation()) > SURE:
+            if change < len(errors) * np.log(1.0 - tuned.CLEAR) and abs(tried.last_over_deviation()) > tuned.SURE:
                 judged[joint] = change
         if not judged:
             break
@@ -78,7 +73,7 @@ def disagreeing(model: ChosenModel) -> dict[int, float]:
         errors = folds.with_columns(chosen).errors
     found = {driven[column - count]: k for k, column in enumerate(chosen[count:])}
     values = folds.with_columns(chosen).fit[0][count:]
-    return {joint: float(values[k]) for joint, k in found.items() if LEAST < abs(values[k]) < 1.0}
+    return {joint: float(values[k]) for joint, k in found.items() if tuned.LEAST_CORRECTION < abs(values[k]) < 1.0}
 
 
 def words_about(robot: Robot, wrong: dict[int, float]) -> list[str]:

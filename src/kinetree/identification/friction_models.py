@@ -15,16 +15,11 @@ import numpy as np
 from scipy.signal import lfilter
 
 from ..errors import UnknownNameError
+from . import tuned
 
 Array = np.ndarray
 Function = Callable[[Array, Array, float, float], Array]
 """Of travel or position (n,), velocity (n,), the noise of velocities, and the shape."""
-
-NOISE = 3.0
-"""Velocities below so many standard deviations of their noise have no sign."""
-
-TURNED_BACK = 2.0
-"""Standard deviations of noise by which a joint that slowed down is not seen to go backwards before it goes on."""
 
 
 @dataclass(frozen=True)
@@ -83,14 +78,14 @@ def coulomb(q: Array, v: Array, noise: float, shape: float) -> Array:
     Where a joint slows down and goes on the same way, and nothing but noise says that it turned back meanwhile,
     friction keeps its sign, as Dahl's does: motions that are repeated end to end do so at every seam.
     """
-    width = NOISE * noise
+    width = tuned.NOISE * noise
     if not width > 0.0:
         return np.sign(v)
     found = np.clip(v / width, -1.0, 1.0)
     told = np.flatnonzero(np.abs(found) == 1.0)
     same = (found[told[1:]] == found[told[:-1]]) & (np.diff(told) > 1)
     for first, last in zip(told[:-1][same], told[1:][same], strict=True):
-        if np.min(found[first] * v[first:last]) > -TURNED_BACK * noise:
+        if np.min(found[first] * v[first:last]) > -tuned.TURNED_BACK * noise:
             found[first:last] = found[first]
     return found
 
@@ -171,7 +166,7 @@ def resting(v: Array, noise: Array, window: int) -> Array:
     window : int
         Samples on each side.
     """
-    slow = np.abs(v) <= NOISE * noise
+    slow = np.abs(v) <= tuned.NOISE * noise
     counts = np.concatenate([np.zeros((1, v.shape[1]), dtype=int), np.cumsum(slow, axis=0)])
     n = len(v)
     first, last = np.maximum(np.arange(n) - window, 0), np.minimum(np.arange(n) + window + 1, n)

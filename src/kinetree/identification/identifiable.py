@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..model.parameters import OF_BODIES
+from . import tuned
 
 if TYPE_CHECKING:
     from ..parameters.base_parameters import BaseParameters
@@ -23,9 +24,6 @@ Array = np.ndarray
 
 OF_INERTIA = (*OF_BODIES, "rotor_inertia")
 """What bodies and rotors have."""
-
-CANDIDATES = 20
-"""Configurations of a motion from which the least singular is taken, to look around there."""
 
 
 def is_inertial(name: str) -> bool:
@@ -130,7 +128,7 @@ class Structure:
         near = None
         if self.robot.loops is not None and self.configurations is not None:
             count = len(self.configurations)
-            near = self.configurations[np.unique(np.linspace(0, count - 1, CANDIDATES).astype(int))]
+            near = self.configurations[np.unique(np.linspace(0, count - 1, tuned.CANDIDATES).astype(int))]
         return self.robot.base_parameters(friction=True, q_guess=near, in_between="ignore")
 
     def counts(self, name: str) -> bool:

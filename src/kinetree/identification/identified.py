@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ExplainsArguments, IdentificationWarning, UnsupportedError, callers_level
 from ..model.parameters import OF_BODIES
-from . import report
+from . import report, tuned
 from .closed_motion import motions_of
 from .equations import MeasuredEquations, Prepared
 from .filtering import Band
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 Array = np.ndarray
-
-POOR = 0.3
-"""Relative standard deviation beyond which a parameter is poorly told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +153,7 @@ class Identified(ExplainsArguments):
     @property
     def poor(self) -> tuple[str, ...]:
         """Combinations with a relative standard deviation of more than 30 %."""
-        return tuple(n for n, d in zip(self.names, self.relative_deviations, strict=True) if d > POOR)
+        return tuple(n for n, d in zip(self.names, self.relative_deviations, strict=True) if d > tuned.POOR)
 
     def compare(self, robot: Robot) -> Comparison:
         """Compare the combinations that were found with those of another robot, such as the file's or a known one.

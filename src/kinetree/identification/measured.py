@@ -25,6 +25,7 @@ from ..errors import (
 from ..io.tables.parts import OpenTable
 from ..io.tables.reading import open_table
 from ..io.tables.times import lost_digits, repeated, words_about_repeated
+from . import tuned
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -33,9 +34,6 @@ Array = np.ndarray
 
 CURRENT = "current"
 """What tables call motor currents."""
-
-LEAST_SAMPLES = 50
-"""Fewer rows tell nothing about frequencies."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +96,9 @@ class Measured(ExplainsArguments):
         named: bool = False,
     ) -> None:
         times = _numbers(t, "t", 1)
-        if len(times) < LEAST_SAMPLES:
+        if len(times) < tuned.LEAST_SAMPLES:
             raise IdentificationError(
-                f"{name}: {len(times)} rows are too few to identify anything: at least {LEAST_SAMPLES} are needed"
+                f"{name}: {len(times)} rows are too few to identify anything: at least {tuned.LEAST_SAMPLES} are needed"
             )
         own: dict[str, Any] = {"t": times}
         own |= {key: _rows(x, key, len(times)) for key, x in (("q", q), ("tau", tau))}

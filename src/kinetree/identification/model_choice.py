@@ -14,56 +14,17 @@ from itertools import pairwise
 import numpy as np
 
 from ..errors import IdentificationError
+from . import tuned
 from .equations import MeasuredEquations, Prepared
 from .estimators.least_squares import estimate
-from .friction_models import MODELS, NOISE, SIGN_OF_STEPS, FrictionModel
+from .friction_models import MODELS, SIGN_OF_STEPS, FrictionModel
 from .identifiable import ParameterGroups, Structure
 from .unknowns import Unknowns
 
 Array = np.ndarray
 
-FOLDS = 5
-CLEAR = 0.02
-"""Share by which a joint's error must fall for a model with more to it."""
-
-NOISELESS = 1e-4
-"""Share of a joint's force below which errors are no measurement's: rounding would decide between models."""
-
-FITS = 0.04
-"""Share by which a spring or a slow damper must lower what is left of the forces in all data.  Of 32 simulated motions
-without any, those that predicted better by chance lowered it by 0.03 at most; of a real arm that has some, by 0.06."""
-
-SWEEPS, ROUNDS = 2, 5
-RIDGE = 1e-11
-"""Added to the diagonal of products of columns of unit size, against rounding."""
-
-TIMES = (0.1, 0.1)
-"""Times in seconds around which dampers are looked for that follow slowly; one that takes longer is a spring."""
-
-TURNS, SETTLED = 3, 0.05
-"""Models and times of friction are chosen so many times at most, until times change by no more than that share."""
-
 KINDS = ("presliding", "stribeck")
 """Of friction that joints may have beside Coulomb's, where nobody says."""
-
-SEEN, WELL_WITHIN = 0.01, 0.5
-"""Shares of a joint's speed between which Stribeck's friction fades: of one that fades sooner hardly a sample is seen,
-and one that fades later bends viscous friction."""
-
-SURE = 3.0
-"""Standard deviations above zero at which a stiffness is believed."""
-
-FINER = 4
-"""Steps per decade of the search for a shape."""
-
-FURTHER = 10.0
-"""Factor by which the search for a shape goes beyond the values that it begins from, both ways."""
-
-FOUND = 0.999 * FURTHER
-"""Factor within which a number was found, and is not where the search for it ends."""
-
-AT_ONCE = 1.5 / FURTHER
-"""Share of the least travel to begin from below which friction builds up at once: where the search for it ends."""
 
 
 @dataclass(frozen=True)
@@ -154,14 +115,14 @@ def choose_rubbing(
         As :func:`choose_friction` takes them.
     """
     columns.friction = dict(begin)
-    for _ in range(TURNS if wanted else 0):
+    for _ in range(tuned.CHOICE_ROUNDS if wanted else 0):
         before = {k: own.time for k, own in columns.friction.items()}
         columns.friction = {k: replace(own, time=before[k]) for k, own in begin.items()}
         choose_friction(columns, wanted, row_of)
         columns.friction = {k: replace(own, time=0.0) for k, own in columns.friction.items()}
         choose_times(columns, [k for k, name in wanted.items() if name == "auto"], row_of)
         after = {k: own.time for k, own in columns.friction.items()}
-        if all(abs(after[k] - time) <= SETTLED * time for k, time in before.items()):
+        if all(abs(after[k] - time) <= tuned.TIMES_SETTLED * time for k, time in before.items()):
             return
 
 
@@ -187,7 +148,7 @@ def choose_friction(columns: Columns, wanted: Mapping[int, str], row_of: Mapping
     chosen = _shaped(columns, asked, asked)
     if open_to:
         before = Folds.of(columns.equations(simple))
-        least = dict.fromkeys(open_to, 1.0 - CLEAR)
+        least = dict.fromkeys(open_to, 1.0 - tuned.CLEAR)
         for kind in KINDS:
             fancy = {k: replace(simple[k], model=MODELS[kind], shape=_middle(kind)) for k in open_to}
             fancy = _shaped(columns, chosen | fancy, fancy)
@@ -200,7 +161,7 @@ def choose_friction(columns: Columns, wanted: Mapping[int, str], row_of: Mapping
         _take_back(columns, simple, chosen, open_to, row_of, before.errors)
         for joint in open_to:
             own = chosen.get(joint, simple[joint])
-            short = own.model.name == "presliding" and own.shape < AT_ONCE * own.model.shapes[0]
+            short = own.model.name == "presliding" and own.shape < tuned.AT_ONCE * own.model.shapes[0]
             chosen[joint] = replace(own, model=SIGN_OF_STEPS) if short else own
     columns.friction = columns.friction | chosen
 
@@ -219,7 +180,7 @@ def _take_back(
     """
     while fancy := [joint for joint in open_to if joint in chosen]:
         ratio = Folds.of(columns.equations(simple | chosen)).errors / before
-        lost = [joint for joint in fancy if not ratio[row_of[joint]] < 1.0 - CLEAR]
+        lost = [joint for joint in fancy if not ratio[row_of[joint]] < 1.0 - tuned.CLEAR]
         if not lost and np.sum(np.log(ratio)) >= 0.0:
             lost = fancy
         if not lost:
@@ -231,7 +192,7 @@ def _take_back(
 def _shaped(columns: Columns, friction: Mapping[int, Friction], open_to: Mapping[int, Friction]) -> dict[int, Friction]:
     """Return friction of which some joints have the shapes that leave the least, each beside the others."""
     found = dict(friction)
-    for _ in range(SWEEPS):
+    for _ in range(tuned.SWEEPS):
         for joint, own in open_to.items():
             if own.model.shape:
                 found[joint] = _best(columns, found, joint, "shape", own.model.shapes)
@@ -257,11 +218,14 @@ def _is_there(
         return True
     name = f"{columns.prepared.robot.v_names[joint]}.stribeck"
     slow, fast = columns.prepared.speeds(joint)
-    if name not in equations.names or not max(NOISE * slow, SEEN * fast) < own.shape < WELL_WITHIN * fast:
+    if (
+        name not in equations.names
+        or not max(tuned.NOISE * slow, tuned.SEEN * fast) < own.shape < tuned.WELL_WITHIN * fast
+    ):
         return False
     last = [*(k for k, other in enumerate(equations.names) if other != name), equations.names.index(name)]
     more = after.with_columns(last).last_over_deviation()
-    return bool(more > SURE and after.fit[1][row] < (1.0 - CLEAR) * before.fit[1][row])
+    return bool(more > tuned.SURE and after.fit[1][row] < (1.0 - tuned.CLEAR) * before.fit[1][row])
 
 
 def _middle(name: str) -> float:
@@ -284,9 +248,9 @@ def _best(
     tall = _weighted(fixed.y, weight)
     size = np.maximum(np.linalg.norm(tall, axis=0), 1e-300)
     tall, left = tall / size, (weight * fixed.tau).reshape(-1)
-    inverse = np.linalg.inv(tall.T @ tall + RIDGE * np.eye(len(size)))
-    lowest, highest = around[0] / FURTHER, around[-1] * FURTHER
-    shapes = np.geomspace(lowest, highest, int(np.ceil(FINER * np.log10(highest / lowest))) + 1)
+    inverse = np.linalg.inv(tall.T @ tall + tuned.RIDGE * np.eye(len(size)))
+    lowest, highest = around[0] / tuned.FURTHER, around[-1] * tuned.FURTHER
+    shapes = np.geomspace(lowest, highest, int(np.ceil(tuned.STEPS_PER_DECADE * np.log10(highest / lowest))) + 1)
 
     def with_number(value: float) -> Friction:
         return replace(own, **{number: float(value)})  # type: ignore[arg-type]
@@ -324,16 +288,16 @@ def fitted(products: Array, counts: Array) -> tuple[Array, Array]:
     """Return the weighted fit and the noise of each row, from products of columns; forces have some noise at least."""
     size = np.sqrt(np.maximum(products[:, -1, -1], 1e-300) / np.maximum(counts, 1.0))
     noise = size
-    for _ in range(ROUNDS):
+    for _ in range(tuned.FIT_ROUNDS):
         x = _solved(np.tensordot(noise**-2.0, products, axes=1))
         noise = np.sqrt(_left(products, x) / np.maximum(counts * (1.0 - len(x) / counts.sum()), 1.0))
-        noise = np.hypot(noise, NOISELESS * size)
+        noise = np.hypot(noise, tuned.NOISELESS * size)
     return x, noise
 
 
 def _solved(products: Array) -> Array:
     size = np.sqrt(np.maximum(np.diagonal(products)[:-1], 1e-300))
-    scaled = products[:-1, :-1] / np.outer(size, size) + RIDGE * np.eye(len(size))
+    scaled = products[:-1, :-1] / np.outer(size, size) + tuned.RIDGE * np.eye(len(size))
     return np.linalg.solve(scaled, products[:-1, -1] / size) / size
 
 
@@ -358,7 +322,7 @@ class Folds:
     counts: Array
 
     @classmethod
-    def of(cls, equations: MeasuredEquations, folds: int = FOLDS) -> Folds:
+    def of(cls, equations: MeasuredEquations, folds: int = tuned.FOLDS) -> Folds:
         """Cut the data."""
         bounds = np.linspace(0, len(equations.t), folds + 1).astype(int)
         parts = [grams(equations, slice(first, last)) for first, last in pairwise(bounds)]
@@ -384,7 +348,7 @@ class Folds:
         """The error of each row, predicted for every part of the data by a fit to all others."""
         weights = self.fit[1] ** -2.0
         left = [_left(part, _solved(np.tensordot(weights, self.whole - part, axes=1))) for part in self.parts]
-        total = np.sum(left, axis=0) + NOISELESS**2 * self.whole[:, -1, -1]
+        total = np.sum(left, axis=0) + tuned.NOISELESS**2 * self.whole[:, -1, -1]
         return np.asarray(np.sqrt(total / np.maximum(self.counts, 1)))
 
     def last_over_deviation(self) -> float:
@@ -392,11 +356,11 @@ class Folds:
         x, noise = self.fit
         normal = np.tensordot(noise**-2.0, self.whole, axes=1)[:-1, :-1]
         size = np.sqrt(np.maximum(np.diagonal(normal), 1e-300))
-        inverse = np.linalg.inv(normal / np.outer(size, size) + RIDGE * np.eye(len(size)))
+        inverse = np.linalg.inv(normal / np.outer(size, size) + tuned.RIDGE * np.eye(len(size)))
         return float(x[-1] * size[-1] / np.sqrt(inverse[-1, -1]))
 
 
-def cross_validated(equations: MeasuredEquations, folds: int = FOLDS) -> Array:
+def cross_validated(equations: MeasuredEquations, folds: int = tuned.FOLDS) -> Array:
     """Return the error of each row, predicted for every part of the data by a fit to all others."""
     return Folds.of(equations, folds).errors
 
@@ -457,8 +421,10 @@ def choose_times(columns: Columns, joints: Sequence[int], row_of: Mapping[int, i
     """
     names = columns.prepared.robot.v_names
     left = [k for k in joints if f"{names[k]}.damping" in columns.of_joint(k, columns.friction[k])[0]]
-    slower = {k: _best(columns, columns.friction, k, "time", TIMES) for k in left}
-    slower = {k: own for k, own in slower.items() if TIMES[0] / FOUND < own.time < FOUND * TIMES[-1]}
+    slower = {k: _best(columns, columns.friction, k, "time", tuned.TIMES) for k in left}
+    slower = {
+        k: own for k, own in slower.items() if tuned.TIMES[0] / tuned.FOUND < own.time < tuned.FOUND * tuned.TIMES[-1]
+    }
     while slower:
         judged, without = {}, Folds.of(columns.equations())
         for joint, own in slower.items():
@@ -482,8 +448,8 @@ def _gain(without: Folds, tried: Folds, row: int) -> float | None:
     less, too: of a short motion its parts may tell so little that any column helps to predict one from the others.
     """
     ratio = tried.errors / without.errors
-    clear = ratio[row] < 1.0 - CLEAR and np.sum(np.log(ratio)) < 0.0 and tried.last_over_deviation() > SURE
-    fits = tried.fit[1][row] < (1.0 - FITS) * without.fit[1][row]
+    clear = ratio[row] < 1.0 - tuned.CLEAR and np.sum(np.log(ratio)) < 0.0 and tried.last_over_deviation() > tuned.SURE
+    fits = tried.fit[1][row] < (1.0 - tuned.FITS) * without.fit[1][row]
     return float(1.0 - ratio[row]) if clear and fits else None
 
 
@@ -497,7 +463,7 @@ def rotors_are_felt(without: MeasuredEquations, with_rotors: MeasuredEquations) 
     if np.any(found.values[rotors] < -2.0 * found.deviations[rotors]):
         return False
     before, after = cross_validated(without), cross_validated(with_rotors)
-    return bool(np.sum(np.log(after)) < np.sum(np.log(before)) + len(before) * np.log(1.0 - CLEAR))
+    return bool(np.sum(np.log(after)) < np.sum(np.log(before)) + len(before) * np.log(1.0 - tuned.CLEAR))
 
 
 @dataclass(frozen=True)

@@ -13,28 +13,19 @@ from ..errors import IdentificationError, IdentificationWarning, callers_level, 
 from ..former_names import former_arguments
 from ..model.mass import MassProperties
 from ..model.parameters import OF_BODIES, mass_properties_from_table, mass_properties_to_table
+from . import tuned
 from .closed_motion import motions_of
-from .doubts.about_results import COMMON
 from .equations import Prepared
-from .estimators.least_squares import UNTOLD
 from .friction_models import MODELS
 from .identifiable import Structure
 from .identified import Identified
 from .measured import Data, motors
-from .model_choice import SURE
 from .procedure import identify
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 Array = np.ndarray
-
-
-NOT_THE_LOAD, DOUBTFUL_LOAD = 0.5, 0.15
-"""Shares of a load's forces that currents leave unexplained, beyond which it is not the load, or may not be."""
-
-DENSITY = 3000.0
-"""Of what robots carry, in kg/m^3: between plastics and steel, for a first guess of its inertia."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +121,8 @@ def _spread(
     (alone, _), (with_load, carried) = rows
     size = np.maximum(np.linalg.norm(alone, axis=0), 1e-300)
     told = np.linalg.norm(alone, axis=0) > 0.0
-    spread = np.linalg.pinv(alone[:, told] / size[told], rcond=UNTOLD) / size[told, None]
-    spread = np.linalg.lstsq(carried, with_load[:, told] @ spread, rcond=UNTOLD)[0]
+    spread = np.linalg.pinv(alone[:, told] / size[told], rcond=tuned.UNTOLD) / size[told, None]
+    spread = np.linalg.lstsq(carried, with_load[:, told] @ spread, rcond=tuned.UNTOLD)[0]
     return dict(zip(part, np.linalg.norm(spread, axis=1), strict=True))
 
 
@@ -140,7 +131,7 @@ def _ball(values: Array) -> MassProperties | None:
     mass, moments = values[9], values[6:9]
     if not mass > 0.0:
         return None
-    return MassProperties.sphere(mass, (0.75 * mass / (np.pi * DENSITY)) ** (1 / 3), moments / mass)
+    return MassProperties.sphere(mass, (0.75 * mass / (np.pi * tuned.DENSITY)) ** (1 / 3), moments / mass)
 
 
 def drive_gains(robot: Robot, free: Data, loaded: Data, payload: MassProperties, body: str) -> Array:
@@ -230,15 +221,17 @@ def _doubt_gains(names: Sequence[str], gains: Array, deviations: Array, left: fl
             f"all gains are negative ({listed}): the motions with the load and without it are exchanged, or currents "
             "are of the other sign than forces"
         )
-    if np.any(gains < 0.0) or left > NOT_THE_LOAD:
+    if np.any(gains < 0.0) or left > tuned.NOT_THE_LOAD:
         raise IdentificationError(
             f"this load leaves {100 * left:.0f} % of its forces unexplained, with gains of {listed}: it is not what "
             "was carried, or not on this body or in its axes, or some current is of the other sign than its force"
         )
-    unsure = [name for name, gain, deviation in zip(names, gains, deviations, strict=True) if gain < SURE * deviation]
-    words = [f"the load leaves {100 * left:.0f} % of its forces unexplained"] if left > DOUBTFUL_LOAD else []
+    unsure = [
+        name for name, gain, deviation in zip(names, gains, deviations, strict=True) if gain < tuned.SURE * deviation
+    ]
+    words = [f"the load leaves {100 * left:.0f} % of its forces unexplained"] if left > tuned.DOUBTFUL_LOAD else []
     words += [f"the gains of {', '.join(unsure)} are not told"] if unsure else []
-    if not 1.0 / COMMON < weighs < COMMON:
+    if not 1.0 / tuned.COMMON < weighs < tuned.COMMON:
         words.append(f"the robot itself would weigh {weighs:.3g} times what its file says")
     if words:
         warnings.warn(

@@ -22,6 +22,7 @@ from ..errors import (
 )
 from ..former_names import former_arguments
 from ..model.parameters import ParameterTable
+from . import tuned
 from .closed_motion import motions_of
 from .doubts.about_columns import of_columns
 from .doubts.about_results import doubts, of_scale, signs
@@ -30,7 +31,7 @@ from .doubts.about_times import of_delay, of_shortness
 from .equations import MeasuredEquations, Prepared, row_names
 from .estimators.consistency import WAYS
 from .estimators.instrumental_variables import explained
-from .estimators.least_squares import METHODS, UNTOLD, Estimate, estimate
+from .estimators.least_squares import METHODS, Estimate, estimate
 from .force_gains import agreeing_gains, disagreeing, words_about
 from .identifiable import ParameterGroups, Structure, is_inertial
 from .identified import Identified
@@ -45,10 +46,6 @@ if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 Array = np.ndarray
-
-MOST_TURNS = 15
-SETTLED = 0.02
-"""Share of a standard deviation by which parameters still change between simulations that have settled."""
 
 
 @explains_arguments
@@ -217,18 +214,20 @@ def _by_simulation(
 ) -> Identified:
     """Fit measured forces to simulated motions, each with the parameters of the fit before, until they settle."""
     found, prepared = first, model.columns.prepared
-    for turn in range(1, MOST_TURNS + 1):
+    for turn in range(1, tuned.MOST_SIMULATIONS + 1):
         ahead = Prepared(prepared.robot, run.simulated(found.robot), prepared.band)
         force = ahead.equations.tau - ahead.known(model.held)
         columns = Columns(ahead, model.columns.groups, model.columns.friction, model.columns.fixed, force,
                           model.columns.springs)  # fmt: skip
         before, found = found, fitted(replace(model, columns=columns))
         change = np.abs(found.values - before.values)
-        if np.all(change <= SETTLED * np.maximum(found.deviations, 1e-12) + 1e-9 * np.abs(found.values)):
+        if np.all(
+            change <= tuned.PARAMETERS_SETTLED * np.maximum(found.deviations, 1e-12) + 1e-9 * np.abs(found.values)
+        ):
             note = f"simulated under the controller {turn} times, until nothing changed"
             return replace(found, notes=(*found.notes, note))
-    words = f"simulations under the controller did not settle in {MOST_TURNS} turns: the last change was up to " \
-            f"{np.max(change / np.maximum(found.deviations, 1e-300)):.2g} standard deviations"  # fmt: skip
+    words = f"simulations under the controller did not settle in {tuned.MOST_SIMULATIONS} turns: the last change was " \
+            f"up to {np.max(change / np.maximum(found.deviations, 1e-300)):.2g} standard deviations"  # fmt: skip
     _warn([words])
     return replace(found, notes=(*found.notes, words))
 
@@ -378,7 +377,7 @@ def _told(equations: MeasuredEquations, fit: Estimate, groups: ParameterGroups) 
     size = np.linalg.norm(tall, axis=0)
     idle = size <= 1e-12 * np.max(size, initial=0.0)
     _, s, vt = np.linalg.svd(tall / np.where(idle, 1.0, size), full_matrices=False)
-    dark = s <= 10.0 * UNTOLD * s[0]
+    dark = s <= 10.0 * tuned.UNTOLD * s[0]
     blind = np.sqrt(np.sum(vt[dark] ** 2, axis=0)) > 0.1
     missing = tuple(name for name, a, b in zip(groups.names, idle, blind, strict=True) if a or b)
     if len(missing) == len(groups.names):

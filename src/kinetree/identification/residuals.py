@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import tuned
 from .equations import MeasuredEquations
 
 Array = np.ndarray
-
-LAGS = 20
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Whiteness:
         return np.asarray(outside <= 0.15)
 
 
-def whiteness(equations: MeasuredEquations, lags: int = LAGS) -> Whiteness:
+def whiteness(equations: MeasuredEquations, lags: int = tuned.LAGS) -> Whiteness:
     """Return the autocorrelation of the residuals of a prediction.
 
     Parameters

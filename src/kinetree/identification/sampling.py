@@ -15,21 +15,10 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from ..errors import IdentificationError, IdentificationWarning, callers_level
-from .measured import LEAST_SAMPLES, Measured
+from . import tuned
+from .measured import Measured
 
 Array = np.ndarray
-
-GAP = 20.0
-"""Pauses of more than this many steps part the data into pieces: nobody knows what happened in between."""
-
-LOST = 3
-"""Rows with NaN, one after the other, beyond which the data are parted, too."""
-
-STALE = 0.5
-"""Share of repeated rows beyond which it is the robot that stands still, or a slower sensor, and not the network."""
-
-ON_CLOCK = 0.98
-"""Share of steps that must be whole periods for the sender's clock to be believed."""
 
 
 @dataclass(frozen=True)
@@ -81,17 +70,18 @@ def sampled(data: Measured) -> SampledPieces:
     bad_before = np.cumsum(~good)[good][fresh]
     t = _senders_times(t, columns, notes)
     step = float(np.median(np.diff(t)))
-    ends = [0, *(np.flatnonzero((np.diff(t) > GAP * step) | (np.diff(bad_before) > LOST)) + 1), len(t)]
+    ends = [0, *(np.flatnonzero((np.diff(t) > tuned.GAP * step) | (np.diff(bad_before) > tuned.LOST)) + 1), len(t)]
     pieces = [
         evenly_sampled(t[i:k], {key: x[i:k] for key, x in columns.items()}, step)
         for i, k in pairwise(ends)
-        if k - i >= LEAST_SAMPLES
+        if k - i >= tuned.LEAST_SAMPLES
     ]
     if len(ends) > 2:
         notes.append(f"{len(ends) - 2} gaps (pauses, or rows with NaN): the data are {len(pieces)} pieces")
     if not pieces:
         raise IdentificationError(
-            f"{data.name}: between its gaps there are never {LEAST_SAMPLES} rows in a row; nothing can be identified"
+            f"{data.name}: between its gaps there are never {tuned.LEAST_SAMPLES} rows in a row, so nothing can be "
+            "identified"
         )
     return SampledPieces(tuple(pieces), tuple(notes))
 
@@ -108,7 +98,7 @@ def _finite_rows(data: Measured, notes: list[str]) -> Array:
     if good.all():
         return good
     bad = np.flatnonzero(~good)
-    if good.sum() < LEAST_SAMPLES:
+    if good.sum() < tuned.LEAST_SAMPLES:
         raise IdentificationError(f"{data.name}: {len(bad)} of {len(good)} rows have NaN in them; too few are left")
     message = f"{len(bad)} of {len(good)} rows have NaN in them, the first is row {bad[0] + 1}; they are left out"
     notes.append(message)
@@ -120,7 +110,7 @@ def _fresh_rows(t: Array, columns: dict[str, Array], notes: list[str]) -> Array:
     """Return which rows do not repeat the one before; all where repeated ones are so many that the robot rests."""
     same = np.all([np.all(np.diff(x, axis=0) == 0.0, axis=1) for x in columns.values()], axis=0)
     stale = np.concatenate([[False], same])
-    if not stale.any() or stale.mean() > STALE:
+    if not stale.any() or stale.mean() > tuned.STALE:
         return np.ones(len(t), dtype=bool)
     notes.append(f"{int(stale.sum())} of {len(t)} rows repeat the one before and are left out")
     return ~stale
@@ -147,7 +137,7 @@ def _senders_times(t: Array, columns: dict[str, Array], notes: list[str]) -> Arr
     period = float(np.median(implied / np.maximum(np.rint(implied / period), 1.0)))
     rest = implied / period - np.rint(implied / period)
     jitter = np.std(steps[moving] / period - np.rint(implied / period))
-    if np.mean(np.abs(rest) < 0.1) < ON_CLOCK or jitter < 0.05:
+    if np.mean(np.abs(rest) < 0.1) < tuned.ON_CLOCK or jitter < 0.05:
         return t
     counts = np.maximum(np.rint(steps / period), 1.0)
     counts[moving] = np.maximum(np.rint(implied / period), 1.0)

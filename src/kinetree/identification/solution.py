@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import OptionError
 from ..model import parameters
 from ..model.parameters import OF_BODIES
+from . import tuned
 from .equations import MeasuredEquations
 from .estimators.consistency import ConsistentFit, consistent
 from .estimators.least_squares import Estimate
@@ -24,9 +25,6 @@ Array = np.ndarray
 
 SOME_BODY = np.array([0.02, 0.0, 0.0, 0.02, 0.0, 0.02, 0.0, 0.0, 0.0, 2.0])
 """What a body is pulled to of which the file says nothing: two kilograms, some decimeters across."""
-
-NOTHING_KNOWN = 0.1
-"""How much weaker that pull is: it only decides what the motion does not tell."""
 
 NOT_NEGATIVE = tuple(f".{symbol}" for symbol in parameters.NOT_NEGATIVE)
 """Endings of names of parameters that a joint cannot have below zero."""
@@ -82,7 +80,7 @@ def consistent_solution(
             weights.append(weight)
             if not _is_full(reference[indices]):
                 reference[indices] = SOME_BODY
-                weights[-1] *= NOTHING_KNOWN
+                weights[-1] *= tuned.NOTHING_KNOWN
         elif any(k is not None for k in own):
             broken.append(body.name)
     if broken:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import IdentificationError, OptionError, UnknownNameError
 from ..model.parameters import OF_FREEDOMS
+from . import tuned
 from .equations import Prepared, row_names
 from .friction_models import MODELS, friction_model
 from .measured import Measured, motors
@@ -22,9 +23,6 @@ Array = np.ndarray
 
 LINEAR = ("none", "offset", "viscous", "coulomb")
 """Friction without a memory or a shape of its own."""
-
-OF_WEIGHT = 0.3
-"""Share of a robot's weight that must be held by something, if the robot does not fall."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +163,7 @@ def _refuse_floating_in_the_air(robot: Robot, prepared: Prepared, silent: Sequen
     table = robot.parameters()
     held = prepared.equations.y[:, rows] @ np.array([table[name] for name in prepared.inertial])
     weight = robot.mass * float(np.linalg.norm(robot.gravity))
-    if np.sqrt(np.mean(held**2, axis=0)).max() > OF_WEIGHT * weight > 0.0:
+    if np.sqrt(np.mean(held**2, axis=0)).max() > tuned.HELD_WEIGHT * weight > 0.0:
         raise IdentificationError(
             f"nothing that was measured holds {robot.name!r} up, and it does not fall: give the forces at its feet, "
             "wrenches={'foot': ...} of kt.Measured, or contacts=['foot'] for feet that stand all the time"

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Self, TypeVar
 
-PATIENCE = 1.0
+BEFORE_BAR = 1.0
 """Seconds that pass before a bar is shown."""
 
-PATIENCE_OF_LOGS = 5.0
+BEFORE_LOG = 5.0
 """Seconds that pass before a line is written where there is no terminal."""
 
 PAUSE = 0.1
@@ -86,7 +86,7 @@ class TimeBar(Bar):
 
     def __init__(self, begin: float, end: float, wanted: bool) -> None:
         super().__init__(end - begin, "simulating", wanted=wanted)
-        self._begin, self._next = begin, clock.monotonic() + PATIENCE
+        self._begin, self._next = begin, clock.monotonic() + BEFORE_BAR
 
     def __enter__(self) -> Self:
         return self
@@ -132,7 +132,7 @@ class _LateBar:
             _thread.start_new_thread(self._open_late, ())
 
     def _open_late(self) -> None:
-        if not self._over.wait(PATIENCE):
+        if not self._over.wait(BEFORE_BAR):
             self._open()
 
     def _open(self) -> None:
@@ -151,7 +151,7 @@ class _LateBar:
             self._bar.start()
 
     def _write_once(self) -> None:
-        if self._over.wait(PATIENCE_OF_LOGS - PATIENCE):
+        if self._over.wait(BEFORE_LOG - BEFORE_BAR):
             return
         with self._lock:
             which = f" ({self._done + 1} of {self._total})" if self._total > 1 else ""

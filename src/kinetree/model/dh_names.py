@@ -40,7 +40,7 @@ CONVENTION_OF = {
 }  # fmt: skip
 """What others call the conventions, in small letters."""
 
-LEAST = 4
+LEAST_COLUMNS = 4
 """Columns that every table has."""
 
 RENAMED = {
@@ -113,10 +113,10 @@ def numbered(table: Any, columns: str | Sequence[str] | None) -> list[dict[str, 
     names = _names(columns)
     found = []
     for number, row in enumerate(rows, start=1):
-        if not min(LEAST, len(names)) <= len(row) <= len(names):
+        if not min(LEAST_COLUMNS, len(names)) <= len(row) <= len(names):
             raise ModelError(
                 f"row {number} has {len(row)} numbers; the columns are {', '.join(names)}"
-                + (", of which those behind the fourth may be missing" if len(names) > LEAST else "")
+                + (", of which those behind the fourth may be missing" if len(names) > LEAST_COLUMNS else "")
             )
         for k, value in enumerate(row):
             if not _is_number(value):

@@ -46,7 +46,7 @@ class LoopChoice(NamedTuple):
         """Return accelerations that keep the loops closed, and how well the choice serves: one is just enough."""
         if self.pivots:
             a, quality, _ = loop_clusters.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.pivots)
-            return a, quality / loop_clusters.LEAST_QUALITY
+            return a, quality / loop_clusters.LEAST_QUALITY_OF_CLUSTERS
         found = constrained.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.rows)
         return found.a, found.quality / constrained.LEAST_QUALITY
 

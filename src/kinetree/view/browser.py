@@ -27,7 +27,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 VARIABLE = "KINETREE_BROWSER"
 """Environment variable with the path of a browser to use instead."""
 
-PATIENCE = 90.0
+PATIENCE_WITH_BROWSER = 90.0
 """Seconds to wait for the browser before giving up: machines without a graphics card are slow."""
 
 FLAGS = (
@@ -159,7 +159,7 @@ class Browser:
 
     def _attached(self) -> str:
         """Find the page, wait for it if need be, and return the name of a session with it."""
-        given_up = clock.monotonic() + PATIENCE
+        given_up = clock.monotonic() + PATIENCE_WITH_BROWSER
         while clock.monotonic() < given_up:
             targets = self._exchange("Target.getTargets")["targetInfos"]
             pages = [target["targetId"] for target in targets if target["type"] == "page"]
@@ -167,17 +167,17 @@ class Browser:
                 found = self._exchange("Target.attachToTarget", {"targetId": pages[0], "flatten": True})
                 return str(found["sessionId"])
             clock.sleep(0.05)
-        raise BrowserError(f"the browser did not open a page within {PATIENCE:g} s")
+        raise BrowserError(f"the browser did not open a page within {PATIENCE_WITH_BROWSER:g} s")
 
     def _exchange(self, method: str, parameters: Any = None, whose: Any = None) -> dict[str, Any]:
         self.calls += 1
-        given_up = clock.monotonic() + PATIENCE
+        given_up = clock.monotonic() + PATIENCE_WITH_BROWSER
         try:
             self._pipes.send({"id": self.calls, "method": method, "params": parameters or {}, **(whose or {})})
             while (answer := self._pipes.received(given_up)).get("id") != self.calls:
                 pass
         except TimeoutError:
-            raise BrowserError(f"the browser did not answer {method} within {PATIENCE:g} s") from None
+            raise BrowserError(f"the browser did not answer {method} within {PATIENCE_WITH_BROWSER:g} s") from None
         except OSError:
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(timeout=5.0)

@@ -5,13 +5,8 @@ import pytest
 from scipy.interpolate import BSpline
 from scipy.linalg import null_space
 
-from kinetree.identification.differentiation.smoothing import (
-    DEGREE,
-    _Bases,
-    _log_determinant,
-    _SplineEquations,
-    smooth_curves,
-)
+from kinetree.identification.differentiation.smoothing import _Bases, _log_determinant, _SplineEquations, smooth_curves
+from kinetree.identification.tuned import DEGREE
 
 
 @pytest.mark.parametrize("order", [3, 5])

@@ -18,7 +18,7 @@ from .vectors import Vectors
 
 FUNCTION = "turn"
 
-ANGLES_AT_ONCE = 2
+VECTORS_AT_ONCE = 2
 """Vectors of doubles side by side: floats, whose vectors make two of doubles, are so by themselves."""
 
 ANGLES_OF_ONE_STATE = 4
@@ -52,7 +52,7 @@ class Turns:
         self._angles = list(dict.fromkeys(graph.args[i][0] for i in nodes))
         if vectors.fused and (len(self._angles) < FEWEST_TURNS or not vectors.few_registers):
             nodes, self._angles = [], []
-        most = ANGLES_OF_ONE_STATE if vectors.lanes == 1 else 1 if vectors.single_precision else ANGLES_AT_ONCE
+        most = ANGLES_OF_ONE_STATE if vectors.lanes == 1 else 1 if vectors.single_precision else VECTORS_AT_ONCE
         self._together = next(n for n in (1, 2, 4) if n >= min(most, len(self._angles)))
         self.size = -(-len(self._angles) // self._together) * self._together * 2
         number = {angle: k for k, angle in enumerate(self._angles)}

@@ -13,6 +13,7 @@ from scipy.interpolate import BPoly, make_interp_spline
 
 from ...errors import OptionError, explains_arguments
 from ...spatial.arrays import as_array
+from .. import tuned
 from ..filtering import Band, FilteredMotion, SingleCoordinates, choose_band, continuous, filtered, on_manifold
 from ..sampling import Piece, evenly_sampled
 from .smoothing import SmoothCurve, smooth_curves
@@ -21,30 +22,6 @@ if TYPE_CHECKING:
     from ...robot.robot import Robot
 
 Array = np.ndarray
-
-FEWEST = 12
-"""Samples below which nothing can be told from noise."""
-
-COLORED = 1.0
-"""Share of the accelerations that may be above the frequencies of the motion; else noise is no longer white."""
-
-ABOVE_VALLEY = 3.0
-"""How far above the valley of the spectrum accelerations are taken for those of noise that is not white."""
-
-PER_PERIOD = 16
-"""Means per period of the fastest motion, where neighboring samples have the same noise."""
-
-NOISE_OF_QUATERNIONS = 0.1
-"""By how much measured quaternions may differ from unit ones."""
-
-INSTANT = 1e-3
-"""Within what share of a period differences stand for derivatives, where coordinates turn with what they describe."""
-
-END_WINDOW, END_DEGREE = 1.0, 4
-"""How long the ends of a motion are looked at, over one by the cutoff; and of which degree a polynomial fits them."""
-
-UNEVEN = 20.0
-"""The longest pause between two samples, in steps: nobody knows what happened in a longer one."""
 
 
 @dataclass(frozen=True)
@@ -135,14 +112,14 @@ def differentiated(
     if times.ndim != 1 or positions.shape != (len(times), width):
         raise OptionError(f"t is one time per row of q: shapes {times.shape} and {positions.shape} do not fit together")
     good = np.isfinite(positions).all(axis=-1) & np.isfinite(times)
-    if int(good.sum()) < FEWEST:
-        raise OptionError(f"{int(good.sum())} samples are too few to differentiate: give {FEWEST} or more")
+    if int(good.sum()) < tuned.FEWEST:
+        raise OptionError(f"{int(good.sum())} samples are too few to differentiate: give {tuned.FEWEST} or more")
     known = times[good]
     steps = np.diff(known)
     if not (steps > 0.0).all():
         raise OptionError(f"times must increase: {known[int(np.argmin(steps > 0.0)) + 1]:.10g} s does not")
     step = float(np.median(steps))
-    if steps.max() > UNEVEN * step:
+    if steps.max() > tuned.UNEVEN * step:
         at = int(np.argmax(steps))
         raise OptionError(
             f"there is a pause of {steps[at]:.4g} s after t = {known[at]:.10g} s, where samples are {step:.4g} s apart "
@@ -153,7 +130,7 @@ def differentiated(
     moving = robot if joints is None else SingleCoordinates(width)
     measured = continuous(positions[good], moving)  # type: ignore[arg-type]
     unit = on_manifold(measured.copy(), moving)  # type: ignore[arg-type]
-    if np.abs(unit - measured).max() < NOISE_OF_QUATERNIONS:  # beyond, they are none, and the robot will say so
+    if np.abs(unit - measured).max() < tuned.NOISE_OF_QUATERNIONS:  # beyond, they are none, and the robot will say so
         measured = unit
     piece = evenly_sampled(known, {"q": measured, "tau": np.zeros((len(known), 1))}, step)
     even = len(piece.t) == len(known) and bool(np.array_equal(piece.t, known))
@@ -182,7 +159,7 @@ def _smoothed(piece: Piece, t: Array, q: Array, robot: Robot | SingleCoordinates
     moves = np.flatnonzero(np.ptp(q, axis=0) > 0.0)
     band = choose_band([piece], robot)  # type: ignore[arg-type]
     averaged, curves = 1, smooth_curves(t, q[:, moves])
-    most = int(len(t) / (PER_PERIOD * band.motion * np.ptp(t)))
+    most = int(len(t) / (tuned.PER_PERIOD * band.motion * np.ptp(t)))
     if most > 1 and _is_colored(piece, curves, moves, band, robot):
         averaged, count = most, len(t) // most * most
         means = [x[:count].reshape(-1, most, *x.shape[1:]).mean(axis=1) for x in (t, q[:, moves])]
@@ -212,14 +189,14 @@ def _is_colored(
     piece: Piece, curves: list[SmoothCurve], moves: Array, band: Band, robot: Robot | SingleCoordinates
 ) -> bool:
     """Say whether curves follow noise that neighboring samples share: their accelerations are mostly above a valley."""
-    fast = np.array([curve.cutoff > ABOVE_VALLEY * band.motion for curve in curves])
-    if not fast.any() or ABOVE_VALLEY * band.motion > 0.4 * band.sampling:
+    fast = np.array([curve.cutoff > tuned.ABOVE_VALLEY * band.motion for curve in curves])
+    if not fast.any() or tuned.ABOVE_VALLEY * band.motion > 0.4 * band.sampling:
         return False
-    below = filtered(piece, replace(band, cutoff=ABOVE_VALLEY * band.motion), SingleCoordinates(piece.q.shape[1]))  # type: ignore[arg-type]
+    below = filtered(piece, replace(band, cutoff=tuned.ABOVE_VALLEY * band.motion), SingleCoordinates(piece.q.shape[1]))  # type: ignore[arg-type]
     inside = slice(len(piece) // 10, -(len(piece) // 10))
     for column, curve, is_fast in zip(moves, curves, fast, strict=True):
         slow = below.a[inside, column]
-        if is_fast and np.std(curve(piece.t[inside], 2) - slow) > COLORED * np.std(slow):
+        if is_fast and np.std(curve(piece.t[inside], 2) - slow) > tuned.COLORED * np.std(slow):
             return True
     return False
 
@@ -231,7 +208,7 @@ def _rates_of(
     of_q, of_v = _plain(robot)
     if isinstance(robot, SingleCoordinates) or len(of_v) == robot.nv:
         return at(t, 1)[:, of_q], at(t, 2)[:, of_q], deviations[:, :, of_q]
-    instant, turning = INSTANT / cutoff, robot
+    instant, turning = tuned.INSTANT / cutoff, robot
 
     def rate(times: Array) -> Array:
         before, behind = (on_manifold(at(times + x), turning) for x in (-instant, instant))
@@ -274,7 +251,7 @@ def _filtered_to_the_ends(piece: Piece, band: Band, robot: Robot | SingleCoordin
     of_q, of_v = _plain(robot)
     if not len(of_q):
         return filtered(piece, band, robot)  # type: ignore[arg-type]
-    many = min(len(piece), max(FEWEST, int(END_WINDOW * band.sampling / band.cutoff)))
+    many = min(len(piece), max(tuned.FEWEST, int(tuned.END_WINDOW * band.sampling / band.cutoff)))
     ends = [
         _end(piece.t[part], piece.q[part][:, of_q], at) for part, at in ((slice(many), 0), (slice(-many, None), -1))
     ]
@@ -302,5 +279,5 @@ def _ends(part: slice) -> tuple[int, int]:
 
 def _end(t: Array, q: Array, at: int) -> Array:
     """Return position, velocity and acceleration at one end of some samples, (3, n)."""
-    fits = [Polynomial.fit(t - t[at], column, END_DEGREE) for column in q.T]
+    fits = [Polynomial.fit(t - t[at], column, tuned.END_DEGREE) for column in q.T]
     return np.array([[fit.deriv(order)(0.0) if order else fit(0.0) for fit in fits] for order in range(3)])

@@ -23,26 +23,14 @@ from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
 
+from .. import tuned
+
 Array = np.ndarray
-
-DEGREE = 5
-"""Of the splines: their accelerations have two continuous derivatives."""
-
-ORDERS = (3, 4, 5)
-"""Derivatives that may be the ones which are white noise: jerk, as where accelerations jump, and smoother ones."""
-
-FEWEST_KNOTS = 16
-
-PER_KNOT = 0.12
-"""Cutoff times the distance of knots at which these are fine enough not to matter."""
 
 EXPONENTS = np.linspace(-6.0, 9.0, 16)
 """Where lambda is looked for, in powers of ten, before it is found more closely."""
 
 TINY = float(np.finfo(float).tiny)
-
-WINDOW = 120
-"""Of how many coefficients at most a deviation is felt: correlations die out within some knots."""
 
 
 class _Bases:
@@ -61,24 +49,24 @@ class _Bases:
 
     def _made(self, intervals: int) -> tuple[Array, csr_array, Array]:
         step = (self.span[1] - self.span[0]) / intervals
-        knots = self.span[0] + step * np.arange(-DEGREE, intervals + DEGREE + 1)
-        inside = np.clip(self.t, knots[DEGREE], knots[-DEGREE - 1])
-        values = csr_array(BSpline.design_matrix(inside, knots, DEGREE))
+        knots = self.span[0] + step * np.arange(-tuned.DEGREE, intervals + tuned.DEGREE + 1)
+        inside = np.clip(self.t, knots[tuned.DEGREE], knots[-tuned.DEGREE - 1])
+        values = csr_array(BSpline.design_matrix(inside, knots, tuned.DEGREE))
         normal = (values.T @ values).tocoo()
         row, column = normal.coords
         upper = column >= row
-        band = np.zeros((DEGREE + 1, intervals + DEGREE))
-        band[DEGREE - (column - row)[upper], column[upper]] = normal.data[upper]
+        band = np.zeros((tuned.DEGREE + 1, intervals + tuned.DEGREE))
+        band[tuned.DEGREE - (column - row)[upper], column[upper]] = normal.data[upper]
         return knots, values, band
 
 
 def _roughness(count: int, order: int) -> Array:
     """Return the upper band of D'D, D being the differences of an order of some coefficients."""
     weights = [(-1.0) ** (order - k) * comb(order, k) for k in range(order + 1)]
-    band = np.zeros((DEGREE + 1, count))
+    band = np.zeros((tuned.DEGREE + 1, count))
     for i, first in enumerate(weights):
         for j in range(i, order + 1):
-            band[DEGREE - (j - i), j : j + count - order] += first * weights[j]
+            band[tuned.DEGREE - (j - i), j : j + count - order] += first * weights[j]
     return band
 
 
@@ -129,13 +117,13 @@ class SmoothCurve:
     def _deviations(self) -> tuple[Array, Array]:
         """Deviations of position, velocity and acceleration from end to end: near the ends, and once in between."""
         count = len(self.spline.c)
-        if count <= 3 * WINDOW:
+        if count <= 3 * tuned.FELT_COEFFICIENTS:
             times, squares = self._window(0, count, 0, 0)
         else:
-            middle = (count - WINDOW) // 2
+            middle = (count - tuned.FELT_COEFFICIENTS) // 2
             parts = [
-                self._window(first, first + WINDOW, left, right)
-                for first, left, right in ((0, 0, 1), (middle, 1, 1), (count - WINDOW, 1, 0))
+                self._window(first, first + tuned.FELT_COEFFICIENTS, left, right)
+                for first, left, right in ((0, 0, 1), (middle, 1, 1), (count - tuned.FELT_COEFFICIENTS, 1, 0))
             ]
             times = np.concatenate([time for time, _ in parts])
             squares = np.concatenate([square for _, square in parts], axis=1)
@@ -143,10 +131,13 @@ class SmoothCurve:
 
     def _window(self, first: int, last: int, left: int, right: int) -> tuple[Array, Array]:
         """Look at some coefficients, without the third of them at a side where others follow."""
-        knots = self.spline.t[first : last + DEGREE + 1]
-        low, high = DEGREE + left * WINDOW // 3, last - first - right * WINDOW // 3
+        knots = self.spline.t[first : last + tuned.DEGREE + 1]
+        low, high = (
+            tuned.DEGREE + left * tuned.FELT_COEFFICIENTS // 3,
+            last - first - right * tuned.FELT_COEFFICIENTS // 3,
+        )
         times = np.linspace(knots[low], knots[high], 3 * (high - low) + 1)
-        units = BSpline(knots, np.eye(last - first), DEGREE)
+        units = BSpline(knots, np.eye(last - first), tuned.DEGREE)
         found = []
         for derivative in range(3):
             rows = units(times, nu=derivative)
@@ -159,7 +150,7 @@ class _SplineEquations:
     """The equations of a curve of some order, on some knots."""
 
     def __init__(self, bases: _Bases, y: Array, order: int, intervals: int) -> None:
-        self.y, self.order, self.count = y, order, intervals + DEGREE
+        self.y, self.order, self.count = y, order, intervals + tuned.DEGREE
         self.knots, self.values, self.normal = bases.on(intervals)
         self.rough, self.seen = _roughness(self.count, order), self.values.T @ y
         self.constant = _log_determinant(self.count, order)
@@ -202,16 +193,16 @@ def _fitted(bases: _Bases, y: Array, order: int, intervals: int) -> SmoothCurve:
         step = samples.knots[1] - samples.knots[0]
         weight = 10.0**exponent * step ** (2 * order - 1)  # of the integral
         cutoff = float((bases.rate / weight) ** (0.5 / order) / (2.0 * np.pi))
-        if cutoff * step < PER_KNOT or intervals >= len(y):
+        if cutoff * step < tuned.PER_KNOT or intervals >= len(y):
             factor, found, squares, unlikelihood = samples.solved(exponent)
             noise = float(np.sqrt(squares / (len(y) - order)))
-            return SmoothCurve(BSpline(samples.knots, found, DEGREE), noise, cutoff, order, unlikelihood, factor)
+            return SmoothCurve(BSpline(samples.knots, found, tuned.DEGREE), noise, cutoff, order, unlikelihood, factor)
         intervals = min(2 * intervals, len(y))
 
 
 def _fineness(bases: _Bases, y: Array, order: int) -> int:
     """Return how many intervals to begin with: coarse knots could take a fast motion for noise, so all are tried."""
-    levels = [FEWEST_KNOTS]
+    levels = [tuned.FEWEST_KNOTS]
     while levels[-1] < len(y):
         levels.append(min(4 * levels[-1], len(y)))
     scores = [min(map(_SplineEquations(bases, y, order, level).unlikelihood, EXPONENTS[::3])) for level in levels]
@@ -231,15 +222,15 @@ def smooth_curves(t: Array, y: Array, span: tuple[float, float] | None = None) -
         From when to when curves are asked for, where that is longer: they are less certain there, and say so.
     """
     bases = _Bases(t, (float(t[0]), float(t[-1])) if span is None else span)
-    middle = ORDERS[1]
+    middle = tuned.ORDERS[1]
     found = []
     for column in np.transpose(y):
         start = float(np.mean(column))
         best = _fitted(bases, column - start, middle, _fineness(bases, column - start, middle))
-        intervals = len(best.spline.c) - DEGREE
-        for order in reversed(ORDERS):
+        intervals = len(best.spline.c) - tuned.DEGREE
+        for order in reversed(tuned.ORDERS):
             if order != middle:
-                other = _fitted(bases, column - start, order, max(FEWEST_KNOTS, intervals // 2))
+                other = _fitted(bases, column - start, order, max(tuned.FEWEST_KNOTS, intervals // 2))
                 if other.unlikelihood < best.unlikelihood:
                     best = other
                     break

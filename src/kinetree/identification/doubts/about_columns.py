@@ -8,28 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.joints import Revolute
+from .. import tuned
 from ..equations import Prepared
 from ..model_choice import Columns
 
 Array = np.ndarray
-
-MIXED_UP = 0.1
-"""Relative error beyond which some joint's column may be another's, or have the wrong sign."""
-
-TURNED = 0.03
-"""Relative error beyond which some joint's zero may be another one."""
-
-TRIED_ROWS, AVERAGED = 400, 25
-"""Groups of samples by which exchanged columns are judged, and how many samples are averaged in each, against noise."""
-
-UNMIXED = 0.5
-"""Share of what is left that exchanged columns must leave at most to be believed."""
-
-FASTER = 0.05
-"""Share of a joint's largest speed beyond which its friction has a sign."""
-
-ZEROS = (90, 180, -90)
-"""Degrees by which zeros of joints differ, where makers of robots and of files do not agree."""
 
 
 class Change(NamedTuple):
@@ -59,9 +42,9 @@ def of_columns(columns: Columns, errors: Array) -> list[str]:
         return []
     judge = _Judge(prepared)
     changes: dict[str, Change] = {}
-    if np.any(errors > MIXED_UP):
+    if np.any(errors > tuned.MIXED_UP):
         changes |= judge.exchanges() | judge.signs()
-    if np.any(errors > TURNED):
+    if np.any(errors > tuned.TURNED):
         changes |= judge.zeros()
     found = _best(judge.by_fit(judge.same), {words: judge.by_fit(change) for words, change in changes.items()})
     if found:
@@ -71,7 +54,7 @@ def of_columns(columns: Columns, errors: Array) -> list[str]:
             "are probably mixed up, or joints turn the other way, or from another zero, than in the file"
         ]
     before = judge.by_file(judge.same)
-    if not before > MIXED_UP:
+    if not before > tuned.MIXED_UP:
         return []
     found = _best(before, {words: judge.by_file(change) for words, change in judge.zeros().items()})
     if not found:
@@ -86,7 +69,7 @@ def of_columns(columns: Columns, errors: Array) -> list[str]:
 def _best(before: float, judged: dict[str, float]) -> tuple[str, float, float] | None:
     """Return what leaves the least, with what it leaves and what was left before, if that is much less."""
     words = min(judged, key=judged.__getitem__, default="")
-    return (words, judged[words], before) if judged and judged[words] < UNMIXED * before else None
+    return (words, judged[words], before) if judged and judged[words] < tuned.UNMIXED * before else None
 
 
 class _Judge:
@@ -97,8 +80,10 @@ class _Judge:
         parts = [(m, slice(d.centers[0], d.centers[-1] + 1))  # at the ends accelerations are poor
                  for m, d in zip(prepared.motions, prepared.decimations, strict=True)]  # fmt: skip
         rows = sum(inside.stop - inside.start for _, inside in parts)
-        begins = np.linspace(0, max(rows - AVERAGED, 0), min(TRIED_ROWS, max(rows // AVERAGED, 1))).astype(int)
-        picked = (begins[:, None] + np.arange(min(AVERAGED, rows))).reshape(-1)
+        begins = np.linspace(
+            0, max(rows - tuned.AVERAGED, 0), min(tuned.TRIED_ROWS, max(rows // tuned.AVERAGED, 1))
+        ).astype(int)
+        picked = (begins[:, None] + np.arange(min(tuned.AVERAGED, rows))).reshape(-1)
         q, v, a, tau = (
             np.concatenate([getattr(m, key)[inside] for m, inside in parts])[picked] for key in ("q", "v", "a", "tau")
         )
@@ -134,7 +119,7 @@ class _Judge:
         """Return which hinges may have another zero."""
         found: dict[str, Change] = {}
         for i, (name, joint) in enumerate(zip(self.robot.v_names, self.robot.model.joints, strict=True)):
-            for degrees in ZEROS if isinstance(joint.kind, Revolute) else ():
+            for degrees in tuned.ZEROS if isinstance(joint.kind, Revolute) else ():
                 turn = np.where(self.same.order == i, np.deg2rad(degrees), 0.0)
                 found[f"positions of {name} turned by {degrees} degrees"] = self.same._replace(turn=turn)
         return found
@@ -171,7 +156,7 @@ def _left_of(regressor: Array, v: Array, force: Array, size: Array, groups: int)
         return np.asarray(x.reshape(groups, len(x) // groups, *x.shape[1:]).mean(axis=1))
 
     joints = v.shape[1]
-    fast = (np.abs(v) > FASTER * np.abs(v).max(axis=0)).reshape(groups, -1, joints).all(axis=1).reshape(-1)
+    fast = (np.abs(v) > tuned.FASTER * np.abs(v).max(axis=0)).reshape(groups, -1, joints).all(axis=1).reshape(-1)
     rubbing = [np.eye(joints) * averaged(x)[:, None, :] for x in (v, np.sign(v), np.ones_like(v))]
     both = np.concatenate([averaged(regressor), *rubbing, averaged(force)[:, :, None]], axis=-1) / size[:, None]
     tall, target = np.split(both.reshape(len(fast), -1)[fast], [-1], axis=1)

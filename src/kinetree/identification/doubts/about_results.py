@@ -6,34 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from .. import tuned
 from ..equations import MeasuredEquations
 from ..estimators.least_squares import Estimate
 from ..excitation import can_be_excited
-from ..identified import POOR, Identified
+from ..identified import Identified
 
 Array = np.ndarray
-
-NOT_EXPLAINED = 0.5
-"""Relative error beyond which a joint's force is not explained."""
-
-SURE = 5.0
-"""Standard deviations beyond which a sign is not chance."""
-
-MOSTLY = 2.0 / 3.0
-"""Share of parameters with large deviations beyond which a motion tells hardly anything."""
-
-PLAUSIBLE = 4.0
-"""Factor between what was found and the file's that other masses may explain."""
-
-TOLD = 20.0
-"""Size of the file's loads over their noise from which such a factor is told."""
-
-ALIKE, SEVERAL, COMMON = 0.1, 6, 1.5
-"""Share of the loads up to which all are the file's but for a common factor, combinations of a robot beyond which that
-is no chance, and the factor beyond which it is said."""
-
-OF_WEIGHT = 3.0
-"""Factor between the mass that measured wrenches hold up and the file's that other masses may explain."""
 
 
 def doubts(
@@ -55,7 +34,7 @@ def doubts(
     """
     words = [short] if short else [] if odd_units else _units(found, before)
     lost = [f"{name} ({100 * e:.0f} %)" for name, e in zip(found.row_names, found.training_errors, strict=True)
-            if e > NOT_EXPLAINED]  # fmt: skip
+            if e > tuned.NOT_EXPLAINED]  # fmt: skip
     if lost and not words:
         words.append(
             f"the model does not explain the forces of {', '.join(lost)}: check the columns, the signs, the axes of "
@@ -67,7 +46,7 @@ def doubts(
     if found.untold:
         stays = "it stays as it was" if len(found.untold) == 1 else "they stay as they were"
         words.append(f"this motion does not tell {_some(found.untold)}; {stays}")
-    if len(found.poor) > MOSTLY * len(found):
+    if len(found.poor) > tuned.MOSTLY * len(found):
         words.append(
             f"{len(found.poor)} of {len(found)} parameters have a standard deviation of more than 30 %, such as "
             f"{_some(found.poor, 3)}: the motion is too small or too slow for its noise, and the robot will err on "
@@ -94,7 +73,11 @@ def signs(joints: Sequence[str], fit: Estimate, equations: MeasuredEquations) ->
     wrong = []
     for joint in joints:
         k = place.get(f"{joint}.friction")
-        if k is not None and fit.values[k] < -SURE * fit.deviations[k] and _gives_energy(equations, fit, joint, place):
+        if (
+            k is not None
+            and fit.values[k] < -tuned.SURE_SIGN * fit.deviations[k]
+            and _gives_energy(equations, fit, joint, place)
+        ):
             wrong.append(joint)
     if not wrong:
         return []
@@ -121,16 +104,16 @@ def of_scale(fit: Estimate, equations: MeasuredEquations, before: Array) -> list
     size = np.linalg.norm(tall[:, len(before) :], axis=0)
     rubbing = np.linalg.qr(tall[:, len(before) :][:, size > 0.0] / size[size > 0.0])[0]
     new, old = (loads - rubbing @ (rubbing.T @ loads)).T  # what no friction or offset could take over
-    if len(before) < SEVERAL or np.linalg.norm(old) < TOLD:
+    if len(before) < tuned.SEVERAL or np.linalg.norm(old) < tuned.TOLD:
         return []
     factor = float(new @ old) / float(old @ old)
-    alike = np.linalg.norm(new - factor * old) < ALIKE * np.linalg.norm(new)
-    if not alike or 1.0 / COMMON < factor < COMMON or factor < 0.0:
+    alike = np.linalg.norm(new - factor * old) < tuned.ALIKE * np.linalg.norm(new)
+    if not alike or 1.0 / tuned.COMMON < factor < tuned.COMMON or factor < 0.0:
         return []
     return [
-        f"all loads are {factor:.3g} times those of the file, within {100 * ALIKE:.0f} %: a common factor of forces "
-        "(currents, another unit, the motor's side of a gear; gains= multiplies them), unless the file's masses are "
-        "all off by it"
+        f"all loads are {factor:.3g} times those of the file, within {100 * tuned.ALIKE:.0f} %: a common factor of "
+        "forces (currents, another unit, the motor's side of a gear; gains= multiplies them), unless the file's masses "
+        "are all off by it"
     ]
 
 
@@ -146,9 +129,9 @@ def _gives_energy(equations: MeasuredEquations, fit: Estimate, joint: str, place
 
 def _units(found: Identified, before: Array) -> list[str]:
     """Compare what was found with what the file has, if it has anything, and look for forces that run backwards."""
-    told = found.relative_deviations[: len(before)] < POOR  # what is not told may be anything
+    told = found.relative_deviations[: len(before)] < tuned.POOR  # what is not told may be anything
     old, new = (np.linalg.norm(x[: len(before)][told]) for x in (before, found.values))
-    if old > 0.0 and new > 0.0 and not 1.0 / PLAUSIBLE < new / old < PLAUSIBLE:
+    if old > 0.0 and new > 0.0 and not 1.0 / tuned.PLAUSIBLE < new / old < tuned.PLAUSIBLE:
         return [
             f"the first moments and inertias found are {new / old:.3g} times those of the file: are the forces in N m "
             "and N at the joints, not in another unit, currents, or at the motor's side of the gear? gains= multiplies "
@@ -156,7 +139,7 @@ def _units(found: Identified, before: Array) -> list[str]:
         ]
     floats = [joint.name for joint in found.given.model.joints if joint.nv == 6 and not joint.actuated]
     masses = found.robot.mass / found.given.mass if found.given.mass else 1.0
-    if floats and not 1.0 / OF_WEIGHT < masses < OF_WEIGHT:
+    if floats and not 1.0 / tuned.PLAUSIBLE_WEIGHT < masses < tuned.PLAUSIBLE_WEIGHT:
         return [
             f"the mass found is {masses:.3g} times that of the file: are the measured wrenches in N and N m, along the "
             "axes of the world, and those that act on the robot, not those that it exerts?"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .. import tuned
 from ..measured import Measured
 
 if TYPE_CHECKING:
@@ -22,23 +23,8 @@ UNITS = (
 )
 """What steps of positions are, over velocities times steps of time, where units are wrong."""
 
-NEAR = 1.15
-"""Factor within which such a ratio is recognized."""
-
-TURNS = 3.0
-"""Turns beyond which positions are no radians, if most joints go so far, and none keeps to its limits."""
-
-BEYOND_LIMITS, MARGIN = 1.5, 0.2
-"""How far beyond its limits, as a multiple and in rad on top, no measured joint is."""
-
-MOVES = 0.05
-"""Joints that stay so near to zero, in rad, tell nothing about units."""
-
 CLOCKS = {"milliseconds": ("ms", 1e-3), "microseconds": ("us", 1e-6), "nanoseconds": ("ns", 1e-9)}
 """Units of clocks that times may be in without saying so."""
-
-SLOWEST = 0.25
-"""Steps of time, in seconds, that no controller has."""
 
 
 def doubtful_angles(robot: Robot, reach: Array) -> str:
@@ -51,15 +37,15 @@ def doubtful_angles(robot: Robot, reach: Array) -> str:
     """
     turning = [k for k, unit in enumerate(robot.q_units) if unit == "rad" and np.isfinite(reach[k])]
     limits = np.maximum(np.abs(robot.lower_limits), np.abs(robot.upper_limits))
-    beyond = [k for k in turning if reach[k] > BEYOND_LIMITS * limits[k] + MARGIN]
+    beyond = [k for k in turning if reach[k] > tuned.BEYOND_LIMITS * limits[k] + tuned.MARGIN]
     if beyond:
         k = max(beyond, key=lambda k: float(reach[k] / limits[k]) if limits[k] else np.inf)
         return (
             f"positions look like degrees: {robot.q_names[k]} goes to {reach[k]:.4g} rad, its limit is {limits[k]:.3g}"
         )
-    moving = [k for k in turning if reach[k] > MOVES]
+    moving = [k for k in turning if reach[k] > tuned.MOVES]
     within = any(np.isfinite(limits[k]) for k in moving)  # a joint that keeps to its limits is in rad
-    if not moving or within or not np.median(reach[moving]) > TURNS * 2.0 * np.pi:
+    if not moving or within or not np.median(reach[moving]) > tuned.TURNS_IN_DEGREES * 2.0 * np.pi:
         return ""
     return f"positions look like degrees: they go up to {reach[moving].max():.4g} rad"
 
@@ -72,9 +58,9 @@ def doubtful_steps(step: float) -> str:
     step : float
         From one row to the next, as the table has it.
     """
-    if not step > SLOWEST:
+    if not step > tuned.SLOWEST:
         return ""
-    unit = next((unit for unit, (_, size) in CLOCKS.items() if size * step < SLOWEST), "nanoseconds")
+    unit = next((unit for unit, (_, size) in CLOCKS.items() if size * step < tuned.SLOWEST), "nanoseconds")
     return f"times look like {unit}: the steps would be {step:.3g} s; name the column 't [{CLOCKS[unit][0]}]' if so"
 
 
@@ -91,8 +77,10 @@ def of_units(data: Measured, robot: Robot) -> list[str]:
         middle = 0.5 * (v[1:] + v[:-1]) * steps[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = float(np.nansum(np.diff(q, axis=0) * middle) / np.nansum(middle**2))
-        found = next((words for value, words in UNITS if value / NEAR < ratio < value * NEAR), "")
-        if not found and -NEAR < ratio < -1.0 / NEAR:
+        found = next(
+            (words for value, words in UNITS if value / tuned.NEAR_RATIO < ratio < value * tuned.NEAR_RATIO), ""
+        )
+        if not found and -tuned.NEAR_RATIO < ratio < -1.0 / tuned.NEAR_RATIO:
             found = "velocities have the other sign than positions"
     found = found or doubtful_steps(float(np.median(steps)))
     if not found and q.shape[1] == robot.nq:
@@ -106,12 +94,6 @@ def of_units(data: Measured, robot: Robot) -> list[str]:
 
 
 # ------------------------------------------------------------------ encoders that stick
-
-STUCK_FOR, FREED_BY = 0.1, 5.0
-"""Seconds for which a position does not change, and with how many times its usual largest step it goes on then."""
-
-BRAKES_WITHIN, BREAKS_BY = 0.025, 1.5
-"""Seconds over which changes of speed are compared, and how many times the largest elsewhere one is at a stuck end."""
 
 
 def of_stuck_encoders(data: Measured, robot: Robot) -> list[str]:
@@ -130,14 +112,16 @@ def of_stuck_encoders(data: Measured, robot: Robot) -> list[str]:
         usual = float(np.quantile(moving, 0.99))
         changes = np.flatnonzero(steps > 0.0)
         starts, ends = np.concatenate([[0], changes + 1]), np.append(changes, len(t) - 1)
-        long = t[ends] - t[starts] > STUCK_FOR
+        long = t[ends] - t[starts] > tuned.STUCK_FOR
         starts, ends = starts[long], ends[long]
         jumps = np.append(steps, 0.0)[ends]
-        stuck = (jumps > FREED_BY * usual) | _breaks_off(t, q[:, k], starts, ends)
+        stuck = (jumps > tuned.FREED_BY * usual) | _breaks_off(t, q[:, k], starts, ends)
         if stuck.any():
             first = int(np.flatnonzero(stuck)[0])
             begin, end, jump = t[starts[first]], t[ends[first]], jumps[first]
-            then = f"jumps by {jump:.3g}" if jump > FREED_BY * usual else "goes on, as if it had been moving before"
+            then = (
+                f"jumps by {jump:.3g}" if jump > tuned.FREED_BY * usual else "goes on, as if it had been moving before"
+            )
             words.append(
                 f"{data.name}: the position of {robot.q_names[k]} does not change from {begin:.4g} s to {end:.4g} s "
                 f"and then {then}: an encoder that hung? Leave out these rows"
@@ -147,14 +131,14 @@ def of_stuck_encoders(data: Measured, robot: Robot) -> list[str]:
 
 def _breaks_off(t: Array, q: Array, starts: Array, ends: Array) -> Array:
     """Tell at which spells of equal positions the speed breaks off, or sets in, faster than it changes elsewhere."""
-    span = max(3, int(np.ceil(BRAKES_WITHIN / max(float(np.median(np.diff(t))), 1e-300))))
+    span = max(3, int(np.ceil(tuned.BRAKES_WITHIN / max(float(np.median(np.diff(t))), 1e-300))))
     if len(q) < 3 * span:
         return np.zeros(len(starts), dtype=bool)
     bends = np.abs(q[2 * span :] - 2.0 * q[span:-span] + q[: -2 * span])  # around samples span, span + 1, ...
     elsewhere = np.isfinite(bends)
     for first, last in zip(starts, ends, strict=True):
         elsewhere[max(0, first - 2 * span) : max(0, last + 1)] = False
-    most = BREAKS_BY * float(np.max(bends[elsewhere], initial=0.0))
+    most = tuned.BREAKS_BY * float(np.max(bends[elsewhere], initial=0.0))
     inner = (starts >= span) & (ends + span < len(q))  # records begin and end in the midst of anything
     before = np.abs(q[starts] - q[np.maximum(starts - span, 0)])
     behind = np.abs(q[np.minimum(ends + span, len(q) - 1)] - q[ends])

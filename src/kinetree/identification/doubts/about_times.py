@@ -7,27 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..equations import FAST, MeasuredEquations, Prepared
+from .. import tuned
+from ..equations import MeasuredEquations, Prepared
 from ..estimators.least_squares import Estimate
 from ..friction_models import MODELS
 from ..model_choice import Columns
 
 Array = np.ndarray
-
-LEAST_TURNS = 3
-"""How often half of the joints must turn back: of less, weight, friction and offset look alike."""
-
-LONGEST_DELAY, DELAYS = 0.2, 81
-"""Delays that are looked for, in seconds both ways, and how many of them."""
-
-FINER, LEAST_DELAY = 11, 5e-4
-"""Delays that are tried around the best of these, and the shortest one, in seconds, that is told."""
-
-LATE, EARLY = 0.8, 0.5
-"""Share of what is left without a delay that one of forces, or of positions, must leave at most to be believed.
-
-Joints that stick look as if positions came late: forces grow before anything moves.
-"""
 
 
 def of_shortness(prepared: Prepared, lasts: float) -> str:
@@ -41,9 +27,9 @@ def of_shortness(prepared: Prepared, lasts: float) -> str:
     """
     turns = []
     for joint in np.flatnonzero(prepared.moving):
-        parts = [m.v[np.abs(m.v[:, joint]) > FAST * m.speed_noise[joint], joint] for m in prepared.motions]
+        parts = [m.v[np.abs(m.v[:, joint]) > tuned.FAST * m.speed_noise[joint], joint] for m in prepared.motions]
         turns.append(int(np.sum(np.diff(np.sign(np.concatenate(parts))) != 0.0)))
-    if not turns or np.median(turns) >= LEAST_TURNS:
+    if not turns or np.median(turns) >= tuned.LEAST_TURNS:
         return ""
     half = int(np.median(turns))
     often = {0: "never turn back", 1: "turn back once at most"}.get(half, f"turn back {half} times at most")
@@ -79,17 +65,17 @@ def of_delay(columns: Columns, fit: Estimate) -> list[str]:
         moved = [prepared.in_rows([_shifted(m.t, m.tau, delay) - m.tau for m in prepared.motions]) for delay in delays]
         return [np.array([judge(more) for more in moved]) for judge in judges]
 
-    delays = np.linspace(-LONGEST_DELAY, LONGEST_DELAY, DELAYS)
-    coarse, middle = curves(delays), DELAYS // 2
+    delays = np.linspace(-tuned.LONGEST_DELAY, tuned.LONGEST_DELAY, tuned.DELAYS)
+    coarse, middle = curves(delays), tuned.DELAYS // 2
     k = int(np.argmin(min(coarse, key=np.min)))
-    finer = np.linspace(delays[max(k - 1, 0)], delays[min(k + 1, DELAYS - 1)], FINER)
+    finer = np.linspace(delays[max(k - 1, 0)], delays[min(k + 1, tuned.DELAYS - 1)], tuned.FINER_DELAYS)
     left = min(curves(finer), key=np.min)
     best = float(finer[int(np.argmin(left))])
-    needed = LATE if best > 0.0 else EARLY
-    if abs(best) < LEAST_DELAY or left.min() > needed * min(curve[middle] for curve in coarse):
+    needed = tuned.LATE if best > 0.0 else tuned.EARLY
+    if abs(best) < tuned.LEAST_DELAY or left.min() > needed * min(curve[middle] for curve in coarse):
         return []
     late, word = abs(1e3 * best), "earlier" if best > 0.0 else "later"
-    more = " or more" if k in (0, DELAYS - 1) else ""
+    more = " or more" if k in (0, tuned.DELAYS - 1) else ""
     return [
         f"forces fit the motion much better when they are taken {_digits(late)} ms{more} {word}: "
         f"{'forces' if best > 0.0 else 'positions'} come too late by about that, by a filter or a bus. Shift one of "

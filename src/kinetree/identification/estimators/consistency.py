@@ -15,30 +15,13 @@ from typing import Any
 import numpy as np
 
 from ...errors import IdentificationError, OptionError, UnknownNameError
+from .. import tuned
 from .pseudo_inertia import BASIS, from_log_cholesky, log_cholesky_slope, matrix_of, to_log_cholesky
 
 Array = np.ndarray
 
 WAYS = ("barrier", "sdp", "log_cholesky")
 PULLS = ("log_det", "euclidean")
-STEPS = 400
-WEAKER, BARRIER_WEAKER = 0.3, 0.15
-"""What pull and barrier are multiplied with from one round of steps to the next: longer ways need more steps in all."""
-
-NEGLIGIBLE = 1e-4
-"""Share of what a fit leaves that further steps may still gain when they are given up."""
-
-LAST_BARRIER = 1e-6
-
-FAINT = 1e-5
-"""Pull of what belongs to no body, over the size of its column: it decides between columns that are told together only,
-such as the offsets of two joints with a gear between them, and moves what is told by 1e-10 of it."""
-
-IDLE = 1e-12
-"""Size of a column, over the largest, below which no row depends on it."""
-
-LONGEST, SMALLEST = 1.0, -1e3
-"""Bounds on a step in log-Cholesky coordinates, and on the coordinates: logarithms must not run away."""
 
 
 @dataclass(frozen=True)
@@ -131,10 +114,10 @@ def _settled(problem: ConsistentFit) -> tuple[ConsistentFit, Array]:
     size = np.linalg.norm(problem.a, axis=0)
     others = np.ones(len(size), dtype=bool)
     others[problem.of_bodies()] = False
-    kept = np.flatnonzero(~others | (size > IDLE * np.max(size, initial=0.0)))
+    kept = np.flatnonzero(~others | (size > tuned.IDLE * np.max(size, initial=0.0)))
     drawn = np.flatnonzero(others[kept])
     rows = np.zeros((len(drawn), len(kept)))
-    rows[np.arange(len(drawn)), drawn] = FAINT * size[kept[drawn]]
+    rows[np.arange(len(drawn)), drawn] = tuned.FAINT * size[kept[drawn]]
     place = np.full(len(size), -1)
     place[kept] = np.arange(len(kept))
     reference = problem.reference[kept]
@@ -160,7 +143,7 @@ def by_barrier(problem: ConsistentFit) -> Array:
     left = 0.0
     for weight, barrier in _ever_weaker(problem):
         x, left = _newton(replace(problem, weight=weight), normal, right, x, barrier)
-    if left > NEGLIGIBLE * 0.5 * float(np.sum((problem.a @ x - problem.b) ** 2)):
+    if left > tuned.NEGLIGIBLE * 0.5 * float(np.sum((problem.a @ x - problem.b) ** 2)):
         raise IdentificationError(_NOT_FOUND)
     return x
 
@@ -171,8 +154,11 @@ def _ever_weaker(problem: ConsistentFit) -> Iterator[tuple[Array, float]]:
     barrier = 1.0
     weights = np.maximum(strong, problem.weights) if problem.pull == "log_det" else problem.weights
     yield weights, barrier
-    while barrier > LAST_BARRIER or np.any(weights > problem.weights):
-        barrier, weights = max(BARRIER_WEAKER * barrier, LAST_BARRIER), np.maximum(WEAKER * weights, problem.weights)
+    while barrier > tuned.LAST_BARRIER or np.any(weights > problem.weights):
+        barrier, weights = (
+            max(tuned.BARRIER_WEAKER * barrier, tuned.LAST_BARRIER),
+            np.maximum(tuned.WEAKER * weights, problem.weights),
+        )
         yield weights, barrier
 
 
@@ -182,7 +168,7 @@ def _newton(problem: ConsistentFit, normal: Array, right: Array, x: Array, barri
     Where data ask for what is far from possible, bodies shrink towards nothing, step after step.
     """
     decrease = 0.0
-    for _ in range(STEPS):
+    for _ in range(tuned.NEWTON_STEPS):
         gradient, hessian = _slopes(problem, normal, right, x, barrier)
         scale = 1.0 / np.sqrt(np.diagonal(hessian))
         step = -scale * np.linalg.solve(hessian * np.outer(scale, scale), scale * gradient)
@@ -322,7 +308,7 @@ def _levenberg_marquardt(problem: ConsistentFit, theta: Array, barrier: float) -
     normal, right = problem.a.T @ problem.a, problem.a.T @ problem.b
     x = _from_coordinates(problem, theta)
     damping, now = 1e-3, _value(problem, normal, right, x, barrier)
-    for _ in range(STEPS):
+    for _ in range(tuned.NEWTON_STEPS):
         gradient, hessian = _slopes(problem, normal, right, x, barrier)
         slope = np.eye(len(x))
         for own in problem.bodies:
@@ -332,8 +318,8 @@ def _levenberg_marquardt(problem: ConsistentFit, theta: Array, barrier: float) -
         diagonal = np.maximum(np.diagonal(curvature), 1e-12 * np.max(np.diagonal(curvature)))
         while True:
             step = np.linalg.solve(curvature + damping * np.diag(diagonal), downhill)
-            step = np.clip(step, -LONGEST, LONGEST)
-            tried = _from_coordinates(problem, np.maximum(theta + step, SMALLEST))
+            step = np.clip(step, -tuned.LONGEST_STEP, tuned.LONGEST_STEP)
+            tried = _from_coordinates(problem, np.maximum(theta + step, tuned.SMALLEST_COORDINATE))
             value = _value(problem, normal, right, tried, barrier)
             if value <= now:
                 break
@@ -341,7 +327,7 @@ def _levenberg_marquardt(problem: ConsistentFit, theta: Array, barrier: float) -
             if damping > 1e12:
                 return theta
         gained, now = now - value, value
-        theta, x, damping = np.maximum(theta + step, SMALLEST), tried, max(damping * 0.2, 1e-12)
+        theta, x, damping = np.maximum(theta + step, tuned.SMALLEST_COORDINATE), tried, max(damping * 0.2, 1e-12)
         if gained < 1e-10 * max(1.0, abs(now)):
             return theta
     return theta

@@ -12,20 +12,9 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ...errors import IdentificationError, UnknownNameError
+from .. import tuned
 
 Array = np.ndarray
-
-FIRST_ROUNDS, ROUNDS = 5, 30
-SETTLED = 1e-7
-EXACT = 1e-10
-"""Noise over the size of a joint's force below which a fit is exact; else a few rows with as many columns of their own
-would count without end."""
-
-UNTOLD = 1e-9
-"""Directions whose singular value is smaller than this, compared with the largest, are not told by the rows."""
-
-HUBER = 1.345
-"""Residuals beyond so many standard deviations count less: 95 % as good as least squares where nothing is wrong."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +77,11 @@ def estimate(
     force = tau if prior is None else tau - y @ prior
     size = np.sqrt(np.mean(force.reshape(-1, n, r) ** 2, axis=(0, 1)))
     size = np.where(size > 0.0, size, 1.0)
-    least = EXACT * size
-    found = _settled(y, force, alive, size, least, method, FIRST_ROUNDS)
+    least = tuned.EXACT * size
+    found = _settled(y, force, alive, size, least, method, tuned.FIRST_ROUNDS)
     if method != "ordinary":  # once more in units of the noise, in which joints differ by the most
         size = np.exp(np.mean(np.log(found.noise.reshape(-1, r)), axis=0))
-        found = _settled(y, force, alive, size, least, method, ROUNDS, sources)
+        found = _settled(y, force, alive, size, least, method, tuned.MOST_ROUNDS, sources)
     return found if prior is None else replace(found, values=found.values + prior)
 
 
@@ -125,8 +114,8 @@ def _settled(
         new = np.maximum(new, least / size)
         if method == "reweighted":
             ratio = np.abs(residual) / new[..., None, :]
-            weights = alive * np.where(ratio > HUBER, HUBER / np.maximum(ratio, HUBER), 1.0)
-        settled = np.all(np.abs(new - noise) <= SETTLED * new)
+            weights = alive * np.where(ratio > tuned.HUBER, tuned.HUBER / np.maximum(ratio, tuned.HUBER), 1.0)
+        settled = np.all(np.abs(new - noise) <= tuned.NOISE_SETTLED * new)
         noise = new
         z, inverse = _solve(basis, force, noise, weights)
         if settled:
@@ -200,7 +189,7 @@ def _orthonormal(y: Array) -> tuple[Array, Array]:
     scale = np.where(size > 0.0, size, 1.0)
     q, triangle = np.linalg.qr(tall / scale)
     u, s, vt = np.linalg.svd(triangle)
-    known = s > UNTOLD * s[0]
+    known = s > tuned.UNTOLD * s[0]
     back = (vt[known].T / s[known]) / scale[:, None]
     return (q @ u[:, known]).reshape(r, n, -1), back
 
@@ -253,6 +242,6 @@ def _usual_noise(residual: Array, alive: Array) -> Array:
 def _huber_variance(residual: Array, noise: Array, weights: Array, alive: Array) -> Array:
     ratio = residual / noise[..., None, :]
     pulled = np.sum(alive * (weights * ratio) ** 2, axis=(-1, -2)) / alive.sum()
-    inside = np.sum(alive * (np.abs(ratio) <= HUBER), axis=(-1, -2)) / alive.sum()
+    inside = np.sum(alive * (np.abs(ratio) <= tuned.HUBER), axis=(-1, -2)) / alive.sum()
     weight = np.sum(weights, axis=(-1, -2)) / alive.sum()
     return pulled * weight / np.maximum(inside, 1e-3) ** 2

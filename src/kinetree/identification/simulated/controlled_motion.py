@@ -24,8 +24,8 @@ from ...model.parameters import FRICTION, rows
 from ...run.law_kernels import LawProgram, can_compile
 from ...run.parameters import FLAT, Place, put_in
 from ...spatial import Scalar, where
+from .. import tuned
 from ..filtering import FilteredMotion
-from ..friction_models import NOISE
 
 if TYPE_CHECKING:
     from ...robot.robot import Robot
@@ -33,17 +33,6 @@ if TYPE_CHECKING:
 Array = np.ndarray
 Rates = tuple[Array, Array, Array]
 Scalars = Sequence[Scalar]
-
-WINDOW, LEAD = 1.0, 0.25
-"""Length of a window in seconds, and of the part before it that does not count."""
-
-SLOW = 0.02
-"""Coulomb friction goes through zero in a straight line below this share of a joint's usual speed."""
-
-STABLE = 1.5
-"""Steps times the fastest rate that Runge-Kutta's method is given; it stands 2.7."""
-
-MOST_SUBSTEPS = 64
 
 
 @dataclass(frozen=True)
@@ -91,7 +80,7 @@ class ControlledRun:
     def width(self) -> Array:
         """Speeds below which Coulomb friction is a straight line, per joint."""
         speeds = np.concatenate([m.v for m in self.motions])
-        return SLOW * np.sqrt(np.mean(speeds**2, axis=0)) + 1e-9
+        return tuned.SLOW * np.sqrt(np.mean(speeds**2, axis=0)) + 1e-9
 
     def simulated(self, truth: Robot) -> list[FilteredMotion]:
         """Return the motions of a robot under the controller, with the forces that were measured.
@@ -115,7 +104,7 @@ class ControlledRun:
                     "the simulated robot runs away under the controller: are its gains, its trajectory and the times "
                     "of the data those of the measurement? See what estimator='weighted' finds"
                 )
-            found.append(FilteredMotion(m.t, q, v, a, m.tau, m.wrenches, self.width / NOISE))
+            found.append(FilteredMotion(m.t, q, v, a, m.tau, m.wrenches, self.width / tuned.NOISE))
         return found
 
     def _windows(self, m: FilteredMotion) -> Iterator[Array]:
@@ -124,7 +113,7 @@ class ControlledRun:
         if len(self.controller.initial_states(self.robot.model)):  # nobody knows its states in the middle
             yield np.array([[0, 0, count]])
             return
-        length, lead = max(2, round(WINDOW / step)), round(LEAD / step)
+        length, lead = max(2, round(tuned.WINDOW_LENGTH / step)), round(tuned.LEAD / step)
         starts = np.arange(0, count, length)
         rows = np.stack([np.maximum(starts - lead, 0), starts, np.minimum(starts + length, count)], axis=1)
         yield rows[:1]
@@ -203,8 +192,8 @@ class ControlledRun:
         drag = drag + np.diag(own["damping"] + own["friction"] / self.width)
         whole = np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ stiff, -inverse @ drag]])
         fastest = float(np.max(np.abs(np.linalg.eigvals(whole)))) if np.isfinite(whole).all() else np.inf
-        count = np.ceil(step * fastest / STABLE)
-        if not count <= MOST_SUBSTEPS:
+        count = np.ceil(step * fastest / tuned.STABLE)
+        if not count <= tuned.MOST_SUBSTEPS:
             raise IdentificationError(
                 f"the simulated robot with its controller is too stiff for the data's step of {1e3 * step:.3g} ms (its "
                 f"fastest rate is {fastest:.3g} per second): are the controller's gains those at the joints? A light "

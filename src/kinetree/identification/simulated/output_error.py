@@ -15,6 +15,7 @@ import numpy as np
 
 from ...errors import IdentificationError, OptionError, UnsupportedError
 from ...model.parameters import OF_BODIES
+from .. import tuned
 from ..closed_motion import motions_of
 from ..filtering import FilteredMotion
 from ..identifiable import ParameterGroups, Structure
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from ..identified import Identified
 
 Array = np.ndarray
-
-SETTLED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ def refine_by_output_error(found: Identified, data: Data, *, window: float = 0.2
                 tried, new_rest, new_slope, value = robot, rest, slope, float(np.sum((rest / noise) ** 2))
                 break
         robot, rest, slope = tried, new_rest, new_slope
-        if abs(cost - value) <= SETTLED * value:
+        if abs(cost - value) <= tuned.OUTPUT_SETTLED * value:
             break
         cost = value
     errors = np.sqrt(np.mean(rest**2, axis=(0, 1)))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...algorithms import loop_clusters
 from ...errors import SingularityWarning, UnknownNameError, UnsupportedError, callers_level
 from ...model.tree import Joint
 from ...run.friction import friction_force
@@ -22,7 +23,7 @@ from ..coordinates import Coordinates
 from .closing import LoopClosing
 from .geometry import Array
 from .inverse import InverseOfLoops
-from .prepared import LEAST_QUALITY_OF_CLUSTERS, PreparedDynamics, Quick
+from .prepared import PreparedDynamics, Quick
 
 FORWARD_METHODS = ("elimination", "block", "reduced", "handles")
 
@@ -109,7 +110,7 @@ class ForwardOfLoops:
         """Return accelerations by articulated bodies through clusters of loops; None where their choice is poor."""
         name, options, prepared = "clustered_forward_dynamics", {"pivots": known.pivots}, self.prepared
         whole = prepared.at_once(name, options, wrenches, threads, parameters, q=q, v=v, tau=tau)
-        least = max(LEAST_QUALITY_OF_CLUSTERS, prepared.least_quality(known))
+        least = max(loop_clusters.LEAST_QUALITY_OF_CLUSTERS, prepared.least_quality(known))
         if whole is None or (whole[..., -4] < least).any():
             return None
         self.geometry.checks.motion(whole[..., -3:], self.choice.granted(tolerance, known), q, v)

@@ -27,9 +27,6 @@ from ..coordinates import Coordinates
 from .choice import CoordinateChoice
 from .geometry import Array
 
-LEAST_QUALITY_OF_CLUSTERS = loop_clusters.LEAST_QUALITY
-"""As ``constrained.LEAST_QUALITY``, for the choice of independent freedoms within clusters of loops."""
-
 CLUSTERED = 3
 """With so many independent constraints, loops are gone through cluster by cluster."""
 
@@ -143,7 +140,7 @@ class PreparedDynamics:
             return None
         least = self.least_quality(known)
         if name.startswith("clustered"):
-            least = max(least, LEAST_QUALITY_OF_CLUSTERS)
+            least = max(least, loop_clusters.LEAST_QUALITY_OF_CLUSTERS)
         return Quick(function, self.nv, self.choice.granted(None, known) ** 2, least)
 
     def least_quality(self, known: Coordinates) -> float:
@@ -227,7 +224,7 @@ class PreparedDynamics:
         arrays: dict[str, Array],
     ) -> Array:  # fmt: skip
         """Return results in which every pivot is good, trying other orders of elimination where it is not."""
-        least = max(LEAST_QUALITY_OF_CLUSTERS, self.least_quality(known))
+        least = max(loop_clusters.LEAST_QUALITY_OF_CLUSTERS, self.least_quality(known))
         whole = self._tried(self.exact, name, options, wrenches, threads, arrays)
         for _ in range(OTHER_ORDERS):
             poor = whole[..., -4] < least

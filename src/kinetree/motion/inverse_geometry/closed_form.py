@@ -21,7 +21,7 @@ from .steps import Arithmetic, SolvingStep
 
 Array = np.ndarray
 
-SLACK = 1e-10
+SQUARE_SLACK = 1e-10
 """Parts of a number by which what is under a root may be negative from rounding alone."""
 
 REACHED = 1e-6
@@ -140,7 +140,7 @@ class InverseGeometry:
 
 
 def _root(x: Any, size: Any) -> Any:
-    return np.sqrt(np.where((x < 0.0) & (x > -SLACK * np.abs(size)), 0.0, x))
+    return np.sqrt(np.where((x < 0.0) & (x > -SQUARE_SLACK * np.abs(size)), 0.0, x))
 
 
 NUMBERS = Arithmetic(_root, lambda _, __, x: x, lambda _, q: q)

@@ -31,7 +31,7 @@ LEAST = 1e-9
 FOLLOWS = 1e-9
 """Smaller shares of one drive in another are rounding."""
 
-CLOSED = 1e-12
+HELD_CLOSED = 1e-12
 """Gaps below this (m, rad) are closed."""
 
 NEWTON_STEPS = 30
@@ -331,7 +331,7 @@ class ConstrainedEquation(Equation):
         for _ in range(NEWTON_STEPS):
             terms = self.terms(times, q, v)
             off = np.abs(terms.gaps).max(axis=-1, initial=0.0)
-            there = (off < CLOSED) | ((off < UNCLOSED) & (off > 0.5 * last))
+            there = (off < HELD_CLOSED) | ((off < UNCLOSED) & (off > 0.5 * last))
             if there.all():
                 break
             last = off
@@ -382,7 +382,7 @@ class ConstrainedEquation(Equation):
         for _ in range(NEWTON_STEPS):
             terms = self.terms(t, q, v)
             off = float(np.abs(terms.gaps).max(initial=0.0))
-            if not off >= CLOSED or (off < UNCLOSED and off > 0.5 * last):
+            if not off >= HELD_CLOSED or (off < UNCLOSED and off > 0.5 * last):
                 break
             last = off
             move = np.zeros(v.shape)

@@ -32,7 +32,7 @@ from .equation import ConstrainedEquation
 
 MOST_ROUNDS = 25
 
-SETTLED = 1e-10
+ALPHA_SETTLED = 1e-10
 """Changes of accelerations and forces below this part of them are the last."""
 
 ASIDE = 1e-7
@@ -169,7 +169,7 @@ class AlphaSteps:
             size = np.abs(unknown).max(axis=-1, initial=1.0)
             part = np.abs(change).max(axis=-1, initial=0.0) / size
             worst = float(np.max(part, initial=0.0, where=np.isfinite(part)))
-            if worst < SETTLED or (worst < 1e-6 and worst > 0.3 * last):
+            if worst < ALPHA_SETTLED or (worst < 1e-6 and worst > 0.3 * last):
                 break
             last = worst
         else:

@@ -43,7 +43,7 @@ KNOWN = 1e-7
 SHORTEST = 5.0
 """How far back states before a change point begin at least, in distances of the last one."""
 
-PATIENCE = 1000
+STEPS_FOLLOWED = 1000
 """Steps after which the motion is not followed anew any longer: it has come to another change point."""
 
 ELSEWHERE = 1e-5
@@ -186,7 +186,7 @@ class LoopStepper(ScipyStepper):
             solver = self.make(self._rate, t, y, until, **(self.options | finer)) if until > t else None
             while solver is not None and solver.status == "running":
                 count += 1
-                if self._stepped(solver) is not None or count > PATIENCE:
+                if self._stepped(solver) is not None or count > STEPS_FOLLOWED:
                     return []
             if solver is not None:
                 y = np.concatenate(self.project(self._unit(solver.y)))

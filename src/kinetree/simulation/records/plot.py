@@ -34,7 +34,7 @@ LOW, MOST_SEPARATE = 1.5, 80
 OF_ROBOT = ("energy", "reactions")
 """Parts of a plot that belong to no joint."""
 
-ROUNDING = 1e-9
+NO_FORCE = 1e-9
 """Share of the largest force below which there is none in a direction."""
 
 ENTRY = re.compile(r"\[\d+\]$|\.(q?[xyzw]|[wv][xyz]|-[xyz]|angle|about_[xyz]2?)$")
@@ -201,7 +201,7 @@ def _reactions(record: Record) -> list[tuple[str, Curves]]:
     contact = record.contact_forces
     if contact.size:
         spots = _spots(record, contact.shape[1])
-        least = ROUNDING * np.nanmax(np.abs(contact), initial=0.0)
+        least = NO_FORCE * np.nanmax(np.abs(contact), initial=0.0)
         acting = [i for i in (2, 0, 1) if np.nanmax(np.abs(contact[..., i]), initial=0.0) > least]
         for i in acting or [2]:  # upwards is what one looks for; a direction in which nothing acts is left out
             curves = [(spot, contact[:, k, i]) for k, spot in enumerate(spots)]

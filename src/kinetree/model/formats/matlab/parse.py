@@ -20,7 +20,7 @@ from .syntax import Block, MatlabExpression, MatlabFile, MatlabFunction, Referen
 MOST_BYTES = 1_000_000
 """Of one file."""
 
-DEEPEST = 200
+DEEPEST_BLOCKS = 200
 """Brackets and blocks within one another."""
 
 _OPERATIONS = frozenset(
@@ -189,8 +189,8 @@ class _SyntaxReader:
 
     def block(self, nodes: Sequence[Any]) -> Block:
         self.depth += 1
-        if self.depth > DEEPEST and nodes:
-            raise self.error(f"more than {DEEPEST} blocks within one another", nodes[0])
+        if self.depth > DEEPEST_BLOCKS and nodes:
+            raise self.error(f"more than {DEEPEST_BLOCKS} blocks within one another", nodes[0])
         found = [self.statement(node) for node in nodes if node.type not in _IGNORED]
         self.depth -= 1
         return found
@@ -277,8 +277,8 @@ class _SyntaxReader:
         """Read a value."""
         node = _unwrapped(node)
         self.depth += 1
-        if self.depth > DEEPEST:
-            raise self.error(f"more than {DEEPEST} brackets within one another", node)
+        if self.depth > DEEPEST_BLOCKS:
+            raise self.error(f"more than {DEEPEST_BLOCKS} brackets within one another", node)
         found = _Operations(self.flat(node), self.error, node).whole() if node.type in _OPERATIONS else self.atom(node)
         self.depth -= 1
         return found

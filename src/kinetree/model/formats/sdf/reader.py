@@ -42,7 +42,7 @@ UNBOUNDED = 1e16
 PERPENDICULAR = 1e-9
 """Axes of a universal joint whose cosine is below this are at right angles."""
 
-DEEPEST = 16
+DEEPEST_INCLUDES = 16
 """Files that include one another, and models within models."""
 
 MOST_INCLUDED, MOST_ELEMENTS = 2000, 200_000
@@ -150,8 +150,10 @@ class _SdfReader:
         version: tuple[int, int], static: bool, depth: int,
     ) -> None:  # fmt: skip
         """Declare the frames of a model and of those within it."""
-        if depth > DEEPEST:
-            raise elements.error(f"models are nested, or include one another, more than {DEEPEST} deep", element)
+        if depth > DEEPEST_INCLUDES:
+            raise elements.error(
+                f"models are nested, or include one another, more than {DEEPEST_INCLUDES} deep", element
+            )
         placed: Element | None = elements.only(element, "pose")
         given, placement = element.attributes.get("name", ""), element.attributes.get("placement_frame", "")
         own_elements = elements

@@ -34,7 +34,7 @@ KINDS: dict[str, JointKind] = {
 """Joints by their codes; a screw, ``H``, has its pitch beside it."""
 
 PLANAR = ("r", "px", "py", "r-", "px-", "py-")
-ROUNDING = 1e-9
+SAME_ENTRY = 1e-9
 
 
 def read(source: Source, options: Options) -> Model:
@@ -162,7 +162,7 @@ class _StructReader:
             rotation, skew = turn.T, -turn.T @ lower
             position = np.array([skew[2, 1], skew[0, 2], skew[1, 0]])
             rest = [*x[:3, 3:].ravel(), *(x[3:, 3:] - turn).ravel(), *(skew + skew.T).ravel()]
-        if np.abs(rest).max() > ROUNDING * max(1.0, float(np.abs(x).max())):
+        if np.abs(rest).max() > SAME_ENTRY * max(1.0, float(np.abs(x).max())):
             raise self._error(f"{name} is no transform of coordinates: plux(E, r) makes one")
         try:
             return Pose.of(position, rotation=rotation)
@@ -185,7 +185,7 @@ class _StructReader:
             first = np.array([cross[2, 1], cross[0, 2], cross[1, 0]])
             own = np.array([[0.0, -first[2], first[1]], [first[2], 0.0, -first[0]], [-first[1], first[0], 0.0]])
             like = np.block([[second, own], [own.T, mass * np.eye(3)]])
-        if np.abs(x - like).max() > ROUNDING * float(np.abs(x).max()):
+        if np.abs(x - like).max() > SAME_ENTRY * float(np.abs(x).max()):
             raise self._error(f"{name} is no inertia of a rigid body: mcI(m, c, I) makes one")
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = second
         try:

@@ -13,10 +13,10 @@ from ....errors import nearest
 from ....spatial import Scalar
 from ....spatial.formula import FUNCTIONS, OPERATIONS, PI, ScalarFormula, apply
 
-LONGEST = 2000
+LONGEST_EXPRESSION = 2000
 """Characters of one expression."""
 
-DEEPEST = 50
+DEEPEST_EXPRESSION = 50
 """Brackets and signs within one another."""
 
 TOKEN = re.compile(
@@ -46,8 +46,8 @@ def parse(text: str) -> Scalar:
     ExpressionError
         If the text is no expression, or its value no finite number.
     """
-    if len(text) > LONGEST:
-        raise ExpressionError(f"an expression of {len(text)} characters; {LONGEST} are the most")
+    if len(text) > LONGEST_EXPRESSION:
+        raise ExpressionError(f"an expression of {len(text)} characters; {LONGEST_EXPRESSION} are the most")
     reader = _FormulaReader(_tokens(text))
     try:
         found = reader.level(0, 0)
@@ -107,8 +107,8 @@ class _FormulaReader:
 
     def signed(self, depth: int) -> Scalar:
         """Read a sign, and a power behind it: -x**2 is -(x**2)."""
-        if depth > DEEPEST:
-            raise ExpressionError(f"more than {DEEPEST} brackets and signs within one another")
+        if depth > DEEPEST_EXPRESSION:
+            raise ExpressionError(f"more than {DEEPEST_EXPRESSION} brackets and signs within one another")
         if self.ahead.text in ("+", "-"):
             turned = self.take().text == "-"
             found = self.signed(depth + 1)
