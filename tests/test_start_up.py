@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -71,3 +72,33 @@ def test_the_command_line_imports_no_command_before_it_is_asked_for(asked, tmp_p
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def processor_time(code: str, environment: dict[str, str]) -> float:
+    """Seconds of the processor that a Python program takes, the least of three runs: others may keep it busy."""
+    tell = "\nimport time, sys; sys.stderr.write(str(time.process_time()))"
+    asked = f"try:\n    from kinetree.cli.app import app\n    app(prog_name='kinetree')\nexcept SystemExit: pass{tell}"
+    return min(
+        float(
+            subprocess.run(
+                [sys.executable, "-c", f"import sys\nsys.argv = ['kinetree', {code}]\n{asked}"],
+                capture_output=True, text=True, check=True, env=os.environ | environment,
+            ).stderr
+        )
+        for _ in range(3)
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("code", "environment", "most"),
+    [
+        ("'--version'", {}, 0.4),
+        ("", {"_KINETREE_COMPLETE": "complete_bash", "COMP_WORDS": "kinetree info ku", "COMP_CWORD": "2"}, 0.5),
+        ("", {"_KINETREE_COMPLETE": "complete_bash", "COMP_WORDS": "kinetree run fo", "COMP_CWORD": "2"}, 0.5),
+        ("", {"_KINETREE_COMPLETE": "complete_bash", "COMP_WORDS": "kinetree codegen x -a in", "COMP_CWORD": "4"}, 0.5),
+    ],
+    ids=["version", "robots", "studies", "algorithms"],
+)
+def test_the_command_line_starts_at_once(code, environment, most):
+    assert processor_time(code, environment) <= most

@@ -310,7 +310,7 @@ def test_angles_in_degrees_and_quaternions_with_few_digits():
     q = configuration(robot, read_values("neck=0.3:0:0:0.954,hinge=30deg", "--q0", True), what="--q0")
     assert np.allclose(q, [0.3, 0, 0, np.sqrt(0.91), np.pi / 6, 0], atol=2e-5)
     assert abs(np.linalg.norm(q[:4]) - 1.0) < 1e-15
-    with pytest.raises(OptionError, match="'slide' is not an angle"):
+    with pytest.raises(OptionError, match="'slide': '30deg' does not fit: give a number in m"):
         configuration(robot, read_values("slide=30deg", "--q0", True), what="--q0")
     with pytest.warns(kt.ModelWarning, match=r"hinge = 30 rad is 4\.8 turns; .* write 30deg for degrees"):
         configuration(robot, {"hinge": 30.0}, what="--q0")

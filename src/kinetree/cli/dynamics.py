@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 
 from ..errors import OptionError
+from ..io.gallery_files import gallery_names
 from .shared import (
     FloatingBase,
     Json,
@@ -196,7 +197,6 @@ class _Start:
         return self.q_guess is not None
 
     def __call__(self) -> Array:
-        from ..robot.load import gallery_names
         from ..studies import simulation_setup
 
         system = self.robot_name if self.robot_name in gallery_names() else None

@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from ..errors import KinetreeWarning, OptionError, OutputError, UnknownNameError, printable
+from ..io.gallery_files import gallery_names, only_a_study, study_names
 from .error_wording import Write, worded
 from .values import read_values
 
@@ -171,7 +172,7 @@ def read_symbols(texts: Sequence[str]) -> dict[str, float]:
 
 
 def _loaded(robot: str | Path, missing_meshes: str, options: dict[str, Any]) -> Robot:
-    from ..robot.load import gallery_names, load, only_a_study
+    from ..robot.load import load
     from ..studies import named_systems
 
     if str(robot) in gallery_names():
@@ -188,16 +189,12 @@ def _loaded(robot: str | Path, missing_meshes: str, options: dict[str, Any]) -> 
 
 def complete_robot(incomplete: str) -> list[str]:
     """Complete names of the gallery, and robot files."""
-    from ..robot.load import gallery_names
-
     return [*_starting(gallery_names(), incomplete), *_files(incomplete, ROBOT_FILES)]
 
 
 def complete_study(incomplete: str) -> list[str]:
     """Complete names of studies, ``all``, and files of the user's own."""
-    from .. import gallery
-
-    return [*_starting(["all", *gallery.studies()], incomplete), *_files(incomplete, (".yaml", ".yml"))]
+    return [*_starting(["all", *study_names()], incomplete), *_files(incomplete, (".yaml", ".yml"))]
 
 
 def _starting(names: Iterable[str], incomplete: str) -> list[str]:

@@ -15,9 +15,9 @@ from rich.table import Table
 from ..contact.stops import JointStops
 from ..errors import OptionError, OutputError, SimulationError, UnknownNameError
 from ..forces.from_yaml import load as load_forces
+from ..io.gallery_files import gallery_names
 from ..io.paths import is_folder
 from ..motion import trajectories
-from ..robot.load import gallery_names
 from ..simulation.integrators.fixed_step_methods import ADAPTIVE
 from ..simulation.oddities.unheld import without_ranges
 from ..simulation.options import OPTIONS, STEPS_AT_MOST

@@ -7,13 +7,13 @@ from collections import Counter
 from typing import Any
 
 from ..errors import OptionError
-from ..io.typed_angles import in_degrees
+from ..io.units import quantity
 
 
-def read_values(text: str | None, option: str, angles: bool = False) -> Any:
+def read_values(text: str | None, option: str, units: bool = False) -> Any:
     """Read numbers, numbers by joint (``elbow=0.3``; several with colons, ``ball=0:0:0:1``), or a word.
 
-    Of angles numbers may be in degrees, ``elbow=45deg``.
+    Where units are allowed, numbers may have one, ``elbow=45deg``, ``slide=120mm``, ``motor=60rpm``.
     """
     if text is None:
         return None
@@ -26,10 +26,10 @@ def read_values(text: str | None, option: str, angles: bool = False) -> Any:
         twice = [name for name, count in Counter(name for name, _, _ in pairs).items() if count > 1]
         if twice:
             raise OptionError(f"{option}: {twice[0]!r} is given more than once in {text!r}")
-        return {name: [_number(x, option, angles) for x in value.split(":")] for name, _, value in pairs}
-    if len(parts) == 1 and not _is_number(parts[0]) and not (angles and in_degrees(parts[0])):
+        return {name: [_number(x, option, units) for x in value.split(":")] for name, _, value in pairs}
+    if len(parts) == 1 and not _is_number(parts[0]) and not (units and quantity(parts[0], option)):
         return parts[0]
-    return [_number(part, option, angles) for part in parts]
+    return [_number(part, option, units) for part in parts]
 
 
 def _is_number(text: str) -> bool:
@@ -39,10 +39,10 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _number(text: str, option: str, angles: bool) -> float:
-    turned = in_degrees(text) if angles else None
-    if turned is not None:
-        return turned
+def _number(text: str, option: str, units: bool) -> float:
+    found = quantity(text, option) if units else None
+    if found is not None:
+        return found
     if not _is_number(text):
         raise OptionError(f"{option}: {text!r} is not a finite number")
     return float(text)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pkgutil import iter_modules
 
 from ..errors import UnknownNameError
+from ..io.gallery_files import study_names
 from ..studies.named_systems import NAMES, part
 from ..studies.study import Study
 from ..studies.system import PrescribedMotion
-from . import comparisons
 
 Motion = PrescribedMotion
 """What :func:`kinetree.gallery.motion` gives."""
@@ -36,7 +35,7 @@ def studies() -> list[str]:
     >>> kt.gallery.studies()[0]
     'four-bar'
     """
-    return [*NAMES, *_compared()]
+    return list(study_names())
 
 
 def study(name: str) -> Study:
@@ -55,12 +54,7 @@ def study(name: str) -> Study:
     """
     if name not in studies():
         raise UnknownNameError("study", name, studies())
-    module = part(name, "study") if name in NAMES else import_module(_compared()[name])
+    compared = f".comparisons.{name.replace('-', '_')}"
+    module = part(name, "study") if name in NAMES else import_module(compared, __package__)
     found: Study = module.STUDY
     return found
-
-
-def _compared() -> dict[str, str]:
-    """Return the modules of the folder ``comparisons`` by the names of their studies."""
-    found = [module.name for module in iter_modules(comparisons.__path__)]
-    return {name.replace("_", "-"): f"{comparisons.__name__}.{name}" for name in sorted(found)}

@@ -17,6 +17,7 @@ from typing import Any, Generic, TypedDict, TypeVar, Unpack
 import numpy as np
 
 from ..errors import ModelError, explains_arguments
+from ..io.units import in_si
 from ..spatial.numbers import real_number
 from .joints import JointKind
 from .pose import floats
@@ -341,6 +342,7 @@ def numbers_of(
             raise ModelError(f"{where}{row.of} needs a {name}, {row.needed}")
         numbers = row.usual(kind)
         if value is not None:
+            value = in_si(value, row.units[kind.q_units[:1] != ("rad",)], what)
             numbers = per_freedom(value, row.count(kind), 0.0, what, row.nonnegative, row.finite)
         if row.law is not None:
             row.law(kind, numbers, what)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, explains_arguments
+from ..io.units import in_si
 from ..spatial import AxisRotation, Matrix3, MatrixRotation, Transform, Vec3
 from ..spatial.numbers import shown
 
@@ -113,14 +114,17 @@ class Pose:
         rotation: ArrayLike | None = None,
         quaternion: ArrayLike | None = None,
     ) -> Pose:
-        """Build from a position and at most one of ``rpy``, ``rotation`` (3x3), ``quaternion`` (x, y, z, w)."""
-        p = floats(position, "a position")
+        """Build from a position and at most one of ``rpy``, ``rotation`` (3x3), ``quaternion`` (x, y, z, w).
+
+        Positions and angles may have units: ``("120 mm", 0, 0)``, ``rpy=("90 deg", 0, 0)``.
+        """
+        p = floats(in_si(position, "m", "a position"), "a position")
         if p.shape != (3,) or not np.all(np.isfinite(p)):
             raise ModelError(f"a position needs three finite numbers, got {position!r}")
         if sum(x is not None for x in (rpy, rotation, quaternion)) > 1:
             raise ModelError("give only one of rpy, rotation and quaternion")
         if rpy is not None:
-            angles = floats(rpy, "rpy")
+            angles = floats(in_si(rpy, "rad", "rpy"), "rpy")
             if angles.shape != (3,) or not np.all(np.isfinite(angles)):
                 raise ModelError(f"rpy needs three finite angles, got {rpy!r}")
             m = rpy_matrix(*(float(a) for a in angles))
@@ -151,7 +155,7 @@ class Pose:
         if isinstance(value, cls):
             return value
         try:
-            array = np.asarray(value, dtype=float)
+            array = np.asarray(in_si(value, "m", "a position"), dtype=float)
         except (TypeError, ValueError):
             raise ModelError(f"a pose is a Pose, three numbers or a 4x4 matrix, not {value!r}") from None
         return cls.of(array) if array.ndim == 1 else cls.from_matrix(array)

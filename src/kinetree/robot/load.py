@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import cache
 from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from ..errors import RobotFileNotFoundError, explains_arguments, nearest
+from ..io.gallery_files import gallery_file, gallery_names, only_a_study
 from .make import make
 from .robot import Robot, require_robot
-
-
-@cache
-def gallery_names() -> tuple[str, ...]:
-    """Return the names of all systems of the gallery, those with loops first, in the order of the sources."""
-    return tuple(resources.files("kinetree").joinpath("gallery", "names.txt").read_text(encoding="utf-8").split())
 
 
 @explains_arguments
@@ -112,24 +105,6 @@ def as_robot(given: Robot | str | os.PathLike[str]) -> Robot:
         return load(given)
     require_robot(given)
     return given
-
-
-def gallery_folder(name: str) -> str:
-    """Return the folder of a system of the gallery, which is its name as Python can import it."""
-    return name.replace("3-", "three_", 1) if name.startswith("3-") else name.replace("-", "_")
-
-
-def gallery_file(name: str) -> Traversable:
-    """Return the file of a system's robot; the package may be zipped, so it need not be on the disk."""
-    return resources.files("kinetree").joinpath("gallery", "systems", gallery_folder(name), "model.yaml")
-
-
-def only_a_study(name: str) -> str:
-    """Say of a study that compares robots that it is one, and how it is run; nothing of any other name."""
-    module = resources.files("kinetree").joinpath("gallery", "comparisons", f"{name.replace('-', '_')}.py")
-    if "_" in name or not name.isprintable() or not module.is_file():
-        return ""
-    return f"{name!r} is a study without a robot: kinetree run {name}, or kinetree.gallery.study({name!r})"
 
 
 def _in_gallery(path: Path) -> str:

@@ -28,11 +28,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileFormatError, UnknownNameError
+from ..io.gallery_files import gallery_folder
 from ..io.paths import whole_content
 from ..model.formats import yaml_nodes
 from ..model.formats.source import Source
 from ..model.formats.yaml_nodes import Items, Node, NodeReader, Scalar, Table
-from ..robot.load import gallery_folder
 from .facts import Fact
 
 MARK, VERSION = "kinetree-facts", 1

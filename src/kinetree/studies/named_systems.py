@@ -13,8 +13,8 @@ from types import ModuleType
 import numpy as np
 
 from ..errors import UnknownNameError
+from ..io.gallery_files import gallery_file, gallery_folder, gallery_names, only_a_study
 from ..model.tree import Model
-from ..robot.load import gallery_file, gallery_folder, gallery_names, only_a_study
 from ..robot.load import load as load_file
 from ..robot.robot import Robot
 from .system import About, GallerySystem, PrescribedMotion

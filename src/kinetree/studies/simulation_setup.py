@@ -30,7 +30,7 @@ from ..errors import (
     callers_level,
 )
 from ..io.tables.reading import open_table
-from ..io.typed_angles import Degrees
+from ..io.units import Quantity
 from ..model.joint_fields import like_degrees
 from ..model.joints import Continuous
 from ..motion import trajectories
@@ -143,14 +143,15 @@ def with_entries(robot: Robot, state: Array, given: Mapping[str, Any], which: st
 
 
 def _notice_units(robot: Robot, places: Iterable[int], values: Iterable[Any], which: str, what: str) -> None:
-    """Refuse degrees of what is no angle, and warn of angles that look like degrees."""
+    """Refuse units that do not fit, and warn of angles that look like degrees."""
     names, units = (robot.q_names, robot.q_units) if which == "q" else (robot.v_names, robot.v_units)
     endless = {j.q_slice.start for j in robot.model.joints if isinstance(j.kind, Continuous)}
     for place, value in zip(places, values, strict=False):
-        if isinstance(value, Degrees) and units[place] != "rad":
-            raise OptionError(f"{what}: {names[place]!r} is not an angle, so it cannot be in degrees")
+        if isinstance(value, Quantity):
+            value.refuse_other(units[place] if which == "q" else f"{units[place]}/s", f"{what}: {names[place]!r}")
+            continue
         doubtful = which == "q" and units[place] == "rad" and place not in endless and like_degrees(value)
-        if doubtful and not isinstance(value, Degrees):
+        if doubtful:
             warnings.warn(
                 f"{what}: {names[place]} = {value:g} rad is {value / (2.0 * math.pi):.1f} turns; angles are in "
                 f"radians, write {value:g}deg for degrees",

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...errors import FileFormatError, nearest, printable
+from ..units import factor
 from .other_names import PATH, OtherNames, times_among, words_of
 from .other_names import WORDS as OTHER_WORDS
 from .times import SINCE_1970, unit_since_1970
-from .units import factor
 
 Wanted = Mapping[str, Sequence[str]]
 """Quantities that are needed, such as ``q``, with the names of their entries."""

@@ -10,9 +10,9 @@ from itertools import islice
 from pathlib import Path
 
 from ...errors import FileFormatError
+from ..units import UNITS, plain
 from .formats import RECORD_MARK
 from .joints_in_rows import named_by_row
-from .units import UNITS, plain
 
 LINES = 60
 """That are looked at."""

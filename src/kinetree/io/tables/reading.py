@@ -14,13 +14,13 @@ import numpy as np
 
 from ...errors import FileFormatError, KinetreeError, MissingFileError
 from ..paths import file_meant, is_file, is_folder
+from ..units import TIMES
 from .arrays import ArrayTable
 from .columns import Layout, Units, Wanted, in_seconds, layout, with_optional
 from .csv_head import decoded, is_number, read_head, refuse_lone_returns, split
 from .formats import need_pyarrow, pyarrow, readable_format
 from .joints_in_rows import named_by_row, of_another_joint
 from .parts import ROWS, OpenTable, Part, Rows, opened
-from .units import TIMES
 
 Array = np.ndarray
 BLOCK = 4_000_000

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...control.driven_joints import driven_joints
 from ...errors import OptionError, UnknownNameError
-from ...io.typed_angles import in_degrees
+from ...io.units import Quantity, quantity
 from ...model.formats.yaml_nodes import Items, Node, NodeReader, Scalar, Table
 from ...motion import trajectories
 from ...robot.robot import Robot
@@ -42,6 +42,10 @@ MOTION_KEYS = {
     "table": ("file",),
     "gait": GAIT_KEYS,
 }
+
+
+MEASURED_IN = {"speed": "{}/s", "amplitude": "{}", "frequency": "Hz", "phase": "rad"}
+"""Units of numbers that a motion has for each joint, whose coordinate is in rad or m."""
 
 
 class MotionReader(NodeReader):
@@ -82,11 +86,20 @@ class MotionReader(NodeReader):
         return self.text(node, "a configuration")
 
     def angles(self, node: Node, what: str) -> Any:
-        """Return one number, or a list of them; angles may be in degrees, ``90 deg``."""
+        """Return one number, or a list of them, each perhaps with a unit: ``90 deg``, ``120 mm``, ``60 rpm``."""
         if isinstance(node, Items):
             return [self.angles(item, what) for item in node.items]
-        turned = in_degrees(node.text) if isinstance(node, Scalar) and node.plain else None
-        return self.number(node, what) if turned is None else turned
+        with self.at(node):
+            found = quantity(node.text, what) if isinstance(node, Scalar) and node.plain else None
+        return self.number(node, what) if found is None else found
+
+    def measured(self, node: Node, what: str, unit: str = "s") -> float:
+        """Return a number in SI, or one with a unit that fits: ``500 ms``."""
+        found = self.angles(node, what)
+        if isinstance(found, Quantity):
+            with self.at(node):
+                found.refuse_other(unit, what)
+        return float(found)
 
     def read_motion(
         self, node: Node | None
@@ -120,7 +133,7 @@ class MotionReader(NodeReader):
             return self.spline(fields, node)
         if "duration" not in fields:
             raise self.error(f"a motion of kind {kind!r} needs 'duration', in seconds", node)
-        span = self.number(fields["duration"], "duration")
+        span = self.measured(fields["duration"], "duration")
         if kind in MOVES:
             if "to" not in fields:
                 raise self.error(f"a motion of kind {kind!r} needs 'to': where it goes", node)
@@ -177,12 +190,15 @@ class MotionReader(NodeReader):
         node = fields[key]
         with self.at(node):
             if isinstance(node, Scalar):
-                return np.full(count, self.number(node, key))
+                return np.full(count, self.measured(node, key, MEASURED_IN[key].format("rad")))
             if isinstance(node, Items):
                 return np.array(self.numbers(node, key, count))
             values = np.zeros(self.robot.nv)
             for name, value in node.entries.items():
-                given = self.angles(value, f"{key} of {name!r}")
+                unit = self.robot.v_units[self.robot.joint(name).v_slice.start]
+                said, wanted = f"{key} of {name!r}", MEASURED_IN[key].format(unit)
+                single = isinstance(value, Scalar)
+                given = self.measured(value, said, wanted) if single else self.angles(value, said)
                 values[self.robot.joint(name).v_slice] = simulation_setup.of_joint(
                     self.robot, name, given, "v", f"motion.{key}"
                 )
@@ -206,7 +222,7 @@ class MotionReader(NodeReader):
         made, walk, above = read_gait(self, self.robot, self.q, fields, node)
         self.free_base = True
         self.start_on(*walking_start(self.robot, made, walk, above))
-        return made, None, self.number(fields["duration"], "duration")
+        return made, None, self.measured(fields["duration"], "duration")
 
     def start_on(self, q: Array, v: Array) -> None:
         """Start on a motion, but for what the file gives."""
@@ -221,7 +237,7 @@ class MotionReader(NodeReader):
         for key in ("times", "points"):
             if key not in fields:
                 raise self.error(f"a spline needs {key!r}", node)
-        times = [self.number(item, "a time") for item in self.items(fields["times"], "times")]
+        times = [self.measured(item, "a time") for item in self.items(fields["times"], "times")]
         count = sum(joint.nv for joint in self.moving)
         rows = self.items(fields["points"], "points")
         points = [self.numbers(row, "a point of the spline", count) for row in rows]
@@ -249,7 +265,7 @@ class MotionReader(NodeReader):
                 f"{', '.join(self.robot.joint_names)}"
             )
         begin, end = own.span
-        span = self.number(fields["duration"], "duration") if "duration" in fields else end - begin
+        span = self.measured(fields["duration"], "duration") if "duration" in fields else end - begin
         if not span > 0:
             raise OptionError(f"the duration of a motion must be positive, not {span:g}")
         pace = (end - begin) / span

@@ -356,9 +356,9 @@ class StudyReader(MotionReader):
         keys = ("frame", "point", "radius", "length", "width")
         fields = self.fields(node, "a spot", keys, required=("frame",))
         point = self.numbers(fields["point"], "point", 3) if "point" in fields else (0.0, 0.0, 0.0)
-        radius = self.number(fields["radius"], "radius") if "radius" in fields else 0.0
+        radius = self.measured(fields["radius"], "radius", "m") if "radius" in fields else 0.0
         frame = self.text(fields["frame"], "frame")
-        size = {key: self.number(fields[key], key) for key in ("length", "width") if key in fields}
+        size = {key: self.measured(fields[key], key, "m") for key in ("length", "width") if key in fields}
         with self.at(node):
             if not size:
                 return [Spot(frame, tuple(point), radius)]  # type: ignore[arg-type]
@@ -384,7 +384,7 @@ class StudyReader(MotionReader):
         options = {key: self._option(fields[key], row) for key, row in SIMULATION_OPTIONS.items() if key in fields}
         if "time" not in fields and not span:
             raise self.error("simulation needs 'time', in seconds, since there is no motion to take it from", node)
-        options["time"] = self.number(fields["time"], "time") if "time" in fields else span
+        options["time"] = self.measured(fields["time"], "time") if "time" in fields else span
         if not options["time"] > 0.0:
             raise self.error("the time of a simulation must be positive", fields["time"])
         given = fields.get("samples")
@@ -397,7 +397,8 @@ class StudyReader(MotionReader):
         if row.kind is bool:
             return self.boolean(node, row.name)
         if row.kind is not str:
-            return self.whole(node, row.name) if row.kind is int else self.number(node, row.name)
+            numbers = self.measured if row.unit == "seconds" else self.number
+            return self.whole(node, row.name) if row.kind is int else numbers(node, row.name)
         word = self.text(node, row.name)
         if word not in row.words:
             raise self.error(str(UnknownNameError(row.name, word, row.words)), node)
