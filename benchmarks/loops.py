@@ -57,7 +57,7 @@ def steps(rounds: int, files: dict[str, Path]) -> Table:
             _ = robot.coordinates
         v = robot.project(start, 0.05 * np.random.default_rng(3).standard_normal(robot.nv))[1]
         equation = Equation(DynamicSystem(robot))
-        equation.prepare(start)
+        equation = equation.prepared(start)
         many, z = equation.steps.many("implicit_euler"), np.zeros(equation.system.nz)
         batch = np.tile(start, (STATES, 1)), np.linspace(0.0, 1.0, STATES)[:, None] * v, np.tile(z, (STATES, 1))
         ends = many(0.0, (start, v, z), 1e-3, 200)

@@ -22,7 +22,7 @@ def slider(**options):
 
 
 def public_elements():
-    for room in (kt.forces, kt.control, kt.ground, kt.stops):
+    for room in (kt.forces, kt.control, kt.ground):
         for name in dir(room):
             found = getattr(room, name)
             if isinstance(found, type) and (hasattr(found, "loads") or hasattr(found, "law")):

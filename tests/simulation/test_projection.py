@@ -12,10 +12,10 @@ from helpers.loop_models import compiled_system
 from kinetree import control as laws
 from kinetree.motion import trajectories
 from kinetree.simulation import projection
-from kinetree.simulation.closed_rates import rates_of
+from kinetree.simulation.constrained import holding
 from kinetree.simulation.equation import Equation
 from kinetree.simulation.events import Event
-from kinetree.simulation.integrators import adaptive, stepper, steps_on_arrays
+from kinetree.simulation.integrators import steps_on_arrays
 from kinetree.simulation.loop_choice import MOST_TOGETHER, LoopChoice, choice_at
 from kinetree.simulation.projection import projector
 from kinetree.simulation.system import DynamicSystem
@@ -98,8 +98,8 @@ def test_constraints_that_fail_here_are_noticed(monkeypatch):
 def test_a_simulation_is_the_same_with_either(monkeypatch):
     robot, start, _ = made("four-bar")
     fast = kt.simulate(robot, start, time=0.5, progress=False)
-    monkeypatch.setattr(stepper, "projector", lambda robot, choice: robot.project)
-    monkeypatch.setattr(adaptive, "rates_of", lambda equation: equation.rates)
+    monkeypatch.setattr(holding, "projector", lambda robot, choice: robot.project)
+    monkeypatch.setattr(Equation, "quick_rates", Equation.rates)
     slow = kt.simulate(robot, start, time=0.5, progress=False)
     assert len(fast) == len(slow)
     np.testing.assert_allclose(fast.q[-1], slow.q[-1], atol=1e-12)  # steps in between end at slightly other times
@@ -134,13 +134,13 @@ def test_rates_at_once_are_those_found_one_after_the_other(name, controller):
     rng = np.random.default_rng(2)
     law = laws.Law(lambda t, q, v: [0.3 - 0.1 * v[0], *([0.0] * (robot.nv - 1))]) if controller == "law" else None
     equation = Equation(DynamicSystem(robot, law), pushed if controller == "function" else None)
-    equation.prepare(start)
+    equation = equation.prepared(start)
     q, v = robot.project(start, rng.standard_normal(robot.nv))
     if name == "ball":
         q[:4] *= 1.3  # integrators do not keep quaternions at unit length
     for at in ((q, v), (np.stack([q, q]), np.stack([v, 0.5 * v]))):
         z = np.zeros((*at[0].shape[:-1], equation.system.nz))
-        for found, expected in zip(rates_of(equation)(0.1, *at, z), equation.rates(0.1, *at, z), strict=True):
+        for found, expected in zip(equation.quick_rates(0.1, *at, z), equation.rates(0.1, *at, z), strict=True):
             np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10 * (1.0 + abs(expected).max()))
 
 
@@ -149,10 +149,10 @@ def test_rates_in_singular_configurations_are_left_to_the_mechanism():
     robot = models.three_bars().with_backend("compiled")
     start = robot.neutral()
     equation = Equation(DynamicSystem(robot))
-    equation.prepare(start)
+    equation = equation.prepared(start)
     state = (0.0, start, np.zeros(robot.nv), np.zeros(equation.system.nz))
     with pytest.warns(kt.SingularityWarning):
-        found = rates_of(equation)(*state)
+        found = equation.quick_rates(*state)
     with pytest.warns(kt.SingularityWarning):
         expected = equation.rates(*state)
     for own, theirs in zip(found, expected, strict=True):
@@ -177,7 +177,7 @@ def test_other_steps_are_taken_where_a_choice_is_poor(monkeypatch):
     robot, start, choice = made("3-rrr")
     assert choice.pivots
     equation = Equation(DynamicSystem(robot))
-    equation.prepare(start)
+    equation = equation.prepared(start)
     v = robot.project(start, np.random.default_rng(3).standard_normal((3, robot.nv)))[1]
     state = np.tile(start, (3, 1)), v, np.zeros((3, equation.system.nz))
     expected = equation.steps.many("rk4")(0.0, state, 1e-3, 5)

@@ -73,6 +73,20 @@ def test_batch_runs_alike_every_time(integrator):
     _equal_bits(lambda: kt.Simulator(robot, integrator=integrator, step=1e-3), batch, time=0.02, samples=2)
 
 
+@pytest.mark.parametrize("drift", DRIFTS)
+def test_what_changes_in_a_run_is_not_kept_by_the_simulator(leg, drift):
+    robot, starts = leg
+    simulator = kt.Simulator(robot, drift=drift, integrator="rk4", step=1e-3)
+    simulator.run(*starts[0], time=5e-3)
+    equation = simulator.equation(True)
+    kept = dict(equation._kept)
+    assert kept, "machine code is made once"
+    assert equation.hold is None
+    assert equation.n_calls == 0
+    simulator.run(*starts[0], time=5e-3)
+    assert equation._kept == kept
+
+
 def test_choice_of_constraints_belongs_to_the_run():
     """Two ways to put a parallelogram together have other constraints that count; a simulator goes through both."""
     robot = kt.load("four-bar").with_backend("compiled")

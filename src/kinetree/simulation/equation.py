@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from ..algorithms import kinematics
 from ..algorithms.acting import Scalars
 from ..control.driven_joints import refuse_motorless
-from ..errors import KinetreeError
+from ..errors import KinetreeError, SingularError
 from ..model.tree import Model
-from ..robot.robot import Robot
 from ..run.failure import Fault, blaming
 from ..run.law_kernels import LawProgram, can_compile, has_machine_code, unrolls
 from ..run.parameters import GivenParameters
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import pack, split
+from .constrained.drift import Partitioned
+from .constrained.holding import CLOSED_AFTER_STEPS, Hold, Holding, refuse_large
 from .integrators.steps_on_arrays import Steps
-from .loop_choice import LoopChoice, choice_at
+from .loop_choice import LoopChoice
 from .system import FORCES, GROUND, Acting, DynamicSystem, State
 from .yielding import Impedance
 
@@ -81,25 +83,55 @@ class Equation:
         A controller ``f(t, q, v) -> tau`` in plain Python, asked outside of the machine code.
     threads : int
         For batches.
+    holding : Holding
+        How constraints are held.
     """
 
-    holds_itself = False
-    """Whether constraints are held by the equation's own ``held``, and not by projecting onto closed loops."""
-
-    def __init__(self, system: DynamicSystem, function: Callable[..., Any] | None = None, threads: int = 1) -> None:
-        self.system, self.function, self.threads = system, function, threads
+    def __init__(
+        self, system: DynamicSystem, function: Callable[..., Any] | None = None, threads: int = 1,
+        holding: Holding = CLOSED_AFTER_STEPS,
+    ) -> None:  # fmt: skip
+        self.system, self.function, self.threads, self.holding = system, function, threads, holding
         self.robot, self.tree = system.robot, system.tree
         self.compiled = can_compile(self.robot)
         self.large = not unrolls(self.robot) and not self.tree.is_constrained
-        self.by_robot = (self.tree.is_constrained or self.large) and system.prescribed is None
+        self.holds_itself = not holding.is_usual
+        """Whether constraints are held in a way of choice, around the machine code of rates."""
+        if self.holds_itself:
+            refuse_large(self.robot)
+        constrained = self.tree.is_constrained or self.holds_itself
+        self.by_robot = (constrained or self.large) and system.prescribed is None
         self.motorless = np.array(list(system.motorless), dtype=int)
         self.n_calls = 0
         self.n_prepared = 0
-        """How many of these were answered with constraints chosen beforehand, see :mod:`.closed_rates`."""
-        self.loops: LoopChoice | None = None
-        """Constraints of a mechanism that count, where its steps become machine code; see :meth:`prepare`."""
-        self._programs: dict[tuple[str, LoopChoice | None], LawProgram] = {}
+        """How many of these were answered with constraints chosen beforehand."""
+        self.hold: Hold | None = None
+        """The constraints of this run; see :meth:`prepared`."""
+        self.steps = Steps(self)
+        """Steps of fixed length."""
+        self._kept: dict[Any, Any] = {}
         self._heavy: dict[float, tuple[Any, Array]] = {}
+
+    def prepared(self, q: Array, t: float | None = None) -> Self:
+        """Return the equation of one run that begins at a closed configuration: machine code is shared by all runs.
+
+        What changes during the run, such as which constraints count, is its own.
+        """
+        made = copy(self)
+        made.n_calls = made.n_prepared = 0
+        made.steps = Steps(made)
+        if self.tree.is_constrained or self.holds_itself:
+            made.hold = Hold(self.robot, self.holding, q, t, self._kept)
+        return made
+
+    @property
+    def loops(self) -> LoopChoice | None:
+        """Constraints of a mechanism that count, where whole steps become machine code."""
+        return None if self.hold is None or self.holds_itself else self.hold.choice
+
+    def held(self, t: Any, state: State) -> State:
+        """Return a state after what is done to hold constraints behind a step; itself where there are none."""
+        return state if self.hold is None else (*self.hold.held(t, *state[:2]), state[2])
 
     # ------------------------------------------------------------------ parameters
 
@@ -169,14 +201,19 @@ class Equation:
             return LawProgram(title, law, sizes, has_machine_code(self.robot), LONGEST_AROUND_LOOPS, self.robot.cpu)
         return LawProgram(title, law, sizes, self.compiled, cpu=self.robot.cpu)
 
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what is made at the first call and kept for all runs: a simulator runs often."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
     def kept_program(
         self, name: str, law: Callable[..., list[Any]], choice: LoopChoice | None = None,
         beside_loops: bool = False, **lengths: int,
     ) -> LawProgram:  # fmt: skip
-        """Return the program of this name and choice of constraints, made at the first call: a simulator runs often."""
-        if (name, choice) not in self._programs:
-            self._programs[name, choice] = self.program(name, law, beside_loops, **lengths)
-        return self._programs[name, choice]
+        """Return the program of this name and choice of constraints, made at the first call."""
+        made: LawProgram = self.once((name, choice), lambda: self.program(name, law, beside_loops, **lengths))
+        return made
 
     # ------------------------------------------------------------------ rates
 
@@ -192,7 +229,7 @@ class Equation:
             moving = kinematics.configuration_rate(self.tree, placed, v)
             return [r if s is None else r * s for r, s in zip(moving, length, strict=True)] + a + z_rate
 
-        return self.program("rates", law)
+        return self.kept_program("rates", law)
 
     @cached_property
     def _forces(self) -> LawProgram:
@@ -205,20 +242,65 @@ class Equation:
             six = [x for f in acting.loads for x in (f if f is not None else (0.0,) * 6)] if system.elements else []
             return acting.total + six + acting.z_rate + powers
 
-        return self.program("forces", law, beside_loops=True)
+        return self.kept_program("forces", law, beside_loops=True)
 
     def rates(self, t: float, q: Array, v: Array, z: Array) -> State:
         """Return the rates of q, v and z; of quaternions in proportion to their length."""
         self.n_calls += 1
+        if self.hold is not None and isinstance(self.hold.drift, Partitioned):
+            q, v = self.hold.completed(t, self.robot.normalize(q), v)
         try:
             if self.by_robot:
-                return self._rates_by_robot(t, q, v, z)
+                found = self._prepared_rates(t, q, v, z) if self.holds_itself else None
+                return found or self._rates_by_robot(t, q, v, z)
             out = self._rate(self.named(t, q, v, z), self.threads)
         except Fault as fault:
             fault.time = t if np.isnan(fault.time) else fault.time
             raise
-        nq, nv = self.tree.nq, self.tree.nv
-        return out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv :]
+        return self.parts(out)
+
+    def quick_rates(self, t: float, q: Array, v: Array, z: Array) -> State:
+        """Return the same, those of a mechanism in one piece of machine code: for integrators that ask often.
+
+        Where the constraints chosen beforehand fail, near a singular configuration, its rank is looked for.
+        """
+        if self.compiled and self.loops is not None and self.loops.is_small:
+            found = self._prepared_rates(t, q, v, z)
+            if found is not None:
+                self.n_calls += 1
+                self.n_prepared += 1
+                return found
+        return self.rates(t, q, v, z)
+
+    def _prepared_rates(self, t: float, q: Array, v: Array, z: Array, ahead: float | None = None) -> State | None:
+        """Return rates with constraints chosen beforehand; None where that choice fails."""
+        assert self.hold is not None
+        assert self.hold.choice is not None
+        given = self.named(t, q, v, z) | ({} if ahead is None else {"h": np.array([ahead])})
+        for way in self.hold.choice.ways:
+            out = self._rates_with(way, ahead is not None)(given, self.threads)
+            if not (out[..., -1] < 1.0).any():
+                return self.parts(out)
+        return None
+
+    def _rates_with(self, choice: LoopChoice, implicit: bool) -> LawProgram:
+        """Return the law of rates with some constraints, and how well their choice serves."""
+        tree = self.tree
+
+        def law(
+            t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars, h: Scalars = ()
+        ) -> list[Scalar]:
+            unit, length = unit_quaternions(tree, q)
+            a, z_rate, quality = self.with_numbers(p).closed_rate(
+                t[0], unit, v, z, choice, tau or None, h[0] if h else None
+            )
+            moving = kinematics.configuration_rate(tree, unit, v)
+            q_rate = [r if s is None else r * s for r, s in zip(moving, length, strict=True)]
+            return [*q_rate, *a, *z_rate, quality]
+
+        if implicit:
+            return self.kept_program("constrained rates ahead", law, choice, h=1)
+        return self.kept_program("constrained rates", law, choice)
 
     def accelerations(
         self, t: float, q: Array, v: Array, z: Array, ahead: float | None = None
@@ -228,10 +310,18 @@ class Equation:
             _, a, z_rate = self.rates(t, q, v, z)
             return a, z_rate
         self.n_calls += 1
+        if self.holds_itself:
+            found = self._prepared_rates(t, q, v, z, ahead)
+            if found is None:
+                raise SingularError(
+                    "the constraints depend on one another here, where an implicit step cannot tell their forces: "
+                    "take an integrator that is explicit"
+                )
+            return found[1:]
         unit = self.robot.normalize(q)
-        if self.robot.loops is not None and self.loops:
-            return self._by_rank(self.robot, t, unit, v, z, ahead)
-        if not self.large and not self.tree.is_constrained:
+        if self.loops is not None:
+            return self._by_rank(t, unit, v, z, ahead)
+        if not self.by_robot:
             return self._as_written(t, unit, v, z, ahead)
         tau, loads, z_rate = self.forces(self.named(t, unit, v, z))
         heavy, stiffness = self._heavier(ahead)
@@ -247,7 +337,7 @@ class Equation:
             a, z_rate = system.rate(t, *state, tau, ahead)
         return pack(a, batch), pack(z_rate, batch)
 
-    def _by_rank(self, robot: Robot, t: float, q: Array, v: Array, z: Array, ahead: float) -> tuple[Array, Array]:
+    def _by_rank(self, t: float, q: Array, v: Array, z: Array, ahead: float) -> tuple[Array, Array]:
         """Return the same for a mechanism where no choice of constraints serves, or there is no machine code."""
         tau, loads, z_rate = self.forces(self.named(t, q, v, z))
         batch = np.broadcast_shapes(tau.shape[:-1], z_rate.shape[:-1])
@@ -255,7 +345,7 @@ class Equation:
             gives = self.with_numbers(split(self.numbers)).impedance(t, split(q), split(v))
             more, push = gives.added_mass(ahead, split(q)), gives.push(ahead, split(q), split(v))
         added = np.stack([pack(row, batch) for row in more], axis=-2)
-        return robot.accelerations_by_rank(q, v, tau + pack(push, batch), loads, added, self.varied), z_rate
+        return self.robot.accelerations_by_rank(q, v, tau + pack(push, batch), loads, added, self.varied), z_rate
 
     def _heavier(self, h: float) -> tuple[Any, Array]:
         """Return the robot with rotors heavier by what gives way within a step, and the stiffness of its freedoms.
@@ -266,13 +356,20 @@ class Equation:
             gives = Impedance(self.tree)
             gives.add_joints(None, self.system.friction, self.system.friction_speed)
             robot = type(self.robot)(gives.heavier(h), backend=self.robot.backend)
-            self._heavy = {h: (robot, np.array(gives.stiffness, dtype=float))}
+            self._heavy.clear()
+            self._heavy[h] = robot, np.array(gives.stiffness, dtype=float)
         return self._heavy[h]
 
     def _rates_by_robot(self, t: float, q: Array, v: Array, z: Array) -> State:
         unit = self.robot.normalize(q)
         tau, loads, z_rate = self.forces(self.named(t, unit, v, z))
-        a = self._accelerate(unit, v, tau, loads)
+        if self.holds_itself and self.hold is not None:
+            found = self.hold.by_rank(np.array([t]), unit, v, tau, loads)
+            a, z_rate = found.a, z_rate.copy()
+            if self.n_works:
+                z_rate[..., -self.n_works] += found.power
+        else:
+            a = self._accelerate(unit, v, tau, loads)
         moving = self.robot.configuration_rate(unit, v) * _lengths(self.robot, q)
         return moving, a, z_rate
 
@@ -352,40 +449,29 @@ class Equation:
 
     # ------------------------------------------------------------------ whole steps
 
-    @cached_property
-    def steps(self) -> Steps:
-        """Steps of fixed length."""
-        return Steps(self)
-
     @property
     def is_driven(self) -> bool:
-        """Whether motions are prescribed, so that constraint forces do work."""
-        return False
+        """Whether motions are prescribed as constraints, whose forces do work."""
+        return bool(self.holding.prescribed)
 
     @property
     def traceable(self) -> bool:
         """Whether controller, ground and robot all become machine code together."""
-        if self.system.looks_up:
+        if self.system.looks_up or self.holds_itself:
             return False
         return self.compiled and self.function is None and (not self.by_robot or self.loops is not None)
 
     @property
     def knows_what_gives_way(self) -> bool:
         """Whether an implicit step knows the ground, the stops and other forces: not of trees moved by loops."""
-        return not self.large and (not self.tree.is_constrained or self.loops is not None)
+        return self.holds_itself or (not self.large and (not self.tree.is_constrained or self.loops is not None))
 
-    def prepare(self, q: Array) -> None:
-        """Find out at a closed configuration which of a mechanism's constraints are independent."""
-        robot = self.robot
-        if robot.loops is not None and unrolls(robot):
-            solid = robot.has_inertia
-            choice = choice_at(robot, q) if solid else LoopChoice(())
-            self.loops = choice if choice.rows else None
-
-    def parts(self, x: Scalars) -> tuple[Scalars, Scalars, Scalars]:
-        """Return q, v and z out of one list."""
+    def parts(self, x: Any) -> tuple[Any, Any, Any]:
+        """Return q, v and z out of one list, or out of an array (..., n)."""
         nq, nv = self.tree.nq, self.tree.nv
-        return x[:nq], x[nq : nq + nv], x[nq + nv : nq + nv + self.system.nz]
+        places = slice(nq), slice(nq, nq + nv), slice(nq + nv, nq + nv + self.system.nz)
+        q, v, z = (x[..., place] if isinstance(x, np.ndarray) else x[place] for place in places)
+        return q, v, z
 
     # ------------------------------------------------------------------ for the record
 
@@ -397,7 +483,7 @@ class Equation:
             placed = self.with_numbers(p).placed(t[0], q, v)
             return [*placed[0], *placed[1]]
 
-        return self.program("placement", law)
+        return self.kept_program("placement", law)
 
     def on_motion(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
         """Return states at times (T,) without what integration is off by at joints whose motion is prescribed."""
@@ -418,7 +504,7 @@ class Equation:
             energies += [] if self.large else system.energies(q, v)
             return acting.tau + acting.friction + energies + system.contact_forces(t[0], q, v, z)
 
-        return self.program("observation", law, beside_loops=True)
+        return self.kept_program("observation", law, beside_loops=True)
 
     def contact_forces(self, t: Array, q: Array, v: Array, z: Array) -> Array:
         """Return forces on the spots that can touch something, along world axes, (..., spots, 3)."""
@@ -439,12 +525,12 @@ class Equation:
             tau = {"tau": np.broadcast_to(np.array(rows), v.shape) if rows else np.zeros_like(v)}
         given = {"t": times, "q": q, "v": v, "z": z, "p": self.numbers_at(times[..., 0])}
         seen = self._observe(given | tau)
-        constraint = np.zeros((*q.shape[:-1], 0))
-        if self.by_robot:
-            a, constraint = self._observe_by_robot(given | tau)
-        else:
-            a = self._rate(given | tau)[..., self.tree.nq : self.tree.nq + nv]
         tau_seen, friction, rest = seen[..., :nv], seen[..., nv : 2 * nv], seen[..., 2 * nv :]
+        if self.by_robot:
+            a, constraint, driving = self._observe_by_robot(given | tau)
+            tau_seen = tau_seen if driving is None else tau_seen + driving
+        else:
+            a, constraint = self.parts(self._rate(given | tau))[1], np.zeros((*q.shape[:-1], 0))
         stored = in_ground = np.zeros(q.shape[:-1])
         if self.system.forces:
             stored, rest = rest[..., 0], rest[..., 1:]
@@ -467,13 +553,17 @@ class Equation:
                 raise
             return np.full_like(v, np.nan)
 
-    def _observe_by_robot(self, given: Mapping[str, Array]) -> tuple[Array, Array]:
+    def _observe_by_robot(self, given: Mapping[str, Array]) -> tuple[Array, Array, Array | None]:
+        """Return accelerations, forces of constraints, and those that drive joints, if some are driven."""
         q, v = given["q"], given["v"]
         tau, loads, _ = self.forces(given)
+        if self.holds_itself and self.hold is not None:
+            found = self.hold.by_rank(given["t"], q, v, tau, loads)
+            return found.a, *self.hold.forces(q, found)
         a = self._accelerate(q, v, tau, loads)
         if self.robot.loops is not None:
-            return a, self.robot.multipliers(q, v, tau, loads, parameters=self.varied)
-        return a, np.zeros((*q.shape[:-1], 0))
+            return a, self.robot.multipliers(q, v, tau, loads, parameters=self.varied), None
+        return a, np.zeros((*q.shape[:-1], 0)), None
 
     def _accelerate(self, q: Array, v: Array, tau: Array, loads: Array | None, robot: Any = None) -> Array:
         robot = robot or self.robot

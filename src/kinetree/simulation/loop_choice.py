@@ -6,17 +6,20 @@ state is told beside every result, as a multiple of what is just enough.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..algorithms import constrained, loop_clusters
+from ..algorithms.acting import Scalars
+from ..algorithms.constrained import UNDRIVEN, Targets
 from ..algorithms.projection import Projected, close, project
 from ..loops.dynamics import MOST_TOGETHER
 from ..model.tree import Model
 from ..robot.robot import Robot
 from ..spatial import Scalar
+from .constrained.prescribed import PrescribedLaws
 
-Scalars = Sequence[Scalar]
+ROUNDS_TO_HOLD = 4
+"""Newton steps in machine code after a step: drives may have gone farther than the error of a step."""
 
 
 class LoopChoice(NamedTuple):
@@ -26,6 +29,16 @@ class LoopChoice(NamedTuple):
 
     pivots: tuple[tuple[int, int], ...] = ()
     """Each of them with the freedom that it determines, where loops are gone through cluster by cluster."""
+
+    driven: PrescribedLaws | None = None
+    """What follows time, beside the loops or in them."""
+
+    gains: tuple[float, float] = (0.0, 0.0)
+    """Of Baumgarte's terms."""
+
+    def targets(self, t: Scalar) -> Targets:
+        """Return where what is driven has to be at a time."""
+        return UNDRIVEN if self.driven is None else self.driven.at(t)
 
     @property
     def together(self) -> LoopChoice | None:
@@ -42,13 +55,20 @@ class LoopChoice(NamedTuple):
         """Whether code that takes all constraints together is short enough."""
         return bool(self.pivots) or len(self.rows) <= MOST_TOGETHER
 
-    def accelerations(self, tree: Model, q: Scalars, v: Scalars, tau: Scalars, loads: Any) -> tuple[Any, Scalar]:
-        """Return accelerations that keep the loops closed, and how well the choice serves: one is just enough."""
+    def accelerations(
+        self, tree: Model, t: Scalar, q: Scalars, v: Scalars, tau: Scalars, loads: Any
+    ) -> tuple[list[Scalar], Scalar, Scalar]:
+        """Return accelerations that the constraints allow, how well the choice serves, and the power of what drives.
+
+        A quality of one is just enough.
+        """
         if self.pivots:
             a, quality, _ = loop_clusters.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.pivots)
-            return a, quality / loop_clusters.LEAST_QUALITY_OF_CLUSTERS
-        found = constrained.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.rows)
-        return found.a, found.quality / constrained.LEAST_QUALITY
+            return a, quality / loop_clusters.LEAST_QUALITY_OF_CLUSTERS, 0.0
+        targets = self.targets(t)
+        found = constrained.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.rows, targets, self.gains)
+        power = found.driving_power(self.rows, targets) if self.driven else 0.0
+        return found.a, found.quality / constrained.LEAST_QUALITY, power
 
     def closed(self, tree: Model, q: Scalars, v: Scalars, rounds: int) -> tuple[list[Scalar], list[Scalar], Scalar]:
         """Return the state closed again after a step, and the square of the gap before the last of its rounds."""
@@ -57,6 +77,10 @@ class LoopChoice(NamedTuple):
     def projected(self, tree: Model, q: Scalars, v: Scalars) -> Projected:
         """Return the nearest closed state."""
         return project(tree, q, v, self.rows, pivots=self.pivots)
+
+    def held(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> Projected:
+        """Return the nearest state that loops and what is driven allow at a time."""
+        return project(tree, q, v, self.rows, self.targets(t), rounds=ROUNDS_TO_HOLD)
 
 
 def choice_at(robot: Robot, q: Any) -> LoopChoice:

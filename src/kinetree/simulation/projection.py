@@ -22,9 +22,9 @@ SURE = 1e-4
 """Constraints weaker than this, as part of the strongest, do not change velocities: see :func:`nearest_state`."""
 
 
-def projector(robot: Robot, choice: LoopChoice) -> Callable[[Array, Array], tuple[Array, Array]]:
+def projector(robot: Robot, choice: LoopChoice | None) -> Callable[[Array, Array], tuple[Array, Array]]:
     """:meth:`kinetree.Mechanism.project` as machine code, which hands over to the original where it cannot do it."""
-    if not choice.is_small:
+    if choice is None or not choice.is_small:
         return partial(nearest_state, robot)
     nq = robot.nq
 

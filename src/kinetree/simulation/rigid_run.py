@@ -139,7 +139,7 @@ def simulate_rigid(
         raise OptionError("rigid contact is simulated one robot at a time; batches need compliant ground")
     reach, ending = known_until(known_span((law, *others)), begin, end, others)
     rigid = contacts if isinstance(contacts, RigidContacts) else RigidContacts(robot, contacts)
-    run = RigidRun(Equation(system, function), rigid, begin, reach, rule, rest_speed, most_events)
+    run = RigidRun(Equation(system, function).prepared(q), rigid, begin, reach, rule, rest_speed, most_events)
     run.tolerances = {"rtol": max(options.rtol, 1e-13), "atol": options.atol, "max_step": options.largest_step}
     run.wanted = sample_times(samples, begin, end, options.steps_at_most)
     run.budget = StepBudget(options.steps_at_most, begin, end)

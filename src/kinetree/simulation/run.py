@@ -28,13 +28,12 @@ from ..io.interrupts import are_interrupts_passed_on
 from ..io.progress import TimeBar
 from ..run.failure import Fault, blaming
 from .arguments import initial_state, whose
-from .constrained.equation import ConstrainedEquation
-from .constrained.steppers import stepper_of
+from .constrained.generalized_alpha import AlphaStepper
 from .equation import Array, Equation, Observed
 from .events import Event, Occurrence
 from .integrators.adaptive import ScipyStepper
 from .integrators.adaptive_of_loops import LoopStepper
-from .integrators.fixed_step_methods import ADAPTIVE
+from .integrators.fixed_step_methods import ADAPTIVE, GENERALIZED_ALPHA
 from .integrators.stepper import FixedStepper, Stepper, is_motion
 from .options import SimulationOptions
 from .records.energy import Energies
@@ -127,7 +126,6 @@ class Run:
         self.resting_from: int | None = None
         """The first sample at which the robot is held as it is, if an event says so."""
         self.n_steps = 0
-        self.n_calls = equation.n_calls
 
     def __call__(self, state: State, progress: bool) -> Record:
         """Run to the end, or as far as it goes."""
@@ -167,14 +165,15 @@ class Run:
 
     def _stepper(self, state: State, reach: float) -> Stepper:
         n = self.options
-        if isinstance(self.equation, ConstrainedEquation):
-            return stepper_of(self.equation, self.integrator, self.begin, state, reach, n, self.between_steps)
         if self.integrator in ADAPTIVE:
-            kind = LoopStepper if self.equation.tree.is_constrained else ScipyStepper
+            by_loops = self.equation.tree.is_constrained and not self.equation.holds_itself
+            kind = LoopStepper if by_loops else ScipyStepper
             return kind(
                 self.equation, self.integrator, self.begin, state, reach, n.rtol, n.atol, n.largest_step
             )  # fmt: skip
         assert n.step is not None
+        if self.integrator == GENERALIZED_ALPHA:
+            return AlphaStepper(self.equation, self.begin, state, reach, n.step)
         return FixedStepper(self.equation, self.integrator, self.begin, state, reach, n.step, self.between_steps)
 
     def _go(self, state: State, reach: float, progress: bool) -> str | None:
@@ -367,7 +366,7 @@ class Run:
         equation = self.equation
         widths = (self.robot.nq, self.robot.nv, equation.system.nz)
         q, v, z = (np.array([s[k] for s in self.states]).reshape(len(self.states), n) for k, n in enumerate(widths))
-        info = {"steps": self.n_steps, "evaluations": equation.n_calls - self.n_calls}
+        info = {"steps": self.n_steps, "evaluations": equation.n_calls}
         record = make_record(
             equation, np.array(self.times), q, v, z, tuple(self.happened), status, self.integrator, info
         )  # fmt: skip
@@ -403,23 +402,13 @@ def make_record(
         "forces": [element.label for element in equation.system.forces],
         "constraint_names": list(robot.model.constraint_names),
     }  # fmt: skip
-    info |= _held(equation, t, q)
+    info |= {} if equation.hold is None else equation.hold.told(t, q)
     done = dict(zip(WORKS, works, strict=False))
     energy = Energies(seen.kinetic, seen.potential, **done, stored=seen.stored, in_ground=seen.in_ground)
     return Record(
         t, q, v, seen.a, seen.tau, seen.friction, contact, seen.constraint_forces, z[..., :n], energy, events, robot,
         status, info,
     )  # fmt: skip
-
-
-def _held(equation: Equation, t: Array, q: Array) -> dict[str, Any]:
-    """Return how constraints were held, and how far they were off at worst."""
-    if isinstance(equation, ConstrainedEquation):
-        return equation.told(t, q)
-    if equation.robot.loops is None:
-        return {}
-    gaps = np.abs(equation.robot.loop_gaps(q))
-    return {"drift": "projection", "largest_gap": float(np.max(gaps, initial=0.0, where=np.isfinite(gaps)))}
 
 
 def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:

@@ -12,10 +12,10 @@ import numpy as np
 from ..errors import KinetreeError, UnknownNameError, message_of
 from ..io.progress import TimeBar
 from ..run.failure import Fault
-from .constrained.equation import ConstrainedEquation
-from .constrained.steppers import held_steps
+from .constrained.generalized_alpha import AlphaSteps
 from .equation import Array, Equation
-from .integrators.stepper import NO_KINKS, pieces, projection, steps_cut
+from .integrators.fixed_step_methods import GENERALIZED_ALPHA
+from .integrators.stepper import NO_KINKS, pieces, steps_cut
 from .integrators.steps_on_arrays import ManySteps
 from .records.record import COMPLETE
 from .run import INTERRUPTED, interrupted
@@ -106,16 +106,16 @@ class _StepTimes:
 
 def many_steps(equation: Equation, integrator: str, step: float) -> ManySteps:
     """Return many steps, usually of length ``step``, in machine code where everything can be traced."""
-    if isinstance(equation, ConstrainedEquation):
-        return held_steps(equation, integrator, step)
+    if integrator == GENERALIZED_ALPHA:
+        return AlphaSteps(equation, step).many
     if equation.traceable:
         return equation.steps.many(integrator)
-    one, close = equation.steps.one(integrator), projection(equation)
+    one = equation.steps.one(integrator)
 
     def advance(t: float, state: State, h: float, n: int) -> State:
         with np.errstate(all="ignore"):
             for k in range(n):
-                state = close(one(t + k * h, state, h))
+                state = equation.held(t + (k + 1) * h, one(t + k * h, state, h))
         return state
 
     return advance

@@ -36,7 +36,7 @@ from .arguments import (
     varied_parameters,
     warn_of_unknown_ground,
 )
-from .constrained.choice import chosen_constraints
+from .constrained.choice import chosen_holding, initial_state_held
 from .constrained.driven_robot import DrivenRobot
 from .equation import Equation
 from .events import as_events
@@ -303,9 +303,9 @@ class Simulator(SimulationOptions):
         self.acting = force_elements(self.ground), force_elements(self.forces, "forces")
         self.elements = self.acting[0] + self.acting[1]
         warn_of_unknown_ground(robot, law, self.elements)
-        self.span = known_span((as_controller(self.controller), self.motion, *self.acting[1]))
         self.varied = varied_parameters(robot, self.parameters, self.integrator)
-        self.constraints = chosen_constraints(robot, self, motion if by_name else None)
+        self.holding = chosen_holding(robot, self, motion if by_name else None, self.varied)
+        self.span = known_span((as_controller(self.controller), self.motion, self.holding.prescribed, *self.acting[1]))
         self._equations: dict[bool, Equation] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -322,7 +322,7 @@ class Simulator(SimulationOptions):
                 self.robot, self.law, *self.acting, self.friction, self.friction_speed, works, self.varied,
                 self.motion, self.method,
             )  # fmt: skip
-            self._equations[works] = self.constraints.equation(system, self.function, self.threads)
+            self._equations[works] = Equation(system, self.function, self.threads, self.holding)
         return self._equations[works]
 
     @former_arguments(output="samples")
@@ -340,14 +340,13 @@ class Simulator(SimulationOptions):
         begin, end = time_span(time)
         self.refuse_endless(begin, end)
         watched = as_events(events)
-        q, v = self.constraints.initial_state(q0, v0, begin, self.tolerance)
+        q, v = initial_state_held(self.robot, self.holding, q0, v0, begin, self.tolerance)
         if self.motion is not None:
             q, v = self.motion.start(self.robot, begin, q, v, (q0 is not None, v0 is not None))
         batch = common_batch(self.equation(bool(self.works)).system, q, v)
         known = not batch or is_uneven(self.elements)
-        equation = self.equation(known if self.works is None else self.works)
+        equation = self.equation(known if self.works is None else self.works).prepared(q)
         warn_sunken(self.robot, self.elements, q)
-        equation.prepare(q)
         warn_of_long_steps(self.robot, self.elements, q, self.integrator, self.step, equation.knows_what_gives_way)
         z = equation.system.initial_z()
         if not batch:
@@ -355,7 +354,7 @@ class Simulator(SimulationOptions):
             sampling = sampling_of(equation, begin, (), self.step)
             warn_of_one_look(sampling, begin, end)
             run = Run(
-                equation, self, begin, end, watched, times, self.constraints.within(self.span), sampling,
+                equation, self, begin, end, watched, times, self.span, sampling,
                 known_kinks(equation.system, begin, end),
             )  # fmt: skip
             record = run((np.array(q), np.array(v), z), progress)
@@ -377,7 +376,7 @@ class Simulator(SimulationOptions):
         self, equation: Equation, state: State, begin: float, end: float, samples: Any, progress: bool
     ) -> Record:
         times = sample_times(BATCH_SAMPLES if samples is None else samples, begin, end, self.steps_at_most)
-        reach, ending = known_until(self.constraints.within(self.span), begin, end, self.elements)
+        reach, ending = known_until(self.span, begin, end, self.elements)
         assert times is not None
         assert self.step is not None
         wanted = times[times <= reach]

@@ -344,8 +344,11 @@ class DynamicSystem:
         """Return the same of a mechanism, and how well the choice of constraints serves, one or more if well enough."""
         acting = self.acting(t, q, v, z, tau)
         tree, total = self.yielding(acting, t, q, v, ahead)
-        a, quality = choice.accelerations(tree, q, v, total, acting.loads)
-        return a, acting.z_rate + (self.powers(q, v, acting) if self.works else []), quality
+        a, quality, driving = choice.accelerations(tree, t, q, v, total, acting.loads)
+        powers = self.powers(q, v, acting) if self.works else []
+        if powers and choice.driven:
+            powers[0] = powers[0] + driving
+        return a, acting.z_rate + powers, quality
 
     def yielding(
         self, acting: Acting, t: Scalar, q: Scalars, v: Scalars, ahead: Scalar | None

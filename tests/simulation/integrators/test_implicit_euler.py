@@ -127,7 +127,7 @@ def test_mechanisms_take_them():
         assert robot.closure_error(record.q[-1]) < 1e-12
     servo = kt.control.PD(kt.trajectories.Constant([0.2]), 50.0, 3.0)
     equation = Equation(DynamicSystem(robot, servo))
-    equation.prepare(q)
+    equation = equation.prepared(q)
     state = (0.0, q, robot.velocities(q, [2.0]), np.zeros(equation.system.nz))
     by_rank = equation.accelerations(*state, ahead=1e-3)[0]
     as_compiled = equation.system.closed_rate(0.0, *(x.tolist() for x in state[1:]), equation.loops, ahead=1e-3)[0]

@@ -124,7 +124,7 @@ def test_loops_on_ground_look_ahead():
     ground = g.Ground(FEET, g.HuntCrossley(1e6, 0.5), g.PseudoCoulomb(0.6, 3e3))
     equation = Equation(DynamicSystem(robot, hold(robot), (ground,), works=False))
     q = standing(robot, 1e-3)
-    equation.prepare(q)
+    equation = equation.prepared(q)
     v = robot.project(q, 0.1 * np.random.default_rng(1).normal(size=robot.nv))[1]
     left, right = dense(equation, q, v, 1e-3)
     k, n = robot.loop_jacobian(q), robot.nv

@@ -14,6 +14,8 @@ class Drift:
     """How constraints are held; see :func:`kinetree.simulate`."""
 
     name: ClassVar[str] = ""
+    after_steps: ClassVar[bool] = False
+    """Whether states are moved after a step."""
 
     @property
     def gains(self) -> tuple[float, float]:
@@ -26,6 +28,7 @@ class Projection(Drift):
     """After every step the state goes to the nearest one that the constraints allow."""
 
     name = "projection"
+    after_steps = True
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Partitioned(Drift):
     """Independent coordinates are integrated, the others solved for at every look; another set where that fails."""
 
     name = "partitioned"
+    after_steps = True
 
 
 @explains_arguments

@@ -12,9 +12,7 @@ from ...errors import StateError, explains_arguments
 from ...robot.robot import Robot, require_robot
 from ...spatial.arrays import as_array, batch_shape
 from ..equation import Array
-from ..system import DynamicSystem
-from .drift import Projection
-from .equation import ConstrainedEquation
+from .holding import Hold, Holding, refuse_large
 from .prescribed import PrescribedLaws
 
 FITS = 1e-6
@@ -88,10 +86,8 @@ class DrivenRobot:
         require_robot(robot)
         self.robot, self.given = robot, dict(given)
         self._prescribed = PrescribedLaws(robot.model, given)
-        self._equation = ConstrainedEquation(
-            DynamicSystem(robot, works=False), None, 1, self._prescribed, Projection()
-        )  # fmt: skip
-        self._ready = False
+        refuse_large(robot)
+        self._hold: Hold | None = None
 
     @property
     def names(self) -> list[str]:
@@ -101,11 +97,10 @@ class DrivenRobot:
     def __repr__(self) -> str:
         return f"<DrivenRobot of {self.robot.name!r}: {', '.join(self.names) or 'nothing'}>"
 
-    def _prepared(self, q: Array, t: float | None = None) -> ConstrainedEquation:
-        if not self._ready:
-            self._equation.prepare(q, t)
-            self._ready = True
-        return self._equation
+    def _held_at(self, q: Array, t: float | None = None) -> Hold:
+        if self._hold is None:
+            self._hold = Hold(self.robot, Holding(self._prescribed), q, t)
+        return self._hold
 
     def state(self, t: ArrayLike, q_guess: ArrayLike | None = None) -> tuple[Array, Array]:
         """Return a state in which everything is where it has to be.
@@ -145,8 +140,8 @@ class DrivenRobot:
         known = np.isfinite(np.concatenate([q, v, *(x[..., None] for x in wanted)], axis=-1)).all(axis=-1)
         near, rate = np.full(q.shape, np.nan), np.full(v.shape, np.nan)
         if known.any():
-            equation = self._prepared(q[known][0], float(moments[known][0]))
-            near[known], rate[known] = equation.nearest(moments[known], q[known], v[known])
+            hold = self._held_at(q[known][0], float(moments[known][0]))
+            near[known], rate[known] = hold.nearest(moments[known], q[known], v[known])
         return near, rate
 
     def refuse_contradictions(self, t: float, q: Array) -> None:
@@ -154,7 +149,7 @@ class DrivenRobot:
         known = q.reshape(-1, q.shape[-1])
         known = known[np.isfinite(known).all(axis=-1)]
         if len(known):
-            self._prepared(known[0], t)
+            self._held_at(known[0], t)
 
     def misfit(self, t: ArrayLike, q: Array, v: Array) -> Misfit:
         """Return how far states are off what is prescribed, and off loops that nothing drives."""
@@ -202,15 +197,13 @@ class DrivenRobot:
         state, v, tau = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (state, v, tau))
         finite = state.reshape(-1, robot.nq)
         finite = finite[np.isfinite(finite).all(axis=-1)]
-        equation = self._prepared(finite[0] if len(finite) else robot.neutral(), float(moments.reshape(-1)[0]))
+        hold = self._held_at(finite[0] if len(finite) else robot.neutral(), float(moments.reshape(-1)[0]))
         times = np.broadcast_to(moments, batch)[..., None]
         self.misfit(moments, state, v).refuse(("q", "v"), FITS, self._advice("q"))
-        a, forces, terms = equation.driven_motion(times, state, v, tau, wrenches)
-        n = len(equation.kept)
-        loops = [equation.kept.index(row) for row in self._prescribed.rows]
-        driving = np.concatenate([forces[..., n:], forces[..., loops]], axis=-1)
-        wanted = (terms.k @ v[..., None])[..., 0] - terms.slips
-        return DrivenMotion(a, driving, (forces * wanted).sum(axis=-1))
+        found = hold.by_rank(times, state, v, tau, wrenches)
+        loops = [hold.kept.index(row) for row in self._prescribed.rows]
+        driving = np.concatenate([found.multipliers[..., len(hold.kept) :], found.multipliers[..., loops]], axis=-1)
+        return DrivenMotion(found.a, driving, found.power)
 
     def _advice(self, called: str) -> str:
         return f"DrivenRobot.state(t, {called}) makes one that does"

@@ -25,10 +25,10 @@ from ...errors import ClosureError
 from ...run.failure import Fault
 from ...run.law_kernels import LawProgram
 from ...spatial import Scalar
-from ..equation import Array
-from ..integrators.stepper import Stepper
+from ..equation import Array, Equation
+from ..integrators.fixed_step_methods import GENERALIZED_ALPHA
+from ..integrators.stepper import FixedStepper
 from ..system import State
-from .equation import ConstrainedEquation
 
 MOST_ROUNDS = 25
 
@@ -80,17 +80,22 @@ class AlphaSteps:
 
     Parameters
     ----------
-    equation : ConstrainedEquation
+    equation : Equation
+        Of a run.
     step : float
         How long steps usually are.
     """
 
-    def __init__(self, equation: ConstrainedEquation, step: float) -> None:
+    def __init__(self, equation: Equation, step: float) -> None:
         self.equation, self.usual_step = equation, step
-        self.coefficients = coefficients(equation.spectral_radius)
+        radius = equation.holding.spectral_radius
+        self.coefficients = coefficients(1.0 if radius is None else radius)
+        assert equation.hold is not None
+        assert equation.hold.choice is not None
+        self.hold, self.choice = equation.hold, equation.hold.choice
         velocity_only = set(equation.tree.velocity_constraints)
         self.of_velocity = np.array(
-            [r in velocity_only for r in equation.kept] + [False] * len(equation.prescribed.joints), dtype=bool
+            [r in velocity_only for r in self.hold.kept] + [False] * len(self.hold.prescribed.joints), dtype=bool
         )
         self.kept: list[tuple[float, Memory]] = []
         """Of a batch: where steps began and ended last, for those in between go no further."""
@@ -98,14 +103,13 @@ class AlphaSteps:
     # ------------------------------------------------------------------ the equations
 
     def _program(self) -> LawProgram:
-        equation = self.equation
-        tree, rows = equation.tree, equation.kept
-        n = len(rows) + len(equation.prescribed.joints)
+        equation, choice = self.equation, self.choice
+        tree, rows = equation.tree, choice.rows
 
         def law(
             t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars, a: Scalars, f: Scalars = ()
         ) -> list[Scalar]:
-            system, schedule = equation.with_numbers(p), equation.prescribed.at(t[0])
+            system, schedule = equation.with_numbers(p), choice.targets(t[0])
             acting = system.acting(t[0], q, v, z, tau or None)
             needed, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, acting.loads)
             k = constrained.matrix(tree, q, rows, schedule)
@@ -117,8 +121,7 @@ class AlphaSteps:
                 powers[0] = powers[0] + inner(f, constrained.wanted_rates(rows, schedule))
             return [*left, *gaps, *slips, *acting.z_rate, *powers]
 
-        name = "generalized-alpha step"
-        return equation.own_program(name, lambda: equation.program(name, law, a=tree.nv, f=n))
+        return equation.kept_program("generalized-alpha step", law, choice, a=tree.nv, f=len(self.of_velocity))
 
     def _residual(self, t: float, state: State, a: Array, f: Array, h: float) -> tuple[Array, Array]:
         """Return what is left of the equations, those of positions as accelerations, and the rates of z."""
@@ -209,40 +212,28 @@ class AlphaSteps:
         return state
 
 
-class AlphaStepper(Stepper):
+class AlphaStepper(FixedStepper):
     """The generalized-alpha method one step at a time; states within a step are those of shorter ones."""
 
-    def __init__(self, equation: ConstrainedEquation, t: float, state: State, end: float, step: float) -> None:
-        self.equation, self.end, self.h, self.steps = equation, end, step, AlphaSteps(equation, step)
-        self.restart(t, state)
+    def __init__(self, equation: Equation, t: float, state: State, end: float, step: float) -> None:
+        self.steps = AlphaSteps(equation, step)
+        super().__init__(equation, GENERALIZED_ALPHA, t, state, end, step)
 
     def restart(self, t: float, state: State) -> None:
         """Go on from another state."""
-        self.t = self.t_old = self.start = t
-        self.state = self.old = state
-        self.memory = self.old_memory = self.steps.begin(t, state)
-        self.count = 0
+        super().restart(t, state)
+        self.memory = self.old_memory = self.reached = self.steps.begin(t, state)
 
     def step(self) -> None:
         """Go one step on."""
-        self.t_old, self.old, self.old_memory = self.t, self.state, self.memory
-        self.count += 1
-        self.n_steps += 1
-        after = self.start + self.count * self.h
-        self.t = self.end if after > self.end - 1e-9 * self.h else after
-        short = after > self.end + 1e-9 * self.h
-        h = self.end - self.t_old if short else self.h
-        self.state, self.memory = self._from(self.t_old, self.old, h)
+        self.old_memory = self.memory
+        super().step()
+        self.memory = self.reached
 
-    def _from(self, t: float, state: State, h: float) -> tuple[State, Memory]:
+    def _from(self, t: float, state: State, h: float) -> State:
         try:
             with np.errstate(all="ignore"):
-                return self.steps.advance(t, state, h, self.old_memory)
+                new, self.reached = self.steps.advance(t, state, h, self.old_memory)
+                return new
         except (ClosureError, np.linalg.LinAlgError) as problem:
             raise Fault(f"{problem}: the step is too large, or the constraints depend on one another", t) from None
-
-    def state_at(self, t: float) -> State:
-        """Return the state at a time within the last step."""
-        if t == self.t:
-            return self.state
-        return self.old if t == self.t_old else self._from(self.t_old, self.old, t - self.t_old)[0]

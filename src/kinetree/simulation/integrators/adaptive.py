@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import Message, OptionError, Setting, UnsupportedError
+from ...errors import ClosureError, Message, OptionError, Setting, UnsupportedError
 from ...run.failure import Fault
-from ..closed_rates import rates_of
 from ..equation import Array, Equation
 from ..system import State
-from .stepper import Stepper, projection
+from .stepper import Stepper
 
 if TYPE_CHECKING:
     from scipy.integrate import OdeSolver
@@ -45,11 +44,15 @@ class ScipyStepper(Stepper):
 
         self.equation, self.name, self.end = equation, name, end
         self.options: dict[str, Any] = {"rtol": rtol, "atol": atol, "max_step": largest_step}
-        self.project, self.rates = projection(equation), rates_of(equation)
-        if equation.tree.is_constrained and name in ("bdf", "sundials") and not equation.holds_itself:
-            several = f"{name} remembers several steps, between which loops cannot be closed"
+        self.rates = equation.quick_rates
+        self.holds = equation.hold is not None and equation.hold.drift.after_steps
+        """Whether a step ends elsewhere than the integrator says."""
+        if self.holds and name in ("bdf", "sundials"):
+            several = f"{name} remembers several steps, between which constraints cannot be held by "
             raise UnsupportedError(
-                Message(several, ": for stiff mechanisms with loops use ", Setting("integrator", "radau"))
+                Message(
+                    several, Setting("drift", equation.holding.drift.name), ": use ", Setting("integrator", "radau")
+                )
             )
         self.make: Callable[..., OdeSolver] = {
             "rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "sundials": _sundials,
@@ -64,6 +67,8 @@ class ScipyStepper(Stepper):
 
     def restart(self, t: float, state: State) -> None:
         """Go on from another state."""
+        if self.equation.holds_itself:  # which may not be where something prescribed has to be
+            state = self._held(t, state)
         self.t = self.t_old = t
         self.state = state
         self._look_no_further(self.end)
@@ -78,6 +83,9 @@ class ScipyStepper(Stepper):
 
     def carry_on(self, state: State, end: float) -> None:
         """Go on to another end; an explicit formula remembers nothing but the length of its steps."""
+        if self.equation.holds_itself:
+            super().carry_on(state, end)
+            return
         if not self.explicit:
             self._carry_on_implicitly(state, end)
             return
@@ -169,6 +177,21 @@ class ScipyStepper(Stepper):
                     self._fastest(),
                 )
         self.state = self._unit(solver.y)
+        if self.holds:
+            self._hold()
+
+    def _hold(self) -> None:
+        """Hold constraints after a step."""
+        self.dense = self.solver.dense_output()  # made from what the step has left
+        self.state = self._held(self.t, self.state)
+        self.solver.y = np.concatenate(self.state)
+        self.solver.f = self._rate(self.t, self.solver.y)
+
+    def _held(self, t: Any, state: State) -> State:
+        try:
+            return self.equation.held(t, state)
+        except ClosureError as problem:
+            raise Fault(str(problem), float(np.min(t))) from problem
 
     def _rescued(self) -> bool:
         """Return whether the run goes on although the integrator cannot; here it never does."""
@@ -208,7 +231,7 @@ class ScipyStepper(Stepper):
         """
         if self.dense is None:
             self.dense = self.solver.dense_output()
-        return self.project(self._unit(self.dense(t)))
+        return self._held(t, self._unit(self.dense(t)))
 
 
 class _Stiffness:

@@ -75,7 +75,7 @@ class LoopStepper(ScipyStepper):
         self.over = False
         super().step()
         if not self.over:
-            self._mind_change_points(self._close_loops())
+            self._mind_change_points(self.poor)
 
     def _rescued(self) -> bool:
         """Go over a change point that the integrator cannot take a single step towards; return whether that was it."""
@@ -141,7 +141,7 @@ class LoopStepper(ScipyStepper):
         t, path = way.end, way.path
         if t <= self.t or not self._same_motion(path):
             return False
-        state = self.project(self._unit(path(np.array(t))))
+        state = self._held(t, self._unit(path(np.array(t))))
         there = np.concatenate(state)
         if not agree(path, t, change - last, self._rate(t, there), way.error, self._regularity(there)):
             return False  # something has begun to act on the way
@@ -189,7 +189,7 @@ class LoopStepper(ScipyStepper):
                 if self._stepped(solver) is not None or count > STEPS_FOLLOWED:
                     return []
             if solver is not None:
-                y = np.concatenate(self.project(self._unit(solver.y)))
+                y = np.concatenate(self._held(until, self._unit(solver.y)))
             t = until
             nodes.append((t, y))
         return nodes
@@ -201,14 +201,11 @@ class LoopStepper(ScipyStepper):
         sizes, rank = np.linalg.svd(robot.loop_jacobian(q), compute_uv=False), robot.coordinates_at(self.state[0]).rank
         return float(sizes[rank - 1] / sizes[0]) if rank else 1.0
 
-    def _close_loops(self) -> bool:
-        """Close loops after a step; whether its rates may be poor, for they were not found in the prepared way."""
-        self.dense = self.solver.dense_output()  # made from what the step has left
-        self.state = self.project(self.state)
-        self.solver.y = np.concatenate(self.state)
+    def _hold(self) -> None:
+        """Close loops after a step; its rates may be poor if they were not found with what was chosen beforehand."""
         before = self.equation.n_prepared
-        self.solver.f = self._rate(self.t, self.solver.y)
-        return self.equation.n_prepared == before
+        super()._hold()
+        self.poor = self.equation.n_prepared == before
 
     def _diagnosis(self, complaint: str | None) -> str:
         if self._regularity() < NEARLY_SINGULAR:
@@ -226,4 +223,4 @@ class LoopStepper(ScipyStepper):
             return super().states_at(times)
         if self.dense is None:
             self.dense = self.solver.dense_output()
-        return list(zip(*self.project(self._unit(self.dense(np.array(times)).T)), strict=True))
+        return list(zip(*self._held(times, self._unit(self.dense(np.array(times)).T)), strict=True))

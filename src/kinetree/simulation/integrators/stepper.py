@@ -5,17 +5,13 @@ Here is what they have in common, and the one with a fixed step; :mod:`.adaptive
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from ...errors import ClosureError, Message, Setting
 from ...run.failure import Fault
 from ..equation import Equation
-from ..projection import nearest_state, projector
 from ..system import State
 from .fixed_step_methods import INSIDE
 from .steps_on_arrays import NoConvergence
@@ -104,9 +100,7 @@ class FixedStepper(Stepper):
         self, equation: Equation, name: str, t: float, state: State, end: float, step: float,
         kinks: np.ndarray = NO_KINKS,
     ) -> None:  # fmt: skip
-        self.advance = equation.steps.one(name)
         self.equation, self.name, self.end, self.h, self.kinks = equation, name, end, step, kinks
-        self.project = projection(equation) if not equation.traceable else _as_it_is  # machine code closes loops itself
         self.careful = False
         self.restart(t, state)
 
@@ -164,15 +158,18 @@ class FixedStepper(Stepper):
     def _from(self, t: float, state: State, h: float) -> State:
         try:
             for begin, length in pieces(t, h, self.kinks):
-                state = self.project(self.advance(begin, state, length))
+                state = self.equation.steps.one(self.name)(begin, state, length)
+                if not self.equation.traceable:  # machine code closes loops itself
+                    state = self.equation.held(begin + length, state)
             return state
         except NoConvergence:
             raise self._unsolved(t, h) from None
         except ClosureError as problem:
             raise Fault(
                 Message(
-                    f"the loops of {self.equation.robot.name!r} cannot be closed after this step: {h:g} s are too much "
-                    f"for {self.name} to be stable here; take a smaller step, or an integrator for stiff problems, ",
+                    f"the constraints of {self.equation.robot.name!r} cannot be held after this step ({problem}): "
+                    f"{h:g} s are too much for {self.name} to be stable here; take a smaller step, or an integrator "
+                    "for stiff problems, ",
                     Setting("integrator", "radau"),
                 ),
                 t,
@@ -183,28 +180,3 @@ class FixedStepper(Stepper):
         if t == self.t:
             return self.state
         return self.old if t == self.t_old else self._from(self.t_old, self.old, t - self.t_old)
-
-
-def _as_it_is(state: State) -> State:
-    return state
-
-
-def projection(equation: Equation) -> Callable[[State], State]:
-    """Return what brings a state back onto the closed loops; nothing where there are none."""
-    robot: Any = equation.robot
-    if not robot.model.is_constrained or equation.holds_itself:
-        return _as_it_is
-    choice = equation.loops if equation.compiled else None
-    nearest = partial(nearest_state, robot) if choice is None else projector(robot, choice)
-
-    def project(state: State) -> State:
-        q, v, z = state
-        known = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
-        if known.all():
-            return (*nearest(q, v), z)
-        closed_q, closed_v = q.copy(), v.copy()
-        if known.any():  # lanes that are lost leave the others alone
-            closed_q[known], closed_v[known] = nearest(q[known], v[known])
-        return closed_q, closed_v, z
-
-    return project

@@ -97,8 +97,7 @@ class Steps:
 
     def __init__(self, equation: Equation) -> None:
         self.equation = equation
-        self._programs: dict[tuple[str, LoopChoice | None], StepProgram] = {}
-        self._steps: dict[tuple[str, LoopChoice | None], OneStep] = {}
+        self._steps: dict[str, OneStep] = {}
 
     def many(self, integrator: str) -> ManySteps:
         """Return many steps in machine code."""
@@ -115,9 +114,7 @@ class Steps:
 
     def _run(self, integrator: str, choice: LoopChoice | None = None) -> WatchedSteps:
         """Return many steps in machine code, and the last of the numbers that these carry along."""
-        if (integrator, choice) not in self._programs:
-            self._programs[integrator, choice] = self.program(integrator, choice)
-        program = self._programs[integrator, choice]
+        program = self.equation.once(("steps", integrator, choice), lambda: self.program(integrator, choice))
         nq, nv, nz = self.equation.tree.nq, self.equation.tree.nv, self.equation.system.nz
         watched = [np.full(1, np.inf)] if choice is not None else [np.zeros(1)] if integrator == VARIATIONAL else []
 
@@ -288,10 +285,9 @@ class Steps:
 
     def one(self, integrator: str) -> OneStep:
         """Return one step."""
-        key = integrator, self.equation.loops
-        if key not in self._steps:
-            self._steps[key] = self._make_step(integrator)
-        return self._steps[key]
+        if integrator not in self._steps:
+            self._steps[integrator] = self._make_step(integrator)
+        return self._steps[integrator]
 
     def _make_step(self, integrator: str) -> OneStep:
         if self.equation.traceable:
@@ -310,10 +306,9 @@ class Steps:
             try:
                 return quick(t, state, h)
             except NoConvergence as problem:
-                key = PATIENT, None
-                if key not in self._steps:
-                    self._steps[key] = self._variational_step(MEMORY)
-                new = self._steps[key](t, state, h)
+                if PATIENT not in self._steps:
+                    self._steps[PATIENT] = self._variational_step(MEMORY)
+                new = self._steps[PATIENT](t, state, h)
                 if problem.left < NEARLY_SOLVED or self._is_foreseen(t, state, new, h):
                     return new
                 raise  # with so large a step there may be several solutions
@@ -357,7 +352,7 @@ class Steps:
             guess = refine(Written(system.tree), acting(system, tau or None), t[0], q, m, z, v, zm, h[0])
             return [x for part in guess for x in part]
 
-        program = self.equation.program("variational step", law, h=1, m=nv, zm=nz)
+        program = self.equation.kept_program("variational step", law, h=1, m=nv, zm=nz)
 
         def step(t: float, state: State, h: float) -> State:
             batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))
@@ -385,8 +380,10 @@ class Steps:
 
         Its own motion in loops of machine code, joints of a kind all at once.
         """
-        kinds = ByKind(self.equation.tree)
-        dynamics = LargeTreeDynamics(kinds, self.equation.tree, self.equation.threads, self.equation.robot.cpu)
+        kinds, equation = ByKind(self.equation.tree), self.equation
+        dynamics = equation.once(
+            "large tree", lambda: LargeTreeDynamics(kinds, equation.tree, equation.threads, equation.robot.cpu)
+        )
 
         def step(t: float, state: State, h: float) -> State:
             batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))

@@ -189,10 +189,9 @@ class World(ExplainsArguments):
         drawn = checked_mapping(random, "numbers")
         self._random_start = RandomStart(robot, **{name: drawn.pop(name, None) for name in STATES})
         self._system = self._make_system(controller, ground, forces, parameters, drawn, friction, friction_speed)
-        self._equation = Equation(self._system, None, self.threads)
         q, v = initial_state(robot, q0, v0)
         self._start = tuple(np.array(np.broadcast_to(x, (self.batch, x.shape[-1]))) for x in (q, v))
-        self._equation.prepare(self._start[0])
+        self._equation = Equation(self._system, None, self.threads).prepared(self._start[0])
         knows = self._equation.knows_what_gives_way
         warn_of_long_steps(robot, self._system.elements, self._start[0], integrator, self.step_size, knows)
         warn_of_falling_world(robot, self._system.elements, self._start[0][0])

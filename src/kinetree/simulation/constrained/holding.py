@@ -1,29 +1,29 @@
-"""The equation of motion of a system that holds its constraints itself, some of them driven by time."""
+"""How the constraints of a robot are held while it moves: the choice, and what becomes of it in one run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...algorithms import constrained, kinematics
+from ...algorithms import constrained
 from ...algorithms.acting import Scalars
-from ...algorithms.constrained import LEAST_QUALITY
 from ...algorithms.constraints import UNCLOSED, usual_size
-from ...algorithms.projection import project
 from ...errors import ClosureError, SingularError, UnsupportedError
 from ...loops import dynamics, rank
 from ...model.describe import counted
-from ...run.failure import Fault
-from ...run.law_kernels import LawProgram, unrolls
+from ...robot.robot import Robot
+from ...run.law_kernels import LawProgram, can_compile, unrolls
 from ...spatial import Scalar
-from ...spatial.arrays import split
-from ..equation import Array, Equation, Observed, unit_quaternions
 from ..integrators.fixed_step_methods import GENERALIZED_ALPHA
-from ..system import DynamicSystem, State
+from ..loop_choice import LoopChoice, choice_at
+from ..projection import projector
 from .drift import Drift, Partitioned, Projection
 from .prescribed import PrescribedLaws
+
+Array = np.ndarray
 
 LEAST = 1e-9
 """Singular values below this part of the largest count as zero."""
@@ -35,9 +35,6 @@ HELD_CLOSED = 1e-12
 """Gaps below this (m, rad) are closed."""
 
 NEWTON_STEPS = 30
-
-ROUNDS_TO_HOLD = 4
-"""Newton steps in machine code after a step: drives may have gone farther than the error of a step."""
 
 POOR = 0.1
 """A set of independent coordinates is changed where the others follow so much worse than when it was chosen."""
@@ -52,65 +49,107 @@ class Terms(NamedTuple):
     bias: Array
 
 
-class ConstrainedEquation(Equation):
-    """A system's laws under constraints that are held in a way of choice.
+class ByRank(NamedTuple):
+    """How a robot moves under constraints where their rank is looked for."""
+
+    a: Array
+    multipliers: Array
+    """Of all constraints that count."""
+    k: Array
+    power: Array
+    """Of what drives."""
+
+
+@dataclass(frozen=True)
+class Holding:
+    """A way to hold constraints.
 
     Parameters
     ----------
-    system, function, threads
-        See :class:`kinetree.simulation.equation.Equation`.
-    prescribed : PrescribedLaws
+    prescribed : PrescribedLaws, optional
+        What follows time.
     drift : Drift
-    spectral_radius : float
-        Of the generalized-alpha method.
+        What becomes of the errors of an integrator.
+    spectral_radius : float, optional
+        Of the generalized-alpha method, where that holds them.
     """
 
-    holds_itself = True
+    prescribed: PrescribedLaws | None = None
+    drift: Drift = field(default_factory=Projection)
+    spectral_radius: float | None = None
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether loops, if there are any, are only closed after every step."""
+        return not self.prescribed and isinstance(self.drift, Projection) and self.spectral_radius is None
+
+    @property
+    def name(self) -> str:
+        """What records say."""
+        return self.drift.name if self.spectral_radius is None else GENERALIZED_ALPHA
+
+
+CLOSED_AFTER_STEPS = Holding()
+"""The usual way."""
+
+
+def refuse_large(robot: Robot) -> None:
+    """Refuse robots whose constraints are not held in ways other than the usual one, and those without inertia."""
+    if not unrolls(robot):
+        raise UnsupportedError(
+            f"robot {robot.name!r} has {counted(len(robot.model.bodies), 'body', 'bodies')}: prescribed motions and "
+            "ways to hold drift other than projection are for smaller ones"
+        )
+    robot.tree.evaluator.check_pivots()
+
+
+class Hold:
+    """The constraints of one run, and all of them that changes on the way.
+
+    Parameters
+    ----------
+    robot : Robot
+    holding : Holding
+    q : ndarray, shape (..., nq)
+        A closed configuration, at which constraints are chosen that imply all others.
+    t : float, optional
+        When that is, for messages.
+    programs : dict, optional
+        Kept by those who run often.
+    """
 
     def __init__(
-        self, system: DynamicSystem, function: Callable[..., Any] | None, threads: int, prescribed: PrescribedLaws,
-        drift: Drift, spectral_radius: float = 1.0,
-    ) -> None:  # fmt: skip
-        super().__init__(system, function, threads)
-        self.spectral_radius, self.by_alpha = spectral_radius, False
-        self._own_programs: dict[tuple[str, tuple[int, ...]], LawProgram] = {}
-        self._driving = np.zeros(0)
-        robot = self.robot
-        if not unrolls(robot):
-            raise UnsupportedError(
-                f"robot {robot.name!r} has {counted(len(self.tree.bodies), 'body', 'bodies')}: prescribed motions and "
-                "ways to hold drift other than projection are for smaller ones"
-            )
-        robot.tree.evaluator.check_pivots()
-        self.prescribed, self.drift, self.by_robot = prescribed, drift, True
-        self.kept: tuple[int, ...] = ()
-        """Constraints of the loops that imply all others."""
+        self, robot: Robot, holding: Holding, q: Array, t: float | None = None, programs: dict[Any, Any] | None = None
+    ) -> None:
+        self.robot, self.tree, self.holding = robot, robot.model, holding
+        self.is_usual, self.drift = holding.is_usual, holding.drift
+        self.prescribed = holding.prescribed or PrescribedLaws(robot.model, None)
+        self.programs = {} if programs is None else programs
+        self.choice: LoopChoice | None = None
+        """Constraints that imply all others, where they can be told beforehand."""
         self.dependent: tuple[int, ...] = ()
         """Freedoms that are solved for, where coordinates are partitioned."""
         self.margin = 0.0
         self.switches = -1
         """How often these were chosen anew."""
-
-    @property
-    def is_driven(self) -> bool:
-        """Whether something is prescribed."""
-        return bool(self.prescribed)
-
-    @property
-    def traceable(self) -> bool:
-        """Whether whole steps become machine code: here rates do, and the rest is done around them."""
-        return False
-
-    def prepare(self, q: Array, t: float | None = None) -> None:
-        """Choose constraints that are independent of one another, at a closed configuration; ``t`` is for messages."""
+        if self.is_usual:
+            choice = choice_at(robot, q) if unrolls(robot) and robot.has_inertia else None
+            self.choice = choice if choice is not None and choice.rows else None
+            self._close = projector(robot, self.choice if can_compile(robot) else None)
+            return
         first = np.asarray(q).reshape(-1, self.tree.nq)[0]
-        self.dependent, self.margin, self.switches = (), 0.0, -1  # an earlier run may have ended with other ones
-        if self.robot.loops is not None:
-            known = self.robot.coordinates_at(first[None])
-            k = self.robot.loop_jacobian(first)
-            self.kept = _independent(k, self.prescribed.rows, known.rows)
+        rows: tuple[int, ...] = ()
+        if robot.loops is not None:
+            known = robot.coordinates_at(first[None])
+            rows = _independent(robot.loop_jacobian(first), self.prescribed.rows, known.rows)
+        self.choice = LoopChoice(rows, (), self.prescribed or None, self.drift.gains)
         if self.prescribed:
             self._refuse_overdetermined(first, t)
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """Constraints of the loops that imply all others."""
+        return () if self.choice is None else self.choice.rows
 
     def _refuse_overdetermined(self, q: Array, t: float | None) -> None:
         """Refuse motions that follow from one another, or that the loops do not leave."""
@@ -157,18 +196,14 @@ class ConstrainedEquation(Equation):
 
     # ------------------------------------------------------------------ the constraints on arrays
 
-    def own_program(self, name: str, make: Callable[[], LawProgram]) -> LawProgram:
-        """Return the program of this name for the constraints that count in this run, made at the first call."""
-        key = name, self.kept
-        if key not in self._own_programs:
-            self._own_programs[key] = make()
-        return self._own_programs[key]
-
     def _of_state(self, name: str, law: Callable[..., list[Any]]) -> LawProgram:
-        """Return a law of time and state alone, on arrays."""
-        sizes = {"t": 1, "q": self.tree.nq, "v": self.tree.nv}
-        title = f"{name} of {self.robot.name!r}"
-        return self.own_program(name, lambda: LawProgram(title, law, sizes, self.compiled, cpu=self.robot.cpu))
+        """Return a law of time and state alone, on arrays, made at the first call."""
+        key = name, self.choice
+        if key not in self.programs:
+            sizes, robot = {"t": 1, "q": self.tree.nq, "v": self.tree.nv}, self.robot
+            self.programs[key] = LawProgram(f"{name} of {robot.name!r}", law, sizes, can_compile(robot), cpu=robot.cpu)
+        found: LawProgram = self.programs[key]
+        return found
 
     @property
     def names(self) -> list[str]:
@@ -193,91 +228,8 @@ class ConstrainedEquation(Equation):
             k.reshape(*k.shape[:-1], n, tree.nv), rest[..., :n], rest[..., n : 2 * n], rest[..., 2 * n :]
         )  # fmt: skip
 
-    # ------------------------------------------------------------------ rates
-
-    def rates(self, t: float, q: Array, v: Array, z: Array) -> State:
-        """Return the rates of q, v and z; where coordinates are partitioned, at the state that follows from some."""
-        if isinstance(self.drift, Partitioned):
-            q, v = self.completed(t, self.robot.normalize(q), v)
-        out = self._rates_of(t, q, v, z, None)
-        nq, nv = self.tree.nq, self.tree.nv
-        return out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv :]
-
-    def accelerations(
-        self, t: float, q: Array, v: Array, z: Array, ahead: float | None = None
-    ) -> tuple[Array, Array]:  # fmt: skip
-        """Return the rates of v and z."""
-        if ahead is None:
-            _, a, z_rate = self.rates(t, q, v, z)
-            return a, z_rate
-        out = self._rates_of(t, q, v, z, ahead)
-        nq, nv = self.tree.nq, self.tree.nv
-        return out[..., nq : nq + nv], out[..., nq + nv :]
-
-    def _rates_of(self, t: float, q: Array, v: Array, z: Array, ahead: float | None) -> Array:
-        self.n_calls += 1
-        given = self.named(t, q, v, z)
-        program = self._rate_program(ahead is not None)
-        try:
-            out = program(given if ahead is None else given | {"h": np.array([ahead])}, self.threads)
-        except Fault as fault:
-            fault.time = t if np.isnan(fault.time) else fault.time
-            raise
-        if (out[..., -1] < LEAST_QUALITY).any():
-            if ahead is not None:
-                raise SingularError(
-                    "the constraints depend on one another here, where an implicit step cannot tell their forces: "
-                    "take an integrator that is explicit"
-                )
-            return self._rates_by_rank(t, q, v, z)
-        return np.asarray(out[..., :-1])
-
-    def _rate_program(self, implicit: bool) -> LawProgram:
-        tree, rows, gains = self.tree, self.kept, self.drift.gains
-
-        def law(
-            t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars, h: Scalars = ()
-        ) -> list[Scalar]:
-            system = self.with_numbers(p)
-            unit, length = unit_quaternions(tree, q)
-            schedule = self.prescribed.at(t[0])
-            acting = system.acting(t[0], unit, v, z, tau or None)
-            heavy, total = system.yielding(acting, t[0], unit, v, h[0] if h else None)
-            found = constrained.forward_dynamics(
-                heavy, unit, v, total, tree.gravity, acting.loads, rows, schedule, gains
-            )
-            moving = kinematics.configuration_rate(tree, unit, v)
-            q_rate = [r if s is None else r * s for r, s in zip(moving, length, strict=True)]
-            powers = system.powers(unit, v, acting) if system.works else []
-            if powers:
-                powers[0] = powers[0] + found.driving_power(rows, schedule)
-            return [*q_rate, *found.a, *acting.z_rate, *powers, found.quality]
-
-        name = f"constrained rates{' ahead' if implicit else ''}"
-        return self.own_program(name, lambda: self.program(name, law, h=1) if implicit else self.program(name, law))
-
-    def _rates_by_rank(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """Return rates where the choice of constraints fails: by a method that finds the rank there."""
-        unit = self.robot.normalize(q)
-        tau, loads, z_rate = self.forces(self.named(t, unit, v, z))
-        found, rates = self._accelerations_by_rank(np.array([t]), unit, v, tau, loads)
-        if self.n_works and self.is_driven:
-            wanted = (rates.k @ v[..., None])[..., 0] - rates.slips
-            z_rate = z_rate.copy()
-            z_rate[..., -self.n_works] += (found.multipliers * wanted).sum(axis=-1)
-        _, length = unit_quaternions(self.tree, split(q))
-        scale = np.stack([np.broadcast_to(1.0 if s is None else s, q.shape[:-1]) for s in length], axis=-1)
-        moving = self.robot.configuration_rate(unit, v) * scale
-        return np.concatenate([moving, found.a, z_rate], axis=-1)
-
-    def driven_motion(self, t: Any, q: Array, v: Array, tau: Array, wrenches: Any) -> tuple[Array, Array, Terms]:
-        """Return accelerations under joint forces and wrenches, multipliers of all constraints, and these."""
-        found, terms = self._accelerations_by_rank(t, q, v, tau, wrenches)
-        return found.a, found.multipliers, terms
-
-    def _accelerations_by_rank(
-        self, t: Any, q: Array, v: Array, tau: Array, loads: Any
-    ) -> tuple[dynamics.Accelerations, Terms]:
+    def by_rank(self, t: Any, q: Array, v: Array, tau: Array, loads: Any) -> ByRank:
+        """Return how the robot moves under joint forces and wrenches, wherever the choice of constraints fails, too."""
         run = self.robot.evaluator.run
         force = tau - run("bias_force", wrenches=loads, q=q, v=v)
         terms = self.terms(t, q, v)
@@ -286,31 +238,44 @@ class ConstrainedEquation(Equation):
         m = np.broadcast_to(run("mass_matrix", q=q), (*force.shape[:-1], self.tree.nv, self.tree.nv))
         k = np.broadcast_to(terms.k, (*force.shape[:-1], *terms.k.shape[-2:]))
         found = dynamics.accelerations(m, k, force, target, k.shape[-2], usual_size(self.tree), LEAST, False)
-        return found, terms
+        wanted = (terms.k @ v[..., None])[..., 0] - terms.slips
+        return ByRank(found.a, found.multipliers, terms.k, (found.multipliers * wanted).sum(axis=-1))
+
+    def forces(self, q: Array, found: ByRank) -> tuple[Array, Array]:
+        """Return the forces of all constraints of the loops, and those that drive joints, (..., nv)."""
+        n, driving = len(self.kept), np.zeros_like(found.a)
+        driving[..., [place for _, place in self.prescribed.joints]] = found.multipliers[..., n:]
+        if self.robot.loops is None:
+            return np.zeros((*q.shape[:-1], 0)), driving
+        push = np.swapaxes(found.k[..., :n, :], -1, -2) @ found.multipliers[..., :n, None]
+        every = np.swapaxes(self.robot.loop_jacobian(q), -1, -2)
+        return rank.least_squares(every, push, least=LEAST)[..., 0], driving
 
     # ------------------------------------------------------------------ holding
 
-    def held(self, t: float, state: State) -> State:
-        """Return the state at a time after what the choice of drift asks for; lost lanes leave the others alone."""
-        q, v, z = state
-        if not isinstance(self.drift, (Projection, Partitioned)) or not (self.kept or self.prescribed):
-            return state
+    def held(self, t: Any, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return states at a time after what was chosen to be done with drift; lost lanes leave the others alone."""
+        if not self.drift.after_steps or not (self.is_usual or self.kept or self.prescribed):
+            return q, v
         known = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
         if known.all():
-            return (*self._nearest(t, q, v), z)
+            return self._nearest(t, q, v)
         q, v = q.copy(), v.copy()
         if known.any():
             q[known], v[known] = self._nearest(t, q[known], v[known])
-        return q, v, z
+        return q, v
 
     def _nearest(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        if self.is_usual:
+            return self._close(q, v)
         if isinstance(self.drift, Partitioned):
             self._mind_partition(t, q, v)
             return self.completed(t, q, v)
-        tree, rows = self.tree, self.kept
+        tree, choice = self.tree, self.choice
+        assert choice is not None
 
         def law(t: Scalars, q: Scalars, v: Scalars) -> list[Scalar]:
-            found = project(tree, q, v, rows, self.prescribed.at(t[0]), rounds=ROUNDS_TO_HOLD)
+            found = choice.held(tree, t[0], q, v)
             return [*found.q, *found.v, found.left, found.quality]
 
         out = self._of_state("projection", law)({"t": np.array([t]), "q": q, "v": v})
@@ -399,38 +364,17 @@ class ConstrainedEquation(Equation):
 
     # ------------------------------------------------------------------ for the record
 
-    def observe(self, t: Array, q: Array, v: Array, z: Array, forgiving: bool = False) -> Observed:
-        """Return the forces and energies at many times; those that drive joints are among the actuators'."""
-        seen = super().observe(t, q, v, z, forgiving)
-        places = [place for _, place in self.prescribed.joints]
-        if not places:
-            return seen
-        tau = seen.tau.copy()
-        tau[..., places] += self._driving
-        return seen._replace(tau=tau)
-
     def told(self, t: Array, q: Array) -> dict[str, Any]:
         """Return what a record says: how constraints were held, and how far they were off at worst."""
-        name = GENERALIZED_ALPHA if self.by_alpha else self.drift.name
-        gaps = self.terms(t.reshape(-1, *(1,) * (q.ndim - 1)), q, np.zeros((*q.shape[:-1], self.tree.nv))).gaps
-        found: dict[str, Any] = {
-            "drift": name, "largest_gap": float(np.max(np.abs(gaps), initial=0.0, where=np.isfinite(gaps))),
-        }  # fmt: skip
+        if self.is_usual:
+            gaps = self.robot.loop_gaps(q)
+        else:
+            gaps = self.terms(t.reshape(-1, *(1,) * (q.ndim - 1)), q, np.zeros((*q.shape[:-1], self.tree.nv))).gaps
+        worst = float(np.max(np.abs(gaps), initial=0.0, where=np.isfinite(gaps)))
+        found: dict[str, Any] = {"drift": self.holding.name, "largest_gap": worst}
         if isinstance(self.drift, Partitioned):
             found["coordinate_switches"] = max(self.switches, 0)
         return found | ({"prescribed": list(self.prescribed.names)} if self.prescribed else {})
-
-    def _observe_by_robot(self, given: Mapping[str, Array]) -> tuple[Array, Array]:
-        q, v = given["q"], given["v"]
-        tau, loads, _ = self.forces(given)
-        found, terms = self._accelerations_by_rank(given["t"], q, v, tau, loads)
-        n = len(self.kept)
-        self._driving = found.multipliers[..., n:]
-        if self.robot.loops is None:
-            return found.a, np.zeros((*q.shape[:-1], 0))
-        push = np.swapaxes(terms.k[..., :n, :], -1, -2) @ found.multipliers[..., :n, None]
-        every = np.swapaxes(self.robot.loop_jacobian(q), -1, -2)
-        return found.a, rank.least_squares(every, push, least=LEAST)[..., 0]
 
 
 def _follow(k: Array, off: Array) -> Array:
