@@ -53,7 +53,7 @@ class Camera:
 
     def _settle(self) -> None:
         """Wait until the page has drawn its first picture."""
-        given_up = clock.monotonic() + chromium.PATIENCE
+        given_up = clock.monotonic() + chromium.PATIENCE_WITH_BROWSER
         while clock.monotonic() < given_up:
             said = self.browser.evaluate("window.kinetree ? kinetree.problem || (kinetree.app ? 'ready' : '') : ''")
             if said == "ready":
@@ -62,7 +62,7 @@ class Camera:
                 raise chromium.BrowserError(f"the page cannot be drawn: {said}")
             self.browser.check_alive()
             clock.sleep(0.02)
-        raise chromium.BrowserError(f"the browser did not show the page within {chromium.PATIENCE:g} s")
+        raise chromium.BrowserError(f"the browser did not show the page within {chromium.PATIENCE_WITH_BROWSER:g} s")
 
     def go(self, url: str) -> None:
         """Show another page."""
