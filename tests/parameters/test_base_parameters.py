@@ -96,6 +96,23 @@ def test_null_spaces_of_every_kind_of_joint(kind, carried):
         robot.base_parameters("rules")
 
 
+@pytest.mark.parametrize("kind", ["free", "free_euler"])
+def test_rules_reach_floating_bases(kind):
+    """A floating base with two branches, hinges and slides of all directions, beside an arm on the ground."""
+    rng = np.random.default_rng(5)
+    builder = kt.Builder("some").body("a", "base", kt.Revolute("z"), **body(rng))
+    builder.body("b", "base", KINDS[kind], position=(0.3, 0.1, 0.2), **body(rng))
+    builder.body("c", "b", kt.Revolute("y"), position=(0.1, 0.2, 0.3), **body(rng))
+    builder.body("d", "c", kt.Prismatic("x"), position=(0.1, 0.2, 0.3), **body(rng))
+    builder.body("e", "b", kt.Prismatic("z"), position=(0.4, 0.2, 0.3), **body(rng))
+    builder.body("f", "e", kt.Revolute("z"), position=(0.4, 0.2, 0.3), **body(rng))
+    robot = builder.build()
+    found = robot.base_parameters("rules")
+    assert_same(found, robot.base_parameters("qr"))
+    assert_complete(robot, found)
+    assert len(found.names) - sum("rotor" in name for name in found.names) <= found.upper_bound
+
+
 def test_followers_are_grouped_with_their_leader():
     rng = np.random.default_rng(0)
     builder = kt.Builder("gripper").body("palm", "base", kt.Revolute("z"), **body(rng))

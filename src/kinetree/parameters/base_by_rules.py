@@ -4,7 +4,8 @@ A rule says what may be moved between bodies, or taken away, and no torque notic
 entries.  Placements may hold any scalar, so the same text gives numbers and symbols; which rule applies is decided on
 numbers.
 
-Khalil has z along every joint.  Here an axis may point anywhere: YY of a hinge is any inertia across its axis.
+Khalil has z along every joint.  Here an axis may point anywhere: YY of a hinge is any inertia across its axis.  On a
+floating base, which tells all ten parameters of its body, rule 2 is all there is.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..model.joints import Fixed, JointKind, Prismatic, Revolute
+from ..model.joints import EulerFree, Fixed, Free, JointKind, Prismatic, Revolute
 from ..model.tree import BASE, Model
 from ..spatial import BASIS, IDENTITY, RigidInertia, Scalar, Symmetric3, Transform, Vec3
 from .considered import Considered, Vector, ten_of
@@ -25,6 +26,8 @@ Array = np.ndarray
 
 COVERED = (Revolute, Prismatic, Fixed)
 """Joints that Khalil has rules for."""
+
+FLOATING = (Free, EulerFree)
 
 TENSORS = tuple(Symmetric3(*row) for row in np.eye(6).tolist())
 PARALLEL = 1e-9
@@ -36,7 +39,8 @@ def reached(model: Model) -> str:
     for joint in model.joints:
         if joint.mimic:
             return f"joint {joint.name!r} follows another"
-        if not isinstance(joint.kind, COVERED):
+        floats = isinstance(joint.kind, FLOATING) and joint.parent == BASE and not joint.actuated
+        if not isinstance(joint.kind, COVERED) and not floats:
             return f"joint {joint.name!r} is {joint.kind.name}, neither revolute nor prismatic"
     if model.couplings:
         return f"coupling {model.couplings[0].name!r} binds joints"
@@ -103,7 +107,9 @@ class _Rules:
         # rule 2: theorems 10.1 and 10.2
         placement = self.symbolic.joints[j].placement.spatial()
         yield from self._both_sides(kind, self.model.joints[j].parent, placement, j, IDENTITY)
-        if isinstance(kind, Fixed):
+        if isinstance(kind, Fixed) or any(
+            isinstance(self.model.joints[i].kind, FLOATING) for i in self.model.support(j)
+        ):
             return
         path = self._path(j)
         if isinstance(kind, Prismatic):
@@ -299,7 +305,7 @@ def upper_bound(model: Model, parallelograms: int = 0) -> int | None:
     """Return the most base parameters that links can have, rotors left out (eq. 10.24, 10.57); None for other joints.
 
     ``7 n_r + 4 n_p - 4 n_r0 - 3 n_p0 - 2 n_g0 - 11 n_par``: hinges, slides, those directly on the base, hinges
-    directly on the base along gravity, parallelograms.
+    directly on the base along gravity, parallelograms; and ten of a floating base.
     """
     if reached(model):
         return None
@@ -313,4 +319,5 @@ def upper_bound(model: Model, parallelograms: int = 0) -> int | None:
 
     n_r0, n_p0 = (sum(j.parent == BASE for j in kinds) for kinds in (hinges, slides))
     n_g0 = sum(j.parent == BASE and upright(j.placement.rotation, j.kind.axis) for j in hinges)  # type: ignore[attr-defined]
-    return 7 * len(hinges) + 4 * len(slides) - 4 * n_r0 - 3 * n_p0 - 2 * n_g0 - 11 * parallelograms
+    floating = sum(isinstance(j.kind, FLOATING) for j in model.joints)
+    return 10 * floating + 7 * len(hinges) + 4 * len(slides) - 4 * n_r0 - 3 * n_p0 - 2 * n_g0 - 11 * parallelograms

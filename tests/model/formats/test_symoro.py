@@ -535,6 +535,43 @@ def test_values_of_groups_have_no_rounding_in_them(tmp_path):
     assert str(base["link7.MX"]) == "MX7 - 1.25*MX8 + 10*M8"
 
 
+OF_EVERY_KIND = {
+    "old spellings": "Ant = {0,\n 1}\nSigma = {0,0}\nB = {0,0}\nd = {0,D2}\nR = {RL1,0}\nAlpha = {0,Pi/2}\n"
+    "Theta = {t1,t2}",
+    "slide": "ant = {0,1}\nsigma\t=\t{0,1}\r\nr = {0,r2}\nalpha = {0,-pi/2}\ntheta = {th1,0}",
+    "branches": "ant = {0,1,1}\nsigma = {0,0,1}\nb = {0,0,b3}\ngamma = {0,0,gam3}\nd = {0,d2,d3}\nr = {0,0,r3}\n"
+    "alpha = {0,pi/2,al3}\ntheta = {th1,th2,th3c}",
+    "two loops": "ant = {0,1,0,1,4,0,2,5,3,6}\nsigma = {0,0,0,0,0,0,0,0,2,2}\nd = {0,L1,B1,L1,L2,B2,L2,L2,L3,L3}\n"
+    "theta = {th1,th2,th3,th4,th5,th6,th7,th8,0,0}\nmu = {1,0,0,0,0,0,0,0,0,0}",
+    "weld": "ant = {0,1,2}\nsigma = {0,2,0}\nd = {0,d2,d3}\ntheta = {th1,0.3,th3}\nr = {0,r2,0}",
+    "functions": "ant = {0,1}\nd = {0,sqrt(b**2 + d6**2)}\ntheta = {th1,th2 + atan2(b,d6)}\nalpha = { 0 ,asin(h/2) }",
+    "floating": "is_floating = True\nant = {0,1}\nd = {d1,d2}\nalpha = {0,0.4}\ntheta = {q1,q2}\nW0 = {WXb,WYb,WZb}",
+    "mobile": "is_mobile = 1\nant = {0,1}\nsigma = {0,1}\nd = {d1,d2}\nr = {0,r2}\nalpha = {0,0.4}\ntheta = {q1,0}",
+}
+
+
+@pytest.mark.filterwarnings("ignore::kinetree.ModelWarning")
+@pytest.mark.parametrize("kind", OF_EVERY_KIND)
+def test_groups_in_symbols_are_those_of_numbers(tmp_path, kind):
+    """Read, written back, grouped by rule with symbols: the numbers of the numeric robot at random values."""
+    text = OF_EVERY_KIND[kind]
+    frames = text.lower().split("ant = {")[1].split("}")[0].count(",") + 1
+    links = {"two loops": 6}.get(kind, frames)
+    joints = (frames + links) // 2
+    type_ = 2 * (kind == "two loops")
+    head = f"(* Robotname = 'r' *)  \nNL = {links} (* links *)\nNJ = {joints}\n  NF={frames}\nType = {type_}\n"
+    robot = kt.load(write(tmp_path, f"{head}{text}\nG = {{0,-9.81,0}}\n"))
+    robot.save(tmp_path / "back.par")
+    assert kt.load(tmp_path / "back.par") == robot
+    base, rng = robot.base_parameters(), np.random.default_rng(3)
+    for _ in range(3):
+        values = {name: rng.uniform(0.4, 1.0) for name in robot.symbols}
+        numeric = robot.with_values(values).base_parameters()
+        assert numeric.names == base.names
+        found = [x.evaluate(values) if hasattr(x, "evaluate") else x for x in base.values]
+        np.testing.assert_allclose(np.array(found, dtype=float), numeric.values, rtol=1e-12, atol=1e-12)
+
+
 def test_grouped_parameters_are_read_as_they_are(tmp_path):
     """Files of base parameters have first moments without mass; all algorithms work with them."""
     ten = ["0", "0", "0", "0", "0", "1.5", "0.3", "0.2", "0", "0", "0", "0", "0"]
