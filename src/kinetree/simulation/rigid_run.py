@@ -41,12 +41,12 @@ from .arguments import (
 from .equation import Equation
 from .events import Occurrence
 from .options import STEPS_AT_MOST, SimulationOptions
-from .records.record import COMPLETE, Record
+from .records.record import Record
 from .rigid_phase import DRIFT, RigidPhase
-from .run import INTERRUPTED, hang_on, interrupted, known_until, make_record, warning_once
-from .sampling import Sampling, sampling_of
+from .run import SingleRun
+from .sampling import sampling_of
 from .step_budget import StepBudget
-from .system import GROUND, DynamicSystem
+from .system import GROUND, DynamicSystem, State
 
 Array = np.ndarray
 
@@ -137,89 +137,52 @@ def simulate_rigid(
     system = DynamicSystem(robot, law, grounds, others, friction, options.friction_speed)
     if common_batch(system, q, v):
         raise OptionError("rigid contact is simulated one robot at a time; batches need compliant ground")
-    reach, ending = known_until(known_span((law, *others)), begin, end, others)
     rigid = contacts if isinstance(contacts, RigidContacts) else RigidContacts(robot, contacts)
-    run = RigidRun(Equation(system, function).prepared(q), rigid, begin, reach, rule, rest_speed, most_events)
-    run.tolerances = {"rtol": max(options.rtol, 1e-13), "atol": options.atol, "max_step": options.largest_step}
-    run.wanted = sample_times(samples, begin, end, options.steps_at_most)
-    run.budget = StepBudget(options.steps_at_most, begin, end)
-    run.integrator = integrator
-    run.ending = ending
-    run.sampling = sampling_of(run.equation, begin, (), None)
-    run.kinks = known_kinks(system, begin, reach)
-    return run(np.concatenate([q, v, system.initial_z()]), progress)
+    equation = Equation(system, function).prepared(q)
+    run = RigidRun(
+        rigid, rule, rest_speed, most_events, equation, options, begin, end,
+        sample_times(samples, begin, end, options.steps_at_most), known_span((law, *others)),
+        sampling_of(equation, begin, (), None), known_kinks(system, begin, end),
+    )  # fmt: skip
+    return run((q, v, system.initial_z()), progress)
 
 
-class RigidRun:
-    """One simulation under way."""
+class RigidRun(SingleRun):
+    """A simulation from event to event of rigid contacts."""
 
-    tolerances: dict[str, Any]
     rounding: Array
     """What rounding does to the state anyway; see :meth:`RigidPhase.rounding`."""
-    wanted: Array | None = None
-    budget: StepBudget
-    integrator = "dop853"
-    sampling: Sampling | None = None
-    """What a sampled controller does, if it is one."""
-    kinks: Array
-    """Times at which forces bend or jump."""
-    ending: Fault | None = None
-    """What to say when the end is reached before it was to be, if so."""
+    stop: float
+    """Where the integrator has to stop next."""
 
-    def __init__(
-        self, equation: Equation, contacts: RigidContacts, begin: float, end: float, rule: str, rest_speed: float,
-        most_events: int,
-    ) -> None:  # fmt: skip
-        self.equation, self.contacts, self.robot = equation, contacts, equation.robot
-        self.begin, self.end, self.rule, self.rest_speed = begin, end, rule, rest_speed
-        self.most_events = most_events
-        self.phase = RigidPhase(equation, contacts)
-        self.times: list[float] = []
-        self.states: list[Array] = []
+    def __init__(self, contacts: RigidContacts, rule: str, rest_speed: float, most_events: int, *rest: Any) -> None:
+        super().__init__(*rest)
+        self.contacts, self.rule, self.rest_speed, self.most_events = contacts, rule, rest_speed, most_events
+        self.phase = RigidPhase(self.equation, contacts)
         self.kept: list[tuple[Array, Array, Array]] = []
-        self.happened: list[Occurrence] = []
-        self.n_steps = 0
+        n = self.options
+        self.tolerances: dict[str, Any] = {"rtol": max(n.rtol, 1e-13), "atol": n.atol, "max_step": n.largest_step}
+        self.budget = StepBudget(n.steps_at_most, self.begin, self.end)
         self.pace = Pace()
 
     # ------------------------------------------------------------------ running
 
-    def __call__(self, y: Array, progress: bool) -> Record:
-        """Run to the end, or as far as it goes."""
-        status = COMPLETE
-        try:
-            with warning_once():
-                self._go(y, progress)
-            if self.ending is not None:
-                raise self.ending
-        except Fault as fault:
-            if isinstance(fault.__cause__, UnknownNameError):
-                raise fault.__cause__ from None  # a slip in what was set up, not in how it moves
-            reached = self.times[-1] if self.times else self.begin
-            raise fault.error(reached, self._record("failed")) from fault.__cause__
-        except KeyboardInterrupt:
-            status = interrupted(self.times[-1] if self.times else self.begin)
-        except SystemExit as problem:
-            hang_on(problem, self.times[-1] if self.times else self.begin, self._record(INTERRUPTED))
-            raise
-        return self._record(status)
-
-    def _go(self, y: Array, progress: bool) -> None:
-        self._next, self._t = 0, self.begin
-        self._check_start(y)
-        y = self._decide(self.begin, self._acted(self.begin, y))
+    def _go(self, state: State, progress: bool) -> None:
+        self._check_start(state)
+        y = self._decide(self.begin, self._stopped(self.begin, np.concatenate(state)))
         self._sample(self.begin, y)
         t, first, at_once = self.begin, None, 0
-        with TimeBar(self.begin, self.end, progress) as bar:
-            while t < self.end:
+        with TimeBar(self.begin, self.reach, progress) as bar:
+            while t < self.reach:
                 if not np.isfinite(self.phase.rates(t, y)).all():  # SciPy would look for a first step for ever
-                    lost = self.equation.lost_control_after(t, self.phase.split(y), self.end)
+                    lost = self.equation.lost_control_after(t, self.phase.split(y), self.reach)
                     raise lost or Fault("the forces or accelerations are not finite", t)
                 solver = self._make_solver(t, y, first)
                 t_event, y, first = self._phase(solver, bar)
                 at_once = at_once + 1 if t_event is not None and t_event <= t else 0
                 t = solver.t if t_event is None else t_event
-                if t_event is None and self.stop <= t < self.end:  # forces jump, so contacts may open or slip
-                    y = self._decide(t, self._acted(t, y))
+                if t_event is None and self.stop <= t < self.reach:  # forces jump, so contacts may open or slip
+                    y = self._decide(t, self._stopped(t, y))
                     self._sample(t, y)
                 if t_event is None:
                     continue
@@ -227,22 +190,18 @@ class RigidRun:
                     names = ", ".join(self.contacts.contacts[k].name for k in self.phase.mode.closed)
                     raise Fault(f"too many events follow one another (closed: {names or 'none'}); raise rest_speed", t)
                 if self.wanted is None:
-                    self._keep(t, y)
+                    self._keep_all(t, y)
                 y = self._decide(t, y)
                 self._sample(t, y)
 
-    def _acted(self, t: float, y: Array) -> Array:
-        """Return the state with the forces that a sampled controller lets act from now on."""
-        if self.sampling is not None and self.sampling.is_due(t):
-            y = np.concatenate(self.sampling.act(t, self.phase.split(y)))
-        self.stop = self.end if self.sampling is None else self.sampling.stop_before(self.end)
-        later = int(np.searchsorted(self.kinks, t, side="right"))
-        if later < len(self.kinks):
-            self.stop = min(self.stop, float(self.kinks[later]))
+    def _stopped(self, t: float, y: Array) -> Array:
+        """Return the state with the forces that a sampled controller lets act from now on, and note the next stop."""
+        y = np.concatenate(self._acted(t, self.phase.split(y)))
+        self.stop = self._stop(t)
         return y
 
-    def _check_start(self, y: Array) -> None:
-        q, v, _ = self.phase.split(y)
+    def _check_start(self, state: State) -> None:
+        q, v, _ = state
         gap = self.contacts.look(q, v).gap
         if np.min(gap) < -self.contacts.gap_tolerance:
             k = int(np.argmin(gap))
@@ -256,10 +215,12 @@ class RigidRun:
             t0 = solver.t
             try:
                 message = solver.step()
+            except UnknownNameError:
+                raise
             except KinetreeError as problem:
                 raise Fault(message_of(problem), t0) from problem
             if solver.status == "failed":
-                lost = self.equation.lost_control_after(float(solver.t), self.phase.split(solver.y), self.end)
+                lost = self.equation.lost_control_after(float(solver.t), self.phase.split(solver.y), self.reach)
                 raise lost or Fault(f"the integrator cannot continue: {message}", solver.t, self._fastest(solver))
             if not np.all(np.isfinite(solver.y)):
                 raise Fault("the motion grows without bound", solver.t)
@@ -325,6 +286,8 @@ class RigidRun:
             now = self.phase.instant(t, y)
             near = np.flatnonzero(touching & (now.state.velocity[:, 0] <= rigid.speed_tolerance))
             found = rigid.solve(now.state, now.mobility, near)
+        except UnknownNameError:
+            raise
         except KinetreeError as problem:
             raise Fault(message_of(problem), t) from problem
         previous, self.phase.mode = self.phase.mode, self.phase.modes(now, found, near)
@@ -352,56 +315,48 @@ class RigidRun:
 
     def _sample(self, t: float, y: Array) -> None:
         if self.wanted is None:
-            self._keep(t, y)
+            self._keep_all(t, y)
             return
         while self._next < len(self.wanted) and self.wanted[self._next] <= t:
-            self._keep(float(self.wanted[self._next]), y)
+            self._keep_all(float(self.wanted[self._next]), y)
             self._next += 1
 
     def _samples_between(self, dense: Any, until: float) -> None:
         if self.wanted is None:
             if until == dense.t_max:
-                self._keep(until, dense(until))
+                self._keep_all(until, dense(until))
             return
         while self._next < len(self.wanted) and (
-            self.wanted[self._next] < until or until == self.wanted[self._next] == self.end
+            self.wanted[self._next] < until or until == self.wanted[self._next] == self.reach
         ):
             t = float(self.wanted[self._next])
-            self._keep(t, dense(t))
+            self._keep_all(t, dense(t))
             self._next += 1
 
-    def _keep(self, t: float, y: Array) -> None:
-        q, v, z = self.phase.split(y)
-        y = np.concatenate([q, v, z])
-        now = self.phase.instant(t, y)
+    def _keep_all(self, t: float, y: Array) -> None:
+        """Keep a sample, with what only its mode tells: accelerations, contact forces, forces of loops."""
+        state = self.phase.split(y)
+        now = self.phase.instant(t, np.concatenate(state))
         local, a, _ = self.phase.acting(now)
-        self.times.append(t)
-        self.states.append(y)
+        self._keep(t, state)
         loop_forces = np.zeros(0)
         if self.robot.loops is not None:
             pushed = now.tau + np.einsum("ki,kij->j", local, now.state.jacobian)
             loop_forces = self.robot.multipliers(now.q, now.v, pushed, now.loads)
         self.kept.append((a, np.einsum("ki,kij->kj", local, now.state.axes), loop_forces))
 
+    def _info(self) -> dict[str, Any]:
+        named = self.contacts.contacts
+        spots = [[c.frame, list(c.point)] for c in named]
+        return super()._info() | {"contacts": [c.name for c in named], "contact_spots": spots}
+
     def _record(self, status: str) -> Record:
-        n, nq, nv = len(self.times), self.robot.nq, self.robot.nv
-        y = np.array(self.states).reshape(n, -1) if n else np.zeros((0, nq + nv + self.equation.system.nz))
-        info = {
-            "steps": self.n_steps,
-            "evaluations": self.equation.n_calls,
-            "contacts": [c.name for c in self.contacts.contacts],
-            "contact_spots": [[c.frame, list(c.point)] for c in self.contacts.contacts],
-        }
-        record = make_record(
-            self.equation, np.array(self.times), y[:, :nq], y[:, nq : nq + nv], y[:, nq + nv :], tuple(self.happened),
-            status, self.integrator, info,
-        )  # fmt: skip
+        record, n = super()._record(status), len(self.times)
         a, forces, loops = (np.array([k[i] for k in self.kept]) for i in range(3))
         contact_forces = np.concatenate(
             [forces.reshape(n, len(self.contacts.contacts), 3), record.contact_forces], axis=1
         )
         loop_forces = loops.reshape(n, record.constraint_forces.shape[-1] if n else 0)
-        seen = None if self.sampling is None else self.sampling.samples
         return replace(
-            record, a=a.reshape(n, nv), contact_forces=contact_forces, constraint_forces=loop_forces, sampled=seen
+            record, a=a.reshape(n, self.robot.nv), contact_forces=contact_forces, constraint_forces=loop_forces
         )

@@ -104,40 +104,54 @@ def hang_on(problem: SystemExit, reached: float, record: Record) -> None:
         warnings.warn(said, KinetreeWarning, stacklevel=callers_level())
 
 
-class Run:
-    """One simulation of a tree or a mechanism under way, with compliant ground or none."""
+class SingleRun:
+    """One simulation under way: its samples, its stops, its record, and how it ends.
+
+    Parameters
+    ----------
+    equation : Equation
+        Of this run.
+    options : SimulationOptions
+    begin, end : float
+    wanted : ndarray, optional
+        Times of the samples; all steps if there are none.
+    span : pair of floats
+        The time that controller and forces know what to do for.
+    sampling : Sampling, optional
+        What a sampled controller does.
+    kinks : ndarray
+        Times at which forces bend or jump.
+    """
 
     def __init__(
-        self, equation: Equation, options: SimulationOptions, begin: float, end: float,
-        events: tuple[Event, ...], wanted: Array | None, span: tuple[float, float] = (-np.inf, np.inf),
-        sampling: Sampling | None = None, kinks: Array | None = None,
+        self, equation: Equation, options: SimulationOptions, begin: float, end: float, wanted: Array | None,
+        span: tuple[float, float], sampling: Sampling | None, kinks: Array,
     ) -> None:  # fmt: skip
         self.equation, self.robot = equation, equation.robot
         self.options, self.integrator, self.begin, self.end = options, options.integrator, begin, end
-        self.watched = WatchedEvents(events, equation, end - begin)
-        self.wanted, self.span, self.sampling = wanted, span, sampling
-        known = np.zeros(0) if kinks is None else kinks
-        self.kinks = self._worth_stopping(known)
-        self.between_steps = known
-        """Kinks of forces, for integrators with a fixed step, which take a step in parts where some are within it."""
+        self.wanted, self.sampling, self.kinks = wanted, sampling, kinks
+        self.reach, self.ending = known_until(span, begin, end, equation.system.elements)
         self.times: list[float] = []
         self.states: list[State] = []
         self.happened: list[Occurrence] = []
-        self.resting_from: int | None = None
-        """The first sample at which the robot is held as it is, if an event says so."""
         self.n_steps = 0
+        self._next = 0
+        """The next of the wanted samples."""
+
+    def _go(self, state: State, progress: bool) -> str | None:
+        """Step until the end; the name of the event that stopped it, if one did."""
+        raise NotImplementedError
 
     def __call__(self, state: State, progress: bool) -> Record:
         """Run to the end, or as far as it goes."""
-        reach, ending = known_until(self.span, self.begin, self.end, self.equation.system.elements)
         try:
-            status = self._through(state, reach, ending, progress)
+            status = self._through(state, progress)
         except Fault as fault:
             raise fault.error(self._reached, self._record(FAILED)) from fault.__cause__
         except UnknownNameError:
             raise  # a slip in what was set up, not in how it moves
         except NoValueError:
-            raise NoValueError(self.equation.system.robot.symbols) from None
+            raise NoValueError(self.robot.symbols) from None
         except KinetreeError as problem:
             raise Fault(message_of(problem)).error(self._reached, self._record(FAILED)) from problem
         except SystemExit as problem:
@@ -145,23 +159,64 @@ class Run:
             raise
         return self._record(status)
 
-    def _through(self, state: State, reach: float, ending: Fault | None, progress: bool) -> str:
+    def _through(self, state: State, progress: bool) -> str:
         """Run; how it ended."""
         try:
             with warning_once():
-                stopped = self._go(state, reach, progress)
+                stopped = self._go(state, progress)
         except KeyboardInterrupt:
             return interrupted(self._reached)
         if stopped is not None:
             return f"stopped by {stopped}"
-        if ending is not None:
-            raise ending
+        if self.ending is not None:
+            raise self.ending
         return COMPLETE
 
     @property
     def _reached(self) -> float:
         """The time of the last sample."""
         return self.times[-1] if self.times else self.begin
+
+    def _stop(self, t: float) -> float:
+        """Return where the integrator has to stop next."""
+        stop = self.reach if self.sampling is None else self.sampling.stop_before(self.reach)
+        later = int(np.searchsorted(self.kinks, t, side="right"))
+        return min(stop, float(self.kinks[later])) if later < len(self.kinks) else stop
+
+    def _acted(self, t: float, state: State) -> State:
+        """Return the state after what has to be done at a stop."""
+        is_due = self.sampling is not None and self.sampling.is_due(t)
+        return self.sampling.act(t, state) if is_due else state  # type: ignore[union-attr]
+
+    def _keep(self, t: float, state: State) -> None:
+        self.times.append(t)
+        self.states.append(state)
+
+    def _info(self) -> dict[str, Any]:
+        """Return what the record says of the run."""
+        return {"steps": self.n_steps, "evaluations": self.equation.n_calls}
+
+    def _record(self, status: str) -> Record:
+        equation = self.equation
+        widths = (self.robot.nq, self.robot.nv, equation.system.nz)
+        q, v, z = (np.array([s[k] for s in self.states]).reshape(len(self.states), n) for k, n in enumerate(widths))
+        record = make_record(
+            equation, np.array(self.times), q, v, z, tuple(self.happened), status, self.integrator, self._info()
+        )  # fmt: skip
+        return record if self.sampling is None else replace(record, sampled=self.sampling.samples)
+
+
+class Run(SingleRun):
+    """A simulation of a tree or a mechanism, with compliant ground or none, and with events."""
+
+    def __init__(self, events: tuple[Event, ...], *rest: Any) -> None:
+        super().__init__(*rest)
+        self.watched = WatchedEvents(events, self.equation, self.end - self.begin)
+        self.between_steps = self.kinks
+        """Kinks of forces, for integrators with a fixed step, which take a step in parts where some are within it."""
+        self.kinks = self._worth_stopping(self.kinks)
+        self.resting_from: int | None = None
+        """The first sample at which the robot is held as it is, if an event says so."""
 
     def _stepper(self, state: State, reach: float) -> Stepper:
         n = self.options
@@ -176,9 +231,8 @@ class Run:
             return AlphaStepper(self.equation, self.begin, state, reach, n.step)
         return FixedStepper(self.equation, self.integrator, self.begin, state, reach, n.step, self.between_steps)
 
-    def _go(self, state: State, reach: float, progress: bool) -> str | None:
-        """Step until the end; the name of the event that stopped it, if one did."""
-        self._next = 0
+    def _go(self, state: State, progress: bool) -> str | None:
+        reach = self.reach
         if self.sampling is not None:
             state = self.sampling.act(self.begin, state)
         self._sample_start(state)
@@ -188,7 +242,7 @@ class Run:
         self._check(*before, before)
         if self.equation.function is not None:
             self.equation.ask(self.begin, state[0], state[1])
-        stepper = self._stepper(state, self._stop(self.begin, reach))
+        stepper = self._stepper(state, self._stop(self.begin))
         budget = StepBudget(self.options.steps_at_most, self.begin, reach)
         self.watched.start(self.begin, state)
         with TimeBar(self.begin, self.end, progress) as bar:
@@ -206,7 +260,7 @@ class Run:
                 after = self._acted(stepper.t, stepper.state) if stopped else stepper.state
                 self._sample(stepper, stepper.t, after)
                 if stopped:
-                    stepper.carry_on(after, self._stop(stepper.t, reach))
+                    stepper.carry_on(after, self._stop(stepper.t))
                 budget.spend(self.n_steps, stepper.t, self.integrator, self.equation, stepper.state[1])
                 bar.show_time(stepper.t)
         return None
@@ -223,17 +277,6 @@ class Run:
             return kinks
         waits = np.diff(kinks, prepend=self.begin)
         return kinks[np.sort(np.argsort(-waits, kind="stable")[:MOST_STOPS])]
-
-    def _stop(self, t: float, reach: float) -> float:
-        """Return where the integrator has to stop next."""
-        stop = reach if self.sampling is None else self.sampling.stop_before(reach)
-        later = int(np.searchsorted(self.kinks, t, side="right"))
-        return min(stop, float(self.kinks[later])) if later < len(self.kinks) else stop
-
-    def _acted(self, t: float, state: State) -> State:
-        """Return the state after what has to be done at a stop."""
-        is_due = self.sampling is not None and self.sampling.is_due(t)
-        return self.sampling.act(t, state) if is_due else state  # type: ignore[union-attr]
 
     # ------------------------------------------------------------------ events
 
@@ -328,10 +371,6 @@ class Run:
         for t in times[len(within) :]:
             self._keep(t, state)
 
-    def _keep(self, t: float, state: State) -> None:
-        self.times.append(t)
-        self.states.append(state)
-
     def _check(self, t: float, state: State, before: tuple[float, State]) -> None:
         """Stop when the motion has no bound, and say why."""
         if not is_motion(state):
@@ -363,15 +402,7 @@ class Run:
         )
 
     def _record(self, status: str) -> Record:
-        equation = self.equation
-        widths = (self.robot.nq, self.robot.nv, equation.system.nz)
-        q, v, z = (np.array([s[k] for s in self.states]).reshape(len(self.states), n) for k, n in enumerate(widths))
-        info = {"steps": self.n_steps, "evaluations": equation.n_calls}
-        record = make_record(
-            equation, np.array(self.times), q, v, z, tuple(self.happened), status, self.integrator, info
-        )  # fmt: skip
-        if self.sampling is not None:
-            record = replace(record, sampled=self.sampling.samples)
+        record = super()._record(status)
         if self.resting_from is not None:  # held by what nobody knows
             record.a[self.resting_from :], record.constraint_forces[self.resting_from :] = 0.0, np.nan
         return record

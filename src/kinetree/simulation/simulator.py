@@ -354,7 +354,7 @@ class Simulator(SimulationOptions):
             sampling = sampling_of(equation, begin, (), self.step)
             warn_of_one_look(sampling, begin, end)
             run = Run(
-                equation, self, begin, end, watched, times, self.span, sampling,
+                watched, equation, self, begin, end, times, self.span, sampling,
                 known_kinks(equation.system, begin, end),
             )  # fmt: skip
             record = run((np.array(q), np.array(v), z), progress)
