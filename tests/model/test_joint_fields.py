@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 import kinetree as kt
+from kinetree.model.formats.losses import of_joint as lost
 from kinetree.model.formats.yaml import schema
 from kinetree.model.joint_fields import FIELDS, PER_FREEDOM, JointData, words_of
-from kinetree.model.joint_fields import not_written as lost
 from kinetree.model.tree import Joint
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..errors import printable
 from ..spatial.formula import ScalarFormula
@@ -122,19 +122,6 @@ def _joint(joint: Joint) -> str:
     if not joint.actuated and not joint.mimic:
         text += "  passive"
     return text
-
-
-def each_kind_once(lost: Iterable[str]) -> str:
-    """Return what a file does not hold in one line: each kind of it once, with the names of all joints that have it."""
-    kinds: dict[str, list[str]] = {}
-    for words in lost:
-        what, joint, name = words.rpartition("joint '")
-        alone = not joint or not name.endswith("'") or "'" in name[:-1]
-        kinds.setdefault(words if alone else what, []).extend([] if alone else [f"'{name}"])
-    return "; ".join(
-        what if not names else f"{what}joint {names[0]}" if len(names) == 1 else f"{what}joints {', '.join(names)}"
-        for what, names in kinds.items()
-    )
 
 
 def _kind(kind: JointKind) -> str:

@@ -289,13 +289,6 @@ def words_of(language: str, *, limits: bool = False) -> dict[str, JointField]:
     return {getattr(row, language): row for row in rows}
 
 
-def not_written(joint: Any, language: str) -> list[str]:
-    """Return what a joint has that a format has no word for, in words."""
-    rows = [row for row in FIELDS.values() if row.noun and not getattr(row, language)]
-    lost = [row.noun for row in rows if not row.is_usual(joint.kind, getattr(joint, row.name))]
-    return [f"{noun} of joint {joint.name!r}" for noun in dict.fromkeys(lost)]
-
-
 # ------------------------------------------------------------------ numbers, checked
 
 

@@ -10,21 +10,19 @@ the axis of a hinge, by ``weld`` where nothing is left free.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ...errors import ModelWarning, UnsupportedError, callers_level
+from ...errors import UnsupportedError
 from ..actuators import Actuator, JointCoupling, Tendon
 from ..changes.single_joints import expand
-from ..describe import each_kind_once
-from ..joint_fields import not_written, words_of
+from ..joint_fields import words_of
 from ..joints import Continuous, Fixed, Free, Prismatic, Revolute, Spherical
 from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import BASE, Joint, Loop, Model
-from . import xml
+from . import losses, xml
 from .mjcf import WITHOUT_MOTOR
 
 LEAST = 1e-15
@@ -108,9 +106,7 @@ class _MjcfWriter:
         self._section("custom", self._without_motor())
         self._section("keyframe", self._keys())
         self._add(0, "</mujoco>")
-        if self.lost:
-            message = "not written, because MJCF has no word for it: " + each_kind_once(self.lost)
-            warnings.warn(message, ModelWarning, stacklevel=callers_level())
+        losses.warn_of(self.lost, "MJCF has")
         return "\n".join(self.lines) + "\n"
 
     def _add(self, depth: int, text: str) -> None:
@@ -241,7 +237,7 @@ class _MjcfWriter:
                     f"{joint.name!r} does not: write .yaml"
                 )
             words.append(f'springref="{joint.spring_rest[0]!r}"')
-        self.lost += not_written(joint, "mjcf")
+        self.lost += losses.of_joint(joint, "mjcf")
         return words
 
     def _inertial(self, i: int, mass: MassProperties, depth: int) -> None:

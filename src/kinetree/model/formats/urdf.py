@@ -93,23 +93,14 @@ LOOP_TYPES = {name: kind for name, kind in KINDS.items() if kind not in (Custom,
 # Elements the reader looks for; an unknown one that is spelt almost like these is reported.
 KNOWN_CHILDREN = {
     "robot": (
-        "link",
-        "joint",
-        LOOP,
-        COUPLING,
-        OTHERS_LOOP,
-        *OF_OTHER_TOOLS,
-        "material",
-        "transmission",
-        "gazebo",
-        "sensor",
+        "link", "joint", LOOP, COUPLING, OTHERS_LOOP, *OF_OTHER_TOOLS, "material", "transmission", "gazebo", "sensor",
     ),
     LOOP: ("predecessor", "successor", "axis", "limit"),
     OTHERS_LOOP: ("predecessor", "successor", "axis", "limit"),
     "link": ("inertial", "visual", "collision"),
     "inertial": ("origin", "mass", "inertia"),
     "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller"),
-}
+}  # fmt: skip
 
 LIMIT_ATTRIBUTES = dict(sorted(words_of("urdf", limits=True).items(), key=lambda x: (x[1].per, x[0])))
 """What attributes of <limit> say."""

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import FileFormatError, ModelWarning, UnsupportedError, callers_level
-from ..describe import each_kind_once
-from ..joint_fields import not_written
+from ...errors import FileFormatError, ModelWarning, UnsupportedError
 from ..mass import MassProperties
 from ..parameters import OF_BODIES, parameters
 from ..tree import Model
-from . import urdf, xml
+from . import losses, urdf, xml
 from .source import Options, Source
 from .urdf_writer import dynamics, warn_of_our_own
 
@@ -152,10 +150,8 @@ def _edit_joints(model: Model, before: Model, joints: Mapping[str, Element], doc
                 element.setAttribute(name, repr(value))
             if any(name.startswith(urdf.OWN) for name in values) and document.documentElement is not None:
                 document.documentElement.setAttribute("xmlns:kinetree", urdf.NAMESPACE)
-        lost += not_written(joint, "urdf")
-    if lost:
-        message = "not written, because URDF has no word for it: " + each_kind_once(lost)
-        warnings.warn(message, ModelWarning, stacklevel=callers_level())
+        lost += losses.of_joint(joint, "urdf")
+    losses.warn_of(lost, "URDF has")
     warn_of_our_own(changed)
     return bool(changed)
 

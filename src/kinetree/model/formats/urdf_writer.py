@@ -13,12 +13,10 @@ from collections.abc import Iterable, Iterator
 
 from ...errors import ModelWarning, UnsupportedError, callers_level
 from ..actuators import JointCoupling
-from ..describe import each_kind_once
-from ..joint_fields import not_written
 from ..joints import Compound, Continuous, Cylindrical, Revolute
 from ..pose import Pose, rpy_matrix
 from ..tree import BASE, Body, Frame, Joint, Loop, Model
-from . import xml
+from . import losses, xml
 from .urdf import (
     ACTUATED,
     COUPLING,
@@ -84,7 +82,7 @@ class _UrdfWriter:
                 f"URDF cannot say that gravity is {model.gravity}: write .yaml, or write "
                 "robot.with_gravity((0, 0, -9.81)) and give gravity= to kinetree.load"
             )
-        self._refuse_what_acts()
+        self.lost += losses.of_drives(model, "URDF")
         ours = model.is_constrained or any(
             _says_actuated(joint) or any(any(row.felt(joint)) for row in OWN_ROWS) for joint in model.joints
         )
@@ -101,9 +99,7 @@ class _UrdfWriter:
         for coupling in model.couplings:
             self._coupling(coupling)
         self.lines.append("</robot>")
-        if self.lost:
-            message = "not written, because URDF has no word for it: " + each_kind_once(self.lost)
-            warnings.warn(message, ModelWarning, stacklevel=callers_level())
+        losses.warn_of(self.lost, "URDF has")
         warn_of_our_own(model.joints)
         return "\n".join(self.lines) + "\n"
 
@@ -126,7 +122,7 @@ class _UrdfWriter:
 
     def _joint(self, joint: Joint, child: str) -> None:
         kind_name = _kind_name(joint)
-        self.lost += not_written(joint, "urdf")
+        self.lost += losses.of_joint(joint, "urdf")
         actuated = f' {ACTUATED}="{str(joint.actuated).lower()}"' if _says_actuated(joint) else ""
         self.lines += [
             f'  <joint name={xml.quoted(joint.name)} type="{kind_name}"{actuated}>',
@@ -195,16 +191,6 @@ class _UrdfWriter:
             tag = "follows" if of_x else "joint"
             self.lines.append(f'    <{tag} name={xml.quoted(name)} coefficient="{factor!r}"/>')
         self.lines.append(f"  </{COUPLING}>")
-
-    def _refuse_what_acts(self) -> None:
-        for tendon in self.model.tendons:
-            if tendon.stiffness or tendon.damping:
-                what = f"the spring or damper along tendon {tendon.name!r}"
-                raise UnsupportedError(f"URDF cannot express {what}: write .yaml")
-        self.lost += [f"tendon {t.name!r}" for t in self.model.tendons]
-        self.lost += [f"actuator {a.name!r}" for a in self.model.actuators]
-        self.lost += [f"configuration {c.name!r}" for c in self.model.configurations]
-        self.lost += [f"the wrench on {load.body!r}" for load in self.model.loads]
 
     def _frames(self) -> None:
         """Frames as welded links.

@@ -28,22 +28,9 @@ from .yaml_nodes import Items, Node, NodeReader, Scalar, Table, nodes
 
 VERSION = 1
 TOP_KEYS = (
-    "kinetree",
-    "name",
-    "gravity",
-    "base",
-    "table",
-    "bodies",
-    "joints",
-    "frames",
-    "loops",
-    "cuts",
-    "couplings",
-    "tendons",
-    "actuators",
-    "configurations",
-    "loads",
-)
+    "kinetree", "name", "gravity", "base", "table", "bodies", "joints", "frames", "loops", "cuts", "couplings",
+    "tendons", "actuators", "configurations", "loads",
+)  # fmt: skip
 SIDE_KEYS = ("kinetree", "loops", "cuts", "passive", "couplings")
 MASS_KEYS = ("mass", "com", "inertia", "inertia_about", "inertia_axes")
 BODY_KEYS = ("name", "parent", "joint", "placement", *MASS_KEYS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Mapping, Set
@@ -11,9 +12,9 @@ from ..actuators import Actuator, JointCoupling, Tendon
 from ..tree import Model
 
 COUPLING_KEYS = ("name", "joints", "follows", "polynomial")
-TENDON_KEYS = ("name", "joints", "points", "stiffness", "rest", "damping")
+TENDON_KEYS = tuple(f.name for f in dataclasses.fields(Tendon) if f.name != "coefficients")
 POINT_KEYS = ("body", "position")
-ACTUATOR_KEYS = ("name", "joint", "tendon", "gear", "gain", "bias", "control_range", "force_range")
+ACTUATOR_KEYS = tuple(f.name for f in dataclasses.fields(Actuator))
 
 
 def read_coupling(reader: Any, node: Any) -> None:

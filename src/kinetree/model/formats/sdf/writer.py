@@ -7,22 +7,20 @@ be closed there.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ....errors import ModelWarning, UnsupportedError, callers_level
+from ....errors import UnsupportedError
 from ...actuators import JointCoupling
-from ...describe import each_kind_once
 from ...graph import inverse
-from ...joint_fields import not_written, words_of
+from ...joint_fields import words_of
 from ...joints import Continuous, Fixed, Free, Helical, JointKind, Prismatic, Reversed, Revolute, Spherical, Universal
 from ...joints.kind import AXES
 from ...mass import MassProperties
 from ...pose import Pose
 from ...tree import BASE, Joint, Loop, Model
-from .. import xml
+from .. import losses, xml
 from ..urdf_writer import roll_pitch_yaw
 from .frames import WORLD
 
@@ -90,7 +88,7 @@ class _SdfWriter:
 
     def document(self) -> str:
         model = self.model
-        self._refuse_what_acts()
+        self.lost += losses.of_drives(model, "SDF")
         self.lines = ['<?xml version="1.0" encoding="utf-8"?>', f'<sdf version="{VERSION}">']
         in_world = model.gravity != USUAL_GRAVITY
         if in_world:
@@ -116,26 +114,13 @@ class _SdfWriter:
             self._gearbox(coupling)
         self._frames()
         self.lines += ["  </model>", *(["</world>"] if in_world else []), "</sdf>"]
-        if self.lost:
-            message = "not written, because SDF has no word for it: " + each_kind_once(self.lost)
-            warnings.warn(message, ModelWarning, stacklevel=callers_level())
+        losses.warn_of(self.lost, "SDF has")
         return "\n".join(self.lines) + "\n"
 
     def _fresh(self, name: str) -> str:
         while name in (*self.joints.values(), *self.names.values(), *(f.name for f in self.model.frames)):
             name += "_"
         return name
-
-    def _refuse_what_acts(self) -> None:
-        for tendon in self.model.tendons:
-            if tendon.stiffness or tendon.damping:
-                raise UnsupportedError(
-                    f"SDF cannot express the spring or damper along tendon {tendon.name!r}: write .yaml"
-                )
-        self.lost += [f"tendon {t.name!r}" for t in self.model.tendons]
-        self.lost += [f"actuator {a.name!r}" for a in self.model.actuators]
-        self.lost += [f"configuration {c.name!r}" for c in self.model.configurations]
-        self.lost += [f"the wrench on {load.body!r}" for load in self.model.loads]
 
     # Links
 
@@ -201,7 +186,7 @@ class _SdfWriter:
             raise UnsupportedError(f"SDF cannot express the rotor inertia of joint {joint.name!r}: write .yaml")
         if isinstance(kind, Spherical) and any((*joint.damping, *joint.friction, *joint.stiffness)):
             raise UnsupportedError(f"SDF cannot express friction or a spring in ball joint {joint.name!r}: write .yaml")
-        self.lost += not_written(joint, "sdf")
+        self.lost += losses.of_joint(joint, "sdf")
         if isinstance(kind, Spherical) and any(map(math.isfinite, (*joint.lower, *joint.upper))):
             self.lost.append(f"limits of joint {joint.name!r}")
         passive = not joint.actuated and joint.kind.usually_driven

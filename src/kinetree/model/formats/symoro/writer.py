@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ....errors import ModelWarning, UnsupportedError, callers_level
+from ....errors import UnsupportedError
 from ....spatial import Scalar, Vec3
 from ....spatial.formula import ScalarFormula
 from ...changes.stand_ins import FormulaPose, KhalilStep, ScalarTen
-from ...describe import each_kind_once
-from ...joint_fields import not_written
 from ...joints import Fixed, Free, JointKind, Prismatic, Revolute
 from ...parameters import OF_BODIES, mass_properties_to_table
 from ...pose import Pose
 from ...tree import BASE, Frame, Joint, Model
+from .. import losses
 from .khalil import TWELFTH, step_of
 from .reader import ANGLES, PER_JOINT, WRENCH
 
@@ -276,13 +274,11 @@ class _ParWriter:
 
     def _warn_of_what_is_lost(self) -> None:
         model = self.model
-        lost = [what for joint in model.joints for what in not_written(joint, "par")]
+        lost = [what for joint in model.joints for what in losses.of_joint(joint, "par")]
         lost += [f"frame {f.name!r}" for f in model.frames if f not in self.welded.values() and not _of_loop(f)]
         lost += [f"configuration {c.name!r}" for c in model.configurations]
         lost += [f"actuator {a.name!r}" for a in model.actuators]
-        if lost:
-            message = "not written, because .par files have no word for it: " + each_kind_once(lost)
-            warnings.warn(message, ModelWarning, stacklevel=callers_level())
+        losses.warn_of(lost, ".par files have")
 
 
 def _of_loop(frame: Frame) -> bool:
