@@ -194,3 +194,14 @@ def test_offsets_act_in_simulations():
     record = kt.simulate(pendulum, [0.0], time=1.0)
     assert record.q[-1] == pytest.approx(-0.25, rel=1e-6)  # a = -0.5 / (1 kg m^2)
     assert record.energy.relative_error < 1e-7
+
+
+def test_what_is_not_changed_keeps_its_bits():
+    rotor, gear = 0.7, 11.3
+    assert rotor * gear * gear / gear**2 != rotor  # so that a rotor taken back through its gear would be another one
+    made = kt.Builder("geared").body(
+        "a", "base", kt.Revolute("z"), mass=1.0, rotor_inertia=rotor, gear_ratio=gear, friction_offset=0.2
+    )
+    joint = made.build().with_parameters({"a_joint.damping": 0.3, "a_joint.offset": 0.0}).model.joints[0]
+    assert (joint.damping, joint.rotor_inertia, joint.gear_ratio) == ((0.3,), (rotor,), (gear,))
+    assert joint.friction_offset == ()

@@ -78,7 +78,7 @@ class JointField:
     law : callable, optional
         Checks more: takes the kind of joint, the numbers, and what to call them.
     said, noun : str
-        Its name in messages about its value, and about joints that have it.
+        Its name in messages about its value, and about joints that have it, with a plural in s.
     has : str
         Says that a joint has it, so that it is more than geometry and is not cut.
     label : str

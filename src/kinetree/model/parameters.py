@@ -223,21 +223,11 @@ def with_parameters(model: Model, given: Any, *, physical: bool = True) -> Model
         body if np.array_equal(before, after) else Body(body.name, _mass(body.name, after, physical))
         for body, before, after in tens
     )
-    of_some = {s: [len(getattr(j, s)) for j in model.joints] for s in OF_SOME}
-    some = len(new) - sum(sum(lengths) for lengths in of_some.values())
-    freedoms = new[count:some].reshape(len(OF_FREEDOMS), -1)
-    before = old.values[count:some].reshape(len(OF_FREEDOMS), -1)
-    joints, first = [], 0
-    for joint in model.joints:
-        own = slice(first, first + joint.kind.nv)
-        same = np.array_equal(before[:, own], freedoms[:, own])
-        joints.append(joint if same else _with_freedoms(joint, freedoms[:, own], physical))
-        first = own.stop
-    for symbol, lengths in of_some.items():
-        for i, length in enumerate(lengths):
-            joints[i] = _with_some(joints[i], symbol, new[some : some + length], physical)
-            some += length
-    return replace(model, bodies=bodies, joints=tuple(joints))
+    of_joints: dict[int, dict[str, list[float]]] = {}
+    for p, value in zip(rows(model)[count:], new[count:].tolist(), strict=True):
+        of_joints.setdefault(p.body, {}).setdefault(p.symbol, []).append(value)
+    joints = tuple(_with_numbers(joint, of_joints.get(i, {}), physical) for i, joint in enumerate(model.joints))
+    return replace(model, bodies=bodies, joints=joints)
 
 
 def _all_values(old: ParameterTable, given: Any) -> np.ndarray:
@@ -276,44 +266,33 @@ def _mass(name: str, ten: np.ndarray, physical: bool) -> MassProperties:
     return made
 
 
-def _with_some(joint: Joint, symbol: str, values: np.ndarray, physical: bool) -> Joint:
-    """Return the joint with another stiffness, or other friction at low speed."""
-    if np.array_equal(values, getattr(joint, symbol)):
-        return joint
-    if physical and np.any(values < 0.0):
-        raise ModelError(
-            f"{symbol} of joint {joint.name!r} is {values.min():g}: it must not be negative, unless parameters that "
-            "are not physical are allowed with physical=False"
-        )
-    change: dict[str, Any] = {symbol: _floats(values)}
-    return replace(joint, **change)
-
-
-def _with_freedoms(joint: Joint, values: np.ndarray, physical: bool) -> Joint:
-    felt, damping, friction, offset = values
-    for symbol, several in zip(OF_FREEDOMS, values, strict=True):
-        if physical and symbol in NOT_NEGATIVE and np.any(several < 0.0):
+def _with_numbers(joint: Joint, given: Mapping[str, list[float]], physical: bool) -> Joint:
+    """Return the joint with those of its parameters that are other ones now."""
+    found: dict[str, Any] = {}
+    for symbol, values in given.items():
+        if values == list(_of_joint(joint, symbol)):
+            continue
+        if physical and symbol in NOT_NEGATIVE and min(values) < 0.0:
             raise ModelError(
-                f"{symbol} of joint {joint.name!r} is {several.min():g}: it must not be negative, unless parameters "
-                "that are not physical are allowed with physical=False"
+                f"{symbol} of joint {joint.name!r} is {min(values):g}: it must not be negative, unless parameters that "
+                "are not physical are allowed with physical=False"
             )
-    gears = np.array(joint.gear_ratio or (1.0,) * joint.kind.nv)
-    stuck = np.nonzero((gears == 0.0) & (felt != 0.0))[0]
-    if stuck.size:
-        raise ModelError(
-            f"joint {joint.name!r} has a gear ratio of zero, so that its rotor is not felt; its rotor_inertia cannot "
-            f"be {felt[stuck[0]]:g}"
-        )
-    motors = np.where(gears == 0.0, joint.rotor_inertia or 0.0, felt / np.where(gears == 0.0, 1.0, gears**2))
-    return replace(
-        joint,
-        rotor_inertia=_floats(motors),
-        gear_ratio=_floats(gears),
-        damping=_floats(damping),
-        friction=_floats(friction),
-        friction_offset=_floats(offset) if np.any(offset) else (),
-    )
+        if symbol == "rotor_inertia":
+            found |= _before_gear(joint, values)
+        else:
+            found[attribute_of(symbol)] = () if symbol == "offset" and not any(values) else tuple(values)
+    return replace(joint, **found) if found else joint
 
 
-def _floats(values: np.ndarray) -> tuple[float, ...]:
-    return tuple(float(x) for x in values)
+def _before_gear(joint: Joint, felt: Sequence[float]) -> dict[str, Any]:
+    """Return the rotor, and its gear, of a joint that is to feel so much of it."""
+    gears = joint.gear_ratio or (1.0,) * joint.kind.nv
+    own = joint.rotor_inertia or (0.0,) * joint.kind.nv
+    for x, gear in zip(felt, gears, strict=True):
+        if gear == 0.0 and x != 0.0:
+            raise ModelError(
+                f"joint {joint.name!r} has a gear ratio of zero, so that its rotor is not felt; its rotor_inertia "
+                f"cannot be {x:g}"
+            )
+    motors = (x / gear**2 if gear else rotor for x, gear, rotor in zip(felt, gears, own, strict=True))
+    return {"rotor_inertia": tuple(motors), "gear_ratio": gears}
