@@ -14,8 +14,8 @@ import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import random_mass, random_pose
 from kinetree.errors import ModelError
-from kinetree.model.mass import inertia_matrix
-from kinetree.spatial import AxisRotation
+from kinetree.model.mass import GroupedMass, inertia_matrix
+from kinetree.spatial import AxisRotation, RigidInertia, Symmetric3, Vec3
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -318,3 +318,9 @@ def test_shapes_that_can_be_are_as_before():
     assert Box(12, [0, 1, 2]).inertia[:3] == (5.0, 4.0, 1.0)
     assert Cylinder(12, 2, 1).inertia[:3] == (13.0, 13.0, 24.0)
     assert Rod(12, (0, 0, 0), (1, 0, 0)).inertia[:3] == (0.0, 1.0, 1.0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_parameters_beyond_all_numbers_are_told_from_finite_ones_without_a_warning():
+    inertia = RigidInertia(1.0, Vec3(1e160, 0.0, 0.0), Symmetric3(1.0, 0.0, 0.0, 1.0, 0.0, 1.0))
+    assert not GroupedMass.exactly(inertia).is_finite

@@ -295,9 +295,10 @@ class GroupedMass(MassProperties):
     @classmethod
     def _of_ten(cls, p: np.ndarray) -> GroupedMass:
         mass = float(p[0])
-        com = p[1:4] / mass if mass else np.zeros(3)
         second = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])
-        about_com = second - mass * (com @ com * np.eye(3) - np.outer(com, com))
+        with np.errstate(over="ignore", invalid="ignore"):  # who needs finite numbers asks whether they are
+            com = p[1:4] / mass if mass else np.zeros(3)
+            about_com = second - mass * (com @ com * np.eye(3) - np.outer(com, com))
         return cls(mass, (float(com[0]), float(com[1]), float(com[2])), _six(about_com), tuple(float(x) for x in p))
 
     @property

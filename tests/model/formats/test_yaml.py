@@ -126,6 +126,16 @@ def test_everything_a_joint_can_say(tmp_path):
         assert (a.q_slice, a.v_slice) == (c.q_slice, c.v_slice)
 
 
+def test_names_longer_than_the_keys_that_yaml_reads_at_once(tmp_path):
+    long = "j" * 1020, "a: " * 700
+    b = kt.Builder("long").body("a", "base", kt.Revolute(), joint_name=long[0], mass=1.0)
+    b.body("b", "a", kt.Revolute(), joint_name=long[1], mass=1.0)
+    b.configuration("home", dict.fromkeys(long, 0.1)).configuration(long[1], {})
+    b.tendon("line", dict.fromkeys(long, 2.0)).coupling("pair", {long[0]: 1.0, long[1]: 2.0})
+    robot = b.build()
+    assert there_and_back(robot, tmp_path) == robot
+
+
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 
 

@@ -341,10 +341,10 @@ def write(model: Model) -> str:
     if model.configurations:
         lines.append("configurations:")
     for found in model.configurations:
-        lines += [f"  {_word(found.name)}:" if found.positions else f"  {_word(found.name)}: {{}}"]
-        lines += [f"    {_word(joint)}: {_list(position)}" for joint, position in found.positions]
+        lines += [f"  {_key(found.name, 2)}" if found.positions else f"  {_key(found.name, 2)} {{}}"]
+        lines += [f"    {_key(joint, 4)} {_list(position)}" for joint, position in found.positions]
     lines += ["loads:"] if model.loads else []
-    lines += [f"  {_word(load.body)}: {_list([float(x) for x in load.six])}" for load in model.loads]
+    lines += [f"  {_key(load.body, 2)} {_list([float(x) for x in load.six])}" for load in model.loads]
     return "\n".join(lines) + "\n"
 
 
@@ -490,6 +490,12 @@ def _word(text: str) -> str:
     if _SIMPLE.fullmatch(text) and text.lower() not in _WORDS_OF_YAML:
         return text
     return '"' + "".join(_escaped(c) for c in text) + '"'
+
+
+def _key(text: str, indent: int) -> str:
+    """Return a name as a key with its colon; YAML wants a question mark before long ones."""
+    word = _word(text)
+    return f"{word}:" if len(word) < yaml_drives.LONGEST_KEY else f"? {word}\n{' ' * indent}:"
 
 
 def _escaped(c: str) -> str:

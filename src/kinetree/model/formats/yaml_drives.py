@@ -16,6 +16,9 @@ TENDON_KEYS = tuple(f.name for f in dataclasses.fields(Tendon) if f.name != "coe
 POINT_KEYS = ("body", "position")
 ACTUATOR_KEYS = tuple(f.name for f in dataclasses.fields(Actuator))
 
+LONGEST_KEY = 1000
+"""Letters of a key without a question mark before it; readers of YAML look for its colon no farther than 1024."""
+
 
 def read_coupling(reader: Any, node: Any) -> None:
     """Add a coupling of joints to the reader's builder."""
@@ -137,7 +140,7 @@ def _actuator(actuator: Actuator) -> dict[str, Any]:
 
 def _flow(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_key(k)}: {_flow(x)}" for k, x in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(k)} {_flow(x)}" for k, x in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_flow, value)) + "]"
     if isinstance(value, float):
@@ -147,4 +150,5 @@ def _flow(value: Any) -> str:
 
 def _key(word: str) -> str:
     known = (*COUPLING_KEYS, *TENDON_KEYS, *POINT_KEYS, *ACTUATOR_KEYS)
-    return word if word in known else json.dumps(word, ensure_ascii=False)
+    quoted = word if word in known else json.dumps(word, ensure_ascii=False)
+    return f"{quoted}:" if len(quoted) < LONGEST_KEY else f"? {quoted} :"
