@@ -70,6 +70,48 @@ def test_all_solutions_of_the_usual_arms(name):
         assert min(pairs, default=1.0) > 1e-6
 
 
+def two_joints(kind: str, rng: np.random.Generator) -> kt.Robot:
+    """Make a robot whose equations Khalil and Dombre's Table 4.1 has as one of its types 4 to 8, of random size."""
+    a, b, c = rng.uniform(0.2, 0.8, 3)
+    rows = {
+        # r2 sin(q1) and r2 cos(q1)
+        "4": [{"antecedent": 0}, {"antecedent": 1, "sigma": 1, "alpha": PI2}],
+        # sine and cosine of q1, each with r2 beside it
+        "5": [{"antecedent": 0}, {"antecedent": 1, "sigma": 1, "alpha": PI2, "d": a, "gamma": b}],
+        # q1 and q2 turn about parallel axes, a slide between them
+        "6": [{"antecedent": 0}, {"antecedent": 1, "sigma": 1, "d": a}, {"antecedent": 2, "d": b}],
+        # the same, seen from frames that are turned about them
+        "7": [
+            {"antecedent": 0, "gamma": c, "d": c},
+            {"antecedent": 1, "d": a, "gamma": b},
+            {"antecedent": 2, "sigma": 1},
+        ],
+        # q1 and q1 + q2
+        "8": [{"antecedent": 0}, {"antecedent": 1, "d": a}],
+    }
+    return kt.from_dh(rows[kind], "khalil", name=f"type {kind}")
+
+
+@pytest.mark.parametrize("kind", ["4", "5", "6", "7", "8"])
+def test_types_of_two_unknown_joints_have_both_solutions(kind):
+    """Squared distances are among the equations, so that one joint at a time is found; none of the two is missed."""
+    rng = np.random.default_rng(int(kind))
+    for _ in range(3):
+        robot = two_joints(kind, rng)
+        tool = rng.uniform(0.1, 0.5, 3) if kind in "678" else np.zeros(3)
+        robot = robot.with_frame("tool", robot.body_names[-1], kt.Pose.of(tool))
+        model = kt.inverse_geometry(robot, "tool", orientation=False)
+        q = rng.uniform(-1.5, 1.5, (20, robot.nq))
+        position = robot.pose(q, "tool")[:, :3, 3]
+        found = model.solutions(position)
+        np.testing.assert_allclose(
+            robot.pose(found, "tool")[..., :3, 3], np.broadcast_to(position[:, None], (*found.shape[:2], 3)), atol=1e-9
+        )
+        assert found.shape[1] == 2
+        assert (apart(robot, found, q[:, None]).min(axis=-1) < 1e-9).all()
+        assert (apart(robot, found[:, 0], found[:, 1]) > 1e-6).all()
+
+
 @pytest.mark.parametrize(("name", "count"), [("puma", 8), ("UR5", 8), ("scara", 2)])
 def test_as_many_solutions_as_the_books_have(name, count):
     robot, model = ARMS[name], model_of(name)
