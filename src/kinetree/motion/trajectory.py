@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,9 @@ from ..spatial.arrays import pack
 from ..spatial.scalar import Scalar, where
 from ..spatial.taylor import Jet, as_jet
 from .piecewise import is_concrete
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
 
 Motion = tuple[list[Scalar], list[Scalar], list[Scalar]]
 """Positions, velocities and accelerations."""
@@ -111,6 +114,9 @@ class Trajectory:
         Where it is a force, an integrator that chooses its steps has to stop there, or it may not see a pulse at all.
         """
         return within([self.start, self.end], begin, end)
+
+    def check_axes(self, robot: Robot, joints: Sequence[str]) -> None:
+        """Refuse a robot whose joints turn other ways than this motion means; most motions mean none."""
 
     def _moment(self, t: Scalar) -> Jet:
         """Return the time as a jet, kept within the span or refused outside it."""

@@ -42,7 +42,7 @@ from ..model.tree import Link, Model
 from ..spatial import Force, Matrix3, MatrixRotation, Scalar, Transform, Vec3, ldl, ldl_inverse, where
 from ..spatial.arrays import flatten, pack, split
 from .checks import QUATERNION_TOLERANCE, SINGULARITY_TOLERANCE
-from .large_trees.schedule import roll, roll_pairs
+from .large_trees import roll, roll_pairs
 from .parameters import GivenParameters, Place, places_of_symbols, put_in
 from .wrenches import NOTHING, Attachment, Given, each_body, on_bodies, poses_at
 

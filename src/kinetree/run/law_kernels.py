@@ -37,7 +37,7 @@ from ..model.tree import Model
 from ..spatial import Scalar
 from ..spatial.arrays import flatten, pack, split
 from .compiler import LARGEST_UNROLLED, fingerprint, supported
-from .large_trees.schedule import roll
+from .large_trees import roll
 
 Array = np.ndarray
 Scalars = Sequence[Scalar]

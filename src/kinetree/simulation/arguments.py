@@ -10,7 +10,6 @@ import numpy as np
 
 from ..algorithms.acting import ActingElement, as_element
 from ..algorithms.table import FORWARD_METHODS
-from ..contact.rigid_contacts import Contact
 from ..control.base import Controller, as_controller
 from ..control.driven_joints import idle_joints
 from ..errors import (
@@ -25,7 +24,6 @@ from ..errors import (
     UnsupportedError,
     callers_level,
 )
-from ..forces.pushes import OwnForce
 from ..robot.robot import Robot
 from ..run.law_kernels import can_compile, count_operations, unrolls
 from ..run.parameters import GivenParameters
@@ -177,8 +175,12 @@ def force_elements(given: Any, name: str = "ground") -> tuple[ActingElement, ...
     for one in () if given is None else given if isinstance(given, (list, tuple)) else (given,):
         element = as_element(one)
         if element is None and name == "forces" and callable(one) and not isinstance(one, type):
+            from ..forces.pushes import OwnForce
+
             element = OwnForce(one)
         if element is None:
+            from ..contact.rigid_contacts import Contact
+
             rigid = "; rigid contacts are for kinetree.simulate_rigid" if isinstance(one, Contact) else ""
             such = (
                 "kinetree.ground.Ground(['foot'], kinetree.ground.HuntCrossley(1e5, 0.5)) or JointStops"

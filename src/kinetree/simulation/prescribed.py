@@ -21,9 +21,7 @@ from ..algorithms import hybrid
 from ..control.driven_joints import Desired, desired_motion, driven_joints, spread
 from ..errors import Message, OptionError, Setting, ShapeError, StateError, explains_arguments
 from ..model.tree import Joint, Model
-from ..motion.combine import Picked
 from ..motion.trajectory import Trajectory
-from ..motion.walking.gaits import Walk
 from ..robot.robot import Robot
 from ..run.law_kernels import count_operations
 from ..spatial import Force, Scalar
@@ -93,13 +91,14 @@ class Prescribed:
                 f"no joint of {robot.name!r} has a motor, so none can follow a motion: name some, Prescribed(..., "
                 "joints=[...])"
             )
-        if isinstance(self.trajectory, Walk):
-            self.trajectory.check(robot, [joint.name for joint in self.moved(tree)], lengths=False)
+        self.trajectory.check_axes(robot, [joint.name for joint in self.moved(tree)])
         begin = self.trajectory.start
         desired_motion(tree, self.trajectory, begin if np.isfinite(begin) else 0.0, self.moved(tree))  # or says why not
 
     def by_joint(self, tree: Model) -> dict[str, Trajectory]:
         """Return the motion of each joint, as constraints that time drives have it: those of mechanisms."""
+        from ..motion.combine import Picked
+
         moved, n = self.moved(tree), self.trajectory.n
         if n == sum(j.nv for j in moved):
             ends = list(accumulate(j.nv for j in moved))

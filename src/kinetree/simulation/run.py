@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,20 +28,20 @@ from ..io.interrupts import are_interrupts_passed_on
 from ..io.progress import TimeBar
 from ..run.failure import Fault, blaming
 from .arguments import initial_state, whose
-from .constrained.generalized_alpha import AlphaStepper
 from .equation import Array, Equation, Observed
 from .events import Event, Occurrence
 from .integrators.adaptive import ScipyStepper
-from .integrators.adaptive_of_loops import LoopStepper
 from .integrators.fixed_step_methods import ADAPTIVE, GENERALIZED_ALPHA
 from .integrators.stepper import FixedStepper, Stepper, is_motion
 from .options import SimulationOptions
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
-from .sampling import Sampling
 from .step_budget import EXPLICIT, UNSTABLE_SAMPLES, StepBudget
 from .system import WORKS, State
 from .watched_events import ENDLESS_COUNT, ENDLESS_TIME, WatchedEvents
+
+if TYPE_CHECKING:
+    from .sampling import Sampling
 
 SAME_INSTANT = 1e-9
 """Part of a step within which an event that was found is not found again."""
@@ -222,12 +222,16 @@ class Run(SingleRun):
         n = self.options
         if self.integrator in ADAPTIVE:
             by_loops = self.equation.tree.is_constrained and not self.equation.holds_itself
-            kind = LoopStepper if by_loops else ScipyStepper
+            kind = ScipyStepper
+            if by_loops:
+                from .integrators.adaptive_of_loops import LoopStepper as kind
             return kind(
                 self.equation, self.integrator, self.begin, state, reach, n.rtol, n.atol, n.largest_step
             )  # fmt: skip
         assert n.step is not None
         if self.integrator == GENERALIZED_ALPHA:
+            from .constrained.generalized_alpha import AlphaStepper
+
             return AlphaStepper(self.equation, self.begin, state, reach, n.step)
         return FixedStepper(self.equation, self.integrator, self.begin, state, reach, n.step, self.between_steps)
 

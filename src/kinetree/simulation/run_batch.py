@@ -7,6 +7,8 @@ states hardly leave the processor between two samples.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..errors import KinetreeError, UnknownNameError, message_of
@@ -19,8 +21,10 @@ from .integrators.stepper import NO_KINKS, pieces, steps_cut
 from .integrators.steps_on_arrays import ManySteps
 from .records.record import COMPLETE
 from .run import INTERRUPTED, interrupted
-from .sampling import Sampling
 from .system import State
+
+if TYPE_CHECKING:
+    from .sampling import Sampling
 
 STEPS_PER_CALL = 2_000_000
 """Steps of all simulations together between two looks at the keyboard and the progress bar."""

@@ -6,12 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..contact.start_check import warn_sunken
 from ..control.base import as_controller
 from ..errors import (
     OptionError,
@@ -42,16 +41,15 @@ from .equation import Equation
 from .events import as_events
 from .integrators.fixed_step_methods import ADAPTIVE, FIXED, GENERALIZED_ALPHA
 from .integrators.stepper import NO_KINKS
-from .oddities.ground_work import is_uneven, warn_of_gain
-from .oddities.long_steps import warn_of_long_steps
 from .oddities.unheld import warn_of_fall, warn_of_ranges
 from .options import STEPS_AT_MOST, SimulationOptions
 from .prescribed import Prescribed, as_prescribed
 from .records.record import FAILED, Record
 from .run import Run, hang_on, known_until, make_record
-from .run_batch import run_batch
-from .sampling import sampling_of, warn_of_one_look
 from .system import DynamicSystem, State
+
+if TYPE_CHECKING:
+    from .sampling import Sampling
 
 BATCH_SAMPLES = 101
 """Samples of a batch of simulations if not said otherwise."""
@@ -344,15 +342,12 @@ class Simulator(SimulationOptions):
         if self.motion is not None:
             q, v = self.motion.start(self.robot, begin, q, v, (q0 is not None, v0 is not None))
         batch = common_batch(self.equation(bool(self.works)).system, q, v)
-        known = not batch or is_uneven(self.elements)
-        equation = self.equation(known if self.works is None else self.works).prepared(q)
-        warn_sunken(self.robot, self.elements, q)
-        warn_of_long_steps(self.robot, self.elements, q, self.integrator, self.step, equation.knows_what_gives_way)
+        equation = self.equation(self._knows_works(batch) if self.works is None else self.works).prepared(q)
+        self._look_at_start(equation, q)
         z = equation.system.initial_z()
         if not batch:
             times = sample_times(samples, begin, end, self.steps_at_most)
-            sampling = sampling_of(equation, begin, (), self.step)
-            warn_of_one_look(sampling, begin, end)
+            sampling = self._sampling(equation, begin, end, ())
             run = Run(
                 watched, equation, self, begin, end, times, self.span, sampling,
                 known_kinks(equation.system, begin, end),
@@ -375,13 +370,14 @@ class Simulator(SimulationOptions):
     def _run_batch(
         self, equation: Equation, state: State, begin: float, end: float, samples: Any, progress: bool
     ) -> Record:
+        from .run_batch import run_batch
+
         times = sample_times(BATCH_SAMPLES if samples is None else samples, begin, end, self.steps_at_most)
         reach, ending = known_until(self.span, begin, end, self.elements)
         assert times is not None
         assert self.step is not None
         wanted = times[times <= reach]
-        sampling = sampling_of(equation, begin, state[0].shape[:-1], self.step)
-        warn_of_one_look(sampling, begin, end)
+        sampling = self._sampling(equation, begin, end, state[0].shape[:-1])
         found, status, fault = run_batch(
             equation, self.integrator, state, begin, end, self.step, wanted, progress, sampling,
             NO_KINKS if self.integrator == GENERALIZED_ALPHA else known_kinks(equation.system, begin, end),
@@ -399,8 +395,39 @@ class Simulator(SimulationOptions):
         self._look_at(record, equation)
         return record
 
+    def _sampling(self, equation: Equation, begin: float, end: float, batch: tuple[int, ...]) -> Sampling | None:
+        """Return what a sampled controller does in a run; None if there is none."""
+        if self.law is None:
+            return None
+        from .sampling import sampling_of, warn_of_one_look
+
+        found = sampling_of(equation, begin, batch, self.step)
+        warn_of_one_look(found, begin, end)
+        return found
+
+    def _knows_works(self, batch: tuple[int, ...]) -> bool:
+        """Return whether works are reckoned if nobody says: of single runs, and where the ground may give energy."""
+        if not batch or not self.elements:
+            return not batch
+        from .oddities.ground_work import is_uneven
+
+        return is_uneven(self.elements)
+
+    def _look_at_start(self, equation: Equation, q: np.ndarray) -> None:
+        """Warn of what is odd about a start: deep in the ground, or steps too long for it."""
+        if not self.elements:
+            return
+        from ..contact.start_check import warn_sunken
+        from .oddities.long_steps import warn_of_long_steps
+
+        warn_sunken(self.robot, self.elements, q)
+        warn_of_long_steps(self.robot, self.elements, q, self.integrator, self.step, equation.knows_what_gives_way)
+
     def _look_at(self, record: Record, equation: Equation) -> None:
         """Warn of what is odd about a run."""
-        warn_of_gain(record, equation.system.ground)
+        if equation.system.ground:
+            from .oddities.ground_work import warn_of_gain
+
+            warn_of_gain(record, equation.system.ground)
         warn_of_fall(self.robot, self.elements, record)
         warn_of_ranges(self.elements, record)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..control.sampled import find_sampled
 from ..errors import Message, Setting
 from ..run.failure import Fault
 from .equation import Equation
@@ -23,6 +22,8 @@ RUNAWAY = 1e4
 def runaway(place: int, speed: float, equation: Equation) -> Message:
     """Return what to say of a motion under a controller that grows without bound."""
     said = f"the motion runs away: by now its velocity is {speed:.3g} {equation.robot.v_units[place]}/s"
+    from ..control.sampled import find_sampled
+
     if find_sampled(equation.system.controller) is not None:
         return Message(said, ", and ", UNSTABLE_SAMPLES)
     return Message(said, "; the controller makes the robot unstable: see to signs and gains")

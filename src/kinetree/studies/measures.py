@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ..algorithms.acting import ActingElement
+from ..contact.ground import Ground
+from ..contact.surfaces import whole_body
 from ..control.driven_joints import driven_joints
 from ..errors import OptionError
 from ..robot.robot import Robot
 from ..simulation.records.record import FIELDS, Record
+from ..spatial import Vec3
+from ..spatial.arrays import pack, split
 
 Array = np.ndarray
 
@@ -123,3 +129,22 @@ def one_of_batch(record: Record) -> Record:
     arrays = {name: getattr(record, name)[:, None] for name in FIELDS}
     energy = type(record.energy)(**{name: x[:, None] for name, x in record.energy.as_dict().items()})
     return replace(record, energy=energy, **arrays)
+
+
+def height_left(robot: Robot, elements: Sequence[ActingElement], q: Array) -> Array:
+    """Return how high the center of mass is above the ground, as part of that at the first of some times (T, nq).
+
+    Without ground, how high above where the lowest of the robot's frames was.
+    """
+    center = robot.center_of_mass(q)
+    grounds = [e for e in elements if isinstance(e, Ground) and e.on is None]
+    if grounds:
+        place = Vec3(*split(center))
+        with np.errstate(all="ignore"):
+            gaps = [pack([e.surface.gap(place)[0]], q.shape[:-1])[..., 0] for e in grounds]
+        above = np.min(gaps, axis=0)
+    else:
+        up = -np.array(robot.model.gravity) / math.hypot(*robot.model.gravity)
+        lowest = min(float(robot.pose(q[0], s.frame)[:3, 3] @ up) for s in whole_body(robot))
+        above = center @ up - lowest
+    return above / above[0]

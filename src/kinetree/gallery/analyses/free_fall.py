@@ -25,11 +25,7 @@ Measured = Callable[[Any, Record], Values]
 
 
 def free_fall(
-    name: str,
-    seconds: float = 2.0,
-    which: str = "motion",
-    measured: Measured | None = None,
-    until: str = "",
+    name: str, seconds: float = 2.0, which: str = "motion", measured: Measured | None = None, until: str = ""
 ) -> Analysis:
     """Return the analysis for a mechanism with closed loops, let go at rest.
 

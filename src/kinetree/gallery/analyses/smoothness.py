@@ -53,7 +53,7 @@ def smoothness(make: Callable[[int], Robot], lengths: tuple[int, ...]) -> Analys
         facts = [*_error_facts(rows, counts) * has_errors, *_noise_facts(last, counts[-1])]
         remarks = [
             "Errors are relative to the largest acceleration. A step of the integrator is judged by differences that "
-            f"are larger than the noise at a tolerance of {TOLERANCE:g}: therefore both take as many.",
+            f"are larger than the noise at a tolerance of {TOLERANCE:g}: therefore both take as many."
         ]
         if not has_errors:
             remarks.append("Errors need mpmath (pip install 'kinetree[symbolic]'), which is not installed.")

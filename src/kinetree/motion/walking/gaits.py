@@ -112,6 +112,10 @@ class Walk(Trajectory):
         """Number of degrees of freedom."""
         return sum(len(leg.coordinates) for leg in self.legs)
 
+    def check_axes(self, robot: Robot, joints: Sequence[str]) -> None:
+        """Refuse a robot whose joints turn the other way."""
+        self.check(robot, joints, lengths=False)
+
     def check(self, robot: Robot, joints: Sequence[str] | None = None, *, lengths: bool = True) -> None:
         """Refuse a robot whose feet would go elsewhere than this walk means, backwards for instance.
 

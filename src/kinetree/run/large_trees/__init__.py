@@ -1,1 +1,17 @@
 """Run one recursion as a loop over many bodies, from the same text as for few."""
+
+from typing import Any
+
+
+def roll(*given: Any) -> Any:
+    """See :func:`kinetree.run.large_trees.schedule.roll`, which is imported for the first large tree."""
+    from . import schedule
+
+    return schedule.roll(*given)
+
+
+def roll_pairs(*given: Any) -> Any:
+    """See :func:`kinetree.run.large_trees.schedule.roll_pairs`."""
+    from . import schedule
+
+    return schedule.roll_pairs(*given)

@@ -17,8 +17,6 @@ from ..loop_choice import LoopChoice
 from ..system import State
 from . import variational
 from .fixed_step_methods import FIXED, IMPLICIT, VARIATIONAL, Step
-from .joints_by_kind import ByKind
-from .large_trees import LargeTreeDynamics
 from .variational import UNSOLVED, Guess, Pushed, StepDynamics, Written, acting, refine
 
 if TYPE_CHECKING:
@@ -323,6 +321,8 @@ class Steps:
 
     def _step_as_written(self, integrator: str) -> OneStep:
         """Return the integrator's text on arrays, rates from wherever they come."""
+        from .joints_by_kind import ByKind
+
         advance, kinds = FIXED[integrator], ByKind(self.equation.tree)
 
         def step(t: float, state: State, h: float) -> State:
@@ -380,6 +380,9 @@ class Steps:
 
         Its own motion in loops of machine code, joints of a kind all at once.
         """
+        from .joints_by_kind import ByKind
+        from .large_trees import LargeTreeDynamics
+
         kinds, equation = ByKind(self.equation.tree), self.equation
         dynamics = equation.once(
             "large tree", lambda: LargeTreeDynamics(kinds, equation.tree, equation.threads, equation.robot.cpu)

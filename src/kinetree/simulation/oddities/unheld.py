@@ -10,14 +10,9 @@ from contextlib import contextmanager
 import numpy as np
 
 from ...algorithms.acting import ActingElement
-from ...contact.file_shapes import unused_shapes
-from ...contact.ground import Ground
-from ...contact.surfaces import whole_body
 from ...errors import KinetreeWarning, Message, Setting, callers_level
 from ...model.tree import BASE, Model
 from ...robot.robot import Robot
-from ...spatial import Vec3
-from ...spatial.arrays import pack, split
 from ..records.record import OUT_OF_RANGE, Record
 
 Array = np.ndarray
@@ -59,25 +54,6 @@ def _places(tree: Model, i: int) -> range:
     return range(tree.joints[i].v_slice.start, tree.joints[i].v_slice.stop)
 
 
-def height_left(robot: Robot, elements: Sequence[ActingElement], q: Array) -> Array:
-    """Return how high the center of mass is above the ground, as part of that at the first of some times (T, nq).
-
-    Without ground, how high above where the lowest of the robot's frames was.
-    """
-    center = robot.center_of_mass(q)
-    grounds = [e for e in elements if isinstance(e, Ground) and e.on is None]
-    if grounds:
-        place = Vec3(*split(center))
-        with np.errstate(all="ignore"):
-            gaps = [pack([e.surface.gap(place)[0]], q.shape[:-1])[..., 0] for e in grounds]
-        above = np.min(gaps, axis=0)
-    else:
-        up = -np.array(robot.model.gravity) / math.hypot(*robot.model.gravity)
-        lowest = min(float(robot.pose(q[0], s.frame)[:3, 3] @ up) for s in whole_body(robot))
-        above = center @ up - lowest
-    return above / above[0]
-
-
 def is_held(elements: Sequence[ActingElement]) -> bool:
     """Return whether there is ground, or any force that might hold a robot."""
     return any(not e.STOPS_JOINTS for e in elements)
@@ -104,6 +80,8 @@ def warn_of_falling_world(robot: Robot, elements: Sequence[ActingElement], q: Ar
 
 
 def _advice(robot: Robot) -> Message:
+    from ...contact.file_shapes import unused_shapes
+
     shapes = unused_shapes(robot.model)
     spots = "kinetree.ground.collision_spots(robot)" if shapes else "['foot', ...]"
     return Message(

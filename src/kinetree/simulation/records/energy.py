@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...io.tables.text import TextTable
-
 Array = np.ndarray
 
 LATER = ("forces", "stored", "in_ground")
@@ -146,6 +144,8 @@ class Energies:
                 rows.append((words, float(x[0]), float(x[-1]), float(x[-1] - x[0])))
         rows.append(("balance, to stay as it is", float(self.total[0]), float(self.total[-1]), float(self.error[-1])))
         title = f"energy [J], balance off by {self.relative_error:.2g} of what was exchanged"
+        from ...io.tables.text import TextTable
+
         return str(TextTable(("what", "first", "last", "change"), rows, title))
 
     def __getitem__(self, where: object) -> Energies:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import numpy as np
 
 from ...errors import FileFormatError, MissingFileError, OptionError, UnsupportedError
 from ...io.atomic_files import all_beside
-from ...io.paths import is_file
+from ...io.paths import as_path, is_file
 from ...io.tables.columns import column_name
 from ...io.tables.formats import FORMATS, RECORD_MARK, format_of, need_pyarrow
 from ...io.tables.reading import csv_numbers
@@ -37,8 +38,9 @@ UNKNOWN = "of unknown end"
 """Status of a table whose description is not beside it."""
 
 
-def save(record: Record, path: Path) -> None:
+def save(record: Record, given: str | os.PathLike[str]) -> None:
     """Write a record, wholly or not at all."""
+    path = as_path(given, "the file of a record")
     kind = record_format(path)
     if kind != ".npz" and record.batch:
         raise UnsupportedError(
@@ -65,8 +67,9 @@ def record_format(path: Path) -> str:
     return format_of(path, f"records are saved as {', '.join(FORMATS)}")
 
 
-def load(path: Path, make: Callable[[Mapping[str, Any]], Record]) -> Record:
+def load(given: str | os.PathLike[str], make: Callable[[Mapping[str, Any]], Record]) -> Record:
     """Read what :func:`save` wrote; ``make`` gets the fields of a record by name, and what it refuses is no record."""
+    path = as_path(given, "the file of a record")
     kind = format_of(path, f"records are {', '.join(FORMATS)} files")
     if not is_file(path):
         raise MissingFileError(f"there is no record {path}")

@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike
 
 from ...algorithms import kinematics
 from ...errors import ExplainsArguments, Message, OptionError, Setting
-from ...io.paths import as_path
-from ...io.tables.text import TextTable
 from ...model.describe import counted
 from ...motion.trajectory import Trajectory
 from ...robot.robot import Robot
@@ -22,10 +20,12 @@ from ..events import Occurrence
 from ..integrators.fixed_step_methods import dexp_inverse
 from .energy import Energies
 from .samples import Samples
-from .tracking import TrackingErrors, tracking_errors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ...io.tables.text import TextTable
+    from .tracking import TrackingErrors
 
 Array = np.ndarray
 
@@ -140,6 +140,8 @@ class Record(ExplainsArguments):
                 place = (float(q[0]) if one else "", float(q[-1]) if one else "", *_extremes(q))
             most = [max(map(abs, _extremes(x[..., k])), default=0.0) if len(self) else "" for x in (self.v, self.tau)]
             rows.append((name, units[k], *place, *most))
+        from ...io.tables.text import TextTable
+
         columns = ("joint", "unit", "first", "last", "least", "largest", "max speed", "max force")
         return TextTable(
             columns, rows, repr(self).strip("<>"), "record.q, v, tau have all; record.save(path) writes them",
@@ -389,13 +391,15 @@ class Record(ExplainsArguments):
         >>> bool(abs(position).max() < 1e-6)
         True
         """
+        from .tracking import tracking_errors
+
         return tracking_errors(self, desired)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to ``.npz``, ``.csv`` or ``.parquet``, wholly or not at all."""
         from . import files
 
-        files.save(self, as_path(path, "the file of a record"))
+        files.save(self, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str], robot: Robot | None = None) -> Record:
@@ -419,7 +423,7 @@ class Record(ExplainsArguments):
 
         from . import files
 
-        return files.load(as_path(path, "the file of a record"), make)
+        return files.load(path, make)
 
 
 def _some(items: Sequence[str]) -> str:

@@ -14,14 +14,14 @@ from ...control.driven_joints import driven_joints, tracking_error
 from ...errors import ClosureError, PathError
 from ...motion.trajectory import Trajectory
 from ...robot.robot import Robot
-from ...simulation.oddities.unheld import can_fall, height_left
+from ...simulation.oddities.unheld import can_fall
 from ...simulation.prescribed import Prescribed
 from ...simulation.records.plot import panels
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate, simulate_prescribed
 from ..fact_files import FactFile, StatedFact, Values
 from ..facts import Fact
-from ..measures import Measure, MovedBatch, measures, one_of_batch
+from ..measures import Measure, MovedBatch, height_left, measures, one_of_batch
 from ..plots import Curve, Curves, PlotPanel
 from ..study import Outcome
 from ..system import States

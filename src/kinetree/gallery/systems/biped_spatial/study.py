@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from ....motion.walking.legs import leg_angles
 from ....studies.fact_files import Values
-from ...analyses.walking import (
-    OnGround,
-    Statements,
-    landing_jump,
-    prescribed,
-    walking_study,
-)
+from ...analyses.walking import OnGround, Statements, landing_jump, prescribed, walking_study
 
 SAID = Statements(
     0.3, 2.0, None, 3.6e-3, 0.1, 2.0,

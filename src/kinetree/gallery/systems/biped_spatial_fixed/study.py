@@ -112,6 +112,5 @@ def computed_torque(quick: bool) -> Outcome:
 
 
 STUDY = Study.of(
-    NAME,
-    {"inverse": inverse(NAME, _facts, view=OBLIQUE), "forced": forced, "computed-torque": computed_torque},
+    NAME, {"inverse": inverse(NAME, _facts, view=OBLIQUE), "forced": forced, "computed-torque": computed_torque}
 )

@@ -94,8 +94,7 @@ def _crank_error(moved: Direct) -> float:
 def book_study(name: str) -> Study:
     """Return the study of one of the two variants."""
     return Study.of(
-        name,
-        {"inverse": inverse(name, _measured), "replay": replay(name, _replayed), "free-fall": free_fall(name)},
+        name, {"inverse": inverse(name, _measured), "replay": replay(name, _replayed), "free-fall": free_fall(name)}
     )
 
 

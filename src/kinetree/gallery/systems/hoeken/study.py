@@ -25,6 +25,5 @@ def _stated(along: PrescribedMechanism) -> Values:
 
 
 STUDY = Study.of(
-    "hoeken",
-    {"inverse": inverse("hoeken", _stated), "replay": replay("hoeken"), "free-fall": free_fall("hoeken")},
+    "hoeken", {"inverse": inverse("hoeken", _stated), "replay": replay("hoeken"), "free-fall": free_fall("hoeken")}
 )

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from ...analyses.walking import (
-    Statements,
-    walking_study,
-)
+from ...analyses.walking import Statements, walking_study
 
 SAID = Statements(
     0.3, 2.0, 0.8, 6.28e-5, 0.8, 4.0,
