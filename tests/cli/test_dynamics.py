@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import time
 from pathlib import Path
 
@@ -635,8 +636,43 @@ def test_a_place_that_cannot_be_written(tmp_path, table):
 
 
 def test_usage(tmp_path, table):
-    invoke("id", "kuka-kr5", table, code=2)
+    assert "give a table of states as MOTION, or --speed" in invoke("id", "kuka-kr5", code=1).stderr
+    assert "--turns needs --speed" in invoke("id", "kuka-kr5", "--turns", "2", code=1).stderr
+    assert "leave out the table" in invoke("id", "kuka-kr5", table, "--speed", "joint_1=60rpm", code=1).stderr
+    assert "'60mm' does not fit" in invoke("id", "kuka-kr5", "--speed", "joint_1=60mm", code=1).stderr
+    for wrong in ("joint_1=0", "60rpm", "joint_1=1,joint_2=2"):
+        assert "--speed" in invoke("id", "kuka-kr5", "--speed", wrong, code=1).stderr
     assert "--threads" in invoke("id", "kuka-kr5", table, "-o", tmp_path / "t.csv", "--threads", "-1", code=1).stderr
+
+
+def test_without_an_output_each_joint_has_a_line(tmp_path, table, arm, motion):
+    _, q, v, a = motion
+    tau = arm.inverse_dynamics(q, v, a)
+    lines = json.loads(invoke("id", "kuka-kr5", table, "--json").stdout)["joints"]
+    assert [line["joint"] for line in lines] == arm.joint_names
+    for line, column in zip(lines, tau.T, strict=True):
+        assert line["peak"] == pytest.approx(column[np.abs(column).argmax()], rel=1e-9)
+        assert line["rms"] == pytest.approx(np.sqrt(np.mean(column**2)), rel=1e-9)
+        assert line["mean"] == pytest.approx(column.mean(), rel=1e-6, abs=1e-9)
+    shown = invoke("id", "kuka-kr5", table).stdout
+    assert "rms" in shown
+    assert f"{lines[1]['peak']:.5g}" in shown
+    assert "-o FILE keeps them" in shown
+
+
+@pytest.mark.parametrize(("name", "joint"), [("four-bar", "crank_joint"), ("kuka-kr5", "joint_2")])
+def test_a_joint_that_turns_needs_no_table(name, joint, tmp_path):
+    invoke("inverse", name, "--speed", f"{joint}=-60rpm", "--turns", "0.5", "-o", tmp_path / "tau.npz")
+    with np.load(tmp_path / "tau.npz") as found:
+        time, tau = found["time"], found["tau"]
+    assert len(time) == 181
+    assert time[-1] == pytest.approx(0.5)
+    robot, q = kt.load(name), kt.gallery.start(name)
+    place = robot.joint_names.index(joint)
+    speed = np.zeros(robot.nv) if robot.loops is None else robot.velocities(q, {joint: -2 * np.pi})
+    speed[place] = -2 * np.pi
+    rate = np.zeros(robot.nv) if robot.loops is None else robot.accelerations(q, speed, {joint: 0.0})
+    assert np.allclose(tau[0], robot.inverse_dynamics(q, speed, rate), atol=1e-9)
 
 
 @pytest.mark.parametrize("bad", [0, 1, 6, 7, 12])

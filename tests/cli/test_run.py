@@ -19,7 +19,7 @@ from helpers.cli import invoke
 from kinetree.cli import listing
 from kinetree.cli import run as running
 from kinetree.cli.app import app
-from kinetree.cli.shared import complete_robot, complete_study
+from kinetree.cli.shared import complete_algorithm, complete_robot, complete_study
 from kinetree.gallery import Fact, Outcome, Study
 from kinetree.gallery.systems.walking_machine import walker
 from kinetree.studies.report import _legend
@@ -98,8 +98,12 @@ def test_the_list_is_by_source():
 
 def test_facts_and_files_of_a_real_study(tmp_path):
     result = invoke("run", "four-bar", "--quick", "--analysis", "inverse", "-o", tmp_path / "r", "--no-pictures")
-    assert "2.009999" in result.stdout  # stated in the book, and measured
-    assert "holds" in result.stdout
+    assert "✓ driving torque at t = 0, 1/3, 2/3, 1 s: (2.009999" in result.stdout
+    assert "facts hold" in result.stdout
+    assert "stated" in result.stdout  # only of the misprint
+    assert result.stdout.count("stated") == 1
+    again = "run", "four-bar", "--quick", "-a", "inverse", "-o", tmp_path / "r", "--no-pictures", "--verbose"
+    assert "computed from the book's formulas" in invoke(*again).stdout
     folder = tmp_path / "r" / "four-bar"
     told = json.loads((folder / "summary.json").read_text())
     assert list(told["analyses"]) == ["inverse"]
@@ -235,6 +239,65 @@ def test_names_complete(tmp_path, monkeypatch):
     assert complete_robot("rob") == ["robotic-leg", "robots/"]
     assert complete_robot("robots/") == ["robots/arm.urdf"]
     assert complete_robot("nowhere/x") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("codegen kuka-kr5 -a inverse_dyn", ["inverse_dynamics", "inverse_dynamics_derivatives"]),
+        ("simulate kuka-kr5 --locked joint_1=0,joint_", [f"joint_1=0,joint_{k}=" for k in range(1, 7)]),
+        ("inverse four-bar --speed cr", ["crank_joint="]),
+        ("inverse nowhere.urdf --speed cr", []),
+    ],
+)
+def test_algorithms_and_joints_complete(words, answer):
+    asked = f"kinetree {words}"
+    environment = {"_KINETREE_COMPLETE": "complete_bash", "COMP_WORDS": asked, "COMP_CWORD": str(asked.count(" "))}
+    script = "import sys; sys.argv = ['kinetree']; from kinetree.cli.app import app; app(prog_name='kinetree')"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=os.environ | environment)
+    assert done.stdout.split() == answer
+    assert "inverse_dynamics" in complete_algorithm("inv")
+
+
+def test_the_list_fits_a_narrow_terminal(monkeypatch):
+    monkeypatch.setattr(listing, "make_console", lambda: Console(width=80, highlight=False))
+    lines = invoke("list").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(line.startswith("four-bar ") and line.endswith("four-bar mechanism, crank and rocker") for line in lines)
+    assert "replay" in invoke("list", "--verbose").stdout
+
+
+def test_help_has_no_type_for_flags_and_one_pair_of_brackets():
+    for command in ("view", "run", "codegen", "inverse"):
+        text = invoke(command, "--help").stdout
+        assert "<bool>" not in text
+        assert "(8080)" not in text
+    assert "[default: 8080]" in " ".join(invoke("view", "--help").stdout.replace("│", " ").split())
+
+
+def test_loops_of_a_urdf_file(tmp_path):
+    robot = kt.load("four-bar").with_gravity((0, 0, -9.81))  # URDF knows no other
+    robot.tree.save(tmp_path / "bars.urdf")
+    (loop,) = robot.model.loops
+    names = [robot.base_name, *robot.body_names]
+    poses = [f"{{position: [{', '.join(map(str, p.translation))}]}}" for p in (loop.placement, loop.seat)]
+    side = tmp_path / "bars.loops.yaml"
+    side.write_text(
+        "kinetree: 1\npassive: [rocker_joint, coupler_joint]\nloops:\n  - {name: pin, kind: revolute, axis: z, "
+        f"predecessor: {names[loop.predecessor + 1]}, successor: {names[loop.successor + 1]}, "
+        f"placement: {poses[0]}, seat: {poses[1]}}}\n"
+    )
+    hint = invoke("info", tmp_path / "bars.urdf")
+    assert "bars.loops.yaml lies beside bars.urdf and has joints that close loops" in hint.stderr
+    told = invoke("info", tmp_path / "bars.urdf", "--loops", side)
+    assert "1 degree of freedom" in told.stdout
+    assert not told.stderr
+    for command in (
+        ("simulate", "--time", "0.01"), ("codegen", "-o", tmp_path / "c"), ("inverse", "--speed", "crank_joint=1"),
+    ):  # fmt: skip
+        invoke(command[0], tmp_path / "bars.urdf", *command[1:], "--loops", side)
+    robot.save(tmp_path / "bars.loops.yaml")  # a whole robot, not a file of loops
+    assert not invoke("info", tmp_path / "bars.urdf").stderr
 
 
 def test_the_shell_asks_for_completion():

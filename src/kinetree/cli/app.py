@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from ..errors import KinetreeError, OutputError
 from ..version import VERSION
@@ -118,8 +118,31 @@ def _of_today(word: str, command: str) -> str:
     return today + equals + value
 
 
+def _plain(options: list[Any]) -> list[Any]:
+    """Show flags without a type, which they do not take, and words for defaults in one pair of brackets."""
+    for option in options:
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+        usual = getattr(option, "show_default", None)
+        if isinstance(usual, str) and option.help:
+            option.help, option.show_default = f"{option.help} [default: {usual}]", False
+    return options
+
+
+class _TerseCommand(TyperCommand):
+    """A command whose help says only what helps."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options, that of the help among them."""
+        return _plain(super().get_params(ctx))
+
+
 class _CommandGroup(TyperGroup):
     """Commands whose foreseeable errors are one line, not a traceback."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options, that of the help among them."""
+        return _plain(super().get_params(ctx))
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         """Read the command line and run what it asks for."""
@@ -184,7 +207,7 @@ def imported(command: Command) -> Any:
     if isinstance(function, typer.Typer):
         return typer.main.get_command(function)
     alone = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
-    alone.command(command.name, hidden=command.hidden)(function)
+    alone.command(command.name, cls=_TerseCommand, hidden=command.hidden)(function)
     return typer.main.get_command(alone)
 
 

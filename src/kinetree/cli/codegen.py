@@ -14,11 +14,13 @@ from ..errors import OptionError, UnknownNameError
 from .shared import (
     FloatingBase,
     Json,
+    Loops,
     Mimic,
     MissingMeshes,
     RobotName,
     Strict,
     Values,
+    complete_algorithm,
     load_robot,
     make_console,
     print_json,
@@ -33,7 +35,13 @@ def codegen(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the files; made if missing.")] = Path("."),
     algorithm: Annotated[
         list[str] | None,
-        typer.Option("--algorithm", "-a", help="Algorithm to write; may be given several times.", show_default=False),
+        typer.Option(
+            "--algorithm",
+            "-a",
+            help="Algorithm to write; may be given several times.",
+            show_default=False,
+            autocompletion=complete_algorithm,
+        ),
     ] = None,
     frame: Annotated[
         list[str] | None,
@@ -53,6 +61,7 @@ def codegen(
     strict: Strict = False,
     missing_meshes: MissingMeshes = "refuse",
     values: Values = None,
+    loops: Loops = None,
     as_json: Json = False,
 ) -> None:
     """Write algorithms as C99 without allocation: a source file, a header and a test program.
@@ -66,7 +75,7 @@ def codegen(
         kinetree codegen kuka-kr5 -o build
         kinetree codegen arm.urdf -o build -a inverse_dynamics -a jacobian -f tool
     """
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, values=values)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, values=values, loops=loops)
     names = algorithm or ["inverse_dynamics", "forward_dynamics"]
     exported = robot.codegen(
         output, _requests(robot, names, frame or [], axes, method), prefix=prefix,

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 from rich.markup import escape
+from rich.table import Table
 
 from ..errors import OptionError
 from ..io.gallery_files import gallery_names
+from ..io.units import Quantity
+from ..model.units import FORCE_OF
 from .shared import (
     FloatingBase,
     Json,
     Locked,
+    Loops,
     Mimic,
     MissingMeshes,
     RobotName,
     Separate,
     Strict,
     Values,
+    complete_joint,
     load_robot,
     make_console,
     note,
@@ -34,8 +41,10 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
+SAMPLES_OF_A_TURN = 360
+
 Motion = Annotated[
-    Path,
+    Path | None,
     typer.Argument(
         metavar="MOTION",
         help="Table of states: .csv, .parquet, .npz or .mat; or a folder of .parquet.",
@@ -43,9 +52,23 @@ Motion = Annotated[
     ),
 ]
 Output = Annotated[
-    Path,
-    typer.Option("--output", "-o", help="Table to write: .csv, .parquet or .npz; or a folder.", show_default=False),
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="Table to write: .csv, .parquet or .npz; or a folder.",
+        show_default="none: a line for each joint is printed",
+    ),
+]  # fmt: skip
+Speed = Annotated[
+    str | None,
+    typer.Option(
+        "--speed",
+        help="In the place of MOTION: a joint that turns at a constant speed, such as 'motor=60rpm'; the others follow "
+        "as loops have it, or stay.",
+        show_default=False,
+        autocompletion=complete_joint,
+    ),
 ]
+Turns = Annotated[float | None, typer.Option("--turns", help="How many turns, for --speed.", show_default="1")]
 Guess = Annotated[
     str | None,
     typer.Option(
@@ -74,8 +97,10 @@ Threads = Annotated[int, typer.Option(help="Number of threads; 0 for one per pro
 
 def inverse(
     robot_name: RobotName,
-    motion: Motion,
-    output: Output,
+    motion: Motion = None,
+    output: Output = None,
+    speed: Speed = None,
+    turns: Turns = None,
     q_guess: Guess = None,
     differentiate: Differentiate = False,
     cutoff: Cutoff = None,
@@ -89,6 +114,7 @@ def inverse(
     missing_meshes: MissingMeshes = "refuse",
     locked: Locked = None,
     values: Values = None,
+    loops: Loops = None,
     as_json: Json = False,
 ) -> None:
     """Compute inverse dynamics: joint forces for every row of a motion.
@@ -107,27 +133,38 @@ def inverse(
     between the ends and at them, is said.
 
     The motion may be a folder of Parquet files. The output may be a folder, without an ending: then every million rows
-    become a Parquet file of their own, and a run that was killed goes on where it was.
+    become a Parquet file of their own, and a run that was killed goes on where it was. Without an output, peak, rms
+    and mean of each joint are shown.
 
     For example:
 
+        kinetree inverse four-bar --speed crank_joint=60rpm
+        kinetree inverse kuka-kr5 motion.csv
         kinetree inverse kuka-kr5 motion.csv -o tau.csv --plot tau.png
         kinetree inverse four-bar kinetree-results/four-bar/inverse-motion.csv -o tau.parquet
         kinetree inverse four-bar crank.csv -o tau.csv --q-guess crank_joint=0.5
         kinetree inverse panda.urdf motion.parquet -o torques
         kinetree inverse kuka-kr5 positions.csv -o tau.csv --differentiate
     """
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked, values)
-    _run(
-        robot, "" if locked else robot_name, "inverse_dynamics", motion, output, q_guess, friction, threads, as_json,
-        plot, separate, differentiate, cutoff,
-    )  # fmt: skip
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked, values, loops)
+    start = _Start(robot, "" if locked else robot_name, q_guess)
+    if turns is not None and speed is None:
+        raise OptionError("--turns needs --speed")
+    with TemporaryDirectory(prefix="kinetree-") as folder:
+        if speed is not None:
+            if motion is not None or differentiate:
+                raise OptionError("--speed is the motion: leave out the table, and --differentiate")
+            motion = _turning(robot, start(), speed, 1.0 if turns is None else turns, Path(folder))
+        _run(
+            robot, start, "inverse_dynamics", motion, output, friction, threads, as_json, plot, separate, differentiate,
+            cutoff,
+        )  # fmt: skip
 
 
 def forward(
     robot_name: RobotName,
-    motion: Motion,
-    output: Output,
+    motion: Motion = None,
+    output: Output = None,
     q_guess: Guess = None,
     plot: Picture = None,
     separate: Separate = False,
@@ -139,6 +176,7 @@ def forward(
     missing_meshes: MissingMeshes = "refuse",
     locked: Locked = None,
     values: Values = None,
+    loops: Loops = None,
     as_json: Json = False,
 ) -> None:
     """Compute forward dynamics: accelerations for every row of states and joint forces.
@@ -150,18 +188,18 @@ def forward(
 
         kinetree forward kuka-kr5 states.csv -o accelerations.csv
     """
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked, values)
-    _run(
-        robot, "" if locked else robot_name, "forward_dynamics", motion, output, q_guess, friction, threads, as_json,
-        plot, separate,
-    )  # fmt: skip
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked, values, loops)
+    start = _Start(robot, "" if locked else robot_name, q_guess)
+    _run(robot, start, "forward_dynamics", motion, output, friction, threads, as_json, plot, separate)
 
 
 def _run(
-    robot: Robot, robot_name: str, method: str, motion: Path, output: Path, q_guess: str | None, friction: bool,
-    threads: int, as_json: bool, plot: Path | None, separate: bool, differentiate: bool = False,
-    cutoff: float | None = None,
+    robot: Robot, start: _Start, method: str, motion: Path | None, output: Path | None, friction: bool, threads: int,
+    as_json: bool, plot: Path | None, separate: bool, differentiate: bool = False, cutoff: float | None = None,
 ) -> None:  # fmt: skip
+    if motion is None:
+        more = ", or --speed JOINT=60rpm for a joint that turns" if method == "inverse_dynamics" else ""
+        raise OptionError(f"give a table of states as MOTION{more}")
     if threads < 0:
         raise OptionError(f"--threads must be a number of threads, or 0 for one per processor, not {threads}")
     if separate and plot is None:
@@ -169,18 +207,83 @@ def _run(
     from ..sweeps.table_picture import draw_table
     from ..sweeps.tables import METHODS, over_table
 
-    done = over_table(
-        robot, method, motion, output, friction=friction, threads=threads or None, tell=note,
-        q_guess=_Start(robot, robot_name, q_guess), differentiate=differentiate, cutoff=cutoff,
-    )  # fmt: skip
-    if plot is not None:
-        draw_table(robot, METHODS[method][1], output, plot, separate)
-        note(f"wrote {plot}")
+    with TemporaryDirectory(prefix="kinetree-") as folder:
+        written = output or Path(folder) / "answer.npz"
+        done = over_table(
+            robot, method, motion, written, friction=friction, threads=threads or None, tell=note, q_guess=start,
+            differentiate=differentiate, cutoff=cutoff,
+        )  # fmt: skip
+        which = METHODS[method][1]
+        if plot is not None:
+            draw_table(robot, which, written, plot, separate)
+            note(f"wrote {plot}")
+        lines = [] if output else _by_joint(robot, which, written)
+    told = {"output": str(output)} if output else {"joints": lines}
     if as_json:
-        print_json({"robot": robot.name, "rows": done.rows, "seconds": done.seconds, "output": str(output)})
+        print_json({"robot": robot.name, "rows": done.rows, "seconds": done.seconds} | told)
+        return
+    console = make_console()
+    if lines:
+        console.print(_table(lines))
+    where = f"written to {escape(str(output))}" if output else "written nowhere: -o FILE keeps them"
+    console.print(f"{done.rows:,} rows in {done.seconds:.2f} s, {where}", soft_wrap=True)
+
+
+def _turning(robot: Robot, q: Array, speed: str, turns: float, folder: Path) -> Path:
+    """Write the motion of a robot one of whose joints turns at a constant speed, from where it is."""
+    given = read_values(speed, "--speed", True)
+    if not isinstance(given, dict) or len(given) != 1 or not turns > 0.0:
+        raise OptionError("--speed: one joint and its speed, such as motor=60rpm, for a number of --turns above 0")
+    ((name, (rate,)),) = ((name, value[:1]) for name, value in given.items())
+    place = robot.entry_index(name, "q") if robot.joint(name).nv == 1 else -1
+    if place < 0 or robot.q_units[place] != "rad" or rate == 0.0:
+        raise OptionError(f"--speed: {name!r} must be a joint that turns about one axis, at a speed that is not zero")
+    if isinstance(rate, Quantity):
+        rate.refuse_other("rad/s", f"--speed: {name!r}")
+    time = np.linspace(0.0, turns * math.tau / abs(rate), math.ceil(turns * SAMPLES_OF_A_TURN) + 1)
+    if robot.loops is None:
+        path = np.tile(q, (len(time), 1))
+        path[:, place] += rate * time
+        v, a = np.zeros((2, len(time), robot.nv))
+        v[:, robot.joint(name).v_slice] = rate
     else:
-        console = make_console()
-        console.print(f"{done.rows:,} rows in {done.seconds:.2f} s, written to {escape(str(output))}", soft_wrap=True)
+        path = robot.follow({name: q[place] + rate * time}, q)
+        others = [other for other in robot.independent(q) if other != name] if robot.mobility(q).freedoms > 1 else []
+        v = robot.velocities(path, dict.fromkeys(others, 0.0) | {name: rate})
+        a = robot.accelerations(path, v, dict.fromkeys([*others, name], 0.0))
+    np.savez(folder / "turn.npz", time=time, q=path, v=v, a=a)
+    return folder / "turn.npz"
+
+
+def _by_joint(robot: Robot, which: str, file: Path) -> list[dict[str, Any]]:
+    """Return peak, root mean square and mean of what was computed, joint by joint."""
+    with np.load(file) as answer:
+        values, time = answer[which], answer.get("time")
+    units = [FORCE_OF.get(x, x) if which == "tau" else f"{x}/s^2" for x in robot.v_units]
+    found = []
+    for name, own, column in zip(robot.v_names, units, values.T, strict=True):
+        peak = int(np.argmax(np.abs(column))) if len(column) else None
+        found.append(
+            {
+                "joint": name, "unit": own, "peak": None if peak is None else float(column[peak]),
+                "time": None if peak is None or time is None else float(time[peak]),
+                "rms": float(np.sqrt(np.mean(column**2))) if len(column) else None,
+                "mean": float(np.mean(column)) if len(column) else None,
+            }
+        )  # fmt: skip
+    return found
+
+
+def _table(lines: list[dict[str, Any]]) -> Table:
+    table = Table("joint", box=None, pad_edge=False)
+    for heading in ("peak", "at, s", "rms", "mean"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for line in lines:
+        numbers = [line[key] for key in ("peak", "time", "rms", "mean")]
+        shown = ["" if x is None else f"{x:.5g}" for x in numbers]
+        table.add_row(escape(line["joint"]), *shown, line["unit"])
+    return table
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from ..model.parameters import mass_properties_to_table
 from .shared import (
     FloatingBase,
     Json,
+    Loops,
     Mimic,
     MissingMeshes,
     RobotName,
@@ -37,6 +38,7 @@ def info(
     strict: Strict = False,
     missing_meshes: MissingMeshes = "refuse",
     values: Values = None,
+    loops: Loops = None,
     as_json: Json = False,
 ) -> None:
     """Show a robot: its tree, joints, masses, limits, frames; of a mechanism also its loops and what they leave.
@@ -49,7 +51,7 @@ def info(
         kinetree info kuka-kr5
         kinetree info four-bar --json
     """
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, values=values)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, values=values, loops=loops)
     mobility = _mobility(robot)
     if as_json:
         print_json(_describe(robot) | _describe_loops(robot, mobility) | {"geometry": geometric_table(robot.model)})

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Annotated
 
+import typer
 from rich.text import Text
 
 from .shared import Json, make_console, print_json
 
 OTHERS = {"ReDySim": "ReDySim's own examples", "other": "Others and our own"}
 """What is printed above entries that are of none of the five sources."""
-
-SPACE_OF_ANALYSES, SHORTEST_TITLE = 32, 20
-"""Columns of a narrow terminal that are left for them."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +49,19 @@ def entries() -> list[ListEntry]:
     return found
 
 
-def list_all(as_json: Json = False) -> None:
+def list_all(
+    verbose: Annotated[bool, typer.Option("--verbose", help="Also the analyses of each study.")] = False,
+    as_json: Json = False,
+) -> None:
     """List the gallery: every system and study of the sources, one line each.
 
-    A system can be given wherever a ROBOT is asked for; a study, which names its analyses, is run with
-    'kinetree run NAME'. Where it says 'study only', there is no robot of that name.
+    A system can be given wherever a ROBOT is asked for; its study is run with 'kinetree run NAME'. Where it says
+    'study only', there is no robot of that name.
 
     For example:
 
         kinetree list
+        kinetree list --verbose
         kinetree list --json
     """
     from ..studies.sources import SOURCES
@@ -68,20 +71,19 @@ def list_all(as_json: Json = False) -> None:
         print_json([asdict(entry) for entry in found])
         return
     console = make_console()
-    name_width = max(len(entry.name) for entry in found)
-    room = console.width - name_width - SPACE_OF_ANALYSES
-    title_width = max(SHORTEST_TITLE, min(room, max(len(entry.title) for entry in found)))
+    width = max(len(entry.name) for entry in found)
+
+    def show(*parts: str | tuple[str, str]) -> None:
+        line = Text.assemble(*parts)
+        line.truncate(console.width, overflow="ellipsis")
+        console.print(line, no_wrap=True)
+
     for group, title in ({word: f"{word}: {title}" for word, title in SOURCES.items()} | OTHERS).items():
         own = [entry for entry in found if entry.group == group]
         if own:
-            console.print(Text(title, "bold"))
+            show((title, "bold"))
         for entry in own:
-            name, what = entry.name.ljust(name_width), _cut(entry.title, title_width).ljust(title_width)
-            analyses = ("" if entry.system else "study only: ") + (", ".join(entry.analyses) or "(no study)")
-            line = Text.assemble((name, "cyan"), "  ", what, "  ", (analyses, "dim"))
-            line.truncate(console.width, overflow="ellipsis")
-            console.print(line, no_wrap=True)
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
+            only = "" if entry.system else "study only: "
+            show((entry.name.ljust(width), "cyan"), "  ", (only, "dim"), entry.title)
+            if verbose and entry.analyses:
+                console.print(Text(f"{'':{width}}  {', '.join(entry.analyses)}", "dim"), soft_wrap=True)

@@ -20,6 +20,7 @@ from .shared import ERROR, FACT_FAILS, Json, complain, complete_study, make_cons
 
 if TYPE_CHECKING:
     from ..gallery import Result, Study
+    from ..studies.facts import Fact
 
 Names = Annotated[
     list[str],
@@ -48,13 +49,16 @@ def run(
     analysis: Analysis = None,
     quick: Quick = False,
     pictures: Annotated[bool, typer.Option(help="Draw plots; needs matplotlib.")] = True,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show a table: each fact as stated beside what was measured, and by whom.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Run studies: compute, check what the sources state, write a folder with plots, data and summaries.
 
-    The table shows each fact as stated beside what was measured. The exit code is 3 if a fact that should hold does
-    not; a fact that is known not to hold is shown with the reason and does not count. A study in which something breaks
-    is reported, the others are run, and the exit code is 1.
+    Each fact is a line with a tick; one that does not hold has what is stated and measured below it. The exit code
+    is 3 if a fact that should hold does not; a fact that is known not to hold is shown with the reason and does not
+    count. A study in which something breaks is reported, the others are run, and the exit code is 1.
 
     For example:
 
@@ -77,7 +81,7 @@ def run(
                 continue
             result = done.try_one(study, chosen[study.name], quick, output, pictures, bar)
             if result is not None and not as_json:
-                _show(console, result, done.folders.get(study.name))
+                _show(console, result, done.folders.get(study.name), verbose)
     if as_json:
         print_json(done.as_dict())
     elif len(studies) > 1:
@@ -227,12 +231,18 @@ class AnalysisBar(Bar):
 # ------------------------------------------------------------------ showing
 
 
-def _show(console: Any, result: Result, folder: Path | None) -> None:
+def _show(console: Any, result: Result, folder: Path | None, verbose: bool) -> None:
     """Show facts, what was computed, and where it is."""
-    if result.facts:
+    title = f"[bold]{escape(result.study.name)}: {escape(result.study.title)}[/]"
+    if not result.facts:
+        console.print(f"{title}: nothing is expected of it")
+    elif verbose:
         console.print(result.table())
     else:
-        console.print(f"[bold]{escape(result.study.name)}: {escape(result.study.title)}[/]: nothing is expected of it")
+        holding = sum(bool(fact.holds) for fact in result.facts)
+        console.print(f"{title}: {holding} of {len(result.facts)} facts hold")
+        for fact in result.facts:
+            _show_fact(console, fact)
     for name, outcome in result.outcomes.items():
         made = [
             f"{len(outcome.facts)} fact{'' if len(outcome.facts) == 1 else 's'}",
@@ -243,6 +253,21 @@ def _show(console: Any, result: Result, folder: Path | None) -> None:
         console.print(f"[dim]{escape(line)}[/]", soft_wrap=True)
     console.print("[bold red]not written[/]" if folder is None else f"written to {escape(str(folder))}", soft_wrap=True)
     console.print()
+
+
+def _show_fact(console: Any, fact: Fact) -> None:
+    """Show a fact in a line, and what is wrong with it below."""
+    if fact.holds:
+        line = f"[green]✓[/] {escape(fact.text)}: {escape(fact.shown('measured'))}"
+        console.print(line, no_wrap=True, overflow="ellipsis")
+        return
+    by = "" if fact.source in ("ours", "this file") else f" ({fact.source})"
+    sign, verdict = ("[yellow]–", "does not hold[/]") if fact.known else ("[bold red]✗", "FAILS[/]")
+    console.print(f"{sign} {escape(fact.text)}: {verdict}", soft_wrap=True)
+    numbers = f"stated {fact.shown('stated')}{by}, measured {fact.shown('measured')}"
+    for note in (numbers, fact.reason):
+        if note:
+            console.print(f"    [dim]{escape(note)}[/]", soft_wrap=True)
 
 
 def _overview(done: Done) -> Table:

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +29,9 @@ WIDTH_OF_FILES = 200
 """Columns of output that is not shown on a terminal."""
 
 ROBOT_FILES = (".urdf", ".xml", ".mjcf", ".yaml", ".yml", ".xacro", ".par")
+
+LOOP_KEYS, LINES_READ = {"closed_loop", "loops"}, 200
+"""How a file with loops is known, and how far it is read for that."""
 
 ERROR, USAGE, FACT_FAILS, INTERRUPTED = 1, 2, 3, 130
 """Exit codes: something is not possible; the command line cannot be read; a fact that should hold does not; Ctrl-C."""
@@ -136,9 +140,14 @@ def print_json(data: Any) -> None:
 def load_robot(
     robot: str | Path, floating_base: bool = False, mimic: str = "follow", strict: bool = False,
     missing_meshes: str = "refuse", locked: Sequence[str] | None = None, values: Sequence[str] | None = None,
+    loops: Path | None = None,
 ) -> Robot:  # fmt: skip
     """Load a system of the gallery by its name, or a robot file; perhaps with joints that do not move."""
-    options = {"floating_base": floating_base, "mimic": mimic, "strict": strict}
+    options: dict[str, Any] = {"floating_base": floating_base, "mimic": mimic, "strict": strict}
+    if loops is not None:
+        options["loops"] = loops
+    else:
+        mention_loop_file(robot)
     found = _loaded(robot, missing_meshes, options | ({"values": read_symbols(values)} if values else {}))
     words = [word for text in locked or () for word in text.replace(",", " ").split()]
     named = [word for word in words if "=" not in word]
@@ -150,6 +159,19 @@ def load_robot(
                 raise OptionError(f"--locked: {name!r} is given more than once")
             placed[name] = value
     return found.reduced(placed) if placed else found
+
+
+def mention_loop_file(robot: str | Path) -> None:
+    """Say that a file with loops, which a URDF file has no word for, lies beside it."""
+    path = Path(robot)
+    if path.suffix.lower() != ".urdf" or not path.is_file():
+        return
+    for file in sorted([*path.parent.glob("*.yaml"), *path.parent.glob("*.yml")]):
+        with suppress(OSError, UnicodeDecodeError), file.open(encoding="utf-8") as lines:
+            starts = [line.split(":")[0] for line in islice(lines, LINES_READ)]
+            if LOOP_KEYS & {*starts} and "bodies" not in starts:  # a whole robot has bodies
+                note(f"{file.name} lies beside {path.name} and has joints that close loops: --loops {file} takes them")
+                return
 
 
 def read_symbols(texts: Sequence[str]) -> dict[str, float]:
@@ -195,6 +217,23 @@ def complete_robot(incomplete: str) -> list[str]:
 def complete_study(incomplete: str) -> list[str]:
     """Complete names of studies, ``all``, and files of the user's own."""
     return [*_starting(["all", *study_names()], incomplete), *_files(incomplete, (".yaml", ".yml"))]
+
+
+def complete_joint(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete the joint in ``elbow=45deg,wrist``, by the robot that was typed before."""
+    before, comma, start = incomplete.rpartition(",")
+    with suppress(Exception):  # a robot that cannot be read has no joints; the command itself says why
+        robot = ctx.params.get("robot_name") or ctx.args[0]  # not read as such before an option without its value
+        names = load_robot(robot, loops=ctx.params.get("loops")).joint_names
+        return [f"{before}{comma}{name}=" for name in _starting(names, start)]
+    return []
+
+
+def complete_algorithm(incomplete: str) -> list[str]:
+    """Complete names of algorithms."""
+    from ..algorithms.table import ALGORITHMS
+
+    return _starting(ALGORITHMS, incomplete)
 
 
 def _starting(names: Iterable[str], incomplete: str) -> list[str]:
@@ -245,6 +284,7 @@ Locked = Annotated[
         help="Joints that do not move, where they stand: 'finger=0.02', 'wrist=90deg', or 'finger' for zero; commas "
         "between, or repeated.",
         show_default=False,
+        autocompletion=complete_joint,
     ),
 ]
 Values = Annotated[
@@ -255,5 +295,9 @@ Values = Annotated[
         "repeated.",
         show_default=False,
     ),
+]
+Loops = Annotated[
+    Path | None,
+    typer.Option("--loops", help="YAML file with the joints that close loops, for a URDF file.", show_default=False),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]

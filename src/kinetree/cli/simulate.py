@@ -32,6 +32,7 @@ from .shared import (
     FloatingBase,
     Json,
     Locked,
+    Loops,
     Mimic,
     MissingMeshes,
     RobotName,
@@ -71,6 +72,7 @@ ROWS: Rows = {
         OptionRow("missing_meshes", MissingMeshes, default="refuse"),
         OptionRow("locked", Locked),
         OptionRow("values", Values),
+        OptionRow("loops", Loops),
     ],
     "Start": [
         OptionRow(
@@ -193,6 +195,7 @@ right_toe --ground-kind firm --integrator bdf
         given.missing_meshes,
         given.locked,
         given.values,
+        given.loops,
     )
     q, v, desired = _start_and_goal(robot, given)
     elements = _ground(robot, given)

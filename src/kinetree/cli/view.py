@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from ..errors import OptionError
-from .shared import FloatingBase, MissingMeshes, RobotName, Values, make_console, read_symbols
+from .shared import FloatingBase, Loops, MissingMeshes, RobotName, Values, make_console, mention_loop_file, read_symbols
 
 
 def view(
@@ -66,6 +66,7 @@ def view(
     floating_base: FloatingBase = False,
     missing_meshes: MissingMeshes = "refuse",
     values: Values = None,
+    loops: Loops = None,
 ) -> None:
     """See a robot in the browser: play its motion, drag its joints, look at forces and energy.
 
@@ -88,6 +89,10 @@ def view(
         loading["missing_meshes"] = missing_meshes
     if values:
         loading["values"] = read_symbols(values)
+    if loops is not None:
+        loading["loops"] = loops
+    else:
+        mention_loop_file(robot_name)
     written = play(
         robot_name, record, screenshot=screenshot, video=video, recording=recording, ghost=ghost, trails=trail or (),
         show=read_switches(show), meshes=meshes, time=at, size=read_size(size), panel=panel, fps=fps,
