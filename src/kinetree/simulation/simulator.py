@@ -415,13 +415,14 @@ class Simulator(SimulationOptions):
 
     def _look_at_start(self, equation: Equation, q: np.ndarray) -> None:
         """Warn of what is odd about a start: deep in the ground, or steps too long for it."""
-        if not self.elements:
+        if not equation.system.around:
             return
         from ..contact.start_check import warn_sunken
         from .oddities.long_steps import warn_of_long_steps
 
         warn_sunken(self.robot, self.elements, q)
-        warn_of_long_steps(self.robot, self.elements, q, self.integrator, self.step, equation.knows_what_gives_way)
+        knows = equation.knows_what_gives_way
+        warn_of_long_steps(self.robot, equation.system.around, q, self.integrator, self.step, knows)
 
     def _look_at(self, record: Record, equation: Equation) -> None:
         """Warn of what is odd about a run."""

@@ -171,6 +171,11 @@ class DynamicSystem:
         return self.ground + self.forces
 
     @property
+    def around(self) -> list[ActingElement]:
+        """All that acts but the robot's own joints."""
+        return [part.element for part in self.parts if part.book != FRICTION]
+
+    @property
     def tree(self) -> Model:
         """The mechanism as plain data."""
         return self.model or self.robot.model

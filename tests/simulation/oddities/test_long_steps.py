@@ -72,3 +72,32 @@ def test_a_large_tree_says_that_its_implicit_step_does_not_know_the_ground():
     (words,) = told(lambda: kt.simulate(robot, bent, time=1e-3, ground=ground, integrator="implicit_euler", step=1e-3))
     assert "'implicit_euler'" in words
     assert "which looks ahead" not in words
+
+
+def test_an_implicit_step_says_what_it_does_not_know():
+    """Trees moved by loops over bodies are implicit in their own joints only."""
+    b = kt.Builder("chain", gravity=(0, 0, 0))
+    for k in range(120):
+        b.body(f"l{k}", f"l{k - 1}" if k else "base", kt.Revolute("y"), mass=0.1, com=(0.05, 0, 0), joint_name=f"j{k}")
+    chain = b.build()
+
+    def run(**acting):
+        kt.simulate(chain, time=1e-3, integrator="implicit_euler", step=1e-3, works=False, progress=False, **acting)
+
+    (words,) = told(lambda: run(forces=kt.forces.JointSpring("j119", stiffness=1e5, name="a stiff one")))
+    assert "the stiffness of a stiff one is " in words
+    goal = kt.trajectories.Constant(np.zeros(120))
+    (words,) = told(lambda: run(controller=kt.control.PD(goal, 0.0, 1e3)))
+    assert "damping of PD is " in words
+    assert not told(lambda: run(forces=kt.forces.JointSpring("j119", stiffness=1e-3)))
+
+
+@pytest.mark.parametrize("drift", ["projection", "baumgarte", "partitioned", "none"])
+def test_an_implicit_step_of_loops_knows_what_acts_however_they_are_held(drift):
+    robot = kt.gallery.load("four-bar").with_backend("compiled")
+    q = kt.gallery.start("four-bar")
+    spring = kt.forces.JointSpring(robot.joint_names[0], stiffness=1e6, damping=1e3)
+    options = {"integrator": "implicit_euler", "step": 1e-3, "progress": False, "drift": drift}
+    record = kt.simulate(robot, q, time=0.05, forces=spring, **options)
+    assert np.abs(record.v[-1]).max() < 1.0
+    assert not told(lambda: kt.simulate(robot, q, time=2e-3, forces=spring, **options))

@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...algorithms.giving_way import slope_of
+from ...algorithms.acting import ActingElement
+from ...algorithms.giving_way import slope_of, sum_of
 from ...algorithms.kinematics import Twist, poses
+from ...algorithms.tendons import Taut
 from ...contact.ground import Ground, drag, slopes
 from ...contact.stops import JointStops
 from ...contact.surfaces import touch
@@ -60,9 +62,11 @@ class Stiff(NamedTuple):
 
 
 def warn_of_long_steps(
-    robot: Robot, elements: Sequence[Any], q: Array, integrator: str, step: float | None, knows: bool
+    robot: Robot, elements: Sequence[ActingElement], q: Array, integrator: str, step: float | None, knows: bool
 ) -> None:
     """Warn of a step that is too long for the ground or the stops that a robot starts near.
+
+    Where an implicit step does not know what acts, this holds for everything that says how stiff it is.
 
     Parameters
     ----------
@@ -81,7 +85,7 @@ def warn_of_long_steps(
     if start is None:
         return
     with np.errstate(all="ignore"):
-        found = [x for e in elements if (x := _stiff(robot, e, start)) is not None]
+        found = [x for e in elements if (x := _stiff(robot, e, start, integrator == IMPLICIT)) is not None]
         mobility = _mobility(robot, start) if found else np.zeros((0, 0))
     damped, sprung = LIMITS[integrator]
     for one in found:
@@ -132,10 +136,24 @@ def _mobility(robot: Robot, q: Array) -> Array:
     return basis @ np.linalg.pinv(mass, hermitian=True) @ basis.T
 
 
-def _stiff(robot: Robot, element: Any, q: Array) -> Stiff | None:
+def _stiff(robot: Robot, element: ActingElement, q: Array, others: bool) -> Stiff | None:
     if isinstance(element, Ground):
         return _of_ground(robot, element, q)
-    return _of_stops(robot, element, q) if isinstance(element, JointStops) else None
+    if isinstance(element, JointStops):
+        return _of_stops(robot, element, q)
+    return _of_others(robot, element, q) if others else None
+
+
+def _of_others(robot: Robot, element: ActingElement, q: Array) -> Stiff | None:
+    """Return what else is stiff, as it says itself of where the robot starts."""
+    x, begin = split(q), max(0.0, element.span[0])
+    stiffness, damping, along = sum_of(robot.model, [element.impedance(robot.model, begin, x, [0.0] * robot.nv)])
+    single = [(Taut(0.0, {k: 1.0}), s, d) for k, (s, d) in enumerate(zip(stiffness, damping, strict=True))]
+    felt = [(line, _most(s), _most(d)) for line, s, d in [*single, *along] if _most(s) > 0.0 or _most(d) > 0.0]
+    if not felt:
+        return None
+    lines, stiff, damped = zip(*felt, strict=True)
+    return Stiff(element.label, _rows(robot, x, lines), np.array(stiff), np.array(damped), "damping")
 
 
 def _of_ground(robot: Robot, ground: Ground, q: Array) -> Stiff | None:

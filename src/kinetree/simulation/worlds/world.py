@@ -193,7 +193,7 @@ class World(ExplainsArguments):
         self._start = tuple(np.array(np.broadcast_to(x, (self.batch, x.shape[-1]))) for x in (q, v))
         self._equation = Equation(self._system, None, self.threads).prepared(self._start[0])
         knows = self._equation.knows_what_gives_way
-        warn_of_long_steps(robot, self._system.elements, self._start[0], integrator, self.step_size, knows)
+        warn_of_long_steps(robot, self._system.around, self._start[0], integrator, self.step_size, knows)
         warn_of_falling_world(robot, self._system.elements, self._start[0][0])
         self._ranges = RangeWatch(robot, self._system.elements)
         self._goal = goal
