@@ -99,7 +99,7 @@ def arm_contest() -> Iterator[tuple[str, object, object, int, int]]:
 
 
 def quadruped_contest() -> Iterator[tuple[str, object, object, int, int]]:
-    """Solo on its four feet, held by PD control, dropped by a centimetre."""
+    """Solo on its four feet, held by PD control, dropped by a centimeter."""
     kp, kd, step = 6.0, 0.15, 5e-4
     robot = load(QUADRUPED, floating_base=True)
     q0 = robot.neutral()

@@ -19,7 +19,7 @@ LENGTHS = {"crank": kt.Uniform(0.02, 0.06), "coupler": kt.Uniform(0.08, 0.16), "
 
 
 def torque(p):
-    """Bars as heavy as their length: 40 kg a metre, their centers in the middle."""
+    """Bars as heavy as their length: 40 kg a meter, their centers in the middle."""
     bodies = {}
     for name in ("crank", "coupler", "rocker"):
         length, none = p[name], np.zeros_like(p[name])

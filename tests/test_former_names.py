@@ -11,6 +11,7 @@ from kinetree.former_names import NOW_AT
 
 PENDULUM = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
 FOUR_BAR, START = kt.gallery.load("four-bar"), kt.gallery.start("four-bar")
+ZERO = np.zeros(3)
 
 
 def swept(**given):
@@ -40,6 +41,8 @@ def test_names_that_never_were_stay_unknown():
         (lambda **given: kt.Simulator(PENDULUM).run([0.1], time=0.1, **given).q, {"output": 3}, {"samples": 3}),
         (lambda **given: kt.World(PENDULUM, **given).q, {"start": ([0.3], [0.0])}, {"q0": [0.3], "v0": [0.0]}),
         (lambda **given: swept(**given), {"samples": 4}, {"draws": 4}),
+        (lambda **given: FOUR_BAR.forward_dynamics(START, ZERO, ZERO, **given), *(
+            {word: True} for word in ("stabilisation", "stabilization"))),
         (lambda **given: len(FOUR_BAR.base_parameters(**given)), {"near": START}, {"q_guess": START}),
     ],
 )  # fmt: skip

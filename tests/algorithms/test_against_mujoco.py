@@ -86,7 +86,7 @@ URDFS = {
 }
 
 
-def motorised_spec(path: Path, floating_base: bool, rng: np.random.Generator) -> mujoco.MjSpec:
+def motorized_spec(path: Path, floating_base: bool, rng: np.random.Generator) -> mujoco.MjSpec:
     """MuJoCo's reading of a URDF, with armature and damping on every joint."""
     spec = urdf_spec(path, floating_base=floating_base)
     for joint in spec.joints:
@@ -118,7 +118,7 @@ def test_urdf_read_by_both(name: str) -> None:
     path, floating = URDFS[name]
     file = robot_file(path)
     robot = load_quietly(file, floating_base=floating, mimic="independent")
-    model = motorised_spec(file, floating, np.random.default_rng(1)).compile()
+    model = motorized_spec(file, floating, np.random.default_rng(1)).compile()
     robot = with_motors_of(robot, model)
     compare(robot, MujocoJudge(robot, model))
 
@@ -229,11 +229,11 @@ LEG = """
 
 
 def arm_file() -> str:
-    return motorised_spec(robot_file(URDFS["panda"][0]), False, np.random.default_rng(2)).to_xml()
+    return motorized_spec(robot_file(URDFS["panda"][0]), False, np.random.default_rng(2)).to_xml()
 
 
 def quadruped_file() -> str:
-    spec = motorised_spec(robot_file(URDFS["a1"][0]), True, np.random.default_rng(3))
+    spec = motorized_spec(robot_file(URDFS["a1"][0]), True, np.random.default_rng(3))
     spec.compile()
     return spec.to_xml()
 

@@ -367,7 +367,7 @@ def test_articulated_inertia_is_what_is_left_when_the_joints_beyond_give_way(see
                 schur = schur - coupling @ np.linalg.solve(n.T @ m @ n + np.diag(rotors[joints]), coupling.T)
             inertia = denoc.articulated_inertia(label)
             assert_close(inertia, schur, 1e-12)
-            # names of the factorisation (eq. 5.34-5.37)
+            # names of the factorization (eq. 5.34-5.37)
             n_bar = denoc.joint_propagation(label)
             assert_close(denoc.psi_hat(label), inertia @ n_bar, 1e-13)
             assert_close(denoc.pivot(label), n_bar.T @ inertia @ n_bar + np.diag(rotors[columns]), 1e-13)

@@ -90,7 +90,7 @@ def test_loops_as_handles(name):
     q = mechanism.assembled(rng=rng)
     v = mechanism.nearest_velocity(q, rng.standard_normal(mechanism.nv))
     tau, loads = rng.standard_normal(mechanism.nv), rng.standard_normal((len(mechanism.body_names), 6))
-    for options in ({}, {"wrenches": loads}, {"stabilisation": (3.0, 4.0)}):
+    for options in ({}, {"wrenches": loads}, {"stabilization": (3.0, 4.0)}):
         a = mechanism.forward_dynamics(q, v, tau, **options)
         assert_close(mechanism.forward_dynamics(q, v, tau, method="handles", **options), a, 1e-9)
 

@@ -148,7 +148,7 @@ def test_codegen_writes_what_compiles_and_agrees(urdf, tmp_path):
     for name in ("leg_inverse_dynamics", "leg_jacobian_tool_world", "leg_jacobian_upper_world"):
         assert name in result.stdout
         assert f"void {name}(const float *q" in (out / "leg.h").read_text()
-    compile_c(out / "leg.c", out / "leg_test.c", "-o", out / "leg_test", optimise="-O0")
+    compile_c(out / "leg.c", out / "leg_test.c", "-o", out / "leg_test", optimize="-O0")
     assert subprocess.run([out / "leg_test"], capture_output=True, check=False).returncode == 0
 
 

@@ -441,7 +441,7 @@ def test_what_is_said_about_tables_of_some_joints(tmp_path):
 
 
 def test_a_row_that_no_configuration_belongs_to_is_named(tmp_path):
-    """One leg of a Stewart platform metres longer than the others reach."""
+    """One leg of a Stewart platform meters longer than the others reach."""
     robot, motion = kt.gallery.load("stewart-platform"), kt.gallery.motion("stewart-platform")
     columns = motors_only(robot, *motion.states(motion.grid(10)))
     columns["q_stroke_2"][6:] += 5.0

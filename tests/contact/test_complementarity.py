@@ -52,7 +52,7 @@ def test_all_solvers_agree_where_the_solution_is_unique(seed, n):
 def test_semi_definite_problems_have_the_same_accelerations(seed, n, rank):
     """Featherstone section 9.7: forces need not be unique, their effect is; judged by nonnegative least squares.
 
-    Accelerations minimise 1/2 |a - a0|^2 with F^T a >= 0, the projection onto a cone: nnls solves its dual.
+    Accelerations minimize 1/2 |a - a0|^2 with F^T a >= 0, the projection onto a cone: nnls solves its dual.
     """
     rng = np.random.default_rng(seed)
     f, free = rng.normal(size=(rank, n)), rng.normal(size=rank)

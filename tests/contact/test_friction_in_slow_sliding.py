@@ -200,7 +200,7 @@ def test_a_spot_comes_to_rest_before_the_others_and_is_the_pivot():
 
 
 def test_a_block_that_slides_straight_stops_after_its_way():
-    """v^2 / (2 mu g), from a hundredth of a millimetre per second to a metre per second."""
+    """v^2 / (2 mu g), from a hundredth of a millimeter per second to a meter per second."""
     robot, spots = puck(4)
     for speed in (1.0, 1e-2, 1e-4, 1e-5):
         contacts = contacts_at(spots, friction=0.25)

@@ -101,7 +101,7 @@ def test_block_of_the_notes():
 
 @pytest.mark.parametrize("method", ["enumerate", "lemke", "gauss_seidel"])
 def test_accelerations_obey_gauss_principle(method):
-    """Of all accelerations that the contacts allow, those of least constraint; found by a general optimiser."""
+    """Of all accelerations that the contacts allow, those of least constraint; found by a general optimizer."""
     robot, rng = block(), np.random.default_rng(2)
     rigid, at_rest = RigidContacts(robot, contacts_at(CORNERS), method=method), np.zeros(6)
     m, rows = robot.mass_matrix(LEVEL), rigid.look(LEVEL, at_rest).jacobian[:, 0]

@@ -74,7 +74,7 @@ def test_laws_of_the_joints_alone_do_not_mind():
 
 
 def test_small_mechanisms_are_measured_by_their_own_size():
-    """Bars of millimetres are grossly open long before a centimetre."""
+    """Bars of millimeters are grossly open long before a centimeter."""
     b = kt.Builder("small")
     small = {"mass": 1e-3, "inertia": (1e-9, 1e-9, 1e-9)}
     b.body("crank", "base", kt.Revolute("z"), **small)

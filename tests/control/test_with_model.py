@@ -10,7 +10,7 @@ GOAL, KP, KD = 0.7, 400.0, 40.0
 
 
 def pendulum(mass: float = 1.0, joint: str = "pivot") -> kt.Robot:
-    """A point at the end of a rod of one metre."""
+    """A point at the end of a rod of one meter."""
     builder = kt.Builder("pendulum")
     return (
         builder.body("bob", "base", kt.Revolute("y"), mass=mass, com=(0, 0, -1), joint_name=joint)

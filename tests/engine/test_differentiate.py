@@ -324,7 +324,7 @@ def test_an_output_that_is_an_input_or_a_number():
 
 
 def chain(xs):
-    """Each output depends on two neighbours."""
+    """Each output depends on two neighbors."""
     return [functions.sin(a * b) + b / (a * a + 1.0) for a, b in pairwise(xs)]
 
 

@@ -54,16 +54,16 @@ ROBOTS = {"panda": panda_like, "floating": floating_pair, "mixed": mixed}
 FRAMES = {"panda": "link7", "floating": "nose", "mixed": "tip"}
 
 
-def run_test_program(exported, *flags, libraries=("-lm",), optimise="-O2"):
+def run_test_program(exported, *flags, libraries=("-lm",), optimize="-O2"):
     """Compile source and test program strictly and run them."""
     program = exported.test.with_suffix("")
-    compile_c(exported.source, exported.test, "-o", program, *flags, *libraries, optimise=optimise)
+    compile_c(exported.source, exported.test, "-o", program, *flags, *libraries, optimize=optimize)
     return subprocess.run([str(program)], capture_output=True, text=True, check=False)
 
 
 def library(exported, precision="double", **options):
     real = np.float32 if precision == "single" else np.float64
-    return Library(exported.source, real, optimise="-O0", **options)
+    return Library(exported.source, real, optimize="-O0", **options)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -138,7 +138,7 @@ def test_real_arm_against_pinocchio(tmp_path):
 
 def test_real_floating_robot(tmp_path):
     robot = load_quietly(robot_file(FLOATING["solo12"]), floating_base=True)
-    run = run_test_program(codegen(robot, tmp_path), optimise="-O1")
+    run = run_test_program(codegen(robot, tmp_path), optimize="-O1")
     assert run.returncode == 0, run.stdout
 
 
@@ -157,7 +157,7 @@ def test_every_algorithm_can_be_exported(tmp_path):
     wanted = [(name, options_for(robot, name)) for name in ALGORITHMS]
     exported = codegen(robot, tmp_path, wanted, prefix="p", states=2)
     assert len(exported.functions) == len(ALGORITHMS)
-    run = run_test_program(exported, optimise="-O0")
+    run = run_test_program(exported, optimize="-O0")
     assert run.returncode == 0, run.stdout
     assert run.stdout.count("ok") == len(ALGORITHMS)
 
@@ -264,7 +264,7 @@ def test_header_compiles_by_itself_and_as_cpp(tmp_path):
             f'#include "mixed.h"\n{call}\nint main() {{ mixed_inverse_dynamics(q, v, v, tau); return 0; }}\n'
         )
         flags = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
-        compile_c("-c", exported.source, "-o", tmp_path / "mixed.o", optimise="-O0")
+        compile_c("-c", exported.source, "-o", tmp_path / "mixed.o", optimize="-O0")
         command = [compiler, *flags, cpp, tmp_path / "mixed.o", "-lm", "-o", tmp_path / "lone"]
         subprocess.run(command, check=True, capture_output=True)
         assert subprocess.run([tmp_path / "lone"], check=False).returncode == 0

@@ -171,7 +171,7 @@ def test_formulas_have_the_expected_degree():
     assert len(fit("mass_matrix").multiplications.powers) == 3
     cubic = fit("forward_dynamics, composite body").multiplications.powers
     assert len(cubic) == 4
-    assert cubic[3] == Fraction(1, 6)  # as every factorisation of a symmetric matrix
+    assert cubic[3] == Fraction(1, 6)  # as every factorization of a symmetric matrix
 
 
 def test_forward_dynamics_beats_002():

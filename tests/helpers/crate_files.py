@@ -88,7 +88,7 @@ def loaded(tmp_path, kind, beside="", **options):
 
 
 def drawn(robot):
-    """Return the configuration with the crate a metre up."""
+    """Return the configuration with the crate a meter up."""
     q = robot.neutral()
     q[robot.joint(robot.joint_names[0]).q_slice] = [0, 0, 0, 1, 0, 0, 1]
     return q

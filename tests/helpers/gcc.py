@@ -13,10 +13,10 @@ STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 COMPILER = shutil.which("gcc") or shutil.which("cc")
 
 
-def compile_c(*arguments: object, optimise: str = "-O2") -> None:
+def compile_c(*arguments: object, optimize: str = "-O2") -> None:
     """Run the compiler with all warnings as errors; its complaints are the test's."""
     assert COMPILER, "a C compiler is needed for this test"
-    command = [COMPILER, *STRICT, optimise, *map(str, arguments)]
+    command = [COMPILER, *STRICT, optimize, *map(str, arguments)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[:4000]
     assert run.stderr == ""

@@ -29,7 +29,7 @@ TIMES = ("computing time", "time of")
 
 
 def by_study(names: Any) -> pytest.MarkDecorator:
-    """Parametrise a test by names of studies, such that one process sees all tests of a study."""
+    """Parametrize a test by names of studies, such that one process sees all tests of a study."""
     return pytest.mark.parametrize(
         "name",
         [

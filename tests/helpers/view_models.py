@@ -11,7 +11,7 @@ from kinetree.contact.surfaces import Spot
 
 
 def pendulum() -> kt.Robot:
-    """A point mass on a massless rod of one metre, with a frame at the mass."""
+    """A point mass on a massless rod of one meter, with a frame at the mass."""
     b = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1))
     return b.frame("tip", "bob", (0, 0, -1)).build()
 
@@ -71,7 +71,7 @@ def drawn_four_bar() -> kt.Mechanism:
 
 
 def jansen_points(angle: float = 0.6) -> dict[str, np.ndarray]:
-    """The pins of Theo Jansen's leg, O and Z on the ground, with his lengths in units of a decimetre."""
+    """The pins of Theo Jansen's leg, O and Z on the ground, with his lengths in units of a decimeter."""
     o, z = np.array([1.0, 1.5]), np.array([0.62, 1.422])
     x = o + 0.15 * np.array([np.cos(angle), np.sin(angle)])
     y, w = crossing(z, 0.415, x, 0.5, 1), crossing(z, 0.393, x, 0.619, -1)

@@ -341,7 +341,7 @@ class PinocchioJudge:
         return np.stack(rows)
 
     def gravity_force(self, q: Array) -> Array:
-        """Generalised gravity."""
+        """Generalized gravity."""
         return np.stack(
             [self.tangent(x).T @ pin.computeGeneralizedGravity(self.model, self.data, self.position(x)) for x in q]
         )

@@ -13,7 +13,7 @@ BAR = {"mass": 3.3, "inertia": (0.011, 0.036, 0.043)}
 
 
 def flat_four_bar(home=None, **limits):
-    """Cranks of half a metre on pivots a metre apart, as generalized_rbda draws its four-bar: all in one line."""
+    """Cranks of half a meter on pivots a meter apart, as generalized_rbda draws its four-bar: all in one line."""
     b = kt.Builder("four-bar", gravity=(0, -9.81, 0))
     b.body("crank", "base", TURN, **BAR, **limits)
     b.body("coupler", "crank", TURN, position=(0.5, 0, 0), actuated=False, **BAR)
@@ -65,7 +65,7 @@ def test_a_regular_configuration_as_drawn_stays():
 
 
 def test_where_all_is_singular_that_is_what_there_is():
-    """Bars of one and two metres between pivots three metres apart close in one line only."""
+    """Bars of one and two meters between pivots three meters apart close in one line only."""
     b = kt.Builder("stretched")
     b.body("first", "base", TURN, **BAR)
     b.body("second", "first", TURN, position=(1, 0, 0), **BAR)

@@ -14,7 +14,7 @@ WEIGHTS = np.array([-1, 9, -45, 45, -9, 1]) / 60
 STEPS = np.array([-3, -2, -1, 1, 2, 3])
 
 
-def neighbours(robot, q, moves):
+def neighbors(robot, q, moves):
     """The closed configurations whose independent coordinates are moved by so much."""
     free = np.ones(robot.nv, dtype=bool)
     free[list(robot.coordinates.independent)] = False
@@ -44,7 +44,7 @@ def judge(robot, q, v, wrenches=None, friction=False):
         return robot.inverse_dynamics(p, w, robot.accelerations(p, w, y + da), **options)
 
     found = robot.inverse_dynamics_derivatives(q, v, a, **options)
-    assert_near(found[0], differences(lambda x: torque(neighbours(robot, q, x)), n, 2e-4))
+    assert_near(found[0], differences(lambda x: torque(neighbors(robot, q, x)), n, 2e-4))
     assert_near(found[1], differences(lambda x: torque(q, x), n, 1e-2))
     assert_near(found[2], differences(lambda x: torque(q, 0.0, x), n, 1.0))
 
@@ -52,7 +52,7 @@ def judge(robot, q, v, wrenches=None, friction=False):
         return robot.forward_dynamics(p, robot.velocities(p, rates + dv), tau + dtau, **options)
 
     found = robot.forward_dynamics_derivatives(q, v, tau, **options)
-    assert_near(found[0], differences(lambda x: moved(neighbours(robot, q, x)), n, 2e-4))
+    assert_near(found[0], differences(lambda x: moved(neighbors(robot, q, x)), n, 2e-4))
     assert_near(found[1], differences(lambda x: moved(q, x), n, 1e-2))
     assert_near(found[2], differences(lambda x: moved(q, 0.0, x), robot.nv, 1.0))
 

@@ -319,7 +319,7 @@ def test_redundant_actuators_share_by_weight():
             robot.inverse_dynamics(q, v, a, method=m, weights=weights) for m in ("reduced", "f_matrix", "subsystems")
         ]
         w = np.ones(3) if weights is None else weights
-        row = g[:2, 0]  # minimise sum w u^2 under row u = needed
+        row = g[:2, 0]  # minimize sum w u^2 under row u = needed
         best = row / w[:2] * needed / (row @ (row / w[:2]))
         for tau in found:
             np.testing.assert_allclose(tau, [*best, 0], atol=1e-9)
@@ -333,7 +333,7 @@ def test_what_a_mechanism_does_not_have_is_refused():
     with pytest.raises(kt.UnknownNameError, match="elimination"):
         robot.forward_dynamics(robot.assembled(), np.zeros(3), np.zeros(3), method="eliminate")
     with pytest.raises(kt.OptionError, match="negative"):
-        robot.forward_dynamics(robot.assembled(), np.zeros(3), np.zeros(3), stabilisation=(-1, 0))
+        robot.forward_dynamics(robot.assembled(), np.zeros(3), np.zeros(3), stabilization=(-1, 0))
 
 
 # ------------------------------------------------------------------ batches, choices, copies
@@ -403,18 +403,18 @@ def test_friction_of_passive_joints_is_felt_by_the_actuator():
     assert tau[0] * v[0] == pytest.approx(robot.inverse_dynamics(q, v, a)[0] * v[0] + 2 * v[1] ** 2)
 
 
-def test_stabilisation_pulls_gaps_together():
+def test_stabilization_pulls_gaps_together():
     robot = four_bar()
     q, v = closed_state(robot)
     off = q + np.array([0, 1e-3, 0])
     alpha, beta = 3.0, 5.0
-    a = robot.forward_dynamics(off, v, np.zeros(3), stabilisation=(alpha, beta))
+    a = robot.forward_dynamics(off, v, np.zeros(3), stabilization=(alpha, beta))
     k = robot.loop_jacobian(off)[list(robot.coordinates.rows)]
     rows = list(robot.coordinates.rows)
     expected = -robot.loop_drift(off, v) - 2 * alpha * robot.loop_jacobian(off) @ v - beta**2 * robot.loop_gaps(off)
     np.testing.assert_allclose(k @ a, expected[rows], atol=1e-9)
     for method in ("block", "reduced"):
-        other = robot.forward_dynamics(off, v, np.zeros(3), stabilisation=(alpha, beta), method=method)
+        other = robot.forward_dynamics(off, v, np.zeros(3), stabilization=(alpha, beta), method=method)
         np.testing.assert_allclose(other, a, atol=1e-6)
 
 

@@ -620,7 +620,7 @@ def test_limits_that_are_none_do_not_spread_random_angles(lower, upper, low, hig
 def test_limits_in_degrees_are_noticed_and_slips_are_named_first():
     with pytest.warns(kt.ModelWarning, match=r"joint 'a_joint': limit -170 rad .* -170 degrees are -2\.967"):
         kt.Builder().body("a", "base", kt.Revolute("z"), mass=1.0, lower=-170, upper=150)
-    kt.Builder().body("a", "base", kt.Prismatic("z"), mass=1.0, lower=-170, upper=150)  # metres, of a crane
+    kt.Builder().body("a", "base", kt.Prismatic("z"), mass=1.0, lower=-170, upper=150)  # meters, of a crane
     with pytest.raises(kt.UnknownNameError, match="named 'mas'; did you mean 'mass'"):
         kt.Builder().body("a", "base", kt.Revolute("z"), mas=1.0, com=(1, 0, 0))
     with pytest.raises(kt.UnknownNameError, match=r"known: mass, com, .*, lower, .*, spring_rest$"):

@@ -120,7 +120,7 @@ def test_degrees_that_are_taken_for_radians_are_noticed():
         ({"offset": -90.0}, False, "row 1: theta = -90 rad"),
         ({"qlim": (-160, 160)}, False, r"row 1: lower = -160 rad .* np\.radians"),
         ({"qlim": (-1, 160)}, True, "row 1: upper = 160 rad .* degrees='all' takes them in degrees, too"),
-        ({"a": 300.0}, False, "row 1: a = 300 m: lengths are in metres"),
+        ({"a": 300.0}, False, "row 1: a = 300 m: lengths are in meters"),
     ],
 )
 def test_units_that_nobody_means_are_noticed(row, degrees, said):

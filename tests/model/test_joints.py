@@ -284,7 +284,7 @@ def test_random_honours_a_single_limit(kind, side):
 
 
 @each_kind
-def test_random_spreads_over_a_turn_or_two_metres(kind):
+def test_random_spreads_over_a_turn_or_two_meters(kind):
     q = drawn(kind, np.random.default_rng(12), 2000)
     for k, unit in enumerate(kind.q_units):
         half = {"rad": np.pi, "m": 1.0, "1": 1.0}[unit]
@@ -482,7 +482,7 @@ def test_impossible_joints_are_refused(make, says):
         make()
 
 
-def test_axes_are_normalised_and_sequences_understood_in_any_case():
+def test_axes_are_normalized_and_sequences_understood_in_any_case():
     assert kt.Revolute((0, 3, 4)).axis == (0.0, 0.6, 0.8)
     assert kt.Revolute((1e200, 0, 0)).axis == (1.0, 0.0, 0.0)
     assert kt.Revolute((0, 0, -1e-200)).axis == (0.0, 0.0, -1.0)
@@ -517,7 +517,7 @@ def test_robot_methods_reach_the_joint(name):
 
 @pytest.mark.parametrize("pitch", ["a", None, [0.1], 1j, float("inf"), float("nan"), True])
 def test_a_pitch_that_is_no_number_is_refused(pitch):
-    with pytest.raises(kt.ModelError, match="pitch of a helical joint must be a finite number of metres per radian"):
+    with pytest.raises(kt.ModelError, match="pitch of a helical joint must be a finite number of meters per radian"):
         kt.Helical("z", pitch)
 
 

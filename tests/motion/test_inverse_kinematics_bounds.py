@@ -149,7 +149,7 @@ def test_far_goals_are_out_of_reach_and_pointed_at(backend, limits):
             inverse_kinematics(robot, "tip", pose, attempts=2)
 
 
-def test_far_goals_and_nan_do_not_disturb_their_neighbours():
+def test_far_goals_and_nan_do_not_disturb_their_neighbors():
     robot = planar().with_backend("compiled")
     goals = np.array([[1.0, 0.5, 0], [1e200, 0, 0], [np.nan, 0, 0], [0.8, 0.1, 0], [0, np.inf, 0], [0, -1e9, 0]])
     found = inverse_kinematics(robot, "tip", goals, what="position", must_reach=False)

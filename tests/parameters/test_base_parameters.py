@@ -275,7 +275,7 @@ def test_floating_trees_have_ten_and_seven_per_hinge():
 
 
 def test_units_do_not_matter():
-    """The same arm in millimetres: the same groups, coefficients in other units."""
+    """The same arm in millimeters: the same groups, coefficients in other units."""
     for seed in (3, 11, 17):
         ours = random_arm(seed)
         theirs = scaled(ours, 1000.0)

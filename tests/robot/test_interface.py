@@ -90,7 +90,7 @@ def test_a_robot_without_loops_is_its_own_tree_and_refuses_options_of_loops_in_w
         (robot.inverse_dynamics, ("weights", "tolerance")),
         (robot.regressor, ("weights", "tolerance")),
         (robot.inverse_dynamics_derivatives, ("weights", "tolerance")),
-        (robot.forward_dynamics, ("stabilisation", "project", "tolerance")),
+        (robot.forward_dynamics, ("stabilization", "project", "tolerance")),
         (robot.forward_dynamics_derivatives, ("tolerance",)),
     ):
         for name in options:

@@ -26,7 +26,7 @@ def test_the_rank_is_that_of_closed_loops():
     first, second = kt.gallery.load("bricard"), kt.gallery.load("bricard")
     q = first.close(first.neutral() + np.array([0.1, 0.08, 0.1, -0.1, -0.1]))
     off, zero = q + 1e-3 * np.array([1, -1, 0.5, 1, 0]), np.zeros(5)
-    first.forward_dynamics(off, zero, zero, stabilisation=True)
+    first.forward_dynamics(off, zero, zero, stabilization=True)
     second.mobility(q)
     assert first.mobility(q).freedoms == 1
     np.testing.assert_allclose(first.forward_dynamics(q, zero, zero), second.forward_dynamics(q, zero, zero), rtol=1e-9)
@@ -112,7 +112,7 @@ def four_bar(pin: str) -> kt.Mechanism:
 
 
 @pytest.mark.parametrize("pin", ["pin", "moment_pin"])
-def test_a_gap_of_lengths_is_reported_in_metres(pin: str) -> None:
+def test_a_gap_of_lengths_is_reported_in_meters(pin: str) -> None:
     """Whatever the joint is called."""
     mechanism = four_bar(pin)
     with pytest.raises(ClosureError, match=r"0\.\d+ m remain"):

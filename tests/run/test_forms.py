@@ -127,7 +127,7 @@ def chosen_by_loops(robot: str) -> dict[str, Any]:
     known = Coordinates(int(rank), chosen, (), follow, matrix[list(chosen)])
     first = next(j for j in range(matrix.shape[1]) if j not in follow)
     return {
-        "rows": chosen, "dependent": follow, "stabilisation": (3.0, 2.0), "pivots": known.pivots,
+        "rows": chosen, "dependent": follow, "stabilization": (3.0, 2.0), "pivots": known.pivots,
         "known_freedoms": (first,),
     }  # fmt: skip
 
@@ -175,7 +175,7 @@ def named(case: Case) -> str:
 
 
 def for_each(cases: Iterable[Case]) -> pytest.MarkDecorator:
-    """Parametrise a test by cases, such that one process makes the code of a robot."""
+    """Parametrize a test by cases, such that one process makes the code of a robot."""
     marked = (pytest.param(c, id=named(c), marks=pytest.mark.xdist_group(f"forms of {c.robot}")) for c in cases)
     return pytest.mark.parametrize("case", list(marked))
 

@@ -162,7 +162,7 @@ def test_rates_in_singular_configurations_are_left_to_the_mechanism():
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4", "dopri5"])
 @pytest.mark.parametrize("name", ["four-bar", "bricard"])
 def test_loops_stay_closed_however_long_the_steps(name, integrator):
-    """One Newton step per time step left loops open by centimetres, with velocities that tear them, and no word."""
+    """One Newton step per time step left loops open by centimeters, with velocities that tear them, and no word."""
     robot = kt.gallery.load(name).with_backend("compiled")
     q = kt.gallery.start(name) if name == "four-bar" else robot.assembled(1)
     v = robot.project(q, 3 * np.random.default_rng(0).standard_normal(robot.nv))[1]

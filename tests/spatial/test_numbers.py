@@ -38,8 +38,8 @@ NO_NUMBERS = [
 
 @pytest.mark.parametrize("given", NO_NUMBERS, ids=shown)
 def test_what_is_no_number_is_refused(given):
-    with pytest.raises(kt.OptionError, match="pitch must be a finite number of metres, not "):
-        real_number(given, "pitch", unit="metres")
+    with pytest.raises(kt.OptionError, match="pitch must be a finite number of meters, not "):
+        real_number(given, "pitch", unit="meters")
     with pytest.raises(kt.ModelError, match="count must be a whole number from 1 to 6, not "):
         whole_number(given, "count", 1, 6, kt.ModelError)
 

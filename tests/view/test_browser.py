@@ -58,7 +58,7 @@ def differing(a, b):
 
 
 def colored(image):
-    """Share of pixels that are neither grey nor white: links are colourful, ground and page are not."""
+    """Share of pixels that are neither gray nor white: links are colorful, ground and page are not."""
     return float(np.mean(np.ptp(image.astype(int), axis=-1) > 40))
 
 
@@ -90,7 +90,7 @@ def test_the_page_loads_the_robot_is_seen_and_play_moves_it(shared, tmp_path):
         for word in ("four-bar", "Play", "Energy", "Curves", "Show", "Joints", "kinetic", "3 bodies"):
             assert word in text, word
 
-        # without the robot there is nothing colourful left
+        # without the robot there is nothing colorful left
         page.evaluate("window.parts = kinetree.app.scene.main.parts; kinetree.app.scene.main.parts = []; 0")
         bare = viewer.screenshot(size=SIZE)
         assert colored(bare) < 0.0005
@@ -245,7 +245,7 @@ def test_the_camera_goes_along_with_a_walker_and_a_ghost_is_pale(shared):
         alone = viewer.screenshot(size=(240, 160))
         ghost = np.abs(both.astype(int) - alone).max(axis=-1) > 12
         assert ghost.mean() > 0.005
-        assert not blueish(both)[ghost].mean() > 0.2  # grey
+        assert not blueish(both)[ghost].mean() > 0.2  # gray
 
 
 @needs_linux

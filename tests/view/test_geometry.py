@@ -52,7 +52,7 @@ def robot_folder(tmp_path):
     return write
 
 
-def test_every_shape_pose_and_colour_of_a_file(robot_folder):
+def test_every_shape_pose_and_color_of_a_file(robot_folder):
     path, robot = robot_folder()
     looks, problems = read_visuals(path, robot.model)
     assert problems == []
@@ -62,7 +62,7 @@ def test_every_shape_pose_and_colour_of_a_file(robot_folder):
     np.testing.assert_allclose(box.pose.position, (0, 0, 0.5))
     assert (cylinder.body, cylinder.shape, cylinder.color) == (0, Cylinder(0.1, 0.4), (0, 1, 0, 0.5))
     assert (mesh.body, mesh.shape.scale, mesh.color) == (0, (0.001, 0.002, -0.003), None)
-    assert (ball.body, ball.shape, ball.color) == (0, Sphere(0.2), (0, 1, 0, 0.5))  # welded on, colour by name
+    assert (ball.body, ball.shape, ball.color) == (0, Sphere(0.2), (0, 1, 0, 0.5))  # welded on, color by name
     np.testing.assert_allclose(ball.pose.position, (0.3, 0, 0))
 
 
@@ -121,7 +121,7 @@ def test_what_cannot_be_drawn_is_named_with_its_line(robot_folder, broken, line,
     assert reason in problems[0]
 
 
-def test_a_wrong_colour_is_named_and_the_shape_still_drawn(robot_folder):
+def test_a_wrong_color_is_named_and_the_shape_still_drawn(robot_folder):
     path, robot = robot_folder(text=URDF.replace("0 1 0 0.5", "0 255 0 1"))
     looks, problems = read_visuals(path, robot.model)
     assert len(looks) == 4
@@ -474,7 +474,7 @@ def test_hinges_are_pins_along_their_axis_and_slides_are_blocks():
     np.testing.assert_allclose(np.abs(block.pose.rotation[:, 2]), (1, 0, 0), atol=1e-15)
 
 
-def test_colours_of_a_mesh_come_along(tmp_path):
+def test_colors_of_a_mesh_come_along(tmp_path):
     mesh = trimesh.creation.box()
     mesh.visual = trimesh.visual.ColorVisuals(mesh, face_colors=np.tile((200, 10, 20, 255), (12, 1)))
     mesh.export(tmp_path / "a.ply")

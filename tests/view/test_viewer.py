@@ -281,7 +281,7 @@ def test_the_camera_follows_a_robot_that_walks_away():
         way = viewer.follow
         assert np.abs(way[:, 2]).max() < 1e-12  # level
         np.testing.assert_allclose(way[:, 0], 2.0 * t, atol=0.02)
-        assert viewer.sight.radius < 1.0  # it looks at the cart, not at the eight metres
+        assert viewer.sight.radius < 1.0  # it looks at the cart, not at the eight meters
     with view(robot, (t, q[:1].repeat(201, axis=0)), port=0) as viewer:
         assert "follow" not in viewer.shown
 

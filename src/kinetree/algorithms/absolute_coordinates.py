@@ -29,7 +29,7 @@ from ..spatial import (
 )
 from . import springs, tendons
 from .articulated_body import Pivot, eliminate, freed, times
-from .factorisation import ltdl, ltdl_solve
+from .factorization import ltdl, ltdl_solve
 from .kinematics import Posed, Twist, poses
 from .newton_euler import Wrenches
 from .passes import (

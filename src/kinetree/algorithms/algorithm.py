@@ -119,7 +119,7 @@ PARAMETERS = Option("parameters", ALL, check=check_parameters)
 KNOWN = Option("known", check=check_known, example=lambda tree: (False,) * len(tree.joints))
 ROWS = Option("rows", chosen_by_loops=True)
 DEPENDENT = Option("dependent", chosen_by_loops=True)
-STABILISATION = Option("stabilisation", chosen_by_loops=True)
+STABILIZATION = Option("stabilization", chosen_by_loops=True)
 PIVOTS = Option("pivots", chosen_by_loops=True)
 KNOWN_FREEDOMS = Option("known_freedoms", chosen_by_loops=True)
 

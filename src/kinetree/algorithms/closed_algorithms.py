@@ -29,11 +29,11 @@ def inverse_dynamics(
 
 
 def forward_dynamics(
-    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], stabilisation: tuple[float, float]
+    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], stabilization: tuple[float, float]
 ) -> list[Scalar]:
     """Return accelerations, multipliers, quality and what is left of the constraints."""
     found = constrained.forward_dynamics(
-        tree, q, v, tau, tree.gravity, loads, rows, stabilisation=stabilisation
+        tree, q, v, tau, tree.gravity, loads, rows, stabilization=stabilization
     )  # fmt: skip
     k, drift = constraints.constraint_matrix(tree, q), constraints.drift(tree, q, v)
     left = constrained.residuals(tree, q, v, None, k, drift)
@@ -41,11 +41,11 @@ def forward_dynamics(
 
 
 def forward_dynamics_by_handles(
-    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], stabilisation: tuple[float, float]
+    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], stabilization: tuple[float, float]
 ) -> list[Scalar]:
     """Return the same by articulated bodies with several handles."""
     a, multipliers, quality, left = multi_handle.closed_forward_dynamics(
-        tree, q, v, tau, tree.gravity, loads, rows, stabilisation
+        tree, q, v, tau, tree.gravity, loads, rows, stabilization
     )
     return [*a, *multipliers, quality, *left]
 

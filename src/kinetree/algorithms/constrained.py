@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from ..model.tree import Model
 from ..spatial import Scalar, ldl, ldl_solve, sqrt, where
-from . import composite_body, constraints, factorisation, newton_euler
+from . import composite_body, constraints, factorization, newton_euler
 from .kinematics import poses
 from .passes import Scalars, present
 
@@ -275,11 +275,11 @@ class EnergyWay(ShortestWay):
 
     def __init__(self, tree: Model, q: Scalars, k: Sequence[Scalars]) -> None:
         self.parents = tree.dof_parents
-        self.factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), self.parents)
+        self.factors = factorization.ltdl(composite_body.mass_matrix(tree, q), self.parents)
         super().__init__(k)
 
     def _squares(self) -> Matrix:
-        half = [factorisation.half_solve(self.factors[0], self.parents, row) for row in self.k]
+        half = [factorization.half_solve(self.factors[0], self.parents, row) for row in self.k]
         weighted = [_divided(row, self.factors[1]) for row in half]
         return [[inner(a, b) if j <= i else 0.0 for j, b in enumerate(half)] for i, a in enumerate(weighted)]
 
@@ -288,7 +288,7 @@ class EnergyWay(ShortestWay):
 
     def free(self, tau: Scalars) -> list[Scalar]:
         """Compute M^-1 tau: accelerations without the constraints."""
-        return factorisation.ltdl_solve(self.factors, self.parents, tau)
+        return factorization.ltdl_solve(self.factors, self.parents, tau)
 
     def independence(self, size: float) -> Scalar:
         """Return how independent the rows are, those much shorter than ``size`` (rounding errors) being dependent.
@@ -327,7 +327,7 @@ class Constrained(NamedTuple):
 
 def forward_dynamics(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, rows: Sequence[int],
-    targets: Targets = UNDRIVEN, stabilisation: tuple[float, float] = (0.0, 0.0),
+    targets: Targets = UNDRIVEN, stabilization: tuple[float, float] = (0.0, 0.0),
 ) -> Constrained:  # fmt: skip
     """Return accelerations under constraints, and their forces.
 
@@ -343,7 +343,7 @@ def forward_dynamics(
     way = EnergyWay(tree, q, k)
     free = way.free(push)
     target = [-(b + inner(row, free)) for b, row in zip(bias(tree, q, v, rows, targets, posed), k, strict=True)]
-    alpha, beta = stabilisation
+    alpha, beta = stabilization
     if alpha or beta:
         off = zip(target, slips(k, v, rows, targets), gaps(tree, q, rows, targets), strict=True)
         target = [t - 2.0 * alpha * s - beta * beta * g for t, s, g in off]

@@ -28,10 +28,10 @@ from .passes import Scalars
 Matrix = list[list[Scalar]]
 
 NO_LENGTH = 1e-10
-"""Shorter lengths than this, in metres, are rounding errors: atoms are larger."""
+"""Shorter lengths than this, in meters, are rounding errors: atoms are larger."""
 
 UNCLOSED = 1e-9
-"""Loops that are open by more than this, in metres or radians, before the last step back are not closed by it."""
+"""Loops that are open by more than this, in meters or radians, before the last step back are not closed by it."""
 
 
 class Closing(NamedTuple):
@@ -58,7 +58,7 @@ def _world(posed: Sequence[Posed], body: int) -> Transform:
 
 
 def gaps(tree: Model, q: Scalars) -> list[Scalar]:
-    """Return how far every constraint is from being met: metres, and radians or nearly."""
+    """Return how far every constraint is from being met: meters, and radians or nearly."""
     own = [c.gap for closing in closings(tree, poses(tree, q)) for c in closing.constraints] if tree.loops else []
     return own + couplings.gaps(tree, q)
 
@@ -113,7 +113,7 @@ def usual_size(tree: Model) -> float:
 
 
 def arms(tree: Model) -> list[float]:
-    """Return how far joints and loops sit from the origins of the bodies that carry them, where they do, in metres."""
+    """Return how far joints and loops sit from the origins of the bodies that carry them, where they do, in meters."""
     poses: list[Any] = [joint.placement for joint in tree.joints]
     poses += [pose for loop in tree.loops for pose in (loop.placement, loop.seat)]
     lengths = [math.hypot(*pose.translation) for pose in poses if isinstance(pose, Pose)]

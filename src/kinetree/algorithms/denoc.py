@@ -43,7 +43,7 @@ IN_THE_BOOK = {
 """Symbols of Shah, without underscores and in small letters, and what they are called here."""
 
 PIVOT_TOLERANCE = 1e-13
-"""A pivot of the factorisation counts as zero below this fraction of the inertia it comes from."""
+"""A pivot of the factorization counts as zero below this fraction of the inertia it comes from."""
 
 
 def twist_shift(a: ArrayLike) -> Array:

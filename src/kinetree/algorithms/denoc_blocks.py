@@ -16,7 +16,7 @@ WIDEST = 12
 
 
 class Axis:
-    """The labelled blocks along one side of a matrix.
+    """The labeled blocks along one side of a matrix.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..model.tree import BASE, Model
 from ..spatial import IDENTITY, Force, Scalar, Transform, Vec3
-from . import composite_body, factorisation, newton_euler, springs
+from . import composite_body, factorization, newton_euler, springs
 from .jacobian import columns_at
 from .kinematics import Posed
 from .passes import Scalars, add, present
@@ -126,9 +126,9 @@ def forward_dynamics(
                 if j <= i:
                     extra = more * (s * r)
                     matrix[i][j] = matrix[i][j] + extra if present(matrix[i][j]) else extra
-    factors = factorisation.ltdl(matrix, parents)
-    return factorisation.ltdl_solve(factors, parents, [t - b for t, b in zip(tau, bias, strict=True)])
+    factors = factorization.ltdl(matrix, parents)
+    return factorization.ltdl_solve(factors, parents, [t - b for t, b in zip(tau, bias, strict=True)])
 
 
 def _is_on_one_path(slope: dict[int, Scalar], parents: Sequence[int]) -> bool:
-    return set(slope) <= set(factorisation.carriers(parents, max(slope, default=-1)))
+    return set(slope) <= set(factorization.carriers(parents, max(slope, default=-1)))

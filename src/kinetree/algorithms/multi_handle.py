@@ -112,7 +112,7 @@ def _writer(local: Transform, world: Transform, axes: str) -> Callable[[Motion],
 
 def closed_forward_dynamics(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, rows: Sequence[int],
-    stabilisation: tuple[float, float] = (0.0, 0.0),
+    stabilization: tuple[float, float] = (0.0, 0.0),
 ) -> tuple[list[Scalar], list[Scalar], Scalar, Residuals]:  # fmt: skip
     """Return accelerations, multipliers of ``rows``, quality, and how consistent the state is.
 
@@ -127,7 +127,7 @@ def closed_forward_dynamics(
     opening = constraints.opening(tree, motions)
     speeds = [m.twist.dot(c.force) for m in motions for c in m.closing.constraints]
     gaps = [c.gap for m in motions for c in m.closing.constraints]
-    alpha, beta = stabilisation
+    alpha, beta = stabilization
     target = [-opening[r] for r in rows]
     if alpha or beta:
         target = [t - 2.0 * alpha * speeds[r] - beta * beta * gaps[r] for t, r in zip(target, rows, strict=True)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..model.tree import Model
 from ..spatial import Scalar
 from .composite_body import mass_matrix
-from .factorisation import half_solve, ltdl
+from .factorization import half_solve, ltdl
 from .jacobian import express, frame_columns
 from .kinematics import poses
 from .passes import Scalars

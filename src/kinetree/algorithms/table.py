@@ -26,7 +26,7 @@ from . import (
     coriolis,
     derivatives,
     energy,
-    factorisation,
+    factorization,
     floating_base,
     hybrid,
     inverse_mass_matrix,
@@ -56,7 +56,7 @@ from .algorithm import (
     PASSES,
     PIVOTS,
     ROWS,
-    STABILISATION,
+    STABILIZATION,
     STRAIGHT,
     Algorithm,
     LargeTree,
@@ -200,8 +200,8 @@ def _by_mass_matrix(tree: Model, q: Any, v: Any, tau: Any, gravity: Any, loads: 
     """Return the composite rigid bodies, then branch-sparse factors (Featherstone section 5.1)."""
     bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, gravity, loads, springs=False)
     rhs = [t - b for t, b in zip(tau, bias, strict=True)]
-    factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents)
-    return factorisation.ltdl_solve(factors, tree.dof_parents, rhs)
+    factors = factorization.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents)
+    return factorization.ltdl_solve(factors, tree.dof_parents, rhs)
 
 
 _SOLVERS: dict[str, Callable[..., list[Scalar]]] = {
@@ -254,8 +254,8 @@ def _inverse_mass_matrix(tree: Model, q: Any) -> list[list[Scalar]]:
 def _mass_matrix_factors(tree: Model, q: Any, *, form: str) -> list[list[Scalar]]:
     matrix = composite_body.mass_matrix(tree, q)
     if form == "LTL":
-        return factorisation.ltl(matrix, tree.dof_parents)
-    lower, d = factorisation.ltdl(matrix, tree.dof_parents)
+        return factorization.ltl(matrix, tree.dof_parents)
+    lower, d = factorization.ltdl(matrix, tree.dof_parents)
     return [*lower, d]
 
 
@@ -630,7 +630,7 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "closed_forward_dynamics", _QVT, closed_algorithms.forward_dynamics, _closed,
             "Accelerations under joint forces, with the loops closed.",
-            (ROWS, STABILISATION), loads=True, parts=("a", "lambda", "quality", "residuals"), is_method=False,
+            (ROWS, STABILIZATION), loads=True, parts=("a", "lambda", "quality", "residuals"), is_method=False,
             direct=True, regroups=True,
         ),
         Algorithm(
@@ -642,7 +642,7 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "handled_forward_dynamics", _QVT, closed_algorithms.forward_dynamics_by_handles, _closed,
             "Accelerations under joint forces, with loop joints as handles of an articulated body.",
-            (ROWS, STABILISATION), loads=True, parts=("a", "lambda", "quality", "residuals"), is_method=False,
+            (ROWS, STABILIZATION), loads=True, parts=("a", "lambda", "quality", "residuals"), is_method=False,
             direct=True, regroups=True,
         ),
         Algorithm(

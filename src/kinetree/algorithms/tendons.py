@@ -216,9 +216,9 @@ class Driven(NamedTuple):
     taut: Taut
     force: Scalar
     stiffness: Scalar
-    """How much less force there is per metre that the length grows; 0 at a limit."""
+    """How much less force there is per meter that the length grows; 0 at a limit."""
     damping: Scalar
-    """The same per metre and second."""
+    """The same per meter and second."""
 
 
 def transmission(tree: Model, actuator: Actuator, q: Scalars) -> Taut:

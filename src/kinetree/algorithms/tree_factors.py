@@ -2,8 +2,8 @@
 
 In M = L^T D L the pivots of articulated bodies are D, and an entry of L is the share of a unit
 force at one joint that is felt at another before it: L^T = 1 + H phi K with Psi for K, whose
-columns are carried from body to body like any force (the factorisation of the mass matrix by
-Kalman filtering, Rodriguez 1987).  For a few joints elimination (:mod:`.factorisation`) takes fewer
+columns are carried from body to body like any force (the factorization of the mass matrix by
+Kalman filtering, Rodriguez 1987).  For a few joints elimination (:mod:`.factorization`) takes fewer
 operations, but it needs O(n^3) for a chain.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 from ..model.tree import Link, Model
 from ..spatial import Force, Scalar, combine_forces
 from .articulated_body import Pivot, articulated_inertias
-from .factorisation import ltdl
+from .factorization import ltdl
 from .passes import Coupling, Scalars, each, pairs, part, positions
 
 Matrix = list[list[Scalar]]

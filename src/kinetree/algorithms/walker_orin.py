@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..model.tree import Model
 from ..spatial import Scalar, dot, where
-from .factorisation import Matrix, ltdl, ltdl_solve
+from .factorization import Matrix, ltdl, ltdl_solve
 from .newton_euler import Wrenches, inverse_dynamics
 from .passes import Scalars
 

@@ -383,7 +383,7 @@ def dependent_contacts(columns: ArrayLike) -> str:
     Parameters
     ----------
     columns : array_like, shape (n, contacts)
-        Generalised normals f_k as columns; exactly one linear dependence between them.
+        Generalized normals f_k as columns; exactly one linear dependence between them.
 
     Returns
     -------

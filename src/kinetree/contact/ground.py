@@ -145,7 +145,7 @@ class Firm(ContactLaw):
     damping : float
         c' in N s/m.
     depth : float
-        delta_max in metres.  The sources never state it; see :meth:`overdamped`.
+        delta_max in meters.  The sources never state it; see :meth:`overdamped`.
     """
 
     stiffness: Any
@@ -206,7 +206,7 @@ class Dusty(ContactLaw):
     stiffness, damping : float
         As in :class:`Firm`; the damper works on the way in only.
     dust : float
-        t_d, thickness of the layer in metres; never stated in the sources.
+        t_d, thickness of the layer in meters; never stated in the sources.
     """
 
     stiffness: Any

@@ -5,7 +5,7 @@ the same complementarity problem as contact forces with velocities in the place 
 (Featherstone eq. 9.74-9.76).  *Decompression*: each contact gives back its share e of the impulse it took,
 and more where that would leave something penetrating (Featherstone eq. 9.77-9.83).
 
-Kinetic energy never grows.  Without friction, decompression minimises ``1/2 |g|^2_C + v_c . g`` over
+Kinetic energy never grows.  Without friction, decompression minimizes ``1/2 |g|^2_C + v_c . g`` over
 g >= e g_c, and g = g_c is among the candidates, at which the value is what compression took; this
 holds for any restitutions between 0 and 1.  Friction spoils the argument, so there energy is looked
 at and all restitutions are lowered together as far as needed; the result says by how much.

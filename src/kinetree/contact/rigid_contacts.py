@@ -2,7 +2,7 @@
 
 Each contact adds one condition, gap >= 0, and one unknown, the normal force >= 0; where the gap
 is closed and stays closed the force is free, where it opens the force is zero.  With the
-generalised normals as columns of F, the accelerations of the gaps are ``C f + d`` with
+generalized normals as columns of F, the accelerations of the gaps are ``C f + d`` with
 ``C = F^T M^-1 F`` (Featherstone eq. 9.52) and d their values without contact forces (Featherstone eq. 9.53).
 Loops enter through further constraints ``K a + k = 0``, which are eliminated first (Featherstone section 9.7):
 M^-1 is replaced by what it is for motions that respect them.

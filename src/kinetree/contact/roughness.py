@@ -25,7 +25,7 @@ POINTS = 801
 MOST_POINTS = 20_001
 
 SMALLEST_JUMP = 1e-3
-"""What counts as a jump, in metres: within a ten-thousandth of that."""
+"""What counts as a jump, in meters: within a ten-thousandth of that."""
 
 OFF_THE_GRID = 0.0137
 """Part of the distance between lines by which they lie beside round numbers, where edges are."""

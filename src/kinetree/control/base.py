@@ -217,8 +217,8 @@ class Controller(ActingElement):
         z : array_like, shape (..., nz), optional
             The controller's own states; by default those it begins with.
         tolerance : float, optional
-            How far loops may be open, in metres and radians, before a law that computes with them is refused.  By
-            default a hundredth, of the mechanism's size where that is below a metre: what encoders measure and what
+            How far loops may be open, in meters and radians, before a law that computes with them is refused.  By
+            default a hundredth, of the mechanism's size where that is below a meter: what encoders measure and what
             integrators try on their way is never quite closed.
 
         Returns

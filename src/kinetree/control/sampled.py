@@ -49,7 +49,7 @@ class SampleDecision(NamedTuple):
 
 
 _ALLOWED: dict[str, dict[str, Any]] = {
-    "encoder": {"positive": True, "infinite": True, "unit": "counts per turn or metre"},
+    "encoder": {"positive": True, "infinite": True, "unit": "counts per turn or meter"},
     "position_noise": {},
     "velocity_noise": {},
     "limit": {"infinite": True},
@@ -77,7 +77,7 @@ class Sampled(Around):
     delay : float
         Seconds from a sample to its forces, less or more than a period.
     encoder : float or array_like, optional
-        Counts per turn of a revolute joint, per metre of a prismatic one: positions are rounded to the nearest
+        Counts per turn of a revolute joint, per meter of a prismatic one: positions are rounded to the nearest
         count.  One number for all joints of one freedom, or one per freedom, infinite where there is no encoder.
     velocity : {"measured", "differences"}
         Whether velocities are measured, or are the differences of measured positions from sample to sample (zero
@@ -85,7 +85,7 @@ class Sampled(Around):
     cutoff : float, optional
         Hertz at which a first-order low-pass filter cuts off what is measured or differenced of velocities.
     position_noise, velocity_noise : float or array_like
-        Standard deviations of what sensors add, Gaussian, in radians and metres (per second): one number or one per
+        Standard deviations of what sensors add, Gaussian, in radians and meters (per second): one number or one per
         freedom.
     seed : int
         The noise of the k-th sample of the n-th simulation of a batch hangs on the seed, k and n only.
@@ -145,7 +145,7 @@ class Sampled(Around):
                 self._checked(name)
         if self.encoder is not None and (least := float(np.min(self._checked("encoder")))) < 1.0:
             raise OptionError(
-                f"encoder counts per turn, or per metre: {least:g} of them see nothing; a resolution of {least:g} rad "
+                f"encoder counts per turn, or per meter: {least:g} of them see nothing; a resolution of {least:g} rad "
                 f"is {2.0 * math.pi / least:.6g} counts per turn"
             )
         if self.velocity == DIFFERENCES and np.any(np.asarray(self.velocity_noise) != 0.0):

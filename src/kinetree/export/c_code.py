@@ -41,7 +41,7 @@ from ..run.wrenches import each_body
 from ..spatial import Force
 from ..spatial.arrays import pack, split
 from ..version import VERSION
-from .model_of import Modelled, model_of
+from .model_of import Modeled, model_of
 from .result_names import entries, parts
 
 __all__ = ["PRECISIONS", "Exported", "codegen"]
@@ -101,7 +101,7 @@ class Exported:
 
 
 def codegen(
-    robot: Modelled | Model,
+    robot: Modeled | Model,
     directory: str | os.PathLike[str] = ".",
     algorithms: Iterable[Request] | Request = ("inverse_dynamics", "forward_dynamics"),
     *,

@@ -14,7 +14,7 @@ from ..model.tree import Model
 from ..run.complete_options import complete_options
 from ..spatial.arrays import flatten
 from .c_code import trace_algorithm
-from .model_of import Modelled, model_of
+from .model_of import Modeled, model_of
 from .published import MA, Published, rows
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def cost(robot: Modelled | Model, name: str, **options: Any) -> Count:
+def cost(robot: Modeled | Model, name: str, **options: Any) -> Count:
     """Count the operations that one evaluation of an algorithm takes on this robot.
 
     What is constant is folded, what is zero is skipped and what occurs twice is computed
@@ -83,7 +83,7 @@ def count_function(function: Callable[..., Iterable[Any]], *lengths: int) -> Cou
     return count(traced.graph, traced.outputs)
 
 
-class Counted(Modelled, Protocol):
+class Counted(Modeled, Protocol):
     """A robot, as far as an overview of its costs asks it: mechanisms count some algorithms with their loops closed."""
 
     def cost(self, name: str, **options: Any) -> Count:
@@ -145,7 +145,7 @@ class Variables(NamedTuple):
         return sum(self)
 
 
-def joint_variables(robot: Modelled | Model) -> Variables:
+def joint_variables(robot: Modeled | Model) -> Variables:
     """Return the numbers that the published formulas are in.
 
     A joint with more than three degrees of freedom counts as several of three or fewer.
@@ -170,7 +170,7 @@ class Compared(NamedTuple):
     value: MA
 
 
-def published(robot: Modelled | Model) -> list[Compared]:
+def published(robot: Modeled | Model) -> list[Compared]:
     """Return all published formulas for this kind of base, evaluated for this robot's numbers of joint variables."""
     variables = joint_variables(robot)
     return [Compared(row, row(*variables)) for row in rows(model_of(robot).is_floating)]

@@ -7,7 +7,7 @@ from typing import Protocol
 from ..model.tree import Model
 
 
-class Modelled(Protocol):
+class Modeled(Protocol):
     """A robot, as far as exports know it."""
 
     @property
@@ -15,6 +15,6 @@ class Modelled(Protocol):
         """The mechanism as plain data."""
 
 
-def model_of(subject: Modelled | Model) -> Model:
+def model_of(subject: Modeled | Model) -> Model:
     """Return the model itself, or that of a robot."""
     return subject if isinstance(subject, Model) else subject.model

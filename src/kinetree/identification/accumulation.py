@@ -251,7 +251,7 @@ class Accumulator:
             matrix, rhs = self.triangle(weights)
             size = np.linalg.norm(matrix, axis=0)
         # a combination of columns that cancels in these samples is nothing but rounding
-        told = size > (tuned.CANCELLED**0.5 if gram else tuned.CANCELLED) * self._reach(weights)
+        told = size > (tuned.CANCELED**0.5 if gram else tuned.CANCELED) * self._reach(weights)
         scale = np.where(told, size, 1.0)
         matrix = np.where(told, matrix, 0.0)
         if gram:
@@ -266,7 +266,7 @@ class Accumulator:
         return Solution(self.names, values, rank, np.sqrt(s) if gram else s, self.noise(values), self.samples)
 
     def _reach(self, weights: ArrayLike | None) -> Array:
-        """Return how long each column would be if nothing in its combination cancelled."""
+        """Return how long each column would be if nothing in its combination canceled."""
         squares = np.zeros(len(self._kept))
         for weight, columns, factor in zip(self._weights(weights), self._felt, self.factors, strict=True):
             squares[columns] += weight * np.diagonal(self._product(factor))[:-1]

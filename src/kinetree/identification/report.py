@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import OutputError, UnknownNameError
 from ..io.atomic_files import beside
-from ..io.plot_style import COLOURS, RC, legend_beside, line
+from ..io.plot_style import COLORS, RC, legend_beside, line
 from .equations import MeasuredEquations
 from .residuals import Whiteness, relative_errors, whiteness
 
@@ -273,8 +273,8 @@ def _forces(figure: Any, found: Identified, seen: MeasuredEquations, title: str)
     axes = drawing.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
     for k, (axis, name) in enumerate(zip(axes, seen.rows, strict=True)):
         axis.plot(seen.t, seen.tau[:, k], color="#aeb6be", linewidth=2.5, label="measured")
-        axis.plot(seen.t, seen.y[:, k, 0], color=COLOURS[0], linewidth=1.0, label="predicted")
-        axis.plot(seen.t, seen.tau[:, k] - seen.y[:, k, 0], color=COLOURS[1], linewidth=0.8, label="difference")
+        axis.plot(seen.t, seen.y[:, k, 0], color=COLORS[0], linewidth=1.0, label="predicted")
+        axis.plot(seen.t, seen.tau[:, k] - seen.y[:, k, 0], color=COLORS[1], linewidth=0.8, label="difference")
         axis.set_ylabel(f"{name} [{units[name]}]")
     drawing.suptitle(title)
     drawing.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)

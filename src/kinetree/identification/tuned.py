@@ -87,7 +87,7 @@ NARROW = 8
 """Columns that are reflected together: few, so that a tile's products are too small for BLAS to wake its threads."""
 RANK_TOLERANCE = 1e-10
 """Directions whose singular value is smaller than this, compared with the largest, are not told by the samples."""
-CANCELLED = 1e-12
+CANCELED = 1e-12
 """Columns this much shorter than what they are combined of are rounding errors."""
 FIRST_ROUNDS, MOST_ROUNDS = 5, 30
 """Rounds of weighing by noise with robust weights, and at most."""

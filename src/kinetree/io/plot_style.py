@@ -10,11 +10,11 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS = ("#1f5fa8", "#d1495b", "#2a9d6f", "#e9a23b", "#7b4ea3", "#4aa8c0", "#8a5a44", "#5c6670")
-"""Told apart by people who confuse red and green, and on paper without colour."""
+COLORS = ("#1f5fa8", "#d1495b", "#2a9d6f", "#e9a23b", "#7b4ea3", "#4aa8c0", "#8a5a44", "#5c6670")
+"""Told apart by people who confuse red and green, and on paper without color."""
 
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
-"""Once the colours are used up, the dashes change."""
+"""Once the colors are used up, the dashes change."""
 
 RC: Any = {
     "font.family": "DejaVu Sans",
@@ -60,7 +60,7 @@ LINE_OF_LEGEND = 0.175
 
 def line(k: int) -> dict[str, Any]:
     """Return color and dashes of the k-th line."""
-    return {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k // len(COLOURS) % len(DASHES)]}
+    return {"color": COLORS[k % len(COLORS)], "linestyle": DASHES[k // len(COLORS) % len(DASHES)]}
 
 
 def columns_of_legend(names: int) -> int:

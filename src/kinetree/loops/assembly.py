@@ -18,7 +18,7 @@ GUESSES_AT_ONCE = 20
 """Random guesses that are closed together."""
 
 WIDEST = 1e-3
-"""Gaps wider than this, in metres and radians, are never rounding of a file's numbers."""
+"""Gaps wider than this, in meters and radians, are never rounding of a file's numbers."""
 
 
 def is_closed(found: closing.Closed) -> Array:

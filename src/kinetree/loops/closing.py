@@ -22,17 +22,17 @@ from .limits import PositionLimits
 Array = np.ndarray
 
 CLOSED = 1e-10
-"""Gaps below this, in metres and radians, are closed."""
+"""Gaps below this, in meters and radians, are closed."""
 
 MOST_STEPS = 200
 LONGEST_STEP = 0.5
-"""Longest step of one iteration, in radians or metres: far steps lose the branch the guess belongs to.
+"""Longest step of one iteration, in radians or meters: far steps lose the branch the guess belongs to.
 
-Mechanisms of many metres go as many times farther (:attr:`.clusters.Cluster.reach`).
+Mechanisms of many meters go as many times farther (:attr:`.clusters.Cluster.reach`).
 """
 
 NUDGE = 0.01
-"""How far a guess is moved, in radians or metres, that says nothing about which way to go; of large ones farther."""
+"""How far a guess is moved, in radians or meters, that says nothing about which way to go; of large ones farther."""
 
 LEAST_DAMPING = 1e-4
 """Of the approach: constraints that may be rounding have no say in it."""
@@ -44,10 +44,10 @@ POLISHING = 20
 """Newton steps at the end, at most."""
 
 HANDED_OVER = 1e-3
-"""Gaps below this, in metres and radians, are left to the last steps: rounding is no reason to move on."""
+"""Gaps below this, in meters and radians, are left to the last steps: rounding is no reason to move on."""
 
 NEARBY = 0.05
-"""Steps of this length in all, in radians or metres, are no long way."""
+"""Steps of this length in all, in radians or meters, are no long way."""
 
 
 class Closed(NamedTuple):

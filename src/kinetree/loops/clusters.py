@@ -31,11 +31,11 @@ class Cluster:
     loops : tuple of str
         The joints that close the loops, and couplings.
     length : float
-        Typical distance between axes, in metres.
+        Typical distance between axes, in meters.
     row_scale, column_scale : ndarray
         What makes the block a matrix of numbers without units.
     reach : ndarray
-        How far a slide goes where a hinge turns by a radian: a metre, or more where levers are longer or loops wider
+        How far a slide goes where a hinge turns by a radian: a meter, or more where levers are longer or loops wider
         open than that.
     """
 
@@ -105,7 +105,7 @@ PART_OF_BODIES = 0.3
 
 
 def _length(model: Model, columns: Array, levers: Array) -> float:
-    """Return the characteristic length of a cluster; one metre where neither levers nor bodies have any."""
+    """Return the characteristic length of a cluster; one meter where neither levers nor bodies have any."""
     length = max(_longest(levers), PART_OF_BODIES * size_of_bodies(model, columns))
     return length if length > constraints.NO_LENGTH else 1.0
 

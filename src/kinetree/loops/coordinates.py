@@ -85,7 +85,7 @@ class Coordinates:
     decisions : tuple of Decision
         How the rank was found, cluster by cluster of loops.
     slack : float
-        How far constraints that the others imply may be from being met, in metres and radians, because numbers in the
+        How far constraints that the others imply may be from being met, in meters and radians, because numbers in the
         file are rounded; zero where they are not.
     remaining : float
         How far they are at the configurations that this was decided at.
@@ -178,7 +178,7 @@ ABOVE_ROUNDING = 5.0
 
 
 CONTRADICTED = 1e-12
-"""Constraints that leave wider gaps than this, in metres, contradict one another."""
+"""Constraints that leave wider gaps than this, in meters, contradict one another."""
 
 
 def choose(

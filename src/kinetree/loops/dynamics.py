@@ -31,7 +31,7 @@ MOST_TOGETHER = 16
 """Constraints up to which all are eliminated together where clusters do not serve: more take minutes to compile."""
 
 BAUMGARTE = (10.0, 10.0)
-"""Default stabilisation: gaps decay as exp(-10 t), critically damped."""
+"""Default stabilization: gaps decay as exp(-10 t), critically damped."""
 
 
 # ---------------------------------------------------------------- actuator forces
@@ -48,7 +48,7 @@ def without_hold(k: Array, rank: int, driven: Array, scale: float, least: float)
 def forces_by_null_space(
     tau: Array, k: Array, rank: int, driven: Array, weights: Array, scale: float, least: float
 ) -> Array:
-    """Minimise the weighted forces under N^T (B u - tau) = 0, N spanning the motions the loops allow."""
+    """Minimize the weighted forces under N^T (B u - tau) = 0, N spanning the motions the loops allow."""
     return columns_by_null_space(tau[..., None], k, rank, driven, weights, scale, least)[..., 0]
 
 
@@ -116,18 +116,18 @@ def _local_rows(k: Array, rank: int, scale: float, least: float) -> tuple[Array,
 # ---------------------------------------------------------------- accelerations
 
 
-def stabilisation_gains(stabilisation: Any) -> tuple[float, float]:
-    """Return the gains (alpha, beta) of Baumgarte's stabilisation from what a user says."""
-    if stabilisation is True:
+def stabilization_gains(stabilization: Any) -> tuple[float, float]:
+    """Return the gains (alpha, beta) of Baumgarte's stabilization from what a user says."""
+    if stabilization is True:
         return BAUMGARTE
-    if stabilisation is False or stabilisation is None:
+    if stabilization is False or stabilization is None:
         return (0.0, 0.0)
     try:
-        alpha, beta = (float(x) for x in stabilisation)
+        alpha, beta = (float(x) for x in stabilization)
     except (TypeError, ValueError):
-        raise OptionError(f"stabilisation is True, False or two numbers (alpha, beta), not {stabilisation!r}") from None
+        raise OptionError(f"stabilization is True, False or two numbers (alpha, beta), not {stabilization!r}") from None
     if alpha < 0.0 or beta < 0.0:
-        raise OptionError(f"stabilisation must not be negative, got ({alpha:g}, {beta:g}): gaps would grow")
+        raise OptionError(f"stabilization must not be negative, got ({alpha:g}, {beta:g}): gaps would grow")
     return alpha, beta
 
 

@@ -19,7 +19,7 @@ from .newton import NO_DISTANCE, TRUST
 Array = np.ndarray
 
 LONGEST = 0.2
-"""How far goals may be that are predicted from one configuration together, in radians and metres."""
+"""How far goals may be that are predicted from one configuration together, in radians and meters."""
 
 FARTHEST = 0.5
 """And how far a single one may be: whole turns must not be mistaken for none."""

@@ -16,7 +16,7 @@ from ..model.tree import Joint, Model
 Array = np.ndarray
 
 SLACK = 1e-9
-"""A joint that is this far beyond its limit, in radians or metres, is at it: loops are not closed to more digits."""
+"""A joint that is this far beyond its limit, in radians or meters, is at it: loops are not closed to more digits."""
 
 TURN = 2.0 * np.pi
 

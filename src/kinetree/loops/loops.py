@@ -98,7 +98,7 @@ class Loops:
         if name == "forward_dynamics":
             if self.prepared.evaluator.singular_joint() is not None:
                 return "reduced_forward_dynamics", {"rows": known.rows, "pivots": known.pivots}
-            return "closed_forward_dynamics", {"rows": known.rows, "stabilisation": (0.0, 0.0)}
+            return "closed_forward_dynamics", {"rows": known.rows, "stabilization": (0.0, 0.0)}
         if known.independent != self.choice.suppliers:
             raise UnsupportedError(
                 f"the actuated joints of {self.model.name!r} are not its independent freedoms, so its inverse dynamics "

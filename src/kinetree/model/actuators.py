@@ -33,15 +33,15 @@ class Tendon:
     joints : tuple of str
         Whose coordinates are summed; each has one degree of freedom.
     coefficients : tuple of floats
-        One per joint: metres (or radians) of the tendon per radian or metre of the joint.
+        One per joint: meters (or radians) of the tendon per radian or meter of the joint.
     points : tuple of Waypoint
         Two or more, where there are no joints.
     stiffness : float
-        Newtons per metre beyond ``rest``.
+        Newtons per meter beyond ``rest``.
     rest : pair of floats
         Lengths between which the spring is slack; two equal ones for a spring that pushes and pulls.
     damping : float
-        Newton seconds per metre.
+        Newton seconds per meter.
     """
 
     name: str

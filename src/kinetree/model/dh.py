@@ -46,7 +46,7 @@ POSITIONS = tuple(name for name, row in FIELDS.items() if row.per == "q")
 """Angles of a row that ``degrees=True`` leaves alone, since coordinates are in radians; ``degrees="all"`` does not."""
 
 LONGEST = 100.0
-"""Metres from joint to joint beyond which a table is more likely in millimetres."""
+"""Meters from joint to joint beyond which a table is more likely in millimeters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,7 +232,7 @@ def _limits_in_radians(row: Row, where: str) -> Row:
 
 
 def _notice_units(builder: ModelBuilder, rows: Sequence[Row], degrees: bool, limits_too: bool) -> None:
-    """Warn of angles and lengths that nobody would write in radians and metres; of each table once."""
+    """Warn of angles and lengths that nobody would write in radians and meters; of each table once."""
     for number, row in enumerate(rows, start=1):
         hint = _unit_doubt(row, degrees, limits_too)
         if hint:
@@ -252,7 +252,7 @@ def _unit_doubt(row: Row, degrees: bool, limits_too: bool) -> str | None:
             return f"{key} = {getattr(row, key):g} rad is more than two turns; {told if degrees else other}"
     for key in ("a", "d") if isinstance(row, DHRow) else ("b", "d", "r"):
         if abs(getattr(row, key)) > LONGEST:
-            return f"{key} = {getattr(row, key):g} m: lengths are in metres; divide those in millimetres by 1000"
+            return f"{key} = {getattr(row, key):g} m: lengths are in meters; divide those in millimeters by 1000"
     return None
 
 

@@ -198,7 +198,7 @@ class Pose:
         return Pose(tuple(float(x) for x in m.ravel()), (float(p[0]), float(p[1]), float(p[2])))
 
     def spatial(self) -> Transform:
-        """Return the pose as the algorithms use it: turns about one axis are recognised, exactly."""
+        """Return the pose as the algorithms use it: turns about one axis are recognized, exactly."""
         translation = Vec3.of(self.translation)
         if self.nine == _EYE:
             return Transform((), translation)

@@ -38,10 +38,10 @@ BALANCED = 1e-9
 """Residuals below this part of the forces that are there (at least 1 N or N m) are none."""
 
 FIRST, LONGEST = 0.05, 0.3
-"""How far the first step goes, and any, in radians or metres."""
+"""How far the first step goes, and any, in radians or meters."""
 
 ASIDE = 1e-4
-"""How far stiffness is measured on the way, in radians or metres."""
+"""How far stiffness is measured on the way, in radians or meters."""
 
 STEPS, HALVINGS = 300, 30
 """Of the way, and of a step that forces do no work on."""
@@ -473,7 +473,7 @@ class _Downhill:
         self.back, self.along = inverse.T @ x, x.T @ inverse @ r
 
     def step(self, radius: float) -> Array:
-        """Return the step, its largest entry at most so many radians or metres."""
+        """Return the step, its largest entry at most so many radians or meters."""
         least = max(0.0, -float(self.sizes.min()))
         beyond = 1e-9 * max(float(np.abs(self.sizes).max()), 1e-12)
         while True:

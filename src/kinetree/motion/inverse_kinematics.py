@@ -44,11 +44,11 @@ LEAST_PROGRESS = 0.99
 """An attempt whose error has not shrunk to this part of its square within a round is given up for another."""
 
 FAR = 1e6
-"""Goals beyond this many metres are first sought at this distance: the steps towards them would be turns by the
+"""Goals beyond this many meters are first sought at this distance: the steps towards them would be turns by the
 million, and what is nearest to one is nearest to the other but for a millionth of the robot's size."""
 
 FARTHEST = 1e150
-"""Squares of more metres than this are no numbers any more: no further goal is reached."""
+"""Squares of more meters than this are no numbers any more: no further goal is reached."""
 
 TOGETHER = 256
 """Few poses that were missed make several further attempts at once, up to so many lanes."""
@@ -65,7 +65,7 @@ class IKSolution:
     reached : ndarray of bool, shape (...)
         Whether every frame is where it was asked to be.
     position_error : ndarray, shape (..., frames)
-        Distance from the goal in metres; zero where the position did not matter.
+        Distance from the goal in meters; zero where the position did not matter.
     angle_error : ndarray, shape (..., frames)
         Angle from the goal in radians; zero where the orientation did not matter.
     iterations : ndarray of int, shape (...)
@@ -141,7 +141,7 @@ def inverse_kinematics(
         Joints that may move; all by default, a floating base among them.  Those that move none of the frames
         stay where the guess has them.
     tolerance : float
-        In metres and radians.
+        In meters and radians.
     iterations : int
         Steps per attempt; an attempt that makes no progress ends sooner.
     attempts : int

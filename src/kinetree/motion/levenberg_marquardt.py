@@ -5,7 +5,7 @@ J how the frames move with q.  The damping is that of Levenberg and Marquardt: l
 after one that did not, which is not taken.  A joint at its limit that would move on is left out of the step.
 
 Every lane of a batch is stepped for itself and stands still once it is there: what it finds does not depend on
-its neighbours.
+its neighbors.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class DampedStep:
 
         A goal is a quaternion (x, y, z, w), then a position, of which only what matters is given.
         """
-        columns, error = self._linearised(q, goals)
+        columns, error = self._linearized(q, goals)
         size = _square(error)
         there = _within(self._parts(error), tolerance)
         columns = self._unblocked(columns, error, q)
@@ -153,7 +153,7 @@ class DampedStep:
             where(there > 0.5, damping, next_damping), 1.0 - there, where(better, new_size, size), *self._parts(left),
         ]  # fmt: skip
 
-    def _linearised(self, q: Scalars, goals: Scalars) -> tuple[dict[int, Column], list[Scalar]]:
+    def _linearized(self, q: Scalars, goals: Scalars) -> tuple[dict[int, Column], list[Scalar]]:
         """Return the columns of J by degree of freedom, without those that move nothing, and what is missing."""
         posed = kinematics.poses(self.tree, q)
         columns: dict[int, Column] = {}

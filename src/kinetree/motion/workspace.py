@@ -45,7 +45,7 @@ LONGEST_LABEL = 38
 """Letters of a line beside a color bar."""
 
 LEEWAY = 1e-9
-"""How far beyond a limit is still on it, in radians or metres."""
+"""How far beyond a limit is still on it, in radians or meters."""
 
 TRIES = 2
 """From how many fronts a point is tried that was not reached."""
@@ -67,7 +67,7 @@ class Workspace:
     Attributes
     ----------
     x, y, z : ndarray (nx,), (ny,), (nz,)
-        Coordinates of the points, in metres.
+        Coordinates of the points, in meters.
     reached : ndarray (nx, ny, nz) of bool
     q : ndarray (nx, ny, nz, nq)
         A configuration there; NaN where there is none.
@@ -222,7 +222,7 @@ def workspace(
     frame : str, optional
         A body or frame; a platform has its own.
     x, y, z : float or array_like, shape (n,), optional
-        Coordinates of the grid in the world, in metres; where left out, that of the frame at ``q_guess``.
+        Coordinates of the grid in the world, in meters; where left out, that of the frame at ``q_guess``.
     rotation : array_like, shape (3, 3), optional
         The orientation that the frame keeps.  By default that at ``q_guess`` for platforms whose orientation matters;
         for arms any will do.

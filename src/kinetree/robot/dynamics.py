@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.table import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRIX_METHODS
 from ..errors import ModelError, OptionError, ShapeError, UnknownNameError, UnsupportedError
+from ..former_names import former_arguments
 from ..run.direct import direct, direct_or_by_loops
 from ..run.friction import friction_force, friction_slope
 from ..run.given_joints import read_given
@@ -261,6 +262,7 @@ class Dynamics(Kinematics):
     # ---------------------------------------------------------------- forward dynamics
 
     @direct_or_by_loops
+    @former_arguments(stabilisation="stabilization")
     def forward_dynamics(
         self,
         q: ArrayLike,
@@ -270,7 +272,7 @@ class Dynamics(Kinematics):
         *,
         friction: bool = False,
         method: str | None = None,
-        stabilisation: bool | tuple[float, float] = False,
+        stabilization: bool | tuple[float, float] = False,
         project: bool = False,
         tolerance: float | None = None,
         parameters: Any = None,
@@ -298,7 +300,7 @@ class Dynamics(Kinematics):
             motions, Khalil eq. 10.46) or ``"handles"`` (the spanning tree as an articulated body, with loop joints as
             its handles, Featherstone section 9.5; as the first where coordinates of joints are coupled).  The answer is
             the same.
-        stabilisation : bool or (alpha, beta)
+        stabilization : bool or (alpha, beta)
             Baumgarte's terms, which pull loops that have drifted back to closure: K a = -drift - 2 alpha K v
             - beta**2 gap. True means alpha = beta = 10 1/s. The state may then be off by any amount.
         project : bool
@@ -314,10 +316,10 @@ class Dynamics(Kinematics):
         """
         if self.loops is not None:
             return self.loops.forward.forward_dynamics(
-                q, v, tau, wrenches, friction, method, stabilisation, project, tolerance, parameters, out, threads
+                q, v, tau, wrenches, friction, method, stabilization, project, tolerance, parameters, out, threads
             )
-        if stabilisation or project or tolerance is not None:
-            self._only_with_loops(stabilisation=stabilisation, project=project, tolerance=tolerance)
+        if stabilization or project or tolerance is not None:
+            self._only_with_loops(stabilization=stabilization, project=project, tolerance=tolerance)
         chosen = FORWARD_METHODS[0] if method is None else method
         if chosen not in FORWARD_METHODS:
             raise UnknownNameError("method of forward dynamics", chosen, FORWARD_METHODS)
@@ -548,7 +550,7 @@ class Dynamics(Kinematics):
         """
         self.evaluator.check_pivots()
         if form not in ("LTDL", "LTL"):
-            raise UnknownNameError("factorisation", form, ("LTDL", "LTL"))
+            raise UnknownNameError("factorization", form, ("LTDL", "LTL"))
         rows = self.evaluator.run("mass_matrix_factors", {"form": form}, q=q)
         return (rows,) if form == "LTL" else (rows[..., :-1, :], rows[..., -1, :])
 
@@ -580,7 +582,7 @@ class Dynamics(Kinematics):
     def denoc(
         self, q: ArrayLike, v: ArrayLike | None = None, modules: Sequence[Sequence[str]] | str | None = None
     ) -> Any:
-        """Return the decoupled natural orthogonal complement matrices, labelled, for reading and teaching.
+        """Return the decoupled natural orthogonal complement matrices, labeled, for reading and teaching.
 
         Parameters
         ----------

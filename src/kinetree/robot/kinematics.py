@@ -62,7 +62,7 @@ class Kinematics(Description):
         ----------
         q : array_like, shape (..., nq)
         tolerance : float
-            How far beyond a limit, in radians or metres, still counts as within.
+            How far beyond a limit, in radians or meters, still counts as within.
 
         Returns
         -------

@@ -595,7 +595,7 @@ class Robot(Shown):
         """
         for name, number in (("step", step), ("friction_speed", friction_speed)):
             if number is not None:
-                real_number(number, name, positive=True, unit="seconds" if name == "step" else "radians or metres/s")
+                real_number(number, name, positive=True, unit="seconds" if name == "step" else "radians or meters/s")
         exact = self.with_precision("double") if self.precision == "single" else self
         state = exact.evaluator.states.configuration(q)
         rate, force = (as_array(x, (self.nv,), name, f"{self.nv} = nv") for name, x in (("v", v), ("tau", tau)))

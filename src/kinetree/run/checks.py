@@ -91,7 +91,7 @@ class StateChecks:
             worst = int(np.argwhere(zero)[0][0])
             place = "" if array.ndim == 1 else f" (batch index {_first(zero[worst])})"
             name = self._quaternions[worst][0]
-            raise StateError(f"the quaternion of joint {name!r} is zero{place} and cannot be normalised")
+            raise StateError(f"the quaternion of joint {name!r} is zero{place} and cannot be normalized")
         with np.errstate(all="ignore"):  # infinity becomes NaN, without a word
             array[..., self.quaternion_places] = quaternions / length
         return array

@@ -27,7 +27,7 @@ class Wrench:
     Parameters
     ----------
     force, moment : array_like, shape (..., 3)
-        In newtons and newton metres.
+        In newtons and newton meters.
     point : array_like, shape (..., 3)
         Where the force acts; by default the origin of the frame it is applied to.
     axes : {"body", "world"}

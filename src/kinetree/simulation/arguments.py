@@ -38,7 +38,7 @@ LONGEST_LAW = 20_000
 """Operations of a controller's law beyond which compiling it takes longer than it saves."""
 
 CLOSED = 1e-6
-"""How far loops may be open at the beginning, in metres, radians and their rates."""
+"""How far loops may be open at the beginning, in meters, radians and their rates."""
 
 
 def time_span(time: Any) -> tuple[float, float]:

@@ -34,7 +34,7 @@ LONGEST_MOTION = 5_000
 """Operations of a trajectory beyond which compiling it takes longer than it saves."""
 
 ON_MOTION = 1e-6
-"""How far from its motion a prescribed joint may be said to start, in metres, radians and their rates."""
+"""How far from its motion a prescribed joint may be said to start, in meters, radians and their rates."""
 
 
 @explains_arguments

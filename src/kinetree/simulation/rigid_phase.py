@@ -130,7 +130,7 @@ class RigidPhase:
         now = self.instant(t, y)
         force = np.linalg.norm(self.acting(now)[0], axis=1)  # what is lost of it has any direction
         a = ROUNDING * np.abs(now.mobility.inverse) @ np.einsum("k,kij->j", force, np.abs(now.state.jacobian))
-        work = ROUNDING * float(np.sum(force)) * LULL  # at a metre per second
+        work = ROUNDING * float(np.sum(force)) * LULL  # at a meter per second
         moved = np.full(now.q.size, float(np.max(a, initial=0.0)) * LULL**2)
         found = np.concatenate([moved, a * LULL, np.full(now.z.size, work)])
         return np.where(np.isfinite(found), found, 0.0)

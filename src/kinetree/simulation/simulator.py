@@ -153,7 +153,7 @@ def simulate(
     threads : int
         For batches.
     tolerance : float, optional
-        How far from closed the loops of a start may be, in metres and radians, and their rates relative to the speed;
+        How far from closed the loops of a start may be, in meters and radians, and their rates relative to the speed;
         with it, they are closed before the motion begins.  By default 1e-6, or what rounding of the file's numbers
         leaves.
     steps_at_most : int

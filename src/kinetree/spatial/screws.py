@@ -94,7 +94,7 @@ class Screw(NamedTuple):
     point : ndarray (..., 3)
         The point of the axis that is nearest to the origin; zero where there is no axis.
     pitch : ndarray (...)
-        Metres per radian, or moment over force; infinite for a free vector.
+        Meters per radian, or moment over force; infinite for a free vector.
     magnitude : ndarray (...)
         Of the line's part; of a free vector, its own.
     """

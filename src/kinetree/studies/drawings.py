@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..io.plot_style import COLOURS, line
+from ..io.plot_style import COLORS, line
 from ..model.attachments import attachments
 from ..model.tree import BASE
 from ..robot.robot import Robot
@@ -78,13 +78,13 @@ class Sketch:
         poses = [self.robot.pose(q, name) for name in self.robot.body_names]
         for first, second in self._slides(poses):
             ends = self.view @ np.stack([first, second], axis=1)
-            axis.plot(*ends, color=COLOURS[5], linewidth=1.6, alpha=strength, zorder=1)
+            axis.plot(*ends, color=COLORS[5], linewidth=1.6, alpha=strength, zorder=1)
         for points, pose in zip(outlines(self.robot), poses, strict=True):
             placed = self.view @ (pose[:3, :3] @ points.T + pose[:3, 3:])
             closed = np.concatenate([placed, placed[:, :1]], axis=1) if placed.shape[1] > 2 else placed
-            axis.plot(*closed, color=COLOURS[0], linewidth=2.6, alpha=strength, solid_joinstyle="round", zorder=2)
+            axis.plot(*closed, color=COLORS[0], linewidth=2.6, alpha=strength, solid_joinstyle="round", zorder=2)
             if not faint:
-                axis.plot(*placed, "o", color=COLOURS[0], markerfacecolor="white", markersize=4.5, zorder=3)
+                axis.plot(*placed, "o", color=COLORS[0], markerfacecolor="white", markersize=4.5, zorder=3)
         if not faint:
             ground = self.view @ _on_the_ground(self.robot).T
             axis.plot(*ground, "^", color="#3c444c", markersize=7, zorder=4)

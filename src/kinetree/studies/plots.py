@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..io.plot_style import COLOURS, legend_beside, line
+from ..io.plot_style import COLORS, legend_beside, line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ class Curve(NamedTuple):
     """A line: its name, its values, and whether they are the ones stated (drawn as open circles).
 
     Names that begin with an underscore are left out of the legend.  A line to compare with the one before it is
-    drawn dashed, in the same colour.
+    drawn dashed, in the same color.
     """
 
     name: str
@@ -220,7 +220,7 @@ class Bars:
         for k, (name, values) in enumerate(self.series.items()):
             heights = np.nan_to_num(np.asarray(values, dtype=float))
             places = np.arange(len(self.groups)) + (k + 0.5) * width - 0.4
-            bars = axis.bar(places, heights, 0.92 * width, label=name, color=COLOURS[k])
+            bars = axis.bar(places, heights, 0.92 * width, label=name, color=COLORS[k])
             axis.bar_label(bars, [f"{y:g}" if y else "" for y in heights], fontsize=7.5, padding=1.5)
         axis.set_xticks(range(len(self.groups)), self.groups)
         axis.grid(False, axis="x")

@@ -174,7 +174,7 @@ def pose_numbers(poses: Poses) -> Array:
 
 
 def _arrows(vectors: Array, count: int, size: float) -> dict[str, Any]:
-    """Describe vectors at the spots, and how many metres of arrow there are to a unit.
+    """Describe vectors at the spots, and how many meters of arrow there are to a unit.
 
     What is usual gets a good length; arrows of short peaks, such as impacts, end at a few times that.
     """

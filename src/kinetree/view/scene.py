@@ -69,7 +69,7 @@ class Scene:
     looks : sequence of Look
         Shapes on the bodies.
     size : float
-        Extent of the robot, in metres.
+        Extent of the robot, in meters.
 
     Attributes
     ----------

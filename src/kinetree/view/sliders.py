@@ -15,7 +15,7 @@ from ..robot.robot import Robot
 Array = np.ndarray
 
 STEP = 0.1
-"""Radians or metres by which a joint is moved at a time while loops are kept closed."""
+"""Radians or meters by which a joint is moved at a time while loops are kept closed."""
 
 MOST_STEPS = 200
 

@@ -114,7 +114,7 @@ def test_cassie_is_what_its_file_says(cassies, name):
 
 
 def test_cassie_counts_right(cassies):
-    """One slide and six freedoms a leg; five where the axis of the crank's rod is tilted against its neighbours'."""
+    """One slide and six freedoms a leg; five where the axis of the crank's rod is tilted against its neighbors'."""
     assert cassies["cassie_wo_gearbox_spring"][1].mobility().freedoms == 13
     assert cassies["cassie_simple"][1].mobility().freedoms == 11
 
@@ -192,7 +192,7 @@ def test_every_type_of_joint(tmp_path):
 
 
 def test_the_older_pitch_of_screws_turns_the_other_way(tmp_path):
-    """thread_pitch is radians per metre of a thread to the left."""
+    """thread_pitch is radians per meter of a thread to the left."""
     text = document(
         link("a") + link("b") + WORLD + joint("s", "a", "b", "screw", rest="<thread_pitch>50</thread_pitch>")
     )

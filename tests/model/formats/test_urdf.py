@@ -165,7 +165,7 @@ def test_an_axis_left_out_is_x(tmp_path):
     assert kt.load(write(tmp_path, one_joint())).joint("j").kind == kt.Continuous("x")
 
 
-def test_an_axis_is_normalised_and_said_so(tmp_path):
+def test_an_axis_is_normalized_and_said_so(tmp_path):
     path = write(tmp_path, one_joint('<axis xyz="0 3 4"/>'))
     with pytest.warns(kt.ModelWarning, match=r"robot\.urdf, line 1: joint 'j': the axis has length 5, not 1"):
         assert kt.load(path).joint("j").kind == kt.Continuous((0, 0.6, 0.8))

@@ -81,7 +81,7 @@ def test_rolling_and_driven_constraints():
 
 
 def test_coefficients_and_errors():
-    assert coefficients(1.0) == (0.5, 0.5, 0.25, 0.5)  # the midpoint's neighbour, which keeps everything
+    assert coefficients(1.0) == (0.5, 0.5, 0.25, 0.5)  # the midpoint's neighbor, which keeps everything
     pendulum = kt.Builder("p").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
     with pytest.raises(kt.OptionError, match=r"spectral_radius must be between 0 and 1, got 1\.5"):
         kt.simulate(pendulum, time=0.1, integrator="generalized_alpha", step=0.01, spectral_radius=1.5)

@@ -1,6 +1,6 @@
 """A graph as LLVM assembly: straight-line code over one value or a vector of lanes.
 
-The text is handed to LLVM's code generator as it is; no optimisation passes run, since
+The text is handed to LLVM's code generator as it is; no optimization passes run, since
 the graph is already simplified and its order already chosen.
 """
 

@@ -105,7 +105,7 @@ class Emitter:
         """Return the address of value k of an area of consecutive vectors.
 
         Long code is as slow as its bytes are many: it refers to values from pointers into the middle of their
-        neighbourhood, which takes one byte instead of four.  The empty piece of assembly keeps LLVM from seeing
+        neighborhood, which takes one byte instead of four.  The empty piece of assembly keeps LLVM from seeing
         through that.
         """
         size = WINDOW if self.vectors.masks else WINDOW // self.size  # AVX-512 counts distances in vectors

@@ -100,7 +100,7 @@ _ARM_CAPABILITIES = {
 
 @lru_cache(maxsize=1)
 def binding() -> Any:
-    """Return llvmlite, imported and initialised on first use."""
+    """Return llvmlite, imported and initialized on first use."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()

@@ -141,7 +141,7 @@ def plan(
         if next_use(node) < NEVER:
             held.add(node)
             if turns:
-                save(node, step)  # its neighbours are found together with it and need the registers
+                save(node, step)  # its neighbors are found together with it and need the registers
                 held.discard(node)
         for b in read:
             if next_use(b) == NEVER:

@@ -12,10 +12,10 @@ from ...model.changes.stand_ins import Values
 from ...model.changes.values import valued
 from ...model.substitution import Convert, Given, Substitution, substitution
 from ...model.tree import Model
-from ..model_of import Modelled
+from ..model_of import Modeled
 
 
-class Computing(Modelled, Protocol):
+class Computing(Modeled, Protocol):
     """A robot, as far as functions of other libraries know it."""
 
     @property

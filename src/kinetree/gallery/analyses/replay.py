@@ -109,7 +109,7 @@ Accelerations = Callable[[Array, Array, Array], Array]
 def directly(
     along: PrescribedMechanism, q: Array, v: Array, rtol: float, atol: float, accelerations: Accelerations | None = None
 ) -> Direct:
-    """Replay as the sources do it: Runge-Kutta of orders 4 and 5, no stabilisation, no projection (Shah section 8.2.1).
+    """Replay as the sources do it: Runge-Kutta of orders 4 and 5, no stabilization, no projection (Shah section 8.2.1).
 
     ``accelerations`` are kinetree's unless others are given.
     """

@@ -45,7 +45,7 @@ class Statements:
     Attributes
     ----------
     distance, angle : float
-        Metres forward in a step; largest angle of the trunk in degrees.
+        Meters forward in a step; largest angle of the trunk in degrees.
     touchdown : float or None
         Seconds.
     energy : float
@@ -235,7 +235,7 @@ class Trunk:
 
     @property
     def distance(self) -> float:
-        """Metres forward."""
+        """Meters forward."""
         return float(self.forward[-1] - self.forward[0])
 
     @property
@@ -520,7 +520,7 @@ def dusty_ground(name: str, said: Statements) -> Analysis:
 
 
 DUST = 0.01
-"""Metres."""
+"""Meters."""
 
 
 def falling(name: str, seconds: float) -> Analysis:
@@ -574,7 +574,7 @@ def _joint_panels(m: Walker, record: Record) -> list[PlotPanel]:
 
 
 def landing_jump(along: OnGround) -> float:
-    """Return the largest change of a torque between neighbouring samples about touchdown."""
+    """Return the largest change of a torque between neighboring samples about touchdown."""
     near = np.abs(along.time - along.touchdown()) < 0.02
     return float(np.abs(np.diff(along.tau, axis=0))[near[1:]].max())
 

@@ -10,7 +10,7 @@ from ...model import configurations
 from .. import clusters
 from ..assembly import AssemblySearch, contradicting
 from ..closing import CLOSED, ClosingProblem
-from ..neighbours import Neighbours
+from ..neighbors import Neighbors
 from .geometry import Array, LoopGeometry
 
 MOST_AT_ODDS, FEW_GUESSES = 12, 20
@@ -45,9 +45,9 @@ class Assembling:
         return clusters.Clusters(clusters.find(self.model, starts, geometry.jacobian(starts), geometry.gaps(starts)))
 
     @cached_property
-    def neighbours(self) -> Neighbours:
+    def neighbors(self) -> Neighbors:
         """What is beside closed configurations."""
-        return Neighbours(self.problem(), self.geometry.jacobian, CLOSED, self.rounding)
+        return Neighbors(self.problem(), self.geometry.jacobian, CLOSED, self.rounding)
 
     @property
     def starts(self) -> dict[str, Array]:
@@ -65,7 +65,7 @@ class Assembling:
     def search(self, starts: dict[str, Array], generator: np.random.Generator, tries: int) -> AssemblySearch:
         """Return what yields closed configurations, from given ones and then from random ones."""
         guesses = self.random(generator, tries) if tries else np.zeros((0, self.geometry.nq))
-        stretched = self.neighbours.is_stretched
+        stretched = self.neighbors.is_stretched
         return AssemblySearch(self.problem(), CLOSED, self.geometry.checks.widest, starts, guesses, stretched)
 
     def at_odds(self) -> str:

@@ -118,19 +118,19 @@ class CoordinateChoice:
     @cached_property
     def ordinary(self) -> tuple[Array, Array, Array] | None:
         """A closed configuration far from singular ones, if there is one, and K and gaps there and beside it."""
-        search, neighbours = self.assembling.search, self.assembling.neighbours
+        search, neighbors = self.assembling.search, self.assembling.neighbors
         if self.q_guess is not None:
             near = search({"q_guess": self.q_guess}, np.random.default_rng(0), 0)
             for closed in near:
                 for q in closed:
-                    return q, *neighbours.samples(q)
+                    return q, *neighbors.samples(q)
             raise ClosureError(f"the configuration given as q_guess leaves loops open: {near.how_far()}")
         first: tuple[Array, Array, Array] | None = None
         count = 0
         for closed in search(self.assembling.starts, np.random.default_rng(0), 200):
             for q in closed:
-                found = q, *neighbours.samples(q)
-                if neighbours.is_ordinary(*found[1:]):
+                found = q, *neighbors.samples(q)
+                if neighbors.is_ordinary(*found[1:]):
                     return found
                 first, count = (found if first is None else first), count + 1
             if count >= ASSEMBLIES:
@@ -146,13 +146,13 @@ class CoordinateChoice:
             return self.chosen
         finite = q.reshape(-1, self.geometry.nq)
         finite = finite[np.isfinite(finite).all(axis=-1)]
-        neighbours = self.assembling.neighbours
+        neighbors = self.assembling.neighbors
         if not len(finite):  # NaN for all, but as many as there would be
             finite = self.assembling.starts["the neutral configuration"][None]
         # constraints that depend on one another where the loops are closed need not do so beside it
         near = closing.close_wherever_it_can_be(self.assembling.problem(), finite[:1], CLOSED)
-        if is_closed(near)[0] and (near.done[0] or not neighbours.is_stretched(near.q[0])):
-            return self._choose(*neighbours.samples(near.q[0]))
+        if is_closed(near)[0] and (near.done[0] or not neighbors.is_stretched(near.q[0])):
+            return self._choose(*neighbors.samples(near.q[0]))
         return self._choose(self.geometry.jacobian(finite[:1]), np.zeros((1, self.geometry.n_constraints)))
 
     def _choose(self, samples: Array, gaps: Array) -> Coordinates:

@@ -27,7 +27,7 @@ from ..assembly import AssemblySearch
 from ..checks import opening_rate
 from ..closing import CLOSED
 from ..mobility import Mobility, position_rank, singular_directions
-from ..neighbours import ORDINARY
+from ..neighbors import ORDINARY
 from ..newton import NewtonClosing, independent_rows
 from .choice import ASSEMBLIES, CoordinateChoice
 from .geometry import Array
@@ -277,7 +277,7 @@ class LoopClosing:
         """
         if self.choice.chosen is None:  # what is singular is not known
             return q
-        beside, ranks = self.assembling.neighbours, self.choice.chosen.ranks
+        beside, ranks = self.assembling.neighbors, self.choice.chosen.ranks
         if beside.margins(q[None], ranks)[0] > ORDINARY:
             return q
         near = beside.of(q)
@@ -318,7 +318,7 @@ class LoopClosing:
         rolling, geometry, assembling = self.model.velocity_constraints, self.geometry, self.assembling
         if not rolling:
             return (), -1
-        near = np.concatenate([q[None], assembling.neighbours.of(q)])
+        near = np.concatenate([q[None], assembling.neighbors.of(q)])
         k, gaps = geometry.position_jacobian(near), geometry.gaps(near)
         left = geometry.nv - position_rank(assembling.clusters, k, gaps, assembling.rounding)
         return tuple(self.model.constraint_names[i] for i in rolling), left

@@ -53,7 +53,7 @@ class ForwardOfLoops:
 
     def forward_dynamics(
         self, q: Any, v: Any, tau: Any, wrenches: Wrenches = None, friction: bool = False, method: str | None = None,
-        stabilisation: bool | tuple[float, float] = False, project: bool = False, tolerance: float | None = None,
+        stabilization: bool | tuple[float, float] = False, project: bool = False, tolerance: float | None = None,
         parameters: Any = None, out: Array | None = None, threads: int = 1,
     ) -> Array:  # fmt: skip
         """Return accelerations while the loops stay closed; see :meth:`kinetree.Robot.forward_dynamics`."""
@@ -64,7 +64,7 @@ class ForwardOfLoops:
         prepared.keep_geometry(parameters)
         if out is not None:
             prepared.check_rooms([out], [(self.nv,)], wrenches, parameters, **prepared.vectors(q, v, tau=tau))
-        gains = dynamics.stabilisation_gains(stabilisation)
+        gains = dynamics.stabilization_gains(stabilization)
         if project:
             q, v = self.closing.project(q, v)
         if any(gains):
@@ -93,7 +93,7 @@ class ForwardOfLoops:
         by_handles = "closed_forward_dynamics" if bound else "handled_forward_dynamics"
         name = {"elimination": "closed_forward_dynamics", "handles": by_handles}.get(method)
         if name is not None and prepared.has_inertia:
-            options = {"rows": known.rows, "stabilisation": gains}
+            options = {"rows": known.rows, "stabilization": gains}
             whole = prepared.at_once(name, options, wrenches, threads, parameters, q=state, v=v, tau=tau)
             if whole is not None:
                 self.geometry.checks.motion(whole[..., -3:], self.choice.granted(tolerance, known), state, v)

@@ -8,8 +8,8 @@ come from the actuators and from the loop joints (Shah eq. 8.2),
 one equation per degree of freedom.  The tree falls into subsystems: the branches that
 stand on the base, or on a body that is on no loop with them.  A subsystem whose equations
 are as many as its unknowns (multipliers of the cuts that touch it and torques of its
-actuators) is *determinate*: it is solved, its multipliers are known to its neighbours,
-and the search goes on.  Where nothing is determinate, neighbours are solved together.
+actuators) is *determinate*: it is solved, its multipliers are known to its neighbors,
+and the search goes on.  Where nothing is determinate, neighbors are solved together.
 Only small systems are solved, and the order in which that happens can be read.
 
 Multipliers are counted by rank: a revolute joint that closes a planar loop has five, of
@@ -82,7 +82,7 @@ class SolutionPlan:
         return SolutionStep((), names, (), names, len(dofs), len(dofs), True, dofs, dofs)
 
     def _recursion(self, parts: Sequence[Subsystem]) -> Iterable[SolutionStep]:
-        """Return determinate subsystems first; where there are none, neighbours together."""
+        """Return determinate subsystems first; where there are none, neighbors together."""
         waiting, known = list(parts), set[int]()
         while waiting:
             together = self._next(waiting, known)
@@ -107,7 +107,7 @@ class SolutionPlan:
                 if self._is_determinate(together, known):
                     return together
             sets = [] if len(sets) > MOST_SETS_OF_SUBSYSTEMS else _grown(sets, touched)
-        return self._neighbourhood(waiting, known)
+        return self._neighborhood(waiting, known)
 
     def _is_determinate(self, together: Sequence[Subsystem], known: AbstractSet[int]) -> bool:
         """As many unknowns as equations, and these independent."""
@@ -132,7 +132,7 @@ class SolutionPlan:
         dofs = {k for p in together for k in p.dofs}
         return {i for i, cut in enumerate(self._cuts) if i not in known and not cut.dofs.isdisjoint(dofs)}
 
-    def _neighbourhood(self, waiting: Sequence[Subsystem], known: AbstractSet[int]) -> tuple[Subsystem, ...]:
+    def _neighborhood(self, waiting: Sequence[Subsystem], known: AbstractSet[int]) -> tuple[Subsystem, ...]:
         """Return the first subsystem and all that hang together with it by unknown multipliers."""
         found, count = list(waiting[:1]), 0
         while len(found) > count:
@@ -266,7 +266,7 @@ def solve(
         Constraint matrix; batches broadcast.
     actuated : array_like of bool, shape (nv,)
     weights : array_like, shape (nv,), optional
-        Where actuators are redundant the torques minimise ``sum(weights * tau**2)``; all one by default.
+        Where actuators are redundant the torques minimize ``sum(weights * tau**2)``; all one by default.
 
     Returns
     -------

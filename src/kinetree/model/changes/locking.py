@@ -17,7 +17,7 @@ from ..pose import Pose
 from ..tree import BASE, Body, Configuration, Frame, Joint, Loop, Model, lay_out
 
 OPEN = 1e-6
-"""Loops between bodies that become one may be open by so much, in metres and radians."""
+"""Loops between bodies that become one may be open by so much, in meters and radians."""
 
 Place = tuple[int, Pose]
 """A body of the new model, and where on it a frame is."""

@@ -273,7 +273,7 @@ class _UrdfReader:
         if length == 0.0:
             raise self.error(f"joint {name!r}: the axis has zero length, but a {kind_name} joint needs one", element)
         if abs(length - 1.0) > 1e-3:
-            self.builder.oddity(f"joint {name!r}: the axis has length {length:.6g}, not 1; normalised", element.line)
+            self.builder.oddity(f"joint {name!r}: the axis has length {length:.6g}, not 1; normalized", element.line)
         return axis
 
     def mimic(self, joint: Element, name: str, all_joints: dict[str, int]) -> Mimic | None:

@@ -299,7 +299,7 @@ def roll_pitch_yaw(pose: Pose) -> tuple[float, float, float]:
     """
     candidates = _angle_candidates(pose)
     for guess in candidates:
-        for angles in _neighbours(pose, guess):
+        for angles in _neighbors(pose, guess):
             if _mismatch(pose, angles) == 0.0:
                 return angles
     return min(candidates[:-1], key=lambda angles: _mismatch(pose, angles))
@@ -320,7 +320,7 @@ def _angle_candidates(pose: Pose) -> list[Angles]:
     return [plain, *fitted, steep]
 
 
-def _neighbours(pose: Pose, guess: Angles) -> Iterator[Angles]:
+def _neighbors(pose: Pose, guess: Angles) -> Iterator[Angles]:
     """Return angles near a guess that give the entries exactly which are single products of sines and cosines."""
     m00, _, _, m10, _, _, m20, m21, m22 = pose.nine
     for pitch in _near(guess[1]):

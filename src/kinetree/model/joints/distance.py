@@ -15,13 +15,13 @@ from .kind import OnlyCloses
 @explains_arguments
 @dataclass(frozen=True)
 class Distance(OnlyCloses):
-    """Keeps two points ``length`` metres apart. It has no coordinates, so it cannot carry a body."""
+    """Keeps two points ``length`` meters apart. It has no coordinates, so it cannot carry a body."""
 
     length: float = math.nan
     name = "distance"
 
     def __post_init__(self) -> None:
-        length = real_number(self.length, "the length of a rod", positive=True, unit="metres", error=ModelError)
+        length = real_number(self.length, "the length of a rod", positive=True, unit="meters", error=ModelError)
         object.__setattr__(self, "length", length)
 
     @property

@@ -78,7 +78,7 @@ class Free(JointKind):
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]
     ) -> np.ndarray:
-        """Return uniform rotations, positions within limits or one metre."""
+        """Return uniform rotations, positions within limits or one meter."""
         low, high = random_bounds(self.q_units[4:], lower[4:], upper[4:])
         position = rng.uniform(low, high, size=(*shape, 3))
         return np.concatenate([random_quaternions(rng, shape), position], axis=-1)

@@ -28,7 +28,7 @@ from .kind import Coordinates, JointKind, unit_axis, vec
 @explains_arguments
 @dataclass(frozen=True)
 class Helical(JointKind):
-    """A screw: turns about ``axis`` and advances ``pitch`` metres per radian (Featherstone section 2.3.2)."""
+    """A screw: turns about ``axis`` and advances ``pitch`` meters per radian (Featherstone section 2.3.2)."""
 
     axis: Any = "z"
     pitch: float = math.nan
@@ -37,7 +37,7 @@ class Helical(JointKind):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit_axis(self.axis))
-        pitch = real_number(self.pitch, "the pitch of a helical joint", unit="metres per radian", error=ModelError)
+        pitch = real_number(self.pitch, "the pitch of a helical joint", unit="meters per radian", error=ModelError)
         object.__setattr__(self, "pitch", pitch)
 
     @property

@@ -25,7 +25,7 @@ KINDS: dict[str, type[JointKind]] = {}
 
 
 def unit_axis(axis: Any, what: str = "axis") -> tuple[float, float, float]:
-    """Return a unit vector from ``"x"``, ``"-y"``, ... or three numbers, which are normalised."""
+    """Return a unit vector from ``"x"``, ``"-y"``, ... or three numbers, which are normalized."""
     if isinstance(axis, str):
         name = axis.lower()
         sign = -1.0 if name.startswith("-") else 1.0
@@ -43,7 +43,7 @@ def unit_axis(axis: Any, what: str = "axis") -> tuple[float, float, float]:
     if norm == 0.0:
         raise ModelError(f"{what} has zero length: a joint needs a direction")
     if not math.isfinite(norm):
-        raise ModelError(f"{what} is too long to be normalised: {axis!r}")
+        raise ModelError(f"{what} is too long to be normalized: {axis!r}")
     if abs(norm - 1.0) < 1e-15:  # as good as division makes it: an axis read back from a file stays as it is
         return (float(v[0]), float(v[1]), float(v[2]))
     return (float(v[0]) / norm, float(v[1]) / norm, float(v[2]) / norm)
@@ -56,7 +56,7 @@ UNLIMITED = 1e5
 def random_bounds(
     units: Sequence[str], lower: Sequence[float], upper: Sequence[float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return finite bounds to draw from: the limits; where one is missing, a turn or two metres from the other.
+    """Return finite bounds to draw from: the limits; where one is missing, a turn or two meters from the other.
 
     One that is so far out that it is no limit counts as missing.
     """

@@ -14,7 +14,7 @@ from .kind import POINT_MASS, Coordinates, JointKind, unit_axis, vec
 @explains_arguments
 @dataclass(frozen=True)
 class Revolute(JointKind):
-    """A hinge: one angle about ``axis`` (``"x"``, ``"-z"`` or three numbers, normalised)."""
+    """A hinge: one angle about ``axis`` (``"x"``, ``"-z"`` or three numbers, normalized)."""
 
     axis: Any = "z"
     name = "revolute"

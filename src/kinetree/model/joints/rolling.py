@@ -79,7 +79,7 @@ class _Rolling(OnlyCloses):
 @explains_arguments
 @dataclass(frozen=True)
 class RollingBall(_Rolling):
-    """A ball of ``radius`` metres rolls on a plane without slipping. It only closes loops.
+    """A ball of ``radius`` meters rolls on a plane without slipping. It only closes loops.
 
     The plane goes through the origin of the joint's fixed frame, ``normal`` to it; the center of the ball, on the
     successor, is the origin of its moving frame.
@@ -90,7 +90,7 @@ class RollingBall(_Rolling):
     name = "rolling_ball"
 
     def __post_init__(self) -> None:
-        radius = real_number(self.radius, "the radius of a ball", positive=True, unit="metres", error=ModelError)
+        radius = real_number(self.radius, "the radius of a ball", positive=True, unit="meters", error=ModelError)
         object.__setattr__(self, "radius", radius)
         object.__setattr__(self, "normal", unit_axis(self.normal, "normal"))
 
@@ -109,7 +109,7 @@ class RollingWheel(_Rolling):
     Parameters
     ----------
     radius : float
-        Of the circle in the middle of its rim, in metres.
+        Of the circle in the middle of its rim, in meters.
     axis : str or three numbers
         Of the wheel in the joint's moving frame, whose origin is its center.
     rim_radius : float
@@ -125,10 +125,10 @@ class RollingWheel(_Rolling):
     name = "rolling_wheel"
 
     def __post_init__(self) -> None:
-        radius = real_number(self.radius, "the radius of a wheel", positive=True, unit="metres", error=ModelError)
-        rim = real_number(self.rim_radius, "the radius of a wheel's rim", unit="metres", error=ModelError)
+        radius = real_number(self.radius, "the radius of a wheel", positive=True, unit="meters", error=ModelError)
+        rim = real_number(self.rim_radius, "the radius of a wheel's rim", unit="meters", error=ModelError)
         if rim < 0.0:
-            raise ModelError(f"the radius of a wheel's rim must not be negative, got {rim:g} metres")
+            raise ModelError(f"the radius of a wheel's rim must not be negative, got {rim:g} meters")
         object.__setattr__(self, "radius", radius)
         object.__setattr__(self, "rim_radius", rim)
         object.__setattr__(self, "axis", unit_axis(self.axis))

@@ -223,9 +223,9 @@ class Walk(Trajectory):
         Parameters
         ----------
         robot : Robot
-            Whose first joint has no motor, of any kind with coordinates in metres: the walk's base.
+            Whose first joint has no motor, of any kind with coordinates in meters: the walk's base.
         above_hip : float
-            Of the base's origin, in metres.
+            Of the base's origin, in meters.
 
         Returns
         -------
@@ -311,7 +311,7 @@ def leg_coordinates(robot: Robot, places: Sequence[int]) -> tuple[str, ...] | No
 
 
 def put_base(robot: Robot, base: Joint, q: np.ndarray, v: np.ndarray, place: np.ndarray, speed: np.ndarray) -> None:
-    """Bring the first body of an upright robot to a place and a speed, by those coordinates of a joint in metres."""
+    """Bring the first body of an upright robot to a place and a speed, by those coordinates of a joint in meters."""
     body = robot.model.bodies[0].name
     straight = [k for k in range(base.q_slice.start, base.q_slice.stop) if robot.q_units[k] == "m"]
     origin = robot.pose(q, body)[:3, 3]
@@ -386,7 +386,7 @@ def biped(
     ----------
     gait : Gait
     thigh, shank : float
-        Lengths, in metres.
+        Lengths, in meters.
     hip_width : float
         Distance of the hips.
     coordinates : sequence of str
@@ -410,7 +410,7 @@ def trot(
     ----------
     gait : Gait
     thigh, shank : float
-        Lengths, in metres.
+        Lengths, in meters.
     hips : sequence of four pairs of floats
         Where the hips are on the trunk, forward and to the left, in the order of the robot's legs: front left, front
         right, rear left, rear right.
@@ -444,7 +444,7 @@ def tripod(
     ----------
     gait : Gait
     thigh, shank : float
-        Lengths, in metres.
+        Lengths, in meters.
     hips : sequence of six pairs of floats
         Where the hips are on the trunk, forward and to the left, in the order of the robot's legs: left before right,
         front to rear.

@@ -20,7 +20,7 @@ from .parallel_denoc import ParallelDeNOC
 from .parallel_dynamics import ParallelDynamics
 from .positions import PlatformPositions
 from .requirements import ActuatorRequirements, FrameMotion, PlatformPath
-from .singularities import Counts, Maps, Singularity, analyse, classify, common, margins
+from .singularities import Counts, Maps, Singularity, analyze, classify, common, margins
 
 Array = np.ndarray
 
@@ -28,7 +28,7 @@ SINGULAR = 1e-7
 """Singular values below this (dimensionless) make a configuration singular."""
 
 NEARBY = 1e-3
-"""How far the neighbours are that a configuration is compared with, as a fraction of the platform's size."""
+"""How far the neighbors are that a configuration is compared with, as a fraction of the platform's size."""
 
 UNREACHABLE = 1e-8
 """Velocities that the mechanism does not have are refused above this fraction of what was asked for."""
@@ -276,9 +276,9 @@ class Platform(PlatformPositions):
         if not np.isfinite(state).all():
             raise StateError("the configuration holds NaN or infinity: nothing can be said about it")
         maps = self._maps(state)
-        here = analyse(maps, tolerance)
+        here = analyze(maps, tolerance)
         near = [self._maps(x) for x in self._nearby(state, here.allowed)]
-        around = [analyse(m, tolerance) for m in near]
+        around = [analyze(m, tolerance) for m in near]
         usual = common([here.counts, *(a.counts for a in around)])
         found = classify(here, usual, maps, around, near)
         gained = (maps.platform @ found.gained).T
@@ -302,7 +302,7 @@ class Platform(PlatformPositions):
         return margins(self._maps(state), self._usual(state))
 
     def _in_radians(self, twists: Array) -> Array:
-        """Return whole twists from what the platform puts out, in metres."""
+        """Return whole twists from what the platform puts out, in meters."""
         whole = np.zeros((len(twists), 6))
         whole[:, 0 if self.orientation else 3 :] = twists
         return whole / np.repeat([self.length, 1.0], 3)
@@ -313,7 +313,7 @@ class Platform(PlatformPositions):
         return np.array([self.length if unit == "rad" else 1.0 for unit in self.mechanism.v_units])
 
     def _maps(self, q: Array) -> Maps:
-        """Return everything in metres."""
+        """Return everything in meters."""
         m = self.mechanism
         rows = np.array([self.length if unit == "rad" else 1.0 for unit in m.constraint_units])
         twist = np.repeat([self.length, 1.0], 3)[0 if self.orientation else 3 :]
@@ -344,10 +344,10 @@ class Platform(PlatformPositions):
         lanes = lanes[np.isfinite(lanes).all(axis=1)]
         if not len(lanes):
             return Counts(0, 0, 0, 0)
-        here = analyse(self._maps(lanes[0]), SINGULAR)
-        near = [analyse(self._maps(x), SINGULAR).counts for x in self._nearby(lanes[0], here.allowed)]
+        here = analyze(self._maps(lanes[0]), SINGULAR)
+        near = [analyze(self._maps(x), SINGULAR).counts for x in self._nearby(lanes[0], here.allowed)]
         counts = common([here.counts, *near])
-        if near:  # a configuration without neighbours says nothing about others
+        if near:  # a configuration without neighbors says nothing about others
             self._counts = counts
         return counts
 

@@ -110,7 +110,7 @@ class ActuatorRequirements:
     names, units : tuple of str
         Of the actuated freedoms, and of their positions: ``m`` or ``rad``.
     positions, rates, accelerations, forces : ndarray (T, actuated)
-        In the units above, those per second and per second squared, and newtons or newton metres.
+        In the units above, those per second and per second squared, and newtons or newton meters.
     q, v, a : ndarray (T, nq), (T, nv), (T, nv)
         Of all joints.
     rate_limits, force_limits : ndarray (actuated,)

@@ -32,7 +32,7 @@ Array = np.ndarray
 
 
 class Maps(NamedTuple):
-    """A mechanism's first-order motions at a configuration, all in metres (see the module's text)."""
+    """A mechanism's first-order motions at a configuration, all in meters (see the module's text)."""
 
     constraints: Array
     """K, (nc, nv)."""
@@ -71,7 +71,7 @@ class Analysis(NamedTuple):
     idle: Array
 
 
-def analyse(maps: Maps, tolerance: float) -> Analysis:
+def analyze(maps: Maps, tolerance: float) -> Analysis:
     """Count motions of each sort; singular values below ``tolerance`` are zero."""
     size = float(np.linalg.norm(maps.constraints, 2)) if maps.constraints.size else 1.0
     loops = _values(maps.constraints) / (size or 1.0)
@@ -199,7 +199,7 @@ def _twist(t: Array) -> str:
 
 
 def classify(here: Analysis, usual: Counts, maps: Maps, nearby: list[Analysis], near_maps: list[Maps]) -> Report:
-    """Compare a configuration with its neighbours."""
+    """Compare a configuration with its neighbors."""
     c = here.counts
     kinds = {
         "inverse": c.still - c.idle > usual.still - usual.idle,
@@ -221,7 +221,7 @@ def classify(here: Analysis, usual: Counts, maps: Maps, nearby: list[Analysis], 
 
 
 class Report(NamedTuple):
-    """The outcome, still in metres."""
+    """The outcome, still in meters."""
 
     kinds: tuple[str, ...]
     lost: Array

@@ -87,7 +87,7 @@ def roll_pairs(function: Callable[..., Any], tree: Model, layouts: Sequence[str]
 
 
 def _carried_freedoms(tree: Model) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Return bodies that carry others, from the tips, with the freedoms of those: runs of one another's neighbours."""
+    """Return bodies that carry others, from the tips, with the freedoms of those: runs of one another's neighbors."""
     runs: list[list[tuple[int, int]]] = [[] for _ in tree.links]
     for i in reversed(range(len(tree.links))):
         if tree.children[i]:
@@ -98,7 +98,7 @@ def _carried_freedoms(tree: Model) -> Iterator[tuple[int, list[tuple[int, int]]]
 
 
 def _joined(*several: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Runs (first, size) of several lists, in order, neighbours made one."""
+    """Runs (first, size) of several lists, in order, neighbors made one."""
     joined: list[tuple[int, int]] = []
     for first, size in sorted(run for runs in several for run in runs):
         if joined and sum(joined[-1]) == first:
@@ -147,7 +147,7 @@ class _Read:
         self.read: dict[Any, set[int]] = defaultdict(set)
         stages = [*rolled.passes, None]
         for this in reversed(stages):
-            while self._reads_more(this):  # what a body reads its neighbour must write, for which it reads more
+            while self._reads_more(this):  # what a body reads its neighbor must write, for which it reads more
                 pass
         self.number = {area: {k: i for i, k in enumerate(sorted(read))} for area, read in self.read.items()}
         for this in stages:

@@ -36,7 +36,7 @@ ALPHA_SETTLED = 1e-10
 """Changes of accelerations and forces below this part of them are the last."""
 
 ASIDE = 1e-7
-"""How far configurations are moved to see how residuals change, in radians and metres."""
+"""How far configurations are moved to see how residuals change, in radians and meters."""
 
 SHORT = 1e-2
 """Part of the usual step below which a step is a Taylor polynomial.

@@ -94,7 +94,7 @@ def landing(quick: bool) -> Outcome:
 
 
 def _largest_jump(along: OnGround) -> float:
-    """Return the largest jump of a torque between neighbouring samples, from when it stands firm to touchdown."""
+    """Return the largest jump of a torque between neighboring samples, from when it stands firm to touchdown."""
     quiet = (along.time > 0.1) & (along.time < along.touchdown() - 0.01)
     return float(np.abs(np.diff(along.tau[quiet], axis=0)).max())
 

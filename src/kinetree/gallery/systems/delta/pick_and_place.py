@@ -45,7 +45,7 @@ GEARS = (5.0, 8.0, 12.0, 16.0, 20.0, 25.0, 33.0, 40.0)
 
 
 class CatalogMotor(NamedTuple):
-    """A servo motor as a catalogue describes it."""
+    """A servo motor as a catalog describes it."""
 
     name: str
     rated: float

@@ -40,7 +40,7 @@ SYSTEM = GallerySystem(
             "nothing assembles any more, leg 2 counted like leg 1 or mirrored, tip above or below the elbows. The "
             "trajectory must assemble all the way, and the free fall from 80 and 70 degrees meet its first singular "
             "position (forearms in line) at a time that rounds to the stated 1.4 s. Of the 68 readings that "
-            "assemble, one does: a_0 = 1.2 m, both angles anticlockwise from the x axis, tip below the elbows; it "
+            "assemble, one does: a_0 = 1.2 m, both angles counterclockwise from the x axis, tip below the elbows; it "
             "gets there at 1.37 s (along this branch the time falls smoothly from 1.49 s at 1.1 m to 1.33 s at 1.3 "
             "m).",
             "Slender uniform bars; x along the base, gravity along -y.",

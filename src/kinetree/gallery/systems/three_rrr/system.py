@@ -61,7 +61,7 @@ SYSTEM = GallerySystem(
             "Base and circle are not in the book. As in ReDySim's own example: base an equilateral triangle of side "
             "1 m; the platform's middle on a circle about the base's, radius sqrt(3)/16 m, 4 rad/s, heading 0, "
             "elbows with sin(theta2) < 0; platform with Izz = 0.16 kg m^2 about its middle. Gravity along -y.",
-            "Table 8.4 fits this base when the platform's corners are read anticlockwise and the angle of 1^3 from "
+            "Table 8.4 fits this base when the platform's corners are read counterclockwise and the angle of 1^3 from "
             "the platform's second side (60 degrees on): its ground pivots are then 17 mm off at most, for it is "
             "rounded to whole degrees. The start 'free-fall' keeps the first leg and the platform as printed and "
             "closes the two other legs.",

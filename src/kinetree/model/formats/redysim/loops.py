@@ -69,7 +69,7 @@ class FoundLoops:
     pivots: Mapping[int, Array] = field(default_factory=dict)
     """By links on the ground, how far their joints are from where the table has them."""
     start_gap: float = 0.0
-    """How far loops are open in the folder's own start, in metres."""
+    """How far loops are open in the folder's own start, in meters."""
 
 
 class Geometry:

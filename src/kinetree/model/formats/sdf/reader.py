@@ -458,16 +458,16 @@ class _SdfReader:
         builder.joint(f"{name}_2", between, child, Revolute(axes[1]), Pose(), seat=seat, **own)
 
     def _pitch(self, joint: Element, name: str, elements: Elements) -> float:
-        """Return the advance of a screw, metres per radian.
+        """Return the advance of a screw, meters per radian.
 
-        ``screw_thread_pitch`` is metres per turn to the right; the older ``thread_pitch`` radians per metre to the
+        ``screw_thread_pitch`` is meters per turn to the right; the older ``thread_pitch`` radians per meter to the
         left.
         """
         if elements.only(joint, "screw_thread_pitch") is not None:
             return elements.number(joint, "screw_thread_pitch", 1.0) / (2 * math.pi)
         old = elements.number(joint, "thread_pitch", 1.0)
         if old == 0.0:
-            raise elements.error(f"joint {name!r}: <thread_pitch> is radians per metre and cannot be zero", joint)
+            raise elements.error(f"joint {name!r}: <thread_pitch> is radians per meter and cannot be zero", joint)
         return -1.0 / old
 
     def _data(self, joint: Element, tag: str, name: str, kind: JointKind, instance: _Instance) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from .frames import WORLD
 VERSION = "1.11"
 
 CLOSED = 1e-9
-"""Loops that are open by more than this as drawn, in metres or radians, cannot be written."""
+"""Loops that are open by more than this as drawn, in meters or radians, cannot be written."""
 
 USUAL_GRAVITY = (0.0, 0.0, -9.81)
 

@@ -18,11 +18,11 @@ ORDINARY = 1e-3
 """Configurations are far from singular where the least singular value of K that counts is this part of the largest."""
 
 ASIDE, STEPS_ASIDE = 0.03, 8
-"""How far and how often to step aside, in radians or metres, to see whether a weak constraint stays weak."""
+"""How far and how often to step aside, in radians or meters, to see whether a weak constraint stays weak."""
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class Neighbors:
     """What is beside closed configurations of a mechanism.
 
     Attributes
