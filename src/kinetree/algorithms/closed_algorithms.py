@@ -43,7 +43,7 @@ def forward_dynamics(
 def forward_dynamics_by_handles(
     tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], stabilization: tuple[float, float]
 ) -> list[Scalar]:
-    """Return the same by articulated bodies with several handles."""
+    """Return accelerations and constraint forces by articulated bodies with several handles."""
     a, multipliers, quality, left = multi_handle.closed_forward_dynamics(
         tree, q, v, tau, tree.gravity, loads, rows, stabilization
     )
@@ -72,7 +72,7 @@ def hybrid_dynamics(
 def forward_dynamics_by_independent(
     tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], pivots: Sequence[tuple[int, int]]
 ) -> list[Scalar]:
-    """Return the same as :func:`forward_dynamics`, by the inertia of the independent freedoms alone.
+    """Do what :func:`forward_dynamics` does by the inertia of the independent freedoms alone.
 
     So joints that only the loops hold may move nothing that has inertia, as after a regrouping.
     """

@@ -22,7 +22,7 @@ def composite_inertias(tree: Model, transforms: Sequence[Transform]) -> tuple[li
 
 
 def _composites_with_added(tree: Model, transforms: Sequence[Transform]) -> list[ArticulatedInertia]:
-    """Return the same with what is added to bodies, which is the inertia of no rigid body."""
+    """Return composite inertias with what is added to bodies, which no rigid body has as its inertia."""
 
     def step(link: Link, total: ArticulatedInertia, x: Transform) -> tuple[ArticulatedInertia, ArticulatedInertia]:
         return total, x.articulated_to_parent(total)

@@ -49,7 +49,7 @@ class Targets(NamedTuple):
         return self.positions[k], self.velocities[k], self.accelerations[k]
 
     def of_row(self, row: int) -> tuple[Scalar, Scalar, Scalar]:
-        """Return the same of a constraint; zeros where it is not driven."""
+        """Return the target of a constraint; zeros where it is not driven."""
         if row not in self.rows:
             return 0.0, 0.0, 0.0
         return self.of_joint(len(self.joints) + self.rows.index(row))

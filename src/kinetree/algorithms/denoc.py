@@ -406,7 +406,7 @@ class Denoc:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> None:
-            """Say what somebody looks for who has the book at hand; there is no such attribute."""
+            """Explain an attribute that does not exist, to readers who have the book at hand."""
             if hasattr(type(self), name):  # a property that raises: it says why
                 return object.__getattribute__(self, name)
             known = [word for word in dir(type(self)) if not word.startswith("_")]

@@ -185,13 +185,13 @@ class CarriedSums(NamedTuple):
 
 
 def alone(link: Link, s: Seen) -> CarriedSums:
-    """Return a body by itself."""
+    """Return a body without those it carries."""
     body = s.pose.rigid_to_parent(link.inertia)
     return CarriedSums(body, inertia_rate(body, s.velocity), body @ s.velocity)
 
 
 def required_force(s: Seen, body: CarriedSums, acceleration: Motion, load: Force | None) -> Force:
-    """Return what a body by itself needs for its motion, less what acts from outside."""
+    """Return the force that a body alone needs for its motion, minus what acts from outside."""
     force = body.inertia @ acceleration + s.velocity.cross_force(body.momentum)
     return force if load is None else force - s.pose.force_to_parent(load)
 
@@ -288,7 +288,7 @@ def _screw(own: Any, k: int) -> Motion:
 
 
 def _turned(effect: Force, m: int, own: Any) -> Scalar:
-    """Return how the force of a joint changes that stands before the one which causes an effect."""
+    """Return the change of force at a joint before the one that causes it."""
     return _screw(own, m).dot(effect)
 
 
@@ -297,7 +297,7 @@ def _handle(k: int, own: Any) -> tuple[Force, Vec3]:
 
 
 def _through(change: Change, handle: tuple[Force, Vec3]) -> Scalar:
-    """Return how the force of a joint changes that stands behind the one which changes the motion."""
+    """Return the change of force at a joint behind the one whose motion changes."""
     return change[1].dot(handle[0]) + change[0].angular.dot(handle[1])
 
 

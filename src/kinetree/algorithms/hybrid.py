@@ -79,7 +79,7 @@ def _beside_tendons(
     tree: Model, q: Scalars, v: Scalars, given: Scalars, known: Sequence[bool], gravity: Scalars,
     wrenches: Wrenches | None, pulled: Scalars,
 ) -> tuple[list[Scalar], list[Scalar]]:  # fmt: skip
-    """Return the same where tendons pull: joint forces hold them, too."""
+    """Solve where tendons pull, which joint forces hold as well."""
     moved = {k for j, is_known in zip(tree.joints, known, strict=True) if is_known for k in _freedoms(j)}
     less = [x if k in moved else x - p for k, (x, p) in enumerate(zip(given, pulled, strict=True))]
     a, tau = hybrid_dynamics(replace(tree, tendons=()), q, v, less, known, gravity, wrenches)
@@ -99,7 +99,7 @@ def by_partition(
     gravity: Scalars,
     wrenches: Wrenches | None = None,
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Return the same by splitting the mass matrix (Featherstone eq. 7.32-7.34); also for joints that mimic others."""
+    """Solve by splitting the mass matrix (Featherstone eq. 7.32-7.34); also for joints that mimic others."""
     fixed = [False] * tree.nv
     for joint, is_known in zip(tree.joints, known, strict=True):
         for k in range(joint.v_slice.start, joint.v_slice.stop):

@@ -55,7 +55,7 @@ class Reach(NamedTuple):
     """Its own, in its own coordinates."""
 
     def beyond(self, p: Posed) -> Reach:
-        """Return the same frame seen from the body before."""
+        """Return this frame as seen from the body before."""
         return self._replace(here=(p.transform @ self.here).collapsed())
 
 

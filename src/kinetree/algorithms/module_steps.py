@@ -89,7 +89,7 @@ def _freedoms(model: Model, chain: Sequence[int]) -> list[int]:
 
 
 def _holding_springs(model: Model, parts: Modules, q: Any, steps: Sequence[InverseStep]) -> list[InverseStep]:
-    """Return the same steps with what holds the springs in their joint forces."""
+    """Return these steps with the springs held by the joint forces."""
     held = springs.held_too(model, q, [0.0] * model.nv)
     return [
         step._replace(tau=[t + held[p] for t, p in zip(step.tau, _freedoms(model, chain), strict=True)])
@@ -144,7 +144,7 @@ def execution_order(model: Model, parts: Modules, dynamics: str) -> str:
 
 
 def _equal_modules(model: Model, parts: Modules) -> Iterator[str]:
-    """Say which modules take the same steps with the same numbers: the text of one is that of all in its group."""
+    """Group modules that take equal steps with equal numbers: one text serves each group."""
     for group in equal_groups(model, parts):
         first, *others = (f"M{m + 1}" for m in group)
         yield f"Equal modules: {', '.join(others)} as {first}, in all but their own states and where they sit"

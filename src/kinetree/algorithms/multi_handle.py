@@ -179,7 +179,7 @@ def _along(inertias: CrossInertias, one: Sequence[End], other: Sequence[End]) ->
 
 
 def _most(inertias: CrossInertias, one: Sequence[End], size: float) -> Scalar:
-    """Return more than the unit force of a constraint could accelerate its ends in any direction.
+    """Return a bound on how much a constraint's unit force can accelerate its ends in any direction.
 
     Where it does next to nothing beside that, what there is of it is rounding.
     """

@@ -81,7 +81,7 @@ def base_at_rest(gravity: Sequence[Scalar]) -> Moving:
 
 
 def move(link: Link, parent: Moving, q: Scalars, v: Scalars, a: Scalars | None) -> Moving:
-    """Return outward step: motion of a body from that of its parent (Shah eq. 6.2, any joint).
+    """Do the outward step: the motion of a body from that of its parent (Shah eq. 6.2, any joint).
 
     ``a`` of None means zero joint acceleration.  The joint's relative velocity is
     (wj, u) in child coordinates; u vanishes for rotary joints, and with it the Coriolis

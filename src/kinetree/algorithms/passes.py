@@ -61,7 +61,7 @@ def pairs(
 
 
 def on_demand(tree: Model) -> Model:
-    """Return the same tree, of which passes compute what a body has when it is asked for.
+    """Return this tree with passes that compute what a body has only when asked for it.
 
     Matrices of pairs then come as they are found, column by column: see :func:`tips_first`.
     """
@@ -88,7 +88,7 @@ def total(tree: Model, per_body: Sequence[Any], zero: Any) -> Any:
 
 
 def everywhere(tree: Model, value: Any) -> Sequence[Any]:
-    """Give something that belongs to the whole tree to every body as an input."""
+    """Give every body an input that belongs to the whole tree."""
     return walk_of(tree).everywhere(value)  # type: ignore[no-any-return]
 
 

@@ -102,7 +102,7 @@ def _slower(
 def _slower_by_clusters(
     tree: Model, q: Scalars, v: Scalars, pivots: loop_clusters.Pivots
 ) -> tuple[list[Scalar], Scalar]:
-    """Return the same: what a blow M v gives the mechanism at rest, G (G^T M G)^-1 G^T M v, by its own dynamics."""
+    """Return what a blow M v gives the mechanism at rest, G (G^T M G)^-1 G^T M v, by its own dynamics."""
     still = [0.0] * tree.nv
     blow, _ = newton_euler.inverse_dynamics(tree, q, still, v, WEIGHTLESS, None)
     slower, quality, _ = loop_clusters.forward_dynamics(tree, q, still, blow, WEIGHTLESS, None, pivots)

@@ -107,7 +107,7 @@ def _vanishes(inertia: object, subspace: object, armature: Collection[float], ba
 
 
 def _first_in_matrix(tree: Model, q: Scalars, batch: tuple[int, ...], held: Collection[int]) -> int | None:
-    """Return the same from the mass matrix, in which followers are carried by their leaders."""
+    """Find the first singular joint in the mass matrix, in which leaders carry their followers."""
     owner = [i for i, joint in enumerate(tree.joints) for _ in range(joint.nv)]
     free = [k for k, i in enumerate(owner) if i not in held]
     h = pack(mass_matrix(tree, q), batch)[..., free, :][..., :, free]

@@ -81,7 +81,7 @@ def slopes(tree: Model, q: Scalars) -> Sequence[Any]:
 
 
 def left_for_bodies(tree: Model, q: Scalars, tau: Scalars) -> Scalars:
-    """Return what is left of joint forces to move the bodies when the springs are held."""
+    """Return the joint forces that are left to move the bodies once the springs are held."""
     pulled = tendons.pulls(tree, q)
     if pulled is not None:
         tau = [t - p for t, p in zip(tau, pulled, strict=True)]

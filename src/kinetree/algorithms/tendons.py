@@ -33,7 +33,7 @@ class Taut(NamedTuple):
         return total
 
     def times(self, gear: float) -> Taut:
-        """Return the same behind a gear."""
+        """Return this length behind a gear."""
         return self if gear == 1.0 else Taut(self.length * gear, {k: s * gear for k, s in self.slope.items()})
 
 

@@ -69,7 +69,7 @@ class Taken(NamedTuple):
     below: Any
 
     def carried(self, carry: Callable[..., Any], own: OfBody) -> Taken:
-        """Return the same as the parent of a body sees it."""
+        """Return this as the parent of a body sees it."""
         return Taken(carry(self.above, own), None if self.below is None else carry(self.below, own))
 
 
@@ -98,7 +98,7 @@ class TreeWalk(ABC):
 
     @abstractmethod
     def each(self, function: Callable[..., Any], *per_body: Any) -> Any:
-        """Look at every body by itself."""
+        """Compute something for every body alone."""
 
     @abstractmethod
     def pairs(self, couplings: Sequence[Coupling], carry: Callable[..., Any] | None, **per_body: Any) -> list[Any]:
@@ -110,7 +110,7 @@ class TreeWalk(ABC):
 
     @abstractmethod
     def everywhere(self, value: Any) -> Any:
-        """Give every body the same."""
+        """Give every body one and the same input."""
 
     @abstractmethod
     def positions(self, q: Any) -> Any:
@@ -176,7 +176,7 @@ class Unrolled(TreeWalk):
         return results, ground
 
     def each(self, function: Callable[..., Any], *per_body: Sequence[Any]) -> Sequence[Any]:
-        """Look at every body by itself."""
+        """Compute something for every body alone."""
         return [function(link, *(column[link.index] for column in per_body)) for link in self.tree.links]
 
     def pairs(
@@ -211,7 +211,7 @@ class Unrolled(TreeWalk):
         return zero
 
     def everywhere(self, value: Any) -> Sequence[Any]:
-        """Give every body the same."""
+        """Give every body one and the same input."""
         return [value] * len(self.tree.links)
 
     def positions(self, q: Sequence[Scalar]) -> list[list[Scalar]]:
@@ -249,13 +249,13 @@ class Unrolled(TreeWalk):
         return per_body[-1]
 
     def on_demand(self) -> OnDemand:
-        """Return the same tree, walked in the order in which results are asked for."""
+        """Return this tree, walked in the order in which results are asked for."""
         assert isinstance(self.tree, Model)
         return OnDemand(self.tree)
 
 
 class OnDemand(Unrolled):
-    """Body by body, each when somebody looks at what it has, and then remembered.
+    """Body by body, each computed when it is first asked for, and then remembered.
 
     Asked for from the tips to the base, the operations come depth first, with few results waiting at
     any time, which is what machine code made from them wants.
@@ -293,7 +293,7 @@ class OnDemand(Unrolled):
         return Remembered(len(self.links), lambda i: found[i][0]), None
 
     def each(self, function: Callable[..., Any], *per_body: Sequence[Any]) -> Remembered:
-        """Find what a body has by itself."""
+        """Compute something for one body alone."""
         links = self.tree.links
         return Remembered(len(links), lambda i: function(links[i], *(column[i] for column in per_body)))
 
@@ -399,7 +399,7 @@ def _carried(tree: Model, i: int) -> list[int]:
 
 
 def walk_of(tree: Any) -> TreeWalk:
-    """Return how a tree is walked: some do it by themselves."""
+    """Return the walk of a tree; some trees bring their own."""
     return tree if isinstance(tree, TreeWalk) else Unrolled(tree)
 
 

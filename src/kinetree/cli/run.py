@@ -119,7 +119,7 @@ def find_studies(names: Sequence[str]) -> list[Study]:
 
 
 def _refuse_place(output: Path) -> None:
-    """Say before computing that results cannot be written there."""
+    """Refuse, before computing, a place where results cannot be written."""
     existing = next(place for place in (output.absolute(), *output.absolute().parents) if place.exists())
     if not (existing.is_dir() and os.access(existing, os.W_OK)):
         why = "may not be written to" if existing.is_dir() else "is not a folder"

@@ -62,7 +62,7 @@ class _ClosedOutput(io.TextIOBase):
     """Stands for a standard output that is closed; what should have been printed is an error."""
 
     def writable(self) -> bool:
-        """Say yes, so that somebody tries."""
+        """Return True, so that printing is tried, and its error raised."""
         return True
 
     def write(self, text: str) -> int:
@@ -82,7 +82,7 @@ def prepare_streams() -> None:
 
 
 def flush_answer() -> None:
-    """Write out what was printed, while errors can still be reported; afterwards nobody tries again."""
+    """Flush what was printed while errors can still be reported."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:

@@ -114,7 +114,7 @@ def _tolerance(c: Array, d: Array) -> float:
 
 
 def lemke(matrix: ArrayLike, offset: ArrayLike) -> ContactSolution:
-    """Return Lemke's pivoting method, with ties broken lexicographically so that it cannot go round in circles.
+    """Solve by Lemke's pivoting method, with ties broken lexicographically so that it cannot go round in circles.
 
     An extra unknown z is added to every row until all slacks are zero or more, and driven out
     again pivot by pivot.  If it cannot be driven out (a ray), a problem with positive semi-definite
@@ -235,7 +235,7 @@ def gauss_seidel(
     tolerance: float = 1e-10,
     sweeps: int = 20_000,
 ) -> ContactSolution:
-    """Return the projected Gauss-Seidel: each force in turn is set to what its own condition asks for.
+    """Solve by the projected Gauss-Seidel: each force in turn is set to what its own condition asks for.
 
     Converges for symmetric positive semi-definite C wherever there is a solution, linearly; each
     sweep costs n^2.

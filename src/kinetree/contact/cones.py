@@ -227,7 +227,7 @@ class _Problem:
         return float(np.max(np.abs(force - coulomb(trial, self.cones)[0]) * self.mobility[:, None]))
 
     def rounding(self, force: Array) -> float:
-        """Return what is left of motions when forces that cancel are rounded, as under a body of far more mass.
+        """Return the error that rounding leaves where forces cancel, as under a body of far more mass.
 
         Up to ``ROUNDED``: what is larger are forces that grow without bound.
         """
@@ -276,7 +276,7 @@ class _Problem:
                 factor = factor**0.5
 
     def soft(self, soft: float, trial: Array, patience: int) -> tuple[int, Array, bool]:
-        """Return Newton's method for ``e x + C coulomb(x) + d = 0``; steps made, x, and whether it got there.
+        """Solve ``e x + C coulomb(x) + d = 0`` by Newton's method; return the steps made, x, and whether it converged.
 
         Steps are shortened until what is left is less than the largest of the last few times.
         """
@@ -312,7 +312,7 @@ class _Problem:
     # ------------------------------------------------------------------ rigid contacts
 
     def rigid(self, rough: Array) -> tuple[Array, float, int]:
-        """Return Newton's method with e = 0 from forces that are nearly right: forces, their violation, steps."""
+        """Solve with e = 0 by Newton's method from nearly right forces; return forces, their violation, steps."""
         best, least, steps = rough, self.violation(rough), 0
         shortest = self._solved(rough, np.zeros_like(rough), REDUNDANT)
         if np.max(np.abs(shortest - rough)) <= ALIKE * np.max(np.abs(rough)):  # as soft contacts have it, to rounding

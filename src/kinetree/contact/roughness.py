@@ -1,4 +1,4 @@
-"""Whether a height field is one that spots can be told above or inside of: it must not jump, nor bend within a ball.
+"""Whether spots can be found above or inside a height field: it must not jump, nor bend within a ball.
 
 The distance to a height field is looked for from straight below (or above) a spot.  Where the height jumps, a spot that
 comes along below is deep inside at once, and is thrown out with energy from nowhere; a ball meets a hollow narrower

@@ -118,7 +118,7 @@ def _lift(robot: Robot, grounds: Sequence[Any], q: Array) -> tuple[str, int, flo
 
 
 def _opens_loops(robot: Any, q: Array, place: int, value: float) -> bool:
-    """Return whether loops go through the ground, so that the base cannot be lifted by itself."""
+    """Return whether loops go through the ground, so that the base cannot be lifted alone."""
     if not robot.model.is_constrained:
         return False
     moved = q.copy()

@@ -147,7 +147,7 @@ class Controller(ActingElement):
         return ()
 
     def takes_to_fall(self) -> bool:
-        """Return whether it computes with a robot that nothing carries, since nobody told it of the ground."""
+        """Return whether it computes with a robot in free fall, as it does not know of the ground."""
         return False
 
     def plain_function(self) -> Callable[..., Any] | None:
@@ -274,11 +274,11 @@ class AdaptedController(Controller):
         self.__dict__.update(own, given=given, loops=None)
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> AdaptedController:
-        """Return the same with other gains."""
+        """Return this controller with other gains."""
         return AdaptedController(self.given.with_parameters(numbers))
 
     def bound(self, robot: Any) -> AdaptedController:
-        """Return the same with what it has to know of a robot, if it asks for that."""
+        """Return this controller with what it needs to know of a robot, if it asks for that."""
         return AdaptedController(self.given.bound(robot)) if hasattr(self.given, "bound") else self
 
     @property
@@ -409,7 +409,7 @@ class Around(Controller):
         return self.controller.relies_on_loops()
 
     def bound(self, robot: Any) -> Self:
-        """Return the same with what the other controller has to know of the robot's loops."""
+        """Return this controller, the other one with what it needs to know of the robot's loops."""
         return replace(self, controller=self.controller.bound(robot))
 
     def initial_states(self, tree: Model) -> np.ndarray:
@@ -421,7 +421,7 @@ class Around(Controller):
         return self.controller.parameters(self.known(tree))
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
-        """Return the same with other gains."""
+        """Return this controller with other gains."""
         return replace(self, controller=self.controller.with_parameters(numbers))
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:

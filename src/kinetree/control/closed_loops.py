@@ -60,7 +60,7 @@ def known_loops(robot: Robot) -> Coordinates:
 
 
 def loops_of(tree: Model) -> Coordinates:
-    """Return the same of a model alone, searched for anew: a controller that knows its robot need not ask."""
+    """Find the loops of a model anew; a controller that knows its robot has them already."""
     return known_loops(make(tree, backend="reference"))
 
 
@@ -181,7 +181,7 @@ def forces_for(
     tree: Model, loops: Coordinates, q: Scalars, v: Scalars, joints: Sequence[Joint], a: Scalars,
     loads: Sequence[Force | None] | None,
 ) -> list[Scalar]:  # fmt: skip
-    """Return the motor forces with which some joints accelerate as told, at a closed state.
+    """Return the motor forces that give some joints the accelerations asked for, at a closed state.
 
     The joints are coordinates from which all motion follows; or the driven ones where those are fewer.
     """
@@ -217,7 +217,7 @@ def left_to_motors(tree: Model, loops: Coordinates, q: Scalars, tau: Scalars, la
 
 
 def _shared(tree: Model, loops: Coordinates, k: Matrix, tau: Scalars) -> list[Scalar]:
-    """Return more motors than freedoms: the least sum of squares under D^T u = G^T tau is u = D (D^T D)^-1 G^T tau.
+    """Share forces among redundant motors: the least sum of squares under D^T u = G^T tau is u = D (D^T D)^-1 G^T tau.
 
     v = G v_c, and D are the rows of G that belong to motors; some of these are the coordinates c, so D has full rank.
     """

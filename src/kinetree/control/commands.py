@@ -1,4 +1,4 @@
-"""What motors do with a command that somebody gives now and then, such as a policy: it is held until the next one."""
+"""What motors do with a command that comes now and then, as from a policy: it is held until the next one."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class TrackingError(NamedTuple):
 def tracking_error(
     tree: Model, trajectory: Trajectory, t: Scalar, q: Scalars, v: Scalars, joints: Sequence[Joint] | None = None
 ) -> TrackingError:
-    """Return what is desired less what is, joint by joint; between orientations the shortest rotation."""
+    """Return the desired motion minus the actual one, joint by joint; between orientations the shortest rotation."""
     followed = driven_joints(tree) if joints is None else joints
     desired = desired_motion(tree, trajectory, t, followed)
     position = [x for j, goal in zip(followed, desired.per_joint, strict=True)
@@ -185,7 +185,7 @@ def refuse_motorless(joints: dict[int, str], tau: Sequence[Scalar], t: Any) -> N
 
 
 def asked_too_much(name: str, amount: str, t: Any) -> Fault:
-    """Return what to say to a controller."""
+    """Return the fault of a controller that asks for a force at a joint without a motor."""
     when = float(t) if isinstance(t, (int, float)) else math.nan  # a node, a batch of times: as far as the run has come
     return Fault(
         f"the controller asks for a force{amount} at joint {name!r}, which has no motor: give exactly 0.0 there, or "

@@ -129,7 +129,7 @@ class OperationalSpace(Controller):
     def _in_loops(
         self, tree: Model, q: Scalars, v: Scalars, rows: Sequence[Scalars], needed: Scalars, drawn: Scalars | None
     ) -> list[Scalar]:
-        """Return the same for a mechanism.
+        """Return the motor forces of the task for a mechanism.
 
         It gives way as its loops allow, moves along them, and its motors do it all.
         """

@@ -88,7 +88,7 @@ class Sampled(Around):
         Standard deviations of what sensors add, Gaussian, in radians and meters (per second): one number or one per
         freedom.
     seed : int
-        The noise of the k-th sample of the n-th simulation of a batch hangs on the seed, k and n only.
+        The noise of the k-th sample of the n-th simulation of a batch depends on the seed, k and n only.
     observer : Observer, optional
         Makes the state that the law is asked with from what is measured, see
         :func:`kinetree.control.luenberger`, :func:`kinetree.control.kalman` and :class:`MomentumObserver`.
@@ -179,7 +179,7 @@ class Sampled(Around):
         return np.zeros(0)
 
     def bound(self, robot: Any) -> Self:
-        """Return the same with what the other controller has to know of the robot's loops."""
+        """Return this controller, the other one with what it needs to know of the robot's loops."""
         self.check(robot.model)
         return replace(self, controller=self.controller.bound(robot if self.model is None else self.model))
 

@@ -53,7 +53,7 @@ class WithModel(Around):
         return mechanism
 
     def bound(self, robot: Any) -> Self:
-        """Return the same with what the other controller has to know of its model's loops."""
+        """Return this controller, the other one with what it needs to know of its model's loops."""
         refuse_other_joints(self.model, robot.model)
         return replace(self, controller=self.controller.bound(self.model))
 

@@ -293,7 +293,7 @@ class Graph:
         return index
 
     def gathered_from(self, i: int) -> tuple[int, int, int]:
-        """Return of a node that looks something up: the table's number, how many columns it has, and which of them."""
+        """Return which table a node looks something up in, how many columns that has, and which of them it reads."""
         rest, column = divmod(int(self.values[i]), 1 << _COLUMN_BITS)
         which, columns = divmod(rest, 1 << _COLUMN_BITS)
         return which, columns, column

@@ -55,7 +55,7 @@ def load_or_compile_text(
     what: str | None, text: str, symbols: tuple[str, ...], from_python: tuple[str, ...] = (),
     target: host.Machine | None = None,
 ) -> tuple[dict[str, int], Any]:  # fmt: skip
-    """Return the same for assembly that is quick to write: the text itself is what the code depends on."""
+    """Load or compile assembly that is quick to write: its text is all that the code depends on."""
     return load_or_compile(what, cache.digest(text), lambda: text, symbols, from_python, target)
 
 
@@ -63,7 +63,7 @@ def load_or_compile_own(
     what: str | None, name: str, text: Callable[[], str], symbols: tuple[str, ...], from_python: tuple[str, ...] = (),
     target: host.Machine | None = None,
 ) -> tuple[dict[str, int], Any]:  # fmt: skip
-    """Return the same for code that is told apart by its name: beside that it depends on the engine's sources.
+    """Load or compile code that its name identifies: beside that it depends on the engine's sources only.
 
     And on the interpreter and NumPy, whose objects it knows.
     """

@@ -141,7 +141,7 @@ def _gentle(h: np.ndarray, rise: np.ndarray) -> np.ndarray:
 
 
 def check_characteristic(element: ForceElement, name: str) -> None:
-    """Refuse what is no number, Characteristic or function."""
+    """Refuse anything but a number, a Characteristic or a function."""
     value = getattr(element, name)
     if is_number(value) or is_unknown(value):
         element.check_number(name, least=0.0)

@@ -15,7 +15,7 @@ ENVIRONMENTS = {
 
 
 def register_environments() -> None:
-    """Tell Gymnasium of our environments; that they are known already is no harm."""
+    """Register our environments with Gymnasium; doing so twice does no harm."""
     for identity, name in ENVIRONMENTS.items():
         if identity not in gymnasium.registry:
             gymnasium.register(

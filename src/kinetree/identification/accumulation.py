@@ -226,7 +226,7 @@ class Accumulator:
     def solve(
         self, weights: ArrayLike | None = None, *, p0: ArrayLike | None = None, tolerance: float | None = None
     ) -> Solution:
-        """Return the parameters that fit best; among those that fit alike the nearest to ``p0``.
+        """Return the parameters that fit best; among those that fit equally well, those nearest to ``p0``.
 
         Parameters
         ----------

@@ -82,7 +82,7 @@ def _without_lag(pieces: Sequence[Piece], band: Band, robot: Robot, notes: list[
 
 
 def _at(band: Band, piece: Piece) -> Band:
-    """Return the same frequencies at the sampling of a piece."""
+    """Return a band's frequencies at the sampling rate of a piece."""
     return replace(band, sampling=1.0 / piece.step)
 
 

@@ -60,11 +60,11 @@ class MeasuredEquations:
         return f"<MeasuredEquations: {n} samples of {r} joint forces (tau) and {what} (y){span}>"
 
     def with_columns(self, names: Sequence[str], columns: Array) -> MeasuredEquations:
-        """Return the same rows with more columns."""
+        """Return these rows with more columns."""
         return replace(self, y=np.concatenate([self.y, columns], axis=-1), names=(*self.names, *names))
 
     def only(self, names: Sequence[str]) -> MeasuredEquations:
-        """Return the same rows with some of the columns."""
+        """Return these rows with some of the columns."""
         place = {name: k for k, name in enumerate(self.names)}
         return replace(self, y=self.y[..., [place[name] for name in names]], names=tuple(names))
 

@@ -177,7 +177,7 @@ def filtered(piece: Piece, band: Band, robot: Robot) -> FilteredMotion:
 
 
 def lag_of_velocities(pieces: Sequence[Piece], band: Band, robot: Robot) -> float:
-    """Return by how many seconds measured velocities come later than positions change; 0 where they do not, clearly.
+    """Return by how many seconds measured velocities lag behind the positions; 0 where no lag is clear.
 
     Robots filter velocities before they tell them.  Behind reversals friction then has the wrong sign for as long, and
     comes out too small.  Of a lag the difference of both velocities is the lag times the acceleration.
@@ -211,7 +211,7 @@ def lag_of_velocities(pieces: Sequence[Piece], band: Band, robot: Robot) -> floa
 
 
 def without_lag(piece: Piece, lag: float) -> Piece:
-    """Return the same samples with velocities of so many seconds later."""
+    """Return these samples with velocities from so many seconds later."""
     if not lag or piece.v is None:
         return piece
     v = make_interp_spline(piece.t, piece.v, k=3)(np.clip(piece.t + lag, piece.t[0], piece.t[-1]))

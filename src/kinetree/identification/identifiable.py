@@ -80,7 +80,7 @@ class ParameterGroups:
         return {self.independent[k]: float(column[k]) for k in np.flatnonzero(column)}
 
     def in_order(self, names: Sequence[str]) -> ParameterGroups:
-        """Return the same groups as columns are; further columns are groups of their own.
+        """Return these groups in the order of the columns; further columns are groups of their own.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Structure:
         return self.robot.base_parameters(friction=True, q_guess=near, in_between="ignore")
 
     def counts(self, name: str) -> bool:
-        """Tell whether a parameter is to be grouped at all; a rotor where no motor is, is not."""
+        """Return whether a parameter is to be grouped at all; a rotor without a motor is not."""
         return self.base.table.index(name) in self.base.considered
 
     def groups(self, names: Iterable[str]) -> ParameterGroups:

@@ -208,7 +208,7 @@ def _is_there(
     joint: int,
     row: int,
 ) -> bool:
-    """Tell whether friction that fades with speed is of that kind beyond doubt; what is of another kind is taken as is.
+    """Return whether Stribeck friction shows beyond doubt; True for all other kinds.
 
     It must be more at low speed, not less, fade well within the speeds of the motion and beyond their noise, and leave
     less in all data.
@@ -442,7 +442,7 @@ def choose_times(columns: Columns, joints: Sequence[int], row_of: Mapping[int, i
 
 
 def _gain(without: Folds, tried: Folds, row: int) -> float | None:
-    """Return by how much better a joint is predicted with a last column, as a share; None where that is not clear.
+    """Return by what share the last column improves the prediction of a joint; None where that is not clear.
 
     All joints together must be predicted no worse, the last column be surely positive, and the fit to all data leave
     less, too: of a short motion its parts may tell so little that any column helps to predict one from the others.

@@ -102,7 +102,7 @@ def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **option
 def _spread(
     before: Identified, best: Identified, free: Data, loaded: Data, own: Sequence[str], q_guess: Any
 ) -> dict[str, float]:
-    """Return by how much the load varies with what is held of the robot, which the motion without it told.
+    """Return how much the load varies with the robot's parameters, known from the motion without the load.
 
     What is held is off by some dx of covariance C; the load p then takes over A dx as well as B p can, where A and B
     are columns of the motion with the load: its covariance is G C G^T with G = B^+ A.

@@ -297,7 +297,7 @@ def _with_springs(robot: Robot, rests: Mapping[int, float]) -> Robot:
 
 
 def _friction_of_all(model: ChosenModel) -> dict[str, Friction]:
-    """Return the friction of every joint; what is told together with another's alone is of that kind.
+    """Return the friction of every joint; joints whose friction shows only together share its kind.
 
     A joint that turns g times as fast as another one has friction with g times its travel, or its speed, where the
     forces of both have the same course.  Coulomb friction of g times the rate is felt |g| times.
@@ -325,7 +325,7 @@ def _shaped(robot: Robot, friction: Mapping[str, Friction], fitted: set[str]) ->
 
 
 def _of_gains(robot: Robot, asked: object, found: Array | None) -> list[str]:
-    """Tell which forces were corrected to agree with the others."""
+    """Describe which forces were corrected to agree with the others."""
     if not isinstance(asked, str):
         return []
     if found is None:
@@ -355,7 +355,7 @@ def _unit(table: ParameterTable, name: str) -> str:
 
 
 def _instruments(columns: Columns, data: Data, gains: Array | None) -> Callable[[MeasuredEquations], MeasuredEquations]:
-    """Return what leaves of equations that part of their columns which another motion explains."""
+    """Return a function that keeps the part of the columns that another motion explains."""
     prepared = columns.prepared
     motions, _, _ = motions_of(prepared.robot, data, prepared.band, gains)
     other = Prepared(prepared.robot, motions, prepared.band, prepared.contacts)

@@ -122,7 +122,7 @@ def gains_of(robot: Robot, given: Any) -> Array | None:
 
 
 def refuse_currents(data: Sequence[Measured], robot: Robot, gains: Any) -> None:
-    """Refuse currents that nobody says the forces of, or beside forces."""
+    """Refuse currents whose force constants are unknown, and currents beside forces."""
     wrong = [one.name for one in data if one.currents]
     if wrong and len(wrong) < len(data):
         forces = next(one.name for one in data if not one.currents)

@@ -1,4 +1,4 @@
-"""Who computes: processes of this machine that come and go with a block, or somebody's cluster of Dask."""
+"""Who computes: processes of this machine that live as long as a block, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def ended_its_processes(problem: BaseException) -> bool:
 
 @contextmanager
 def _client_of(cluster: Any, timeout: float) -> Iterator[Any]:
-    """Give a client of somebody's cluster."""
+    """Connect to a Dask cluster."""
     distributed = need_dask()
     if isinstance(cluster, distributed.Client):
         yield cluster

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Bar:
-    """A bar for work that itself says how far it is; it shows only where somebody looks, and goes away at the end.
+    """A bar for work that itself says how far it is; it shows on a terminal only, and goes away at the end.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Bar:
             self._bar.stop()
 
     def open(self) -> None:
-        """Show the bar; where nobody looks, nothing is shown from now on."""
+        """Show the bar; without a terminal nothing is shown from now on."""
         from rich.markup import escape
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
@@ -174,7 +174,7 @@ class _LateBar:
 
 
 def _drawn(*columns: Any) -> Any:
-    """Make a bar of Rich on standard error that goes away at its end; None where nobody is looking."""
+    """Make a bar of Rich on standard error that goes away at its end; None without a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 

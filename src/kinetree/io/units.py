@@ -64,7 +64,7 @@ class Quantity(float):
 
 
 def quantity(text: str, what: str = "a number") -> Quantity | None:
-    """Return what ``"45deg"``, ``"45 °"`` or ``"60 rpm"`` is in SI; None for what is no number with a unit."""
+    """Return what ``"45deg"``, ``"45 °"`` or ``"60 rpm"`` is in SI; None for anything but a number with a unit."""
     found = _NUMBER_WITH_UNIT.fullmatch(text.strip())
     if found is None or re.fullmatch(r"[eE]\d+", found[2]):  # 1e5 is a number without
         return None
@@ -98,7 +98,7 @@ def in_si(value: Any, wanted: str, what: str) -> Any:
 
 
 def factor(written: str, wanted: str | None) -> float | str:
-    """Return by what numbers in a unit are multiplied to have them in SI; in words why they cannot be taken.
+    """Return the factor from a unit to SI, or in words why there is none.
 
     Parameters
     ----------

@@ -198,7 +198,7 @@ def nearest_velocity(m: Array, k: Array, v: Array, rank: int, scale: float, leas
 
 
 def kept_open(k: Array, drift: Array, rank: int, scale: float, least: float) -> Array:
-    """Return what is left of K a + drift = 0 by the best acceleration there is, (..., nc): zero but where singular."""
+    """Return the residual of K a + drift = 0 at the best acceleration, (..., nc): zero unless singular."""
     a = -least_squares(k, drift[..., None], rank, scale, least)
     return np.asarray((k @ a)[..., 0] + drift)
 

@@ -110,7 +110,7 @@ class PathProblem:
         return found[: int(np.argmin(good)) if not good.all() else count]
 
     def _chained(self, q: Array, at: Array, goals: Array) -> Array:
-        """Return the same, judged by whether each leads to the next."""
+        """Return the configurations that can be trusted, judged by whether each leads to the next."""
         assert self.follows is not None
         way = self.way(np.concatenate([at[None], goals[:-1]]), goals)
         far = ~(np.linalg.norm(way, axis=-1) <= FARTHEST)

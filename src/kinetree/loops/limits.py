@@ -67,7 +67,7 @@ class PositionLimits:
         return within_limits(self.model, q, SLACK)
 
     def turned(self, q: Array, free: Array) -> Array:
-        """Return the same configurations with hinges turned by whole turns where that brings them within limits."""
+        """Return these configurations with hinges turned by whole turns where that brings them within limits."""
         q = q.copy()
         for joint in self._hinges:
             if free[joint.v_slice].all():

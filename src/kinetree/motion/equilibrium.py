@@ -128,7 +128,7 @@ def equilibrium(
     limits: bool = True,
     parameters: Any = None,
 ) -> Equilibrium:
-    """Return where a robot comes to rest: static equilibrium under weight, springs and forces.
+    """Find where a robot comes to rest: static equilibrium under weight, springs and forces.
 
     Parameters
     ----------
@@ -351,7 +351,7 @@ class _Settling:
         return pack(found, q.shape[:-1])
 
     def pushed(self, q: Array) -> Array:
-        """Return what is missing for rest at every joint, (..., nv)."""
+        """Return the force that is missing for rest at every joint, (..., nv)."""
         still = np.zeros(self.robot.nv)
         asked = self.robot.tree.inverse_dynamics(q, still, still, self.loads.wrenches)
         return np.asarray(asked - self.given - self.acting(q))
@@ -451,7 +451,7 @@ class _Settling:
         return float(0.5 * (step @ self.pushed(q) + np.linalg.lstsq(there, step, rcond=None)[0] @ missing))
 
     def moved(self, q: Array, step: Array) -> tuple[Array | None, bool]:
-        """Return where a step leads, and whether it was gone to its end; else a joint has come to a stop before.
+        """Return where a step leads, and whether it was completed; otherwise a joint reached a stop before.
 
         Where loops do not close there is nothing.
         """

@@ -243,7 +243,7 @@ class _Search:
         return replace(self, goals=self.goals[lanes])
 
     def _within(self, distance: float) -> _Search:
-        """Return the same search with the positions of a lane drawn in together, so that none is farther than that."""
+        """Return this search with a lane's positions drawn in together, so that none is farther off than that."""
         goals, share = np.array(self.goals), np.minimum(1.0, distance / np.maximum(self._farthest, distance))
         for place in self.step.places:
             goals[:, place] *= share[:, None]
@@ -339,7 +339,7 @@ def _common_batch(poses: tuple[int, ...], guesses: tuple[int, ...]) -> tuple[int
 
 
 def _real(array: Array, name: str) -> Array:
-    """Return the same array, which must not be complex: a search has no derivative along imaginary steps."""
+    """Return an array that is not complex; refuse others, as a search has no derivative along imaginary steps."""
     if np.iscomplexobj(array):
         raise ShapeError(f"{name} has complex numbers in it: inverse kinematics takes real ones")
     return array

@@ -183,7 +183,7 @@ class DampedStep:
         return sum(3 * (aim.orientation + aim.position) for aim in self.aims) + held
 
     def _errors(self, poses: Sequence[Transform], goals: Scalars, q: Scalars) -> list[Scalar]:
-        """Return what is missing along world axes: a rotation vector, then a translation, for each aim; then loops."""
+        """Return the errors along world axes: a rotation vector, then a translation, for each aim; then loops."""
         error: list[Scalar] = []
         given = iter(goals)
         for aim, pose in zip(self.aims, poses, strict=True):

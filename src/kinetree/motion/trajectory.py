@@ -96,7 +96,7 @@ class Trajectory:
         return pack(q, batch), pack(v, batch), pack(a, batch)
 
     def held(self) -> Self:
-        """Return the same trajectory, staying at rest before its start and after its end."""
+        """Return this trajectory held at rest before its start and after its end."""
         return replace(self, hold=True)
 
     def then(self, *following: Trajectory) -> Joined:
@@ -246,7 +246,7 @@ def _same_joints(parts: Sequence[Trajectory]) -> None:
 
 
 def _begin(part: Trajectory) -> float:
-    """Return when a trajectory starts; one that has always been there starts at zero."""
+    """Return the time at which a trajectory starts; zero if it has no beginning."""
     return part.start if math.isfinite(part.start) else 0.0
 
 

@@ -44,7 +44,7 @@ Draw = Callable[[int, np.random.Generator], Motions]
 
 
 class Found(NamedTuple):
-    """Unnoticed changes in the units of :attr:`Considered.sizes`, and how clearly they were told from the others."""
+    """Changes that no force shows, in units of :attr:`Considered.sizes`, and how clearly they differ from others."""
 
     unnoticed: Array
     gap: float

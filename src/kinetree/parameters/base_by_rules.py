@@ -35,7 +35,7 @@ PARALLEL = 1e-9
 
 
 def reached(model: Model) -> str:
-    """Return why the rules do not reach a model, or an empty string."""
+    """Return why the rules do not cover a model; an empty string if they do."""
     for joint in model.joints:
         if joint.mimic:
             return f"joint {joint.name!r} follows another"

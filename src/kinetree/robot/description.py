@@ -153,7 +153,7 @@ class Description(ExplainsArguments):
 
     @property
     def loads(self) -> dict[str, Array]:
-        """Wrenches that the file has act on bodies, as ``wrenches=`` takes them; nothing knows them by itself.
+        """Wrenches that the file lets act on bodies, as ``wrenches=`` takes them; they act only where they are given.
 
         A moment and a force on each body, in its axes at its origin; formulas where symbols have no value.
         """

@@ -54,7 +54,7 @@ class LinearModel:
         return iter((self.A, self.B))
 
     def discrete(self, step: float) -> LinearModel:
-        """Return the same with a step, joint forces constant within each (zero-order hold): exp of [A B; 0 0]."""
+        """Return this model in discrete time, joint forces held during each step (zero-order): exp of [A B; 0 0]."""
         from scipy.linalg import expm  # a tenth of a second that most programs need not wait for
 
         n, m = self.B.shape[-2:]
@@ -183,7 +183,7 @@ class MotionSlopes:
     by_tau: Array
 
     def pushed(self, forces: ForceSlopes) -> MotionSlopes:
-        """Return the same with what forces change that follow from the state."""
+        """Return these slopes with forces that follow from the state."""
         with np.errstate(all="ignore"):
             by_q = self.by_q + self.by_tau @ (forces.by_q @ self.basis + forces.by_v @ self.swept)
             by_v = self.by_v + self.by_tau @ forces.by_v @ self.basis

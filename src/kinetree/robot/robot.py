@@ -117,7 +117,7 @@ class Robot(Shown):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Say what somebody looks for who comes from another library; there is no such attribute."""
+            """Explain an attribute that does not exist, to users of other libraries."""
             if hasattr(type(self), name):  # a property that raises: it says why
                 return object.__getattribute__(self, name)
             if name in OF_LOOPS and self.loops is None:
@@ -518,7 +518,7 @@ class Robot(Shown):
         return c_code.codegen(self, directory, wanted, **options)
 
     def _closed_at_once(self, item: Any, loops: Loops) -> Any:
-        """Return what is written as C in the place of an algorithm where loops are to stay closed."""
+        """Return the algorithm that is exported to C in place of another where loops must stay closed."""
         name, own = (item, {}) if isinstance(item, str) else item
         if name not in CLOSED_AT_ONCE:
             self._need_tree(name)
@@ -697,7 +697,7 @@ def _restore(kind: type[Robot], model: Model, options: dict[str, Any]) -> Robot:
 
 
 def require_robot(given: Any) -> None:
-    """Refuse what is no robot, and say how to get one."""
+    """Refuse anything but a robot, and say how to get one."""
     if isinstance(given, Robot):
         return
     advice = "see kinetree.load, Builder and from_dh"
@@ -713,7 +713,7 @@ def require_robot(given: Any) -> None:
 
 
 def _with_numbers(model: Model, **given: Mapping[str, PerFreedom]) -> Model:
-    """Return the same model with other numbers at the joints that the first of them names."""
+    """Return a model with other numbers at the joints that the first of them names."""
     joints = list(model.joints)
     for name in next(iter(given.values())):
         joint = model.joint(name)

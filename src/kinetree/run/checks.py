@@ -124,7 +124,7 @@ class StateChecks:
 
 
 def check_threads(threads: Any) -> None:
-    """Refuse what is no number of threads."""
+    """Refuse anything but a whole number of threads."""
     if not isinstance(threads, (int, np.integer)) or isinstance(threads, bool) or threads < 1:
         raise OptionError(f"threads must be a whole number from 1, not {threads!r}")
 

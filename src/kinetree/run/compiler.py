@@ -600,7 +600,7 @@ def _doubts(tree: Model, q: Sequence[Scalar]) -> list[Scalar]:
 
 
 def _if_positive(x: Scalar) -> Scalar:
-    """X, or zero; NaN counts as zero, so that it never hides another joint."""
+    """Return a number where it is positive, else zero; NaN counts as zero, so that it never hides another joint."""
     return where(x > 0.0, x, 0.0)
 
 

@@ -29,7 +29,7 @@ class GivenAtJoints(NamedTuple):
 
 
 def read_given(model: Model, a: Mapping[str, Any] | None, tau: Mapping[str, Any] | None) -> GivenAtJoints:
-    """Return accelerations and forces by joint name as one vector; refuse what is given twice or to nobody."""
+    """Return accelerations and forces by joint name as one vector; refuse what is given twice or to no joint."""
     for word, mapping in (("a", a), ("tau", tau)):
         if mapping is not None and not isinstance(mapping, Mapping):
             raise OptionError(f"{word} must map joint names to values, such as {{{model.joints[0].name!r}: 1.0}}")

@@ -350,7 +350,7 @@ class Equation:
     def _heavier(self, h: float) -> tuple[Any, Array]:
         """Return the robot with rotors heavier by what gives way within a step, and the stiffness of its freedoms.
 
-        Of what is the same at all states: springs and viscous damping of the joints.
+        Of what does not depend on the state: springs and viscous damping of the joints.
         """
         if h not in self._heavy:
             gives = Impedance(self.tree)
@@ -417,7 +417,7 @@ class Equation:
         return tau
 
     def lost_control(self, times: Array, q: Array, v: Array, z: Array) -> Fault | None:
-        """Return what to say if a controller's law is no number at one of some times and states (T, n)."""
+        """Return a message if a controller's law is NaN at one of some times and states (T, n)."""
         if self.function is not None or self.system.controller is None:
             return None  # a function's answers are checked when they are given
         try:

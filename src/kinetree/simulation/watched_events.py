@@ -101,7 +101,7 @@ class WatchedEvents:
             self.leaving[k] = side  # otherwise the reset lets it pass
 
     def _rate(self, k: int, t: float, state: State) -> float:
-        """Return how fast a function changes along the motion; zero where that cannot be told from rounding."""
+        """Return how fast a function changes along the motion; zero where it is lost in rounding."""
         q, v, z = state
         a = self.equation.accelerations(t, q, v, z)[0]
         a = np.where(np.isfinite(a), a, 0.0)

@@ -46,7 +46,7 @@ def as_array(value: Any, last: Shape, name: str, meaning: str = "") -> np.ndarra
 
 
 def _reason(value: Any, problem: Exception) -> str:
-    """Say why something is no array of numbers, in words for somebody who does not know NumPy's."""
+    """Return why something is not an array of numbers, without NumPy's own terms."""
     if "inhomogeneous" in str(problem):
         return "its rows have different lengths"
     if isinstance(value, Mapping):

@@ -69,7 +69,7 @@ def line_vector(direction: ArrayLike, point: ArrayLike, kind: Kind = "motion") -
 
 
 def free_vector(direction: ArrayLike, kind: Kind = "motion") -> Array:
-    """Return what has no place: a translation, or a couple (Featherstone section 2.3)."""
+    """Return a vector without a line of action: a translation, or a couple (Featherstone section 2.3)."""
     if kind not in KINDS:
         raise UnknownNameError("kind of spatial vector", kind, KINDS)
     along = as_array(direction, (3,), "direction")

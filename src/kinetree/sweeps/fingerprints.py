@@ -1,4 +1,4 @@
-"""Texts that change when answers may: by them a sweep that is gone on with is known to be the same."""
+"""Texts that change when answers may: a sweep is resumed only where they are unchanged."""
 
 from __future__ import annotations
 

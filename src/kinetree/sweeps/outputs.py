@@ -16,7 +16,7 @@ Array = np.ndarray
 
 
 def chosen(wanted: Any, robot: Robot, simulated: bool) -> dict[str, Measure]:
-    """Return what is asked for: names, or functions by names of one's own.
+    """Return the outputs that are asked for: by name, or as functions by names of one's own.
 
     Parameters
     ----------

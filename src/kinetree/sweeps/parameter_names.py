@@ -210,7 +210,7 @@ class SweptRobot:
     def varied(
         self, values: Mapping[str, Array], numbers: Mapping[str, NamedNumber], alone: bool = False
     ) -> SweptRobot:
-        """Return the same with numbers put into the controller, the elements and the start.
+        """Return this robot with numbers put into the controller, the elements and the start.
 
         They have a batch in front unless there is one row.
         """

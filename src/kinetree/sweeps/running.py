@@ -1,4 +1,4 @@
-"""``kt.sweep``: every row of a design computed once, wherever there is somebody to do it."""
+"""``kt.sweep``: every row of a design computed once, by processes here or on a cluster."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def sweep(
     rows_per_part : int, optional
         Rows that are computed and written together; by default as suits the kernels.
     resume : bool
-        Whether a sweep that is there may be gone on with.
+        Whether a sweep that is there may be resumed.
     progress : bool
         Show a bar on the terminal.
     timeout : float

@@ -278,7 +278,7 @@ class _Conversion:
         return rows, skipped
 
     def _begin(self, target: Path, pieces: list[_SourcePiece]) -> None:
-        """Say what the folder is of, or find that it is of the same."""
+        """Write into the folder what it holds, or check that it holds the same."""
         given = getattr(self.q_guess, "is_given", self.q_guess is not None)
         guess = None if not given else self.q_guess() if callable(self.q_guess) else self.q_guess
         sources = [(piece.path.name, piece.path.stat().st_size, piece.groups, piece.rows) for piece in pieces]

@@ -74,14 +74,14 @@ class PageServer:
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def tell(self, news: News, but: str = "") -> None:
-        """Tell all pages something, but for the one it came from."""
+        """Send something to all pages but the one it came from."""
         with self._lock:
             for page, waiting in self._listeners.items():
                 if page != but:
                     waiting.put(news)
 
     def join(self, page: str) -> queue.Queue[News | None] | None:
-        """Note a page that wants to be told, in place of itself if it comes again; None if there are too many."""
+        """Register a page for news, replacing an earlier registration of its own; None if there are too many."""
         waiting: queue.Queue[News | None] = queue.Queue()
         with self._lock:
             before = self._listeners.get(page)

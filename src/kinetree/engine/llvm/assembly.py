@@ -275,7 +275,7 @@ class MachineFunction:
         return Value(self, type, name)
 
     def comment(self, text: str) -> None:
-        """Say something to those who read the assembly."""
+        """Write a comment into the assembly."""
         self.lines.append(f"  ; {text}")
 
     def symbol(self, name: str) -> Value:

@@ -163,7 +163,7 @@ def _rest(e: Emitter, x: str) -> tuple[str, str, str]:
 
 
 def _near_rest(e: Emitter, x: str) -> tuple[str, str, str]:
-    """Do the same as :func:`_rest` for angles up to ``NEAR``, whose first two products are exact by themselves."""
+    """Do the same as :func:`_rest` for angles up to ``NEAR``, whose first two products are exact as they are."""
     t = e.vectors.of("double")
 
     def num(v: float) -> str:

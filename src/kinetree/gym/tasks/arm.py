@@ -39,7 +39,7 @@ def reward(m: Moment) -> Any:
 
 
 def world(**options: Any) -> World:
-    """Make the world: servos get new angles every 20 ms, gravity is compensated by nobody."""
+    """Make the world: servos get new angles every 20 ms, and nothing compensates gravity."""
     robot = load("kuka-kr5")
     place = robot.pose(START, TOOL)[:3, 3]
     return World(

@@ -1,4 +1,4 @@
-"""A biped that walks as fast as it is told, in the plane of x and z: the machine of the gallery with servos."""
+"""A biped that walks at a commanded speed, in the plane of x and z: the machine of the gallery with servos."""
 
 from __future__ import annotations
 

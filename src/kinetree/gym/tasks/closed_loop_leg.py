@@ -1,4 +1,4 @@
-"""A leg with a closed loop that lifts its trunk as high as it is told: five bars on a rail, two of them driven."""
+"""A leg with a closed loop that lifts its trunk to a commanded height: five bars on a rail, two of them driven."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A quadruped that walks as fast as it is told: the machine of the gallery on compliant ground, servos in its legs."""
+"""A quadruped that walks at a commanded speed: the machine of the gallery on compliant ground, servos in its legs."""
 
 from __future__ import annotations
 

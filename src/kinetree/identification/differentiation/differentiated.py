@@ -265,7 +265,7 @@ def _filtered_to_the_ends(piece: Piece, band: Band, robot: Robot | SingleCoordin
 
 
 def _plain(robot: Robot | SingleCoordinates) -> tuple[Array, Array]:
-    """Return where in q and v coordinates and velocities are that are their rates."""
+    """Return the places in q and v of coordinates whose rates are velocities."""
     if isinstance(robot, SingleCoordinates):
         return np.arange(robot.nq), np.arange(robot.nv)
     own = [j for j in robot.model.joints if not j.mimic and j.kind.q_units == j.kind.v_units]

@@ -67,7 +67,7 @@ def of_columns(columns: Columns, errors: Array) -> list[str]:
 
 
 def _best(before: float, judged: dict[str, float]) -> tuple[str, float, float] | None:
-    """Return what leaves the least, with what it leaves and what was left before, if that is much less."""
+    """Return the change that leaves the smallest error, with the errors after and before, if that helps much."""
     words = min(judged, key=judged.__getitem__, default="")
     return (words, judged[words], before) if judged and judged[words] < tuned.UNMIXED * before else None
 

@@ -61,7 +61,7 @@ def doubts(
 
 
 def _more_telling(found: Identified) -> str:
-    """Say how to come by motions that tell more."""
+    """Advise how to record motions from which more can be identified."""
     if can_be_excited(found.given):
         return "kt.exciting_motion finds motions that tell more"
     return "Let it move faster and further, in many postures, with all joints at once"

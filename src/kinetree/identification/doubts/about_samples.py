@@ -28,7 +28,7 @@ CLOCKS = {"milliseconds": ("ms", 1e-3), "microseconds": ("us", 1e-6), "nanosecon
 
 
 def doubtful_angles(robot: Robot, reach: Array) -> str:
-    """Say that positions look like degrees: far beyond limits, or through several turns at most joints that turn.
+    """Return a warning if positions look like degrees: far beyond limits, or through several turns at most hinges.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def doubtful_angles(robot: Robot, reach: Array) -> str:
 
 
 def doubtful_steps(step: float) -> str:
-    """Say which unit times look like, where a step would be longer than any controller's.
+    """Return the unit that times seem to have, where a step would be longer than any controller's.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ Array = np.ndarray
 
 
 def of_shortness(prepared: Prepared, lasts: float) -> str:
-    """Say that a motion is too short to tell anything from it: most joints hardly turn back.
+    """Return a warning if a motion is too short to identify anything from: most joints hardly turn back.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def of_shortness(prepared: Prepared, lasts: float) -> str:
 
 
 def of_delay(columns: Columns, fit: Estimate) -> list[str]:
-    """Return a warning if forces that came earlier or later would fit much better to the same motion.
+    """Return a warning if forces shifted in time would fit the motion much better.
 
     Friction that builds up over some way, which hides delays of forces, is judged beside that which does so at once:
     whatever fits best without a delay is compared with whatever does with one.
@@ -88,7 +88,7 @@ def _digits(milliseconds: float) -> str:
 
 
 def _left_with(equations: MeasuredEquations, weight: Array) -> Callable[[Array], float]:
-    """Return what tells how much the best fit leaves of forces to which something is added."""
+    """Return a function that fits forces to which something is added, and returns the error that is left."""
     tall = (equations.y * weight[..., None]).reshape(-1, len(equations.names))
     size = np.linalg.norm(tall, axis=0)
     basis = np.linalg.qr(tall[:, size > 0.0] / size[size > 0.0])[0]

@@ -163,7 +163,7 @@ def _ever_weaker(problem: ConsistentFit) -> Iterator[tuple[Array, float]]:
 
 
 def _newton(problem: ConsistentFit, normal: Array, right: Array, x: Array, barrier: float) -> tuple[Array, float]:
-    """Return where Newton's steps lead, and what another one would gain: nothing, unless there is no end to them.
+    """Minimize by Newton's steps; return the point, and what another step would gain: nothing if they converged.
 
     Where data ask for what is far from possible, bodies shrink towards nothing, step after step.
     """

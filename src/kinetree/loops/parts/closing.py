@@ -143,7 +143,7 @@ class LoopClosing:
     def _closed_by_rank(
         self, guesses: Array, free: Array, tolerance: float | None, bounded: bool
     ) -> tuple[Array, Array, Array]:  # fmt: skip
-        """Return the same by steps that find out which constraints count."""
+        """Close the loops by steps that find out which constraints count."""
         problem = self.assembling.problem(free, bounded)
         found = closing.close(problem, guesses, CLOSED if tolerance is None else tolerance)
         q, gaps, done = found.q, found.gaps, found.done

@@ -126,7 +126,7 @@ class LoopDerivatives:
         self, known: Coordinates, wrenches: Wrenches, friction: bool, tolerance: float | None, threads: int,
         arrays: dict[str, Array],
     ) -> tuple[Array, Array, Array]:  # fmt: skip
-        """Return the same where that would be too long: G^T M G is factored on arrays, Shah eq. 8.1 along G."""
+        """Return slopes where one program would be too long: G^T M G is factored on arrays, Shah eq. 8.1 along G."""
         nv, count = self.nv, known.freedoms
         a = self.forward.found(arrays["q"], arrays["v"], arrays["tau"], wrenches, tolerance=tolerance, threads=threads)[
             0
@@ -157,7 +157,7 @@ class LoopDerivatives:
         self, out: Sequence[Array] | None, tails: Sequence[tuple[int, ...]], wrenches: Wrenches,
         arrays: dict[str, Array],
     ) -> Sequence[Array | None]:  # fmt: skip
-        """Return where to put three results, or None for each, and refuse what they do not fit into."""
+        """Return three arrays for results, or None for each; refuse those that do not fit."""
         if out is None:
             return [None] * 3
         if isinstance(out, np.ndarray) or len(out) != 3:

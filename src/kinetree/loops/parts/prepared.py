@@ -144,7 +144,7 @@ class PreparedDynamics:
         return Quick(function, self.nv, self.choice.granted(None, known) ** 2, least)
 
     def least_quality(self, known: Coordinates) -> float:
-        """Return where the prepared choice serves too badly (a squared sine), and the general method steps in."""
+        """Return the quality (a squared sine) below which the general method replaces the prepared choice."""
         usual = constrained.LEAST_QUALITY_SINGLE if self.is_single else constrained.LEAST_QUALITY
         return max(usual, known.least**2)
 

@@ -93,7 +93,7 @@ def determinate(step: SolutionStep, matrix: Array, rest: Array, weights: Array, 
 
 
 def smallest(step: SolutionStep, matrix: Array, rest: Array, weights: Array, place: Place) -> tuple[Array, Array]:
-    """Return more unknowns than equations: the smallest torques first, then the smallest multipliers.
+    """Solve for more unknowns than equations: the smallest torques first, then the smallest multipliers.
 
     Along the freedoms N of the subsystems (K N = 0) loop forces do no work, so that
     N^T tau = N^T tau_tree holds for the torques alone (Khalil eq. 10.40).

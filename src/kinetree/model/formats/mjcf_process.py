@@ -181,7 +181,7 @@ def _stop() -> None:
 
 
 def serve() -> None:
-    """Compile files until nobody asks any more; the process that was started runs this."""
+    """Compile files as long as requests come; the process that was started runs this."""
     answers = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)  # MuJoCo prints its warnings

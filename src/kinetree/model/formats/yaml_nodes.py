@@ -194,7 +194,7 @@ class NodeReader:
         return node
 
     def text(self, node: Node, what: str) -> str:
-        """Return a word that is no number."""
+        """Return a word; refuse a number."""
         scalar = self.scalar(node, what)
         if scalar.plain and is_not_text(scalar.text):
             raise self.error(f"{what} must be text, not {scalar.text or 'nothing'}; put it in quotes if it is", node)

@@ -149,7 +149,7 @@ class _PlanSearch:
             )
 
     def _fails(self, x: Any, e: PoseEquation) -> float:
-        """Return at which part of the configurations an equation says nothing."""
+        """Return the share of configurations at which an equation determines nothing."""
         return float(np.mean(np.abs(x) < FAILS * self._unit(e)))
 
     def _residual(self, e: PoseEquation, k: int) -> Callable[[JointValue], Any]:

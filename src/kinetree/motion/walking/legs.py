@@ -52,7 +52,7 @@ def sinh(u: Scalar, reach: float) -> Scalar:
 
 
 def inverted_pendulum(x0: float, v0: float, frequency: float, t: Scalar, duration: float) -> Scalar:
-    """Return where a point mass at constant height is that falls away from its foot: x'' = w^2 x (Shah eq. B.4-B.7).
+    """Return where a point mass is that falls from its foot at constant height: x'' = w^2 x (Shah eq. B.4-B.7).
 
     Parameters
     ----------

@@ -134,7 +134,7 @@ class PlatformPositions(ExplainsArguments):
         return max((float(np.linalg.norm(p - point)) for p in points), default=0.0)
 
     def _joints_on(self, body: int) -> list[Array]:
-        """Return where a body is held; two translations or more are coordinates of the body, and hold it nowhere."""
+        """Return the joints that hold a body; two translations or more are its coordinates, and hold it nowhere."""
         model = self.mechanism.model
         points = [] if model.joints[body].kind.v_units.count("m") > 1 else [np.zeros(3)]
         points += [j.placement.position for j in model.joints if j.parent == body]
@@ -447,7 +447,7 @@ class PlatformPositions(ExplainsArguments):
     def _reach_by_rank(
         self, goal: Array, q: Array, free: Array, bounded: bool, few: bool
     ) -> tuple[Array, Array, Array]:  # fmt: skip
-        """Return the same by steps that find out which constraints count."""
+        """Reach goals by steps that find out which constraints count."""
         m, nq = self.mechanism, self.mechanism.nq
         shape, rows = goal.shape[1:], slice(0, 6) if goal.ndim == 3 else slice(3, 6)
 
@@ -572,7 +572,7 @@ def _off(pose: Array, goal: Array) -> Array:
 
 
 def _angle_by_twice_sine(twice_sine: Array, trace: Array) -> Array:
-    """Return infinity half a turn off, where there is no telling which way, so that nobody takes it for none."""
+    """Return half an angle over its sine; infinity half a turn off, where the axis is undefined, not zero."""
     sine, cosine = 0.5 * np.linalg.norm(twice_sine, axis=-1), 0.5 * (trace - 1.0)
     small = sine < 1e-8
     factor = 0.5 * np.arctan2(sine, cosine) / np.where(small, 1.0, sine)

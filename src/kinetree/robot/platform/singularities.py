@@ -107,7 +107,7 @@ def _null(matrix: Array, tolerance: float) -> Array:
 
 
 def common(nearby: list[Counts]) -> Counts:
-    """Return what is usual: the smallest counts found nearby."""
+    """Return the smallest counts found nearby, which are the usual ones."""
     return Counts(*(min(getattr(c, name) for c in nearby) for name in Counts._fields))
 
 

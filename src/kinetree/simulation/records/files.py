@@ -55,7 +55,7 @@ def save(record: Record, given: str | os.PathLike[str]) -> None:
 
 
 def description_of(path: Path) -> Path:
-    """Return the file beside a CSV table that holds what is no number: status, events, names and units.
+    """Return the file beside a CSV table that holds what is not a number: status, events, names and units.
 
     In the table itself, other programs would stumble over it.
     """

@@ -1,4 +1,4 @@
-"""Random numbers by lane: what a world draws hangs on the seed, its own number and its episode, and on nothing else.
+"""Random numbers by lane: what a world draws depends on the seed, its own number and its episode, and on nothing else.
 
 So the same world has the same luck in a batch of one and in a batch of thousands, whatever the others do.
 """

@@ -19,7 +19,7 @@ class Stepped(NamedTuple):
     ended: Array
     """(batch,): those whose end came, or which were lost."""
     lost: Array
-    """(batch,): those with an action or a state that is no number; theirs stay so until they are reset."""
+    """(batch,): those with an action or a state that is NaN; they stay so until they are reset."""
 
 
 class DifferentiatedStep(NamedTuple):

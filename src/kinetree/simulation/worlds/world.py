@@ -118,7 +118,7 @@ class World(ExplainsArguments):
     precision : {"double", "single"}
     threads : int
     seed : int
-        What world k draws in its n-th episode hangs on the seed, k and n only.
+        What world k draws in its n-th episode depends on the seed, k and n only.
     first : int
         The number k of the first world: where several processes share one large batch.
 
@@ -325,7 +325,7 @@ class World(ExplainsArguments):
         )
 
     def _trace_outcome(self) -> LawProgram:
-        """Make one kernel of observation, reward and end, and of what is no number."""
+        """Make one kernel of observation, reward and end, and of what became NaN."""
         self._observed = 0
         largest = float(np.finfo(self._numbers.dtype).max)
         read: dict[str, Callable[[Any], list[Any]]] = {"observe": list, "reward": _one, "ended": _ends}

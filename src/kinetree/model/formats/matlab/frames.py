@@ -23,7 +23,7 @@ class CallFrame:
 
 
 def told(value: Any, name: str) -> Any:
-    """Return a value; one that cannot be told is an error that says why."""
+    """Return a value; raise an error that says why where it is unknown."""
     if isinstance(value, NotSet):
         raise MatlabError(f"{name!r} cannot be told: {value.why}")
     return value

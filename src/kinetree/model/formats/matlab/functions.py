@@ -321,7 +321,7 @@ def _pinv(x: Value) -> Value:
     sizes = np.linalg.svd(data, compute_uv=False) if data.size else np.zeros(0)
     cut = max(data.shape) * (sizes.max(initial=0.0)) * float(np.finfo(float).eps)
     if ((sizes > 0.1 * cut) & (sizes < 10.0 * cut)).any():
-        raise MatlabError("pinv() of a matrix whose rank cannot be told from rounding")
+        raise MatlabError("pinv() of a matrix whose rank rounding hides")
     return Matrix(np.linalg.pinv(data, rcond=max(data.shape, default=1) * float(np.finfo(float).eps)))
 
 

@@ -90,7 +90,7 @@ class FunctionHandle:
 
 @dataclass(frozen=True)
 class NotSet:
-    """In the place of a value that cannot be told; using it is an error that says why."""
+    """Stands for an unknown value; using it is an error that says why."""
 
     why: str
 

@@ -133,7 +133,7 @@ class RedysimLaws:
         return [t, float(folder.count) if dof is None else dof, self.end]
 
     def _few(self, function: str, given: list[Any]) -> list[Any]:
-        """Return as many arguments as a function takes."""
+        """Return only the arguments that a function takes."""
         return given[: len(self.folder.code.inputs_of(function))]
 
     def _sized(self, x: list[Scalar], count: int, what: str) -> list[Scalar]:

@@ -24,7 +24,7 @@ class MovedBy(NamedTuple):
 
 
 class VariableError(ValueError):
-    """A joint variable that cannot be told; says why."""
+    """A joint variable that cannot be found; says why."""
 
 
 def moved(entries: Mapping[int, Scalar]) -> dict[int, MovedBy]:
