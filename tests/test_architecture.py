@@ -54,7 +54,7 @@ IMPORTED_LATE: dict[str, str] = {
     "simulation/run.py": "steppers of mechanisms, which trees do without",
     "simulation/simulator.py": "contact laws, sampled controllers and batches: where there are any",
     "simulation/step_budget.py": "sampled controllers, for a message",
-    "sweeps/running.py": "study files and all formats of robots, which the sweep of a function does without",
+    "sweeps/running.py": "study files, robots and simulations, which the sweep of a function does without",
     "__init__.py": "names of other libraries, for the message about a name that there is not",
     "lazy_names.py": "the same",
 }

@@ -16,8 +16,8 @@ import kinetree as kt
 from kinetree.sweeps import SweepResult
 from kinetree.sweeps.designs import DesignRows
 from kinetree.sweeps.folder import SweepFolder
+from kinetree.sweeps.function_study import FunctionStudy
 from kinetree.sweeps.running import pickled, remote_part
-from kinetree.sweeps.studies import FunctionStudy
 
 pytest.importorskip("pyarrow")
 
@@ -61,7 +61,7 @@ def test_rows_do_not_depend_on_how_they_are_divided():
 
 
 def test_large_parts_are_computed_a_few_rows_at_a_time(monkeypatch):
-    monkeypatch.setattr("kinetree.sweeps.studies.AT_ONCE", 64)
+    monkeypatch.setattr("kinetree.sweeps.function_study.AT_ONCE", 64)
     sizes = []
 
     def counted(p):

@@ -4,11 +4,11 @@ from .designs import Design as Design
 from .designs import DrawnDesign as DrawnDesign
 from .designs import GridDesign as GridDesign
 from .designs import TableDesign as TableDesign
+from .function_study import SweepStudy as SweepStudy
 from .result import SweepResult as SweepResult
 from .running import run as run
 from .studies import Forces as Forces
 from .studies import Simulations as Simulations
-from .studies import SweepStudy as SweepStudy
 from .study_file import SweepFile as SweepFile
 from .study_file import gallery_forces as gallery_forces
 from .study_file import read_sweep as read_sweep

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ..robot.robot import Robot
-
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -42,7 +40,8 @@ def _text(thing: Any, within: tuple[Any, ...]) -> str:
         return f"{{{', '.join(f'{key!r}: {_text(x, inside)}' for key, x in thing.items())}}}"
     if isinstance(thing, partial):
         return f"partial{_text((thing.func, thing.args, thing.keywords), inside)}"
-    if isinstance(thing, Robot):
+    robots = sys.modules.get("kinetree.robot.robot")  # without which there is no robot
+    if robots is not None and isinstance(thing, robots.Robot):
         return _text(thing.model, inside)
     if inspect.ismethod(thing):
         return f"{_text(thing.__func__, inside)} of {_text(thing.__self__, inside)}"

@@ -34,12 +34,11 @@ from ..io.interrupts import interrupts_passed_on
 from ..io.paths import as_path
 from ..io.progress import Bar
 from ..io.tables.formats import need_pyarrow
-from ..simulation.simulator import simulate
 from ..spatial.numbers import whole_number
 from .designs import Design, DesignRows, as_design, has_distributions, parts, relative_names
 from .folder import FAILURE, ROW, Manifest, SweepFolder
+from .function_study import LOST, NOT_CLOSED, FunctionStudy, SweepStudy
 from .result import SweepResult
-from .studies import LOST, NOT_CLOSED, Forces, Simulations, SweepStudy, as_study
 
 Array = np.ndarray
 
@@ -131,6 +130,9 @@ def sweep(
         warnings.warn(said, DeprecationWarning, stacklevel=callers_level())
         draws = options.pop("samples")
     if options:
+        from ..simulation.simulator import simulate
+        from .studies import Forces, Simulations
+
         takers = (sweep, Simulations, Forces, simulate)
         known = ["of", *(key for taker in takers for key in inspect.signature(taker).parameters)]
         refuse_unknown_arguments("sweep()", options, known)
@@ -142,6 +144,21 @@ def sweep(
     made = _study_of_name(study, options) if isinstance(study, (str, os.PathLike)) else as_study(study, **options)
     rows = as_design(parameters, design, draws, seed)
     return run(made, rows, output, workers, cluster, rows_per_part, resume, progress, timeout)
+
+
+def as_study(given: Any, **options: Any) -> SweepStudy:
+    """Make a study of what a user gives: a study, a function, or a robot with options of a simulation."""
+    if isinstance(given, SweepStudy):
+        if options:
+            raise OptionError(f"the study is made already: leave out {', '.join(options)}")
+        return given
+    if callable(given):
+        if options:
+            raise OptionError(f"a function has no options: leave out {', '.join(options)}, or bind them beforehand")
+        return FunctionStudy(given)
+    from .studies import Simulations
+
+    return Simulations(given, **options)
 
 
 def _study_of_name(name: str | os.PathLike[str], options: dict[str, Any]) -> SweepStudy:

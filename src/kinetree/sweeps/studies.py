@@ -29,18 +29,12 @@ from ..simulation.prescribed import Prescribed
 from ..simulation.records.record import Record
 from ..simulation.simulator import simulate
 from ..studies.measures import Measure, MovedBatch, one_of_batch
-from .fingerprints import fingerprint_of
 from .folder import FAILURE
+from .function_study import AT_ONCE, LOST, NOT_CLOSED, Columns, SweepStudy
 from .outputs import chosen, take
 from .parameter_names import OF_START, NamedNumber, SweptRobot, checked_names
 
 Array = np.ndarray
-Columns = Mapping[str, Array]
-
-LOST = "the motion became NaN or infinite on the way: a smaller step may help"
-NOT_CLOSED = "the loops cannot be closed all along the motion"
-AT_ONCE = 4096
-"""Rows that are computed together: enough for the vectors and threads of any processor."""
 
 NUMBERS_AT_ONCE = 8_000_000
 """Numbers of a motion that are kept at once."""
@@ -52,62 +46,6 @@ FAR_APART = 1.0
 
 JUMPY = 0.25
 """Part of its range that a velocity may change by from sample to sample, in the mean: eight samples of a swing."""
-
-
-class SweepStudy:
-    """What is computed for each row."""
-
-    label = "study"
-
-    def check(self, names: tuple[str, ...]) -> None:
-        """Refuse parameters that it does not have."""
-
-    def own(self, name: str) -> float:
-        """Return what a parameter is if nothing else is said, for designs that multiply it."""
-        raise OptionError(
-            f"parameter {name!r} is drawn relative to what the model has, and a function has no model: give its numbers"
-        )
-
-    def compute(self, columns: Columns) -> dict[str, Any]:
-        """Return an array for each output; one named ``failure`` says in words what went wrong."""
-        raise NotImplementedError
-
-    @property
-    def rows_at_once(self) -> int:
-        """How many rows are computed together, as far as memory and kernels are concerned."""
-        return AT_ONCE
-
-    def content(self) -> Any:
-        """Return all that decides the answers."""
-        raise NotImplementedError
-
-    @property
-    def fingerprint(self) -> str:
-        """What tells this study from any other."""
-        return fingerprint_of(self.content())
-
-
-class FunctionStudy(SweepStudy):
-    """A function of one's own: of a mapping from names to arrays (n,), it returns a mapping from names to arrays."""
-
-    def __init__(self, function: Callable[[dict[str, Array]], Mapping[str, Any]]) -> None:
-        self.function = function
-        self.label = getattr(function, "__name__", type(function).__name__)
-
-    def compute(self, columns: Columns) -> dict[str, Any]:
-        """Call it."""
-        found = self.function(dict(columns))
-        if not isinstance(found, Mapping) or not found:
-            # the type alone: words that are the same for all rows tell that no row can work
-            what = "an empty one" if isinstance(found, Mapping) else type(found).__name__
-            raise OptionError(
-                f"the function of a sweep returns a mapping of names to arrays, such as {{'cost': ...}}, not {what}"
-            )
-        return dict(found)
-
-    def content(self) -> Any:
-        """Return the function."""
-        return self.function
 
 
 class _OfRobot(SweepStudy):
@@ -427,16 +365,3 @@ def said(where: Array, words: str) -> Array:
     found = np.full(np.shape(where), None, dtype=object)
     found[where] = words
     return found
-
-
-def as_study(given: Any, **options: Any) -> SweepStudy:
-    """Make a study of what a user gives: a study, a function, or a robot with options of a simulation."""
-    if isinstance(given, SweepStudy):
-        if options:
-            raise OptionError(f"the study is made already: leave out {', '.join(options)}")
-        return given
-    if callable(given):
-        if options:
-            raise OptionError(f"a function has no options: leave out {', '.join(options)}, or bind them beforehand")
-        return FunctionStudy(given)
-    return Simulations(given, **options)

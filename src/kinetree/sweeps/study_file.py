@@ -20,7 +20,8 @@ from ..simulation.worlds.draws import LogUniform, Normal, Uniform
 from ..studies.named_systems import NAMES, motion, start
 from ..studies.user_study import MARK, StudyPlan, StudyReader
 from .designs import DESIGNS, Design, TableDesign, as_design
-from .studies import Forces, Simulations, SweepStudy
+from .function_study import SweepStudy
+from .studies import Forces, Simulations
 
 SWEEP_KEYS = ("of", "design", "draws", "seed", "parameters", "table", "outputs", "rows_per_part")
 VALUE_KEYS = ("values", "linspace", "logspace", "uniform", "log-uniform", "normal", "relative")
