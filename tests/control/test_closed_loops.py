@@ -517,8 +517,7 @@ def test_a_controller_and_its_parts_know_the_loops_of_their_robot():
 
 
 def test_where_no_closed_configuration_is_found_one_must_be_shown(monkeypatch):
-    robot = models.five_bar()
-    q = robot.close(models.FIVE_BAR_START)
+    q, robot = models.five_bar().close(models.FIVE_BAR_START), models.five_bar()
 
     monkeypatch.setattr(Assembling, "random", lambda self, *_: np.full((1, 4), np.nan))
     monkeypatch.setattr(Assembling, "starts", {"the neutral configuration": np.full(4, np.nan)})

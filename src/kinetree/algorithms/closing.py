@@ -52,6 +52,8 @@ class ClosingTask(NamedTuple):
     """What makes every gap a length, of all constraints."""
     reach: tuple[float, ...]
     """How far a step may go along each free freedom where a hinge turns by a radian."""
+    arm: float
+    """How long levers usually are: rows that are much shorter are rounding."""
     frame: str = ""
     """A frame with a goal."""
     goal_size: int = 0
@@ -65,7 +67,7 @@ class ClosingTask(NamedTuple):
     @property
     def state_size(self) -> int:
         """Count the numbers that go from one guess to the next."""
-        return len(self.free) + 3
+        return len(self.free) + 4
 
 
 class Judged(NamedTuple):
@@ -75,6 +77,8 @@ class Judged(NamedTuple):
     """Of the free freedoms, in units of their reach."""
     size: Scalar
     """Sum of the squares of all gaps, as lengths."""
+    quality: Scalar
+    """How independent the rows are there: 0 for dependent ones, 1 at best."""
     worst: Scalar
     """Sum of the squares of all gaps, in meters and radians."""
 
@@ -85,10 +89,11 @@ def judge(tree: Model, task: ClosingTask, q: Scalars, goal: Scalars = ()) -> Jud
     gaps = constraints.gaps(tree, q) + (_off_goal(pose.homogeneous(), goal) if task.frame else [])
     lengths = [w * gap for w, gap in zip(task.weights, gaps, strict=True)]
     size = inner(lengths, lengths)
-    move = ShortestWay(_movable(task, matrix), DAMPING * size).back([lengths[i] for i in task.rows])
+    way = ShortestWay(_movable(task, matrix), DAMPING * size)
+    move = way.back([lengths[i] for i in task.rows])
     length = sqrt(inner(move, move))
     part = where(length > LONGEST_STEP, LONGEST_STEP / length, 1.0)
-    return Judged([part * x for x in move], size, inner(gaps, gaps))
+    return Judged([part * x for x in move], size, way.quality(task.arm * task.arm), inner(gaps, gaps))
 
 
 def _matrix(tree: Model, task: ClosingTask, q: Scalars) -> tuple[list[list[Scalar]], Transform]:
@@ -152,24 +157,25 @@ def _off_goal(pose: Sequence[Scalars], goal: Scalars) -> list[Scalar]:
 
 def start(task: ClosingTask) -> list[float]:
     """Return what the first guess comes with: no way yet, and a size that any guess falls below."""
-    return [0.0] * (len(task.free) + 1) + [float("inf")] * 2
+    return [0.0] * (len(task.free) + 1) + [float("inf"), 0.0, float("inf")]
 
 
 def next_guess(tree: Model, task: ClosingTask, ask: Ask, state: Scalars) -> list[Scalar]:
     """Return the next guess with what comes with it; ``ask`` answers with the numbers of :func:`judge`."""
     q, rest = state[: tree.nq], state[tree.nq :]
     count = len(task.free)
-    move, share, size, worst = rest[:count], rest[count], rest[count + 1], rest[count + 2]
+    move, share, size, quality, worst = rest[:count], *rest[count:]
     v: list[Scalar] = [0.0] * tree.nv
     for j, r, x in zip(task.free, task.reach, move, strict=True):
         v[j] = share * (r * x)
     there = kinematics.integrate(tree, q, v)
-    *turned, found_size, found_worst = ask(there)
-    better = found_size < size
+    *turned, new_size, new_quality, new_worst = ask(there)
+    better = new_size < size
     return [
         *(where(better, x, y) for x, y in zip(there, q, strict=True)),
         *(where(better, x, y) for x, y in zip(turned, move, strict=True)),
         where(better, 1.0, SHORTER * share),
-        where(better, found_size, size),
-        where(better, found_worst, worst),
+        where(better, new_size, size),
+        where(better, new_quality, quality),
+        where(better, new_worst, worst),
     ]

@@ -1,7 +1,7 @@
 """Closing loops in machine code: Newton's steps on all lanes of a batch, each for as long as it needs.
 
-What is not closed by these, since the guess is singular or a redundant constraint contradicts the others by rounding,
-is left to :mod:`.closing`, which finds ranks on the way.
+What is not closed by these, since guess or answer is singular or a redundant constraint contradicts the others by
+rounding, is left to :mod:`.closing`, which finds ranks on the way.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from scipy.linalg import qr
 
 from ..algorithms import closing
 from ..algorithms.closing import ClosingTask
+from ..algorithms.constrained import LEAST_QUALITY
 from ..model.tree import Model
 from ..run.law_kernels import LawProgram, Sizes, StepProgram
 from ..run.parameters import Place, put_in
@@ -64,13 +65,13 @@ class NewtonClosing:
 
         def rate(q: Scalars, parameters: Scalars) -> Scalars:
             found = closing.judge(of(parameters), task, q, parameters[numbers:])
-            return [*found.move, found.size, found.worst]
+            return [*found.move, found.size, found.quality, found.worst]
 
         def advance(ask: closing.Ask, t: Scalar, state: Scalars, h: Scalar, parameters: Scalars) -> Scalars:
             return closing.next_guess(of(parameters), task, ask, state)
 
         nq, count = model.nq, len(task.free)
-        sizes = Sizes(nq + task.state_size, nq, numbers + task.goal_size, count + 2)
+        sizes = Sizes(nq + task.state_size, nq, numbers + task.goal_size, count + 3)
         self.steps = StepProgram(f"closing of {model.name!r}", advance, rate, sizes, cpu, compiled=compiled)
         self._cpu, self._compiled, self._of, self._numbers = cpu, compiled, of, numbers
         self.settled = SETTLED * max(1.0, *task.reach)
@@ -101,7 +102,7 @@ class NewtonClosing:
             if not going_on.all():
                 lanes, state = lanes[going_on], state[going_on]
             before = state[:, -1]
-        return whole[:, :nq], whole[:, -1] <= tolerance**2
+        return whole[:, :nq], (whole[:, -1] <= tolerance**2) & (whole[:, -2] > LEAST_QUALITY)
 
     @cached_property
     def _astray(self) -> LawProgram:

@@ -113,7 +113,7 @@ class VariedMechanism:
     def _closing(self) -> NewtonClosing:
         """Closes the loops with the independent freedoms held."""
         weights, reach = (1.0,) * self.model.n_constraints, (1.0,) * len(self.dependent)
-        task = ClosingTask(self.rows, self.dependent, weights, reach)
+        task = ClosingTask(self.rows, self.dependent, weights, reach, self.size)
         return NewtonClosing(self.model, task, self.cpu, self.places, can_compile(self.mechanism))
 
     @cached_property

@@ -138,7 +138,7 @@ class LoopClosing:
         if not rows:
             return None
         moving, sizes = tuple(columns.tolist()), tuple(reach[columns].tolist())
-        return ClosingTask(rows, moving, tuple(weights.tolist()), sizes, frame, goal_size)
+        return ClosingTask(rows, moving, tuple(weights.tolist()), sizes, geometry.size, frame, goal_size)
 
     def _closed_by_rank(
         self, guesses: Array, free: Array, tolerance: float | None, bounded: bool
