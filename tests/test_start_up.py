@@ -37,7 +37,7 @@ def test_importing_kinetree_imports_neither_simulation_nor_scipy():
 
 def modules_of(program: str, tmp_path) -> set[str]:
     """Modules of kinetree that a program has imported in the end."""
-    tell = "print(*[m for m in sys.modules if m.startswith('kinetree')])"
+    tell = "print(*[m for m in sys.modules if m.startswith(('kinetree', 'pyarrow'))])"
     code = f"import sys, numpy as np, kinetree as kt\n{program}\n{tell}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     return set(done.stdout.split())
@@ -61,6 +61,7 @@ def test_a_sweep_of_a_function_needs_no_file_format_and_no_gallery(tmp_path):
     program = "kt.sweep(lambda row: {'y': row['x'] ** 2}, {'x': [1.0, 2.0, 3.0]}, progress=False)"
     found = modules_of(program, tmp_path)
     assert len(found) <= 45
+    assert "pyarrow" not in found
     assert not [name for name in found if name.startswith(("kinetree.model", "kinetree.robot", "kinetree.gallery"))]
 
 

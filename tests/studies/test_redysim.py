@@ -251,7 +251,7 @@ def test_the_command_writes_a_robot_and_a_study_that_run(pendulum, tmp_path):
     content = yaml.safe_load(study.read_text())
     assert content["redysim"] == {"folder": pendulum.as_posix(), "analysis": "forward"}
     assert "robot" not in content  # the folder has one
-    heavier = kt.load(file).with_parameters({"bodies.link_1.mass": 9.0})
+    heavier = kt.load(file).with_parameters({"bodies": {"link_1": {"mass": 9.0}}})
     heavier.save(tmp_path / "heavier.yaml")
     study.write_text(yaml.safe_dump(content | {"robot": "heavier.yaml"}))
     assert read_study(study).robot == heavier

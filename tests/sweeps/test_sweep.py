@@ -499,3 +499,23 @@ def test_an_interrupted_sweep_says_what_stays(tmp_path):
         kt.sweep(doubled, {"x": np.arange(50.0)}, tmp_path / "kept", rows_per_part=10, workers=0)
     assert "2 of 5 parts are finished and stay in" in stopped.value.__notes__[0]
     assert len(list((tmp_path / "kept").glob("*.parquet"))) == 2
+
+
+def test_a_sweep_without_a_folder_is_kept_in_memory_until_files_are_asked_for(tmp_path):
+    def odd(p):
+        if p["x"][0] == 3.0:
+            raise ValueError("no")
+        return {"y": p["x"] ** 2, "both": np.stack([p["x"], -p["x"]], axis=-1)}
+
+    design = {"x": [1.0, 2.0, 3.0, 4.0]}
+    kept = kt.sweep(odd, design, rows_per_part=1, progress=False)
+    written = kt.sweep(odd, design, output=tmp_path / "out", rows_per_part=1, progress=False)
+    assert not list(kept._folder.path.iterdir())
+    assert kept.names == written.names
+    for name in kept.names:
+        np.testing.assert_array_equal(kept[name], written[name])
+    assert kept.best("y", 1)["failure"][0] is None
+    assert len(kept.failures()["row"]) == 1
+    assert len(kept.files) == len(list(kept.path.glob("*.parquet"))) == 4
+    assert kept.arrow().to_table().num_rows == 4
+    np.testing.assert_array_equal(kt.sweeps.SweepResult(kept.path)["y"], written["y"])

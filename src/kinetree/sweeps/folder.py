@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -143,23 +143,82 @@ class SweepFolder:
         found = {int(m[1]): path for path in self.path.iterdir() if (m := PART.fullmatch(path.name))}
         return dict(sorted(found.items()))
 
-    def write(self, number: int, first: int, parameters: Mapping[str, Array], outputs: Mapping[str, Any]) -> None:
+    def write(self, number: int, columns: Mapping[str, Array]) -> None:
         """Write a part, wholly or not at all."""
         arrow = need_pyarrow()
-        count = len(next(iter(parameters.values())))
-        columns = {ROW: np.arange(first, first + count), **parameters}
-        table: dict[str, Any] = {name: arrow.array(x) for name, x in columns.items()}
-        failures = None
-        for name, values in outputs.items():
-            if name == FAILURE:
-                failures = [None if x is None else str(x) for x in values]
-                continue
-            array = np.asarray(values)
-            if array.ndim == 1:
-                table[name] = arrow.array(array)
-            else:
-                table |= {f"{name}[{k}]": arrow.array(np.ascontiguousarray(x)) for k, x in enumerate(array.T)}
-        table[FAILURE] = arrow.array(failures or [None] * count, type=arrow.string())
+        table = {name: arrow.array(x) for name, x in columns.items() if name != FAILURE}
+        table[FAILURE] = arrow.array(columns[FAILURE], type=arrow.string())
         with beside(part_file(self.path, number)) as place, place.open("wb") as stream:
             # names of outputs that failed everywhere in a part come from the others: see SweepResult
             arrow.parquet.write_table(arrow.table(table), stream, use_dictionary=[FAILURE], compression="zstd")
+
+    def files(self) -> list[Path]:
+        """Return the files of the parts, in order."""
+        return list(self.finished().values())
+
+    def names(self, number: int) -> list[str]:
+        """Return the columns of a part."""
+        return list(need_pyarrow().parquet.read_schema(self.finished()[number]).names)
+
+    def read(self, number: int, names: Sequence[str]) -> dict[str, Array]:
+        """Return those of some columns that a part has."""
+        with need_pyarrow().parquet.ParquetFile(self.finished()[number]) as file:
+            table = file.read(columns=[name for name in names if name in file.schema_arrow.names])
+        return {name: table.column(name).to_numpy() for name in table.column_names}
+
+
+class KeptParts(SweepFolder):
+    """Parts in memory, of a sweep that nobody wants on the disk; files are written when they are asked for."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.kept: dict[int, dict[str, Array]] = {}
+
+    def begin(self, manifest: Manifest) -> None:
+        """Say what the parts are of."""
+        self.of = manifest
+
+    def manifest(self) -> Manifest:
+        """Return what they are of."""
+        return self.of
+
+    def finished(self) -> dict[int, Path]:
+        """Return the parts that there are, and where each would be."""
+        return {number: part_file(self.path, number) for number in sorted(self.kept)}
+
+    def write(self, number: int, columns: Mapping[str, Array]) -> None:
+        """Keep a part."""
+        self.kept[number] = dict(columns)
+
+    def files(self) -> list[Path]:
+        """Write what is kept, once, and return the files."""
+        if not (self.path / MANIFEST).exists():
+            super().begin(self.of)
+            for number, columns in self.kept.items():
+                super().write(number, columns)
+        return super().files()
+
+    def names(self, number: int) -> list[str]:
+        """Return the columns of a part."""
+        return list(self.kept[number])
+
+    def read(self, number: int, names: Sequence[str]) -> dict[str, Array]:
+        """Return those of some columns that a part has."""
+        return {name: self.kept[number][name] for name in names if name in self.kept[number]}
+
+
+def columns_of(first: int, parameters: Mapping[str, Array], outputs: Mapping[str, Any]) -> dict[str, Array]:
+    """Return all columns of a part: rows, parameters, outputs (one column per entry), and what failed."""
+    count = len(next(iter(parameters.values())))
+    found: dict[str, Any] = {ROW: np.arange(first, first + count), **parameters}
+    for name, values in outputs.items():
+        array = np.asarray(values)
+        if name != FAILURE and array.ndim == 1:
+            found[name] = array
+        elif name != FAILURE:
+            found |= {f"{name}[{k}]": np.ascontiguousarray(x) for k, x in enumerate(array.T)}
+    failures = outputs.get(FAILURE)
+    found[FAILURE] = np.full(count, None)
+    if failures is not None:
+        found[FAILURE][:] = [None if x is None else str(x) for x in failures]
+    return found

@@ -54,23 +54,30 @@ class SweepResult:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], seconds: float = 0.0, keep: Any = None, computed: int = 0
+        self, path: str | os.PathLike[str], seconds: float = 0.0, keep: Any = None, computed: int = 0,
+        folder: SweepFolder | None = None,
     ) -> None:  # fmt: skip
-        self.path = as_path(path, "the folder of a sweep")
-        self._folder = SweepFolder(self.path)
+        self._folder = SweepFolder(as_path(path, "the folder of a sweep")) if folder is None else folder
         self.manifest = self._folder.manifest()
         self.seconds, self.computed, self._keep = seconds, computed, keep
 
     def __repr__(self) -> str:
         what = f"{self.rows:,} rows" if self.complete else f"{self.rows:,} of {self.manifest.rows:,} rows"
-        return f"<SweepResult of {self.manifest.label!r}: {what}, {len(self.names)} columns, in {str(self.path)!r}>"
+        place = str(self._folder.path)
+        return f"<SweepResult of {self.manifest.label!r}: {what}, {len(self.names)} columns, in {place!r}>"
 
     # ---------------------------------------------------------------- what there is
 
     @property
+    def path(self) -> Path:
+        """The folder; of a sweep that is kept in memory its files are written now."""
+        self._folder.files()
+        return self._folder.path
+
+    @property
     def files(self) -> list[Path]:
         """The parts, in the order of the rows: Parquet files that any program can read."""
-        return list(self._folder.finished().values())
+        return self._folder.files()
 
     @property
     def complete(self) -> bool:
@@ -91,10 +98,9 @@ class SweepResult:
     @property
     def names(self) -> list[str]:
         """The columns: ``row``, parameters, outputs, ``failure``."""
-        arrow = need_pyarrow()
         found: dict[str, None] = {}
-        for path in self.files:
-            found |= dict.fromkeys(arrow.parquet.read_schema(path).names)
+        for number in self._folder.finished():
+            found |= dict.fromkeys(self._folder.names(number))
             if len(found) > 2 + len(self.manifest.names):
                 break  # a part in which all rows failed has no outputs
         return [*(name for name in found if name != FAILURE), FAILURE]
@@ -112,16 +118,11 @@ class SweepResult:
         columns : sequence of str, optional
             Those to read; all by default.
         """
-        arrow = need_pyarrow()
         wanted = self._known(columns)
-        for path in self.files:
-            with arrow.parquet.ParquetFile(path) as file:
-                there = file.schema_arrow.names
-                table = file.read(columns=[name for name in wanted if name in there])
-            count = table.num_rows
-            yield {
-                name: table.column(name).to_numpy() if name in there else np.full(count, np.nan) for name in wanted
-            }  # fmt: skip
+        for number in self._folder.finished():
+            there = self._folder.read(number, [ROW, *wanted])
+            count = len(there[ROW])
+            yield {name: there[name] if name in there else np.full(count, np.nan) for name in wanted}
 
     def _known(self, columns: Sequence[str] | str | None) -> list[str]:
         names = self.names
@@ -339,15 +340,13 @@ class SweepResult:
 
     def _rows(self, rows: Sequence[int]) -> dict[str, Array]:
         """Return some rows, in this order."""
-        size, files = self.manifest.part_rows, self._folder.finished()
-        arrow, names = need_pyarrow(), self.names
+        size, names = self.manifest.part_rows, self.names
         found: dict[int, dict[str, Any]] = {}
         for number in sorted({row // size for row in rows}):
-            table = arrow.parquet.read_table(files[number])
+            part = self._folder.read(number, names)
             for row in rows:
                 if row // size == number:
-                    own = table.slice(row - number * size, 1).to_pydict()
-                    found[row] = {name: own.get(name, [math.nan])[0] for name in names}
+                    found[row] = {name: part[name][row - number * size] if name in part else math.nan for name in names}
         return {name: np.array([found[row][name] for row in rows]) for name in names}
 
     @explains_arguments

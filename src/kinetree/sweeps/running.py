@@ -36,7 +36,7 @@ from ..io.progress import Bar
 from ..io.tables.formats import need_pyarrow
 from ..spatial.numbers import whole_number
 from .designs import Design, DesignRows, as_design, has_distributions, parts, relative_names
-from .folder import FAILURE, ROW, Manifest, SweepFolder
+from .folder import FAILURE, ROW, KeptParts, Manifest, SweepFolder, columns_of
 from .function_study import LOST, NOT_CLOSED, FunctionStudy, SweepStudy
 from .result import SweepResult
 
@@ -47,6 +47,9 @@ SHORT = 5.0
 
 PARTS_PER_WORKER = 8
 """Parts of the whole for each process at least, so that all end at about the same time."""
+
+MOST_KEPT = 100_000
+"""Rows that are kept in memory where no folder is named; more go to a folder that is removed in the end."""
 
 TRIES = 5
 """Rows that are tried before a study is said not to work at all."""
@@ -172,7 +175,8 @@ def run(
     rows_per_part: int | None = None, resume: bool = True, progress: bool = True, timeout: float = PATIENCE,
 ) -> SweepResult:  # fmt: skip
     """Compute what is not there yet; see :func:`sweep`."""
-    need_pyarrow()
+    if output is not None:
+        need_pyarrow()
     if workers is not None:
         workers = whole_number(workers, Setting("workers"), 0, most_processes())
     study.check(design.names)
@@ -186,7 +190,8 @@ def run(
     asked = Manifest(
         design.fingerprint, study.fingerprint, design.title, study.label, design.rows, size, list(design.names)
     )
-    folder = SweepFolder(path)
+    in_memory = output is None and design.rows <= MOST_KEPT
+    folder = KeptParts(path) if in_memory else SweepFolder(path)
     manifest = folder.compare(asked, resume)
     there = folder.finished()
     todo = [(n, first, count) for n, first, count in parts(design, manifest.part_rows) if n not in there]
@@ -202,7 +207,7 @@ def run(
         with Bar(design.rows, f"sweep of {study.label}", counted=True, wanted=progress and bool(todo)) as bar:
             bar.show(min(done, design.rows))
             for number, given, outputs in _computed(study, tasks, len(todo), workers, cluster, timeout):
-                folder.write(number, given.first, given.columns, outputs)
+                folder.write(number, columns_of(given.first, given.columns, outputs))
                 finished += 1
                 done += len(given)
                 bar.show(min(done, design.rows))
@@ -217,7 +222,8 @@ def run(
             )
         raise
     computed = sum(count for _, _, count in todo)
-    return SweepResult(path, seconds=clock.perf_counter() - begin, keep=own_folder, computed=computed)
+    took = clock.perf_counter() - begin
+    return SweepResult(path, seconds=took, keep=own_folder, computed=computed, folder=folder)
 
 
 def _part_size(study: SweepStudy, design: Design, workers: int | None, wanted: int | None) -> int:
