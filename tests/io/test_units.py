@@ -78,3 +78,8 @@ def test_the_command_line_takes_them(tmp_path):
     assert done.exit_code == 0
     refused = invoke("simulate", "four-bar", "--time", "0.01", "--v0", "crank_joint=60mm", code=1)
     assert "'60mm' does not fit: give a number in rad/s" in refused.output
+
+
+@pytest.mark.parametrize("text", ["1e5", "1e-2", "1E+3", "-2.5e-12"])
+def test_a_number_with_an_exponent_has_no_unit(text):
+    assert quantity(text) is None

@@ -66,7 +66,7 @@ class Quantity(float):
 def quantity(text: str, what: str = "a number") -> Quantity | None:
     """Return what ``"45deg"``, ``"45 °"`` or ``"60 rpm"`` is in SI; None for anything but a number with a unit."""
     found = _NUMBER_WITH_UNIT.fullmatch(text.strip())
-    if found is None or re.fullmatch(r"[eE]\d+", found[2]):  # 1e5 is a number without
+    if found is None or re.fullmatch(r"[eE][-+]?\d+", found[2]):  # 1e5 is a number without
         return None
     times = factor(found[2], None)
     if isinstance(times, str):
