@@ -359,3 +359,41 @@ def test_matrices_are_symmetric_and_zero_between_branches_to_the_last_bit(always
     factors = (robot.mass_matrix_factors(q, form)[0] for form in ("LTDL", "LTL"))
     for matrix in (robot.mass_matrix(q), by_q, by_v, by_a, robot.coriolis_matrix(q, v), *factors):
         assert not np.any(matrix[..., apart])
+
+
+MATRICES = ("mass_matrix", "coriolis_matrix", "inverse_dynamics_derivatives", "mass_matrix_factors")
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_matrices_that_are_too_large_for_several_states_at_once(name, always_rolled, monkeypatch):
+    robot = random_tree(np.random.default_rng(5), 24, ["free", "spherical", "revolute", "cylindrical", "prismatic"])
+    state = random_state(robot, np.random.default_rng(0), 5)[: len(find(name).inputs)]
+    usual = np.asarray(getattr(robot.with_backend("compiled"), name)(*state)[0])
+    monkeypatch.setattr("kinetree.run.large_trees.schedule.MOST_SIDE_BY_SIDE", 1)
+    compute = getattr(robot.with_backend("compiled"), name)
+    found = compute(*state)
+    assert np.array_equal(found[0], usual)
+    assert_close(found[0], getattr(robot, name)(*state)[0], 1e-11)
+    for part, several in zip(compute(*(x[3] for x in state)), found, strict=False):
+        if isinstance(found, (tuple, list)):
+            assert np.array_equal(part, several[3])
+    if not isinstance(found, (tuple, list)):
+        assert np.array_equal(compute(*(x[3] for x in state)), found[3])
+
+
+@pytest.mark.parametrize("floating", [False, True])
+def test_second_calls_of_large_trees_enter_no_python(floating, monkeypatch):
+    robot = random_tree(np.random.default_rng(1), 112, ["revolute", "prismatic"], floating=floating)
+    large = robot.with_backend("compiled")
+    state = random_state(robot, np.random.default_rng(0), 5)
+    names = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "kinetic_energy", "coriolis_matrix")
+    calls = [(name, state[: len(find(name).inputs)]) for name in names]
+    expected = [getattr(large, name)(*given) for name, given in calls]
+    ones = [getattr(large, name)(*(x[2] for x in given)) for name, given in calls]
+    for (name, given), one in zip(calls, ones, strict=True):
+        assert_close(one, getattr(robot, name)(*(x[2] for x in given)), 1e-11)
+    monkeypatch.setattr("kinetree.run.evaluator.Evaluator.run_checked", None)
+    for (name, given), several, one in zip(calls, expected, ones, strict=True):
+        assert np.array_equal(several[2], one), name
+        assert np.array_equal(getattr(large, name)(*given), several)
+        assert np.array_equal(getattr(large, name)(*(x[2] for x in given)), one)

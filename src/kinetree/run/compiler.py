@@ -22,7 +22,6 @@ from ..engine.graph import INPUT, TooLong
 from ..engine.kernels.composed import (
     FactorKernel,
     ImplicitEquation,
-    PairKernel,
     QuadraticFormKernel,
     SolutionDerivativeKernel,
     SymmetricKernel,
@@ -42,7 +41,7 @@ from ..model.tree import Link, Model
 from ..spatial import Force, Matrix3, MatrixRotation, Scalar, Transform, Vec3, ldl, ldl_inverse, where
 from ..spatial.arrays import flatten, pack, split
 from .checks import QUATERNION_TOLERANCE, SINGULARITY_TOLERANCE
-from .large_trees import roll, roll_pairs
+from .large_trees import roll
 from .parameters import GivenParameters, Place, places_of_symbols, put_in
 from .wrenches import NOTHING, Attachment, Given, each_body, on_bodies, poses_at
 
@@ -256,8 +255,6 @@ class Compiler:
     ) -> Kernel:  # fmt: skip
         large = algorithm.large
         assert large is not None
-        if large.by == "pairs":
-            return self._by_pairs(algorithm, options, lengths, shape, loaded)
         if large.by == "columns":
             return self._by_columns(algorithm, lengths, shape)
         if large.by == "solving":
@@ -266,7 +263,7 @@ class Compiler:
             return self._felt_at_frames(algorithm, options, lengths, shape)
         if large.by == "factors":
             assert large.of is not None
-            both = self._by_pairs(large.of, {}, lengths, (self.tree.nv, self.tree.nv), False)
+            both = self._make_rolled(large.of, {}, lengths, (self.tree.nv, self.tree.nv), False)
             return FactorKernel(**self._called(algorithm, lengths, shape), both=both)
         layouts = self._layouts(algorithm, loaded)
         return RolledKernel(
@@ -299,16 +296,6 @@ class Compiler:
         product = self._make_rolled(algorithm.large.of, {}, (*lengths, self.tree.nv), shape[:1], False)
         return SymmetricKernel(**self._called(algorithm, lengths, shape), product=product)
 
-    def _by_pairs(
-        self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...],
-        loaded: bool,
-    ) -> PairKernel:  # fmt: skip
-        layouts = self._layouts(algorithm, loaded)
-        return PairKernel(
-            **self._called(algorithm, lengths, shape),
-            plan=lambda: roll_pairs(algorithm.function, self.tree, layouts, dict(options)),
-        )
-
     def _layouts(self, algorithm: Algorithm, loaded: bool) -> list[str]:
         """Return how the vectors of a loop are divided among the bodies."""
         return ["q" if name in CONFIGURATIONS else "v" for name in algorithm.inputs] + (["wrench"] if loaded else [])
@@ -323,7 +310,7 @@ class Compiler:
         assert by_columns.product is not None
         equation = ImplicitEquation(
             solution=self._make_rolled(forward, {}, lengths, shape[-1:], loaded),
-            slopes=self._by_pairs(algorithm.large.of, {}, lengths, (2, *shape[1:]), loaded),
+            slopes=self._make_rolled(algorithm.large.of, {}, lengths, (2, *shape[1:]), loaded),
             inverse=by_columns,
             product=by_columns.product,
             place=2,
@@ -410,21 +397,14 @@ class Compiler:
         def source() -> Traced:
             return trace(lambda q: _doubts(self.tree, q), lengths, flatten)
 
-        if not self.rolled:
-            # a NaN elsewhere must not hide a bad quaternion
-            return Kernel(
-                name, source, lengths, one, key, ("q",), self.single_precision, spread_nan=False, target=self.target,
-                is_guard=True,
-            )  # fmt: skip
-        return RolledKernel(
-            name, source, lengths, one, None, ("q",), self.single_precision, target=self.target,
-            schedule=lambda: roll(_doubts, self.tree, ["q"], {}),
+        # a NaN elsewhere must not hide a bad quaternion
+        return Kernel(
+            name, source, lengths, one, key, ("q",), self.single_precision, spread_nan=False, target=self.target,
+            is_guard=True,
         )  # fmt: skip
 
     def suspects(self, q: np.ndarray) -> bool:
         """Return whether a closer look is due: a quaternion may not be of unit length, gimbal lock may be near."""
-        if self.rolled and self.tree.has_followers:
-            return True
         return self.guard is not None and bool(np.any(_run(self.guard, q) > 0.0))
 
     def attach(
@@ -436,8 +416,8 @@ class Compiler:
             return False
         if attachments and not self._turns(name, options, attachments):
             return False
-        if (self.loops(name, options) and not places) or (self.rolled and self.guard is not None):
-            return False  # that check is a loop, too
+        if find(name).is_of_a_frame and self.loops(name, options):
+            return False  # of which few are remembered
         kernel = self.kernel(name, options, attachments, places)
         try:
             with MAKING:

@@ -12,12 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..llvm.body_loops import BodyStep
-from ..llvm.pair_loops import Runner, mirror
-from ..make_once import made_once
+from ..llvm.mirror import mirror
 from ..trace import Shape
 from .kernel import Kernel
-from .loop_kernel import RolledKernel
 
 
 @dataclass
@@ -44,6 +41,11 @@ class ComposedKernel(Kernel):
         """Return whether all parts are at hand."""
         return all(part.is_ready(True) for part in self.parts)
 
+    @property
+    def is_one_function(self) -> bool:
+        """It has none of its own."""
+        return False
+
 
 def _each_state(arrays: Sequence[np.ndarray], batch: Shape) -> Any:
     """Go through a batch: where in it, and the arrays of that state."""
@@ -51,105 +53,7 @@ def _each_state(arrays: Sequence[np.ndarray], batch: Shape) -> Any:
     return ((index, [a[index] for a in spread]) for index in np.ndindex(*batch))
 
 
-# ------------------------------------------------------------------ pairs of bodies
-
-
-@dataclass
-class PairPlan:
-    """Everything that matrices of pairs of bodies are made of; see :mod:`kinetree.engine.llvm.pair_loops`."""
-
-    schedule: Any
-    """What fills a table."""
-    numbers: int
-    """In the table."""
-    steps: Sequence[BodyStep]
-    calls: np.ndarray
-    """Outer bodies first, with a step's number for its address."""
-    held: np.ndarray
-    """Where in the table the numbers are that each column holds at first, (columns, numbers)."""
-    blocks: np.ndarray
-    """Entries that are in the table: which matrix, row, column, where in the table."""
-    symmetric: list[bool]
-    """Which matrices are."""
-    full: bool
-    """Whether all bodies carry one another, so that no entry is zero by structure."""
-
-
-@dataclass
-class PairKernel(ComposedKernel):
-    """Matrices of pairs of bodies, in the shape (nv, nv) or (matrices, nv, nv)."""
-
-    plan: Callable[[], PairPlan] | None = None
-
-    @made_once
-    def _plan(self) -> PairPlan:
-        assert self.plan is not None
-        return self.plan()
-
-    @made_once
-    def table(self) -> Kernel:
-        """What fills the table."""
-        return RolledKernel(
-            self.name, self.source, self.lengths, (self._plan.numbers,), None, self.argument_names,
-            self.single_precision, target=self.target, schedule=lambda: self._plan.schedule,
-        )  # fmt: skip
-
-    @property
-    def parts(self) -> tuple[Kernel]:
-        """What fills the table."""
-        return (self.table,)
-
-    @made_once
-    def _runner(self) -> Runner:
-        plan = self._plan
-        return Runner(self.name, plan.steps, plan.calls, self.shape[-1], self.target, self.vectors)
-
-    def is_ready(self, batch: bool) -> bool:
-        """Return whether the loop over pairs and the table are at hand."""
-        return "_runner" in self.__dict__ and super().is_ready(batch)
-
-    @property
-    def lanes_address(self) -> int:  # type: ignore[override]
-        """Machine code that fills the table; that of the pairs is made, too."""
-        _ = self._runner
-        return self.table.lanes_address
-
-    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
-        self._fill(self.table(*arrays), result)
-
-    def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
-        tables = self.table(*arrays, threads=threads)
-        for index in np.ndindex(*batch):
-            self._fill(tables[index], result[index])
-
-    def _room(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return work areas of this thread: what columns hold, and what will be below the diagonals."""
-        room: tuple[np.ndarray, np.ndarray] | None = getattr(self._local, "room", None)
-        if room is None:
-            plan, n = self._plan, self.shape[-1]
-            below: np.ndarray = np.zeros(
-                (plan.symmetric.count(False), n, n), self.dtype
-            )  # unless a pair writes there, it stays so
-            room = self._local.room = self._runner.columns(plan.held.shape[1]), below
-        return room
-
-    def _fill(self, table: np.ndarray, result: np.ndarray) -> None:
-        plan, n = self._plan, self.shape[-1]
-        direct = result.flags.c_contiguous and result.dtype == self.dtype
-        made = result if direct else np.empty(self.shape, self.dtype)
-        if not plan.full:
-            made[...] = 0.0
-        columns, room = self._room()
-        columns[:, :n] = table[plan.held].T
-        matrices, below = made if made.ndim == 3 else made[None], iter(room)
-        others = [m if symmetric else next(below) for m, symmetric in zip(matrices, plan.symmetric, strict=True)]
-        self._runner(table, columns, [*matrices, *others])
-        for matrix, other in zip(matrices, others, strict=True):
-            mirror(matrix, other, self.target)
-        k, i, j, at = plan.blocks
-        matrices[k, i, j] = table[at]
-        if not direct:
-            result[...] = made
+# ------------------------------------------------------------------ factors of a matrix
 
 
 @dataclass
@@ -171,17 +75,16 @@ class FactorKernel(ComposedKernel):
         self._divide(self.parts[0](*arrays), result)
 
     def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
-        for index, state in _each_state(arrays, batch):
-            self._divide(self.parts[0](*state, threads=threads), result[index])
+        self._divide(self.parts[0](*arrays, threads=threads), result)
 
     def _divide(self, both: np.ndarray, result: np.ndarray) -> None:
-        n = len(both)
-        pivots = both.diagonal().copy()
-        np.fill_diagonal(both, 1.0)
-        if len(result) > n:
-            result[:n], result[n] = both, pivots
+        n = both.shape[-1]
+        pivots = both.diagonal(axis1=-2, axis2=-1).copy()
+        both[..., range(n), range(n)] = 1.0
+        if result.shape[-2] > n:
+            result[..., :n, :], result[..., n, :] = both, pivots
         else:
-            np.multiply(both, np.sqrt(pivots)[:, None], out=result)
+            np.multiply(both, np.sqrt(pivots)[..., None], out=result)
 
 
 # ------------------------------------------------------------------ products with a matrix

@@ -160,7 +160,7 @@ class DirectCall:
         guard : Kernel, optional
             Takes the first of the inputs; states on which its verdict is positive go to Python.
         """
-        if len(kernel.lengths) > MAX_INPUTS or len(kernel.shape) > MAX_DIMS:
+        if len(kernel.lengths) > MAX_INPUTS or len(kernel.shape) > MAX_DIMS or not kernel.is_one_function:
             return False
         if self.attached:
             return True
@@ -201,8 +201,7 @@ class DirectCall:
 
     def _set(self, **words: int) -> None:
         """Fill in words of the context, in this order."""
-        for name, value in words.items():
-            ctypes.c_int64.from_address(id(self._context) + CONTEXT.at[name]).value = value
+        CONTEXT.write(id(self._context), **words)
 
     def enable_single(self) -> None:
         """Compile the form for one state and let calls go to it."""

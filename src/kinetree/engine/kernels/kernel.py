@@ -305,6 +305,11 @@ class Kernel:
         return self.lanes * (streaming.apart(self.size, self.vectors.per_line) if self._in_lines else 1)
 
     @property
+    def is_one_function(self) -> bool:
+        """Whether machine code computes all of it, so that an entry point can call it."""
+        return True
+
+    @property
     def context_address(self) -> int:
         """What the machine code gets as its last argument."""
         return 0

@@ -17,6 +17,7 @@ written.  Integers are signed unless it says otherwise.  Straight-line code over
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, count
@@ -193,6 +194,11 @@ class StructLayout:
     def of(self, pointer: Value) -> Fields:
         """Return what is behind a pointer."""
         return Fields(self, pointer)
+
+    def write(self, address: int, **words: int) -> None:
+        """Write 8-byte words now, in this order, to memory of this process."""
+        for name, value in words.items():
+            ctypes.c_int64.from_address(address + self.at[name]).value = value
 
 
 class Fields:

@@ -8,10 +8,3 @@ def roll(*given: Any) -> Any:
     from . import schedule
 
     return schedule.roll(*given)
-
-
-def roll_pairs(*given: Any) -> Any:
-    """See :func:`kinetree.run.large_trees.schedule.roll_pairs`."""
-    from . import schedule
-
-    return schedule.roll_pairs(*given)

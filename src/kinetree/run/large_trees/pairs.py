@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -10,46 +9,62 @@ from typing import Any
 
 from ...algorithms.tree_walk import Coupling, OfBody
 from ...engine.graph import INPUT, Node
-from ...engine.llvm.body_loops import BodyStep, Slot
-from ...engine.llvm.pair_loops import COLUMN, OWN, ROW
+from ...engine.llvm.body_loops import COLUMN, ROW, Slot
 from .groups import GroupedTree, rebuild, scalars
-from .traces import OUT, PerBody, Trace, as_many, constant
+from .traces import COUNT, FIRST, OUT, RECORD, Pass, PerBody, Trace, as_many, constant
+
+_OWN = "own"
+"""Base of numbers of the body itself while it is not known which of them matter."""
 
 
 class CarrierTrace(Trace):
-    """A step for a body and one that it carries: what it needs of its own body comes from a table."""
+    """A step for a body and one that it carries: what it needs of its own body comes from that body's record."""
 
     def __init__(self, bodies: GroupedTree, group: int) -> None:
         super().__init__(bodies)
         self.group = group
+        self.step.columns_word = COUNT
         self.needed: list[tuple[Trace, Node]] = []
 
     def fetched(self, origin: Trace, x: Node) -> Node:
         """Note a number that a pass made."""
         self.needed.append((origin, x))
-        return self.at(OWN, 0, len(self.needed) - 1)
+        return self.at(_OWN, RECORD, len(self.needed) - 1)
 
-    def read_from_table(self, shares: dict[int, int]) -> BodyStep:
-        """Let the passes put what is read into the table, and nothing else."""
+    def read_from_records(self) -> None:
+        """Let the passes keep what is read, and nothing else."""
         step = self.step
         for i in step.graph.reachable(step.outputs):
             if step.graph.kinds[i] == INPUT:
                 k = int(step.graph.values[i])
-                if step.sources[k].base == OWN:
+                if step.sources[k].base == _OWN:
                     origin, x = self.needed[step.sources[k].index]
-                    step.sources[k] = Slot(OWN, 0, origin.kept("out", OUT, x, shares))
-        return step
+                    step.sources[k] = Slot("work", RECORD, origin.kept("work", RECORD, x, self.bodies.record_size))
+
+
+class PairPass(Pass):
+    """From the tips to the base, each body with all that it carries."""
+
+    def __init__(self, bodies: GroupedTree, traces: list[Trace]) -> None:
+        super().__init__(bodies, outward=False)
+        self.traces = traces
+
+
+class LoopedBodies(GroupedTree):
+    """Bodies that passes go over."""
+
+    passes: list[Pass]
 
 
 class Pairs:
     """Matrices made together, body by body with those that it carries.
 
-    A table, which the passes fill, has a share for every body: what a step for pairs needs of the
-    body that carries, what its freedoms hold at first, and the entries within its joint.
+    The passes leave in every body's record what a step for pairs needs of it, in columns what its freedoms hold at
+    first, and among the results the entries within its joint.
     """
 
     def __init__(
-        self, bodies: GroupedTree, starts: PerBody, couplings: Sequence[Coupling], carry: Callable[..., Any] | None,
+        self, bodies: LoopedBodies, starts: PerBody, couplings: Sequence[Coupling], carry: Callable[..., Any] | None,
         columns: Mapping[str, PerBody],
     ) -> None:  # fmt: skip
         self.bodies, self.couplings, self.carry, self.columns = bodies, couplings, carry, columns
@@ -65,20 +80,21 @@ class Pairs:
         """Of each number, the first that is the same for all and stays so."""
         while not self._trace_steps():
             pass
-        self.shares: defaultdict[int, int] = defaultdict(int)
-        """How many numbers of the table belong to a body of each group."""
-        self.steps = [trace.read_from_table(self.shares) for trace in self.traces]
-
-        def at(g: int, x: Any) -> int:
-            return starts.made_in.traces[g].kept("out", OUT, x, self.shares)
-
-        self.held_at = [[[at(g, x[k]) for k in self.varying] for x in values] for g, values in enumerate(held)]
-        """Where in a body's share the numbers of each of its freedoms are."""
-        self.blocks_at = [
-            [[[at(g, x) for x in row] for row in block] for block in blocks]
-            for g, (_, blocks) in enumerate(starts.values)
-        ]
-        """Where in a body's share the entries within its joint are, of each matrix by rows."""
+        for trace in self.traces:
+            trace.read_from_records()
+        self.starts = starts.made_in.traces
+        """What leaves what freedoms hold at first, and the entries within joints."""
+        self.rows_per_freedom = len(couplings) + self.symmetric.count(False)
+        """Results of a freedom with each of those that its body carries."""
+        width = len(self.varying)
+        for values, trace in zip(held, self.starts, strict=True):
+            for m, x in enumerate(values):
+                for n, k in enumerate(self.varying):
+                    trace.put(COLUMN, FIRST, m * width + n, x[k])
+        for (_, blocks), trace in zip(starts.values, self.starts, strict=True):
+            for k, x in enumerate(x for block in blocks for row in block for x in row):
+                trace.put("out", OUT, k, x)
+        bodies.passes.append(PairPass(bodies, list(self.traces)))
         self.matrices = [PairedMatrix(self, k) for k in range(len(self.symmetric))]
 
     def _trace_steps(self) -> bool:
@@ -97,22 +113,22 @@ class Pairs:
 
         def number(_: Any) -> Any:
             k = self.twins[next(index)]
-            return trace.at(COLUMN, 0, place[k]) if k in place else self.known[k]
+            return trace.at(COLUMN, FIRST, place[k]) if k in place else self.known[k]
 
         held = rebuild(self.template, number, expand_zero=True)
         own = OfBody(self.columns, lambda column: column.value(trace))
-        several = len(self.couplings)
+        rows = count()
         for m in range(self.bodies.links[self.bodies.groups[trace.group].bodies[0]].kind.nv):
             for n, (c, taken) in enumerate(zip(self.couplings, held, strict=True)):
                 above, below = c.entries(taken, m, own)
-                trace.put(ROW, n, m, above)
+                trace.put(ROW, OUT, next(rows), above)
                 if not self.symmetric[n]:
-                    trace.put(ROW, several + n, m, below)
+                    trace.put(ROW, OUT, next(rows), below)
         if self.carry is not None and not self.bodies.groups[trace.group].is_root:
             carried = [taken.carried(self.carry, own) for taken in held]
             for k, x in enumerate(as_many(carried, len(self.known))):
                 if k in place:
-                    trace.put(COLUMN, 0, place[k], x)
+                    trace.put(COLUMN, FIRST, place[k], x)
                 elif constant(x) != self.known[k]:
                     self.known[k] = None
 

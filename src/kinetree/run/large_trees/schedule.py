@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...algorithms.path import Path
 from ...engine.graph import INPUT
-from ...engine.kernels.composed import PairPlan
-from ...engine.llvm.body_loops import BodyStep, Slot
-from ...engine.llvm.pair_loops import CALL_WORDS
+from ...engine.llvm.body_loops import BodyStep, Columns, Slot
 from ...model.tree import BASE, Link, Model
 from ...spatial.arrays import flatten, leaves
+from .pairs import PairedMatrix, PairPass, Pairs
 from .traces import (
+    COUNT,
+    FIRST,
     FIRST_INPUT,
     OUT,
     OWN_POOL,
@@ -46,44 +47,101 @@ class Schedule:
     """One row per call: step number, then offsets."""
     params: np.ndarray
     work_vectors: int
+    columns: Columns
+    outs: int = 0
+    """Numbers that the steps leave, where these are not the outputs in order."""
+    places: np.ndarray | None = None
+    """Which of them each output is then; the first is zero."""
+    large: LargeMatrices | None = None
+
+
+class LargeMatrices(NamedTuple):
+    """Matrices that are too large for several states side by side: their rows go where they belong."""
+
+    full: bool
+    """Whether no entry is zero by structure."""
+    below: list[int | None]
+    """Where in the work area, by columns, what is below the diagonal of each is left; None if it is symmetric."""
+    within: np.ndarray
+    """Entries that are in their place all the same, within joints of several freedoms: row, column."""
+
+
+MOST_SIDE_BY_SIDE = 1 << 18
+"""Entries of matrices up to which states are computed side by side: with vectors of AVX-512, 16 MB."""
 
 
 def roll(function: Callable[..., Any], tree: Model, layouts: Sequence[str], options: dict[str, Any]) -> Schedule:
     """Trace ``function(tree, *vectors, **options)`` into a schedule; a vector's layout is "q", "v" or "wrench".
 
-    The option ``known`` has one value per body that says how to treat it.
+    The option ``known`` has one value per body that says how to treat it.  What the function returns may be matrices of
+    pairs of bodies, one or several.
     """
     rolled = LoopedTree(tree, options.get("known", ()))
     result = function(rolled, *_vectors(layouts), **options)
+    first = result[0] if isinstance(result, list) and result else result
+    if isinstance(first, PairedMatrix):
+        return _pair_schedule(rolled, tree, layouts, first.pairs)
     return _schedule(rolled, layouts, _store(rolled, result), result.blanks() if isinstance(result, Laid) else [])
 
 
-def roll_pairs(function: Callable[..., Any], tree: Model, layouts: Sequence[str], options: dict[str, Any]) -> PairPlan:
-    """Trace a function that returns one matrix of pairs of bodies, or several, see :func:`roll`."""
-    looped = LoopedTree(tree)
-    result = function(looped, *_vectors(layouts), **options)
-    pairs = (result[0] if isinstance(result, list) else result).pairs
-    shares = [pairs.shares[g] for g in looped.group_of]
-    share_at = np.cumsum([0, *shares])
-    schedule = _schedule(looped, layouts, lambda link: int(share_at[link.index]), [])
-    links, group_of, nv = looped.links, looped.group_of, tree.nv
-    calls = [
-        (group_of[i], share_at[i], first, size, links[i].v_slice.start * nv)
-        for i, runs in _carried_freedoms(tree)
-        for first, size in runs
-    ]
-    held = np.zeros((nv, len(pairs.varying)), dtype=np.int64)
-    blocks: list[tuple[int, int, int, int]] = []
-    for link, g, share in zip(links, group_of, share_at, strict=False):
-        own = link.v_slice.start
-        for m, row in enumerate(pairs.held_at[g]):
-            held[own + m] = share + np.array(row, dtype=np.int64)
-        for k, block in enumerate(pairs.blocks_at[g]):
-            blocks += [(k, own + i, own + j, share + x) for i, row in enumerate(block) for j, x in enumerate(row)]
-    return PairPlan(
-        schedule, int(share_at[-1]), pairs.steps, np.array(calls, dtype=np.int64).reshape(-1, CALL_WORDS), held,
-        np.array(blocks, dtype=np.int64).T, pairs.symmetric, all(len(c) <= 1 for c in (tree.roots, *tree.children)),
-    )  # fmt: skip
+def _pair_schedule(rolled: LoopedTree, tree: Model, layouts: Sequence[str], pairs: Pairs) -> Schedule:
+    """Schedule passes and then pairs; find which of the numbers that these leave each entry of the matrices is."""
+    links, nv, several = rolled.links, tree.nv, len(pairs.symmetric)
+    carried = list(_carried_freedoms(tree))
+    met = sum(links[i].kind.nv * size for i, runs in carried for _, size in runs)
+    if met * pairs.rows_per_freedom > MOST_SIDE_BY_SIDE:
+        return _large_schedule(rolled, tree, layouts, pairs, carried)
+    places = np.zeros((several, nv, nv), dtype=np.int64)
+    block_at = [1]  # the first number is zero, as entries between separate branches are
+    for link in links:
+        own = np.arange(link.v_slice.start, link.v_slice.stop)
+        size = several * len(own) ** 2
+        numbers = np.arange(block_at[-1], block_at[-1] + size)
+        places[:, own[:, None], own[None, :]] = numbers.reshape(several, len(own), len(own))
+        block_at.append(block_at[-1] + size)
+    at, calls = block_at[-1], []
+    for i, runs in carried:
+        own = links[i].v_slice
+        for first, size in runs:
+            calls.append((i, at, first, size))
+            run = slice(first, first + size)
+            for m in range(own.start, own.stop):
+                for n, symmetric in enumerate(pairs.symmetric):
+                    places[n, m, run] = np.arange(at, at + size)
+                    at += 0 if symmetric else size
+                    places[n, run, m] = np.arange(at, at + size)
+                    at += size
+    columns = Columns(width=len(pairs.varying), count=nv)
+    found = _schedule(rolled, layouts, lambda link: block_at[link.index], [], calls, columns)
+    return replace(found, outs=at, places=places.ravel())
+
+
+def _large_schedule(
+    rolled: LoopedTree, tree: Model, layouts: Sequence[str], pairs: Pairs,
+    carried: Sequence[tuple[int, list[tuple[int, int]]]],
+) -> Schedule:  # fmt: skip
+    """Schedule the same, with the rows of matrices where they belong."""
+    nv, links = tree.nv, rolled.links
+    for trace in pairs.starts:
+        size = trace.link.kind.nv
+        for n, (place, accumulate) in enumerate(trace.step.targets):
+            if place.base == "out":
+                matrix, row, column = np.unravel_index(place.index, (len(pairs.symmetric), size, size))
+                trace.step.targets[n] = replace(place, index=int((matrix * nv + row) * nv + column)), accumulate
+    own = [link.v_slice.start for link in links]
+    calls = [(i, own[i] * nv + first, first, size) for i, runs in carried for first, size in runs]
+    columns = Columns(width=len(pairs.varying), count=nv)
+    found = _schedule(rolled, layouts, lambda link: own[link.index] * (nv + 1), [], calls, columns)
+    at, rows, below = found.work_vectors, list[tuple[str, int]](), list[int | None]()
+    for n, symmetric in enumerate(pairs.symmetric):
+        rows += [("out", n * nv * nv)] if symmetric else [("out", n * nv * nv), ("work", at)]
+        below.append(None if symmetric else at)
+        at += 0 if symmetric else nv * nv
+    full = all(len(children) <= 1 for children in (tree.roots, *tree.children))
+    columns = replace(found.columns, at=at, rows=tuple(rows))
+    within = [(k, j) for link in links for k in range(nv)[link.v_slice] for j in range(link.v_slice.start, k)]
+    large = LargeMatrices(full, below, np.array(within, dtype=np.int64).reshape(-1, 2).T)
+    return replace(found, work_vectors=at, columns=columns, large=large)
 
 
 def _carried_freedoms(tree: Model) -> Iterator[tuple[int, list[tuple[int, int]]]]:
@@ -173,7 +231,7 @@ class _Read:
         return [
             (target, node)
             for target, node in zip(trace.step.targets, trace.step.outputs, strict=True)
-            if target[0].base == "out" or target[0].index in self.read[self._area(this, trace, target[0])]
+            if target[0].base != "work" or target[0].index in self.read[self._area(this, trace, target[0])]
         ]
 
     def _reads_more(self, this: Pass | None) -> bool:
@@ -201,8 +259,10 @@ class _Read:
 
 
 def _schedule(
-    rolled: LoopedTree, layouts: Sequence[str], out_at: Callable[[Link], int], blanks: Sequence[int]
-) -> Schedule:
+    rolled: LoopedTree, layouts: Sequence[str], out_at: Callable[[Link], int], blanks: Sequence[int],
+    pair_calls: Sequence[tuple[int, int, int, int]] = (), columns: Columns | None = None,
+) -> Schedule:  # fmt: skip
+    """Put steps and what each call of them needs in order; of ``pair_calls`` body, place of results, columns."""
     read = _Read(rolled)
     tree, bodies = rolled.tree, len(rolled.links)
     varying = [rolled.groups[g].varying for g in rolled.group_of]
@@ -225,11 +285,14 @@ def _schedule(
 
     if n_totals:
         once(_cleared(n_totals))
+    if columns is not None:
+        once(_zero())
     if blanks:
         once(_blank(rolled.nv), blanks)
     calls = np.tile(whole, (bodies, 1))
     calls[:, PARAMS] = np.cumsum([0, *map(len, varying)])[:-1]
     calls[:, RECORD], calls[:, OUT] = record_at[:-1], [out_at(link) for link in rolled.links]
+    calls[:, FIRST] = [link.v_slice.start for link in rolled.links]
     calls[:, FIRST_INPUT:] = _shares(rolled, layouts)
     parents = np.array(tree.parents, dtype=int)
     pools = 0
@@ -238,6 +301,14 @@ def _schedule(
             continue
         if this.whole is not None:
             once(this.whole.step)
+            continue
+        if isinstance(this, PairPass):
+            bodies_met = np.array([call[0] for call in pair_calls], dtype=np.int64)
+            met = calls[bodies_met]
+            met[:, STEP] = len(steps) + np.array(rolled.group_of)[bodies_met]
+            met[:, [OUT, FIRST, COUNT]] = np.array(pair_calls, dtype=np.int64).reshape(-1, 4)[:, 1:]
+            steps += [t.step for t in this.traces]
+            rows.append(met)
             continue
         size = read.size(this)
         places, used = _pool_places(tree, this.outward)
@@ -250,7 +321,8 @@ def _schedule(
         rows.append(calls.copy() if this.outward else calls[::-1].copy())
     if rolled.last.step.outputs:
         once(rolled.last.step)
-    return Schedule(steps, np.concatenate(rows), np.array(params or [0.0]), start + pools)
+    at = Columns() if columns is None else replace(columns, at=start + pools)
+    return Schedule(steps, np.concatenate(rows), np.array(params or [0.0]), start + pools, at)
 
 
 def _shares(rolled: LoopedTree, layouts: Sequence[str]) -> np.ndarray:
@@ -271,6 +343,13 @@ def _cleared(n_totals: int) -> BodyStep:
     step = BodyStep()
     for k in range(n_totals):
         step.store(Slot("work", TOTAL, k), step.graph.const(0.0))
+    return step
+
+
+def _zero() -> BodyStep:
+    """Return the step that leaves the zero of entries that are zero by structure."""
+    step = BodyStep()
+    step.store(Slot("out", OUT, 0), step.graph.const(0.0))
     return step
 
 

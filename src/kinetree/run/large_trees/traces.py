@@ -25,7 +25,8 @@ from ...spatial import (
 from .groups import GroupedTree, kind_with, rebuild, scalars
 
 # Words of a schedule's entry: the step's address, then offsets.
-STEP, PARAMS, RECORD, OWN_POOL, PARENT_POOL, OWN_SUM, PARENT_SUM, TOTAL, OUT, FIRST_INPUT = range(10)
+STEP, PARAMS, RECORD, OWN_POOL, PARENT_POOL, OWN_SUM, PARENT_SUM, TOTAL, OUT, FIRST, COUNT, FIRST_INPUT = range(12)
+"""``FIRST`` and ``COUNT`` are columns: a body's own, or all those that a step goes through."""
 
 
 class Trace:

@@ -23,8 +23,8 @@ from ...algorithms.path import Path
 from ...algorithms.tree_walk import Coupling, OfBody, TreeWalk
 from ...errors import UnsupportedError
 from ...model.tree import BASE, Link, Model
-from .groups import GroupedTree, rebuild, scalars
-from .pairs import PairedMatrix, Pairs
+from .groups import rebuild, scalars
+from .pairs import LoopedBodies, PairedMatrix, Pairs
 from .traces import (
     OWN_POOL,
     OWN_SUM,
@@ -45,7 +45,7 @@ from .traces import (
 )
 
 
-class LoopedTree(GroupedTree, TreeWalk):
+class LoopedTree(LoopedBodies, TreeWalk):
     """Stands in for a :class:`Model`, or for a path of one, while an algorithm is traced."""
 
     def __init__(self, tree: Model | Path, marks: Sequence[Any] = ()) -> None:

@@ -1,0 +1,94 @@
+"""Symmetric matrices of which one side is known: the numbers beside one diagonal come to the other side."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..load_code import load_or_compile_own
+from ..make_once import once
+from . import host
+from .assembly import Module, StructLayout, Value
+from .vectors import Vectors, spread, transpose_loaded
+
+_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_MIRRORED = StructLayout(n="i64", matrix="ptr", other="ptr", starts="ptr", count="ptr")
+
+
+def _run_job(run: Any, count: int, *arrays: np.ndarray) -> None:
+    """Call machine code with a number and the addresses of arrays."""
+    job = np.array([count, *(a.ctypes.data for a in arrays)], dtype=np.int64)
+    run(job.ctypes.data)
+
+
+def mirror(matrix: np.ndarray, other: np.ndarray, target: host.Machine, upwards: bool = False) -> None:
+    """Put the numbers above the diagonal of another matrix (or the same) below that of this one; both contiguous.
+
+    Or the other way round, ``upwards``.
+    """
+    vectors = target.vectors(bool(matrix.dtype == np.float32))
+    n, lanes = len(matrix), vectors.lanes
+    if n < lanes or lanes == 1:
+        matrix[...] = np.tril(matrix) + np.tril(other, -1).T if upwards else np.triu(matrix) + np.triu(other, 1).T
+        return
+    starts = np.array([*range(0, n - lanes, lanes), n - lanes], dtype=np.int64)
+    run, _ = _mirror_code(target, vectors.single_precision, upwards)
+    _run_job(run, n, matrix, other, starts, np.array([len(starts)], dtype=np.int64))
+
+
+@once
+def _mirror_code(target: host.Machine, single_precision: bool, upwards: bool) -> tuple[Any, Any]:
+    what, vectors = "mirroring of matrices", target.vectors(single_precision)
+    name = f"{what} {vectors} {upwards}"
+    addresses, alive = load_or_compile_own(
+        what, name, lambda: mirror_module(vectors, upwards), ("mirror",), target=target
+    )
+    return _RUN(addresses["mirror"]), alive
+
+
+def mirror_module(v: Vectors, upwards: bool) -> str:
+    """Return LLVM assembly of ``@mirror(job)``: squares beside one diagonal, transposed to the other side of another.
+
+    The last squares may overlap others, and those on the diagonal are half left as they are.
+    """
+    module = Module()
+    with module.function("mirror", {"job": "ptr"}) as f:
+        job = _MIRRORED.of(f.args[0])
+        n, matrix, other, starts = (job[name] for name in ("n", "matrix", "other", "starts"))
+        count = job["count"].load("i64")
+        with f.loop(0, count) as a:
+            i = starts.at(a, "i64").load("i64")
+            with f.loop(a, count) as b:
+                j = starts.at(b, "i64").load("i64")
+                row, column = (i, j) if upwards else (j, i)
+                square = transpose_loaded(v, _rows_from(v, other, n, column, row))
+                places = _rows_from(v, matrix, n, row, column)
+                with f.when(j >= i + v.lanes):
+                    for place, value in zip(places, square, strict=True):
+                        place.store(value, v.item)
+                with f.otherwise():
+                    _store_beside_diagonal(v, places, square, row, column, upwards)
+    return module.text()
+
+
+def _rows_from(v: Vectors, matrix: Value, n: Value, row: Value, column: Value) -> list[Value]:
+    """Return where the rows of a square of a matrix begin."""
+    found = [matrix.at(row * n + column, v.real)]
+    for _ in range(v.lanes - 1):
+        found.append(found[-1].at(n, v.real))
+    return found
+
+
+def _store_beside_diagonal(
+    v: Vectors, places: Sequence[Value], square: Sequence[Value], row: Value, column: Value, upwards: bool
+) -> None:
+    """Store those numbers of a square that are on the other side of the diagonal."""
+    ramp = Value(row.f, v.of("i64"), f"<{', '.join(f'i64 {k}' for k in range(v.lanes))}>")
+    columns = ramp + spread(column, v.lanes)
+    for k, (place, value) in enumerate(zip(places, square, strict=True)):
+        this_row = spread(row + k, v.lanes)
+        is_beyond = columns > this_row if upwards else columns < this_row
+        place.store(is_beyond.choose(value, place.load(v.type, v.item)), v.item)
