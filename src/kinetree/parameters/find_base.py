@@ -13,6 +13,7 @@ from ..export.symbolic.parameters import Parametric
 from ..model.changes.values import generic, symbols_of_geometry
 from ..model.parameters import parameters
 from ..model.tree import Model
+from ..run.small_matrices import one_blas_thread
 from . import base_by_null_space, base_by_qr, base_by_rules
 from .base_by_qr import Draw
 from .base_by_rules import upper_bound
@@ -84,6 +85,7 @@ def tidied(model: Model, tolerance: float) -> tuple[Model, tuple[str, ...]]:
     )
 
 
+@one_blas_thread()
 def base_parameters(
     model: Model,
     method: str,

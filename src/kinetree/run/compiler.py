@@ -308,10 +308,18 @@ class Compiler:
         assert algorithm.large.of is not None
         by_columns = self._by_columns(inverse, lengths[:1], shape[1:])
         assert by_columns.product is not None
+        inverted: Kernel = by_columns
+        if not self.loops("inverse_mass_matrix"):
+            try:
+                inverted = self.kernel("inverse_mass_matrix")
+                _ = inverted.lanes_address
+            except TooLong:
+                self.give_up("inverse_mass_matrix")
+                inverted = by_columns
         equation = ImplicitEquation(
             solution=self._make_rolled(forward, {}, lengths, shape[-1:], loaded),
             slopes=self._make_rolled(algorithm.large.of, {}, lengths, (2, *shape[1:]), loaded),
-            inverse=by_columns,
+            inverse=inverted,
             product=by_columns.product,
             place=2,
         )

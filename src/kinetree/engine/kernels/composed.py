@@ -5,6 +5,7 @@ All of them make matrices of large trees.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..blas_threads import one_blas_thread
 from ..llvm.mirror import mirror
 from ..trace import Shape
 from .kernel import Kernel
@@ -166,6 +168,12 @@ class QuadraticFormKernel(ComposedKernel):
 COLUMNS = 512
 """Columns that are solved for together, so that little room is needed beside the result."""
 
+MOST_MULTIPLIED = 400
+"""Rows of an inverse up to which multiplying by it is faster than solving for each column."""
+
+STATES_AT_ONCE = 1 << 19
+"""Numbers of matrices that are multiplied at a time, so that they stay in the caches."""
+
 
 class ImplicitEquation(NamedTuple):
     """F(p, ..., x) = y as kernels."""
@@ -195,21 +203,42 @@ class SolutionDerivativeKernel(ComposedKernel):
     def parts(self) -> tuple[Kernel, ...]:
         """The solution first."""
         assert self.equation is not None
-        return self.equation[:4]
+        return self.equation[: 3 if self._multiplies else 4]
+
+    @property
+    def _multiplies(self) -> bool:
+        return self.shape[-1] <= MOST_MULTIPLIED
 
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
-        self._solve(list(arrays), self.parts[0](*arrays), result, 1)
+        self._derive(list(arrays), self.parts[0](*arrays), result, 1)
 
     def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
         solved = self.parts[0](*arrays, threads=threads)
-        for index, state in _each_state(arrays, batch):
-            self._solve(state, solved[index], result[index], threads)
+        if not self._multiplies:
+            for index, state in _each_state(arrays, batch):
+                self._derive(state, solved[index], result[index], threads)
+            return
+        count = math.prod(batch)
+        rows = [np.broadcast_to(a, (*batch, a.shape[-1])).reshape(count, -1) for a in (*arrays, solved)]
+        made = result if result.flags.c_contiguous else np.empty((*batch, *self.shape), self.dtype)
+        flat, step = made.reshape(count, *self.shape), max(STATES_AT_ONCE // self.size, 1)
+        for start in range(0, count, step):
+            *state, x = (row[start : start + step] for row in rows)
+            self._derive(state, x, flat[start : start + step], threads)
+        if made is not result:
+            result[...] = made
 
-    def _solve(self, state: list[np.ndarray], x: np.ndarray, result: np.ndarray, threads: int) -> None:
+    def _derive(self, state: list[np.ndarray], x: np.ndarray, result: np.ndarray, threads: int) -> None:
         assert self.equation is not None
         _, slopes, inverse, product, y = self.equation
-        p, n = state[0], len(x)
-        slopes(*state[:y], x, *state[y + 1 :], out=result[:-1])
+        at, p, n = (*state[:y], x, *state[y + 1 :]), state[0], x.shape[-1]
+        if self._multiplies:
+            inverted = inverse(p, threads=threads)
+            with one_blas_thread(n):
+                np.matmul(-inverted[..., None, :, :], slopes(*at, threads=threads), out=result[..., :-1, :, :])
+            result[..., -1, :, :] = inverted
+            return
+        slopes(*at, out=result[:-1])
         for matrix in result[:-1]:
             for start in range(0, n, COLUMNS):
                 columns = matrix[:, start : start + COLUMNS]

@@ -21,6 +21,7 @@ from ...errors import (
 )
 from ...model import configurations
 from ...run.law_kernels import can_compile, unrolls
+from ...run.small_matrices import one_blas_thread
 from ...spatial.arrays import as_array
 from .. import closing, dynamics, following, rank
 from ..assembly import AssemblySearch
@@ -50,6 +51,7 @@ class LoopClosing:
 
     # ---------------------------------------------------------------- nearest to a guess
 
+    @one_blas_thread()
     def close(
         self,
         q_guess: ArrayLike | Mapping[str, Any],
@@ -218,6 +220,7 @@ class LoopClosing:
 
     # ---------------------------------------------------------------- some closed configuration
 
+    @one_blas_thread()
     def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200, *, limits: bool = True) -> Array:
         """Return some closed configuration; see :meth:`kinetree.Mechanism.assembled`."""
         found, beyond, search = self._assembled(np.random.default_rng(rng), tries, limits)
@@ -295,6 +298,7 @@ class LoopClosing:
         found = [q for part in search for q in part]
         return np.array(found[:20]) if found else self.assembled(limits=False)[None]
 
+    @one_blas_thread()
     def mobility(self, q: ArrayLike | None = None) -> Mobility:
         """Return degrees of freedom by rank, redundant constraints by name, and whether ``q`` is singular."""
         state = self._some_closed() if q is None else self.choice.check_closed(q)

@@ -1,0 +1,5 @@
+"""Linear algebra of small matrices without the threads of BLAS, for those who may not know the engine."""
+
+from ..engine.blas_threads import one_blas_thread
+
+__all__ = ["one_blas_thread"]
