@@ -15,7 +15,7 @@ are chosen beforehand (:attr:`kinetree.loops.coordinates.Coordinates.pivots`) so
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..model.tree import BASE, Model
@@ -175,23 +175,45 @@ def forward_dynamics(
     posed, tau = poses(tree, q), springs.left_for_bodies(tree, q, tau)
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), nothing(tree))
     k, drift = constraints.constraint_matrix(tree, q, posed), constraints.drift(tree, q, v, posed)
-    loads = loads or nothing(tree)
-    inertia = [link.articulated() for link in tree.links]
-    force = [inertia_force(link, m, f) for link, m, f in zip(tree.links, moving, loads, strict=True)]
     size = constraints.usual_size(tree)
     quality: Scalar = 1.0
-    order = groups(tree, pivots)
-    given_way: list[Eliminated] = []
-    for group in reversed(order):
-        sides = {
-            i: [*(-k[i][j] if present(k[i][j]) else 0.0 for j in group.independent), -drift[i]] for i, _ in group.pivots
-        }
-        followed, own = follow(k, sides, group.pivots, size)
+
+    def following(group: ClusterJoint) -> dict[int, list[Scalar]]:
+        nonlocal quality
+        followed, own = _followed(tree, group, k, drift, size)
         quality = where(own < quality, own, quality)
-        if followed:
-            loss = 1.0 / (1.0 + _leverage(tree, group, followed, size))
-            quality = where(loss < quality, loss, quality)
-        given_way.append(_give_way(tree, group, moving, inertia, force, tau, followed))
+        return followed
+
+    acceleration = accelerations(tree, groups(tree, pivots), moving, loads, tau, following)
+    return acceleration, quality, constrained.residuals(tree, q, v, None, k, drift)
+
+
+def _followed(
+    tree: Model, group: ClusterJoint, k: Matrix, drift: Scalars, size: float
+) -> tuple[dict[int, list[Scalar]], Scalar]:
+    """Return how the freedoms of a group follow its independent ones, and last the drift; and how well they do."""
+    sides = {
+        i: [*(-k[i][j] if present(k[i][j]) else 0.0 for j in group.independent), -drift[i]] for i, _ in group.pivots
+    }
+    followed, quality = follow(k, sides, group.pivots, size)
+    if followed:
+        loss = 1.0 / (1.0 + _leverage(tree, group, followed, size))
+        quality = where(loss < quality, loss, quality)
+    return followed, quality
+
+
+def accelerations(
+    tree: Model, order: Sequence[ClusterJoint], moving: Sequence[Any], loads: Any, tau: Scalars,
+    following: Callable[[ClusterJoint], dict[int, list[Scalar]]],
+) -> list[Scalar]:  # fmt: skip
+    """Return accelerations by articulated bodies that go through groups of bodies like through joints.
+
+    ``following(group)`` says how each freedom of a group that is not independent follows those that are: by which
+    shares, and last by what it does if these rest.
+    """
+    inertia = [link.articulated() for link in tree.links]
+    force = [inertia_force(link, m, f) for link, m, f in zip(tree.links, moving, loads or nothing(tree), strict=True)]
+    given_way = [_give_way(tree, group, moving, inertia, force, tau, following(group)) for group in reversed(order)]
     acceleration: list[Scalar] = [0.0] * tree.nv
     mu: dict[int, Motion] = {BASE: ZERO_MOTION}
     for group, gone in zip(order, reversed(given_way), strict=True):
@@ -205,7 +227,7 @@ def forward_dynamics(
                     acceleration[j] = acceleration[j] + gone.particular[j]
                 motion = motion + s * acceleration[j]
             mu[i] = motion
-    return acceleration, quality, constrained.residuals(tree, q, v, None, k, drift)
+    return acceleration
 
 
 def _give_way(

@@ -1,7 +1,9 @@
 """Forward dynamics when some joints mimic others.
 
-The tree is solved with every joint free; then the multipliers that hold the followers to
-their leaders come from a small system, one row per follower:  a_f = ratio * a_leader.
+A leader and its followers, with the bodies between them, are one joint of a tree of clusters, through which articulated
+bodies go like through any other (:mod:`.loop_clusters`): its constraints are a_f = ratio * a_leader, no more.
+Other methods, and leaders far from their followers, solve the tree with every joint free; then the multipliers that
+hold the followers to their leaders come from a small system, one row per follower.
 """
 
 from __future__ import annotations
@@ -10,10 +12,14 @@ from collections.abc import Callable, Sequence
 
 from ..model.tree import Link, Model
 from ..spatial import Scalar, ldl, ldl_solve
-from .newton_euler import Wrenches
-from .passes import Scalars, positions, rates
+from .loop_clusters import ClusterJoint, accelerations
+from .newton_euler import Wrenches, base_at_rest, move
+from .passes import Scalars, nothing, outward, positions, rates
 
 Solver = Callable[..., list[Scalar]]
+
+MOST_FREEDOMS = 12
+"""Of leaders and what is between them and their followers: beyond, elimination of these costs more than multipliers."""
 
 
 def expand(tree: Model, tau: Scalars) -> list[Scalar]:
@@ -22,6 +28,52 @@ def expand(tree: Model, tau: Scalars) -> list[Scalar]:
     for link in tree.links:
         wide.extend([0.0] * link.kind.nv if link.follows else tau[link.v_slice])
     return wide
+
+
+def clusters(tree: Model) -> list[ClusterJoint]:
+    """Return leaders with their followers and the bodies between, and all other bodies, carriers first."""
+    together = [{i} for i in range(len(tree.links))]
+    for follower in (link for link in tree.links if link.follows):
+        ends = follower.index, _leader(tree, follower.index)
+        group = {*ends, *(set(tree.support(ends[0])) ^ set(tree.support(ends[1])))}
+        for other in [other for other in together if other & group]:
+            together.remove(other)
+            group |= other
+        together.append(group)
+    free = tree.independent
+    found = []
+    for bodies in sorted(map(sorted, together)):
+        own = [i for i in bodies if not tree.links[i].follows]
+        freedoms = tuple(j for i in own for j in range(free.nv)[free.links[i].v_slice])
+        found.append(ClusterJoint(tuple(bodies), tree.parents[bodies[0]], freedoms, ()))
+    return found
+
+
+def forward_dynamics_by_clusters(
+    tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
+) -> list[Scalar] | None:
+    """Return accelerations of the independent coordinates; None where a cluster has too many of them."""
+    order, free = clusters(tree), tree.independent
+    if any(len(group.bodies) > 1 and len(group.independent) > MOST_FREEDOMS for group in order):
+        return None
+    own_q, own_v = positions(tree, q), rates(tree, v)
+    moving = outward(free, move, base_at_rest(gravity), own_q, own_v, nothing(free))
+
+    def following(group: ClusterJoint) -> dict[int, list[Scalar]]:
+        return {
+            free.links[i].v_slice.start: [*_shares(tree, free, i, group.independent), 0.0]
+            for i in group.bodies
+            if tree.links[i].follows
+        }
+
+    a = accelerations(free, order, moving, wrenches, expand(tree, tau), following)
+    return [x for i, link in enumerate(tree.links) if not link.follows for x in a[free.links[i].v_slice]]
+
+
+def _shares(tree: Model, free: Model, follower: int, independent: Sequence[int]) -> list[Scalar]:
+    """Return by which shares a follower follows the independent freedoms of its group: one of them is its leader."""
+    leader = free.links[_leader(tree, follower)].v_slice.start
+    return [tree.links[follower].ratio if j == leader else 0.0 for j in independent]
 
 
 def forward_dynamics(
@@ -53,10 +105,14 @@ def _row(tree: Model, free: Model, follower: Link) -> list[float]:
     """Return coefficients of ``a_f - ratio * a_leader``."""
     row = [0.0] * free.nv
     row[free.links[follower.index].v_slice.start] = 1.0
-    mimic = tree.joints[follower.index].mimic
-    assert mimic is not None
-    row[free.joint(mimic.leader).v_slice.start] -= follower.ratio
+    row[free.links[_leader(tree, follower.index)].v_slice.start] -= follower.ratio
     return row
+
+
+def _leader(tree: Model, follower: int) -> int:
+    mimic = tree.joints[follower].mimic
+    assert mimic is not None
+    return tree.joint_index[mimic.leader]
 
 
 def _dot(row: Sequence[float], x: Sequence[Scalar]) -> Scalar:

@@ -228,6 +228,10 @@ def _forward_dynamics(
     if holds_springs is not None and not tree.has_followers:
         return holds_springs(tree, q, v, tau, tree.gravity, loads)
     solve, tau = _SOLVERS[method], springs.left_for_bodies(tree, q, tau)
+    if tree.has_followers and method == "articulated_body":
+        found = mimic.forward_dynamics_by_clusters(tree, q, v, tau, tree.gravity, loads)
+        if found is not None:
+            return found
     if tree.has_followers and method in BY_ELIMINATION:
         return mimic.forward_dynamics(solve, tree, q, v, tau, tree.gravity, loads)
     return solve(tree, q, v, tau, tree.gravity, loads)

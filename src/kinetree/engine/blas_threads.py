@@ -1,8 +1,8 @@
 """One thread for small matrices: threads that BLAS starts for them wait longer for one another than they compute.
 
-NumPy and SciPy bring an OpenBLAS of their own, whose threads spin while they wait; on a machine that has other things to
-do, an SVD of a hundred columns then takes a hundred times as long.  How many threads there are is a number of the whole
-process, so it is set for a moment only, and back by the last one who wanted it.
+NumPy and SciPy bring an OpenBLAS of their own, whose threads spin while they wait; on a machine that has other things
+to do, an SVD of a hundred columns then takes a hundred times as long.  How many threads there are is a number of the
+whole process, so it is set for a moment only, and back by the last one who wanted it.
 """
 
 from __future__ import annotations

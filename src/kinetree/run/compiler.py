@@ -237,7 +237,7 @@ class Compiler:
 
     def loops(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
         """Return whether an algorithm is not to become straight-line code."""
-        large = self.rolled and find(name).large is not STRAIGHT
+        large = self.rolled and find(name).large is not STRAIGHT and not self._coupled
         if large and options and find(name).is_of_a_frame:
             large = len(self.tree.support(self.tree.frame(options["frame"]).body)) > LARGEST_UNROLLED
         return large or (name, _method(options)) in self._too_long
@@ -246,8 +246,12 @@ class Compiler:
         """Return whether there is machine code for an algorithm: for large trees only for those that can be rolled."""
         if not self.loops(name, options):
             return True
-        coupled = self.tree.has_followers or any(t.stiffness for t in self.tree.tendons)  # across branches
-        return find(name).loops_over(options or {}) and not coupled
+        return find(name).loops_over(options or {}) and not self._coupled
+
+    @made_once
+    def _coupled(self) -> bool:
+        """Whether branches have to do with one another, which no loop over bodies knows."""
+        return self.tree.has_followers or any(t.stiffness for t in self.tree.tendons)
 
     def _make_rolled(
         self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...],

@@ -203,7 +203,8 @@ class SolutionDerivativeKernel(ComposedKernel):
     def parts(self) -> tuple[Kernel, ...]:
         """The solution first."""
         assert self.equation is not None
-        return self.equation[: 3 if self._multiplies else 4]
+        solution, slopes, inverse, product, _ = self.equation
+        return (solution, slopes, inverse) if self._multiplies else (solution, slopes, inverse, product)
 
     @property
     def _multiplies(self) -> bool:

@@ -87,13 +87,13 @@ class Pairs:
         self.rows_per_freedom = len(couplings) + self.symmetric.count(False)
         """Results of a freedom with each of those that its body carries."""
         width = len(self.varying)
-        for values, trace in zip(held, self.starts, strict=True):
+        for values, start in zip(held, self.starts, strict=True):
             for m, x in enumerate(values):
                 for n, k in enumerate(self.varying):
-                    trace.put(COLUMN, FIRST, m * width + n, x[k])
-        for (_, blocks), trace in zip(starts.values, self.starts, strict=True):
+                    start.put(COLUMN, FIRST, m * width + n, x[k])
+        for (_, blocks), start in zip(starts.values, self.starts, strict=True):
             for k, x in enumerate(x for block in blocks for row in block for x in row):
-                trace.put("out", OUT, k, x)
+                start.put("out", OUT, k, x)
         bodies.passes.append(PairPass(bodies, list(self.traces)))
         self.matrices = [PairedMatrix(self, k) for k in range(len(self.symmetric))]
 

@@ -101,11 +101,10 @@ def _pair_schedule(rolled: LoopedTree, tree: Model, layouts: Sequence[str], pair
         block_at.append(block_at[-1] + size)
     at, calls = block_at[-1], []
     for i, runs in carried:
-        own = links[i].v_slice
         for first, size in runs:
             calls.append((i, at, first, size))
             run = slice(first, first + size)
-            for m in range(own.start, own.stop):
+            for m in range(nv)[links[i].v_slice]:
                 for n, symmetric in enumerate(pairs.symmetric):
                     places[n, m, run] = np.arange(at, at + size)
                     at += 0 if symmetric else size
