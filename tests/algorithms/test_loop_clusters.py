@@ -9,6 +9,7 @@ import pytest
 
 import kinetree as kt
 from helpers import loop_models as models
+from helpers.compare import assert_close
 from helpers.mechanisms import CLOSING, spatial
 from kinetree.algorithms import constraints, loop_clusters
 
@@ -141,3 +142,35 @@ def test_very_many_loops(monkeypatch, cells, longest):
         np.testing.assert_allclose(robot.forward_dynamics(q, v, tau), expected, rtol=1e-9)
     straight = robot.evaluator.compiler.handles("clustered_forward_dynamics", {"pivots": robot.coordinates.pivots})
     assert straight == (longest > 2000)
+
+
+@pytest.mark.parametrize("cells", [3, 9])
+def test_inverse_dynamics_cluster_by_cluster(cells):
+    robot = kt.gallery.four_bar_chain(cells)
+    rng = np.random.default_rng(cells)
+    q = robot.assembled(0)
+    freedoms = len(robot.independent())
+    v = robot.velocities(q, rng.standard_normal(freedoms))
+    a = robot.accelerations(q, v, rng.standard_normal(freedoms))
+    known = robot.loops.choice.at(q)
+    run = robot.with_backend("reference").evaluator.run
+    loads = {robot.body_names[-1]: rng.standard_normal(6)}
+    closed = run(
+        "closed_inverse_dynamics", {"rows": known.rows, "dependent": known.dependent}, wrenches=loads, q=q, v=v, a=a
+    )
+    found = run("clustered_inverse_dynamics", {"pivots": known.pivots}, wrenches=loads, q=q, v=v, a=a)
+    assert_close(found[: robot.nv], closed[: robot.nv], 1e-10)
+    assert 0.0 < found[-4] <= 1.0
+    assert_close(found[-3:], closed[-3:], 1e-10)
+
+
+def test_inverse_dynamics_of_many_loops_is_compiled_cluster_by_cluster(recwarn):
+    robot = kt.gallery.four_bar_chain(12).with_backend("compiled")
+    q = robot.assembled(0)
+    v = robot.velocities(q, np.full(len(robot.independent()), 0.3))
+    a = robot.accelerations(q, v, np.zeros(len(robot.independent())))
+    tau = robot.inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(robot.forward_dynamics(q, v, tau), a, atol=1e-9)
+    assert "clustered_inverse_dynamics" in {key[0] for key in robot.evaluator.entry_points}
+    np.testing.assert_allclose(tau, robot.inverse_dynamics(q, v, a, method="f_matrix"), atol=1e-12)
+    assert not recwarn.list

@@ -58,6 +58,14 @@ def forward_dynamics_by_clusters(
     return [*a, quality, *left]
 
 
+def inverse_dynamics_by_clusters(
+    tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]]
+) -> list[Scalar]:
+    """Return forces on the independent freedoms, quality and what is left, cluster by cluster of coupled loops."""
+    forces, quality, left = loop_clusters.inverse_dynamics(tree, q, v, a, tree.gravity, loads, pivots)
+    return [*forces, quality, *left]
+
+
 def hybrid_dynamics(
     tree: Model, q: Any, v: Any, given: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]],
     known_freedoms: Sequence[int],

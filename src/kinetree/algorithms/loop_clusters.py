@@ -1,4 +1,4 @@
-"""Forward dynamics of closed chains in O(n): loops that share joints are one joint of the tree of clusters.
+"""Dynamics of closed chains in O(n): loops that share joints are one joint of the tree of clusters.
 
 Within a cluster of loops all accelerations follow from those of some of its freedoms, by its own constraints alone,
 
@@ -31,7 +31,7 @@ from ..spatial import (
     ldl_inverse,
     where,
 )
-from . import constrained, constraints, springs
+from . import constrained, constraints, newton_euler, springs
 from .articulated_body import times
 from .kinematics import poses
 from .newton_euler import base_at_rest, inertia_force, move
@@ -180,7 +180,8 @@ def forward_dynamics(
 
     def following(group: ClusterJoint) -> dict[int, list[Scalar]]:
         nonlocal quality
-        followed, own = _followed(tree, group, k, drift, size)
+        sides = {i: [*_minus(k[i], group.independent), -drift[i]] for i, _ in group.pivots}
+        followed, own = _followed(tree, group, k, sides, size)
         quality = where(own < quality, own, quality)
         return followed
 
@@ -189,17 +190,41 @@ def forward_dynamics(
 
 
 def _followed(
-    tree: Model, group: ClusterJoint, k: Matrix, drift: Scalars, size: float
+    tree: Model, group: ClusterJoint, k: Matrix, sides: Mapping[int, Scalars], size: float
 ) -> tuple[dict[int, list[Scalar]], Scalar]:
-    """Return how the freedoms of a group follow its independent ones, and last the drift; and how well they do."""
-    sides = {
-        i: [*(-k[i][j] if present(k[i][j]) else 0.0 for j in group.independent), -drift[i]] for i, _ in group.pivots
-    }
+    """Return how the freedoms of a group follow its independent ones, and what else there is; and how well they do."""
     followed, quality = follow(k, sides, group.pivots, size)
     if followed:
         loss = 1.0 / (1.0 + _leverage(tree, group, followed, size))
         quality = where(loss < quality, loss, quality)
     return followed, quality
+
+
+def _minus(row: Scalars, columns: Sequence[int]) -> list[Scalar]:
+    return [-row[j] if present(row[j]) else 0.0 for j in columns]
+
+
+def inverse_dynamics(
+    tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Any, loads: Any, pivots: Pivots
+) -> tuple[list[Scalar], Scalar, constrained.Residuals]:
+    """Return forces on the independent freedoms, how well the pivots serve, and how consistent the motion is.
+
+    They are G^T tau of the tree (Khalil eq. 10.40), of which each cluster has its own part.
+    """
+    posed = poses(tree, q)
+    tau, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
+    k, drift = constraints.constraint_matrix(tree, q, posed), constraints.drift(tree, q, v, posed)
+    size = constraints.usual_size(tree)
+    quality: Scalar = 1.0
+    forces: list[Scalar] = [0.0] * tree.nv
+    for group in groups(tree, pivots):
+        sides = {i: _minus(k[i], group.independent) for i, _ in group.pivots}
+        followed, own = _followed(tree, group, k, sides, size)
+        quality = where(own < quality, own, quality)
+        for n, j in enumerate(group.independent):
+            shares = [share[n] for share in followed.values()]
+            forces[j] = tau[j] + constrained.inner(shares, [tau[d] for d in followed]) if shares else tau[j]
+    return forces, quality, constrained.residuals(tree, q, v, a, k, drift)
 
 
 def accelerations(

@@ -657,6 +657,13 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
             large=STRAIGHT,
         ),
         Algorithm(
+            "clustered_inverse_dynamics", _QVA, closed_algorithms.inverse_dynamics_by_clusters,
+            lambda tree, options: (tree.nv + 4,),
+            "Forces of the motors for a motion, with the loops closed cluster by cluster.",
+            (PIVOTS,), loads=True, parts=("tau", "quality", "residuals"), is_method=False, direct=True, regroups=True,
+            large=STRAIGHT,
+        ),
+        Algorithm(
             "independent_inverse_dynamics", _QVA, closed_algorithms.independent_inverse_dynamics, _per_v(),
             "Forces on the independent freedoms for a motion, with the loops closed.",
             (PIVOTS,), loads=True, results=("tau",), is_method=False, regroups=True,

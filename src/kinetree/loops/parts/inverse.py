@@ -17,7 +17,7 @@ from .. import dynamics, rank
 from ..constraint_forces import SHARE, ConstraintForces, ForceNames, Undetermined, free_shares
 from ..coordinates import Coordinates
 from .geometry import Array
-from .prepared import PreparedDynamics, Quick
+from .prepared import LEAST_QUALITY_OF_CLUSTERS, PreparedDynamics, Quick
 
 if TYPE_CHECKING:
     from ..subsystems.order import SolutionOrder
@@ -71,12 +71,19 @@ class InverseOfLoops:
         known = self.choice.at(state)
         if known.independent != self.choice.suppliers:
             return None
-        name, options = "closed_inverse_dynamics", {"rows": known.rows, "dependent": known.dependent}
+        by_clusters = len(known.rows) > dynamics.MOST_TOGETHER and self.choice.chosen is not None
+        by_clusters &= not self.model.has_followers and {j for _, j in known.pivots} == set(known.dependent)
+        name: str = "closed_inverse_dynamics"
+        options: dict[str, Any] = {"rows": known.rows, "dependent": known.dependent}
+        least = self.prepared.least_quality(known)
+        if by_clusters:
+            name, options = "clustered_inverse_dynamics", {"pivots": known.pivots}
+            least = max(LEAST_QUALITY_OF_CLUSTERS, least)
         whole = self.prepared.at_once(name, options, wrenches, threads, parameters, q=state, v=v, a=a)
         if whole is None:
             return None
         self.geometry.checks.motion(whole[..., -3:], self.choice.granted(tolerance, known), state, v, a)
-        if (whole[..., -4] < self.prepared.least_quality(known)).any():
+        if (whole[..., -4] < least).any():
             return None
         if parameters is None:
             self.quick = self.prepared.made(name, options, known)
