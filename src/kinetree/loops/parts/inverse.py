@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...algorithms import loop_clusters
 from ...errors import UnknownNameError
 from ...run.friction import friction_force
 from ...run.wrenches import Wrenches
@@ -17,7 +18,7 @@ from .. import dynamics, rank
 from ..constraint_forces import SHARE, ConstraintForces, ForceNames, Undetermined, free_shares
 from ..coordinates import Coordinates
 from .geometry import Array
-from .prepared import LEAST_QUALITY_OF_CLUSTERS, PreparedDynamics, Quick
+from .prepared import PreparedDynamics, Quick
 
 if TYPE_CHECKING:
     from ..subsystems.order import SolutionOrder
@@ -78,7 +79,7 @@ class InverseOfLoops:
         least = self.prepared.least_quality(known)
         if by_clusters:
             name, options = "clustered_inverse_dynamics", {"pivots": known.pivots}
-            least = max(LEAST_QUALITY_OF_CLUSTERS, least)
+            least = max(loop_clusters.LEAST_QUALITY_OF_CLUSTERS, least)
         whole = self.prepared.at_once(name, options, wrenches, threads, parameters, q=state, v=v, a=a)
         if whole is None:
             return None
