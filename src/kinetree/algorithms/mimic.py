@@ -84,8 +84,12 @@ def forward_dynamics(
     tau: Scalars,
     gravity: Scalars,
     wrenches: Wrenches | None = None,
+    by_clusters: bool = False,
 ) -> list[Scalar]:
-    """Return accelerations of the independent coordinates, by any solver for trees of free joints."""
+    """Return accelerations of the independent coordinates: by clusters, or by any solver for trees of free joints."""
+    found = forward_dynamics_by_clusters(tree, q, v, tau, gravity, wrenches) if by_clusters else None
+    if found is not None:
+        return found
     free = tree.independent
     wide_q = [x for own in positions(tree, q) for x in own]
     wide_v = [x for own in rates(tree, v) for x in own]

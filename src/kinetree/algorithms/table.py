@@ -68,17 +68,9 @@ from .passes import each, positions, table
 from .singular_joints import BY_ELIMINATION
 
 __all__ = [
-    "ALGORITHMS",
-    "CONFIGURATIONS",
-    "FORWARD_METHODS",
-    "INVERSE_METHODS",
-    "LOOP_ALGORITHMS",
-    "MASS_MATRIX_METHODS",
-    "WITH_ADDED",
-    "Algorithm",
-    "Option",
-    "find",
-]
+    "ALGORITHMS", "CONFIGURATIONS", "FORWARD_METHODS", "INVERSE_METHODS", "LOOP_ALGORITHMS", "MASS_MATRIX_METHODS",
+    "WITH_ADDED", "Algorithm", "Option", "find",
+]  # fmt: skip
 
 INVERSE_METHODS = ("newton_euler", "modules", "absolute_newton_euler")
 
@@ -228,12 +220,9 @@ def _forward_dynamics(
     if holds_springs is not None and not tree.has_followers:
         return holds_springs(tree, q, v, tau, tree.gravity, loads)
     solve, tau = _SOLVERS[method], springs.left_for_bodies(tree, q, tau)
-    if tree.has_followers and method == "articulated_body":
-        found = mimic.forward_dynamics_by_clusters(tree, q, v, tau, tree.gravity, loads)
-        if found is not None:
-            return found
     if tree.has_followers and method in BY_ELIMINATION:
-        return mimic.forward_dynamics(solve, tree, q, v, tau, tree.gravity, loads)
+        by_clusters = method == FORWARD_METHODS[0]
+        return mimic.forward_dynamics(solve, tree, q, v, tau, tree.gravity, loads, by_clusters)
     return solve(tree, q, v, tau, tree.gravity, loads)
 
 
@@ -323,6 +312,10 @@ def _per_constraint(*before: int) -> Callable[[Model, Options], Shape]:
 def _closed(tree: Model, options: Options) -> Shape:
     """Return forces or accelerations, multipliers, the quality of the choice, three residuals."""
     return (tree.nv + len(options["rows"]) + 4,)
+
+
+def _by_clusters(tree: Model, options: Options) -> Shape:
+    return (tree.nv + 4,)
 
 
 def _freedoms(tree: Model, options: Options) -> int:
@@ -650,15 +643,13 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
             direct=True, regroups=True,
         ),
         Algorithm(
-            "clustered_forward_dynamics", _QVT, closed_algorithms.forward_dynamics_by_clusters,
-            lambda tree, options: (tree.nv + 4,),
+            "clustered_forward_dynamics", _QVT, closed_algorithms.forward_dynamics_by_clusters, _by_clusters,
             "Accelerations under joint forces, with the loops closed cluster by cluster.",
             (PIVOTS,), loads=True, parts=("a", "quality", "residuals"), is_method=False, direct=True, regroups=True,
             large=STRAIGHT,
         ),
         Algorithm(
-            "clustered_inverse_dynamics", _QVA, closed_algorithms.inverse_dynamics_by_clusters,
-            lambda tree, options: (tree.nv + 4,),
+            "clustered_inverse_dynamics", _QVA, closed_algorithms.inverse_dynamics_by_clusters, _by_clusters,
             "Forces of the motors for a motion, with the loops closed cluster by cluster.",
             (PIVOTS,), loads=True, parts=("tau", "quality", "residuals"), is_method=False, direct=True, regroups=True,
             large=STRAIGHT,

@@ -23,7 +23,7 @@ SMALL = 600
 _PREFIXES, _SUFFIXES = ("scipy_openblas_", "openblas_"), ("64_", "")
 
 
-class _Library(NamedTuple):
+class _OpenBlas(NamedTuple):
     """An OpenBLAS: how many threads it may use, to be asked and said."""
 
     get: Callable[[], int]
@@ -31,7 +31,7 @@ class _Library(NamedTuple):
 
 
 @once
-def _libraries(*packages: str) -> tuple[_Library, ...]:
+def _libraries(*packages: str) -> tuple[_OpenBlas, ...]:
     """Find every OpenBLAS that these packages have loaded from their own folders."""
     found = []
     for package in packages:
@@ -46,7 +46,7 @@ def _libraries(*packages: str) -> tuple[_Library, ...]:
             for prefix, suffix in names[:1]:
                 get, put = (getattr(library, f"{prefix}{what}_num_threads{suffix}") for what in ("get", "set"))
                 get.restype, put.argtypes, put.restype = ctypes.c_int, (ctypes.c_int,), None
-                found.append(_Library(get, put))
+                found.append(_OpenBlas(get, put))
     return tuple(found)
 
 
@@ -54,7 +54,7 @@ _lock = threading.Lock()
 _holders: list[int] = []
 """One for everybody who wants one thread now."""
 
-_before: list[tuple[_Library, int]] = []
+_before: list[tuple[_OpenBlas, int]] = []
 """How many threads to go back to."""
 
 

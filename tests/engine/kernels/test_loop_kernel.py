@@ -7,7 +7,7 @@ import pytest
 
 from kinetree.engine.graph import Node
 from kinetree.engine.kernels.loop_kernel import RolledKernel
-from kinetree.engine.llvm.body_loops import COLUMN, ROW, BodyStep, Columns, Slot
+from kinetree.engine.llvm.body_loops import COLUMN, ROW, BodyStep, HeldColumns, Slot
 
 INPUT, OUT, FIRST, COUNT = 1, 2, 3, 4
 
@@ -39,7 +39,7 @@ def test_steps_go_through_runs_of_columns(n, single):
     places[:, run] = 1 + np.arange(4 * size).reshape(4, size)
     plan = SimpleNamespace(
         steps=steps(n), entries=np.array(entries), params=np.zeros(1), work_vectors=0, outs=1 + 4 * size, large=None,
-        columns=Columns(0, 2, n), places=places.ravel(),
+        columns=HeldColumns(0, 2, n), places=places.ravel(),
     )  # fmt: skip
     zero = BodyStep()
     zero.store(Slot("out", OUT, 0), zero.graph.const(0.0))
@@ -71,7 +71,7 @@ def test_a_long_loop_of_one_state_works_on_the_heap():
     entries = [[2, 0, 0, 0, 0]] + [[step, k, k, 0, 0] for step in (0, 1) for k in range(n)]
     plan = SimpleNamespace(
         steps=[fill, sums, clear], entries=np.array(entries), params=np.zeros(1), work_vectors=n, places=None,
-        columns=Columns(), large=None,
+        columns=HeldColumns(), large=None,
     )  # fmt: skip
     kernel = RolledKernel("test", lambda: None, (n,), (1,), schedule=lambda: plan)
     given = np.arange(n, dtype=float)

@@ -50,7 +50,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Columns:
+class HeldColumns:
     """Where columns are in the work area: how far behind its beginning, numbers in each, how many there are."""
 
     at: int = 0
@@ -95,7 +95,7 @@ class BodyStep:
 
 
 def rolled_module(
-    steps: Sequence[BodyStep], v: Vectors, columns: Columns | None = None, one_state: bool = False
+    steps: Sequence[BodyStep], v: Vectors, columns: HeldColumns | None = None, one_state: bool = False
 ) -> str:
     """Return LLVM assembly of ``@step0``, ``@step1``, ... and of ``@kernel(in, out, context)`` that runs a schedule.
 
@@ -111,7 +111,7 @@ def rolled_module(
     for k, step in enumerate(steps):
         graph, outputs = fuse(step.graph, step.outputs) if v.fused else (step.graph, step.outputs)
         with module.function(f"step{k}", areas, attributes=aligned_stack(v)) as f:
-            _StepWriter(f, step, graph, outputs, v, form, columns or Columns()).write()
+            _StepWriter(f, step, graph, outputs, v, form, columns or HeldColumns()).write()
     if one_state:
         module.add("schedule", f"@schedule = global [{len(SCHEDULE.at)} x i64] zeroinitializer")
         with module.function("run", dict.fromkeys(BASES[:3], "ptr")) as f:
@@ -164,7 +164,7 @@ class _StepWriter:
 
     def __init__(
         self, f: MachineFunction, step: BodyStep, graph: Graph, outputs: Sequence[int], v: Vectors, form: Vectors,
-        columns: Columns,
+        columns: HeldColumns,
     ) -> None:  # fmt: skip
         self.f, self.step, self.graph, self.outputs, self.form, self.columns = f, step, graph, outputs, form, columns
         self.v = v if step.columns_word else form

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...algorithms.path import Path
 from ...engine.graph import INPUT
-from ...engine.llvm.body_loops import BodyStep, Columns, Slot
+from ...engine.llvm.body_loops import BodyStep, HeldColumns, Slot
 from ...model.tree import BASE, Link, Model
 from ...spatial.arrays import flatten, leaves
 from .pairs import PairedMatrix, PairPass, Pairs
@@ -47,7 +47,7 @@ class Schedule:
     """One row per call: step number, then offsets."""
     params: np.ndarray
     work_vectors: int
-    columns: Columns
+    columns: HeldColumns
     outs: int = 0
     """Numbers that the steps leave, where these are not the outputs in order."""
     places: np.ndarray | None = None
@@ -110,7 +110,7 @@ def _pair_schedule(rolled: LoopedTree, tree: Model, layouts: Sequence[str], pair
                     at += 0 if symmetric else size
                     places[n, run, m] = np.arange(at, at + size)
                     at += size
-    columns = Columns(width=len(pairs.varying), count=nv)
+    columns = HeldColumns(width=len(pairs.varying), count=nv)
     found = _schedule(rolled, layouts, lambda link: block_at[link.index], [], calls, columns)
     return replace(found, outs=at, places=places.ravel())
 
@@ -129,7 +129,7 @@ def _large_schedule(
                 trace.step.targets[n] = replace(place, index=int((matrix * nv + row) * nv + column)), accumulate
     own = [link.v_slice.start for link in links]
     calls = [(i, own[i] * nv + first, first, size) for i, runs in carried for first, size in runs]
-    columns = Columns(width=len(pairs.varying), count=nv)
+    columns = HeldColumns(width=len(pairs.varying), count=nv)
     found = _schedule(rolled, layouts, lambda link: own[link.index] * (nv + 1), [], calls, columns)
     at, rows, below = found.work_vectors, list[tuple[str, int]](), list[int | None]()
     for n, symmetric in enumerate(pairs.symmetric):
@@ -259,7 +259,7 @@ class _Read:
 
 def _schedule(
     rolled: LoopedTree, layouts: Sequence[str], out_at: Callable[[Link], int], blanks: Sequence[int],
-    pair_calls: Sequence[tuple[int, int, int, int]] = (), columns: Columns | None = None,
+    pair_calls: Sequence[tuple[int, int, int, int]] = (), columns: HeldColumns | None = None,
 ) -> Schedule:  # fmt: skip
     """Put steps and what each call of them needs in order; of ``pair_calls`` body, place of results, columns."""
     read = _Read(rolled)
@@ -320,7 +320,7 @@ def _schedule(
         rows.append(calls.copy() if this.outward else calls[::-1].copy())
     if rolled.last.step.outputs:
         once(rolled.last.step)
-    at = Columns() if columns is None else replace(columns, at=start + pools)
+    at = HeldColumns() if columns is None else replace(columns, at=start + pools)
     return Schedule(steps, np.concatenate(rows), np.array(params or [0.0]), start + pools, at)
 
 
