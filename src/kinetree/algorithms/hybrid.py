@@ -20,14 +20,9 @@ from .passes import Scalars, collect, each, inward, nothing, outward, part, posi
 
 
 def hybrid_dynamics(
-    tree: Model,
-    q: Scalars,
-    v: Scalars,
-    given: Scalars,
-    known: Sequence[bool],
-    gravity: Scalars,
-    wrenches: Wrenches | None = None,
-) -> tuple[list[Scalar], list[Scalar]]:
+    tree: Model, q: Scalars, v: Scalars, given: Scalars, known: Sequence[bool], gravity: Scalars, wrenches: Wrenches |
+    None = None,
+) -> tuple[list[Scalar], list[Scalar]]:  # fmt: skip
     """Return accelerations and forces of all joints.
 
     ``known[i]`` says whether joint i's entries of ``given`` are accelerations (True) or forces.
@@ -91,14 +86,9 @@ def _freedoms(joint: Joint) -> range:
 
 
 def by_partition(
-    tree: Model,
-    q: Scalars,
-    v: Scalars,
-    given: Scalars,
-    known: Sequence[bool],
-    gravity: Scalars,
-    wrenches: Wrenches | None = None,
-) -> tuple[list[Scalar], list[Scalar]]:
+    tree: Model, q: Scalars, v: Scalars, given: Scalars, known: Sequence[bool], gravity: Scalars, wrenches: Wrenches |
+    None = None,
+) -> tuple[list[Scalar], list[Scalar]]:  # fmt: skip
     """Solve by splitting the mass matrix (Featherstone eq. 7.32-7.34); also for joints that mimic others."""
     fixed = [False] * tree.nv
     for joint, is_known in zip(tree.joints, known, strict=True):

@@ -7,18 +7,7 @@ from typing import Any, NamedTuple
 
 from ..model.tree import BASE, Link, Model
 from ..spatial import BASIS, IDENTITY, ZERO_MOTION, Matrix3, MatrixRotation, Motion, Scalar, Transform, combine
-from .passes import (
-    Scalars,
-    at_tip,
-    bias_motion,
-    each,
-    nothing,
-    outward,
-    path_to,
-    positions,
-    rates,
-    side_by_side,
-)
+from .passes import Scalars, at_tip, bias_motion, each, nothing, outward, path_to, positions, rates, side_by_side
 
 
 class Posed(NamedTuple):

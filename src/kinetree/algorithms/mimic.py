@@ -77,15 +77,9 @@ def _shares(tree: Model, free: Model, follower: int, independent: Sequence[int])
 
 
 def forward_dynamics(
-    solve: Solver,
-    tree: Model,
-    q: Scalars,
-    v: Scalars,
-    tau: Scalars,
-    gravity: Scalars,
-    wrenches: Wrenches | None = None,
-    by_clusters: bool = False,
-) -> list[Scalar]:
+    solve: Solver, tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None =
+    None, by_clusters: bool = False,
+) -> list[Scalar]:  # fmt: skip
     """Return accelerations of the independent coordinates: by clusters, or by any solver for trees of free joints."""
     found = forward_dynamics_by_clusters(tree, q, v, tau, gravity, wrenches) if by_clusters else None
     if found is not None:

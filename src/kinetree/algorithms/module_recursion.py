@@ -103,15 +103,9 @@ def inverse_steps(
 
 
 def inverse_dynamics(
-    tree: Model,
-    q: Scalars,
-    v: Scalars,
-    a: Scalars | None,
-    gravity: Scalars,
-    wrenches: Wrenches | None = None,
-    *,
+    tree: Model, q: Scalars, v: Scalars, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None, *,
     parts: Modules,
-) -> list[Scalar]:
+) -> list[Scalar]:  # fmt: skip
     """Return joint forces for a motion (Shah table 6.1), those that hold springs included."""
     moving = move_modules(tree, parts, q, v, a, gravity)
     tau = laid_out(tree, parts, [step.tau for step in inverse_steps(tree, parts, moving, a, wrenches)])
@@ -147,15 +141,9 @@ def forward_steps(tree: Model, parts: Modules, moving: Sequence[Moving], phi: Sc
 
 
 def forward_dynamics(
-    tree: Model,
-    q: Scalars,
-    v: Scalars,
-    tau: Scalars,
-    gravity: Scalars,
-    wrenches: Wrenches | None = None,
-    *,
-    parts: Modules,
-) -> list[Scalar]:
+    tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None, *, parts:
+    Modules,
+) -> list[Scalar]:  # fmt: skip
     """Return joint accelerations for given joint forces, without springs (Shah table 6.2)."""
     moving = move_modules(tree, parts, q, v, None, gravity)
     phi = forces_left(tree, parts, tau, inverse_steps(tree, parts, moving, None, wrenches))

@@ -32,15 +32,9 @@ def mass_matrix(tree: Model, q: Scalars, triangle_only: bool = False) -> Matrix:
 
 
 def forward_dynamics(
-    tree: Model,
-    q: Scalars,
-    v: Scalars,
-    tau: Scalars,
-    gravity: Scalars,
-    wrenches: Wrenches | None = None,
-    *,
-    way: int = 1,
-) -> list[Scalar]:
+    tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None, *, way: int =
+    1,
+) -> list[Scalar]:  # fmt: skip
     """Return joint accelerations for given joint forces, by way 1, 2 or 4."""
     c, _ = inverse_dynamics(tree, q, v, None, gravity, wrenches, springs=False)
     rhs = [t - b for t, b in zip(tau, c, strict=True)]

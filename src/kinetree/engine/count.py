@@ -65,11 +65,7 @@ def count(graph: Graph, outputs: Sequence[int]) -> Count:
     kinds = Counter(graph.kinds[i] for i in order)
     angles = {graph.args[i][0] for i in order if graph.kinds[i] in (SIN, COS)}
     return Count(
-        multiplications=kinds[MUL] + kinds[FMA],
-        additions=kinds[ADD] + kinds[SUB] + kinds[FMA],
-        divisions=kinds[DIV],
-        sines=len(angles),
-        square_roots=kinds[SQRT],
-        others=kinds[ATAN2] + kinds[ABS] + kinds[LESS] + kinds[SELECT] + kinds[GATHER],
-        negations=kinds[NEG],
-    )
+        multiplications=kinds[MUL] + kinds[FMA], additions=kinds[ADD] + kinds[SUB] + kinds[FMA], divisions=kinds[DIV],
+        sines=len(angles), square_roots=kinds[SQRT], others=kinds[ATAN2] + kinds[ABS] + kinds[LESS] + kinds[SELECT] +
+        kinds[GATHER], negations=kinds[NEG],
+    )  # fmt: skip

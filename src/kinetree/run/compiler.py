@@ -202,16 +202,11 @@ class Compiler:
 
         traced = source() if self._looks_up(options) else None
         return Kernel(
-            ("derivatives by parameters of " if derivatives else "") + f"{algorithm.name} of {self.tree.name!r}",
-            source if traced is None else lambda: traced,
-            lengths,
-            shape,
-            key,
-            algorithm.inputs + (("wrenches",) if attachments else ()) + (("parameters",) if places else ()),
-            self.single_precision,
-            target=self.target,
-            tables=() if traced is None else traced.graph.tables,
-        )
+            ("derivatives by parameters of " if derivatives else "") + f"{algorithm.name} of {self.tree.name!r}", source
+            if traced is None else lambda: traced, lengths, shape, key, algorithm.inputs + (("wrenches",) if attachments
+            else ()) + (("parameters",) if places else ()), self.single_precision, target=self.target, tables=() if
+            traced is None else traced.graph.tables,
+        )  # fmt: skip
 
     def _looks_up(self, options: Mapping[str, Any]) -> bool:
         """Return whether code may need tables, as exponentials do: for Stribeck's friction, in a user's functions."""
@@ -271,16 +266,10 @@ class Compiler:
             return FactorKernel(**self._called(algorithm, lengths, shape), both=both)
         layouts = self._layouts(algorithm, loaded)
         return RolledKernel(
-            f"{algorithm.name} of {self.tree.name!r}",
-            lambda: self.trace(algorithm.name, options),
-            lengths,
-            shape,
-            None,
-            algorithm.inputs,
-            self.single_precision,
-            target=self.target,
-            schedule=lambda: roll(algorithm.function, self.tree, layouts, dict(options)),
-        )
+            f"{algorithm.name} of {self.tree.name!r}", lambda: self.trace(algorithm.name, options), lengths, shape,
+            None, algorithm.inputs, self.single_precision, target=self.target, schedule=lambda: roll(algorithm.function,
+            self.tree, layouts, dict(options)),
+        )  # fmt: skip
 
     def _called(self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...]) -> dict[str, Any]:
         """Return what a kernel made of others has in common with them."""
@@ -357,15 +346,9 @@ class Compiler:
             warn_of_reference(f"{name} of {self.tree.name!r}" + ("" if method == USUAL_METHOD else f" by {method!r}"))
 
     def trace(
-        self,
-        name: str,
-        options: Mapping[str, Any] | None = None,
-        attachments: tuple[Attachment, ...] = (),
-        most_nodes: float = math.inf,
-        places: tuple[Place, ...] = (),
-        derivatives: bool = False,
-        regroup: bool = False,
-    ) -> Traced:
+        self, name: str, options: Mapping[str, Any] | None = None, attachments: tuple[Attachment, ...] = (), most_nodes:
+        float = math.inf, places: tuple[Place, ...] = (), derivatives: bool = False, regroup: bool = False,
+    ) -> Traced:  # fmt: skip
         """Return the graph of an algorithm, or of the derivatives of its results by parameters.
 
         With ``regroup`` parameters are regrouped first where the results are the same: fewer operations, the same

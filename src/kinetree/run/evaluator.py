@@ -82,16 +82,9 @@ class Evaluator:
     # ---------------------------------------------------------------- computing
 
     def run(
-        self,
-        name: str,
-        options: Mapping[str, Any] | None = None,
-        *,
-        wrenches: Wrenches = None,
-        parameters: Any = None,
-        out: Array | None = None,
-        threads: int = 1,
-        **state: Any,
-    ) -> Array:
+        self, name: str, options: Mapping[str, Any] | None = None, *, wrenches: Wrenches = None, parameters: Any = None,
+        out: Array | None = None, threads: int = 1, **state: Any,
+    ) -> Array:  # fmt: skip
         """Evaluate an algorithm; from the second call of a form on straight by machine code.
 
         Parameters
@@ -122,15 +115,9 @@ class Evaluator:
         return np.asarray(entry.function(*vectors, threads=threads, **({} if out is None else {"out": out})))
 
     def run_checked(
-        self,
-        name: str,
-        options: dict[str, Any],
-        given: Given,
-        out: Array | None,
-        threads: int,
-        state: Mapping[str, Any],
-        parameters: GivenParameters = NO_PARAMETERS,
-    ) -> Array:
+        self, name: str, options: dict[str, Any], given: Given, out: Array | None, threads: int, state: Mapping[str,
+        Any], parameters: GivenParameters = NO_PARAMETERS,
+    ) -> Array:  # fmt: skip
         """Check the arguments of an algorithm, evaluate it, and put the batch in front."""
         algorithm = find(name)
         check_threads(threads)

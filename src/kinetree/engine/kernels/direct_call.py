@@ -12,15 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..llvm import host
-from ..llvm.foreign import (
-    BYTES,
-    FASTCALL_WITH_KEYWORDS,
-    NEW_ARRAY,
-    SET_HANDLER,
-    MethodDef,
-    differences,
-    numpy_function,
-)
+from ..llvm.foreign import BYTES, FASTCALL_WITH_KEYWORDS, NEW_ARRAY, SET_HANDLER, MethodDef, differences, numpy_function
 from ..llvm.vectorcall import CONTEXT, FROM_PYTHON, MAX_DIMS, MAX_INPUTS, SYMBOL, entry_module
 from ..load_code import load_or_compile_own
 from ..make_once import once
@@ -118,11 +110,7 @@ class DirectCall:
     """
 
     def __init__(
-        self,
-        fallback: Callable[..., Any],
-        name: str,
-        doc: str | None = None,
-        refused: Callable[..., Any] | None = None,
+        self, fallback: Callable[..., Any], name: str, doc: str | None = None, refused: Callable[..., Any] | None = None
     ) -> None:
         self._fallback, self._refused = fallback, refused or fallback
         self._kernel: Kernel | None = None
@@ -167,33 +155,18 @@ class DirectCall:
         entry_point = _entry_point(kernel.single_precision)[0]
         own, other = reversed(_DTYPES) if kernel.single_precision else _DTYPES
         self._set(
-            pool=thread_pool().address,
-            out_length=kernel.size,
-            array_type=id(np.ndarray),
-            own_type=id(own),
-            other_type=id(other),
-            fallback=id(self._fallback),
-            refused=id(self._refused),
-            vectorcall=host.python_function("PyObject_Vectorcall"),
-            new_array=numpy_function(NEW_ARRAY),
-            handler=handler()[0],
-            set_handler=numpy_function(SET_HANDLER),
-            large=LARGE,
-            release=host.python_function("PyEval_SaveThread"),
-            retake=host.python_function("PyEval_RestoreThread"),
-            out_name=id(_OUT) if _takes(self._fallback, "out") else 0,
-            threads_name=id(_THREADS) if _takes(self._fallback, "threads") else 0,
-            int_type=id(int),
-            list_type=id(list),
-            tuple_type=id(tuple),
-            float_type=id(float),
-            numpy_float=id(np.float64),
-            as_long=host.python_function("PyLong_AsLongLongAndOverflow"),
-            inputs=len(kernel.lengths),
-            ndim=len(kernel.shape),
-            **{f"dim{k}": n for k, n in enumerate(kernel.shape)},
-            **{f"length{k}": n for k, n in enumerate(kernel.lengths)},
-        )
+            pool=thread_pool().address, out_length=kernel.size, array_type=id(np.ndarray), own_type=id(own),
+            other_type=id(other), fallback=id(self._fallback), refused=id(self._refused),
+            vectorcall=host.python_function("PyObject_Vectorcall"), new_array=numpy_function(NEW_ARRAY),
+            handler=handler()[0], set_handler=numpy_function(SET_HANDLER), large=LARGE,
+            release=host.python_function("PyEval_SaveThread"), retake=host.python_function("PyEval_RestoreThread"),
+            out_name=id(_OUT) if _takes(self._fallback, "out") else 0, threads_name=id(_THREADS) if
+            _takes(self._fallback, "threads") else 0, int_type=id(int), list_type=id(list), tuple_type=id(tuple),
+            float_type=id(float), numpy_float=id(np.float64),
+            as_long=host.python_function("PyLong_AsLongLongAndOverflow"), inputs=len(kernel.lengths),
+            ndim=len(kernel.shape), **{f"dim{k}": n for k, n in enumerate(kernel.shape)}, **{f"length{k}": n for k, n in
+            enumerate(kernel.lengths)},
+        )  # fmt: skip
         self._context.keep = (self._definition, kernel, guard, self._refused)
         self._kernel, self._guard = kernel, guard
         self._definition.function = entry_point  # last: from here on it is called

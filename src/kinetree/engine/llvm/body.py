@@ -129,14 +129,9 @@ NOTHING_TO_SEND = Sending()
 
 
 def emit_body(
-    emitter: Emitter,
-    graph: Graph,
-    outputs: Sequence[int],
-    load: Callable[[int], str],
-    store: Callable[[int, str], None],
-    sending: Sending = NOTHING_TO_SEND,
-    turned: Mapping[int, int] | None = None,
-) -> None:
+    emitter: Emitter, graph: Graph, outputs: Sequence[int], load: Callable[[int], str], store: Callable[[int, str],
+    None], sending: Sending = NOTHING_TO_SEND, turned: Mapping[int, int] | None = None,
+) -> None:  # fmt: skip
     """Emit every node once, inputs when first needed, outputs as soon as they are known.
 
     Values of the nodes ``turned`` are in an area of that name, at these places.

@@ -12,14 +12,7 @@ from ..graph import Graph
 from .assembly import MachineFunction, Module
 from .body import NOTHING_TO_SEND, Sending, consecutive_inputs, emit_body, inputs_by_table
 from .emitter import Emitter
-from .modules import (
-    aligned_stack,
-    kernel_parameters,
-    spoil_for_unused,
-    table_of_places,
-    unused_inputs,
-    work_vectors,
-)
+from .modules import aligned_stack, kernel_parameters, spoil_for_unused, table_of_places, unused_inputs, work_vectors
 from .split_kernels import module_in_pieces
 from .table_lookups import table_words
 from .turns import FUNCTION, Turns
@@ -84,11 +77,7 @@ def _whole_body(
 
 
 def single_module(
-    graph: Graph,
-    outputs: Sequence[int],
-    lengths: Sequence[int],
-    vectors: Vectors = SCALARS,
-    spread_nan: bool = True,
+    graph: Graph, outputs: Sequence[int], lengths: Sequence[int], vectors: Vectors = SCALARS, spread_nan: bool = True
 ) -> str:
     """Make a module with ``@kernel(in, out)``: a table of pointers to the input arrays, one state."""
     watched, inputs_of = sum(lengths) if spread_nan else 0, inputs_by_table(lengths)

@@ -11,17 +11,7 @@ from ...engine.graph import CONST, INPUT, Node
 from ...engine.llvm.body_loops import BodyStep, Slot
 from ...errors import UnsupportedError
 from ...model.tree import Link
-from ...spatial import (
-    ZERO3,
-    AxisRotation,
-    Force,
-    Matrix3,
-    MatrixRotation,
-    RigidInertia,
-    Symmetric3,
-    Transform,
-    Vec3,
-)
+from ...spatial import ZERO3, AxisRotation, Force, Matrix3, MatrixRotation, RigidInertia, Symmetric3, Transform, Vec3
 from .groups import GroupedTree, kind_with, rebuild, scalars
 
 # Words of a schedule's entry: the step's address, then offsets.
