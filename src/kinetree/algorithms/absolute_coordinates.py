@@ -97,12 +97,9 @@ def required(link: Link, p: SeenFromWorld, t: Twist, external: Force | None) -> 
 
 
 def joint_forces(
-    tree: Model,
-    bodies: Sequence[SeenFromWorld],
-    own: Sequence[Force],
-    accelerations: Sequence[Any],
-    pulls: Sequence[Any],
-) -> list[Scalar]:
+    tree: Model, bodies: Sequence[SeenFromWorld], own: Sequence[Force], accelerations: Sequence[Any], pulls:
+    Sequence[Any],
+) -> list[Scalar]:  # fmt: skip
     """Return what the joints do while each carries all forces beyond it (Featherstone eq. 4.9, 4.10)."""
 
     def step(

@@ -202,13 +202,10 @@ def inertia_rate(body: RigidInertia, v: Motion) -> Symmetric3:
     a, b, c = w.x * i.yz, w.y * i.xz, w.z * i.xy
     x, y, z = h.x * u.x, h.y * u.y, h.z * u.z
     return Symmetric3(
-        2.0 * (b - c + y + z),
-        w.y * i.yz - w.x * i.xz + w.z * (i.xx - i.yy) - h.x * u.y - h.y * u.x,
-        w.x * i.xy - w.z * i.yz + w.y * (i.zz - i.xx) - h.x * u.z - h.z * u.x,
-        2.0 * (c - a + x + z),
-        w.z * i.xz - w.y * i.xy + w.x * (i.yy - i.zz) - h.y * u.z - h.z * u.y,
-        2.0 * (a - b + x + y),
-    )
+        2.0 * (b - c + y + z), w.y * i.yz - w.x * i.xz + w.z * (i.xx - i.yy) - h.x * u.y - h.y * u.x, w.x * i.xy - w.z *
+        i.yz + w.y * (i.zz - i.xx) - h.x * u.z - h.z * u.x, 2.0 * (c - a + x + z), w.z * i.xz - w.y * i.xy + w.x * (i.yy
+        - i.zz) - h.y * u.z - h.z * u.y, 2.0 * (a - b + x + y),
+    )  # fmt: skip
 
 
 # ------------------------------------------------------------------ the whole tree
@@ -314,21 +311,16 @@ def _by_acceleration_within(link: Link, i: int, j: int, own: Any) -> Scalar:
 
 
 BY_POSITION = Coupling(
-    _by_position_within,
-    lambda k, own: own.carried.change(*own.moved.changes[k]) + _screw(own, k).cross_force(own.moved.force),
-    _turned,
-    _handle,
-    lambda handle, m, own: _through(own.moved.changes[m], handle),
-)
+    _by_position_within, lambda k, own: own.carried.change(*own.moved.changes[k]) + _screw(own,
+    k).cross_force(own.moved.force), _turned, _handle, lambda handle, m, own: _through(own.moved.changes[m], handle),
+)  # fmt: skip
 """How joint forces change with coordinates: what is carried turns, too."""
 
 BY_RATE = Coupling(
-    lambda link, i, j, own: _screw(own, i).dot(own.carried.change(*own.seen.freedoms[j].by_rate)),
-    lambda k, own: own.carried.change(*own.seen.freedoms[k].by_rate),
-    _turned,
-    _handle,
-    lambda handle, m, own: _through(own.seen.freedoms[m].by_rate, handle),
-)
+    lambda link, i, j, own: _screw(own, i).dot(own.carried.change(*own.seen.freedoms[j].by_rate)), lambda k, own:
+    own.carried.change(*own.seen.freedoms[k].by_rate), _turned, _handle, lambda handle, m, own:
+    _through(own.seen.freedoms[m].by_rate, handle),
+)  # fmt: skip
 """How joint forces change with rates."""
 
 BY_ACCELERATION = Coupling(_by_acceleration_within, lambda k, own: own.handles[k][0], _turned)

@@ -11,7 +11,7 @@ import ctypes
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from .make_once import once
 SMALL = 600
 """Rows or columns up to which a matrix is small."""
 
-_PREFIXES, _SUFFIXES = ("scipy_openblas_", "openblas_"), ("64_", "")
+_NAMES = [(p, s) for p in ("scipy_openblas_", "openblas_") for s in ("64_", "")]
 
 
 class _OpenBlas(NamedTuple):
@@ -36,17 +36,13 @@ def _libraries(*packages: str) -> tuple[_OpenBlas, ...]:
     found = []
     for package in packages:
         home = Path(str(sys.modules[package].__file__)).parent
-        folders = (home.with_name(f"{package}.libs"), home / ".dylibs")
-        for file in (file for folder in folders if folder.is_dir() for file in folder.glob("*openblas*")):
-            try:
+        for file in (*home.parent.glob(f"{package}.libs/*openblas*"), *home.glob(".dylibs/*openblas*")):
+            with suppress(OSError):
                 library = ctypes.CDLL(str(file))
-            except OSError:
-                continue
-            names = [(p, s) for p in _PREFIXES for s in _SUFFIXES if hasattr(library, f"{p}set_num_threads{s}")]
-            for prefix, suffix in names[:1]:
-                get, put = (getattr(library, f"{prefix}{what}_num_threads{suffix}") for what in ("get", "set"))
-                get.restype, put.argtypes, put.restype = ctypes.c_int, (ctypes.c_int,), None
-                found.append(_OpenBlas(get, put))
+                for prefix, suffix in [n for n in _NAMES if hasattr(library, f"{n[0]}set_num_threads{n[1]}")][:1]:
+                    get, put = (getattr(library, f"{prefix}{what}_num_threads{suffix}") for what in ("get", "set"))
+                    get.restype, put.argtypes, put.restype = ctypes.c_int, (ctypes.c_int,), None
+                    found.append(_OpenBlas(get, put))
     return tuple(found)
 
 

@@ -14,13 +14,9 @@ from .llvm import host
 
 
 def load_or_compile(
-    what: str | None,
-    key: str | None,
-    text: Callable[[], str],
-    symbols: tuple[str, ...],
-    from_python: tuple[str, ...] = (),
-    target: host.Machine | None = None,
-) -> tuple[dict[str, int], Any]:
+    what: str | None, key: str | None, text: Callable[[], str], symbols: tuple[str, ...], from_python: tuple[str, ...] =
+    (), target: host.Machine | None = None,
+) -> tuple[dict[str, int], Any]:  # fmt: skip
     """Return addresses of functions and what must be kept alive.
 
     Parameters

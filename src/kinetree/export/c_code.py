@@ -101,18 +101,10 @@ class Exported:
 
 
 def codegen(
-    robot: Modeled | Model,
-    directory: str | os.PathLike[str] = ".",
-    algorithms: Iterable[Request] | Request = ("inverse_dynamics", "forward_dynamics"),
-    *,
-    prefix: str | None = None,
-    precision: str = "double",
-    own_math: bool = False,
-    fma: bool = False,
-    wrenches: bool = False,
-    reentrant: bool = False,
-    states: int = 4,
-) -> Exported:
+    robot: Modeled | Model, directory: str | os.PathLike[str] = ".", algorithms: Iterable[Request] | Request =
+    ("inverse_dynamics", "forward_dynamics"), *, prefix: str | None = None, precision: str = "double", own_math: bool =
+    False, fma: bool = False, wrenches: bool = False, reentrant: bool = False, states: int = 4,
+) -> Exported:  # fmt: skip
     """Write algorithms as C99 that allocates nothing: ``prefix.c``, ``prefix.h`` and ``prefix_test.c``.
 
     Parameters
@@ -189,15 +181,9 @@ class _Export:
     c_name = ""
 
     def __init__(
-        self,
-        model: Model,
-        dialect: c_source.Dialect,
-        name: str,
-        options: dict[str, Any],
-        wrenches: bool,
-        fma: bool,
+        self, model: Model, dialect: c_source.Dialect, name: str, options: dict[str, Any], wrenches: bool, fma: bool,
         states: int,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name, self.options = name, options
         algorithm = find(name)
         loaded = wrenches and algorithm.loads

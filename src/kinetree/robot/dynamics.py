@@ -40,20 +40,10 @@ class Dynamics(Kinematics):
 
     @direct_or_by_loops
     def inverse_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        wrenches: Wrenches = None,
-        *,
-        friction: bool = False,
-        method: str | None = None,
-        weights: ArrayLike | None = None,
-        tolerance: float | None = None,
-        parameters: Any = None,
-        out: Array | None = None,
-        threads: int = 1,
-    ) -> Array:
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False, method:
+        str | None = None, weights: ArrayLike | None = None, tolerance: float | None = None, parameters: Any = None,
+        out: Array | None = None, threads: int = 1,
+    ) -> Array:  # fmt: skip
         """Return joint forces that produce the accelerations ``a``.
 
         With closed loops these are the forces of the actuators, zero at passive joints.  A base that nothing drives
@@ -106,16 +96,9 @@ class Dynamics(Kinematics):
         lost = self.friction_force(v, parameters, q) if friction else None  # first: the output may be written over v
         options = {"method": INVERSE_METHODS[0] if method is None else method}
         tau = self.evaluator.run(
-            "inverse_dynamics",
-            options,
-            wrenches=wrenches,
-            parameters=parameters,
-            out=out,
-            threads=threads,
-            q=q,
-            v=v,
+            "inverse_dynamics", options, wrenches=wrenches, parameters=parameters, out=out, threads=threads, q=q, v=v,
             a=a,
-        )
+        )  # fmt: skip
         if lost is not None:
             tau += lost
         return tau
@@ -212,15 +195,9 @@ class Dynamics(Kinematics):
 
     @direct
     def bias_force(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        wrenches: Wrenches = None,
-        *,
-        parameters: Any = None,
-        out: Array | None = None,
-        threads: int = 1,
-    ) -> Array:
+        self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None, *, parameters: Any = None, out: Array | None =
+        None, threads: int = 1,
+    ) -> Array:  # fmt: skip
         """Return joint forces at zero acceleration: velocity terms, gravity, springs and external wrenches."""
         return self.evaluator.run(
             "bias_force", wrenches=wrenches, parameters=parameters, out=out, threads=threads, q=q, v=v
@@ -264,21 +241,10 @@ class Dynamics(Kinematics):
     @direct_or_by_loops
     @former_arguments(stabilisation="stabilization")
     def forward_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        wrenches: Wrenches = None,
-        *,
-        friction: bool = False,
-        method: str | None = None,
-        stabilization: bool | tuple[float, float] = False,
-        project: bool = False,
-        tolerance: float | None = None,
-        parameters: Any = None,
-        out: Array | None = None,
-        threads: int = 1,
-    ) -> Array:
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False, method:
+        str | None = None, stabilization: bool | tuple[float, float] = False, project: bool = False, tolerance: float |
+        None = None, parameters: Any = None, out: Array | None = None, threads: int = 1,
+    ) -> Array:  # fmt: skip
         """Return the accelerations that joint forces ``tau`` cause.
 
         Parameters
@@ -335,17 +301,10 @@ class Dynamics(Kinematics):
         )  # fmt: skip
 
     def hybrid_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        a: Mapping[str, ArrayLike] | None = None,
-        tau: Mapping[str, ArrayLike] | None = None,
-        wrenches: Wrenches = None,
-        tolerance: float | None = None,
-        out: Array | None = None,
-        threads: int = 1,
-    ) -> tuple[Array, Array]:
+        self, q: ArrayLike, v: ArrayLike, *, a: Mapping[str, ArrayLike] | None = None, tau: Mapping[str, ArrayLike] |
+        None = None, wrenches: Wrenches = None, tolerance: float | None = None, out: Array | None = None, threads: int =
+        1,
+    ) -> tuple[Array, Array]:  # fmt: skip
         """Return all accelerations and forces, where some joints are given accelerations, the others forces.
 
         Parameters
@@ -388,18 +347,9 @@ class Dynamics(Kinematics):
     # ---------------------------------------------------------------- derivatives
 
     def inverse_dynamics_derivatives(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        wrenches: Wrenches = None,
-        *,
-        friction: bool = False,
-        weights: ArrayLike | None = None,
-        tolerance: float | None = None,
-        out: Any = None,
-        threads: int = 1,
-    ) -> tuple[Array, Array, Array]:
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False, weights:
+        ArrayLike | None = None, tolerance: float | None = None, out: Any = None, threads: int = 1,
+    ) -> tuple[Array, Array, Array]:  # fmt: skip
         """Return how the joint forces of a motion change with q, v and a.
 
         Where q is not a vector space (quaternions), the derivative with respect to q is
@@ -447,17 +397,9 @@ class Dynamics(Kinematics):
         return by_q, by_v, by_a
 
     def forward_dynamics_derivatives(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        wrenches: Wrenches = None,
-        *,
-        friction: bool = False,
-        tolerance: float | None = None,
-        out: Any = None,
-        threads: int = 1,
-    ) -> tuple[Array, Array, Array]:
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False,
+        tolerance: float | None = None, out: Any = None, threads: int = 1,
+    ) -> tuple[Array, Array, Array]:  # fmt: skip
         """Return how the accelerations that joint forces cause change with q, v and tau.
 
         See :meth:`inverse_dynamics_derivatives` for the options, for wrenches and for what the derivative
@@ -495,14 +437,9 @@ class Dynamics(Kinematics):
 
     @direct
     def mass_matrix(
-        self,
-        q: ArrayLike,
-        *,
-        method: str = "composite_body",
-        parameters: Any = None,
-        out: Array | None = None,
+        self, q: ArrayLike, *, method: str = "composite_body", parameters: Any = None, out: Array | None = None,
         threads: int = 1,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """Return the joint-space inertia matrix, rotor inertias included.
 
         Parameters
@@ -605,14 +542,9 @@ class Dynamics(Kinematics):
         return denoc.build(self.model, state, rate, parts)
 
     def module_quantities(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        a: ArrayLike | None = None,
-        tau: ArrayLike | None = None,
-        modules: Sequence[Sequence[str]] | str | None = None,
-    ) -> list[ModuleQuantities]:
+        self, q: ArrayLike, v: ArrayLike, *, a: ArrayLike | None = None, tau: ArrayLike | None = None, modules:
+        Sequence[Sequence[str]] | str | None = None,
+    ) -> list[ModuleQuantities]:  # fmt: skip
         """Return what the recursions over kinematic modules find on the way (Shah tables 6.1, 6.2), for one state.
 
         Parameters

@@ -123,15 +123,8 @@ class Kinematics(Description):
         return self.evaluator.run("pose", {"frame": frame}, parameters=parameters, out=out, threads=threads, q=q)
 
     def velocity(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        frame: str,
-        axes: str = "body",
-        *,
-        out: Array | None = None,
-        threads: int = 1,
-    ) -> Array:
+        self, q: ArrayLike, v: ArrayLike, frame: str, axes: str = "body", *, out: Array | None = None, threads: int = 1,
+    ) -> Array:  # fmt: skip
         """Return the velocity of a frame, angular part first.
 
         ``axes`` is ``"body"``, ``"world"`` or ``"aligned"`` as in :meth:`jacobian`.
@@ -141,17 +134,9 @@ class Kinematics(Description):
         return self.evaluator.run("velocity", {"frame": frame, "axes": axes}, out=out, threads=threads, q=q, v=v)
 
     def acceleration(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        frame: str,
-        axes: str = "body",
-        *,
-        classical: bool = False,
-        out: Array | None = None,
-        threads: int = 1,
-    ) -> Array:
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, axes: str = "body", *, classical: bool = False, out:
+        Array | None = None, threads: int = 1,
+    ) -> Array:  # fmt: skip
         """Return the acceleration of a frame, angular part first, without gravity.
 
         Spatial by default (the rate of the spatial velocity); ``classical=True`` gives the
@@ -191,15 +176,9 @@ class Kinematics(Description):
         return pose[..., :3, 3] + arm, arm
 
     def jacobian(
-        self,
-        q: ArrayLike,
-        frame: str,
-        axes: str = "body",
-        *,
-        parameters: Any = None,
-        out: Array | None = None,
+        self, q: ArrayLike, frame: str, axes: str = "body", *, parameters: Any = None, out: Array | None = None,
         threads: int = 1,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """Return the matrix that maps ``v`` to the velocity of a frame, angular rows first.
 
         Parameters
@@ -223,15 +202,8 @@ class Kinematics(Description):
         return self.evaluator.run("jacobian", options, parameters=parameters, out=out, threads=threads, q=q)
 
     def jacobian_rate(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        frame: str,
-        axes: str = "body",
-        *,
-        out: Array | None = None,
-        threads: int = 1,
-    ) -> Array:
+        self, q: ArrayLike, v: ArrayLike, frame: str, axes: str = "body", *, out: Array | None = None, threads: int = 1,
+    ) -> Array:  # fmt: skip
         """Return the time derivative of :meth:`jacobian` along ``v``."""
         check_axes(axes)
         self.model.frame(frame)
@@ -258,15 +230,9 @@ class Kinematics(Description):
         return self.evaluator.run("center_of_mass_velocity", q=q, v=v)
 
     def momentum(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        about: str = "com",
-        *,
-        parameters: Any = None,
-        out: Array | None = None,
+        self, q: ArrayLike, v: ArrayLike, about: str = "com", *, parameters: Any = None, out: Array | None = None,
         threads: int = 1,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """Return the angular and linear momentum in world axes, about the center of mass or the world's origin.
 
         Parameters

@@ -148,13 +148,9 @@ class Compiler:
         return cache.digest(repr(self.tree), fingerprint())
 
     def kernel(
-        self,
-        name: str,
-        options: Mapping[str, Any] | None = None,
-        attachments: tuple[Attachment, ...] = (),
-        places: tuple[Place, ...] = (),
-        derivatives: bool = False,
-    ) -> Kernel:
+        self, name: str, options: Mapping[str, Any] | None = None, attachments: tuple[Attachment, ...] = (), places:
+        tuple[Place, ...] = (), derivatives: bool = False,
+    ) -> Kernel:  # fmt: skip
         """Return the kernel of an algorithm.
 
         With ``attachments`` it takes one more vector, the numbers of the wrenches; with ``places`` another one, the
@@ -311,11 +307,9 @@ class Compiler:
                 inverted = by_columns
         equation = ImplicitEquation(
             solution=self._make_rolled(forward, {}, lengths, shape[-1:], loaded),
-            slopes=self._make_rolled(algorithm.large.of, {}, lengths, (2, *shape[1:]), loaded),
-            inverse=inverted,
-            product=by_columns.product,
-            place=2,
-        )
+            slopes=self._make_rolled(algorithm.large.of, {}, lengths, (2, *shape[1:]), loaded), inverse=inverted,
+            product=by_columns.product, place=2,
+        )  # fmt: skip
         return SolutionDerivativeKernel(**self._called(algorithm, lengths, shape), equation=equation)
 
     def _felt_at_frames(

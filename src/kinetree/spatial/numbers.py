@@ -11,14 +11,9 @@ from ..errors import KinetreeError, Message, OptionError, Setting, ShapeError
 
 
 def real_number(
-    given: Any,
-    name: str | Setting,
-    *,
-    positive: bool = False,
-    infinite: bool = False,
-    unit: str = "",
-    error: type[KinetreeError] = OptionError,
-) -> float:
+    given: Any, name: str | Setting, *, positive: bool = False, infinite: bool = False, unit: str = "", error:
+    type[KinetreeError] = OptionError,
+) -> float:  # fmt: skip
     """Return one real number; refuse text, lists, None, truth values, complex numbers, NaN.
 
     Parameters
@@ -45,14 +40,9 @@ def real_number(
 
 
 def real_numbers(
-    given: Any,
-    name: str | Setting,
-    count: int | None = None,
-    *,
-    positive: bool = False,
-    infinite: bool = False,
-    unit: str = "",
-) -> np.ndarray:
+    given: Any, name: str | Setting, count: int | None = None, *, positive: bool = False, infinite: bool = False, unit:
+    str = "",
+) -> np.ndarray:  # fmt: skip
     """Return one number for each of so many, of one number or that many; none of them negative.
 
     Parameters

@@ -19,28 +19,6 @@ from .kernel import Kernel, address_of
 
 
 @dataclass
-class LoopKernel(Kernel):
-    """A kernel whose machine code is a loop: one state goes through it as a batch of one."""
-
-    def is_ready(self, batch: bool) -> bool:
-        """Return whether the one form that there is is at hand."""
-        return super().is_ready(True)
-
-    @property
-    def sends(self) -> bool:
-        """A loop has no place of its own for that."""
-        return False
-
-    @property
-    def single_address(self) -> int:  # type: ignore[override]
-        """The same loop."""
-        return self.lanes_address
-
-    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
-        self._run_batch([np.atleast_2d(a) for a in arrays], (1,), result, 1)
-
-
-@dataclass
 class RolledKernel(Kernel):
     """A kernel that runs a schedule of steps, for what is too long to unroll.
 

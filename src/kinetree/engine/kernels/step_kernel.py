@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..fuse import prepare
 from ..graph import Graph, inputs, outputs
 from ..llvm.assembly import Module, Value
@@ -23,7 +25,7 @@ from ..llvm.emitter import Emitter
 from ..llvm.modules import table_of_places, work_vectors
 from ..llvm.table_lookups import table_words
 from ..llvm.vectors import Vectors, spread
-from .loop_kernel import LoopKernel
+from .kernel import Kernel
 
 TIME, STEP, COUNT, STATE = 0, 1, 2, 3
 """Places of t, h, n and the first state among the inputs."""
@@ -100,10 +102,27 @@ def trace_stages(
 
 
 @dataclass
-class StepKernel(LoopKernel):
-    """Machine code of :class:`Stages`; see the head of this file."""
+class StepKernel(Kernel):
+    """Machine code of :class:`Stages`; see the head of this file.  One state goes through it as a batch of one."""
 
     stages: Callable[[], Stages] | None = None
+
+    def is_ready(self, batch: bool) -> bool:
+        """Return whether the one form that there is is at hand."""
+        return super().is_ready(True)
+
+    @property
+    def sends(self) -> bool:
+        """A loop has no place of its own for that."""
+        return False
+
+    @property
+    def single_address(self) -> int:  # type: ignore[override]
+        """The same loop."""
+        return self.lanes_address
+
+    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
+        self._run_batch([np.atleast_2d(a) for a in arrays], (1,), result, 1)
 
     def _assembly(self, form: str) -> str:
         assert self.stages is not None

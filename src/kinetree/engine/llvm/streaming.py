@@ -83,11 +83,9 @@ AT_ONCE = Times()
 
 
 def place_words(
-    places: Sequence[int] | np.ndarray,
-    per_line: int,
-    results: Sequence[int] | np.ndarray | None = None,
-    times: Times = AT_ONCE,
-) -> np.ndarray:
+    places: Sequence[int] | np.ndarray, per_line: int, results: Sequence[int] | np.ndarray | None = None, times: Times =
+    AT_ONCE,
+) -> np.ndarray:  # fmt: skip
     """Return the table of places: where each output is, in bytes; and behind that the orders in which lines are sent.
 
     Which result each output is says which of them are equal: places may be used for several, one after the other.

@@ -78,15 +78,9 @@ def function(robot: Computing | Parametric, name: str, backend: str, *, wrenches
 
 
 def expression(
-    robot: Computing | Parametric,
-    name: str,
-    *,
-    symbols: Any = None,
-    numbers: Any = "exact",
-    simplify: Any = True,
-    wrenches: bool = False,
-    **options: Any,
-) -> Expression:
+    robot: Computing | Parametric, name: str, *, symbols: Any = None, numbers: Any = "exact", simplify: Any = True,
+    wrenches: bool = False, **options: Any,
+) -> Expression:  # fmt: skip
     """Return what an algorithm computes, as SymPy expressions.
 
     Parameters

@@ -164,12 +164,9 @@ class GroupedTree:
         for link in self.links:
             siblings = tree.roots if link.parent == BASE else tree.children[link.parent]
             key = (
-                self.marks[link.index] if self.marks else None,
-                self._look(link),
-                link.parent == BASE,
-                bool(tree.children[link.index]),
-                link.index == siblings[-1],
-            )
+                self.marks[link.index] if self.marks else None, self._look(link), link.parent == BASE,
+                bool(tree.children[link.index]), link.index == siblings[-1],
+            )  # fmt: skip
             if key not in known:
                 known[key] = len(groups)
                 groups.append(Group([], *key[2:]))
@@ -187,9 +184,7 @@ class GroupedTree:
         """
         with_axis = _is_slanted(link.kind) or (not self._plainly and _axis_fields(link.kind))
         return (
-            type(link.kind) if with_axis else link.kind,
-            tuple(_structure(r) for r in link.placement.rotations),
-            link.placement.translation is ZERO3,
-            tuple(x == 0.0 for x in link.armature) if self._plainly else None,
+            type(link.kind) if with_axis else link.kind, tuple(_structure(r) for r in link.placement.rotations),
+            link.placement.translation is ZERO3, tuple(x == 0.0 for x in link.armature) if self._plainly else None,
             tuple(x == 0.0 for x in link.stiffness),
-        )
+        )  # fmt: skip

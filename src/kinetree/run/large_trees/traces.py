@@ -95,14 +95,11 @@ class Trace:
         # slots in the order in which `scalars` visits them
         first, mass, second = take(3), take(1)[0], take(6)
         return replace(
-            link,
-            placement=Transform(rotations, ZERO3 if link.placement.translation is ZERO3 else Vec3(*translation)),
-            inertia=RigidInertia(mass, Vec3.of(first), Symmetric3(*second)),
-            armature=tuple(take(len(link.armature))),
-            stiffness=tuple(take(len(link.stiffness))),
-            spring_rest=tuple(take(len(link.spring_rest))),
+            link, placement=Transform(rotations, ZERO3 if link.placement.translation is ZERO3 else Vec3(*translation)),
+            inertia=RigidInertia(mass, Vec3.of(first), Symmetric3(*second)), armature=tuple(take(len(link.armature))),
+            stiffness=tuple(take(len(link.stiffness))), spring_rest=tuple(take(len(link.spring_rest))),
             kind=kind_with(link.kind, list(numbers)),
-        )
+        )  # fmt: skip
 
 
 class Pass:
