@@ -122,6 +122,7 @@ from .spatial import sin as sin
 from .spatial import sqrt as sqrt
 from .spatial import tanh as tanh
 from .spatial import where as where
+from .studies.drawings import plot_mechanism as plot_mechanism
 from .studies.redysim import Redysim as Redysim
 from .sweeps.running import sweep as sweep
 from .view import view as view

@@ -48,6 +48,6 @@ def attachments(model: Model, frames_below: float = math.inf) -> dict[int, np.nd
         found[loop.successor].append(loop.seat.position)
     for frame in model.frames:
         own = frame.body != BASE and frame.name != model.bodies[frame.body].name
-        if own and len(found[frame.body]) < frames_below:
+        if own and len({tuple(np.round(point, 9)) for point in found[frame.body]}) < frames_below:
             found[frame.body].append(frame.pose.position)
     return {body: np.array(points, dtype=float).reshape(-1, 3) for body, points in found.items()}

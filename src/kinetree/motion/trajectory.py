@@ -95,6 +95,10 @@ class Trajectory:
         batch = np.broadcast_shapes(times.shape, *(np.shape(x) for x in (*q, *v, *a)))
         return pack(q, batch), pack(v, batch), pack(a, batch)
 
+    def states(self, times: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the same as the call; motions of the gallery have both, too."""
+        return self(times)
+
     def held(self) -> Self:
         """Return this trajectory held at rest before its start and after its end."""
         return replace(self, hold=True)

@@ -123,19 +123,21 @@ class Kinematics(Description):
         return self.evaluator.run("pose", {"frame": frame}, parameters=parameters, out=out, threads=threads, q=q)
 
     def velocity(
-        self, q: ArrayLike, v: ArrayLike, frame: str, axes: str = "body", *, out: Array | None = None, threads: int = 1,
+        self, q: ArrayLike, v: ArrayLike, frame: str, axes: str = "body", *, parameters: Any = None,
+        out: Array | None = None, threads: int = 1,
     ) -> Array:  # fmt: skip
         """Return the velocity of a frame, angular part first.
 
-        ``axes`` is ``"body"``, ``"world"`` or ``"aligned"`` as in :meth:`jacobian`.
+        ``axes`` is ``"body"``, ``"world"`` or ``"aligned"`` as in :meth:`jacobian`; ``parameters`` as in :meth:`pose`.
         """
         check_axes(axes)
         self.model.frame(frame)
-        return self.evaluator.run("velocity", {"frame": frame, "axes": axes}, out=out, threads=threads, q=q, v=v)
+        options = {"frame": frame, "axes": axes}
+        return self.evaluator.run("velocity", options, parameters=parameters, out=out, threads=threads, q=q, v=v)
 
     def acceleration(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, axes: str = "body", *, classical: bool = False, out:
-        Array | None = None, threads: int = 1,
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, axes: str = "body", *, classical: bool = False,
+        parameters: Any = None, out: Array | None = None, threads: int = 1,
     ) -> Array:  # fmt: skip
         """Return the acceleration of a frame, angular part first, without gravity.
 
@@ -147,31 +149,41 @@ class Kinematics(Description):
         if axes == "world" and classical:
             raise OptionError("a classical acceleration belongs to the frame's own origin: use 'body' or 'aligned'")
         options = {"frame": frame, "axes": axes, "classical": classical}
-        return self.evaluator.run("acceleration", options, out=out, threads=threads, q=q, v=v, a=a)
+        return self.evaluator.run(
+            "acceleration", options, parameters=parameters, out=out, threads=threads, q=q, v=v, a=a
+        )
 
-    def point_position(self, q: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0)) -> Array:
-        """Return the world coordinates of a point given in a frame's coordinates."""
-        return self._point(q, frame, point)[0]
+    def point_position(
+        self, q: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0), *, parameters: Any = None
+    ) -> Array:
+        """Return the world coordinates of a point given in a frame's coordinates, shape (..., 3).
 
-    def point_velocity(self, q: ArrayLike, v: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0)) -> Array:
-        """Return the velocity of a point fixed in a frame, along world axes."""
-        _, arm = self._point(q, frame, point)
-        motion = self.velocity(q, v, frame, "aligned")
+        ``parameters``, here and of velocities and accelerations, are as in :meth:`pose`: dimensions of many designs.
+        """
+        return self._point(q, frame, point, parameters)[0]
+
+    def point_velocity(
+        self, q: ArrayLike, v: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0), *, parameters: Any = None
+    ) -> Array:
+        """Return the velocity of a point fixed in a frame, along world axes, shape (..., 3)."""
+        _, arm = self._point(q, frame, point, parameters)
+        motion = self.velocity(q, v, frame, "aligned", parameters=parameters)
         return motion[..., 3:] + np.cross(motion[..., :3], arm)
 
     def point_acceleration(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0)
-    ) -> Array:
-        """Return the ordinary acceleration of a point fixed in a frame, along world axes, without gravity."""
-        _, arm = self._point(q, frame, point)
-        w = self.velocity(q, v, frame, "aligned")[..., :3]
-        motion = self.acceleration(q, v, a, frame, "aligned", classical=True)
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0), *,
+        parameters: Any = None,
+    ) -> Array:  # fmt: skip
+        """Return the ordinary acceleration of a point fixed in a frame, along world axes, without gravity: (..., 3)."""
+        _, arm = self._point(q, frame, point, parameters)
+        w = self.velocity(q, v, frame, "aligned", parameters=parameters)[..., :3]
+        motion = self.acceleration(q, v, a, frame, "aligned", classical=True, parameters=parameters)
         return motion[..., 3:] + np.cross(motion[..., :3], arm) + np.cross(w, np.cross(w, arm))
 
-    def _point(self, q: ArrayLike, frame: str, point: ArrayLike) -> tuple[Array, Array]:
+    def _point(self, q: ArrayLike, frame: str, point: ArrayLike, parameters: Any = None) -> tuple[Array, Array]:
         local = as_array(point, (3,), "point")
         batch_shape(point=(local, 1), q=(as_array(q, (self.nq,), "q"), 1))
-        pose = self.pose(q, frame)
+        pose = self.pose(q, frame, parameters=parameters)
         arm = np.einsum("...ij,...j->...i", pose[..., :3, :3], local)
         return pose[..., :3, 3] + arm, arm
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments
+from ..io.pictures import drawing
 from ..io.plot_style import COLORS, line
+from ..io.units import LENGTHS
 from ..model.attachments import attachments
 from ..model.tree import BASE
 from ..robot.robot import Robot
@@ -48,6 +53,8 @@ class Sketch:
         From space to the paper: :data:`PLANE` or :data:`OBLIQUE`.
     height : float
         In inches.
+    unit : str
+        Of the scales: ``"m"``, ``"mm"``, ``"in"``.
     """
 
     robot: Robot
@@ -56,6 +63,7 @@ class Sketch:
     caption: str = ""
     view: Array = field(default_factory=lambda: PLANE)
     height: float = 3.6
+    unit: str = "m"
 
     def __call__(self, figure: Figure) -> None:
         """Draw."""
@@ -67,15 +75,18 @@ class Sketch:
             x, y = self.view @ np.asarray(path).T
             axis.plot(x, y, label=name, **(line(k + 1) | {"linewidth": 1.4}))
         axis.set_aspect("equal", adjustable="datalim")
-        planar = bool(np.array_equal(self.view, PLANE))
-        axis.set_xlabel("x [m]" if planar else "across the picture [m]")
-        axis.set_ylabel("y [m]" if planar else "up the picture [m]")
+        axis.set_xlabel(f"{_seen_along(self.view[0])}[{self.unit}]")
+        axis.set_ylabel(f"{_seen_along(self.view[1])}[{self.unit}]")
+        if self.unit != "m":
+            for scale in (axis.xaxis, axis.yaxis):
+                scale.set_major_formatter(lambda x, _: f"{x / LENGTHS[self.unit]:.6g}")
         if self.paths:
             axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
 
     def _bars(self, axis: Axes, q: Array, faint: bool) -> None:
         strength = 0.22 if faint else 1.0
-        poses = [self.robot.pose(q, name) for name in self.robot.body_names]
+        model = self.robot.model  # outlines are seen from the joint that carries a body, wherever its own frame is
+        poses = [self.robot.pose(q, b.name) @ model.frame(b.name).pose.inverse().matrix for b in model.bodies]
         for first, second in self._slides(poses):
             ends = self.view @ np.stack([first, second], axis=1)
             axis.plot(*ends, color=COLORS[5], linewidth=1.6, alpha=strength, zorder=1)
@@ -98,6 +109,71 @@ class Sketch:
             seat = np.append(joint.placement.position, 1.0)
             ends.append(((seat if joint.parent == BASE else poses[joint.parent] @ seat)[:3], pose[:3, 3]))
         return ends
+
+
+@explains_arguments
+def plot_mechanism(
+    robot: Robot,
+    q: ArrayLike | None = None,
+    *,
+    path: str | Sequence[str] | Mapping[str, tuple[str, ArrayLike]] = (),
+    phantoms: int = 5,
+    view: str = "xy",
+    units: str = "m",
+    file: str | os.PathLike[str] | None = None,
+) -> Figure:
+    """Draw a mechanism with lines: links, pins and ground, phantom positions, and what points of it draw.
+
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like, shape (nq,) or (T, nq), optional
+        A configuration, or a motion, such as :meth:`kinetree.Mechanism.follow` gives: the first one is drawn
+        strongly. Where it is drawn by default.
+    path : str, sequence of str, or mapping from name to (frame, point)
+        Bodies or frames whose paths are drawn, or points in the coordinates of some.
+    phantoms : int
+        How many further positions of a motion are drawn faintly.
+    view : {"xy", "xz", "yz"}
+        The plane of the picture: to the right and up.
+    units : {"m", "mm", "cm", "in"}
+        Of the scales.
+    file : path-like, optional
+        Where the picture is written: ``.png``, ``.svg``, ``.pdf``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import numpy as np, kinetree as kt
+    >>> four_bar = kt.load("four-bar")
+    >>> turn = four_bar.follow({"crank_joint": np.linspace(0, 6.28, 100)}, kt.gallery.start("four-bar"))
+    >>> figure = kt.plot_mechanism(four_bar, turn, path={"middle": ("coupler", (0.05, 0, 0))}, units="mm")
+    """
+    if q is None:
+        q = robot.neutral() if robot.loops is None else robot.assembled()
+    motion = np.atleast_2d(np.asarray(q, dtype=float))
+    if motion.ndim != 2 or motion.shape[1] != robot.nq or not len(motion):
+        raise ShapeError(f"q must be one configuration ({robot.nq},) or a motion (T, {robot.nq}), not {np.shape(q)}")
+    if units not in LENGTHS:
+        raise UnknownNameError("unit of length", units, LENGTHS)
+    if len(view) != 2 or not {*view} <= {*"xyz"} or phantoms < 0:
+        raise OptionError(f"view is a plane, such as 'xy' or 'xz', phantoms 0 or more; not {view!r}, {phantoms}")
+    names = [path] if isinstance(path, str) else path
+    points = names if isinstance(names, Mapping) else {name: (name, np.zeros(3)) for name in names}
+    paths = {name: robot.point_position(motion, frame, point) for name, (frame, point) in points.items()}
+    others = np.linspace(0, len(motion) - 1, phantoms + 1).round().astype(int)[1:] if len(motion) > 1 else ()
+    plane = np.array([np.eye(3)["xyz".index(x)] for x in view])
+    with drawing((WIDTH, 3.6), file) as figure:
+        Sketch(robot, motion[[0, *others]], paths, view=plane, unit=units)(figure)
+    return figure
+
+
+def _seen_along(direction: Array) -> str:
+    """Return the axis of space that an axis of the paper is, if it is one."""
+    return next((f"{x} " for x, unit in zip("xyz", np.eye(3), strict=True) if np.array_equal(unit, direction)), "")
 
 
 def outlines(robot: Robot) -> list[Array]:
