@@ -12,7 +12,7 @@ from ..robot.robot import Robot
 from .driven_joints import driven_joints
 
 FREQUENCY = 10.0
-"""How fast a joint answers unless told otherwise, in rad/s: steady within half a second."""
+"""How fast a joint answers unless specified otherwise, in rad/s: steady within half a second."""
 
 
 class Gains(NamedTuple):

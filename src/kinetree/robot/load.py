@@ -77,7 +77,7 @@ def load(
     Examples
     --------
     >>> import kinetree as kt
-    >>> robot = kt.load("kuka-kr5")  # of the gallery; a file likewise: kt.load("panda.urdf")
+    >>> robot = kt.load("kuka-kr5")  # from the gallery, or a file: kt.load("panda.urdf")
     >>> robot.nv
     6
     """

@@ -46,7 +46,7 @@ CONTROLLERS = ("none", "pd", "pd+gravity", "pid", "gravity", "computed-torque", 
 CLOSED = 1e-6
 """How far loops of a given configuration may be open, in meters and radians."""
 KP = FREQUENCY**2
-"""Stiffness of computed torque unless told otherwise, in 1/s^2; of other laws it is this times the inertia felt."""
+"""Stiffness of computed torque unless another is given, in 1/s^2; of other laws it is this times the inertia felt."""
 
 
 ROUNDED = 1e-2

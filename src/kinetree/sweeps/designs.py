@@ -1,7 +1,7 @@
 """Designs: which values parameters take, row by row, without all rows being in memory at once.
 
-A row hangs on the design alone, on nothing that was done before, so a part of a sweep can be computed anywhere, in any
-order, and again.
+A row depends on the design alone, on nothing that was done before, so a part of a sweep can be computed anywhere, in
+any order, and again.
 """
 
 from __future__ import annotations
