@@ -14,6 +14,7 @@ from kinetree.version import VERSION
 from . import (
     chain,
     derivatives,
+    growth,
     inverse_kinematics,
     long_tables,
     loops,
@@ -37,6 +38,7 @@ def main() -> None:
             *parts.PARTS,
             "derivatives",
             "chain",
+            "growth",
             "loops",
             "mechanisms",
             "simulation",
@@ -56,6 +58,7 @@ def main() -> None:
     available = parts.PARTS | {
         "derivatives": derivatives.derivatives,
         "chain": chain.chain,
+        "growth": growth.growth,
         "loops": loops.loops,
         "mechanisms": mechanisms.mechanisms,
         "simulation": simulation.simulation,

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..algorithms.algorithm import STRAIGHT
 from ..algorithms.passes import each, positions, total
-from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, Algorithm, find
+from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, LOOP_ALGORITHMS, Algorithm, find
 from ..engine import cache
 from ..engine.differentiate import differentiate
 from ..engine.graph import INPUT, TooLong
@@ -228,7 +228,8 @@ class Compiler:
 
     def loops(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
         """Return whether an algorithm is not to become straight-line code."""
-        large = self.rolled and find(name).large is not STRAIGHT and not self._coupled
+        of_loops = name in LOOP_ALGORITHMS and find(name).large is not STRAIGHT  # which grow faster than trees do
+        large = self.rolled and not self._coupled and (of_loops or find(name).loops_over(options or {}))
         if large and options and find(name).is_of_a_frame:
             large = len(self.tree.support(self.tree.frame(options["frame"]).body)) > LARGEST_UNROLLED
         return large or (name, _method(options)) in self._too_long
