@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import Any, TypeVar
 
 from .former_names import FORMER_ARGUMENTS, with_names_of_today
@@ -60,6 +60,9 @@ MOST_COMPARED = 500
 
 MOST_LISTED, MOST_ARGUMENTS = 40, 12
 """Names that an error lists where none is near, and arguments of a function."""
+
+LONGEST_SHOWN = 80
+"""Letters of a value that a message shows."""
 
 LONGEST_COMPARED = 100
 """Letters of a name that are compared; of a longer one its beginning and its end."""
@@ -489,8 +492,7 @@ def explains_arguments(target: Callee) -> Callee:
     target.
     """
     if isinstance(target, type):
-        if "__init__" in vars(target):  # else it is that of a base, or no words are needed
-            type.__setattr__(target, "__init__", _explained(vars(target)["__init__"]))
+        _explain_members(target)
         return target
     return _explained(target)
 
@@ -506,13 +508,17 @@ class ExplainsArguments:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        for name, found in list(vars(cls).items()):
-            if name.startswith("_") and name != "__init__":
-                continue
-            if isinstance(found, FunctionType):
-                setattr(cls, name, _explained(found))
-            elif isinstance(found, (staticmethod, classmethod)):
-                setattr(cls, name, type(found)(_explained(found.__func__)))
+        _explain_members(cls)
+
+
+def _explain_members(cls: type) -> None:
+    for name, found in list(vars(cls).items()):
+        if name.startswith("_") and name not in ("__init__", "__call__"):
+            continue
+        if isinstance(found, FunctionType):
+            type.__setattr__(cls, name, _explained(found))
+        elif isinstance(found, (staticmethod, classmethod)):
+            type.__setattr__(cls, name, type(found)(_explained(found.__func__)))
 
 
 def _explained(function: Any) -> Any:
@@ -527,18 +533,91 @@ def _explained(function: Any) -> Any:
             named = with_names_of_today(name, former, named, callers_level())
         try:
             return function(*args, **named)
-        except TypeError as problem:
-            raised_inside = problem.__traceback__ is None or problem.__traceback__.tb_next is not None
-            said = None
-            if not raised_inside:
-                name = type(args[0]).__name__ if function.__name__ == "__init__" else function.__name__
-                said = wrong_arguments(function, name, args, named)
+        except Exception as problem:
+            said = None if isinstance(problem, KinetreeError) else _why_refused(function, args, named, problem)
             if said is None:
                 raise
-        raise ArgumentError(said)  # here, so that Python's own words are not shown above
+            if isinstance(said, OptionError):
+                raise said from problem
+        raise said  # here, so that Python's own words are not shown above
 
     setattr(call, EXPLAINED, True)
     return call
+
+
+def _why_refused(
+    function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any], problem: Exception
+) -> KinetreeError | None:
+    """Return what to raise instead of an exception of others; None where no argument is to blame.
+
+    Kinds of arguments are judged where a user calls, not where kinetree calls itself: what is given further inside is
+    ours to get right. Exceptions of users' own functions are theirs.
+    """
+    inside = problem.__traceback__.tb_next if problem.__traceback__ is not None else None
+    name = type(args[0]).__name__ if function.__name__ == "__init__" else function.__name__
+    if isinstance(problem, TypeError):
+        said = wrong_arguments(function, name, args, named) if inside is None else _wrong_option(name, named, problem)
+        if said is not None:
+            return ArgumentError(said)
+    if _is_kinetree(sys._getframe(2)):  # behind this one and the one around the function
+        return None
+    from .argument_kinds import entered_users_code, wrong_kind
+
+    said = None if entered_users_code(inside) else wrong_kind(function, args, named, problem, shown)
+    return None if said is None else OptionError(f"{name}(): {said}")
+
+
+def _wrong_option(name: str, named: Mapping[str, Any], problem: TypeError) -> str | None:
+    """Return what is wrong with an option that was handed on to a function which does not have it."""
+    refused = re.match(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'", str(problem))
+    if refused is None or refused[2] not in named:
+        return None
+    trace = problem.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    seen = [] if trace is None else trace.tb_frame.f_globals.values()
+    taker = next((x for x in seen if getattr(x, "__qualname__", "") == refused[1].removesuffix(".__init__")), None)
+    known = list(inspect.signature(taker).parameters) if callable(taker) else []
+    return f"{name}() has no argument {refused[2]!r}" + (f"; {_hint(refused[2], known)}" if known else "")
+
+
+def _is_kinetree(frame: FrameType | None) -> bool:
+    """Return whether a frame is kinetree's own, other than one that hands on what a user has called."""
+    while frame is not None and frame.f_globals.get("__name__") in _HANDS_ON:
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __name__.partition(".")[0]
+
+
+def as_public(found: Any, module: str) -> Any:
+    """Return what a public module offers so that it says what is wrong with its arguments, methods of a class, too.
+
+    A function gets a frame around it for users only, kept for every module that offers it: kinetree goes on calling
+    the function itself.
+    """
+    if isinstance(found, FunctionType) or hasattr(found, "cache_info"):
+        if not hasattr(found, EXPLAINED):
+            explained = _explained(found)
+            explained.__module__ = module  # where pickles find it
+            setattr(found, EXPLAINED, explained)
+        kept = getattr(found, EXPLAINED)
+        return found if kept is True else kept
+    if isinstance(found, type) and not issubclass(found, (BaseException, tuple)):
+        for kind in found.__mro__:
+            if kind.__module__.partition(".")[0] == __name__.partition(".")[0]:
+                _explain_members(kind)
+    return found
+
+
+def explain_public(module: str) -> Callable[[], list[str]]:
+    """Let all that a module offers say what is wrong with its arguments, and return what lists it: its ``__dir__``.
+
+    It offers the names of ``__all__``, or without that what it defines.
+    """
+    names = vars(sys.modules[module])
+    own = [name for name, found in names.items() if name[0] != "_" and getattr(found, "__module__", "") == module]
+    offered = sorted(names.get("__all__", own))
+    names.update({name: as_public(names[name], module) for name in offered if name in names})
+    return lambda: list(offered)
 
 
 def wrong_arguments(function: Callable[..., Any], name: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
@@ -585,6 +664,15 @@ def _hint(word: str, known: list[str], every: list[str] | None = None) -> str:
     return f"known: {_shown(every or known)}" if every or known else "it takes none"
 
 
+def shown(value: Any) -> str:
+    """Write a value for a message, cut where it is long."""
+    try:
+        text = repr(value)
+    except Exception:  # whatever an object of others does when it is asked for its name
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
+
+
 def _shown(names: Iterable[str], most: int = MOST_ARGUMENTS) -> str:
     listed = list(names)
     return ", ".join(listed[:most]) + (", ..." if len(listed) > most else "")
@@ -592,6 +680,9 @@ def _shown(names: Iterable[str], most: int = MOST_ARGUMENTS) -> str:
 
 _BETWEEN = ("functools", "contextlib")
 """Modules that stand between two frames of kinetree without being anybody's caller."""
+
+_HANDS_ON = ("kinetree.loops.parts.prepared", "kinetree.engine.kernels.direct_call", *_BETWEEN)
+"""Modules that call in the name of their caller."""
 
 
 def callers_level() -> int:

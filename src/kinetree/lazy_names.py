@@ -56,7 +56,9 @@ class LazyNames:
         if name in self.modules:
             value: object = import_module(self.modules[name], self.package)
         elif name in self.homes:
-            value = _imported(*self.homes[name], self.package)
+            from .errors import as_public
+
+            value = as_public(_imported(*self.homes[name], self.package), self.package)
         else:
             raise self._unknown(name)
         setattr(sys.modules[self.package], name, value)

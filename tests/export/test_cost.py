@@ -57,7 +57,7 @@ def test_unknown_things():
         cost(arm(), "pose", frame="tooll")
     with pytest.raises(kt.UnknownNameError, match="general chain"):
         general_chain("hinge", 3)
-    with pytest.raises(kt.OptionError, match="at least one"):
+    with pytest.raises(kt.OptionError, match="joints must be a whole number from 1"):
         general_chain("revolute", 0)
     with pytest.raises(kt.UnknownNameError, match="fitted"):
         fit("jacobian")

@@ -436,7 +436,7 @@ def test_chain_of_four_bar_cells(cells):
 
 def test_chains_that_cannot_be():
     for cells in (0, -3):
-        with pytest.raises(kt.OptionError, match="at least one cell"):
+        with pytest.raises(kt.OptionError, match="cells must be a whole number from 1"):
             gallery.four_bar_chain(cells)
     with pytest.raises(kt.OptionError, match="whole number"):
         gallery.four_bar_chain(2.5)

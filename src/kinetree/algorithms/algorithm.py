@@ -81,6 +81,8 @@ def check_frames(tree: Model, names: Any) -> tuple[str, ...]:
     several = (names,) if isinstance(names, str) else tuple(names)
     for name in several:
         tree.frame(name)
+    if not several:
+        raise OptionError("no frame is asked for")
     return several
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import ModelError, ModelWarning, UnknownNameError, callers_level, explains_arguments
+from ..errors import ModelError, ModelWarning, UnknownNameError, callers_level
 from ..model.tree import BASE, ContactShape, Model
 from .surfaces import Plane, Spot, triple
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
 
 SPOTTED = ("sphere", "capsule", "box")
 """Kinds of shapes that spots are made of."""
@@ -32,8 +35,7 @@ def _sorted(tree: Model) -> tuple[list[ContactShape], list[ContactShape]]:
     return [s for s, body in placed if body != BASE], [s for s, body in placed if body == BASE]
 
 
-@explains_arguments
-def collision_spots(robot: Any, bodies: Sequence[str] | None = None) -> list[Spot]:
+def collision_spots(robot: Robot, bodies: Sequence[str] | None = None) -> list[Spot]:
     """Return spots from the collision shapes that a robot's file (MJCF, URDF, SDF) gives its bodies.
 
     A sphere is a ball, a capsule a ball at either end, a box its eight corners.  Other shapes on these bodies are named
@@ -89,8 +91,7 @@ def _spots(shape: ContactShape) -> list[Spot]:
     return [Spot(shape.frame, triple(p, "a collision shape"), radius) for p in placed]
 
 
-@explains_arguments
-def collision_floor(robot: Any) -> Plane:
+def collision_floor(robot: Robot) -> Plane:
     """Return the plane that a robot's file has in the world, the first of several; an error where it has none.
 
     Parameters

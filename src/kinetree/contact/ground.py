@@ -26,11 +26,12 @@ from ..algorithms.acting import ActingElement, Loads, Pushing, Scalars
 from ..algorithms.giving_way import Along, BodyLine, GivingWay, difference, point_slope
 from ..algorithms.kinematics import poses, twists
 from ..algorithms.tendons import Taut
-from ..errors import ModelError, OptionError, UnknownNameError, explains_arguments
+from ..errors import ModelError, OptionError, UnknownNameError, explain_public
 from ..model.tree import BASE, Model
 from ..spatial import Force, Scalar, Transform, Vec3, arctan2, scalar, where
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from ..spatial.dual import Dual
+from ..spatial.numbers import as_numbers, is_unknown, shown
 from .file_shapes import collision_floor, collision_spots
 from .surfaces import (
     Ball,
@@ -102,15 +103,14 @@ class ContactLaw:
 
     def _check(self, name: str, strictly: bool = False) -> None:
         value = getattr(self, name)
-        if isinstance(value, (list, tuple, int)):
-            value = np.asarray(value, dtype=float) if isinstance(value, (list, tuple)) else float(value)
-            object.__setattr__(self, name, value)
-        if not isinstance(value, (float, np.ndarray)):
-            return  # a value that is not known yet
-        low = np.min(value, initial=math.inf)
-        if not np.all(np.isfinite(value)) or low < 0.0 or (strictly and low == 0.0):
+        if is_unknown(value):
+            return
+        numbers = as_numbers(value)
+        low = math.nan if numbers is None else np.min(numbers, initial=math.inf)
+        if numbers is None or not np.all(np.isfinite(numbers)) or low < 0.0 or (strictly and low == 0.0):
             kind = "positive" if strictly else "zero or positive"
-            raise ModelError(f"{type(self).__name__}: {name} must be finite and {kind}, got {value!r}")
+            raise ModelError(f"{type(self).__name__}: {name} must be finite and {kind}, got {shown(value)}")
+        object.__setattr__(self, name, numbers if numbers.ndim else float(numbers))
 
     def parameters(self) -> dict[str, np.ndarray]:
         """Return what may vary over a batch, with one number on the last axis."""
@@ -129,7 +129,6 @@ def _over_critical(law: str, stiffness: float, factor: float, mass: float) -> fl
     return 2.0 * factor * math.sqrt(stiffness * mass)
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Firm(ContactLaw):
     """Spring and damper, the damper weaker on the way out (Shah eq. D.1-D.4).
@@ -196,7 +195,6 @@ class Firm(ContactLaw):
         return 0.5 * self.stiffness * d * d
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Dusty(ContactLaw):
     """A layer of dust that only brakes, with a spring below it (Shah eq. D.6).
@@ -235,7 +233,6 @@ class Dusty(ContactLaw):
         return 0.5 * self.stiffness * d * d
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class HuntCrossley(ContactLaw):
     """``F = k d^n (1 + b d')``: the damping grows with the depth, so the force never jumps.
@@ -283,7 +280,6 @@ SLOWEST = 1e-12
 """Sliding slower than this (m/s) has no direction of its own; friction is then viscous to the last digit."""
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class PseudoCoulomb(ContactLaw):
     """Viscous friction that saturates at the Coulomb limit (Shah eq. D.5).
@@ -343,7 +339,6 @@ def drag(law: FrictionLaw, pressure: Scalar, velocity: Vec3, tangents: tuple[Vec
 # ------------------------------------------------------------------ the element
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Ground(ActingElement):
     """Compliant contact between spots of a robot and a surface.
@@ -585,6 +580,4 @@ def from_source(
     return Ground(spots, law, friction, Plane() if surface is None else surface)
 
 
-def __dir__() -> list[str]:
-    """Return what is meant for users."""
-    return sorted(__all__)
+__dir__ = explain_public(__name__)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError, UnknownNameError
+from ..errors import OptionError, ShapeError, UnknownNameError, explain_public
 from ..spatial.arrays import as_array
 from .problem import ContactProblem
 from .rigid_contacts import ContactState, RigidContacts
@@ -203,6 +203,4 @@ def _one_by_one(
     return local, scale, most + 1
 
 
-def __dir__() -> list[str]:
-    """Return what is meant for users."""
-    return sorted(__all__)
+__dir__ = explain_public(__name__)

@@ -439,7 +439,8 @@ class RigidContacts:
 
     def reach(self, along: Array) -> Array:
         """Return how much of ``mu N`` friction forces (n, 2) along the tangents need."""
-        return np.linalg.norm(along, axis=1) if self.shape == "cone" else polygon_reach(along, self.sides)
+        along = as_array(along, (2,), "along")
+        return np.linalg.norm(along, axis=-1) if self.shape == "cone" else polygon_reach(along, self.sides)
 
     def resolution(self, state: ContactState, mobility: ForceResponse, closed: Array) -> float:
         """Return accelerations of spots (m/s^2) that are as good as zero: the solver's accuracy, with a margin."""

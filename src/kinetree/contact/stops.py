@@ -12,7 +12,7 @@ import numpy as np
 from ..algorithms.acting import ActingElement, Pushing, Scalars
 from ..algorithms.giving_way import GivingWay, impedance_of
 from ..algorithms.tendons import Taut
-from ..errors import ModelError, OptionError, explains_arguments
+from ..errors import ModelError, OptionError, explain_public
 from ..model.tree import Joint, Link, Model
 from ..spatial import Scalar
 from .ground import HuntCrossley, slopes
@@ -20,7 +20,6 @@ from .ground import HuntCrossley, slopes
 __all__ = ["JointStops"]
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class JointStops(ActingElement):
     """Springs with dampers behind the position limits; they push back and never pull.
@@ -111,6 +110,4 @@ class JointStops(ActingElement):
         return total
 
 
-def __dir__() -> list[str]:
-    """Return what is meant for users."""
-    return sorted(__all__)
+__dir__ = explain_public(__name__)

@@ -98,7 +98,7 @@ class Plane:
 
         With the default axis y, a positive angle lets the plane fall along +x.
         """
-        a = np.array(triple(axis, "the axis of an inclined plane"))
+        angle, a = real_number(angle, "the angle of an inclined plane"), np.array(triple(axis, "its axis"))
         a /= np.linalg.norm(a)
         up = np.array([0.0, 0.0, 1.0])
         turned = up * math.cos(angle) + np.cross(a, up) * math.sin(angle) + a * (a @ up) * (1.0 - math.cos(angle))
@@ -506,7 +506,7 @@ def box(frame: str, size: ArrayLike, *, center: ArrayLike = (0, 0, 0)) -> list[S
     return [Spot(frame, triple(c + half * np.array(s), "a point")) for s in signs]
 
 
-def whole_body(tree: Model | Any) -> list[Spot]:
+def whole_body(tree: Any) -> list[Spot]:
     """Return a spot at every joint, every body's origin and every named frame (Shah section D.2).
 
     Parameters

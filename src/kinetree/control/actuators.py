@@ -11,7 +11,7 @@ import numpy as np
 
 from ..algorithms.giving_way import GivingWay, at_freedoms
 from ..algorithms.tendons import Driven, clamped, drive, transmission
-from ..errors import ModelError, ShapeError, UnknownNameError, explains_arguments
+from ..errors import ModelError, ShapeError, UnknownNameError
 from ..model.tree import Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Scalar
@@ -20,7 +20,6 @@ from .base import Controller, Outcome, as_gain, gains
 from .driven_joints import Scalars
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Actuators(Controller):
     """Turn control signals into joint forces as the model's actuators do: motors, position and velocity servos.

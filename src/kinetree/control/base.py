@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.acting import ActingElement, Pushing
 from ..algorithms.giving_way import GivingWay, sum_of
-from ..errors import Message, OptionError, Setting, ShapeError, explains_arguments
+from ..errors import Message, OptionError, Setting, ShapeError
 from ..loops.coordinates import Coordinates
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory, span_of
 from ..spatial import Scalar
 from ..spatial.arrays import as_array, batch_shape, pack, split
-from ..spatial.numbers import is_unknown, shown
+from ..spatial.numbers import as_numbers, is_unknown, shown
 from .closed_loops import known_loops, refuse_open
 from .driven_joints import Scalars, driven_joints
 
@@ -62,15 +62,12 @@ def as_gain(value: Gain, count: int, name: str, each: str = "driven degree of fr
 
 def finite_numbers(value: Gain, name: str) -> np.ndarray:
     """Return a gain as an array; refuse what is no real number, and what is not finite."""
-    try:
-        numbers = np.asarray(value)
-    except ValueError:  # rows of different lengths
-        numbers = np.zeros(0, dtype=object)
-    if numbers.dtype.kind not in "fiu":
+    numbers = as_numbers(value)
+    if numbers is None:
         raise ShapeError(Message(Setting(name), f" must be numbers, got {shown(value)}"))
     if not np.isfinite(numbers).all():
         raise OptionError(Message(Setting(name), f" must be finite, got {shown(value)}"))
-    return numbers.astype(float, copy=False)
+    return numbers
 
 
 def _counted(value: list[Scalar], count: int, name: str) -> list[Scalar]:
@@ -79,7 +76,6 @@ def _counted(value: list[Scalar], count: int, name: str) -> list[Scalar]:
     return value
 
 
-@explains_arguments
 def critical_damping(kp: ArrayLike, ratio: float = 1.0) -> np.ndarray:
     """Return the velocity gain 2 ratio sqrt(kp) by which e'' + kd e' + kp e = 0 rests soonest (Shah section 9.1.1).
 

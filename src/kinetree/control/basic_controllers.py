@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from ..algorithms import newton_euler
 from ..algorithms.friction import friction_force
 from ..algorithms.giving_way import GivingWay
-from ..errors import Message, OptionError, Setting, ShapeError, UnknownNameError, explains_arguments
+from ..errors import Message, OptionError, Setting, ShapeError, UnknownNameError
 from ..model.tree import Model
 from ..motion.piecewise import check_table, check_times, hermite
 from ..motion.splines import Piecewise
@@ -39,7 +39,6 @@ from .closed_loops import left_to_motors, loops_of
 from .driven_joints import Scalars, driven_joints, gathered, spread, tracking_error
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class PD(Controller):
     """tau = kp e + kd e'.
@@ -69,7 +68,6 @@ class PD(Controller):
         return spread(tree, joints, gains(self.kp, count, "kp")), spread(tree, joints, gains(self.kd, count, "kd")), []
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class PID(Controller):
     """tau = kp e + kd e' + ki (integral of e) (Shah eq. 9.2).
@@ -122,7 +120,6 @@ def _not_beyond(force: Scalar, bound: float, error: Scalar) -> Scalar:
     return where(force > bound, upwards, where(force < -bound, downwards, error))
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class GravityCompensation(Controller):
     """tau = g(q): what holds the robot still. Of a floating base, what its joints hold when the base is held.
@@ -141,7 +138,6 @@ class GravityCompensation(Controller):
         return spread(tree, driven, gathered(driven, weight)), []
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class FrictionCompensation(Controller):
     """What overcomes the friction of the driven joints: added to a law that computes with the rigid robot alone.
@@ -174,7 +170,6 @@ class FrictionCompensation(Controller):
         return spread(tree, driven, gathered(driven, against)), []
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class TorqueTable(Controller):
     """Forces out of a table, replayed.
@@ -226,7 +221,6 @@ class TorqueTable(Controller):
         )
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Saturated(Around):
     """Another controller whose forces stop at limits.
@@ -280,7 +274,6 @@ def limited(x: Scalar, bound: float) -> Scalar:
 # ---------------------------------------------------------------- functions as controllers
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Law(Controller):
     """A user's own law, written over any scalar, which is compiled like the others.
@@ -332,7 +325,6 @@ class PythonLaw(Controller):
         return split(tau), []
 
 
-@explains_arguments
 def from_function(function: Callable[[Any, np.ndarray, np.ndarray], ArrayLike]) -> PythonLaw:
     """Return a controller from a Python function ``f(t, q, v) -> tau`` of arrays; slower, as it is not compiled."""
     if not callable(function):

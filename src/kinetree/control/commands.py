@@ -9,7 +9,7 @@ import numpy as np
 
 from ..algorithms.giving_way import GivingWay
 from ..algorithms.tendons import Driven
-from ..errors import OptionError, UnknownNameError, explains_arguments
+from ..errors import OptionError, UnknownNameError
 from ..model.tree import Joint, Model
 from ..spatial import Scalar, where
 from .actuators import Actuators, check_has_actuators, joint_forces, joint_impedance, resting_signals
@@ -22,7 +22,6 @@ MODES = ("torque", "position", "velocity", SIGNAL)
 """What a command is: joint forces, where joints shall be, how fast they shall go, or signals of actuators."""
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Commanded(Controller):
     """Motors under commands: forces as they are, or a servo's towards a target.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.acting import as_element, sum_of_loads
-from ..errors import OptionError, explains_arguments
+from ..errors import OptionError
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Force, Scalar
@@ -20,7 +20,6 @@ from .closed_loops import forces_for as closed_forces_for
 from .driven_joints import Scalars, forces_for, gathered, spread, tracking_error
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class ComputedTorque(Controller):
     """tau = I alpha + h with alpha = q''_des + kp e + kd e' (Shah eq. 9.3-9.4, floating base 9.8-9.9, 9.11).

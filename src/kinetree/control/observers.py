@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import joint_momenta, kinematics, newton_euler
 from ..algorithms.friction import friction_force
-from ..errors import OptionError, Setting, ShapeError, UnsupportedError, explains_arguments
+from ..errors import OptionError, Setting, ShapeError, UnsupportedError
 from ..model.tree import Model
 from ..robot.linear_model import LinearModel, checked_elements, element_slopes
 from ..spatial import Scalar
@@ -66,7 +66,6 @@ class Observer:
 # ---------------------------------------------------------------- linear ones
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class LinearObserver(Observer):
     """Follow the linear model beside a state: x = A x + B u, then x + L (y - C x) with what is measured, y = C x.
@@ -173,7 +172,6 @@ def _tree_only(robot: Any, what: str) -> None:
         )
 
 
-@explains_arguments
 def luenberger(
     robot: Any, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, period: float,
     bandwidth: float, forces: Any = (),
@@ -221,7 +219,6 @@ def _decoupled_gain(a: Array, first: float, second: float) -> Array:
     return np.vstack([of_positions, back @ (of_expected - p @ of_positions)])
 
 
-@explains_arguments
 def kalman(
     robot: Any, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, period: float,
     force_noise: ArrayLike, position_noise: ArrayLike, velocity_noise: ArrayLike | None = None, forces: Any = (),
@@ -272,7 +269,6 @@ def kalman(
 # ---------------------------------------------------------------- forces from outside
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class MomentumObserver(Observer):
     """Tell what forces from outside act at the joints, from the momentum that motors and gravity do not explain.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import articulated_body, jacobian, kinematics, newton_euler, operational_space
-from ..errors import ModelError, OptionError, Setting, ShapeError, UnsupportedError, explains_arguments
+from ..errors import ModelError, OptionError, Setting, ShapeError, UnsupportedError
 from ..model.tree import Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Matrix3, MatrixRotation, Scalar, Vec3, dot, ldl, ldl_solve
@@ -21,7 +21,6 @@ from .closed_loops import Yielding, left_to_motors, loops_of, trusted
 from .driven_joints import Scalars, driven_joints, gathered, idle_joints, spread
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class OperationalSpace(Controller):
     """A frame follows a path in space: tau = J^T Lambda (x''_des + kp e + kd e' - J' v) + h, and a posture beside it.
@@ -178,7 +177,6 @@ class OperationalSpace(Controller):
         return [p - d * rate for p, d, rate in zip(pull, damping, v, strict=True)]
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class CartesianImpedance(OperationalSpace):
     """A frame hangs on springs and dampers: tau = J^T (kp e + kd e') + g, and a posture beside it.

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import Message, OptionError, Setting, ShapeError, UnknownNameError, UnsupportedError, explains_arguments
+from ..errors import Message, OptionError, Setting, ShapeError, UnknownNameError, UnsupportedError
 from ..model.tree import Model
 from ..run.failure import asked_with_lists
 from ..spatial import Scalar
@@ -57,7 +57,6 @@ _ALLOWED: dict[str, dict[str, Any]] = {
 """What the numbers of converters and sensors may be."""
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Sampled(Around):
     """Another controller, or a function of your own, in discrete time.
@@ -143,7 +142,7 @@ class Sampled(Around):
         for name in _ALLOWED:
             if getattr(self, name) is not None:
                 self._checked(name)
-        if self.encoder is not None and (least := float(np.min(self._checked("encoder")))) < 1.0:
+        if self.encoder is not None and (least := float(np.min(self._checked("encoder"), initial=np.inf))) < 1.0:
             raise OptionError(
                 f"encoder counts per turn, or per meter: {least:g} of them see nothing; a resolution of {least:g} rad "
                 f"is {2.0 * math.pi / least:.6g} counts per turn"
@@ -308,7 +307,6 @@ class Sampled(Around):
         return 0.0 if self.cutoff is None else math.exp(-2.0 * math.pi * self.cutoff * self.period)
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class DiscreteLaw(Controller):
     """A law of your own in discrete time with a memory, written over any scalar, which is compiled.
@@ -344,7 +342,7 @@ class DiscreteLaw(Controller):
         answer = asked_with_lists(self.function, t, list(q), list(v), list(z))
         try:
             tau, after = (list(x) for x in answer)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ShapeError(
                 f"a DiscreteLaw returns nv forces and the next memory, two lists; not {answer!r}"
             ) from None

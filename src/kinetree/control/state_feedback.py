@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import kinematics
-from ..errors import OptionError, ShapeError, explains_arguments
+from ..errors import OptionError, ShapeError
 from ..model.tree import Model
 from ..robot.linear_model import LinearModel
 from ..robot.load import as_robot
@@ -28,7 +28,6 @@ STILL = 1e-3
 """Speed and acceleration, in SI units, of what is still taken for an equilibrium: numbers may be rounded."""
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class StateFeedback(Controller):
     """tau = tau_0 - K x, x being how far positions and velocities are from a state.
@@ -72,7 +71,6 @@ class StateFeedback(Controller):
         return tau, []
 
 
-@explains_arguments
 def lqr(
     robot: Any, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, period: float | None = None,
     positions: ArrayLike = 1.0, velocities: ArrayLike = 1.0, efforts: ArrayLike = 1.0, forces: Any = (),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, explains_arguments
+from ..errors import OptionError
 from ..robot.robot import Robot
 from .driven_joints import driven_joints
 
@@ -22,7 +22,6 @@ class Gains(NamedTuple):
     kd: np.ndarray
 
 
-@explains_arguments
 def gains_for(robot: Robot, q: ArrayLike, frequency: ArrayLike = FREQUENCY, ratio: ArrayLike = 1.0) -> Gains:
     """Choose gains of a PD law so that every joint answers with one frequency, whatever it carries.
 

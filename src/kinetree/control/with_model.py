@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from ..algorithms.giving_way import GivingWay
-from ..errors import UnsupportedError, explains_arguments
+from ..errors import UnsupportedError
 from ..model.tree import Model
 from ..spatial import Scalar
 from .base import Around
@@ -14,7 +14,6 @@ from .driven_joints import Scalars, checked_model, refuse_other_joints
 from .sampled import find_sampled
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class WithModel(Around):
     """Another controller that computes with a model of its own, whatever the robot that it drives is like.

@@ -28,6 +28,7 @@ from ..errors import (
     UnknownNameError,
     UnsupportedError,
     callers_level,
+    explain_public,
 )
 from ..io.atomic_files import all_beside
 from ..io.paths import as_path
@@ -43,6 +44,9 @@ from ..spatial.arrays import pack, split
 from ..version import VERSION
 from .model_of import Modeled, model_of
 from .result_names import entries, parts
+
+MOST_STATES = 10_000
+"""Random states of a test program, at most: each is written out as text."""
 
 __all__ = ["PRECISIONS", "Exported", "codegen"]
 
@@ -149,8 +153,8 @@ def codegen(
     if fma and own_math:
         does_without = Setting("own_math", True)
         raise OptionError(Message("fma comes from math.h, which ", does_without, " does without; choose one of them"))
-    if states < 1:
-        raise OptionError(f"the test program needs at least one state, not {states}")
+    if not 1 <= states <= MOST_STATES:
+        raise OptionError(f"the test program needs at least one state, and at most {MOST_STATES}, not {states}")
     name = c_source.identifier(model.name.lower(), "robot") if prefix is None else prefix
     if not isinstance(name, str) or not c_source.is_identifier(name):
         raise OptionError(
@@ -560,6 +564,4 @@ def _write_all(folder: Path, texts: Mapping[str, str]) -> None:
             place.write_text(text, encoding="ascii", newline="\n")
 
 
-def __dir__() -> list[str]:
-    """Return what is meant for users."""
-    return sorted(__all__)
+__dir__ = explain_public(__name__)

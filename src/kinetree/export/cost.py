@@ -8,11 +8,12 @@ from typing import Any, NamedTuple, Protocol
 from ..algorithms.table import ALGORITHMS, Algorithm, find
 from ..engine.count import Count, count
 from ..engine.trace import trace
-from ..errors import KinetreeError
+from ..errors import KinetreeError, OptionError
 from ..model.changes.values import generic
 from ..model.tree import Model
 from ..run.complete_options import complete_options
 from ..spatial.arrays import flatten
+from ..spatial.numbers import whole_number
 from .c_code import trace_algorithm
 from .model_of import Modeled, model_of
 from .published import MA, Published, rows
@@ -79,7 +80,11 @@ def count_function(function: Callable[..., Iterable[Any]], *lengths: int) -> Cou
     >>> print(count_function(lambda a, b: Vec3(*a).cross(Vec3(*b)), 3, 3))
     6M 3A
     """
-    traced = trace(lambda *vectors: list(function(*vectors)), lengths, flatten)
+    sizes = [whole_number(n, "lengths", 0, 1_000_000) for n in lengths]
+    try:
+        traced = trace(lambda *vectors: list(function(*vectors)), sizes, flatten)
+    except TypeError as problem:
+        raise OptionError(f"a function to count takes lists and returns several numbers: {problem}") from problem
     return count(traced.graph, traced.outputs)
 
 

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from ..errors import explain_public
+
 __all__ = ["MA", "Formula", "Published", "RecursionStep", "StepTable", "Storage", "rows", "total"]
 
 Number = int | Fraction
@@ -250,3 +252,6 @@ def _steps(read: dict[str, Any]) -> StepTable:
     steps = tuple(RecursionStep(what, MA(*first), further and MA(*further)) for what, first, further in read["steps"])
     first, further, base = (MA(*read.get(key, NOTHING)) for key in ("first", "further", "base"))
     return StepTable(read["source"], steps, first, further, base, read.get("note", ""))
+
+
+explain_public(__name__)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..contact.ground import SLOWEST
-from ..errors import OptionError, ShapeError, explains_arguments
+from ..errors import OptionError, ShapeError
 from ..motion.piecewise import IntervalTable, check_table, check_times, hermite, polynomial_rows, polynomials, since
 from ..spatial import Scalar, where
 from ..spatial.dual import Dual
@@ -19,7 +19,6 @@ from ..spatial.taylor import Jet
 from .element import ForceElement, is_number
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Characteristic:
     """A table of forces over displacements or speeds, straight between its rows and beyond its ends; or over an angle.

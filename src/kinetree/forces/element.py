@@ -25,7 +25,7 @@ from ..model.tree import BASE, Model
 from ..motion.trajectory import Trajectory, span_of, trajectories_of
 from ..spatial import Force, Scalar, Transform, Vec3
 from ..spatial.arrays import pack, split
-from ..spatial.numbers import is_unknown, shown
+from ..spatial.numbers import as_numbers, is_unknown, shown
 
 Point = Any
 """The name of a body or frame, for its origin; or a pair of such a name and a point (x, y, z) in its coordinates."""
@@ -230,7 +230,7 @@ class ForceElement(ActingElement):
             the order of these, along world axes, (T, ..., points, 3); ``joint_force`` along the freedoms that it drives
             directly, (T, ..., nv).
         """
-        if record.robot is None:
+        if getattr(record, "robot", None) is None:
             raise OptionError(
                 "the books of a force are made with the robot: load the record with load(path, robot=...)"
             )
@@ -262,10 +262,9 @@ class ForceElement(ActingElement):
         if is_unknown(value):
             return
         what, wanted = f"{type(self).__name__}: {name}", f"{width} numbers" if width else "a number"
-        try:
-            numbers = np.asarray(value, dtype=float)
-        except (TypeError, ValueError):
-            raise OptionError(f"{what} must be {wanted}{or_else}, not {shown(value)}") from None
+        numbers = as_numbers(value)
+        if numbers is None:
+            raise OptionError(f"{what} must be {wanted}{or_else}, not {shown(value)}")
         if width and numbers.shape[-1:] != (width,):
             raise ShapeError(f"{what} must be {wanted}{or_else}, with a batch in front perhaps, not {shown(value)}")
         if not np.all(np.isfinite(numbers)) or np.any(numbers < least):
@@ -288,7 +287,7 @@ def frame_and_point(at: Point) -> tuple[str, tuple[float, float, float]]:
     try:
         name, point = at
         x, y, z = (float(c) for c in point)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise OptionError(
             f"a point is the name of a body or frame, or a pair such as ('hand', (0.1, 0.0, 0.0)); not {shown(at)}"
         ) from None

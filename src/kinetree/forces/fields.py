@@ -8,22 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import OptionError, ShapeError, explains_arguments
+from ..errors import OptionError, ShapeError
 from ..spatial import Scalar, Vec3, sqrt
 from ..spatial.numbers import shown
-from .element import (
-    ForceElement,
-    MovingPoint,
-    Point,
-    Surroundings,
-    at_time,
-    check_given,
-    frame_and_point,
-    listed,
-)
+from .element import ForceElement, MovingPoint, Point, Surroundings, at_time, check_given, frame_and_point, listed
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Drag(ForceElement):
     """What a medium takes from a body that moves in it: -(linear + quadratic |u|) u, u being its speed in the medium.
@@ -61,7 +51,6 @@ class Drag(ForceElement):
         on.turn(at, at.spin * -self.turning)
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class GravityField(ForceElement):
     """Gravity that differs from place to place: acts on every body at its center of mass, beside the model's own.

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..algorithms.giving_way import Along
 from ..algorithms.tendons import Taut, clamped
-from ..errors import OptionError, explains_arguments
+from ..errors import OptionError
 from ..motion.trajectory import Trajectory
 from ..spatial import Scalar, sqrt, where
 from ..spatial.numbers import shown
@@ -18,7 +18,6 @@ from .characteristics import Characteristic
 from .element import ForceElement, Surroundings, at_time, check_given, is_number
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Motor(ForceElement):
     """A motor that a signal drives: its torque falls with its speed, and its gear rubs.

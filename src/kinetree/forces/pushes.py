@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments
+from ..errors import OptionError, ShapeError, UnknownNameError
 from ..motion.trajectory import Trajectory
 from ..run.failure import asked_with_lists
 from ..spatial import Scalar, Vec3
@@ -16,7 +16,6 @@ from .element import ForceElement, Point, Surroundings, at_time, check_given, fr
 AXES = ("world", "body")
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Push(ForceElement):
     """A force and a torque on a body, constant or over time.
@@ -56,7 +55,6 @@ class Push(ForceElement):
             give(at, at.pose.rotate(vector) if self.axes == "body" else vector)
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class JointPush(ForceElement):
     """A force along a joint, constant or over time: beside what the controller does, and at joints without a motor.
@@ -100,7 +98,6 @@ class JointPush(ForceElement):
         on.drive(along, at_time(self.force, at, 1, f"force of {self.label}")[0])
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class OwnForce(ForceElement):
     """A force of your own: a plain function of time, positions and velocities, written over any scalar.
@@ -140,7 +137,6 @@ class OwnForce(ForceElement):
         return 0.0 if self.potential is None else self.potential(list(on.q))
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class PointForce(ForceElement):
     """A force of your own on a point of a body: a plain function of where the point is and how it moves.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..algorithms.giving_way import Along
-from ..errors import OptionError, explains_arguments
+from ..errors import OptionError
 from ..spatial import Scalar, Vec3, where
 from ..spatial.arrays import split
 from ..spatial.rotation import quaternion_of
@@ -16,7 +16,6 @@ from .characteristics import check_characteristic, damping_of, energy_of, follow
 from .element import ForceElement, Point, Surroundings, frame_and_point
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class JointSpring(ForceElement):
     """A spring, a damper or both at a joint: -stiffness (q - rest) - damping q'.
@@ -74,7 +73,6 @@ class JointSpring(ForceElement):
         ]  # fmt: skip
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class PointSpring(ForceElement):
     """A spring, a damper or both along the line between two points, of two bodies or of a body and the base.
@@ -145,7 +143,6 @@ class PointSpring(ForceElement):
         return [(on.held(a, b), k, c)]
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Bushing(ForceElement):
     """A rubber mount between two frames: springs and dampers along and about the axes of the first.

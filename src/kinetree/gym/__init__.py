@@ -15,7 +15,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from ..errors import OptionError
+from ..errors import OptionError, as_public
 
 if TYPE_CHECKING:
     from .environment import Environment
@@ -44,7 +44,7 @@ def __getattr__(name: str) -> object:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        found: object = getattr(import_module(_PLACES[name], __name__), name)
+        found: object = as_public(getattr(import_module(_PLACES[name], __name__), name), __name__)
     except ModuleNotFoundError as problem:
         if problem.name != "gymnasium":
             raise

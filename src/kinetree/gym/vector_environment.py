@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments
+from ..errors import OptionError, ShapeError, UnknownNameError
 from ..simulation.worlds.world import World
 from ..spatial.arrays import aligned_zeros
 from ..spatial.numbers import real_number, whole_number
@@ -24,7 +24,6 @@ OPTIONS = ("reset_mask", "q", "v")
 """Of :meth:`VectorEnvironment.reset`."""
 
 
-@explains_arguments
 class VectorEnvironment(VectorEnv):
     """All worlds of a :class:`kinetree.World`, with what Gymnasium wants of a vector environment.
 
@@ -106,7 +105,7 @@ class VectorEnvironment(VectorEnv):
         try:
             numbers = np.asarray(given, dtype=float)
             return np.broadcast_to(numbers, (self.world.action_size,))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             motors = ", ".join(self.world.action_names)
             raise ShapeError(f"{name} of actions must be one number, or one per motor: {motors}") from None
 

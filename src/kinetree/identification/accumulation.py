@@ -26,6 +26,7 @@ from ..algorithms.algorithm import ALL, check_parameters
 from ..errors import OptionError, Setting, ShapeError, StateError, UnknownNameError, explains_arguments
 from ..former_names import former_arguments
 from ..io.cluster import AHEAD, executor_of, most_processes
+from ..io.paths import as_path
 from ..io.tables.reading import open_table
 from ..robot.robot import Robot
 from ..spatial.arrays import as_array
@@ -361,7 +362,7 @@ def accumulate_files(
     -------
     Accumulator
     """
-    paths = [Path(files)] if isinstance(files, str | Path) else [Path(x) for x in files]
+    paths = [as_path(x, "a file to accumulate") for x in ([files] if isinstance(files, str | Path) else files)]
     if not paths:
         raise OptionError("there is no file to accumulate")
     if workers is not None:

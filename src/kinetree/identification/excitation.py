@@ -19,20 +19,14 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import make_interp_spline
 from scipy.optimize import minimize
 
-from ..errors import (
-    IdentificationError,
-    OptionError,
-    ShapeError,
-    UnknownNameError,
-    UnsupportedError,
-    explains_arguments,
-)
+from ..errors import IdentificationError, OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ..io.atomic_files import beside
 from ..io.progress import in_steps
 from ..io.tables.formats import format_of
 from ..io.tables.writing import csv_text, write_parquet
 from ..model.parameters import OF_BODIES
 from ..motion.splines import Piecewise, sampled
+from ..spatial.numbers import random_source, real_number
 from . import tuned
 from .identifiable import Structure
 
@@ -120,7 +114,6 @@ class Excitation:
                     np.savez(stream, time=self.t, q=self.q, v=self.v, a=self.a)
 
 
-@explains_arguments
 def exciting_motion(
     robot: Robot,
     duration: float = 10.0,
@@ -185,13 +178,14 @@ def exciting_motion(
     ``kt.exciting_motion(robot, 10.0, velocity=1.5).save("excitation.csv")``
     """
     _check(robot, form, criterion, duration, count, starts)
+    real_number(rate, "rate", positive=True, unit="hertz")
     limits = _limits(robot, velocity, acceleration, effort, lower, upper, clearance or {})
     middle = _center(robot, limits, center)
     names = tuple(n for n in robot.parameters().names if n.rpartition(".")[2] in OF_BODIES)
     independent = Structure(robot).groups(names).independent
     search = _ExcitationSearch(robot, limits, middle, independent, friction, criterion)
     basis = _basis(form, duration, count, np.linspace(0.0, duration, samples, endpoint=form == "spline"))
-    rng = np.random.default_rng(seed)
+    rng = random_source(seed, "seed")
 
     def from_a_random_start() -> tuple[float, Array]:
         begin = _random_start(rng, basis, limits, middle, 0.7 if steps else 1.0)
@@ -209,7 +203,6 @@ def exciting_motion(
     return _finished(search, best, form, duration, count, rate)
 
 
-@explains_arguments
 def random_motion(
     robot: Robot, duration: float = 10.0, *, seed: int = 0, rate: float = 100.0, **options: Any
 ) -> Excitation:

@@ -160,7 +160,10 @@ class Measured(ExplainsArguments):
 
     def rows(self, chosen: slice | Array) -> Measured:
         """Return some of the rows."""
-        return replace_arrays(self, lambda x: x[chosen])
+        try:
+            return replace_arrays(self, lambda x: x[chosen])
+        except IndexError as problem:
+            raise ShapeError(f"chosen must be a slice, or an array of rows to take: {problem}") from None
 
     def split(self, share: float) -> tuple[Measured, Measured]:
         """Return the first part of the data, for training, and the rest, held out.
@@ -292,7 +295,7 @@ def _warn_of_independent_joints(data: Measured, robot: Robot, driven: Sequence[i
 def _numbers(given: ArrayLike, what: str, axes: int) -> Array:
     try:
         found = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ShapeError(f"{what} must be an array of numbers") from None
     if found.ndim != axes:
         raise ShapeError(f"{what} must have {axes} {'axis' if axes == 1 else 'axes'}, not shape {found.shape}")

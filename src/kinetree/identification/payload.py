@@ -164,7 +164,7 @@ def drive_gains(robot: Robot, free: Data, loaded: Data, payload: MassProperties,
     IdentificationWarning
         Where the load explains the currents poorly, or some gain is not told.
     """
-    own = [f"{body}.{symbol}" for symbol in OF_BODIES]
+    own = [f"{robot.body(body).name}.{symbol}" for symbol in OF_BODIES]
     load = mass_properties_to_table(payload)
     motions, band, _ = motions_of(robot, free)
     parts = [Prepared(robot, motions, band), Prepared(robot, motions_of(robot, loaded, band)[0], band)]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import tendons
-from ..errors import OptionError, ShapeError, SingularError, UnknownNameError
+from ..errors import ExplainsArguments, OptionError, ShapeError, SingularError, UnknownNameError
 from ..model.actuators import Actuator
 from ..model.describe import counted
 from ..model.tree import Model
@@ -41,7 +41,7 @@ MOST_ACTUATOR_SETS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class Actuation:
+class Actuation(ExplainsArguments):
     """What actuators can do at a configuration, or at a batch of them; made by :meth:`kinetree.Robot.actuation`.
 
     Attributes
@@ -162,6 +162,8 @@ class Actuation:
         size = int(self.freedoms) if count is None else count
         if not 0 <= size <= len(self.names):
             return []
+        if not size:
+            return [((), 1.0)] if not self.motions.shape[-1] else []
         if comb(len(self.names), size) > MOST_ACTUATOR_SETS:
             raise OptionError(
                 f"{len(self.names)} actuators have {comb(len(self.names), size)} sets of {size}, more than "
@@ -169,8 +171,6 @@ class Actuation:
             )
         places = np.array(list(combinations(range(len(self.names)), size)), dtype=int).reshape(-1, size)
         reach = np.moveaxis(self.reach[:, places], 1, 0)  # (sets, freedoms, size)
-        if not size:
-            return [((), 1.0)] if not self.motions.shape[-1] else []
         sizes = np.linalg.svd(reach, compute_uv=False)
         if size < self.motions.shape[-1]:
             return []

@@ -124,7 +124,7 @@ def stabilization_gains(stabilization: Any) -> tuple[float, float]:
         return (0.0, 0.0)
     try:
         alpha, beta = (float(x) for x in stabilization)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise OptionError(f"stabilization is True, False or two numbers (alpha, beta), not {stabilization!r}") from None
     if alpha < 0.0 or beta < 0.0:
         raise OptionError(f"stabilization must not be negative, got ({alpha:g}, {beta:g}): gaps would grow")

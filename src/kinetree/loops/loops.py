@@ -141,7 +141,8 @@ class Loops:
     ) -> MovedDesigns:  # fmt: skip
         """Move many designs under given drives; see :meth:`kinetree.Mechanism.driven_motion`."""
         as_it_is = {"gravity": self.model.gravity}
-        given = self.evaluator.read_parameters(parameters or as_it_is)
+        nothing = parameters is None or (isinstance(parameters, dict) and not parameters)
+        given = self.evaluator.read_parameters(as_it_is if nothing else parameters)
         assert given.numbers is not None
         known, named = self.choice.coordinates, self.choice.independent()
         n = len(named)

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError, explains_arguments
+from ..errors import ModelError
 from . import dh_names
 from .builder import ModelBuilder
 from .joint_fields import FIELDS, JointNumbers, PerFreedom, like_degrees
@@ -79,7 +79,6 @@ class _Row(JointNumbers[PerFreedom]):
         return {name: x for name, x in found.items() if x is not None and not (isinstance(x, tuple) and not x)}
 
 
-@explains_arguments
 @dataclass(frozen=True, kw_only=True)
 class DHRow(_Row):
     """One row of a modified or standard Denavit-Hartenberg table.
@@ -108,7 +107,6 @@ class DHRow(_Row):
     actuated: bool | None = None
 
 
-@explains_arguments
 @dataclass(frozen=True, kw_only=True)
 class KhalilRow(_Row):
     """One frame of a tree in Khalil's notation.

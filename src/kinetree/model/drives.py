@@ -72,6 +72,8 @@ class DriveBuilder(ExplainsArguments):
         (drag,) = per_freedom(damping, 1, 0.0, where + "damping", True)
         if not math.isfinite(drag):
             raise ModelError(f"{where}stiffness and damping must be finite")
+        if not all(isinstance(p, str) or (isinstance(p, (list, tuple)) and len(p) == 2) for p in points):
+            raise ModelError(f"{where}points are names of bodies or frames, or pairs of such a name and a position")
         through = [(p, (0.0, 0.0, 0.0)) if isinstance(p, str) else (p[0], _point(p[1], where)) for p in points]
         if points and len(through) < 2:
             raise ModelError(f"{where}a line needs two points at least")

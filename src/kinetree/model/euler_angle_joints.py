@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError, ShapeError
+from ..errors import ModelError, ShapeError, explain_public
 from .builder import ModelBuilder
 from .dh import DHRow
 from .joints import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES, Revolute
@@ -295,7 +295,7 @@ def add_chain(
 
 def _part(value: Any, k: int, count: int, what: str) -> Any:
     """Take the k-th of several numbers, or the one number that all parts share."""
-    if not isinstance(value, (list, tuple, np.ndarray)):
+    if not isinstance(value, (list, tuple, np.ndarray)) or not np.ndim(value):
         return value
     if len(value) != count:
         raise ModelError(f"{what} needs one number or {count}, got {len(value)}")
@@ -313,6 +313,4 @@ def _quarter_turn(axis: int, quarters: int) -> np.ndarray:
     return turn
 
 
-def __dir__() -> list[str]:
-    """Return what is meant for users."""
-    return sorted(__all__)
+__dir__ = explain_public(__name__)

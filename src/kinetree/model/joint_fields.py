@@ -16,7 +16,7 @@ from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
-from ..errors import ModelError, explains_arguments
+from ..errors import ModelError
 from ..io.units import in_si
 from ..spatial.numbers import real_number
 from .joints import JointKind
@@ -34,7 +34,6 @@ TWO_TURNS, LARGEST_DEGREES = 4.0 * math.pi, 720.0
 """An angle between these, in radians, is one in degrees as a rule: who writes 90 rad for where a hinge stops?"""
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class Mimic:
     """Says that a joint follows another one: ``q = ratio * q_leader + offset``."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError, UnsupportedError, explains_arguments
+from ..errors import ModelError, UnsupportedError
 from ..spatial import RigidInertia, Scalar, Symmetric3, Vec3
 from .pose import Pose, floats
 
@@ -51,7 +51,6 @@ def inertia_matrix(inertia: ArrayLike, where: str = "inertia") -> np.ndarray:
     )
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class MassProperties:
     """Inertial parameters of a rigid body.

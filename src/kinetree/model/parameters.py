@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError, NoValueError, ShapeError, UnknownNameError
+from ..errors import ExplainsArguments, ModelError, NoValueError, ShapeError, UnknownNameError
 from ..spatial.formula import symbols_among
 from .joint_fields import FIELDS
 from .mass import GroupedMass, MassProperties
@@ -90,7 +90,7 @@ def attribute_of(symbol: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class ParameterTable:
+class ParameterTable(ExplainsArguments):
     """Names, values and units of a robot's parameters, in the order of the columns of its regressor.
 
     Read a value by its name, ``table["link_3.M"]``; ``len``, ``in`` and iteration go over the names.
@@ -240,12 +240,12 @@ def _all_values(old: ParameterTable, given: Any) -> np.ndarray:
             place = old.index(name)
             try:
                 new[place] = float(value)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise ShapeError(f"parameter {name!r} must be one number, got {value!r}") from None
         return new
     try:
         new = np.array(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ShapeError(
             "parameters are given as a table (robot.parameters()), as an array of all values, or as a mapping of names "
             f"to numbers, not as {given!r}"

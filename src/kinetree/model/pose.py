@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError, explains_arguments
+from ..errors import ModelError
 from ..io.units import in_si
 from ..spatial import AxisRotation, Matrix3, MatrixRotation, Transform, Vec3
 from ..spatial.numbers import shown
@@ -81,7 +81,6 @@ def quaternion_matrix(q: ArrayLike) -> np.ndarray:
     return np.array(MatrixRotation.from_quaternion(x, y, z, w).m.to_rows())
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class Pose:
     """Rotation (row by row) and position of a child frame in its parent.
@@ -156,7 +155,7 @@ class Pose:
             return value
         try:
             array = np.asarray(in_si(value, "m", "a position"), dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ModelError(f"a pose is a Pose, three numbers or a 4x4 matrix, not {value!r}") from None
         return cls.of(array) if array.ndim == 1 else cls.from_matrix(array)
 

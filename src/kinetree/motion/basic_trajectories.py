@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import kinematics
-from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments
+from ..errors import OptionError, ShapeError, UnknownNameError
 from ..model.joints import Spherical
 from ..spatial.arrays import split
 from ..spatial.scalar import Scalar, sin, where
@@ -167,7 +167,6 @@ def _limited(
     return first, rate, growth
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Cycloid(Move):
     """The sources' standard move: q0 + (q1 - q0) (u - sin(2 pi u) / (2 pi)), u = t / duration (Shah section 6.2.1)."""
@@ -179,7 +178,6 @@ class Cycloid(Move):
         return cycloid(u)
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Trapezoidal(Move):
     """Constant acceleration, constant speed, constant deceleration.
@@ -216,7 +214,6 @@ class Trapezoidal(Move):
         return cls(first, q1, duration, min(ramp / duration, 0.5), **options)
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Cubic(Move):
     """A cubic polynomial between positions, with given velocities at both ends."""
@@ -250,7 +247,6 @@ class Cubic(Move):
         return values
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Quintic(Cubic):
     """A quintic polynomial between positions, with given velocities and accelerations at both ends."""
@@ -268,7 +264,6 @@ class Quintic(Cubic):
         return [*super()._ends(), np.stack([np.asarray(self.a0), np.asarray(self.a1)])]
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Between(Timed):
     """From one configuration of a robot to another, quaternion joints included.
@@ -320,7 +315,6 @@ class Between(Timed):
         return q, [d * s.first for d in way], [d * s.second for d in way]
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Rotation(Timed):
     """From one orientation to another about one axis: a quaternion, with angular velocities in body axes.
@@ -362,7 +356,6 @@ class Rotation(Timed):
 # ---------------------------------------------------------------- without an end
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Constant(Trajectory):
     """Staying where it is, for ever or for a while.
@@ -402,7 +395,6 @@ class Constant(Trajectory):
         return [x + 0.0 * t for x in split(np.asarray(self.q))]
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class ConstantSpeed(Timed):
     """q0 + speed t, as the sources turn a crank (Shah table 10.4).
@@ -436,7 +428,6 @@ class ConstantSpeed(Timed):
         return [a + s * b for a, b in zip(split(np.asarray(self.q0)), split(np.asarray(self.speed)), strict=True)]
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Sine(Trajectory):
     """center + amplitude sin(2 pi frequency t + phase); one number stands for all joints."""
@@ -468,7 +459,6 @@ class Sine(Trajectory):
         return [c + a * sin(t * (2.0 * math.pi * f) + p) for c, a, f, p in zip(*columns, strict=True)]
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Function(Trajectory):
     """Any formula: ``position(t)`` written with kinetree's sin, cos, sqrt, where over any scalar.

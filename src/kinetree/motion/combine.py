@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from ..errors import OptionError, explains_arguments
+from ..errors import OptionError
 from ..spatial.taylor import Jet
 from .piecewise import since
 from .trajectory import Motion, Trajectory, clipped, same_place, within
@@ -25,7 +25,6 @@ def _resting(part: Trajectory, t: Jet) -> Motion:
     return part.motion(clipped(t, part.start, part.end) if part.hold else t)
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Repeated(Trajectory):
     """The same again and again.
@@ -81,7 +80,6 @@ class Repeated(Trajectory):
         return self.part.motion(since(t - begin, self.part.end - begin) + begin)
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Stacked(Trajectory):
     """Trajectories of different joints side by side; it knows the time that all of them know."""
@@ -132,7 +130,6 @@ class Stacked(Trajectory):
         return q, v, a
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Picked(Trajectory):
     """Some coordinates of a trajectory, in any order: a motion by other names put into a robot's.

@@ -15,14 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import (
-    OptionError,
-    ShapeError,
-    StateError,
-    UnknownNameError,
-    UnreachableError,
-    explains_arguments,
-)
+from ..errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError
 from ..model.limits import limits_in_words, range_left
 from ..robot.make import make
 from ..robot.robot import Robot, require_robot
@@ -104,7 +97,6 @@ def _entries(matrices: Array) -> Matrix3:
     return Matrix3.of([[matrices[..., i, j] for j in range(3)] for i in range(3)])
 
 
-@explains_arguments
 def inverse_kinematics(
     robot: Robot,
     frame: str | Sequence[str],

@@ -157,7 +157,7 @@ def check_table(values: Any, count: int, name: str) -> np.ndarray:
     """Return one row of finite numbers per time; a plain list counts as one column."""
     try:
         table = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ShapeError(f"{name} must be rows of equally many numbers, not {shown(values)}") from None
     if table.ndim == 1:
         table = table[:, None]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments
+from ..errors import OptionError, ShapeError, UnknownNameError
 from ..spatial.scalar import Scalar
 from .piecewise import IntervalTable, check_table, check_times, hermite, polynomial_rows, polynomials
 from .trajectory import SLACK, Trajectory, alike, within
@@ -93,7 +93,6 @@ def _values(coefficients: np.ndarray, since: np.ndarray) -> np.ndarray:
 ENDS = ("rest", "natural", "not-a-knot", "periodic")
 
 
-@explains_arguments
 def spline(
     times: ArrayLike, points: ArrayLike, *, ends: str = "rest", degree: int = 3, hold: bool = False
 ) -> Piecewise:
@@ -153,7 +152,6 @@ ROUNDS = 40
 """How often the times between points are changed to share the limits better."""
 
 
-@explains_arguments
 def through(
     points: ArrayLike, speed: ArrayLike, acceleration: ArrayLike, *, ends: str = "rest", degree: int = 3,
     hold: bool = False,
@@ -235,7 +233,6 @@ def _largest(coefficients: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return result
 
 
-@explains_arguments
 def sampled(
     times: ArrayLike, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, *, hold: bool = False
 ) -> Piecewise:

@@ -15,7 +15,7 @@ array([ 0.5 , -0.25])
 
 from __future__ import annotations
 
-from ..errors import no_such_name
+from ..errors import explain_public, no_such_name
 from .basic_trajectories import (
     PROFILES,
     Between,
@@ -46,6 +46,4 @@ def __getattr__(name: str) -> object:
     raise no_such_name(__name__, name, __all__)
 
 
-def __dir__() -> list[str]:
-    """Return what is meant for users."""
-    return sorted(__all__)
+__dir__ = explain_public(__name__)

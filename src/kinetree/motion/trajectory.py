@@ -293,7 +293,7 @@ def vector(value: ArrayLike, name: str) -> np.ndarray:
     """Return finite numbers, one per degree of freedom, possibly with a batch in front."""
     try:
         numbers = np.atleast_1d(np.asarray(value, dtype=float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ShapeError(f"{name} must be numbers, got {value!r}") from None
     if not np.all(np.isfinite(numbers)):
         raise OptionError(f"{name} has an entry that is not a finite number: {numbers.tolist()}")

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..errors import SingularError
+from ..errors import ExplainsArguments, SingularError
 from ..io.tables.text import TextTable
 
 Array = np.ndarray
@@ -30,7 +30,7 @@ NAMED = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Modes:
+class Modes(ExplainsArguments):
     """Natural vibrations beside a configuration at rest, the slowest first.
 
     Attributes

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError, UnknownNameError, explains_arguments
+from ..errors import ExplainsArguments, OptionError, ShapeError, UnknownNameError
 from ..io.atomic_files import beside
 from ..io.paths import as_path
 from ..io.pictures import drawing
@@ -61,7 +61,7 @@ SINGULAR = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Workspace:
+class Workspace(ExplainsArguments):
     """What is known about the points of a grid; ``print`` it for a summary, ``plot`` a map.
 
     Attributes
@@ -197,7 +197,6 @@ def _plain(x: float) -> float:
     return round(float(x), 12) + 0.0
 
 
-@explains_arguments
 def workspace(
     robot: Robot | Platform,
     frame: str | None = None,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NoValueError, UnknownNameError
+from ..errors import ExplainsArguments, NoValueError, UnknownNameError
 from ..export.symbolic.programs import library
 from ..model.parameters import ParameterTable
 from ..spatial.formula import ScalarFormula, symbols_among
@@ -24,7 +24,7 @@ LEAST = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class BaseParameters:
+class BaseParameters(ExplainsArguments):
     """As few parameters as the torques of a robot can tell apart.
 
     Every base parameter stands for a group: it is named for the one parameter that stays, and into it go others, each

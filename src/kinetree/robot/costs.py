@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from ..errors import OptionError, UnknownNameError
+from ..errors import UnknownNameError, explain_public
 from ..export.cost import (
     Compared,
     Costed,
@@ -27,6 +27,7 @@ from ..export.published import MA, Formula
 from ..model.joints import EulerSpherical, JointKind, Revolute, Universal
 from ..model.mass import MassProperties
 from ..model.pose import Pose
+from ..spatial.numbers import whole_number
 from .builder import Builder
 from .robot import Robot
 
@@ -58,6 +59,9 @@ ABSOLUTE: dict[str, tuple[str, dict[str, Any], int]] = {
 }
 """The same with all bodies seen from the world, for comparison: not part of :func:`all_fits`."""
 
+MOST_JOINTS = 10_000
+"""Joints of a general chain, at most: more than anybody counts the operations of."""
+
 _FIRST, _EXTRA = 3, 2
 
 
@@ -78,8 +82,7 @@ def general_chain(joint: str, joints: int, *, single: bool = False) -> Robot:
     """
     if joint not in CHAINS:
         raise UnknownNameError("kind of general chain", joint, CHAINS)
-    if joints < 1:
-        raise OptionError(f"a chain has at least one joint, not {joints}")
+    whole_number(joints, "joints", 1, MOST_JOINTS)
     builder = Builder(f"general chain of {joints} {joint} joints", gravity=(1.5, 2.25, -9.75))
     inertia = (0.8125, 0.9375, 0.6875, 0.03125, 0.046875, 0.078125)
     link = MassProperties.of(2.0, (0.0625, 0.15625, 0.21875), inertia, about="origin")
@@ -205,6 +208,4 @@ def all_fits() -> list[Fitted]:
     return [fit(algorithm, joint, single=single) for algorithm in FITTED for joint, single in forms]
 
 
-def __dir__() -> list[str]:
-    """Return what is meant for users."""
-    return sorted(__all__)
+__dir__ = explain_public(__name__)

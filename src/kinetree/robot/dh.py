@@ -7,7 +7,6 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..errors import explains_arguments
 from ..model import dh
 from ..model.dh import DHRow, KhalilRow
 from ..model.mass import MassProperties
@@ -17,7 +16,6 @@ from .robot import Robot
 __all__ = ["DHRow", "KhalilRow", "from_dh"]
 
 
-@explains_arguments
 def from_dh(
     table: Sequence[DHRow | KhalilRow | Mapping[str, Any]] | Mapping[str, Any] | ArrayLike,
     convention: str | None = None,

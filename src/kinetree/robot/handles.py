@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..algorithms.algorithm import check_frames
 from ..algorithms.table import HANDLE_METHODS
 from ..errors import OptionError, SingularError, UnknownNameError
 from ..run.wrenches import Wrenches
@@ -200,10 +201,7 @@ class HandleMethods(Dynamics):
         return found
 
     def _handles(self, frames: str | Sequence[str]) -> tuple[str, ...]:
-        names = (frames,) if isinstance(frames, str) else tuple(frames)
-        for name in names:
-            self.model.frame(name)
-        return names
+        return check_frames(self.model, frames)
 
 
 def _split_off(name: str, directions: ArrayLike, freedoms: Array, whole: Array) -> MotorForces:

@@ -16,7 +16,7 @@ from ..model import configurations
 from ..run.direct import direct
 from ..run.evaluator import Evaluator
 from ..spatial.arrays import as_array, batch_shape
-from ..spatial.numbers import real_number
+from ..spatial.numbers import random_source, real_number, whole_number
 from .description import Array, Description
 
 
@@ -51,8 +51,8 @@ class Kinematics(Description):
         -------
         ndarray, shape (*shape, nq)
         """
-        generator = np.random.default_rng(rng)
-        batch = tuple(shape) if np.ndim(shape) else (int(shape),)  # type: ignore[arg-type]
+        generator = random_source(rng, "rng")
+        batch = tuple(whole_number(n, "shape", 0, 2**31) for n in np.array(shape, dtype=object).flat)
         return configurations.random(self.model, generator, batch)
 
     def within_limits(self, q: ArrayLike, tolerance: float = 0.0) -> Any:

@@ -12,18 +12,19 @@ import numpy as np
 from ..algorithms import newton_euler
 from ..algorithms.friction import friction_force
 from ..algorithms.passes import moving_along
-from ..errors import OptionError, ShapeError, UnsupportedError
+from ..errors import ExplainsArguments, OptionError, ShapeError, UnsupportedError
 from ..model.joints import JointKind
 from ..model.tree import Model
 from ..run.failure import asked_with_lists
 from ..spatial.arrays import pack, split
 from ..spatial.dual import Dual
+from ..spatial.numbers import real_number
 
 Array = np.ndarray
 
 
 @dataclass(frozen=True)
-class LinearModel:
+class LinearModel(ExplainsArguments):
     """How a small deviation x from a state, and u from its joint forces, develop: x' = A x + B u, or step by step.
 
     ``A, B = robot.linearize(q, v, tau)`` unpacks it.
@@ -57,7 +58,7 @@ class LinearModel:
         """Return this model in discrete time, joint forces held during each step (zero-order): exp of [A B; 0 0]."""
         from scipy.linalg import expm  # a tenth of a second that most programs need not wait for
 
-        n, m = self.B.shape[-2:]
+        step, (n, m) = real_number(step, "step", unit="seconds"), self.B.shape[-2:]
         whole = np.zeros((*self.A.shape[:-2], n + m + 1, n + m + 1))
         whole[..., :n, :n], whole[..., :n, n:-1], whole[..., :n, -1] = self.A, self.B, self.rate
         finite = np.isfinite(whole).all(axis=(-1, -2), keepdims=True)

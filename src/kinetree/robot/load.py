@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
-from ..errors import RobotFileNotFoundError, explains_arguments, nearest
+from ..errors import RobotFileNotFoundError, nearest
 from ..io.gallery_files import gallery_file, gallery_names, only_a_study
 from .make import make
 from .robot import Robot, require_robot
 
 
-@explains_arguments
 def load(
     path: str | os.PathLike[str],
     *,

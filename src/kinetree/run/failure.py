@@ -41,6 +41,8 @@ def asked_with_lists(function: Callable[..., Any], *arguments: Any) -> Any:
                 f"q and v are lists of numbers here, one per freedom, and no arrays ({said}): write "
                 "[-0.1 * x for x in v] rather than -0.1 * v, or take numpy.array(v)"
             ) from problem
+        if problem.__traceback__ is not None and problem.__traceback__.tb_next is None:
+            raise OptionError(f"a function is called with {len(arguments)} arguments here, and {said}") from problem
         raise
 
 

@@ -17,11 +17,11 @@ from ..engine.differentiate import MODES, differentiate
 from ..engine.kernels.kernel import Kernel
 from ..engine.llvm import host
 from ..engine.trace import Traced, trace
-from ..errors import CompileError, ModelError, ShapeError, UnknownNameError, explains_arguments
+from ..errors import CompileError, ExplainsArguments, ModelError, ShapeError, UnknownNameError
 from ..spatial.arrays import as_array, flatten
 
 
-class CompiledFunction:
+class CompiledFunction(ExplainsArguments):
     """A function of vectors on arrays, for one state or a batch; make one with :func:`compile_function`."""
 
     def __init__(self, name: str, traced: Traced, source: Callable[[], Traced]) -> None:
@@ -60,7 +60,6 @@ class CompiledFunction:
         return CompiledFunction(f"Jacobian of {self.name}", source(), source)
 
 
-@explains_arguments
 def compile_function(function: Callable[..., Any], *sizes: int) -> CompiledFunction:
     """Make machine code of a function of vectors.
 

@@ -258,7 +258,7 @@ def _array(value: Any, place: Place) -> Array:
     try:
         array = np.asarray(value)
         return array if np.iscomplexobj(array) else array.astype(float, copy=False)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ShapeError(f"parameter {place} must be an array of numbers, got {value!r}") from None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import kinematics
-from ..errors import OptionError, ShapeError, explains_arguments
+from ..errors import OptionError, ShapeError
 from ..model.tree import BASE, Frame, Model
 from ..spatial import Force, Scalar, Transform, Vec3
 from ..spatial.arrays import as_array, batch_shape
@@ -19,7 +19,6 @@ from ..spatial.arrays import as_array, batch_shape
 Array = np.ndarray
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Wrench:
     """A force and a moment that act on a body from outside.

@@ -334,7 +334,7 @@ def sample_times(samples: Any, begin: float, end: float, at_most: int) -> Array 
         if times.dtype.kind not in "fiu":
             raise TypeError
         times = times.astype(float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise OptionError(f"samples must be a number or increasing times, not {shown(samples)}") from None
     if times.ndim != 1 or not np.isfinite(times).all() or np.any(np.diff(times) <= 0.0):
         raise OptionError("samples must be a number or increasing times")

@@ -400,7 +400,7 @@ class Equation:
             if answer is None:
                 raise TypeError
             tau = np.asarray(answer, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise Fault(f"the controller returned {answer!r}, which is not an array of numbers", t) from None
         if tau.shape[-1:] != (self.tree.nv,):
             shown = ", ".join(self.robot.v_names[:4]) + (", ..." if self.tree.nv > 4 else "")

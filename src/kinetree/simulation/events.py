@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, UnknownNameError, explains_arguments
+from ..errors import OptionError, UnknownNameError
 
 Array = np.ndarray
 
@@ -16,7 +16,6 @@ ENDINGS = ("error", "stop", "rest")
 """What can be done where an event has no end."""
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class Event:
     """Something to be watched for.
@@ -70,7 +69,7 @@ class Occurrence:
 def as_events(given: Any) -> tuple[Event, ...]:
     """Make events of functions (which may carry ``terminal`` and ``direction``, as SciPy's do)."""
     listed: Iterable[Any] = (given,) if callable(given) or isinstance(given, Event) else given
-    if not isinstance(listed, Iterable):
+    if not isinstance(listed, Iterable) or (isinstance(listed, np.ndarray) and not listed.ndim):
         raise OptionError(f"events are functions of (t, q, v), Event objects or a list of them, not {given!r}")
     found = []
     for k, item in enumerate(listed):

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import hybrid
 from ..control.driven_joints import Desired, desired_motion, driven_joints, spread
-from ..errors import Message, OptionError, Setting, ShapeError, StateError, explains_arguments
+from ..errors import Message, OptionError, Setting, ShapeError, StateError
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
 from ..robot.robot import Robot
@@ -37,7 +37,6 @@ ON_MOTION = 1e-6
 """How far from its motion a prescribed joint may be said to start, in meters, radians and their rates."""
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Prescribed:
     """A motion that joints follow whatever it takes; ``prescribed=`` of :func:`kinetree.simulate`.

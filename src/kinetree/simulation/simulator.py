@@ -12,11 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..control.base import as_controller
-from ..errors import (
-    OptionError,
-    UnsupportedError,
-    explains_arguments,
-)
+from ..errors import OptionError, UnsupportedError, explains_arguments
 from ..former_names import former_arguments
 from ..robot.load import as_robot
 from ..robot.robot import Robot
@@ -263,7 +259,6 @@ def simulate_prescribed(
     return simulate(robot, q, v, time=time, prescribed=made, **options)
 
 
-@explains_arguments
 @dataclass(kw_only=True, eq=False)
 class Simulator(SimulationOptions):
     """A robot with everything around it, set up once and run many times.

@@ -71,7 +71,7 @@ class WatchedEvents:
             raise Fault(message, t)
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise Fault(f"event {event.name!r} returned {value!r}, which is not a number", t) from None
         if np.isnan(number):
             raise Fault(f"event {event.name!r} returned NaN, whose passing through zero cannot be seen", t)

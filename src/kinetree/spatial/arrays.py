@@ -34,7 +34,7 @@ def as_array(value: Any, last: Shape, name: str, meaning: str = "") -> np.ndarra
             if array.dtype.kind not in "iub":
                 raise TypeError(f"its dtype is {array.dtype}; convert it with astype(float)")
             array = array.astype(float)
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, OverflowError) as problem:
         raise ShapeError(f"{name} cannot be read as an array of numbers: {_reason(value, problem)}") from None
     if array.dtype.kind == "f" and array.dtype != np.float64:
         array = array.astype(float)

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ShapeError, UnknownNameError
+from ..errors import ShapeError, UnknownNameError, explain_public
 from .arrays import as_array
 
 Array = np.ndarray
@@ -103,3 +103,6 @@ def _spatial(value: ArrayLike) -> Array:
 
 def _swapped(array: Array, axis: int) -> Array:
     return np.roll(array, 3, axis=axis)
+
+
+explain_public(__name__)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import KinetreeError, Message, OptionError, Setting, ShapeError
+from ..errors import shown as shown
 
 
 def real_number(
@@ -60,19 +61,25 @@ def real_numbers(
         What they are measured in, for messages: ``hertz``.
     """
     wanted = f"one number{f' of {unit}' if unit else ''} or {'a row of them' if count is None else count}"
-    try:
-        numbers = np.asarray(given, dtype=float)
-        if numbers.ndim > 1:
-            raise ValueError
-        numbers = numbers if count is None else np.broadcast_to(numbers, (count,))
-    except (TypeError, ValueError):
-        raise ShapeError(Message(name, f" must be {wanted}, not {shown(given)}")) from None
+    numbers = as_numbers(given)
+    if numbers is None or numbers.ndim > 1 or (count is not None and numbers.shape not in ((), (1,), (count,))):
+        raise ShapeError(Message(name, f" must be {wanted}, not {shown(given)}"))
+    numbers = numbers if count is None else np.broadcast_to(numbers, (count,))
     bad = np.isnan(numbers) | (numbers <= 0.0 if positive else numbers < 0.0)
     if np.any(bad) or not (infinite or np.isfinite(numbers).all()):
         least = "positive" if positive else "zero or more"
         finite = "" if infinite else " and finite"
         raise OptionError(Message(name, f" must be {least}{finite}, {wanted}, not {shown(given)}"))
     return numbers
+
+
+def as_numbers(given: Any) -> np.ndarray | None:
+    """Return an array of what are real numbers by their type; None for text, truth values, complex numbers, None."""
+    try:
+        numbers = np.asarray(given)
+    except (TypeError, ValueError, OverflowError):  # rows of different lengths
+        return None
+    return numbers.astype(float, copy=False) if numbers.dtype.kind in "fiu" else None
 
 
 def whole_number(
@@ -99,6 +106,14 @@ def whole_number(
     return int(given)
 
 
+def random_source(given: Any, name: str) -> np.random.Generator:
+    """Return a source of random numbers, of one or of its seed."""
+    try:
+        return np.random.default_rng(given)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name} must be a numpy.random.Generator or a seed from 0, not {shown(given)}") from None
+
+
 def _as_real(given: Any) -> float | None:
     """Return a number that is one by its type; an array without axes is the number in it."""
     if isinstance(given, np.ndarray) and given.ndim == 0:
@@ -118,12 +133,3 @@ def is_unknown(value: Any) -> bool:
     if isinstance(value, list):
         return any(isinstance(x, np.ndarray) or is_unknown(x) for x in value)
     return hasattr(value, "scalar_functions")
-
-
-def shown(given: Any) -> str:
-    """Write a value for a message, cut where it is long."""
-    try:
-        text = repr(given)
-    except Exception:  # whatever an object of others does when it is asked for its name
-        text = f"a {type(given).__name__}"
-    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import UnknownNameError
+from ..errors import UnknownNameError, explain_public
 from .arrays import as_array, batch_shape
 
 Array = np.ndarray
@@ -150,3 +150,6 @@ def split_at(vector: ArrayLike, point: ArrayLike, kind: Kind = "motion") -> tupl
     line, _ = _parts(vector, kind)
     through = line_vector(line, point, kind)
     return through, np.asarray(vector, dtype=float) - through
+
+
+explain_public(__name__)

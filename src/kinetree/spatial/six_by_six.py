@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError, SingularError, UnknownNameError
+from ..errors import ModelError, SingularError, UnknownNameError, explain_public
 from .arrays import as_array, batch_shape
 
 Array = np.ndarray
@@ -162,3 +162,6 @@ def as_columns(matrix: ArrayLike, name: str) -> Array:
     """Make an array whose columns are spatial vectors; anything else is an error that names the argument."""
     array = np.asarray(matrix, dtype=float)
     return as_array(array, (6, array.shape[-1] if array.ndim > 1 else 0), name, "columns are spatial vectors")
+
+
+explain_public(__name__)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ShapeError, SingularError
+from ..errors import ShapeError, SingularError, explain_public
 from .arrays import as_array
 from .six_by_six import as_columns
 
@@ -155,3 +155,6 @@ def _solved(matrix: Array, right: Array, problem: str) -> Array:
         return np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError:
         raise SingularError(problem) from None
+
+
+explain_public(__name__)

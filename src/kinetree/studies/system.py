@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..errors import OptionError, UnknownNameError
 from ..model.tree import Joint, Model
 from ..spatial import MatrixRotation, Vec3
+from ..spatial.numbers import whole_number
 from ..spatial.scalar import Scalar
 from ..spatial.taylor import Jet, as_jet
 
@@ -78,7 +79,7 @@ class PrescribedMotion:
 
     def grid(self, count: int) -> Array:
         """Return equally spaced times over the span, both ends included."""
-        return np.linspace(*self.span, count)
+        return np.linspace(*self.span, whole_number(count, "count", 1))
 
 
 def _of_joint(joint: Joint, jets: Sequence[Jet]) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:

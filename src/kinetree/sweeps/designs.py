@@ -292,7 +292,7 @@ def _numbers(name: str, given: Any) -> Array:
         numbers = np.asarray(given)
         if numbers.dtype.kind not in "fiub":
             numbers = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise OptionError(f"values of parameter {name!r} must be numbers, got {given!r}") from None
     if numbers.ndim != 1:
         raise ShapeError(f"values of parameter {name!r} are one after the other, shape (n,), not {numbers.shape}")
@@ -334,7 +334,7 @@ def _table_of_file(path: Path) -> dict[str, Array]:
 def _of_file(path: Path, name: str, column: Any) -> Array:
     try:
         return np.asarray(column.to_numpy(), dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise OptionError(f"{path}: column {name!r} holds {column.type}, not numbers") from None
 
 

@@ -26,7 +26,6 @@ from ..errors import (
     Setting,
     SpeedWarning,
     callers_level,
-    explains_arguments,
     refuse_unknown_arguments,
 )
 from ..io.cluster import AHEAD, PATIENCE, ended_its_processes, executor_of, most_processes
@@ -61,7 +60,6 @@ Task = tuple[int, DesignRows]
 Done = tuple[int, DesignRows, dict[str, Any]]
 
 
-@explains_arguments
 def sweep(
     study: Any,
     parameters: Any,

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import (
     KinetreeError,
@@ -28,6 +29,7 @@ from ..simulation.oddities.unheld import without_ranges
 from ..simulation.prescribed import Prescribed
 from ..simulation.records.record import Record
 from ..simulation.simulator import simulate
+from ..spatial.numbers import shown, whole_number
 from ..studies.measures import Measure, MovedBatch, one_of_batch
 from .folder import FAILURE
 from .function_study import AT_ONCE, LOST, NOT_CLOSED, Columns, SweepStudy
@@ -39,7 +41,7 @@ Array = np.ndarray
 NUMBERS_AT_ONCE = 8_000_000
 """Numbers of a motion that are kept at once."""
 
-SAMPLES = 101
+SAMPLES, MOST_TIMES = 101, 10_000_000
 
 FAR_APART = 1.0
 """Radians that a joint may turn between two samples before somebody is told."""
@@ -104,7 +106,7 @@ class Forces(_OfRobot):
 
     def __init__(
         self, robot: Any, motion: Any, *, span: tuple[float, float] | None = None, samples: int = SAMPLES,
-        q_guess: Any = None, outputs: Any = "peak_force", friction: bool = False,
+        q_guess: ArrayLike | None = None, outputs: Any = "peak_force", friction: bool = False,
     ) -> None:  # fmt: skip
         self.robot = as_robot(robot)
         self.label = self.robot.name
@@ -112,7 +114,7 @@ class Forces(_OfRobot):
         self.outputs, self._wanted = chosen(outputs, self.robot, False), outputs
         self.friction = friction
         self.q_guess = None if q_guess is None else np.asarray(q_guess, dtype=float)
-        self.time, self.states = self._sampled(motion, span, samples)
+        self.time, self.states = self._sampled(motion, span, whole_number(samples, "samples", 2, MOST_TIMES))
         if friction and self.robot.loops is not None:
             raise UnsupportedError("friction of mechanisms is not counted in a sweep of forces: leave it out")
 
@@ -126,6 +128,8 @@ class Forces(_OfRobot):
                 span = (
                     motion.span if hasattr(motion, "span") else (getattr(motion, "start", 0), getattr(motion, "end", 0))
                 )
+            if not callable(motion):
+                raise OptionError(f"motion must be a trajectory, or times with q, v and a, not {shown(motion)}")
             time = np.linspace(float(span[0]), float(span[1]), samples)
             if not isinstance(motion, Trajectory) and not closed and hasattr(motion, "states"):
                 states = list(motion.states(time))
@@ -209,8 +213,9 @@ class Simulations(_OfRobot):
     """
 
     def __init__(
-        self, robot: Any, q0: Any = None, v0: Any = None, *, outputs: Any = "peak_force", controller: Any = None,
-        ground: Any = (), forces: Any = (), prescribed: Any = None, samples: Any = None, **options: Any,
+        self, robot: Any, q0: ArrayLike | None = None, v0: ArrayLike | None = None, *, outputs: Any = "peak_force",
+        controller: Any = None, ground: Any = (), forces: Any = (), prescribed: Any = None, samples: Any = None,
+        **options: Any,
     ) -> None:  # fmt: skip
         self.robot = as_robot(robot)
         self.label = self.robot.name

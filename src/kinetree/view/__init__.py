@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, UnknownNameError, refuse_unknown_arguments
+from ..errors import OptionError, UnknownNameError, explain_public, refuse_unknown_arguments
 from ..io.paths import as_path
 from ..motion.trajectory import Trajectory
 from ..robot.load import load
@@ -266,6 +266,4 @@ class _Callable(ModuleType):
 sys.modules[__name__].__class__ = _Callable
 
 
-def __dir__() -> list[str]:
-    """Return what is meant for users."""
-    return sorted(__all__)
+__dir__ = explain_public(__name__)

@@ -100,7 +100,7 @@ def check_size(size: Any, even: bool = False) -> tuple[int, int]:
     """Check a width and height in pixels."""
     try:
         width, height = (int(x) for x in size)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise OptionError(f"size is width and height in pixels, such as (1280, 800), not {size!r}") from None
     if not (16 <= width <= LARGEST and 16 <= height <= LARGEST):
         raise OptionError(f"width and height must be from 16 to {LARGEST} pixels, not {width} and {height}")

@@ -145,7 +145,7 @@ def _numbers(given: Any, name: str) -> Array:
         if array.dtype.kind not in "fiu":
             raise TypeError
         return np.array(array, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise OptionError(f"{name} must hold numbers, not {_shown(given)}: {ACCEPTED}") from None
 
 

@@ -273,7 +273,7 @@ def round_number(x: float) -> float:
 def _direction(view: Any) -> Array:
     try:
         away = np.array(view, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         away = np.zeros(0)
     if away.shape != (3,) or not np.isfinite(away).all() or not np.any(away):
         raise OptionError(f"view is a direction from the robot to the camera, such as (1, -1, 0.5), not {view!r}")

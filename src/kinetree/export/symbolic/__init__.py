@@ -5,9 +5,10 @@ Each of the three libraries is an extra of kinetree and is imported when it is a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UnknownNameError, explains_arguments
+from ...errors import UnknownNameError, explain_public
 from .parameters import Computing, Parametric, with_parameters
 from .programs import Call, as_parametric, library
 
@@ -78,8 +79,8 @@ def function(robot: Computing | Parametric, name: str, backend: str, *, wrenches
 
 
 def expression(
-    robot: Computing | Parametric, name: str, *, symbols: Any = None, numbers: Any = "exact", simplify: Any = True,
-    wrenches: bool = False, **options: Any,
+    robot: Computing | Parametric, name: str, *, symbols: Any = None, numbers: str | Callable[[Any], Any] = "exact",
+    simplify: bool | Callable[[Any], Any] = True, wrenches: bool = False, **options: Any,
 ) -> Expression:  # fmt: skip
     """Return what an algorithm computes, as SymPy expressions.
 
@@ -112,10 +113,10 @@ def expression(
     return on_sympy.expression(Call.of(robot, name, options, wrenches), symbols, style)
 
 
-@explains_arguments
 def equations(
-    robot: Computing | Parametric, *, symbols: Any = None, numbers: Any = "exact", simplify: Any = True
-) -> Equations:
+    robot: Computing | Parametric, *, symbols: Any = None, numbers: str | Callable[[Any], Any] = "exact",
+    simplify: bool | Callable[[Any], Any] = True,
+) -> Equations:  # fmt: skip
     """Return a robot's equations of motion as SymPy expressions, simplified, and as LaTeX.
 
     Parameters
@@ -145,6 +146,4 @@ def equations(
     return form(subject, symbols, on_sympy.Style.of(numbers, simplify))
 
 
-def __dir__() -> list[str]:
-    """Return what is meant for users."""
-    return sorted(__all__)
+__dir__ = explain_public(__name__)

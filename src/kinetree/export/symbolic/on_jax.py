@@ -75,7 +75,7 @@ def _array(jnp: Any, real: Any, value: Any, shape: Shape, name: str) -> Any:
     """Return an array of the right shape and type; anything else is an error that names the argument."""
     try:
         array = jnp.asarray(value)
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, OverflowError) as problem:
         raise ShapeError(f"{name} cannot be read as an array of numbers: {problem}") from None
     if jnp.iscomplexobj(array):
         raise ShapeError(f"{name} must be real; for derivatives use jax.grad, jax.jacfwd and the like")
@@ -88,7 +88,7 @@ def _array(jnp: Any, real: Any, value: Any, shape: Shape, name: str) -> Any:
 def _parameter(jnp: Any, real: Any, value: Any) -> Any:
     try:
         return jnp.asarray(value, dtype=real)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"parameter {value!r} is not a number or array that JAX understands") from None
 
 

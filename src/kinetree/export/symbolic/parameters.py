@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
-from ...errors import explains_arguments
 from ...model.changes.stand_ins import Values
 from ...model.changes.values import valued
 from ...model.substitution import Convert, Given, Substitution, substitution
@@ -67,7 +66,6 @@ class Parametric:
         return self.substitution.tree(valued(self.robot.model, symbols or {}), convert, everything=everything)
 
 
-@explains_arguments
 def with_parameters(
     robot: Computing,
     *,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import OptionError
 from ...model.joints import Revolute
 from ...robot.builder import Builder
 from ...robot.robot import Robot
+from ...spatial.numbers import whole_number
+
+MOST_CELLS = 10_000
+"""Cells of a chain, at most."""
 
 BAR = 1.0 / 12.0
 """Inertia of a slender bar of 1 m and 1 kg about its middle."""
@@ -76,10 +77,4 @@ def four_bar_chain_leaning(cells: int, lean: ArrayLike) -> np.ndarray:
 
 
 def _checked(cells: int) -> int:
-    try:
-        count = operator.index(cells)
-    except TypeError:
-        raise OptionError(f"the number of cells must be a whole number, not {cells!r}") from None
-    if count < 1:
-        raise OptionError(f"a chain needs at least one cell, got {count}")
-    return count
+    return whole_number(cells, "the number of cells", 1, MOST_CELLS)

@@ -11,7 +11,7 @@ from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike
 from scipy.interpolate import BPoly, make_interp_spline
 
-from ...errors import OptionError, explains_arguments
+from ...errors import OptionError
 from ...spatial.arrays import as_array
 from .. import tuned
 from ..filtering import Band, FilteredMotion, SingleCoordinates, choose_band, continuous, filtered, on_manifold
@@ -73,7 +73,6 @@ class DifferentiatedMotion:
         return middle, np.maximum(deviation[0], deviation[-1]), float(ends)
 
 
-@explains_arguments
 def differentiated(
     robot: Robot, t: ArrayLike, q: ArrayLike, *, cutoff: float | None = None, joints: Sequence[str] | None = None
 ) -> DifferentiatedMotion:

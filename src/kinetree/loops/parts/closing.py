@@ -23,6 +23,7 @@ from ...model import configurations
 from ...run.law_kernels import can_compile, unrolls
 from ...run.small_matrices import one_blas_thread
 from ...spatial.arrays import as_array
+from ...spatial.numbers import random_source, whole_number
 from .. import closing, dynamics, following, rank
 from ..assembly import AssemblySearch
 from ..checks import opening_rate
@@ -223,7 +224,7 @@ class LoopClosing:
     @one_blas_thread()
     def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200, *, limits: bool = True) -> Array:
         """Return some closed configuration; see :meth:`kinetree.Mechanism.assembled`."""
-        found, beyond, search = self._assembled(np.random.default_rng(rng), tries, limits)
+        found, beyond, search = self._assembled(random_source(rng, "rng"), whole_number(tries, "tries", 1), limits)
         if found is not None:
             return found
         name = self.model.name

@@ -160,7 +160,7 @@ class LoopDerivatives:
         """Return three arrays for results, or None for each; refuse those that do not fit."""
         if out is None:
             return [None] * 3
-        if isinstance(out, np.ndarray) or len(out) != 3:
+        if not isinstance(out, (list, tuple)) or len(out) != 3:
             raise OptionError("out of a mechanism's derivatives is three arrays: they differ in shape")
         self.prepared.check_rooms(out, tails, wrenches, **arrays)
         return out

@@ -123,7 +123,8 @@ class ForwardOfLoops:
         parameters: Any = None,
     ) -> Array:  # fmt: skip
         """Return accelerations at any state; see :meth:`kinetree.Mechanism.accelerations_by_rank`."""
-        known = self.choice.at(q)
+        known, tau = self.choice.at(q), as_array(tau, (self.nv,), "tau")
+        added_mass = as_array(added_mass, (self.nv, self.nv) if np.ndim(added_mass) else (), "added_mass")
         return self._by_rank(q, v, tau, wrenches, "block", (0.0, 0.0), np.inf, known, parameters, added_mass)[0]
 
     def _by_rank(

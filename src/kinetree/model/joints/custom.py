@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ModelError, explains_arguments
+from ...errors import ModelError
 from ...spatial import Matrix3, MatrixRotation, Motion, Scalar, Transform, Vec3
 from ...spatial.dual import Dual
 from ...spatial.numbers import whole_number
@@ -25,7 +25,6 @@ def as_transform(value: Any) -> Transform:
     return Transform((MatrixRotation(Matrix3.of(rotation)),), Vec3(*position))
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class Custom(JointKind):
     """A joint given by its transform as a function of its coordinates.

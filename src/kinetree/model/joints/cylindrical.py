@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import explains_arguments
 from ...spatial import ZERO3, Motion, RigidInertia, Symmetric3, Transform, axis_turn
 from .constraints import Constraint, hold_axis, hold_line
 from .kind import Coordinates, JointKind, unit_axis, vec
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class Cylindrical(JointKind):
     """A sleeve: q = (angle, displacement) about and along ``axis``."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...errors import ModelError, explains_arguments
+from ...errors import ModelError
 from ...spatial import ZERO3, Force, Motion, Transform, sqrt
 from ...spatial.numbers import real_number
 from .constraints import Constraint
 from .kind import OnlyCloses
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class Distance(OnlyCloses):
     """Keeps two points ``length`` meters apart. It has no coordinates, so it cannot carry a body."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...errors import ModelError, explains_arguments
+from ...errors import ModelError
 from ...spatial import RigidInertia, Scalar, Transform, cos, sin
 from .compound import Compound, Step
 from .constraints import Constraint, hold_point
@@ -32,7 +32,6 @@ def euler_singularity(sequence: str, q: Coordinates) -> Scalar:
     return abs(value)
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class EulerSpherical(Compound):
     """A ball joint with three Euler angles; v are the angles' rates. YXZ is the sources' default."""
@@ -64,7 +63,6 @@ class EulerSpherical(Compound):
         return hold_point(x)
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class EulerFree(Compound):
     """A floating base as the sources have it: three Euler angles, then the position.

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...errors import explains_arguments
 from ...spatial import BASIS, IDENTITY, Motion, RigidInertia, Transform
 from .constraints import Constraint, hold_point, hold_rotation
 from .kind import POINT_MASS, TENSORS, Coordinates, JointKind
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class Fixed(JointKind):
     """A weld. Merged into the parent body when the model is built."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...errors import explains_arguments
 from ...spatial import BASIS, ZERO3, MatrixRotation, Motion, Scalar, Transform, Vec3
 from ...spatial.exponential import displacement_exp, displacement_log, quaternion_log, quaternion_product
 from .constraints import Constraint
@@ -15,7 +14,6 @@ from .kind import Coordinates, JointKind, random_bounds
 from .spherical import conjugate, quaternion_rate, random_quaternions, spring_moment
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class Free(JointKind):
     """A floating base: q = (quaternion x y z w, position), v = spatial velocity in body coordinates."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import explains_arguments
 from ...spatial import ZERO3, Force, Motion, Transform, Vec3
 from .constraints import Constraint, across, direction_name, hold_axis
 from .kind import OnlyCloses, unit_axis, vec
@@ -38,7 +37,6 @@ class _GuidedPoint(OnlyCloses):
         return [Force(ZERO3, x.unrotate(d).cross(twist.angular)) for d in self._held()]
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class PointOnLine(_GuidedPoint):
     """A sphere in a tube: the origin of the moving frame stays on the ``axis`` through the fixed one."""
@@ -53,7 +51,6 @@ class PointOnLine(_GuidedPoint):
         return across(vec(self.axis))
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class PointOnPlane(_GuidedPoint):
     """A tip on a table, which slips: the origin of the moving frame stays in the plane through the fixed one."""
@@ -68,7 +65,6 @@ class PointOnPlane(_GuidedPoint):
         return (vec(self.normal),)
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class ParallelAxes(OnlyCloses):
     """An axis of the moving frame stays parallel to the same ``axis`` of the fixed one, wherever it is."""

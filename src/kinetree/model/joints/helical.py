@@ -6,26 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import ModelError, explains_arguments
-from ...spatial import (
-    Force,
-    Motion,
-    RigidInertia,
-    Scalar,
-    Symmetric3,
-    Transform,
-    Vec3,
-    arctan2,
-    axis_turn,
-    cos,
-    sin,
-)
+from ...errors import ModelError
+from ...spatial import Force, Motion, RigidInertia, Scalar, Symmetric3, Transform, Vec3, arctan2, axis_turn, cos, sin
 from ...spatial.numbers import real_number
 from .constraints import Constraint, hold_axis, hold_line
 from .kind import Coordinates, JointKind, unit_axis, vec
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class Helical(JointKind):
     """A screw: turns about ``axis`` and advances ``pitch`` meters per radian (Featherstone section 2.3.2)."""

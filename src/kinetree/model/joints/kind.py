@@ -35,7 +35,7 @@ def unit_axis(axis: Any, what: str = "axis") -> tuple[float, float, float]:
         return (sign * x + 0.0, sign * y + 0.0, sign * z + 0.0)
     try:
         v = np.asarray(axis, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{what} must be three numbers, not {axis!r}") from None
     if v.shape != (3,) or not np.all(np.isfinite(v)):
         raise ModelError(f"{what} must be three finite numbers, not {axis!r}")

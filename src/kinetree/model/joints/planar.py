@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import explains_arguments
 from ...spatial import RigidInertia, Symmetric3, Transform
 from .compound import Compound, Step
 from .constraints import Constraint, hold_axis, hold_plane, hold_rotation
@@ -30,7 +29,6 @@ def in_plane_axes(normal: tuple[float, float, float]) -> tuple[tuple[float, floa
     return as_tuple[0], as_tuple[1]
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class Planar(Compound):
     """q = (angle, first, second displacement) in the plane with the given ``normal``; v are their rates.
@@ -81,7 +79,6 @@ def _axis_in_words(axis: tuple[float, float, float]) -> str:
     return words.get(axis, "")
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class Translation(Compound):
     """q = (x, y, z): three displacements, no rotation."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import explains_arguments
 from ...spatial import ZERO3, Motion, RigidInertia, Transform
 from .constraints import Constraint, hold_line, hold_rotation
 from .kind import TENSORS, Coordinates, JointKind, unit_axis, vec
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class Prismatic(JointKind):
     """A slider: one displacement along ``axis``."""

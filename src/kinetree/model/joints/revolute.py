@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import explains_arguments
 from ...spatial import ZERO3, Motion, RigidInertia, Symmetric3, Transform, axis_turn
 from .constraints import Constraint, hold_axis, hold_point
 from .kind import POINT_MASS, Coordinates, JointKind, unit_axis, vec
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class Revolute(JointKind):
     """A hinge: one angle about ``axis`` (``"x"``, ``"-z"`` or three numbers, normalized)."""
@@ -45,7 +43,6 @@ class Revolute(JointKind):
         return [*hold_axis(vec(self.axis), x), *hold_point(x)]
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class Continuous(Revolute):
     """A hinge without stops. One coordinate, the angle, which is never wrapped."""

@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import ModelError, explains_arguments
+from ...errors import ModelError
 from ...spatial import ZERO3, Force, Motion, Scalar, Transform, Vec3, sqrt
 from ...spatial.numbers import real_number
 from .constraints import Constraint, across, direction_name
@@ -76,7 +76,6 @@ class _Rolling(OnlyCloses):
         return rates
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class RollingBall(_Rolling):
     """A ball of ``radius`` meters rolls on a plane without slipping. It only closes loops.
@@ -101,7 +100,6 @@ class RollingBall(_Rolling):
         return up_rate * -self.radius
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class RollingWheel(_Rolling):
     """A wheel, coin or disk rolls on a plane without slipping, upright or tilted. It only closes loops.
@@ -154,7 +152,6 @@ class RollingWheel(_Rolling):
         return turned * -self.radius - up_rate * self.rim_radius
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class KnifeEdge(OnlyCloses):
     """A blade, a skate or a thin wheel: its point does not slip ``across`` itself, and is free in all else.

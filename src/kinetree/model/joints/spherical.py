@@ -7,15 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...errors import explains_arguments
 from ...spatial import BASIS, ZERO3, MatrixRotation, Motion, RigidInertia, Scalar, Transform, Vec3
-from ...spatial.exponential import (
-    Quaternion,
-    log_slope_transposed,
-    quaternion_exp,
-    quaternion_log,
-    quaternion_product,
-)
+from ...spatial.exponential import Quaternion, log_slope_transposed, quaternion_exp, quaternion_log, quaternion_product
 from .constraints import Constraint, hold_point
 from .kind import POINT_MASS, Coordinates, JointKind
 
@@ -55,7 +48,6 @@ def spring_moment(turn: Vec3, stiffness: Coordinates) -> Vec3:
     return log_slope_transposed(turn, pull)
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class Spherical(JointKind):
     """A ball joint: q = unit quaternion (x, y, z, w), v = angular velocity in child coordinates."""

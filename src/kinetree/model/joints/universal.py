@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...errors import ModelError, explains_arguments
+from ...errors import ModelError
 from ...spatial import ZERO3, ZERO_FORCE, Force, Motion, RigidInertia, Transform, Vec3
 from .compound import Compound, Step
 from .constraints import Constraint, hold_point
@@ -13,7 +13,6 @@ from .kind import AXES, POINT_MASS, vec
 TWO_AXIS_SEQUENCES = ("XY", "XZ", "YX", "YZ", "ZX", "ZY")
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class Universal(Compound):
     """A Cardan joint: two angles about two different axes, ``"XY"`` meaning x first, then the new y."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import UnsupportedError, explains_arguments
+from ...errors import UnsupportedError
 from ...export.symbolic.programs import library
 from ...model.changes.values import generic
 from ...robot.robot import Robot, require_robot
@@ -160,7 +160,6 @@ def _solved(
     return found
 
 
-@explains_arguments
 def inverse_geometry(robot: Robot, frame: str | None = None, *, orientation: bool = True) -> InverseGeometry:
     """Return the inverse geometric model of an arm: all joint positions for a pose, by formulas.
 

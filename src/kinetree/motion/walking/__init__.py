@@ -1,5 +1,6 @@
 """Walking: gaits as trajectories, the geometry of legs, the zero moment point."""
 
+from ...errors import explain_public
 from .gaits import Leg, TrunkPath, Walk, biped, tripod, trot
 from .legs import (
     HEXAPOD,
@@ -21,6 +22,4 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __dir__() -> list[str]:
-    """Return what is meant for users."""
-    return sorted(__all__)
+__dir__ = explain_public(__name__)

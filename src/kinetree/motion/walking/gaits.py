@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...errors import OptionError, UnknownNameError, UnreachableError, explains_arguments
+from ...errors import OptionError, UnknownNameError, UnreachableError
 from ...spatial.scalar import Scalar, where
 from ...spatial.taylor import Jet, as_jet
 from ..piecewise import since
@@ -136,7 +136,7 @@ class Walk(Trajectory):
         places = [k for name in names for k in angles_of(robot, name)]
         if len(places) != self.n:
             share, rest = divmod(len(places), len(self.legs))
-            fits = None if rest else leg_coordinates(robot, places[:share])
+            fits = None if rest or not share else leg_coordinates(robot, places[:share])
             raise OptionError(
                 f"the walk moves {self.n} coordinates ({len(self.legs)} legs, each "
                 f"{', '.join(self.legs[0].coordinates)}), and {', '.join(names)} have {len(places)}"
@@ -370,7 +370,6 @@ class TrunkPath(Trajectory):
         return [c.value for c in q], [c.first for c in q], [c.second for c in q]
 
 
-@explains_arguments
 def biped(
     gait: Gait, thigh: float, shank: float, *, hip_width: float = 0.0, coordinates: Sequence[str] = COORDINATES
 ) -> Walk:
@@ -395,7 +394,6 @@ def biped(
     return Walk(gait, [Leg(thigh, shank, k, (0.0, 0.5 * hip_width * (1 - 2 * k)), coordinates) for k in range(2)])
 
 
-@explains_arguments
 def trot(
     gait: Gait,
     thigh: float,
@@ -429,7 +427,6 @@ def trot(
     return _of_legs("quadruped", (0, 1, 1, 0), gait, thigh, shank, hips, coordinates)
 
 
-@explains_arguments
 def tripod(
     gait: Gait,
     thigh: float,

@@ -10,7 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...errors import OptionError
+from ...errors import OptionError, explain_public
+from ...spatial.numbers import real_number
 from ...spatial.scalar import Scalar, arctan2, cos, sqrt
 
 __all__ = [
@@ -64,7 +65,7 @@ def inverted_pendulum(x0: float, v0: float, frequency: float, t: Scalar, duratio
         From 0 to ``duration``.
     duration : float
     """
-    reach = frequency * duration
+    reach = real_number(frequency, "frequency", positive=True, unit="1/s") * duration
     return x0 * cosh(frequency * t, reach) + (v0 / frequency) * sinh(frequency * t, reach)
 
 
@@ -196,6 +197,7 @@ def leg_angles(x: Scalar, y: Scalar, z: Scalar, thigh: float, shank: float) -> L
     thigh, shank : float
         Lengths of the links.
     """
+    thigh, shank = (real_number(x, name, positive=True) for x, name in ((thigh, "thigh"), (shank, "shank")))
     upright = y * y + z * z
     span = x * x + upright
     # appendix B.1.4 prints 2 a1 a1 in the denominator where the law of cosines has twice the product of the links
@@ -207,6 +209,4 @@ def leg_angles(x: Scalar, y: Scalar, z: Scalar, thigh: float, shank: float) -> L
     return LegAngles(arctan2(y, z), knee - (beta + gamma), knee, beta + gamma)
 
 
-def __dir__() -> list[str]:
-    """Return what is meant for users."""
-    return sorted(__all__)
+__dir__ = explain_public(__name__)

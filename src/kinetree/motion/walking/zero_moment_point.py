@@ -85,10 +85,13 @@ def support_margin(point: ArrayLike, corners: ArrayLike) -> Array:
     """
     from scipy.spatial import ConvexHull, QhullError  # slow to import, and few need it
 
-    places = np.asarray(corners, dtype=float)[:, :2]
+    places, asked = np.asarray(corners, dtype=float), np.asarray(point, dtype=float)
+    if places.ndim != 2 or places.shape[1] < 2 or asked.shape[-1:] < (2,):
+        shapes = f"{asked.shape} and {places.shape}"
+        raise ShapeError(f"point must have shape (..., 2) or more, corners (k, 2) or more, got {shapes}")
     try:
-        hull = ConvexHull(places)
+        hull = ConvexHull(places[:, :2])
     except (QhullError, ValueError):
         raise OptionError(f"{len(places)} points do not span an area to stand on") from None
-    outside = np.asarray(point, dtype=float)[..., :2] @ hull.equations[:, :2].T + hull.equations[:, 2]
+    outside = asked[..., :2] @ hull.equations[:, :2].T + hull.equations[:, 2]
     return -outside.max(axis=-1)

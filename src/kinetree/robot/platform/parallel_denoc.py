@@ -24,7 +24,7 @@ import numpy as np
 
 from ...algorithms import constraints, kinematics
 from ...algorithms.denoc import twist_shift
-from ...errors import SingularError, UnsupportedError
+from ...errors import ExplainsArguments, SingularError, UnsupportedError
 from ...model.tree import BASE, Model
 from ...spatial.arrays import pack
 
@@ -119,7 +119,7 @@ def _no_leg(model: Model, body: int, platform: int) -> UnsupportedError:
     )
 
 
-class ParallelDeNOC:
+class ParallelDeNOC(ExplainsArguments):
     """The matrices of Saha section 3 at one closed configuration.
 
     Parameters

@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...errors import ExplainsArguments
 from ...spatial.arrays import as_array
 from .factor_rates import FactorRates
 from .parallel_denoc import ParallelDeNOC
@@ -23,7 +24,7 @@ from .parallel_denoc import ParallelDeNOC
 Array = np.ndarray
 
 
-class ParallelDynamics:
+class ParallelDynamics(ExplainsArguments):
     """Equations of motion in the actuated coordinates, at one state.
 
     Parameters

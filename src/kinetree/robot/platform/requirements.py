@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation, RotationSpline
 
-from ...errors import OptionError, ShapeError
+from ...errors import ExplainsArguments, OptionError, ShapeError
 from ...io.atomic_files import beside
 from ...io.paths import as_path
 from ...io.pictures import drawing
@@ -101,7 +101,7 @@ def _of_coordinates(motion: list[Array], t: Array, rotation: Array) -> FrameMoti
 
 
 @dataclass(frozen=True, eq=False)
-class ActuatorRequirements:
+class ActuatorRequirements(ExplainsArguments):
     """What a path of a platform asks of its actuators; ``print`` it for a table to choose motors by.
 
     Attributes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...errors import OptionError, UnknownNameError, explains_arguments
+from ...errors import OptionError, UnknownNameError
 from ...spatial.numbers import real_number
 
 
@@ -46,7 +46,6 @@ class Partitioned(Drift):
     after_steps = True
 
 
-@explains_arguments
 @dataclass(frozen=True)
 class Baumgarte(Drift):
     """Gaps are pulled back as a damped spring would: g'' + 2/T g' + g/T^2 = 0 of each, T being ``time_constant``.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import StateError, explains_arguments
+from ...errors import StateError
 from ...robot.robot import Robot, require_robot
 from ...spatial.arrays import as_array, batch_shape
 from ..equation import Array
@@ -60,7 +60,6 @@ class Misfit(NamedTuple):
                 )
 
 
-@explains_arguments
 class DrivenRobot:
     """A robot whose motion is given in part, by time: a rheonomic constraint.
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...algorithms import kinematics
-from ...errors import ExplainsArguments, Message, OptionError, Setting
+from ...errors import ExplainsArguments, Message, OptionError, Setting, ShapeError
 from ...model.describe import counted
 from ...motion.trajectory import Trajectory
 from ...robot.robot import Robot
@@ -270,6 +270,8 @@ class Record(ExplainsArguments):
             Within the record.
         """
         times = np.atleast_1d(np.asarray(t, dtype=float))
+        if times.ndim > 1:
+            raise ShapeError(f"t must be one time or a row of them, not of shape {times.shape}")
         if not len(self) or np.any(~((times >= self.time[0]) & (times <= self.time[-1]))):
             span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "nothing"
             raise OptionError(f"the record covers {span}: t = {t!r} is outside of it")

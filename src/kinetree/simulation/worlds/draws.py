@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import OptionError, explains_arguments
+from ...errors import OptionError
+from ...spatial.numbers import as_numbers, shown
 
 Array = np.ndarray
 
@@ -59,16 +60,14 @@ def _quantile(u: Array) -> Array:
 
 
 def _number(value: Any, name: str) -> Array:
-    try:
-        numbers = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise OptionError(f"{name} must be numbers, got {value!r}") from None
+    numbers = as_numbers(value)
+    if numbers is None:
+        raise OptionError(f"{name} must be numbers, got {shown(value)}")
     if not np.all(np.isfinite(numbers)):
         raise OptionError(f"{name} must be finite, got {value!r}")
     return numbers
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Uniform:
     """Numbers between two ends, all as likely.
@@ -96,10 +95,9 @@ class Uniform:
     def of(self, u: Array) -> Array:
         """Return draws from numbers between 0 and 1."""
         low = np.asarray(self.low, dtype=float)
-        return np.asarray(low + (np.asarray(self.high, dtype=float) - low) * u)
+        return np.asarray(low + (np.asarray(self.high, dtype=float) - low) * np.asarray(u))
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class LogUniform:
     """Numbers between two positive ends whose logarithms are all as likely."""
@@ -118,7 +116,6 @@ class LogUniform:
         return np.exp(Uniform(np.log(self.low), np.log(self.high)).of(u))
 
 
-@explains_arguments
 @dataclass(frozen=True, eq=False)
 class Normal:
     """Numbers about a mean, Gaussian, cut off at some deviations.

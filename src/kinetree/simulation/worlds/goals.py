@@ -64,7 +64,7 @@ class Goals:
             return np.atleast_1d(content.of(np.array(0.5)))
         try:
             value = np.atleast_1d(np.asarray(content, dtype=float))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise OptionError(f"goal {name!r} must be a distribution or numbers, not {content!r}") from None
         if value.ndim > 2 or (value.ndim == 2 and len(value) != batch) or not np.isfinite(value).all():
             raise ShapeError(f"goal {name!r} must be some finite numbers, or as many for each of {batch} worlds")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...algorithms import kinematics
-from ...errors import OptionError, UnknownNameError
+from ...errors import OptionError, UnknownNameError, explain_public
 from ...model.tree import Model
 from ...spatial import Scalar, Vec3
 from .moment import Moment
@@ -118,6 +118,4 @@ def check_sensors(tree: Model, sensors: Sequence[Sensor]) -> list[str]:
     return found
 
 
-def __dir__() -> list[str]:
-    """Return what is meant for users."""
-    return sorted(__all__)
+__dir__ = explain_public(__name__)

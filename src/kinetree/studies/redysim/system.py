@@ -13,15 +13,7 @@ import numpy as np
 from ...algorithms import articulated_body
 from ...contact.redysim_ground import ground_of
 from ...control.redysim_torque import RedysimTorque
-from ...errors import (
-    FileFormatError,
-    Message,
-    OptionError,
-    Setting,
-    SimulationError,
-    UnknownNameError,
-    explains_arguments,
-)
+from ...errors import FileFormatError, Message, OptionError, Setting, SimulationError, UnknownNameError
 from ...io.paths import as_path
 from ...model.formats.matlab import Matrix
 from ...model.formats.redysim import RedysimFolder, RedysimLaws, inputs_of, loops_of
@@ -80,7 +72,6 @@ class RedysimRun:
         return {name: x for name, x in found.items() if x is not None}
 
 
-@explains_arguments
 class Redysim:
     """A folder of ReDySim that runs: ``inputs.m``, ``initials.m``, ``trajectory.m``, ``torque.m``, ...
 
