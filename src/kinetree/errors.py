@@ -16,36 +16,12 @@ from typing import Any, TypeVar
 from .former_names import FORMER_ARGUMENTS, with_names_of_today
 
 __all__ = [
-    "ArgumentError",
-    "CacheWarning",
-    "ClosureError",
-    "CompileError",
-    "ContactWarning",
-    "FileFormatError",
-    "IdentificationError",
-    "IdentificationWarning",
-    "KinetreeError",
-    "KinetreeWarning",
-    "MissingFileError",
-    "ModelError",
-    "ModelWarning",
-    "NoLoopsError",
-    "NoValueError",
-    "OptionError",
-    "OutputError",
-    "PathError",
-    "RobotFileNotFoundError",
-    "RoundingWarning",
-    "ShapeError",
-    "SimulationError",
-    "SingularError",
-    "SingularityWarning",
-    "StateError",
-    "TrajectoryError",
-    "UnknownNameError",
-    "UnreachableError",
-    "UnsupportedError",
-]
+    "ArgumentError", "CacheWarning", "ClosureError", "CompileError", "ContactWarning", "FileFormatError",
+    "IdentificationError", "IdentificationWarning", "KinetreeError", "KinetreeWarning", "MissingFileError",
+    "ModelError", "ModelWarning", "NoLoopsError", "NoValueError", "OptionError", "OutputError", "PathError",
+    "RobotFileNotFoundError", "RoundingWarning", "ShapeError", "SimulationError", "SingularError", "SingularityWarning",
+    "StateError", "TrajectoryError", "UnknownNameError", "UnreachableError", "UnsupportedError",
+]  # fmt: skip
 
 
 NEAR = 0.6

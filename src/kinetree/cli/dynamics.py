@@ -80,8 +80,7 @@ Guess = Annotated[
 Differentiate = Annotated[
     bool,
     typer.Option(
-        "--differentiate",
-        help="The table has times and positions only: smooth these, and differentiate them.",
+        "--differentiate", help="The table has times and positions only: smooth these, and differentiate them."
     ),
 ]
 Cutoff = Annotated[

@@ -47,8 +47,7 @@ FrictionModel = Annotated[
 ]
 FormerFriction = Annotated[str | None, typer.Option("--friction", hidden=True)]
 Springs = Annotated[
-    str,
-    typer.Option(help="'auto', 'all', 'none' or names of joints with commas between: which springs to identify."),
+    str, typer.Option(help="'auto', 'all', 'none' or names of joints with commas between: which springs to identify.")
 ]
 Consistent = Annotated[
     str,

@@ -17,12 +17,7 @@ from .shared import make_console, note
 if TYPE_CHECKING:
     from ..studies.redysim import Redysim
 
-app = typer.Typer(
-    name="import",
-    help="Import models from other programs.",
-    no_args_is_help=True,
-    add_completion=False,
-)
+app = typer.Typer(name="import", help="Import models from other programs.", no_args_is_help=True, add_completion=False)
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of one system: inputs.m, initials.m, ...")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Robot file to write; NAME.yaml here by default.")]

@@ -37,18 +37,8 @@ from .problem import ContactProblem, named
 from .surfaces import Ball, Grid, HeightField, Plane, Spot, Triple, touch
 
 __all__ = [
-    "Ball",
-    "Contact",
-    "ContactForces",
-    "ContactState",
-    "ForceResponse",
-    "Grid",
-    "HeightField",
-    "Plane",
-    "RigidContacts",
-    "Spot",
-    "contact_rows",
-    "contacts_at",
+    "Ball", "Contact", "ContactForces", "ContactState", "ForceResponse", "Grid", "HeightField", "Plane",
+    "RigidContacts", "Spot", "contact_rows", "contacts_at",
 ]  # fmt: skip
 
 Array = np.ndarray

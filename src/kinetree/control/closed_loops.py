@@ -230,10 +230,7 @@ def _shared(tree: Model, loops: Coordinates, k: Matrix, tau: Scalars) -> list[Sc
         worst = where(quality < worst, quality, worst)
         motions.append(column)
     seen = [gathered(driven, column) for column in motions]
-    weights = ldl_solve(
-        ldl([[inner(a, b) for b in seen] for a in seen]),
-        [inner(column, tau) for column in motions],
-    )
+    weights = ldl_solve(ldl([[inner(a, b) for b in seen] for a in seen]), [inner(column, tau) for column in motions])
     return spread(tree, driven, trusted([inner(row, weights) for row in zip(*seen, strict=True)], worst))
 
 

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import IdentificationError, PathError
-from .filtering import (
-    Band,
-    FilteredMotion,
-    SingleCoordinates,
-    choose_band,
-    filtered,
-    lag_of_velocities,
-    without_lag,
-)
+from .filtering import Band, FilteredMotion, SingleCoordinates, choose_band, filtered, lag_of_velocities, without_lag
 from .measured import Data, as_measured
 from .sampling import Piece, sampled
 

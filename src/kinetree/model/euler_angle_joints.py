@@ -25,16 +25,9 @@ from .mass import MassProperties
 from .pose import Pose
 
 __all__ = [
-    "SEQUENCES",
-    "EulerRow",
-    "add_chain",
-    "constant_rows",
-    "moving_rows",
-    "rotation",
-    "rows",
-    "singular_angles",
+    "SEQUENCES", "EulerRow", "add_chain", "constant_rows", "moving_rows", "rotation", "rows", "singular_angles",
     "table",
-]
+]  # fmt: skip
 
 SEQUENCES = THREE_AXIS_SEQUENCES + TWO_AXIS_SEQUENCES
 """The twelve sequences of ball joints and the six of universal joints."""
@@ -128,10 +121,7 @@ def constant_rows(sequence: str) -> tuple[EulerRow | None, EulerRow | None]:
     """
     name = check_sequence(sequence)
     before, after = _BEFORE[name[0]], _AFTER[name[-1]]
-    return (
-        None if before is None else EulerRow(*before, None),
-        None if after is None else EulerRow(*after, None),
-    )
+    return (None if before is None else EulerRow(*before, None), None if after is None else EulerRow(*after, None))
 
 
 def moving_rows(sequence: str) -> tuple[EulerRow, ...]:

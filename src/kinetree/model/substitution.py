@@ -16,15 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError, UnknownNameError
-from ..spatial import (
-    AxisRotation,
-    Matrix3,
-    MatrixRotation,
-    RotationLike,
-    Scalar,
-    Transform,
-    Vec3,
-)
+from ..spatial import AxisRotation, Matrix3, MatrixRotation, RotationLike, Scalar, Transform, Vec3
 from .actuators import Tendon, Waypoint
 from .changes.stand_ins import ScalarMass, ScalarPose, ScalarTen
 from .changes.values import generic, valued

@@ -18,14 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.table import ALGORITHMS
-from ..errors import (
-    ModelError,
-    NoLoopsError,
-    OptionError,
-    SingularError,
-    UnknownNameError,
-    UnsupportedError,
-)
+from ..errors import ModelError, NoLoopsError, OptionError, SingularError, UnknownNameError, UnsupportedError
 from ..former_names import former_arguments
 from ..loops.actuation import Actuation, actuation_at
 from ..model import describe as description
@@ -225,11 +218,7 @@ class Robot(Shown):
         bodies[frame.body] = Body(present.name, present.mass_properties + payload.moved(frame.pose))
         return self._again(replace(self.model, bodies=tuple(bodies)))
 
-    def with_springs(
-        self,
-        stiffness: Mapping[str, PerFreedom],
-        rest: Mapping[str, PerFreedom] | None = None,
-    ) -> Robot:
+    def with_springs(self, stiffness: Mapping[str, PerFreedom], rest: Mapping[str, PerFreedom] | None = None) -> Robot:
         """Return the same robot with springs at some of its joints and tendons, in place of those that they had.
 
         Parameters

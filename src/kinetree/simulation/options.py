@@ -105,8 +105,7 @@ class SimulationOptions(ExplainsArguments):
     )
     friction: bool = field(default=True, metadata=_row("The joints' own damping and friction act.", bool))
     friction_speed: float = field(
-        default=1e-2,
-        metadata=_row("Speed over which Coulomb friction changes its sign.", float, unit="rad/s or m/s"),
+        default=1e-2, metadata=_row("Speed over which Coulomb friction changes its sign.", float, unit="rad/s or m/s")
     )
     works: bool | None = field(
         default=None,

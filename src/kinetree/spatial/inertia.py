@@ -27,8 +27,7 @@ class RigidInertia:
     def __matmul__(self, m: Motion) -> Force:
         """Return the momentum of a body moving with ``m``."""
         return Force(
-            self.second @ m.angular + self.first.cross(m.linear),
-            m.linear * self.mass - self.first.cross(m.angular),
+            self.second @ m.angular + self.first.cross(m.linear), m.linear * self.mass - self.first.cross(m.angular)
         )
 
     def articulated(self) -> ArticulatedInertia:
@@ -59,8 +58,7 @@ class ArticulatedInertia:
         if m.linear is ZERO3:
             return Force(self.angular @ m.angular, self.coupling.T @ m.angular)
         return Force(
-            self.angular @ m.angular + self.coupling @ m.linear,
-            self.coupling.T @ m.angular + self.linear @ m.linear,
+            self.angular @ m.angular + self.coupling @ m.linear, self.coupling.T @ m.angular + self.linear @ m.linear
         )
 
     @classmethod

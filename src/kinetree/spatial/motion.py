@@ -46,16 +46,12 @@ class Motion:
     def cross(self, other: Motion) -> Motion:
         """Return the rate of change of a motion vector carried along by this velocity (Featherstone eq. 2.24)."""
         return Motion(
-            self.angular.cross(other.angular),
-            self.linear.cross(other.angular) + self.angular.cross(other.linear),
+            self.angular.cross(other.angular), self.linear.cross(other.angular) + self.angular.cross(other.linear)
         )
 
     def cross_force(self, force: Force) -> Force:
         """Return the rate of change of a force vector carried along by this velocity."""
-        return Force(
-            self.angular.cross(force.moment) + self.linear.cross(force.force),
-            self.angular.cross(force.force),
-        )
+        return Force(self.angular.cross(force.moment) + self.linear.cross(force.force), self.angular.cross(force.force))
 
     def dot(self, force: Force) -> Scalar:
         """Return the power of a force along this velocity (Featherstone eq. 3.17)."""

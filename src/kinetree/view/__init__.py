@@ -253,12 +253,7 @@ def _gallery_motion(name: str, robot: Robot) -> Track:
 class _Callable(ModuleType):
     """A module that is also a function, so that ``kt.view`` is both the place and the deed."""
 
-    def __call__(
-        self,
-        robot: Robot | str | os.PathLike[str],
-        motion: Any = None,
-        **options: Any,
-    ) -> Viewer:
+    def __call__(self, robot: Robot | str | os.PathLike[str], motion: Any = None, **options: Any) -> Viewer:
         """See :func:`view`."""
         return view(robot, motion, **options)
 

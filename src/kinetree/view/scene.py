@@ -215,11 +215,7 @@ def connectors(model: Model) -> Iterator[tuple[BodyPoint, BodyPoint, Color]]:
     """
     for i, joint in enumerate(model.joints):
         if sliding_freedoms(joint.kind) and is_held_at_origin(joint):
-            yield (
-                BodyPoint(joint.parent, joint.placement.position),
-                BodyPoint(i, np.zeros(3)),
-                skeleton.JOINT_COLOR,
-            )
+            yield (BodyPoint(joint.parent, joint.placement.position), BodyPoint(i, np.zeros(3)), skeleton.JOINT_COLOR)
     for loop in model.loops:
         if loop.kind.only_closes and loop.kind.name != "distance":
             continue

@@ -43,10 +43,7 @@ def reward(m: Moment) -> Any:
 
 def world(**options: Any) -> World:
     """Make the world: an action every 20 ms."""
-    drawn = {
-        "q": {"track": Uniform(-0.3, 0.3), "hinge": Uniform(-0.1, 0.1)},
-        "v": Uniform(-0.1, 0.1),
-    }
+    drawn = {"q": {"track": Uniform(-0.3, 0.3), "hinge": Uniform(-0.1, 0.1)}, "v": Uniform(-0.1, 0.1)}
     return World(
         robot(), action=Commanded("torque", limited=True), step=5e-3, substeps=4, observe=observe, reward=reward,
         ended=lambda m: [abs(m.q[0]) > TRACK, abs(m.q[1]) > TILT], **with_random(drawn, options),

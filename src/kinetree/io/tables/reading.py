@@ -31,11 +31,7 @@ NUMBER_AND_UNIT = re.compile(r"\s*[+-]?[\d.]+(?:[eE][+-]?\d+)?\s*([A-Za-z°]+)\s
 
 
 def open_table(
-    path: Path,
-    wanted: Wanted,
-    fewer: Wanted | None = None,
-    units: Units | None = None,
-    optional: Wanted | None = None,
+    path: Path, wanted: Wanted, fewer: Wanted | None = None, units: Units | None = None, optional: Wanted | None = None
 ) -> OpenTable:
     """Look at the head of a file; its rows are read when its parts are.
 

@@ -248,11 +248,7 @@ class SubsystemSolution(NamedTuple):
 
 
 def solve(
-    model: Model,
-    tau_tree: ArrayLike,
-    K: ArrayLike,
-    actuated: ArrayLike,
-    weights: ArrayLike | None = None,
+    model: Model, tau_tree: ArrayLike, K: ArrayLike, actuated: ArrayLike, weights: ArrayLike | None = None
 ) -> SubsystemSolution:
     """Return the actuator torques and multipliers with ``tau_tree = tau + K^T lambda``, subsystem by subsystem.
 

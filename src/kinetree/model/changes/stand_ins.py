@@ -14,15 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...spatial import (
-    AxisRotation,
-    RigidInertia,
-    RotationLike,
-    Scalar,
-    Symmetric3,
-    Transform,
-    Vec3,
-)
+from ...spatial import AxisRotation, RigidInertia, RotationLike, Scalar, Symmetric3, Transform, Vec3
 from ...spatial.formula import ScalarFormula, apply, symbols_among
 from ..mass import MassProperties
 from ..parameters import OF_BODIES, PINOCCHIO_ORDER, mass_properties_from_table

@@ -23,11 +23,9 @@ KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type", "rotor_in
 
 CLOSED_BY: dict[str, JointKind] = {"6d": Fixed(), "3d": Spherical()}
 
-JOINT_TYPES: dict[str, JointKind] = {
-    "SPHERICAL": Spherical(),
-    "FIXED": Fixed(),
-    "UJOINT": Universal("XY"),
-} | {f"UJOINT_{axes}": Universal(axes) for axes in TWO_AXIS_SEQUENCES}
+JOINT_TYPES: dict[str, JointKind] = {"SPHERICAL": Spherical(), "FIXED": Fixed(), "UJOINT": Universal("XY")} | {
+    f"UJOINT_{axes}": Universal(axes) for axes in TWO_AXIS_SEQUENCES
+}
 
 
 def is_loop_list(root: Node) -> bool:

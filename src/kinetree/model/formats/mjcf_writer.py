@@ -257,8 +257,7 @@ class _MjcfWriter:
             raise self._refused(i, "no extent")
         moments = self._within_rounding(i, moments)
         self._add(
-            depth,
-            f'<inertial pos={_numbers(mass.com)} mass="{mass.mass!r}" diaginertia={_numbers(moments)}{turn}/>',
+            depth, f'<inertial pos={_numbers(mass.com)} mass="{mass.mass!r}" diaginertia={_numbers(moments)}{turn}/>'
         )
 
     def _within_rounding(self, i: int, moments: np.ndarray) -> np.ndarray:

@@ -33,18 +33,7 @@ from typing import Any
 
 from ...errors import FileFormatError, ModelError, UnknownNameError
 from ..joint_fields import Mimic, words_of
-from ..joints import (
-    KINDS,
-    Continuous,
-    Custom,
-    Fixed,
-    Free,
-    JointKind,
-    Planar,
-    Prismatic,
-    Reversed,
-    Revolute,
-)
+from ..joints import KINDS, Continuous, Custom, Fixed, Free, JointKind, Planar, Prismatic, Reversed, Revolute
 from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import ContactShape, Model

@@ -356,12 +356,7 @@ def _base(base: Body) -> list[str]:
 
 
 def _carried(joint: Joint, names: dict[int, str]) -> list[str]:
-    return [
-        f"parent: {_word(names[joint.parent])}",
-        "joint:",
-        *_indented(_joint(joint)),
-        *_placement(joint.placement),
-    ]
+    return [f"parent: {_word(names[joint.parent])}", "joint:", *_indented(_joint(joint)), *_placement(joint.placement)]
 
 
 def _joint(joint: Joint) -> list[str]:

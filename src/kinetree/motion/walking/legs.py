@@ -15,16 +15,9 @@ from ...spatial.numbers import real_number
 from ...spatial.scalar import Scalar, arctan2, cos, sqrt
 
 __all__ = [
-    "HEXAPOD",
-    "PLANAR_BIPED",
-    "QUADRUPED",
-    "SPATIAL_BIPED",
-    "UNIFIED_BIPED",
-    "Gait",
-    "LegAngles",
-    "inverted_pendulum",
+    "HEXAPOD", "PLANAR_BIPED", "QUADRUPED", "SPATIAL_BIPED", "UNIFIED_BIPED", "Gait", "LegAngles", "inverted_pendulum",
     "leg_angles",
-]
+]  # fmt: skip
 
 
 def _terms(reach: float) -> int:

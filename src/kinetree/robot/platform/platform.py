@@ -128,10 +128,7 @@ class Platform(PlatformPositions):
         self._refuse_singular(
             q, short & np.isfinite(driven).all(axis=(-1, -2)), "its actuators do not hold the platform"
         )
-        eye = np.broadcast_to(
-            np.eye(len(self._dofs)),
-            (*driven.shape[:-2], len(self._dofs), len(self._dofs)),
-        )
+        eye = np.broadcast_to(np.eye(len(self._dofs)), (*driven.shape[:-2], len(self._dofs), len(self._dofs)))
         return np.asarray(n @ rank.least_squares(driven, eye))
 
     def _closed(self, q: ArrayLike) -> Array:

@@ -10,14 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
-from ...errors import (
-    ClosureError,
-    ExplainsArguments,
-    OptionError,
-    ShapeError,
-    UnknownNameError,
-    UnsupportedError,
-)
+from ...errors import ClosureError, ExplainsArguments, OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ...former_names import former_arguments
 from ...loops import closing, following, rank
 from ...loops.closing import CLOSED

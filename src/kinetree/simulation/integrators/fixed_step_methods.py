@@ -130,11 +130,7 @@ def runge_kutta(tableau: Tableau) -> Step:
             a_rates.append(a)
             z_rates.append(z_rate)
         u = plus(still, h, tableau.b, u_rates)
-        return (
-            kinematics.integrate(tree, q, u),
-            plus(v, h, tableau.b, a_rates),
-            plus(z, h, tableau.b, z_rates),
-        )
+        return (kinematics.integrate(tree, q, u), plus(v, h, tableau.b, a_rates), plus(z, h, tableau.b, z_rates))
 
     return step
 
