@@ -133,6 +133,7 @@ class SingleRun:
         self.reach, self.ending = known_until(span, begin, end, equation.system.elements)
         self.times: list[float] = []
         self.states: list[State] = []
+        """At these times, in pieces: each with an axis for its samples in front."""
         self.happened: list[Occurrence] = []
         self.n_steps = 0
         self._next = 0
@@ -189,8 +190,9 @@ class SingleRun:
         return self.sampling.act(t, state) if is_due else state  # type: ignore[union-attr]
 
     def _keep(self, t: float, state: State) -> None:
+        q, v, z = state
         self.times.append(t)
-        self.states.append(state)
+        self.states.append((q[None], v[None], z[None]))
 
     def _info(self) -> dict[str, Any]:
         """Return what the record says of the run."""
@@ -199,7 +201,8 @@ class SingleRun:
     def _record(self, status: str) -> Record:
         equation = self.equation
         widths = (self.robot.nq, self.robot.nv, equation.system.nz)
-        q, v, z = (np.array([s[k] for s in self.states]).reshape(len(self.states), n) for k, n in enumerate(widths))
+        none = tuple(np.zeros((0, n)) for n in widths)
+        q, v, z = (np.concatenate(parts) for parts in zip(none, *self.states, strict=True))
         record = make_record(
             equation, np.array(self.times), q, v, z, tuple(self.happened), status, self.integrator, self._info()
         )  # fmt: skip
@@ -252,7 +255,9 @@ class Run(SingleRun):
         with TimeBar(self.begin, self.end, progress) as bar:
             while stepper.t < reach:
                 before = stepper.t, stepper.state
-                if self.watched or self.wanted is None or self._next == len(self.wanted):
+                if self._pass_samples(stepper):
+                    pass
+                elif self.watched or self.wanted is None or self._next == len(self.wanted):
                     stepper.step()
                 else:
                     stepper.leap(float(self.wanted[self._next]))
@@ -361,6 +366,18 @@ class Run(SingleRun):
         if self.wanted is None or (len(self.wanted) and self.wanted[0] == self.begin):
             self._keep(self.begin, state)
             self._next = 1
+
+    def _pass_samples(self, stepper: Stepper) -> bool:
+        """Go on by steps whose states machine code keeps; false where it cannot, or nobody wants them."""
+        passed = None if self.watched else stepper.leap_by_samples(self.wanted, self._next)
+        if passed is None:
+            return False
+        times, (q, v, z) = passed
+        kept = len(times) - (self.wanted is None)  # where every step is a sample, the last is looked at as any other
+        self.times += times[:kept]
+        self.states.append((q[:kept], v[:kept], z[:kept]))
+        self._next += kept
+        return True
 
     def _sample(self, stepper: Stepper, until: float, state: State) -> None:
         if self.wanted is None:

@@ -17,8 +17,8 @@ from ..run.failure import Fault
 from .constrained.generalized_alpha import AlphaSteps
 from .equation import Array, Equation
 from .integrators.fixed_step_methods import GENERALIZED_ALPHA
-from .integrators.stepper import NO_KINKS, pieces, steps_cut
-from .integrators.steps_on_arrays import ManySteps
+from .integrators.stepper import FEWEST_SAMPLES, NO_KINKS, pieces, samples_ahead, steps_cut
+from .integrators.steps_on_arrays import SAMPLES_AT_ONCE, ManySteps, SampledSteps
 from .records.record import COMPLETE
 from .run import INTERRUPTED, interrupted
 from .system import State
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 STEPS_PER_CALL = 2_000_000
 """Steps of all simulations together between two looks at the keyboard and the progress bar."""
 
+MOST_KEPT_AT_ONCE = 50_000_000
+"""Numbers of all simulations that one call of machine code keeps."""
+
 
 def run_batch(
     equation: Equation, integrator: str, state: State, begin: float, end: float, step: float, times: Array,
@@ -36,7 +39,7 @@ def run_batch(
 ) -> tuple[tuple[Array, Array, Array, Array], str, Fault | SystemExit | None]:  # fmt: skip
     """Step a batch through time; samples (t, q, v, z) with time first, how it ended, and what ended it before."""
     grid = _StepTimes(begin, end, step, kinks)
-    taken: list[State] = []
+    taken: list[State] = []  # in pieces, each with an axis for its samples in front
     status = COMPLETE
     fault: Fault | SystemExit | None = None
     batch = state[0].shape[:-1]
@@ -46,9 +49,22 @@ def run_batch(
     try:
         advance = many_steps(equation, integrator, step)
         stop = grid.steps if sampling is None else 0
+        sampled = sampled_steps(equation, integrator, state) if sampling is None else None
+        done = 0
         with TimeBar(begin, end, progress) as bar:
-            for t in times.tolist():
-                whole, rest = grid.before(t)
+            while done < len(times):
+                if sampled is not None:
+                    count, every = grid.samples_ahead(times[done : done + SAMPLES_AT_ONCE], at)
+                    passed = sampled(grid.time(at), state, step, every, count) if count >= FEWEST_SAMPLES else None
+                    if passed is not None:
+                        q, v, z = passed
+                        state = q[..., -1, :], v[..., -1, :], z[..., -1, :]
+                        taken.append((np.moveaxis(q, -2, 0), np.moveaxis(v, -2, 0), np.moveaxis(z, -2, 0)))
+                        at, done = at + count * every, done + count
+                        bar.show_time(grid.time(at))
+                        continue
+                whole, rest = grid.before(times[done])
+                done += 1
                 while at < whole or (sampling is not None and at == stop < grid.steps):
                     if sampling is not None and at == stop:
                         state = sampling.act(grid.time(at), state)
@@ -58,7 +74,8 @@ def run_batch(
                     state = grid.step(advance, at, state, step) if n == 1 else advance(grid.time(at), state, step, n)
                     at += n
                     bar.show_time(grid.time(at))
-                taken.append(grid.step(advance, at, state, rest) if rest else state)
+                q, v, z = grid.step(advance, at, state, rest) if rest else state
+                taken.append((q[None], v[None], z[None]))
     except KeyboardInterrupt:
         status = interrupted(grid.time(at))
     except SystemExit as problem:
@@ -71,9 +88,9 @@ def run_batch(
             raise  # a law or a robot that cannot be stepped at all
         fault = Fault(message_of(problem), grid.time(at))
         fault.__cause__ = problem
-    widths = [x.shape[-1] for x in state]
-    q, v, z = (np.array([s[k] for s in taken]).reshape(len(taken), *batch, n) for k, n in enumerate(widths))
-    return (times[: len(taken)], q, v, z), status, fault
+    none = tuple(np.zeros((0, *batch, x.shape[-1])) for x in state)
+    q, v, z = (np.concatenate(parts) for parts in zip(none, *taken, strict=True))
+    return (times[: len(q)], q, v, z), status, fault
 
 
 class _StepTimes:
@@ -95,6 +112,10 @@ class _StepTimes:
             state = advance(begin, state, length, 1)
         return state
 
+    def samples_ahead(self, times: Array, k: int) -> tuple[int, int]:
+        """Return how many samples are the same number of steps apart after the k-th, and that number."""
+        return samples_ahead(times, self.begin, self.length, k, min(self.next_cut(k), self.steps) - k)
+
     def nearest(self, t: float) -> int:
         return round((t - self.begin) / self.length)
 
@@ -106,6 +127,14 @@ class _StepTimes:
         k = int(np.floor((t - self.begin) / self.length + 1e-9))
         rest = t - self.time(k)
         return k, (rest if rest > 1e-9 * self.length else 0.0)
+
+
+def sampled_steps(equation: Equation, integrator: str, state: State) -> SampledSteps | None:
+    """Return steps whose states machine code keeps on the way; None where there is none, or states are too many."""
+    numbers = int(np.prod(state[0].shape[:-1])) * sum(x.shape[-1] for x in state)
+    if integrator == GENERALIZED_ALPHA or not equation.traceable or SAMPLES_AT_ONCE * numbers > MOST_KEPT_AT_ONCE:
+        return None
+    return equation.steps.sampled(integrator)
 
 
 def many_steps(equation: Equation, integrator: str, step: float) -> ManySteps:

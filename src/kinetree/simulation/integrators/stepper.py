@@ -14,10 +14,16 @@ from ...run.failure import Fault
 from ..equation import Equation
 from ..system import State
 from .fixed_step_methods import INSIDE
-from .steps_on_arrays import NoConvergence
+from .steps_on_arrays import SAMPLES_AT_ONCE, NoConvergence
 
 LONGEST_LEAP = 10_000
 """Steps in machine code between two looks at the keyboard."""
+
+MOST_BETWEEN_SAMPLES = 20
+"""Steps between two samples up to which machine code keeps samples: a call that is not used up loses as many."""
+
+FEWEST_SAMPLES = SAMPLES_AT_ONCE // 2
+"""Samples that are worth such a call; once its machine code is there, any."""
 
 NO_KINKS = np.zeros(0)
 
@@ -52,6 +58,18 @@ class Stepper:
     def leap(self, until: float) -> None:
         """Go one step on; or several, if nobody wants to know what is between, but not beyond ``until``."""
         self.step()
+
+    def leap_by_samples(self, wanted: np.ndarray | None, first: int) -> tuple[list[float], State] | None:
+        """Go several steps on, and return times and states of samples up to there; None if it goes one at a time.
+
+        Parameters
+        ----------
+        wanted : ndarray, optional
+            Times of samples; after every step if there are none.
+        first : int
+            Number of the next of them.
+        """
+        return None
 
     def state_at(self, t: float) -> State:
         """Return the state at a time within the last step."""
@@ -89,6 +107,28 @@ def pieces(t: float, h: float, kinks: np.ndarray) -> list[tuple[float, float]]:
     return [(a, b - a) for a, b in pairwise(edges)]
 
 
+def samples_ahead(wanted: np.ndarray, start: float, h: float, done: int, most: int) -> tuple[int, int]:
+    """Return how many of the next samples are the same number of steps apart, and that number.
+
+    Parameters
+    ----------
+    wanted : ndarray
+        Times of the next samples.
+    start, h : float
+        When steps began, and how long they are.
+    done, most : int
+        Steps that are taken, and that may be taken by all samples together.
+    """
+    steps = (wanted - start) / h
+    numbers = np.round(steps)
+    every = int(numbers[0]) - done if len(numbers) else 0
+    if not 0 < every <= MOST_BETWEEN_SAMPLES:
+        return 0, 1
+    regular = (numbers == done + every * np.arange(1, len(numbers) + 1)) & (np.abs(steps - numbers) <= SAME_TIME)
+    regular &= numbers - done <= most
+    return (len(regular) if regular.all() else int(np.argmin(regular))), every
+
+
 class FixedStepper(Stepper):
     """Steps of equal length; the last one ends where the run does.
 
@@ -101,7 +141,7 @@ class FixedStepper(Stepper):
         kinks: np.ndarray = NO_KINKS,
     ) -> None:  # fmt: skip
         self.equation, self.name, self.end, self.h, self.kinks = equation, name, end, step, kinks
-        self.careful = False
+        self.careful = self.keeps_samples = False
         self.restart(t, state)
 
     def restart(self, t: float, state: State) -> None:
@@ -122,14 +162,46 @@ class FixedStepper(Stepper):
         short = after > self.end + 1e-9 * self.h
         self.state = self._from(self.t_old, self.old, self.end - self.t_old if short else self.h)
 
-    def leap(self, until: float) -> None:
-        """Go on to the last whole step before a time, or to an end that is one, in machine code."""
-        to_end = self.end <= until
-        steps = (min(until, self.end) - self.start) / self.h
+    def _whole_steps(self, until: float, slack: float) -> int:
+        """Count the whole steps from here until a time, or to one in which forces bend or jump."""
+        steps = (until - self.start) / self.h
         later = int(np.searchsorted(self.cut, self.count))
         if later < len(self.cut):
             steps = min(steps, self.cut[later] + 0.5)
-        whole = min(int(steps + (1e-9 if to_end else -1e-9)) - self.count, LONGEST_LEAP)
+        return int(steps + slack) - self.count
+
+    def leap_by_samples(self, wanted: np.ndarray | None, first: int) -> tuple[list[float], State] | None:
+        """Go on by as many whole steps as one call of machine code keeps the states of."""
+        if self.careful or not self.equation.traceable:
+            return None
+        whole = self._whole_steps(self.end, 1e-9)
+        count, every = min(whole, SAMPLES_AT_ONCE), 1
+        if wanted is not None:
+            # what is to be done at the end may change the state there: that step is taken alone
+            count, every = samples_ahead(
+                wanted[first : first + SAMPLES_AT_ONCE], self.start, self.h, self.count, whole - 1
+            )
+        if count < (1 if self.keeps_samples else FEWEST_SAMPLES):
+            return None
+        self.keeps_samples = True
+        passed = self.equation.steps.sampled(self.name)(self.t, self.state, self.h, every, count)
+        if passed is None or not is_motion(passed):  # go through it step by step, to see where it is lost
+            self.careful = True
+            return None
+        self.count += count * every
+        self.n_steps += count * every
+        times = [self.start + k * self.h for k in range(self.count - (count - 1) * every, self.count + 1, every)]
+        if times[-1] > self.end - 1e-9 * self.h:
+            times[-1] = self.end
+        q, v, z = passed
+        self.t = self.t_old = times[-1]
+        self.state = self.old = q[-1], v[-1], z[-1]
+        return (times if wanted is None else wanted[first : first + count].tolist()), passed
+
+    def leap(self, until: float) -> None:
+        """Go on to the last whole step before a time, or to an end that is one, in machine code."""
+        to_end = self.end <= until
+        whole = min(self._whole_steps(min(until, self.end), 1e-9 if to_end else -1e-9), LONGEST_LEAP)
         if whole < 2 or self.careful or not self.equation.traceable:
             self.step()
             return

@@ -31,6 +31,12 @@ ManySteps = Callable[[Any, State, float, int], State]
 WatchedSteps = Callable[[Any, State, float, int], tuple[State, np.ndarray]]
 """The same, and a number per lane that says how it went."""
 
+SampledSteps = Callable[[Any, State, float, int, int], State | None]
+"""(t, state, h, every, count) to the states (..., count, n) after every so many steps; None where that does not do."""
+
+SAMPLES_AT_ONCE = 50
+"""States that machine code keeps on the way: twice as many, and the start, are the record of a batch by default."""
+
 StepLaws = tuple[Callable[..., list[Scalar]], Callable[..., list[Scalar]], Sizes]
 """What a :class:`StepProgram` is made of: the step, the rates that it asks for, and how many numbers these are."""
 
@@ -110,9 +116,26 @@ class Steps:
 
         return advance
 
-    def _run(self, integrator: str, choice: LoopChoice | None = None) -> WatchedSteps:
+    def sampled(self, integrator: str) -> SampledSteps:
+        """Return steps in machine code that keeps states on the way."""
+        choice = None if integrator == VARIATIONAL else self.equation.loops
+        run = self._run(integrator, choice, SAMPLES_AT_ONCE)
+
+        def advance(t: Any, state: State, h: float, every: int, count: int) -> State | None:
+            (q, v, z), watched = run(t, state, h, every)
+            last = watched[..., count - 1]
+            if choice is not None and not (last >= 1.0).all():
+                return None
+            if integrator == VARIATIONAL and (last > UNSOLVED).any():
+                return None
+            return q[..., :count, :], v[..., :count, :], z[..., :count, :]
+
+        return advance
+
+    def _run(self, integrator: str, choice: LoopChoice | None = None, samples: int = 1) -> WatchedSteps:
         """Return many steps in machine code, and the last of the numbers that these carry along."""
-        program = self.equation.once(("steps", integrator, choice), lambda: self.program(integrator, choice))
+        key = "steps", integrator, choice, samples
+        program = self.equation.once(key, lambda: self.program(integrator, choice, samples=samples))
         nq, nv, nz = self.equation.tree.nq, self.equation.tree.nv, self.equation.system.nz
         watched = [np.full(1, np.inf)] if choice is not None else [np.zeros(1)] if integrator == VARIATIONAL else []
 
@@ -172,7 +195,9 @@ class Steps:
 
         return advance
 
-    def program(self, integrator: str, choice: LoopChoice | None, single: bool = False) -> StepProgram:
+    def program(
+        self, integrator: str, choice: LoopChoice | None, single: bool = False, samples: int = 1
+    ) -> StepProgram:
         """Return many steps as the kernel itself, for those who keep states and numbers in one array each.
 
         Where constraints of a mechanism are chosen, a last state says how well that choice served.
@@ -184,7 +209,7 @@ class Steps:
         else:
             laws = self._laws(FIXED[integrator], integrator == IMPLICIT)
         name, cpu = f"{integrator} steps of {self.equation.robot.name!r}", self.equation.robot.cpu
-        return StepProgram(name, *laws, cpu, single)
+        return StepProgram(name, *laws, cpu, single, samples=samples)
 
     def law(self, integrator: str) -> Callable[..., list[Scalar]]:
         """Return one step of a tree as a law ``(t, h, state, numbers)`` of lists of scalars."""
