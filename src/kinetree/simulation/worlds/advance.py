@@ -49,7 +49,8 @@ class Advance:
         batch, dtype, single = len(numbers), numbers.dtype, numbers.dtype == np.float32
         tree, steps = equation.tree, equation.steps
         count = tree.nq + tree.nv + equation.system.nz
-        watched = 0 if equation.loops is None else 1  # how well the choice of constraints served
+        self._closes_loops = equation.loops is not None
+        watched = int(self._closes_loops)  # how well the choice of constraints served
         self.state = aligned_zeros((batch, count), dtype)
         self._whole = np.zeros((batch, count + watched), dtype) if watched else self.state
         self.time = np.zeros(batch)
@@ -82,7 +83,7 @@ class Advance:
         """Move on by one period."""
         if self._run is None:
             self._step_parts(slice(None))
-        elif self._equation.loops is None:
+        elif not self._closes_loops:
             np.copyto(self.state, self._run(self._new))
         else:
             self._whole[:, :-1], self._whole[:, -1] = self.state, np.inf
