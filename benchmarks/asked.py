@@ -26,10 +26,7 @@ ASKED: dict[str, dict[str, tuple[float, ...]]] = {
         "forward_dynamics_derivatives": (40, 18, 12, 8),
         "simulation": (30,),
     },
-    "two lanes": {
-        "inverse_dynamics": (12, 12, 12, 12),
-        "forward_dynamics": (12, 12, 12, 12),
-    },
+    "two lanes": {"inverse_dynamics": (12, 12, 12, 12), "forward_dynamics": (12, 12, 12, 12)},
 }
 """Times Pinocchio, in the order of the robots; of simulation, times MuJoCo."""
 

@@ -191,11 +191,7 @@ def _call(rounds: int) -> Table:
     """What a call costs beside the physics: of a cart, which has next to none."""
     table = Table("World.step of one cart, microseconds, everything included", ("", "step", "asked"))
     cart = kt.Builder("cart").body("cart", "base", kt.Prismatic("x"), mass=2.0).build().with_backend("compiled")
-    laws = {
-        "observe": lambda m: [*m.q, *m.v],
-        "reward": lambda m: -abs(m.q[0]),
-        "ended": lambda m: abs(m.q[0]) > 1.0,
-    }
+    laws = {"observe": lambda m: [*m.q, *m.v], "reward": lambda m: -abs(m.q[0]), "ended": lambda m: abs(m.q[0]) > 1.0}
     late = {"random": {"delay": kt.Uniform(0.0, 0.01)}}
     pushed = {"pushes": kt.RandomPushes("cart", kt.Uniform(-1.0, 1.0))}
     for name, options in (

@@ -272,7 +272,7 @@ def test_within_a_room_a_constant_has_one_value():
 
 
 NOT_FINISHED: dict[str, str] = {
-    "DriveBuilder": "the part of ModelBuilder about tendons and actuators, which reports oddities as that does",
+    "DriveBuilder": "the part of ModelBuilder about tendons and actuators, which reports oddities as that does"
 }
 """Classes that call what their only subclass has, each with its reason."""
 

@@ -66,18 +66,7 @@ def test_what_was_computed_is_told_though_a_file_cannot_be_written(tmp_path, pen
         raise kt.OutputError("torn paper")
 
     monkeypatch.setattr("kinetree.Record.plot", torn)
-    given = (
-        "simulate",
-        pendulum,
-        "--q0",
-        0.3,
-        "--time",
-        0.2,
-        "-o",
-        tmp_path / "r.npz",
-        "--plot",
-        tmp_path / "p.svg",
-    )
+    given = ("simulate", pendulum, "--q0", 0.3, "--time", 0.2, "-o", tmp_path / "r.npz", "--plot", tmp_path / "p.svg")
     said = invoke(*given, "--json", code=1)
     assert "torn paper" in said.stderr
     assert json.loads(said.stdout)["files"] == [str(tmp_path / "r.npz")]

@@ -392,11 +392,7 @@ def test_joints_without_motor_and_followers():
         (lambda r: laws.ComputedTorque(GRIP, 1, 1, senses=["floor"]), OptionError, "force elements"),
         (lambda r: laws.Feedforward(GRIP, 1, 1, q0=[1], v0=[2]).initial_states(r.model), ShapeError, "q0 and v0"),
         (lambda r: laws.OperationalSpace("tool", GRIP, 1, 1), ShapeError, "3 coordinates"),
-        (
-            lambda r: laws.Saturated(laws.GravityCompensation(), -1.0)(r, 0, [0] * 3, [0] * 3),
-            OptionError,
-            "limit",
-        ),
+        (lambda r: laws.Saturated(laws.GravityCompensation(), -1.0)(r, 0, [0] * 3, [0] * 3), OptionError, "limit"),
         (
             lambda r: laws.OperationalSpace("nose", trajectories.Constant([0, 0, 0]), 1, 1)(
                 floating_pair(), 0, floating_pair().neutral(), np.zeros(10)

@@ -100,10 +100,7 @@ def test_equations_are_those_of_lagrange(tmp_path):
     for seed in range(20):
         x = values_of(robot, seed)
         tens = [[x[f"{s}{j}"] for s in ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")] for j in (1, 2)]
-        rows = [
-            (0, 0, 0, 0, x["a1x"], x["d1"], 0, x["h"]),
-            (1, 1, x["g2"], x["b2"], x["a2x"], x["d2"], x["x2"], 0),
-        ]
+        rows = [(0, 0, 0, 0, x["a1x"], x["d1"], 0, x["h"]), (1, 1, x["g2"], x["b2"], x["a2x"], x["d2"], x["x2"], 0)]
         state = rng.uniform(-1, 1, (3, 2))
         expected = lagrange(rows, tens, (x["IA1"], 0), (0, x["GY"], x["GZ"]), *state)
         mine = own(*state, [x[s] for s in robot.symbols]).ravel()

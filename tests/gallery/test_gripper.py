@@ -37,11 +37,7 @@ def cycloid(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     t = np.asarray(t)[..., None]
     turn = 2 * np.pi
     step = END - START
-    return (
-        START + step * (t - np.sin(turn * t) / turn),
-        step * (1 - np.cos(turn * t)),
-        step * turn * np.sin(turn * t),
-    )
+    return (START + step * (t - np.sin(turn * t) / turn), step * (1 - np.cos(turn * t)), step * turn * np.sin(turn * t))
 
 
 def test_torques_along_the_trajectory():

@@ -55,7 +55,7 @@ EXCEPTIONS = {  # what the sources say that does not hold, and a word of the rea
     },
     "biped-spatial": {
         "at touchdown the torques are smoother than the planar biped's: largest jump between samples of 2.5 ms, over "
-        "its": "four spots",
+        "its": "four spots"
     },
     "quadruped": {
         "mean speed": "0.3 m/s",
@@ -214,8 +214,7 @@ def test_kuka_against_pinocchio():
     masses = [(row[3], com, 1e-6 * np.array(i)) for row, com, i in
               zip(TABLE_6_6, zip(x, y, z, strict=True), inertia, strict=True)]  # fmt: skip
     against_pinocchio(
-        "kuka-kr5",
-        in_pinocchio(places, [pin.SE3.Identity()] * 6, [pin.JointModelRZ()] * 6, masses, (0, 0, -9.81)),
+        "kuka-kr5", in_pinocchio(places, [pin.SE3.Identity()] * 6, [pin.JointModelRZ()] * 6, masses, (0, 0, -9.81))
     )
 
 

@@ -14,14 +14,7 @@ import kinetree as kt
 from kinetree import gallery
 from kinetree.studies.study import Result
 
-WALKING = (
-    "biped-planar",
-    "biped-spatial",
-    "quadruped",
-    "hexapod",
-    "biped-unified",
-    "biped-fixed-versus-floating",
-)
+WALKING = ("biped-planar", "biped-spatial", "quadruped", "hexapod", "biped-unified", "biped-fixed-versus-floating")
 """Studies that take long."""
 
 TIMES = ("computing time", "time of")
@@ -34,8 +27,7 @@ def by_study(names: Any) -> pytest.MarkDecorator:
         "name",
         [
             pytest.param(
-                name,
-                marks=[pytest.mark.xdist_group(f"study {name}"), *([pytest.mark.slow] if name in WALKING else [])],
+                name, marks=[pytest.mark.xdist_group(f"study {name}"), *([pytest.mark.slow] if name in WALKING else [])]
             )
             for name in names
         ],

@@ -36,12 +36,7 @@ FLOATING = {
     "tiago_pro": "tiago_pro_description/robots/tiago_pro.urdf",
     "quadrotor": "hector_description/robots/quadrotor_base.urdf",
 }
-MIMICS = {
-    "panda": FIXED["panda"],
-    "baxter": FIXED["baxter"],
-    "pr2": FIXED["pr2"],
-    "tiago_pro": FLOATING["tiago_pro"],
-}
+MIMICS = {"panda": FIXED["panda"], "baxter": FIXED["baxter"], "pr2": FIXED["pr2"], "tiago_pro": FLOATING["tiago_pro"]}
 """Robots with joints that follow others, which Pinocchio can read as such."""
 
 FURTHER_MIMICS = {

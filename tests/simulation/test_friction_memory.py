@@ -57,8 +57,7 @@ def damped(time=TIME):
 
 
 @pytest.mark.parametrize(
-    ("way", "tolerance"),
-    [({"rtol": 1e-9}, 1e-6), ({"integrator": "semi_implicit_euler", "step": 1e-3}, 5e-3)],
+    ("way", "tolerance"), [({"rtol": 1e-9}, 1e-6), ({"integrator": "semi_implicit_euler", "step": 1e-3}, 5e-3)]
 )
 def test_damping_follows_in_time(way, tolerance):
     """A linear equation in velocity and in that of the damper, which begins at rest."""

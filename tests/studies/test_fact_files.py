@@ -62,10 +62,7 @@ def test_what_no_fact_asks_for_is_not_computed(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        (
-            "  - {fact: x, measured: a}\n",
-            r"facts.yaml, line 3: a fact says what is stated by one of",
-        ),
+        ("  - {fact: x, measured: a}\n", r"facts.yaml, line 3: a fact says what is stated by one of"),
         ("  - fact: x\n    is: 1\n", r"line 3: a fact says what is measured by one of the keys measured, largest"),
         ("  - {fact: x, measured: a, most: a, is: 1}\n", r"line 3: a fact says what is measured.*not 2"),
         ("  - fact: x\n    measured: a\n    is: 1\n    tolerence: 2\n", r"line 6: a fact: no key named 'tolerence'"),
@@ -147,11 +144,7 @@ def test_a_study_of_ones_own_states_facts_in_the_same_way(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        (
-            "  simulation:\n    -",
-            "  simulations:\n    -",
-            "mine.yaml, line 10: no analysis of this study named",
-        ),
+        ("  simulation:\n    -", "  simulations:\n    -", "mine.yaml, line 10: no analysis of this study named"),
         ("tau.joint_3", "tau.joint_9", "line 11: no measure named 'tau.joint_9'; did you mean"),
         ("last: q.joint_1", "lost: q.joint_1", "line 9: a fact: no key named 'lost'; did you mean 'last'"),
         ("largest: final_error", "is: 3", "line 13: "),

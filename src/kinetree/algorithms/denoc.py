@@ -28,12 +28,10 @@ from numpy.typing import ArrayLike
 from ..errors import ShapeError, SingularError, UnknownNameError, UnsupportedError, nearest
 from ..model.denoc_modules import Modules
 from ..model.tree import BASE, Model
-from ..spatial.arrays import as_array, cross_matrix, pack, split
+from ..spatial.arrays import Array, as_array, cross_matrix, pack, split
 from . import kinematics, springs
 from .denoc_blocks import Axis, BlockMatrix
 from .passes import positions, rates
-
-Array = np.ndarray
 
 IN_THE_BOOK = {
     "nl": "N_l", "nd": "N_d", "i": "gim", "gim": "gim", "c": "convective_inertia", "mci": "convective_inertia",

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import UnknownNameError
 from ..model.denoc_modules import Modules, equal_groups
 from ..model.tree import BASE, Model
-from ..spatial.arrays import pack, split
+from ..spatial.arrays import Array, pack, split
 from . import springs
 from .module_recursion import (
     ForwardStep,
@@ -27,8 +27,6 @@ from .module_recursion import (
     move_modules,
 )
 from .newton_euler import Wrenches
-
-Array = np.ndarray
 
 DYNAMICS = ("inverse_dynamics", "forward_dynamics")
 

@@ -31,8 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import NoSolutionError, OptionError, ShapeError, UnknownNameError
-
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 METHODS = ("auto", "enumerate", "prune", "lemke", "gauss_seidel")
 

@@ -32,9 +32,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import NoSolutionError, ShapeError
+from ..spatial.arrays import Array
 from .complementarity import ContactSolution, checked
-
-Array = np.ndarray
 
 HARD, HARDEST = 1e-7, 1e-10
 """Softness e at which contacts tell what rigid ones do, and where to stop; in units of the largest mobility."""

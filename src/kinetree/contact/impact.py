@@ -23,13 +23,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import OptionError, ShapeError, UnknownNameError, explain_public
-from ..spatial.arrays import as_array
+from ..spatial.arrays import Array, as_array
 from .problem import ContactProblem
 from .rigid_contacts import ContactState, RigidContacts
 
 __all__ = ["RULES", "Impact", "impact"]
-
-Array = np.ndarray
 
 RULES = ("simultaneous", "sequential")
 

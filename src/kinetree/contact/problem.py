@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import NoSolutionError
+from ..spatial.arrays import Array
 from .complementarity import ContactSolution, solve
 from .cones import NotConverged, solve_cones
-
-Array = np.ndarray
 
 FALLBACK_SIDES = (8, 16)
 """Pyramids whose forces are tried as a start where the cones' solution is not found from soft contacts."""

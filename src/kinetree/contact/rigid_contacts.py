@@ -28,7 +28,7 @@ from ..model.tree import BASE, Model
 from ..robot.robot import Robot, require_robot
 from ..run.law_kernels import LawProgram, can_compile
 from ..spatial import Motion, Scalar, Vec3
-from ..spatial.arrays import as_array
+from ..spatial.arrays import Array, as_array
 from ..spatial.dual import Dual
 from ..spatial.numbers import real_number
 from .complementarity import METHODS
@@ -41,7 +41,6 @@ __all__ = [
     "RigidContacts", "Spot", "contact_rows", "contacts_at",
 ]  # fmt: skip
 
-Array = np.ndarray
 Constraints = Callable[[Array, Array], tuple[ArrayLike, ArrayLike]]
 
 FRICTION_SHAPES = ("cone", "pyramid")

@@ -13,11 +13,9 @@ from ..algorithms.kinematics import Twist, poses
 from ..errors import ContactWarning, callers_level
 from ..robot.robot import Robot
 from ..spatial import ZERO_MOTION
-from ..spatial.arrays import split
+from ..spatial.arrays import Array, split
 from .ground import Ground
 from .surfaces import touch
-
-Array = np.ndarray
 
 HIGHEST = 1.0
 """How high (m) the energy stored in the ground at the start may throw a robot before that is reported."""

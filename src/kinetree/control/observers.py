@@ -20,10 +20,9 @@ from ..errors import OptionError, Setting, ShapeError, UnsupportedError
 from ..model.tree import Model
 from ..robot.linear_model import LinearModel, checked_elements, element_slopes
 from ..spatial import Scalar
+from ..spatial.arrays import Array
 from ..spatial.numbers import real_number, real_numbers
 from .driven_joints import Scalars
-
-Array = np.ndarray
 
 SAME_PERIOD = 1e-9
 """Part of a period by which that of an observer's model may differ from the controller's."""

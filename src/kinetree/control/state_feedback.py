@@ -14,12 +14,11 @@ from ..model.tree import Model
 from ..robot.linear_model import LinearModel
 from ..robot.load import as_robot
 from ..spatial import Scalar
+from ..spatial.arrays import Array
 from ..spatial.numbers import real_numbers
 from .base import Controller, Outcome
 from .driven_joints import Scalars, motorless
 from .observers import linear_model
-
-Array = np.ndarray
 
 UNMOVED = 1e-9
 """Part of the fastest decay by which a motion at least decays that the cost sees."""

@@ -13,11 +13,9 @@ from numpy.typing import ArrayLike
 
 from ..errors import OptionError, ShapeError, UnknownNameError
 from ..simulation.worlds.world import World
-from ..spatial.arrays import aligned_zeros
+from ..spatial.arrays import Array, aligned_zeros
 from ..spatial.numbers import real_number, whole_number
 from .rendering import Painter
-
-Array = np.ndarray
 
 RENDER_MODES = ("rgb_array",)
 OPTIONS = ("reset_mask", "q", "v")

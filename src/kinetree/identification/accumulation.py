@@ -29,11 +29,9 @@ from ..io.cluster import AHEAD, executor_of, most_processes
 from ..io.paths import as_path
 from ..io.tables.reading import open_table
 from ..robot.robot import Robot
-from ..spatial.arrays import as_array
+from ..spatial.arrays import Array, as_array
 from ..spatial.numbers import whole_number
 from . import tuned
-
-Array = np.ndarray
 
 METHODS = ("qr", "gram")
 

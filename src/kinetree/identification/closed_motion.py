@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import IdentificationError, PathError
+from ..spatial.arrays import Array
 from .filtering import Band, FilteredMotion, SingleCoordinates, choose_band, filtered, lag_of_velocities, without_lag
 from .measured import Data, as_measured
 from .sampling import Piece, sampled
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
-
-Array = np.ndarray
 
 
 def motions_of(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import IdentificationError
+from ..spatial.arrays import Array
 from . import tuned
 from .filtering import Band, Decimation, FilteredMotion
 from .friction_models import FrictionModel, following, resting, viscous
@@ -22,8 +23,6 @@ from .measured import motors
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, repr=False)

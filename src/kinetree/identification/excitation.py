@@ -26,14 +26,13 @@ from ..io.tables.formats import format_of
 from ..io.tables.writing import csv_text, write_parquet
 from ..model.parameters import OF_BODIES
 from ..motion.splines import Piecewise, sampled
+from ..spatial.arrays import Array
 from ..spatial.numbers import random_source, real_number
 from . import tuned
 from .identifiable import Structure
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
-
-Array = np.ndarray
 
 FORMS = ("fourier", "spline")
 CRITERIA = ("condition", "determinant")

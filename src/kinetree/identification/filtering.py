@@ -17,13 +17,12 @@ from scipy import signal
 from scipy.interpolate import make_interp_spline
 
 from ..errors import IdentificationError, OptionError
+from ..spatial.arrays import Array
 from . import tuned
 from .sampling import Piece
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)

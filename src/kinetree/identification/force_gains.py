@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import OptionError
+from ..spatial.arrays import Array
 from . import tuned
 from .measured import motors
 from .model_choice import ChosenModel, Folds
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
-
-Array = np.ndarray
 
 
 def agreeing_gains(robot: Robot, model_with: Callable[[Array | None], ChosenModel]) -> Array | None:

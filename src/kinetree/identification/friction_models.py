@@ -15,9 +15,9 @@ import numpy as np
 from scipy.signal import lfilter
 
 from ..errors import UnknownNameError
+from ..spatial.arrays import Array
 from . import tuned
 
-Array = np.ndarray
 Function = Callable[[Array, Array, float, float], Array]
 """Of travel or position (n,), velocity (n,), the noise of velocities, and the shape."""
 

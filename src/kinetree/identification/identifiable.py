@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..model.parameters import OF_BODIES
+from ..spatial.arrays import Array
 from . import tuned
 
 if TYPE_CHECKING:
     from ..parameters.base_parameters import BaseParameters
     from ..robot.robot import Robot
-
-Array = np.ndarray
 
 OF_INERTIA = (*OF_BODIES, "rotor_inertia")
 """What bodies and rotors have."""

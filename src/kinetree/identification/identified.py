@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import ExplainsArguments, IdentificationWarning, UnsupportedError, callers_level
 from ..model.parameters import OF_BODIES
+from ..spatial.arrays import Array
 from . import report, tuned
 from .closed_motion import motions_of
 from .equations import MeasuredEquations, Prepared
@@ -24,8 +25,6 @@ from .residuals import relative_errors
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

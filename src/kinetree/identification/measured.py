@@ -25,12 +25,11 @@ from ..errors import (
 from ..io.tables.parts import OpenTable
 from ..io.tables.reading import open_table
 from ..io.tables.times import lost_digits, repeated, words_about_repeated
+from ..spatial.arrays import Array
 from . import tuned
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
-
-Array = np.ndarray
 
 CURRENT = "current"
 """What tables call motor currents."""

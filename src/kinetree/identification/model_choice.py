@@ -14,14 +14,13 @@ from itertools import pairwise
 import numpy as np
 
 from ..errors import IdentificationError
+from ..spatial.arrays import Array
 from . import tuned
 from .equations import MeasuredEquations, Prepared
 from .estimators.least_squares import estimate
 from .friction_models import MODELS, SIGN_OF_STEPS, FrictionModel
 from .identifiable import ParameterGroups, Structure
 from .unknowns import Unknowns
-
-Array = np.ndarray
 
 KINDS = ("presliding", "stribeck")
 """Of friction that joints may have beside Coulomb's, where nobody says."""

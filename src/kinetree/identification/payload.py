@@ -13,6 +13,7 @@ from ..errors import IdentificationError, IdentificationWarning, callers_level, 
 from ..former_names import former_arguments
 from ..model.mass import MassProperties
 from ..model.parameters import OF_BODIES, mass_properties_from_table, mass_properties_to_table
+from ..spatial.arrays import Array
 from . import tuned
 from .closed_motion import motions_of
 from .equations import Prepared
@@ -24,8 +25,6 @@ from .procedure import identify
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from ..errors import (
 )
 from ..former_names import former_arguments
 from ..model.parameters import ParameterTable
+from ..spatial.arrays import Array
 from . import tuned
 from .closed_motion import motions_of
 from .doubts.about_columns import of_columns
@@ -44,8 +45,6 @@ from .unknowns import gains_of, refuse_currents, unknowns_of
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
-
-Array = np.ndarray
 
 
 @explains_arguments

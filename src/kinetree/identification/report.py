@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..errors import OutputError, UnknownNameError
 from ..io.atomic_files import beside
 from ..io.plot_style import COLORS, RC, legend_beside, line
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from .identified import Comparison, Identified
     from .measured import Data
 
-Array = np.ndarray
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 FORMATS = {"html": "report.html", "markdown": "report.md"}

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..spatial.arrays import Array
 from . import tuned
 from .equations import MeasuredEquations
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,9 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from ..errors import IdentificationError, IdentificationWarning, callers_level
+from ..spatial.arrays import Array
 from . import tuned
 from .measured import Measured
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import OptionError
 from ..model import parameters
 from ..model.parameters import OF_BODIES
+from ..spatial.arrays import Array
 from . import tuned
 from .equations import MeasuredEquations
 from .estimators.consistency import ConsistentFit, consistent
@@ -20,8 +21,6 @@ from .model_choice import ChosenModel
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
-
-Array = np.ndarray
 
 SOME_BODY = np.array([0.02, 0.0, 0.0, 0.02, 0.0, 0.02, 0.0, 0.0, 0.0, 2.0])
 """What a body is pulled to of which the file says nothing: two kilograms, some decimeters across."""

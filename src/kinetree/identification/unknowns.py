@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import IdentificationError, OptionError, UnknownNameError
 from ..model.parameters import OF_FREEDOMS
+from ..spatial.arrays import Array
 from . import tuned
 from .equations import Prepared, row_names
 from .friction_models import MODELS, friction_model
@@ -18,8 +19,6 @@ from .measured import Measured, motors
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
-
-Array = np.ndarray
 
 LINEAR = ("none", "offset", "viscous", "coulomb")
 """Friction without a memory or a shape of its own."""

@@ -25,10 +25,8 @@ from ..errors import ExplainsArguments, OptionError, ShapeError, SingularError, 
 from ..model.actuators import Actuator
 from ..model.describe import counted
 from ..model.tree import Model
-from ..spatial.arrays import as_array, batch_shape, split
+from ..spatial.arrays import Array, as_array, batch_shape, split
 from . import rank
-
-Array = np.ndarray
 
 LEAST = 1e-9
 """Singular values below this part of the largest count as zero."""

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..spatial.arrays import Array
 from . import closing
-
-Array = np.ndarray
 
 FEW_STEPS = 40
 """Steps for a start that the model names to close in, before others are tried."""

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..errors import OptionError, StateError
 from ..model.tree import Model
-
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 SINGLE_TOLERANCE = 1e-4
 """In single precision states closer to closed than this are taken: rounding alone opens loops by some 1e-6."""

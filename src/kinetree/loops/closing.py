@@ -15,11 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..spatial.arrays import Array
 from . import long_chains, rank
 from .clusters import Clusters, Stack
 from .limits import PositionLimits
-
-Array = np.ndarray
 
 CLOSED = 1e-10
 """Gaps below this, in meters and radians, are closed."""

@@ -15,9 +15,7 @@ import numpy as np
 from ..algorithms import constraints
 from ..model.mass import MassProperties
 from ..model.tree import Model
-from ..spatial.arrays import split
-
-Array = np.ndarray
+from ..spatial.arrays import Array, split
 
 
 @dataclass(frozen=True)

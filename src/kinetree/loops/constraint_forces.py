@@ -17,12 +17,11 @@ from ..io.paths import as_path
 from ..io.tables.text import TextTable
 from ..io.tables.writing import csv_text
 from ..model.units import FORCE_OF
+from ..spatial.arrays import Array
 from . import rank
 
 if TYPE_CHECKING:
     from .subsystems.order import SolutionOrder
-
-Array = np.ndarray
 
 WRENCH = (("mx", "N m"), ("my", "N m"), ("mz", "N m"), ("fx", "N"), ("fy", "N"), ("fz", "N"))
 """Components of a wrench: moment first."""

@@ -18,12 +18,10 @@ from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, SingularError, UnknownNameError
 from ..model.tree import Model
-from ..spatial.arrays import as_array
+from ..spatial.arrays import Array, as_array
 from . import rank
 from .clusters import Cluster, Clusters
 from .long_chains import LARGE, singular_values, square_solution
-
-Array = np.ndarray
 
 ByName = ArrayLike | Mapping[str, ArrayLike]
 """Numbers of the independent freedoms: in their order, or by their names."""

@@ -18,10 +18,8 @@ from ..algorithms import constraints, kinematics
 from ..errors import OptionError
 from ..model.tree import Model
 from ..spatial import Force, Vec3
-from ..spatial.arrays import batch_shape, pack, split
+from ..spatial.arrays import Array, batch_shape, pack, split
 from .rank import decompose, least_squares, motions, numerical_rank, solve, solve_along
-
-Array = np.ndarray
 
 NOISE = 1e-12
 """Entries of K below this, relative to the mechanism's size, are rounding errors."""

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ClosureError, PathError
+from ..spatial.arrays import Array
 from . import rank
 from .limits import PositionLimits
 from .newton import NO_DISTANCE, TRUST
-
-Array = np.ndarray
 
 LONGEST = 0.2
 """How far goals may be that are predicted from one configuration together, in radians and meters."""

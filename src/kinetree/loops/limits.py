@@ -12,8 +12,7 @@ from ..model.configurations import within_limits
 from ..model.joints import Revolute
 from ..model.limits import bounded_by_followers
 from ..model.tree import Joint, Model
-
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 SLACK = 1e-9
 """A joint that is this far beyond its limit, in radians or meters, is at it: loops are not closed to more digits."""

@@ -26,8 +26,6 @@ from .parts.inverse import InverseOfLoops
 from .parts.prepared import HasQuick, PreparedDynamics, QuickMethod
 from .varied_mechanism import MovedDesigns, VariedMechanism
 
-Array = np.ndarray
-
 
 class Loops:
     """The closed loops and couplings of a robot.

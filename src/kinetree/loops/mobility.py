@@ -8,12 +8,11 @@ from html import escape
 import numpy as np
 
 from ..model.describe import counted
+from ..spatial.arrays import Array
 from . import long_chains, rank
 from .clusters import Clusters
 from .coordinates import Decision, decide
 from .long_chains import singular_values
-
-Array = np.ndarray
 
 MOST_NAMED = 12
 """Names in a line of text; the attributes have all."""

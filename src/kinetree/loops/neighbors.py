@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..spatial.arrays import Array
 from . import closing, long_chains, rank
 from .assembly import is_closed
 from .coordinates import decide
 from .long_chains import singular_values
-
-Array = np.ndarray
 
 ORDINARY = 1e-3
 """Configurations are far from singular where the least singular value of K that counts is this part of the largest."""

@@ -19,8 +19,8 @@ from ..model.tree import Model
 from ..run.law_kernels import LawProgram, Sizes, StepProgram
 from ..run.parameters import Place, put_in
 from ..spatial import Scalar
+from ..spatial.arrays import Array
 
-Array = np.ndarray
 Scalars = list[Scalar]
 
 STEPS_BETWEEN_LOOKS = (6, 3, 4, 8, 16)

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import SingularError
+from ..spatial.arrays import Array
 from .long_chains import singular_values
-
-Array = np.ndarray
 
 ROUNDING = 1e-3
 """Constraints weaker than this, where the strongest is one, may be rounding of the numbers in a file."""

@@ -25,12 +25,12 @@ from ..model.tree import Model
 from ..run.law_kernels import LawProgram, Runnable, can_compile
 from ..run.parameters import Place, own_numbers, put_in
 from ..spatial import Scalar, sqrt
+from ..spatial.arrays import Array
 from .closing import CLOSED
 from .coordinates import Coordinates
 from .following import FEWEST_AT_ONCE
 from .newton import NewtonClosing
 
-Array = np.ndarray
 Scalars = list[Scalar]
 
 LITTLE_BY_LITTLE = 8

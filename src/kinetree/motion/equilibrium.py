@@ -28,11 +28,9 @@ from ..robot.make import make
 from ..robot.robot import Robot, require_robot
 from ..run.parameters import ParameterReader, put_in
 from ..run.wrenches import Wrenches
-from ..spatial.arrays import as_array, pack, split
+from ..spatial.arrays import Array, as_array, pack, split
 from ..spatial.numbers import real_number
 from .vibration_modes import Modes, RestMatrices
-
-Array = np.ndarray
 
 BALANCED = 1e-9
 """Residuals below this part of the forces that are there (at least 1 N or N m) are none."""

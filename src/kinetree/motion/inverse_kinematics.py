@@ -21,11 +21,9 @@ from ..robot.make import make
 from ..robot.robot import Robot, require_robot
 from ..run.checks import check_threads
 from ..spatial import Matrix3
-from ..spatial.arrays import as_array, quaternions_of
+from ..spatial.arrays import Array, as_array, quaternions_of
 from ..spatial.numbers import real_number, whole_number
 from .levenberg_marquardt import MOST_DAMPING, Aim, DampedStepper, Lanes, stepper
-
-Array = np.ndarray
 
 WHAT = ("pose", "position", "orientation")
 """What of a frame is to be reached."""

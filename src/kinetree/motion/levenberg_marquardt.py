@@ -25,11 +25,10 @@ from ..model.tree import Model
 from ..robot.robot import Robot
 from ..run.law_kernels import Sizes, StepProgram, can_compile
 from ..spatial import Scalar, Transform, Vec3, dot, ldl, ldl_solve, sqrt, where
-from ..spatial.arrays import pack, split
+from ..spatial.arrays import Array, pack, split
 from ..spatial.exponential import quaternion_log, quaternion_product
 from ..spatial.rotation import quaternion_of
 
-Array = np.ndarray
 Scalars = Sequence[Scalar]
 Column = list[Scalar]
 

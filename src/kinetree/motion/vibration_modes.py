@@ -13,8 +13,7 @@ import numpy as np
 
 from ..errors import ExplainsArguments, SingularError
 from ..io.tables.text import TextTable
-
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 SLOWEST = 1e-3
 """A deviation that grows by a factor e in more than 1000 seconds does not grow; in 1/s."""

@@ -23,13 +23,11 @@ from ..io.tables.text import TextTable
 from ..io.tables.writing import csv_text
 from ..robot.platform import Platform
 from ..robot.robot import Robot, require_robot
-from ..spatial.arrays import as_array
+from ..spatial.arrays import Array, as_array
 from .inverse_kinematics import inverse_kinematics
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Array = np.ndarray
 
 UNITS = {"reach": "", "margin": "", "force": "N", "stiffness": "N/m"}
 """Maps that there are, and their units."""

@@ -20,10 +20,9 @@ import numpy as np
 from ..model.joints import JointKind
 from ..model.tree import BASE, Link
 from ..spatial import Motion
+from ..spatial.arrays import Array
 from .considered import Considered, Vector, inertia_of, ten_of
 from .grouping import null_space, span
-
-Array = np.ndarray
 
 SEED = 20
 SAMPLES = 8

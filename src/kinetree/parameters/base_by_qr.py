@@ -15,11 +15,10 @@ from scipy.linalg import qr, solve_triangular
 
 from ..errors import SingularError
 from ..run.evaluator import Evaluator
+from ..spatial.arrays import Array
 from .base_by_null_space import random_positions
 from .considered import Considered
 from .grouping import triangular
-
-Array = np.ndarray
 
 CHUNK = 64
 """States at a time: the matrix itself is never stored."""

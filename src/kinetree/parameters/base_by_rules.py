@@ -19,10 +19,9 @@ from ..errors import UnsupportedError
 from ..model.joints import EulerFree, Fixed, Free, JointKind, Prismatic, Revolute
 from ..model.tree import BASE, Model
 from ..spatial import BASIS, IDENTITY, RigidInertia, Scalar, Symmetric3, Transform, Vec3
+from ..spatial.arrays import Array
 from .considered import Considered, Vector, ten_of
 from .parallelograms import Parallelogram
-
-Array = np.ndarray
 
 COVERED = (Revolute, Prismatic, Fixed)
 """Joints that Khalil has rules for."""

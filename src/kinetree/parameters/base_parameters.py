@@ -12,12 +12,11 @@ import numpy as np
 from ..errors import ExplainsArguments, NoValueError, UnknownNameError
 from ..export.symbolic.programs import library
 from ..model.parameters import ParameterTable
+from ..spatial.arrays import Array
 from ..spatial.formula import ScalarFormula, symbols_among
 from .book_formulas import book_formulas, parsed
 from .considered import Considered
 from .grouping import group, null_space
-
-Array = np.ndarray
 
 LEAST = 1e-9
 """Effects and shares below this, in the robot's own units, are rounding."""

@@ -10,12 +10,11 @@ import numpy as np
 
 from ..errors import ClosureError
 from ..loops.loops import Loops
+from ..spatial.arrays import Array
 from .base_by_qr import Draw, Motions
 from .considered import Considered
 from .find_base import Assembled
 from .parallelograms import Parallelogram, parallelograms
-
-Array = np.ndarray
 
 STEPS = 20
 FARTHEST = 2.5

@@ -14,8 +14,7 @@ from ..model.joints import Prismatic, Revolute
 from ..model.parameters import FRICTION, OF_BODIES, OF_FADING, OF_SOME, OF_SPRINGS, Parameter, rows
 from ..model.tree import Model
 from ..spatial import RigidInertia, Scalar, Symmetric3, Vec3
-
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 Vector = dict[int, Scalar]
 """A change of parameters that no torque notices: by how much each column of the table changes."""

@@ -14,6 +14,7 @@ from ..model.changes.values import generic, symbols_of_geometry
 from ..model.parameters import parameters
 from ..model.tree import Model
 from ..run.small_matrices import one_blas_thread
+from ..spatial.arrays import Array
 from . import base_by_null_space, base_by_qr, base_by_rules
 from .base_by_qr import Draw
 from .base_by_rules import upper_bound
@@ -22,8 +23,6 @@ from .considered import Considered
 from .grouping import dense, group, span
 from .parallelograms import Parallelogram
 from .round_geometry import rounded
-
-Array = np.ndarray
 
 EXACT = 1e-10
 """Coefficients below this are rounding: those of rules, and of small decompositions."""

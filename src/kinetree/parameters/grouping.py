@@ -9,9 +9,8 @@ import numpy as np
 from scipy.linalg import qr
 
 from ..spatial import Scalar
+from ..spatial.arrays import Array
 from .considered import Considered, Vector
-
-Array = np.ndarray
 
 LEAST_ANGLE = 1e-6
 """A parameter can give way if some unnoticed change moves it by at least this part of all that the change moves."""

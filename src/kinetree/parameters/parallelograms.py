@@ -9,8 +9,7 @@ import numpy as np
 from ..model.joints import Revolute
 from ..model.tree import BASE, Loop, Model
 from ..spatial import Matrix3, MatrixRotation
-
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 FLAT = 1e-9
 """How far sides may be off, in lengths of the mechanism, and axes in radians."""

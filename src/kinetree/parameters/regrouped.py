@@ -21,11 +21,10 @@ from ..model.joints import Revolute
 from ..model.parameters import ParameterTable, parameters, with_parameters
 from ..model.tree import BASE, Joint, Model
 from ..spatial import RigidInertia
+from ..spatial.arrays import Array
 from ..spatial.formula import ScalarFormula
 from .base_parameters import BaseParameters
 from .considered import inertia_of, ten_of
-
-Array = np.ndarray
 
 FORMS = ("fewest", "table", "symbols")
 

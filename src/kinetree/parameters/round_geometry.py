@@ -12,8 +12,7 @@ from ..model.changes.stand_ins import FormulaPose, KhalilStep
 from ..model.joints import JointKind
 from ..model.pose import Pose
 from ..model.tree import Model
-
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 RIGHT = math.pi / 2
 

@@ -13,8 +13,7 @@ from ..model import denoc_modules
 from ..model import describe as description
 from ..model.actuators import Actuator, Tendon
 from ..model.tree import BASE, Body, Frame, Joint, Model
-
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 
 class Description(ExplainsArguments):

@@ -20,8 +20,7 @@ from ..run.given_joints import read_given
 from ..run.three_matrices import three_matrices
 from ..run.wrench_derivatives import world_stiffness
 from ..run.wrenches import Wrenches
-from ..spatial.arrays import as_array, batch_shape
-from .description import Array
+from ..spatial.arrays import Array, as_array, batch_shape
 from .kinematics import Kinematics
 
 if TYPE_CHECKING:

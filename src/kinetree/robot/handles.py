@@ -15,8 +15,7 @@ from ..algorithms.algorithm import check_frames
 from ..algorithms.table import HANDLE_METHODS
 from ..errors import OptionError, SingularError, UnknownNameError
 from ..run.wrenches import Wrenches
-from ..spatial.arrays import as_array
-from .description import Array
+from ..spatial.arrays import Array, as_array
 from .dynamics import Dynamics
 from .kinematics import check_axes
 

@@ -15,9 +15,9 @@ from ..errors import OptionError, SingularError, UnknownNameError
 from ..model import configurations
 from ..run.direct import direct
 from ..run.evaluator import Evaluator
-from ..spatial.arrays import as_array, batch_shape
+from ..spatial.arrays import Array, as_array, batch_shape
 from ..spatial.numbers import random_source, real_number, whole_number
-from .description import Array, Description
+from .description import Description
 
 
 class Kinematics(Description):

@@ -16,11 +16,9 @@ from ..errors import ExplainsArguments, OptionError, ShapeError, UnsupportedErro
 from ..model.joints import JointKind
 from ..model.tree import Model
 from ..run.failure import asked_with_lists
-from ..spatial.arrays import pack, split
+from ..spatial.arrays import Array, pack, split
 from ..spatial.dual import Dual
 from ..spatial.numbers import real_number
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)

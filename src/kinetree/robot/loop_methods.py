@@ -15,6 +15,7 @@ from ..loops import rank
 from ..model.spanning import respan
 from ..model.tree import Model
 from ..run.wrenches import Wrenches
+from ..spatial.arrays import Array
 
 if TYPE_CHECKING:
     from ..algorithms.loop_clusters import Pivots
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from ..loops.varied_mechanism import MovedDesigns
     from .base_parameters import BaseParameterMethods
     from .platform.platform import Platform
-
-Array = np.ndarray
 
 
 class LoopMethods(ExplainsArguments):

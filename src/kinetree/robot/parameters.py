@@ -17,7 +17,7 @@ from ..model import parameters as parameter_tables
 from ..model.parameters import ParameterTable
 from ..run.direct import direct, direct_or_by_loops
 from ..run.wrenches import Wrenches
-from .description import Array
+from ..spatial.arrays import Array
 from .handles import HandleMethods
 
 MOST_SELECTIONS = 64

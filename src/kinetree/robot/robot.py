@@ -35,7 +35,7 @@ from ..run.compiler import check_cpu
 from ..run.complete_options import requests
 from ..run.evaluator import Evaluator
 from ..run.wrenches import Wrenches
-from ..spatial.arrays import as_array, batch_shape
+from ..spatial.arrays import Array, as_array, batch_shape
 from ..spatial.numbers import real_number, shown
 from .base_parameters import BaseParameterMethods
 from .linear_model import (
@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from ..export.cost import Count
     from ..export.symbolic.on_sympy import Equations
     from ..loops.loops import Loops
-
-Array = np.ndarray
 
 BACKENDS = ("compiled", "reference")
 

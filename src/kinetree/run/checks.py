@@ -13,9 +13,7 @@ from numpy.typing import ArrayLike
 from ..algorithms.algorithm import CONFIGURATIONS
 from ..errors import OptionError, ShapeError, SingularityWarning, StateError, callers_level
 from ..model.tree import Joint, Model
-from ..spatial.arrays import as_array, overlaps_itself
-
-Array = np.ndarray
+from ..spatial.arrays import Array, as_array, overlaps_itself
 
 QUATERNION_TOLERANCE = 1e-6
 """How far a quaternion's length may be from one before it is refused."""

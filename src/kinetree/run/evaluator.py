@@ -24,13 +24,12 @@ from ..errors import KinetreeError, NoValueError, OptionError, SingularityWarnin
 from ..io.progress import in_steps
 from ..model.tree import Model
 from ..spatial import Force
-from ..spatial.arrays import batch_shape, pack, split
+from ..spatial.arrays import Array, batch_shape, pack, split
 from .checks import StateChecks, check_out, check_threads
 from .compiler import Compiler, prepare, supported
 from .parameters import NO_PARAMETERS, SYMBOLS, GivenParameters, ParameterReader, Place, put_in, stand_in
 from .wrenches import NOTHING, Attachment, Given, Wrenches, gather, on_bodies, poses_at
 
-Array = np.ndarray
 Key = tuple[Any, ...]
 """An algorithm, values of its options, places of wrenches, and the form of the parameters if any are given."""
 

@@ -11,10 +11,8 @@ from ..algorithms.friction import fading_friction, spent_slopes
 from ..algorithms.tendons import damping_force
 from ..errors import OptionError, StateError, UnsupportedError
 from ..model.tree import Model
-from ..spatial.arrays import as_array, pack, split
+from ..spatial.arrays import Array, as_array, pack, split
 from .evaluator import Evaluator
-
-Array = np.ndarray
 
 
 def friction_force(evaluator: Evaluator, v: ArrayLike, parameters: Any = None, q: ArrayLike | None = None) -> Array:

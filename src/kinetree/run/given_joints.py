@@ -9,9 +9,7 @@ import numpy as np
 
 from ..errors import ModelError, OptionError
 from ..model.tree import Model
-from ..spatial.arrays import as_array, batch_shape
-
-Array = np.ndarray
+from ..spatial.arrays import Array, as_array, batch_shape
 
 
 class GivenAtJoints(NamedTuple):

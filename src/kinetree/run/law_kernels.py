@@ -35,11 +35,10 @@ from ..engine.trace import Traced, trace
 from ..errors import CompileError, SpeedWarning, callers_level
 from ..model.tree import Model
 from ..spatial import Scalar
-from ..spatial.arrays import flatten, pack, split
+from ..spatial.arrays import Array, flatten, pack, split
 from .compiler import LARGEST_UNROLLED, fingerprint, supported
 from .large_trees import roll
 
-Array = np.ndarray
 Scalars = Sequence[Scalar]
 Law = Callable[..., list[Any]]
 Ask = Callable[[list[Scalar]], list[Scalar]]

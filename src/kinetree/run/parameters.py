@@ -22,9 +22,7 @@ from ..model.parameters import parameters as table_of
 from ..model.substitution import SIZES, Substitution, substitution
 from ..model.tree import Model
 from ..spatial import Scalar
-from ..spatial.arrays import batch_shape
-
-Array = np.ndarray
+from ..spatial.arrays import Array, batch_shape
 
 TABLES = ("bodies", "joints", "frames", "loops", "tendons")
 """Mappings of names to mappings of properties, as a robot's file has them."""

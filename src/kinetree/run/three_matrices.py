@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
+from ..spatial.arrays import Array
 from .checks import check_out
-from .evaluator import Array, Evaluator
+from .evaluator import Evaluator
 from .wrenches import Wrenches
 
 

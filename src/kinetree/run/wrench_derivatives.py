@@ -13,11 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..spatial.arrays import as_array, cross_matrix
+from ..spatial.arrays import Array, as_array, cross_matrix
 from .evaluator import Evaluator
 from .wrenches import Wrench, Wrenches, each_wrench
-
-Array = np.ndarray
 
 
 def world_stiffness(evaluator: Evaluator, q: Any, wrenches: Wrenches) -> Array | None:

@@ -14,9 +14,7 @@ from ..algorithms import kinematics
 from ..errors import OptionError, ShapeError
 from ..model.tree import BASE, Frame, Model
 from ..spatial import Force, Scalar, Transform, Vec3
-from ..spatial.arrays import as_array, batch_shape
-
-Array = np.ndarray
+from ..spatial.arrays import Array, as_array, batch_shape
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,12 +27,10 @@ from ..errors import (
 from ..robot.robot import Robot
 from ..run.law_kernels import can_compile, count_operations, unrolls
 from ..run.parameters import GivenParameters
-from ..spatial.arrays import as_array, batch_shape
+from ..spatial.arrays import Array, as_array, batch_shape
 from ..spatial.numbers import real_number, shown
 from .integrators.fixed_step_methods import GENERALIZED_ALPHA, IMPLICIT, VARIATIONAL
 from .system import DynamicSystem
-
-Array = np.ndarray
 
 LONGEST_LAW = 20_000
 """Operations of a controller's law beyond which compiling it takes longer than it saves."""

@@ -19,15 +19,13 @@ from ..run.failure import Fault, blaming
 from ..run.law_kernels import LawProgram, can_compile, has_machine_code, unrolls
 from ..run.parameters import GivenParameters
 from ..spatial import Scalar, sqrt
-from ..spatial.arrays import pack, split
+from ..spatial.arrays import Array, pack, split
 from .constrained.drift import Partitioned
 from .constrained.holding import CLOSED_AFTER_STEPS, Hold, Holding, refuse_large
 from .integrators.steps_on_arrays import Steps
 from .loop_choice import LoopChoice
 from .system import FORCES, GROUND, Acting, DynamicSystem, State
 from .yielding import Impedance
-
-Array = np.ndarray
 
 NOTHING = np.zeros(0)
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import OptionError, UnknownNameError
-
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 ENDINGS = ("error", "stop", "rest")
 """What can be done where an event has no end."""

@@ -25,10 +25,9 @@ from ..motion.trajectory import Trajectory
 from ..robot.robot import Robot
 from ..run.law_kernels import count_operations
 from ..spatial import Force, Scalar
-from ..spatial.arrays import as_array, pack, split
+from ..spatial.arrays import Array, as_array, pack, split
 
 Scalars = Sequence[Scalar]
-Array = np.ndarray
 
 LONGEST_MOTION = 5_000
 """Operations of a trajectory beyond which compiling it takes longer than it saves."""

@@ -12,9 +12,9 @@ from ..algorithms.constraints import UNCLOSED
 from ..robot.robot import Robot
 from ..run.law_kernels import LawProgram
 from ..spatial import Scalar
+from ..spatial.arrays import Array
 from .loop_choice import LoopChoice
 
-Array = np.ndarray
 Scalars = Sequence[Scalar]
 
 

@@ -18,10 +18,9 @@ from ..contact.friction import FAST, direction_of_sliding
 from ..contact.rigid_contacts import ContactForces, ContactState, ForceResponse, RigidContacts
 from ..errors import KinetreeError, NoSolutionError, message_of
 from ..run.failure import Fault
+from ..spatial.arrays import Array
 from .equation import Equation
 from .system import GROUND
-
-Array = np.ndarray
 
 DRIFT = 1e-9
 """Gaps (m), speeds (m/s) and quaternion lengths that closed contacts may be off by before they are set right."""

@@ -27,6 +27,7 @@ from ..io.progress import TimeBar
 from ..robot.load import as_robot
 from ..robot.robot import Robot
 from ..run.failure import Fault
+from ..spatial.arrays import Array
 from ..spatial.numbers import real_number, whole_number
 from .arguments import (
     common_batch,
@@ -47,8 +48,6 @@ from .run import SingleRun
 from .sampling import sampling_of
 from .step_budget import StepBudget
 from .system import GROUND, DynamicSystem, State
-
-Array = np.ndarray
 
 SOLVERS = {"dop853": DOP853, "rk45": RK45, "radau": Radau}
 

@@ -27,8 +27,9 @@ from ..errors import (
 from ..io.interrupts import are_interrupts_passed_on
 from ..io.progress import TimeBar
 from ..run.failure import Fault, blaming
+from ..spatial.arrays import Array
 from .arguments import initial_state, whose
-from .equation import Array, Equation, Observed
+from .equation import Equation, Observed
 from .events import Event, Occurrence
 from .integrators.adaptive import ScipyStepper
 from .integrators.fixed_step_methods import ADAPTIVE, GENERALIZED_ALPHA

@@ -14,8 +14,9 @@ import numpy as np
 from ..errors import KinetreeError, UnknownNameError, message_of
 from ..io.progress import TimeBar
 from ..run.failure import Fault
+from ..spatial.arrays import Array
 from .constrained.generalized_alpha import AlphaSteps
-from .equation import Array, Equation
+from .equation import Equation
 from .integrators.fixed_step_methods import GENERALIZED_ALPHA
 from .integrators.stepper import FEWEST_SAMPLES, NO_KINKS, pieces, samples_ahead, steps_cut
 from .integrators.steps_on_arrays import SAMPLES_AT_ONCE, ManySteps, SampledSteps

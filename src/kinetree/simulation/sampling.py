@@ -18,8 +18,8 @@ from ..control.sampled import DIFFERENCES, Sampled, SampledPart, find_sampled
 from ..errors import KinetreeWarning, Message, OptionError, Setting, callers_level
 from ..run.failure import Fault
 from ..spatial import Scalar
-from ..spatial.arrays import pack, split
-from .equation import Array, Equation
+from ..spatial.arrays import Array, pack, split
+from .equation import Equation
 from .records.samples import Samples
 from .system import State
 from .worlds.draws import gaussian

@@ -20,6 +20,8 @@ from .scalar import Scalar
 from .transform import Transform
 from .vector import Matrix3, Vec3
 
+Array = np.ndarray
+
 Shape = tuple[int, ...]
 
 

@@ -17,9 +17,7 @@ from ..errors import OptionError
 from ..robot.robot import Robot
 from ..simulation.records.record import FIELDS, Record
 from ..spatial import Vec3
-from ..spatial.arrays import pack, split
-
-Array = np.ndarray
+from ..spatial.arrays import Array, pack, split
 
 
 @dataclass(frozen=True)

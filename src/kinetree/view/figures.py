@@ -15,13 +15,11 @@ from numpy.typing import ArrayLike
 from ..errors import ModelWarning, OptionError, callers_level
 from ..model.tree import BASE
 from ..robot.robot import Robot
-from ..spatial.arrays import as_array
+from ..spatial.arrays import Array, as_array
 from . import geometry, skeleton
 from .mjcf_geometry import read_geoms
 from .motion import Poses, Track
 from .scene import Scene
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,7 @@ from ..model.changes.values import symbols_of_geometry
 from ..model.tree import BASE, Model
 from ..robot.robot import Robot
 from ..simulation.records.record import Record, require_joints_of
-from ..spatial.arrays import pack, quaternions_of, split
-
-Array = np.ndarray
+from ..spatial.arrays import Array, pack, quaternions_of, split
 
 FINEST = 1.0 / 60.0
 """Records with samples farther apart than this many seconds are filled in between."""

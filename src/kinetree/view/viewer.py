@@ -17,7 +17,7 @@ from ..errors import Message, OptionError, Setting, UnknownNameError
 from ..io.atomic_files import beside
 from ..io.progress import Bar
 from ..model.tree import Joint
-from ..spatial.arrays import as_array
+from ..spatial.arrays import Array, as_array
 from . import capture
 from .at_rest import at_rest
 from .figures import Figure
@@ -29,7 +29,6 @@ from .scene import followed_path, ground_height
 from .server import News, PageServer
 from .sliders import from_sliders, moved_closed, slider_values
 
-Array = np.ndarray
 Size = tuple[int, int]
 
 PICTURE: Size = (1280, 800)

@@ -6,10 +6,7 @@ import kinetree as kt
 from kinetree.io.tables.columns import layout
 
 WANTED = {"q": ["elbow", "slide [left]"], "v": ["elbow", "slide [left]"]}
-UNITS = {
-    "q": {"elbow": "rad", "slide [left]": "m"},
-    "v": {"elbow": "rad/s", "slide [left]": "m/s"},
-}
+UNITS = {"q": {"elbow": "rad", "slide [left]": "m"}, "v": {"elbow": "rad/s", "slide [left]": "m/s"}}
 
 
 def found(*header, fewer=None):

@@ -149,12 +149,7 @@ def test_feet_of_the_robot_stand_and_swing_as_they_should(name):
 
 def test_distances_of_the_sources():
     """0.3 m in 1 s, 0.3 m in 0.5 s, 0.3 m in 1 s, 0.4 m in 0.5 s (Shah sections 7.2.1, 7.2.2, 7.3, 7.4)."""
-    traveled = {
-        "planar-biped": (1.0, 0.3),
-        "spatial-biped": (0.5, 0.3),
-        "quadruped": (1.0, 0.3),
-        "hexapod": (0.5, 0.4),
-    }
+    traveled = {"planar-biped": (1.0, 0.3), "spatial-biped": (0.5, 0.3), "quadruped": (1.0, 0.3), "hexapod": (0.5, 0.4)}
     for name, (time, distance) in traveled.items():
         path = WALKERS[name]().walk.trunk()
         np.testing.assert_allclose(path(time)[0][0] - path(0.0)[0][0], distance, atol=1e-12)

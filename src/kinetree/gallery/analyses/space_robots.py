@@ -11,7 +11,7 @@ from ...motion.trajectories import Cycloid
 from ...robot.robot import Robot
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate
-from ...spatial.arrays import pack, split
+from ...spatial.arrays import Array, pack, split
 from ...spatial.scalar import Scalar, sin
 from ...studies.drawings import OBLIQUE, PLANE, Sketch
 from ...studies.named_systems import load, motion
@@ -20,8 +20,6 @@ from ...studies.study import Analysis, Drawing, Outcome, Study
 from ..systems.space_robots import DURATION
 from .common_facts import common
 from .joint_curves import columns, frame_paths, panels
-
-Array = np.ndarray
 
 BASE = 6
 

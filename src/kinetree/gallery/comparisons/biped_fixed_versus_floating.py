@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...spatial.arrays import Array
 from ...studies.fact_files import FactFile
 from ...studies.named_systems import load, motion
 from ...studies.plots import Curve, Curves, PlotPanel
 from ...studies.study import Outcome, Study
 from ..analyses.walking import machine, prescribed
-from ..systems.biped_spatial_fixed.study import NAME, PERIOD, Array
+from ..systems.biped_spatial_fixed.study import NAME, PERIOD
 from ..systems.biped_spatial_fixed.system import upwards
 
 FACTS = FactFile.beside(__file__)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import BPoly, make_interp_spline
 
 from ...errors import OptionError
-from ...spatial.arrays import as_array
+from ...spatial.arrays import Array, as_array
 from .. import tuned
 from ..filtering import Band, FilteredMotion, SingleCoordinates, choose_band, continuous, filtered, on_manifold
 from ..sampling import Piece, evenly_sampled
@@ -20,8 +20,6 @@ from .smoothing import SmoothCurve, smooth_curves
 
 if TYPE_CHECKING:
     from ...robot.robot import Robot
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)

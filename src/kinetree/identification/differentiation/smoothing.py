@@ -23,9 +23,8 @@ from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
 
+from ...spatial.arrays import Array
 from .. import tuned
-
-Array = np.ndarray
 
 EXPONENTS = np.linspace(-6.0, 9.0, 16)
 """Where lambda is looked for, in powers of ten, before it is found more closely."""

@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.joints import Revolute
+from ...spatial.arrays import Array
 from .. import tuned
 from ..equations import Prepared
 from ..model_choice import Columns
-
-Array = np.ndarray
 
 
 class Change(NamedTuple):

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ...spatial.arrays import Array
 from .. import tuned
 from ..equations import MeasuredEquations
 from ..estimators.least_squares import Estimate
 from ..excitation import can_be_excited
 from ..identified import Identified
-
-Array = np.ndarray
 
 
 def doubts(

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...spatial.arrays import Array
 from .. import tuned
 from ..measured import Measured
 
 if TYPE_CHECKING:
     from ...robot.robot import Robot
-
-Array = np.ndarray
 
 UNITS = (
     (180.0 / np.pi, "positions look like degrees, while velocities are in rad/s"),

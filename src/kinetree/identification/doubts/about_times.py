@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...spatial.arrays import Array
 from .. import tuned
 from ..equations import MeasuredEquations, Prepared
 from ..estimators.least_squares import Estimate
 from ..friction_models import MODELS
 from ..model_choice import Columns
-
-Array = np.ndarray
 
 
 def of_shortness(prepared: Prepared, lasts: float) -> str:

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import IdentificationError, OptionError, UnknownNameError
+from ...spatial.arrays import Array
 from .. import tuned
 from .pseudo_inertia import BASIS, from_log_cholesky, log_cholesky_slope, matrix_of, to_log_cholesky
-
-Array = np.ndarray
 
 WAYS = ("barrier", "sdp", "log_cholesky")
 PULLS = ("log_det", "euclidean")

@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import IdentificationError
-
-Array = np.ndarray
+from ...spatial.arrays import Array
 
 
 def explained(y: Array, instruments: Array, counted: Array, noise: Array) -> Array:

@@ -12,9 +12,8 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ...errors import IdentificationError, UnknownNameError
+from ...spatial.arrays import Array
 from .. import tuned
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)

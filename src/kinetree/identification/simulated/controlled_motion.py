@@ -24,13 +24,13 @@ from ...model.parameters import FRICTION, rows
 from ...run.law_kernels import LawProgram, can_compile
 from ...run.parameters import FLAT, Place, put_in
 from ...spatial import Scalar, where
+from ...spatial.arrays import Array
 from .. import tuned
 from ..filtering import FilteredMotion
 
 if TYPE_CHECKING:
     from ...robot.robot import Robot
 
-Array = np.ndarray
 Rates = tuple[Array, Array, Array]
 Scalars = Sequence[Scalar]
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...errors import IdentificationError, OptionError, UnsupportedError
 from ...model.parameters import OF_BODIES
+from ...spatial.arrays import Array
 from .. import tuned
 from ..closed_motion import motions_of
 from ..filtering import FilteredMotion
@@ -24,8 +25,6 @@ from ..measured import Data
 if TYPE_CHECKING:
     from ...robot.robot import Robot
     from ..identified import Identified
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,12 @@ from functools import cached_property
 import numpy as np
 
 from ...model import configurations
+from ...spatial.arrays import Array
 from .. import clusters
 from ..assembly import AssemblySearch, contradicting
 from ..closing import CLOSED, ClosingProblem
 from ..neighbors import Neighbors
-from .geometry import Array, LoopGeometry
+from .geometry import LoopGeometry
 
 MOST_AT_ODDS, FEW_GUESSES = 12, 20
 """Loops that are left out one by one to find what contradicts, and random guesses for each."""

@@ -17,13 +17,13 @@ from ...model.changes.values import generic, symbols_of_geometry
 from ...run.evaluator import Evaluator
 from ...run.law_kernels import LawProgram, can_compile, unrolls
 from ...spatial import Scalar
-from ...spatial.arrays import as_array
+from ...spatial.arrays import Array, as_array
 from .. import closing, coordinates, rank
 from ..assembly import WIDEST, is_closed
 from ..closing import CLOSED
 from ..coordinates import ByName, Coordinates
 from .assembling import Assembling
-from .geometry import Array, LoopGeometry
+from .geometry import LoopGeometry
 
 Scalars = Sequence[Scalar]
 

@@ -22,7 +22,7 @@ from ...errors import (
 from ...model import configurations
 from ...run.law_kernels import can_compile, unrolls
 from ...run.small_matrices import one_blas_thread
-from ...spatial.arrays import as_array
+from ...spatial.arrays import Array, as_array
 from ...spatial.numbers import random_source, whole_number
 from .. import closing, dynamics, following, rank
 from ..assembly import AssemblySearch
@@ -32,7 +32,6 @@ from ..mobility import Mobility, position_rank, singular_directions
 from ..neighbors import ORDINARY
 from ..newton import NewtonClosing, independent_rows
 from .choice import ASSEMBLIES, CoordinateChoice
-from .geometry import Array
 
 NOTHING_GIVEN = np.zeros(0)
 

@@ -11,11 +11,10 @@ from ...errors import OptionError
 from ...run.friction import friction_force, friction_slope
 from ...run.wrench_derivatives import world_stiffness
 from ...run.wrenches import Wrenches
-from ...spatial.arrays import batch_shape
+from ...spatial.arrays import Array, batch_shape
 from .. import rank
 from ..coordinates import Coordinates
 from .forward import ForwardOfLoops
-from .geometry import Array
 from .inverse import InverseOfLoops
 from .prepared import PreparedDynamics
 

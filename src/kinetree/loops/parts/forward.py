@@ -16,12 +16,11 @@ from ...run.friction import friction_force
 from ...run.given_joints import GivenAtJoints
 from ...run.wrenches import Wrenches
 from ...spatial import Force
-from ...spatial.arrays import as_array, batch_shape
+from ...spatial.arrays import Array, as_array, batch_shape
 from .. import dynamics, rank
 from ..checks import opening_rate
 from ..coordinates import Coordinates
 from .closing import LoopClosing
-from .geometry import Array
 from .inverse import InverseOfLoops
 from .prepared import PreparedDynamics, Quick
 

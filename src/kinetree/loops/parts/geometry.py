@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike
 from ...algorithms import constraints
 from ...algorithms.table import find
 from ...run.evaluator import Evaluator
+from ...spatial.arrays import Array
 from ..checks import Checks
 from ..limits import PositionLimits
-
-Array = np.ndarray
 
 
 class LoopGeometry:

@@ -13,11 +13,10 @@ from ...algorithms import loop_clusters
 from ...errors import UnknownNameError
 from ...run.friction import friction_force
 from ...run.wrenches import Wrenches
-from ...spatial.arrays import as_array
+from ...spatial.arrays import Array, as_array
 from .. import dynamics, rank
 from ..constraint_forces import SHARE, ConstraintForces, ForceNames, Undetermined, free_shares
 from ..coordinates import Coordinates
-from .geometry import Array
 from .prepared import PreparedDynamics, Quick
 
 if TYPE_CHECKING:

@@ -21,11 +21,10 @@ from ...run.checks import check_out
 from ...run.evaluator import Evaluator
 from ...run.parameters import SYMBOLS
 from ...run.wrenches import Wrenches, gather
-from ...spatial.arrays import as_array, batch_shape, pack
+from ...spatial.arrays import Array, as_array, batch_shape, pack
 from .. import dynamics, rank
 from ..coordinates import Coordinates
 from .choice import CoordinateChoice
-from .geometry import Array
 
 CLUSTERED = 3
 """With so many independent constraints, loops are gone through cluster by cluster."""

@@ -28,12 +28,10 @@ from numpy.typing import ArrayLike
 
 from ...errors import OptionError, ShapeError, SingularError
 from ...model.tree import Model
-from ...spatial.arrays import as_array, batch_shape
+from ...spatial.arrays import Array, as_array, batch_shape
 from .branches import Subsystem, subsystems
 from .order import SolutionOrder, SolutionStep, plural
 from .small_systems import Place, columns, determinate, effective, find_cuts, generic_rank, smallest, square
-
-Array = np.ndarray
 
 SAMPLE = 64
 """States of a batch that are looked at to find the order."""

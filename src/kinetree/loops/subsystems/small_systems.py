@@ -9,10 +9,9 @@ import numpy as np
 
 from ...errors import SingularError
 from ...model.tree import Model
+from ...spatial.arrays import Array
 from ..rank import RELATIVE_TOLERANCE
 from .order import SolutionStep
-
-Array = np.ndarray
 
 Place = Callable[[int], str]
 """Names the state of a batch that went wrong, from the lane it is computed in."""

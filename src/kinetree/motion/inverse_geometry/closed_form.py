@@ -14,12 +14,10 @@ from ...export.symbolic.programs import library
 from ...model.changes.values import generic
 from ...robot.robot import Robot, require_robot
 from ...spatial import Matrix3, MatrixRotation, Scalar, Transform, Vec3
-from ...spatial.arrays import as_array, split
+from ...spatial.arrays import Array, as_array, split
 from .chain import GeometricChain
 from .plan import find_plan, value_of
 from .steps import Arithmetic, SolvingStep
-
-Array = np.ndarray
 
 SQUARE_SLACK = 1e-10
 """Parts of a number by which what is under a root may be negative from rounding alone."""

@@ -16,10 +16,9 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...export.cost import count_function
 from ...spatial import Matrix3, MatrixRotation, Transform, Vec3
+from ...spatial.arrays import Array
 from .chain import NORM, GeometricChain, JointValue, JointValues, PoseEquation, entry, equations, of_hinge, of_slide
 from .steps import SolvingStep, Zeros
-
-Array = np.ndarray
 
 SAMPLES, SPECIAL = 6, 400
 """Configurations at which equations are looked at, all at once: random ones, and some with right angles in them.

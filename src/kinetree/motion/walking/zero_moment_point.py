@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike
 
 from ...errors import OptionError, ShapeError, SingularError
 from ...robot.robot import Robot
-
-Array = np.ndarray
+from ...spatial.arrays import Array
 
 
 def zero_moment_point(robot: Robot, q: ArrayLike, v: ArrayLike, a: ArrayLike, height: float = 0.0) -> Array:

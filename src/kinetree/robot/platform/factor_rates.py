@@ -21,11 +21,9 @@ import numpy as np
 from ...algorithms import constraints, kinematics
 from ...algorithms.denoc import twist_shift
 from ...model.tree import BASE
-from ...spatial.arrays import cross_matrix, flatten, pack
+from ...spatial.arrays import Array, cross_matrix, flatten, pack
 from ...spatial.dual import Dual
 from .parallel_denoc import Edge, LegElimination, ParallelDeNOC, freedom_of, turned
-
-Array = np.ndarray
 
 
 class LinkRate(NamedTuple):

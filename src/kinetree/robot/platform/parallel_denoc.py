@@ -26,9 +26,7 @@ from ...algorithms import constraints, kinematics
 from ...algorithms.denoc import twist_shift
 from ...errors import ExplainsArguments, SingularError, UnsupportedError
 from ...model.tree import BASE, Model
-from ...spatial.arrays import pack
-
-Array = np.ndarray
+from ...spatial.arrays import Array, pack
 
 DEPENDENT = 1e-10
 """Passive joints of a leg count as dependent where a projected axis is shorter than this fraction of it."""

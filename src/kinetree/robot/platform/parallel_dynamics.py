@@ -17,11 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import ExplainsArguments
-from ...spatial.arrays import as_array
+from ...spatial.arrays import Array, as_array
 from .factor_rates import FactorRates
 from .parallel_denoc import ParallelDeNOC
-
-Array = np.ndarray
 
 
 class ParallelDynamics(ExplainsArguments):

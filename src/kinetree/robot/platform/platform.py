@@ -15,14 +15,12 @@ from numpy.typing import ArrayLike
 from ...errors import OptionError, SingularError, StateError
 from ...loops import rank
 from ...run.wrenches import Wrenches
-from ...spatial.arrays import as_array
+from ...spatial.arrays import Array, as_array
 from .parallel_denoc import ParallelDeNOC
 from .parallel_dynamics import ParallelDynamics
 from .positions import PlatformPositions
 from .requirements import ActuatorRequirements, FrameMotion, PlatformPath
 from .singularities import Counts, Maps, Singularity, analyze, classify, common, margins
-
-Array = np.ndarray
 
 SINGULAR = 1e-7
 """Singular values below this (dimensionless) make a configuration singular."""

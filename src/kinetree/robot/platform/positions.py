@@ -19,12 +19,10 @@ from ...loops.limits import PositionLimits
 from ...loops.loops import Loops
 from ...model.joints import Revolute
 from ...model.tree import BASE
-from ...spatial.arrays import as_array
+from ...spatial.arrays import Array, as_array
 from ...spatial.numbers import whole_number
 from ..base_parameters import BaseParameterMethods
 from .singularities import Counts
-
-Array = np.ndarray
 
 SAME = 1e-6
 """Two assemblies are the same if nothing that tells them apart (entries of poses, positions) differs by more."""

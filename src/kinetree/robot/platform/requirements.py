@@ -21,8 +21,8 @@ from ...io.plot_style import legend_beside, line
 from ...io.tables.formats import format_of
 from ...io.tables.text import TextTable
 from ...io.tables.writing import csv_text, write_parquet
+from ...spatial.arrays import Array
 
-Array = np.ndarray
 PlatformPath = ArrayLike | Callable[[Array], tuple[ArrayLike, ArrayLike, ArrayLike]]
 """Poses (T, 4, 4) or positions (T, 3), or a trajectory of (x, y, z) or of (roll, pitch, yaw, x, y, z)."""
 

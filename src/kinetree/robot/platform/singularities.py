@@ -27,8 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...loops import rank
-
-Array = np.ndarray
+from ...spatial.arrays import Array
 
 
 class Maps(NamedTuple):

@@ -9,8 +9,8 @@ import numpy as np
 from ...errors import Message, OptionError, Setting, UnsupportedError
 from ...robot.robot import Robot
 from ...run.parameters import GivenParameters
+from ...spatial.arrays import Array
 from ..arguments import initial_state
-from ..equation import Array
 from ..integrators.fixed_step_methods import VARIATIONAL
 from ..options import SimulationOptions
 from .drift import Projection

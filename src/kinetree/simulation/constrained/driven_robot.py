@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from ...errors import StateError
 from ...robot.robot import Robot, require_robot
-from ...spatial.arrays import as_array, batch_shape
-from ..equation import Array
+from ...spatial.arrays import Array, as_array, batch_shape
 from .holding import Hold, Holding, refuse_large
 from .prescribed import PrescribedLaws
 

@@ -25,7 +25,8 @@ from ...errors import ClosureError
 from ...run.failure import Fault
 from ...run.law_kernels import LawProgram
 from ...spatial import Scalar
-from ..equation import Array, Equation
+from ...spatial.arrays import Array
+from ..equation import Equation
 from ..integrators.fixed_step_methods import GENERALIZED_ALPHA
 from ..integrators.stepper import FixedStepper
 from ..system import State

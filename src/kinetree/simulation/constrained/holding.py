@@ -17,13 +17,12 @@ from ...model.describe import counted
 from ...robot.robot import Robot
 from ...run.law_kernels import LawProgram, can_compile, unrolls
 from ...spatial import Scalar
+from ...spatial.arrays import Array
 from ..integrators.fixed_step_methods import GENERALIZED_ALPHA
 from ..loop_choice import LoopChoice, choice_at
 from ..projection import projector
 from .drift import Drift, Partitioned, Projection
 from .prescribed import PrescribedLaws
-
-Array = np.ndarray
 
 LEAST = 1e-9
 """Singular values below this part of the largest count as zero."""

@@ -14,7 +14,8 @@ import numpy as np
 
 from ...errors import ClosureError, Message, OptionError, Setting, UnsupportedError
 from ...run.failure import Fault
-from ..equation import Array, Equation
+from ...spatial.arrays import Array
+from ..equation import Equation
 from ..system import State
 from .stepper import Stepper
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import Message, Setting
 from ...run.failure import Fault
-from ..equation import Array
+from ...spatial.arrays import Array
 from ..system import State
 from .adaptive import ScipyStepper
 from .change_points import TELLING, Path, Way, agree, times_before, ways_over

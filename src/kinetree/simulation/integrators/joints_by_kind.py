@@ -14,8 +14,7 @@ import numpy as np
 from ...model.joints import JointKind
 from ...model.tree import Body, Joint, Model, lay_out
 from ...spatial import Scalar
-
-Array = np.ndarray
+from ...spatial.arrays import Array
 
 
 class ByKind:

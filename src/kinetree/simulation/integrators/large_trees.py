@@ -13,10 +13,10 @@ from ...algorithms.joint_momenta import momenta
 from ...model.tree import Model
 from ...run.law_kernels import TreeProgram
 from ...spatial import Scalar
+from ...spatial.arrays import Array
 from .joints_by_kind import ByKind
 from .variational import freed
 
-Array = np.ndarray
 Scalars = Sequence[Scalar]
 
 

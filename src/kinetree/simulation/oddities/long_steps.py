@@ -25,10 +25,8 @@ from ...contact.surfaces import touch
 from ...errors import KinetreeWarning, Message, Setting, callers_level
 from ...robot.robot import Robot
 from ...spatial import ZERO_MOTION, Vec3
-from ...spatial.arrays import pack, split
+from ...spatial.arrays import Array, pack, split
 from ..integrators.fixed_step_methods import IMPLICIT
-
-Array = np.ndarray
 
 LIMITS = {
     "euler": (2.0, 2.0), "semi_implicit_euler": (2.0, 2.0), IMPLICIT: (2.0, 2.0), "rk4": (2.78, 2.82),

@@ -13,9 +13,8 @@ from ...algorithms.acting import ActingElement
 from ...errors import KinetreeWarning, Message, Setting, callers_level
 from ...model.tree import BASE, Model
 from ...robot.robot import Robot
+from ...spatial.arrays import Array
 from ..records.record import OUT_OF_RANGE, Record
-
-Array = np.ndarray
 
 DEEPEST_FALL = 1.0
 """How far (m) a robot may fall before that is reported."""

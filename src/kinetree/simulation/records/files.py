@@ -18,6 +18,7 @@ from ...io.tables.columns import column_name
 from ...io.tables.formats import FORMATS, RECORD_MARK, format_of, need_pyarrow
 from ...io.tables.reading import csv_numbers
 from ...io.tables.writing import csv_text, write_parquet
+from ...spatial.arrays import Array
 from ..events import Occurrence
 from . import checks
 from .energy import LATER, NAMES, Energies
@@ -26,8 +27,6 @@ from .samples import Samples
 
 if TYPE_CHECKING:
     from .record import Record
-
-Array = np.ndarray
 
 SAMPLED = "sampled:"
 """Before the names of what a sampled controller saw."""

@@ -15,6 +15,7 @@ from ...io.pictures import drawing
 from ...io.plot_style import height_beside, keep_zero_flat, legend_beside, line
 from ...model.units import FORCE_OF
 from ...motion.trajectory import Trajectory
+from ...spatial.arrays import Array
 from .tracking import tracking_errors
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from .record import Record
 
-Array = np.ndarray
 Curves = list[tuple[str, Array]]
 
 WIDTH, HEIGHT = 9.0, 2.3

@@ -15,7 +15,7 @@ from ...errors import ExplainsArguments, Message, OptionError, Setting, ShapeErr
 from ...model.describe import counted
 from ...motion.trajectory import Trajectory
 from ...robot.robot import Robot
-from ...spatial.arrays import pack, split
+from ...spatial.arrays import Array, pack, split
 from ..events import Occurrence
 from ..integrators.fixed_step_methods import dexp_inverse
 from .energy import Energies
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from ...io.tables.text import TextTable
     from .tracking import TrackingErrors
-
-Array = np.ndarray
 
 FIELDS = ("q", "v", "a", "tau", "friction", "contact_forces", "constraint_forces", "z")
 """Arrays of a record beside time and energies."""

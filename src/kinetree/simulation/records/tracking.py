@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from ...control.driven_joints import driven_joints, tracking_error
 from ...errors import OptionError
 from ...motion.trajectory import Trajectory
-from ...spatial.arrays import pack, split
+from ...spatial.arrays import Array, pack, split
 
 if TYPE_CHECKING:
     from .record import Record
-
-Array = np.ndarray
 
 
 class TrackingErrors(NamedTuple):

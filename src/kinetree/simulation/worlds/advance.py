@@ -10,11 +10,9 @@ import numpy as np
 
 from ...errors import ClosureError, SingularError, UnsupportedError
 from ...run.failure import Fault
-from ...spatial.arrays import aligned_zeros
+from ...spatial.arrays import Array, aligned_zeros
 from ..equation import Equation
 from ..run_batch import many_steps
-
-Array = np.ndarray
 
 
 class Advance:

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import OptionError
+from ...spatial.arrays import Array
 from ...spatial.numbers import as_numbers, shown
-
-Array = np.ndarray
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import OptionError, ShapeError, UnknownNameError
+from ...spatial.arrays import Array
 from .draws import Distribution, uniform
 from .randomized import DISTRIBUTIONS, checked_mapping
-
-Array = np.ndarray
 
 GOAL_STREAM = 30_000
 """Random numbers of goals are apart from all others."""

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import OptionError
+from ...spatial.arrays import Array
 from ...spatial.numbers import real_number
 from .draws import uniform
-
-Array = np.ndarray
 
 PUSH_STREAM = 10_000
 """Random numbers of pushes are apart from all others."""

@@ -9,10 +9,9 @@ import numpy as np
 
 from ...errors import OptionError, ShapeError, StateError
 from ...robot.robot import Robot
+from ...spatial.arrays import Array
 from .draws import uniform
 from .randomized import checked_distribution
-
-Array = np.ndarray
 
 START_STREAM = 20_000
 """Random numbers of starts are apart from all others."""

@@ -12,9 +12,8 @@ from ...errors import OptionError, ShapeError, UnknownNameError
 from ...model.joint_fields import FIELDS, PER_FREEDOM
 from ...model.substitution import OF_BODIES, OF_JOINTS
 from ...robot.robot import Robot
+from ...spatial.arrays import Array
 from .draws import Distribution, LogUniform, Normal, Uniform, uniform
-
-Array = np.ndarray
 
 DISTRIBUTIONS = (Uniform, LogUniform, Normal)
 MOTOR_STRENGTH, DELAY, GROUND, BODIES, JOINTS, GRAVITY = (

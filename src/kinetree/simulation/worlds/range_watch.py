@@ -12,9 +12,8 @@ from ...algorithms.acting import ActingElement
 from ...errors import KinetreeWarning, callers_level
 from ...robot.robot import Robot
 from ...spatial import Scalar, where
+from ...spatial.arrays import Array
 from ..records.record import NAMED, OUT_OF_RANGE, STOPS_GIVE_WAY
-
-Array = np.ndarray
 
 
 class RangeWatch:

@@ -6,9 +6,8 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...run.law_kernels import TangentProgram
+from ...spatial.arrays import Array
 from ..equation import Equation
-
-Array = np.ndarray
 
 
 class StepDerivatives:

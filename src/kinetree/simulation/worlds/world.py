@@ -29,6 +29,7 @@ from ...robot.load import as_robot
 from ...robot.robot import Robot
 from ...run.law_kernels import LawProgram, is_condition, refuse_nested
 from ...spatial import Scalar, where
+from ...spatial.arrays import Array
 from ...spatial.numbers import whole_number
 from ..arguments import check_integrator, force_elements, initial_state, law_and_function, varied_parameters
 from ..equation import Equation
@@ -51,7 +52,6 @@ from .sensors import Sensor, check_sensors
 from .step_derivatives import StepDerivatives
 from .stepped import DifferentiatedStep, Stepped
 
-Array = np.ndarray
 Scalars = Sequence[Scalar]
 Law = Callable[[Moment], Any]
 

@@ -15,10 +15,7 @@ from helpers.redysim_folders import VARIABLE, folders, opened, random_arguments
 from kinetree.errors import KinetreeError
 from kinetree.model.formats.matlab import MatlabFolder
 
-pytestmark = [
-    pytest.mark.skipif(OCTAVE is None, reason="Octave is not installed"),
-    pytest.mark.xdist_group("octave"),
-]
+pytestmark = [pytest.mark.skipif(OCTAVE is None, reason="Octave is not installed"), pytest.mark.xdist_group("octave")]
 
 MUTATIONS = int(os.environ.get("KINETREE_MUTATIONS", "150"))
 """Of each program; what runs elsewhere may ask for more."""

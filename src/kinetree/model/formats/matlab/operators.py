@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ....spatial import dense
+from ....spatial.arrays import Array
 from ....spatial.scalar import Scalar, exp, logical_and, logical_not, logical_or, sqrt, where
 from . import values
-from .values import Array, MatlabError, Matrix, mapped, number_matrix, settled, shown
+from .values import MatlabError, Matrix, mapped, number_matrix, settled, shown
 
 SINGULAR = 1e-15
 """Systems that are worse conditioned than this are not solved: MATLAB warns, and what it computes is rounding."""
