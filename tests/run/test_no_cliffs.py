@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 
 import numpy as np
@@ -12,6 +13,9 @@ from helpers.compare import assert_close
 from helpers.robots import random_state
 from kinetree.algorithms.table import ALGORITHMS
 from kinetree.run import evaluator
+
+SIZES = (20, 50, 109, 111, 200) if os.environ.get("KINETREE_ALL_SIZES") else (20, 111)
+"""All of them take a quarter of an hour of compiling: ask for them where code length or loops over bodies change."""
 
 SLOWLY_COMPILED = {"regressor", "joint_momentum_regressor", "forward_dynamics_derivatives", "inverse_mass_matrix"}
 """Straight-line code of matrices that takes long to make: of these only sizes that do not."""
@@ -56,7 +60,7 @@ def runs_compiled(robot, algorithm, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["tree", "chain", "followers", "floating"])
-@pytest.mark.parametrize("count", [6, *(pytest.param(n, marks=pytest.mark.slow) for n in (20, 50, 109, 111, 200))])
+@pytest.mark.parametrize("count", [6, *(pytest.param(n, marks=pytest.mark.slow) for n in SIZES)])
 def test_every_algorithm_is_compiled_or_says_that_it_is_not(kind, count, monkeypatch):
     robot = tree(kind, count).with_backend("compiled")
     for algorithm in ALGORITHMS.values():
