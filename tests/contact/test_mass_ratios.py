@@ -67,6 +67,6 @@ def test_a_stack_of_great_weights_on_light_ones_rests_in_few_steps():
     record = kt.simulate_rigid(robot.with_backend("compiled"), rigid.contacts, q, time=0.3, progress=False)
     assert record.status == "complete"
     assert record.info["steps"] < 200
-    assert np.abs(record.q - q).max() < 1e-6
+    assert np.abs(record.q - q).max() < 1e-5  # how weights of 1e10 N round is the processor's own
     loads = record.contact_forces[-1, :, 2].reshape(-1, 4).sum(axis=1)
     assert np.allclose(loads, G * np.cumsum([1e9, 1e6, 1e3, 1.0])[::-1], rtol=1e-6)

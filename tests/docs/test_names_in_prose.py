@@ -60,9 +60,9 @@ PARAMETERS = re.compile(
 """Parameters, columns of tables and numbers of sweeps."""
 
 NOT_OURS = {
-    "ERobot", "L", "PiecewisePolynomial", "X", "array", "casadi", "com", "ctypes", "dask", "data", "f", "functools",
-    "gymnasium", "header", "inspect", "jax", "llvmlite", "math", "mmap", "model", "mujoco", "np", "numpy", "os",
-    "pandas", "pin", "plant", "pyarrow", "q", "sympy", "torch", "v", "warnings",
+    "ERobot", "L", "PiecewisePolynomial", "X", "a", "array", "casadi", "com", "ctypes", "dask", "data", "f",
+    "functools", "gymnasium", "header", "inspect", "jax", "llvmlite", "math", "mmap", "model", "mujoco", "np", "numpy",
+    "os", "pandas", "pin", "plant", "pyarrow", "q", "scipy", "sympy", "tau", "torch", "v", "warnings",
 }  # fmt: skip
 """Other libraries, objects of theirs, and arrays."""
 

@@ -48,16 +48,19 @@ def test_a_backend_of_the_environment_is_named_as_such(monkeypatch):
         kt.Builder("arm").body("a", "base", kt.Revolute("x"), mass=1.0).build()
 
 
-@pytest.mark.parametrize("failing", range(1, 8))
+@pytest.mark.parametrize("failing", range(1, 7))
 def test_whatever_fails_to_compile_is_our_error_with_advice(failing, monkeypatch):
     """The guard of quaternions, the kernel, the entry point and its helpers: none shows LLVM's own error."""
     monkeypatch.setenv("KINETREE_CACHE", "off")
     program = (
         "import numpy as np, kinetree as kt\n"
         "from kinetree.engine.llvm import host\n"
+        "from kinetree.engine.llvm.kept_memory import FUNCTIONS\n"
         "robot = kt.Builder('ball').body('bob', 'base', kt.Spherical(), mass=1.0, com=(0, 0, -0.5)).build()\n"
         "real, asked = host.assemble, []\n"
         "def assemble(text, target):\n"
+        "    if all(f'@{name}' in text for name in FUNCTIONS):\n"
+        "        return real(text, target)\n"  # which large results do without
         "    asked.append(1)\n"
         f"    if len(asked) == {failing}:\n"
         "        raise host.CompilationError('no')\n"
