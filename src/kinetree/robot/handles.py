@@ -200,7 +200,7 @@ class HandleMethods(Dynamics):
         return found
 
     def _handles(self, frames: str | Sequence[str]) -> tuple[str, ...]:
-        return check_frames(self.model, frames)
+        return check_frames(self.model, frames) if len(frames) else ()
 
 
 def _split_off(name: str, directions: ArrayLike, freedoms: Array, whole: Array) -> MotorForces:
