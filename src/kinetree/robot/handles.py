@@ -200,7 +200,8 @@ class HandleMethods(Dynamics):
         return found
 
     def _handles(self, frames: str | Sequence[str]) -> tuple[str, ...]:
-        return check_frames(self.model, frames) if len(frames) else ()
+        none = not isinstance(frames, str) and len(frames) == 0 and self.loops is None  # whose matrix has no rows
+        return () if none else check_frames(self.model, frames)
 
 
 def _split_off(name: str, directions: ArrayLike, freedoms: Array, whole: Array) -> MotorForces:
