@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..algorithms.closing import LONGEST_STEP
 from ..spatial.arrays import Array
 from . import long_chains, rank
 from .clusters import Clusters, Stack
@@ -24,12 +25,6 @@ CLOSED = 1e-10
 """Gaps below this, in meters and radians, are closed."""
 
 MOST_STEPS = 200
-LONGEST_STEP = 0.5
-"""Longest step of one iteration, in radians or meters: far steps lose the branch the guess belongs to.
-
-Mechanisms of many meters go as many times farther (:attr:`.clusters.Cluster.reach`).
-"""
-
 NUDGE = 0.01
 """How far a guess is moved, in radians or meters, that says nothing about which way to go; of large ones farther."""
 

@@ -6,7 +6,7 @@ rounding, is left to :mod:`.closing`, which finds ranks on the way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -57,7 +57,7 @@ class NewtonClosing:
     def __init__(
         self, model: Model, task: ClosingTask, cpu: str, places: tuple[Place, ...] = (), compiled: bool = True
     ) -> None:
-        self.model, self.task, self.n_gaps = model, task, len(task.weights)
+        self.model, self.task = model, task
         numbers = sum(place.size for place in places)
 
         def of(parameters: Scalars) -> Model:
@@ -103,6 +103,19 @@ class NewtonClosing:
                 lanes, state = lanes[going_on], state[going_on]
             before = state[:, -1]
         return whole[:, :nq], (whole[:, -1] <= tolerance**2) & (whole[:, -2] > LEAST_QUALITY)
+
+    def closed(
+        self, q: Array, given: Array, tolerance: float, otherwise: Callable[[Array], tuple[Array, Array, Array]]
+    ) -> tuple[Array, Array, Array]:
+        """Return configurations (N, nq), the gaps left, and which are closed.
+
+        ``otherwise`` returns the same of those lanes (numbers of them) that are not closed so.
+        """
+        found, done = self(q, given, tolerance)
+        gaps, rest = np.zeros((len(q), len(self.task.weights))), np.flatnonzero(~done)
+        if len(rest):
+            found[rest], gaps[rest], done[rest] = otherwise(rest)
+        return found, gaps, done
 
     @cached_property
     def _astray(self) -> LawProgram:

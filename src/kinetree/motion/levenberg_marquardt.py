@@ -11,7 +11,7 @@ its neighbors.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from ..model.tree import Model
 from ..robot.robot import Robot
 from ..run.law_kernels import Sizes, StepProgram, can_compile
 from ..spatial import Scalar, Transform, Vec3, dot, ldl, ldl_solve, sqrt, where
-from ..spatial.arrays import Array, pack, split
+from ..spatial.arrays import Array
 from ..spatial.exponential import quaternion_log, quaternion_product
 from ..spatial.rotation import quaternion_of
 
@@ -301,7 +301,11 @@ class DampedStepper:
         self.low, self.high = law.tree.joint_vector("lower"), law.tree.joint_vector("upper")
         self._n_state = self.nq + 3 + 2 * len(law.aims) + int(law.tree.is_constrained)
         self._n_parameters = sum(4 * aim.orientation + 3 * aim.position for aim in law.aims) + 1
-        self._run = self._compiled() if compiled else self._as_written
+        sizes = Sizes(self._n_state, 0, self._n_parameters, 0)
+        self._steps = StepProgram(
+            f"inverse kinematics of {law.tree.name!r}", self._advance, lambda question, parameters: [], sizes, cpu,
+            compiled=compiled,
+        )  # fmt: skip
 
     @cached_property
     def moving(self) -> Array:
@@ -334,30 +338,13 @@ class DampedStepper:
         """Up to n steps of each lane."""
         parameters = np.empty((len(goals), self._n_parameters))
         parameters[:, :-1], parameters[:, -1] = goals, tolerance
-        return Lanes(self._run(lanes.state, parameters, n, threads), self.nq, lanes.aims)
+        return Lanes(self._steps(0.0, lanes.state, 0.0, n, parameters, threads), self.nq, lanes.aims)
 
-    def _advance(self, state: Scalars, parameters: Scalars) -> list[Scalar]:
+    def _advance(self, ask: object, t: Scalar, state: Scalars, h: Scalar, parameters: Scalars) -> list[Scalar]:
         nq = self.nq
         new = self.law.step(state[:nq], state[nq], parameters[:-1], parameters[-1])
         new[nq + 1] = state[nq + 1] + new[nq + 1]
         return new
-
-    def _compiled(self) -> Callable[[Array, Array, int, int], Array]:
-        def advance(ask: object, t: Scalar, state: Scalars, h: Scalar, parameters: Scalars) -> list[Scalar]:
-            return self._advance(state, parameters)
-
-        program = StepProgram(
-            f"inverse kinematics of {self.law.tree.name!r}", advance, lambda question, parameters: [],
-            Sizes(self._n_state, 0, self._n_parameters, 0), self.cpu,
-        )  # fmt: skip
-        return lambda state, parameters, n, threads: program(0.0, state, 0.0, n, parameters, threads)
-
-    def _as_written(self, state: Array, parameters: Array, n: int, threads: int) -> Array:
-        with np.errstate(all="ignore"):
-            scalars, given = split(state), split(parameters)
-            for _ in range(n):
-                scalars = self._advance(scalars, given)
-            return pack(scalars, (len(state),))
 
 
 _KNOWN: weakref.WeakKeyDictionary[Robot, dict[tuple[object, ...], DampedStepper]] = weakref.WeakKeyDictionary()

@@ -94,12 +94,10 @@ class LoopClosing:
         kernel = None if bounded else self.kernel(free)
         if kernel is None:
             return self._closed_by_rank(guesses, free, tolerance, bounded)
-        q, done = kernel(guesses, NOTHING_GIVEN, CLOSED if tolerance is None else tolerance)
-        gaps = np.zeros((len(q), self.geometry.n_constraints))
-        rest = np.flatnonzero(~done)
-        if len(rest):
-            q[rest], gaps[rest], done[rest] = self._closed_by_rank(guesses[rest], free, tolerance, False)
-        return q, gaps, done
+        return kernel.closed(
+            guesses, NOTHING_GIVEN, CLOSED if tolerance is None else tolerance,
+            lambda rest: self._closed_by_rank(guesses[rest], free, tolerance, False),
+        )  # fmt: skip
 
     def kernel(self, free: Array, frame: str = "", goal_size: int = 0) -> NewtonClosing | None:
         """Return what closes along ``free`` velocities, with a frame at a goal; None where ranks have to be found.

@@ -429,11 +429,9 @@ class PlatformPositions(ExplainsArguments):
         kernel = None if bounded else self._loops.closing.kernel(free, self.frame, flat.shape[1])
         if kernel is None:
             return self._reach_by_rank(goal, q, free, bounded, few)
-        found, done = kernel(q, flat, CLOSED)
-        gaps, rest = np.zeros((len(q), kernel.n_gaps)), np.flatnonzero(~done)
-        if len(rest):
-            found[rest], gaps[rest], done[rest] = self._reach_by_rank(goal[rest], q[rest], free, False, few)
-        return found, gaps, done
+        return kernel.closed(
+            q, flat, CLOSED, lambda rest: self._reach_by_rank(goal[rest], q[rest], free, False, few)
+        )  # fmt: skip
 
     def _reach_by_rank(
         self, goal: Array, q: Array, free: Array, bounded: bool, few: bool
