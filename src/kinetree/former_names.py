@@ -22,6 +22,9 @@ NOW_AT = {
     "kinetree.published": "kinetree.export.published",
     "kinetree.symbolic": "kinetree.export.symbolic",
     "kinetree.wrenches": "kinetree.run.wrenches",
+    "kinetree.gallery.analyses": "kinetree_gallery.analyses",
+    "kinetree.gallery.catalog": "kinetree_gallery.catalog",
+    "kinetree.gallery.comparisons": "kinetree_gallery.comparisons",
     "kinetree.gallery.drawings": "kinetree.studies.drawings",
     "kinetree.gallery.plots": "kinetree.studies.plots",
     "kinetree.gallery.redysim": "kinetree.studies.redysim",
@@ -29,6 +32,7 @@ NOW_AT = {
     "kinetree.gallery.simulation_setup": "kinetree.studies.simulation_setup",
     "kinetree.gallery.sources": "kinetree.studies.sources",
     "kinetree.gallery.system": "kinetree.studies.system",
+    "kinetree.gallery.systems": "kinetree_gallery.systems",
     "kinetree.gallery.user_study": "kinetree.studies.user_study",
     "kinetree.loops.platform": "kinetree.robot.platform.platform",
     "kinetree.simulation.complementarity": "kinetree.contact.complementarity",
@@ -46,6 +50,17 @@ NOW_AT = {
     "kinetree.simulation.zero_moment_point": "kinetree.motion.walking.zero_moment_point",
 }
 """Where each is now; the names go with release 0.3.  Names that a package gives to a function today are not here."""
+
+
+def _today(name: str) -> str | None:
+    """Return where a module is now that is in the table, or inside a package that is."""
+    former, inside = name, ""
+    while former not in NOW_AT:
+        former, dot, last = former.rpartition(".")
+        if not dot:
+            return None
+        inside = f".{last}{inside}"
+    return NOW_AT[former] + inside
 
 
 class _Alias(Loader):
@@ -72,7 +87,7 @@ class FormerNames(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Answer for the names of the table only, as Python asks every finder for every module."""
-        today = NOW_AT.get(fullname)
+        today = _today(fullname) if fullname.startswith("kinetree.") else None
         if today is None:
             return None
         warnings.warn(f"{fullname} is now {today}; the former name goes with release 0.3", DeprecationWarning, 2)
@@ -80,9 +95,9 @@ class FormerNames(MetaPathFinder):
 
 
 def install() -> None:
-    """Have Python ask for former names, after everything else has been asked."""
+    """Have Python ask for former names first: it would load what is inside a package of today a second time."""
     if not any(isinstance(finder, FormerNames) for finder in sys.meta_path):
-        sys.meta_path.append(FormerNames())
+        sys.meta_path.insert(0, FormerNames())
 
 
 # ------------------------------------------------------------------ arguments

@@ -12,9 +12,9 @@ import kinetree as kt
 from helpers.compare import OFFSETS, WEIGHTS, assert_close, times
 from judges import five_bar_plane
 from kinetree import gallery
-from kinetree.gallery import systems
-from kinetree.gallery.systems.three_rrr import system as three_rrr
 from kinetree.studies import named_systems
+from kinetree_gallery import systems
+from kinetree_gallery.systems.three_rrr import system as three_rrr
 
 FOUR_BARS = ("four-bar", "four-bar-table-8-1")
 DEGREE = np.pi / 180

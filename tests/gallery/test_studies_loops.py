@@ -12,13 +12,13 @@ from scipy.integrate import solve_ivp
 import kinetree as kt
 from helpers.studies import by_study, quick_result
 from kinetree import gallery
-from kinetree.gallery.analyses.loops import point
-from kinetree.gallery.analyses.prescribed import PrescribedMechanism
-from kinetree.gallery.analyses.replay import directly
-from kinetree.gallery.systems.four_bar.study import TABLE_10_8, book_accelerations
-from kinetree.gallery.systems.sr400.study import energy_columns
 from kinetree.robot.mechanism import Mechanism
 from kinetree.studies.drawings import OBLIQUE, Sketch, outlines
+from kinetree_gallery.analyses.loops import point
+from kinetree_gallery.analyses.prescribed import PrescribedMechanism
+from kinetree_gallery.analyses.replay import directly
+from kinetree_gallery.systems.four_bar.study import TABLE_10_8, book_accelerations
+from kinetree_gallery.systems.sr400.study import energy_columns
 
 NAMES = [
     name for name in gallery.names()
@@ -129,7 +129,7 @@ def test_a_wrong_mass_is_noticed(monkeypatch):
         return Mechanism(replace(model, bodies=bodies + model.bodies[1:]))
 
     for module in ("prescribed", "loops"):
-        monkeypatch.setattr(f"kinetree.gallery.analyses.{module}.load", heavier)
+        monkeypatch.setattr(f"kinetree_gallery.analyses.{module}.load", heavier)
     told = faults_of("four-bar", "inverse")
     assert "driving torque" in told
     assert "multiplier" not in told  # the crank's mass does not act on its pin
@@ -137,7 +137,7 @@ def test_a_wrong_mass_is_noticed(monkeypatch):
 
 
 def test_leaks_of_energy_are_noticed(monkeypatch):
-    import kinetree.gallery.analyses.free_fall as analyses
+    import kinetree_gallery.analyses.free_fall as analyses
 
     usual = analyses.simulate
 

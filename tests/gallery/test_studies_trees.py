@@ -9,13 +9,13 @@ import pytest
 import kinetree as kt
 from helpers.studies import TIMES, by_study, quick_result
 from kinetree import gallery
-from kinetree.gallery.analyses import walking
-from kinetree.gallery.systems.biped_spatial_fixed.system import upwards
-from kinetree.gallery.systems.chain.system import chain
-from kinetree.gallery.systems.kuka_kr5.study import TABLE_6_6
-from kinetree.gallery.systems.puma.study import TABLE_3
-from kinetree.gallery.systems.stanford_arm.study import TABLE_4
-from kinetree.gallery.systems.walking_machine import walker
+from kinetree_gallery.analyses import walking
+from kinetree_gallery.systems.biped_spatial_fixed.system import upwards
+from kinetree_gallery.systems.chain.system import chain
+from kinetree_gallery.systems.kuka_kr5.study import TABLE_6_6
+from kinetree_gallery.systems.puma.study import TABLE_3
+from kinetree_gallery.systems.stanford_arm.study import TABLE_4
+from kinetree_gallery.systems.walking_machine import walker
 
 TREES = [name for name in gallery.names() if not gallery.load(name).model.loops]
 

@@ -10,8 +10,8 @@ import pytest
 
 import kinetree as kt
 from kinetree import gallery
-from kinetree.gallery import comparisons, systems
 from kinetree.studies import named_systems
+from kinetree_gallery import comparisons, systems
 
 FOLDERS = {path.parent.name for path in Path(systems.__file__).parent.glob("*/__init__.py")}
 
@@ -58,12 +58,12 @@ def test_loading_a_system_imports_no_room_above_the_robot():
     loaded = modules_after("import kinetree; kinetree.gallery.load('four-bar')")
     rooms = {name.split(".")[1] for name in loaded if "." in name}
     assert not rooms & {"export", "control", "contact", "motion", "simulation", "view", "cli"}
-    assert not {name for name in loaded if name.startswith("kinetree.gallery.systems.four_bar.")}
+    assert not {name for name in loaded if name.startswith("kinetree_gallery.systems.four_bar.")}
 
 
 def test_a_study_imports_no_other_study():
     loaded = modules_after("import kinetree; kinetree.gallery.study('five-bar')")
     assert {name for name in loaded if name.endswith(".study")} == {
-        "kinetree.studies.study", "kinetree.gallery.systems.five_bar.study",
+        "kinetree.studies.study", "kinetree_gallery.systems.five_bar.study",
     }  # fmt: skip
-    assert not {name for name in loaded if name.startswith("kinetree.gallery.comparisons.")}
+    assert not {name for name in loaded if name.startswith("kinetree_gallery.comparisons.")}

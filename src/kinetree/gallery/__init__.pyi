@@ -1,3 +1,12 @@
+from kinetree_gallery.catalog import Motion as Motion
+from kinetree_gallery.catalog import names as names
+from kinetree_gallery.catalog import studies as studies
+from kinetree_gallery.catalog import study as study
+from kinetree_gallery.systems.four_bar_chain import four_bar_chain as four_bar_chain
+from kinetree_gallery.systems.four_bar_chain import four_bar_chain_leaning as four_bar_chain_leaning
+from kinetree_gallery.systems.walking_machine import Walker as Walker
+from kinetree_gallery.systems.walking_machine import walk as walk
+
 from ..studies.facts import Fact as Fact
 from ..studies.named_systems import about as about
 from ..studies.named_systems import load as load
@@ -9,9 +18,3 @@ from ..studies.study import Result as Result
 from ..studies.study import Study as Study
 from ..studies.system import About as About
 from ..studies.system import States as States
-from .catalog import Motion as Motion
-from .catalog import names as names
-from .catalog import studies as studies
-from .catalog import study as study
-from .systems.four_bar_chain import four_bar_chain as four_bar_chain
-from .systems.four_bar_chain import four_bar_chain_leaning as four_bar_chain_leaning

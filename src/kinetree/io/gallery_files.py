@@ -1,4 +1,7 @@
-"""Where the files of the gallery are, and the names that follow from them: for those who need no robot, too."""
+"""Where the gallery is, and the names that follow from its files: found without loading a robot.
+
+The gallery is a package of its own that stands above kinetree. Nothing here imports it; this module knows its name.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,14 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 
+GALLERY = "kinetree_gallery"
+"""The package of the gallery; ``kinetree.gallery`` is where users find it."""
+
 
 @cache
 def gallery_names() -> tuple[str, ...]:
     """Return the names of all systems of the gallery, those with loops first, in the order of the sources."""
-    return tuple(resources.files("kinetree").joinpath("gallery", "names.txt").read_text(encoding="utf-8").split())
+    return tuple(resources.files(GALLERY).joinpath("names.txt").read_text(encoding="utf-8").split())
 
 
 def study_names() -> tuple[str, ...]:
@@ -20,7 +26,7 @@ def study_names() -> tuple[str, ...]:
 
 def compared_names() -> list[str]:
     """Return the names of studies that compare robots, which are the modules of a folder."""
-    folder = resources.files("kinetree").joinpath("gallery", "comparisons")
+    folder = resources.files(GALLERY).joinpath("comparisons")
     modules = [file.name.removesuffix(".py") for file in folder.iterdir() if file.name.endswith(".py")]
     return sorted(name.replace("_", "-") for name in modules if name != "__init__")
 
@@ -30,14 +36,14 @@ def gallery_folder(name: str) -> str:
     return name.replace("3-", "three_", 1) if name.startswith("3-") else name.replace("-", "_")
 
 
-def gallery_file(name: str) -> Traversable:
-    """Return the file of a system's robot; the package may be zipped, so it need not be on the disk."""
-    return resources.files("kinetree").joinpath("gallery", "systems", gallery_folder(name), "model.yaml")
+def gallery_file(name: str, which: str = "model.yaml") -> Traversable:
+    """Return a file of a system, by default its robot; the package may be zipped, so it need not be on the disk."""
+    return resources.files(GALLERY).joinpath("systems", gallery_folder(name), which)
 
 
 def only_a_study(name: str) -> str:
-    """Say of a study that compares robots that it is one, and how it is run; nothing of any other name."""
-    module = resources.files("kinetree").joinpath("gallery", "comparisons", f"{name.replace('-', '_')}.py")
+    """Say how to run a study that compares robots, for messages; an empty string for any other name."""
+    module = resources.files(GALLERY).joinpath("comparisons", f"{name.replace('-', '_')}.py")
     if "_" in name or not name.isprintable() or not module.is_file():
         return ""
     return f"{name!r} is a study without a robot: kinetree run {name}, or kinetree.gallery.study({name!r})"

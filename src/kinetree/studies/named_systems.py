@@ -1,7 +1,7 @@
-"""Systems by their names: their models, where each starts, how it moves.
+"""Systems by name: their models, where each starts, how it moves.
 
-They stand in the gallery, a folder each, and are found by name, as plug-ins are: nothing here depends on any of them.
-A system's modules are imported when they are needed: loading its model runs none of them.
+They are in the gallery, one folder each, and are found by name, like plug-ins: nothing here depends on any of them.
+A system's modules are imported when they are needed; loading its model runs none of them.
 """
 
 from __future__ import annotations
@@ -13,14 +13,11 @@ from types import ModuleType
 import numpy as np
 
 from ..errors import UnknownNameError
-from ..io.gallery_files import gallery_file, gallery_folder, gallery_names, only_a_study
+from ..io.gallery_files import GALLERY, gallery_file, gallery_folder, gallery_names, only_a_study
 from ..model.tree import Model
 from ..robot.load import load as load_file
 from ..robot.robot import Robot
 from .system import About, GallerySystem, PrescribedMotion
-
-HOME = "kinetree.gallery.systems"
-"""The package that holds a folder for each."""
 
 NAMES = gallery_names()
 """All systems, those with loops first, in the order of the sources."""
@@ -34,11 +31,11 @@ def folder(name: str) -> str:
 
 def part(name: str, which: str) -> ModuleType:
     """Import the module ``system`` or ``study`` of a system."""
-    return import_module(f"{HOME}.{folder(name)}.{which}")
+    return import_module(f"{GALLERY}.systems.{folder(name)}.{which}")
 
 
 def system(name: str) -> GallerySystem:
-    """Return what the gallery knows of a system beside its model."""
+    """Return what the gallery knows about a system besides its model."""
     found: GallerySystem = part(name, "system").SYSTEM
     return found
 
@@ -56,7 +53,7 @@ def load(name: str, **options: object) -> Robot:
     Returns
     -------
     Robot
-        A :class:`kinetree.Mechanism` where the system has loops.
+        A :class:`kinetree.Mechanism` if the system has loops.
 
     Raises
     ------
@@ -80,20 +77,20 @@ def about(name: str) -> About:
 
 
 def motion(name: str) -> PrescribedMotion:
-    """Return a system's prescribed motion: its source's, or one of ours where the source has none."""
+    """Return a system's prescribed motion: that of its source, or one of ours if the source has none."""
     found = system(name)
     return PrescribedMotion(found.driven, found.span, found.motion, _model(name), found.assembled)
 
 
 def start(name: str, which: str = "motion") -> np.ndarray:
-    """Return an assembled configuration, all loops closed to rounding.
+    """Return an assembled configuration (nq,), with all loops closed to rounding.
 
     Parameters
     ----------
     name : str
         One of :func:`kinetree.gallery.names`.
     which : str
-        ``"motion"``: where the prescribed motion starts; ``"free-fall"``, where the source has one.
+        ``"motion"``: where the prescribed motion starts; ``"free-fall"``, if the source has one.
 
     Returns
     -------
@@ -104,7 +101,7 @@ def start(name: str, which: str = "motion") -> np.ndarray:
 
 def _check(name: str) -> None:
     if not isinstance(name, str) or name not in NAMES:
-        raise UnknownNameError("system in the gallery", name, NAMES, instead=only_a_study(str(name)))
+        raise UnknownNameError("system in the gallery", name, NAMES, instead=only_a_study(str(name)), most=8)
 
 
 @cache

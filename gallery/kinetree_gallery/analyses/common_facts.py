@@ -1,0 +1,7 @@
+"""Facts that the studies of several systems share: ``facts.yaml`` beside this file, by analysis."""
+
+from __future__ import annotations
+
+from kinetree.studies.fact_files import FactFile
+
+common = FactFile.beside(__file__)

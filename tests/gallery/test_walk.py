@@ -1,0 +1,73 @@
+"""Walking machines with steps of one's own, and motions that saved models keep."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.view import _gallery_motion
+
+
+@pytest.mark.parametrize("name", ["biped-planar", "biped-spatial", "biped-unified", "quadruped", "hexapod"])
+def test_a_walk_begins_where_the_gallery_says(name):
+    machine = kt.gallery.walk(name)
+    q, v = machine.start()
+    states = kt.gallery.motion(name).states([0.0])
+    assert np.allclose(q, states.q[0])
+    assert np.allclose(v, states.v[0])
+    assert machine.trajectory is machine.walk
+
+
+def test_steps_and_masses_of_ones_own():
+    heavier = kt.load("quadruped").with_parameters({"bodies": {"trunk": {"mass": 30.0}}})
+    machine = kt.gallery.walk("quadruped", robot=heavier, stride=0.2, foot_height=0.05)
+    assert (machine.walk.gait.stride, machine.walk.gait.start, machine.walk.gait.foot_height) == (0.2, -0.1, 0.05)
+    assert machine.robot is heavier
+    feet = [machine.walk.feet(t)[0, 0] for t in (0.0, 2.0 * machine.walk.gait.period)]
+    assert feet[1] - feet[0] == pytest.approx(2 * 0.2)  # two steps further
+    q, v = machine.start()
+    options = {"time": 0.01, "ground": machine.ground, "integrator": "bdf", "samples": 3}
+    walked = kt.simulate(heavier, q, v, controller=machine.computed_torque(), **options)
+    moved = kt.simulate_prescribed(heavier, machine.trajectory, *machine.base_start(), **options)
+    assert np.abs(walked.q - moved.q).max() < 1e-4
+
+
+def test_walks_that_cannot_be():
+    with pytest.raises(kt.UnreachableError, match="walk lower or with shorter steps"):
+        kt.gallery.walk("quadruped", stride=2.0)
+    with pytest.raises(kt.UnknownNameError, match="did you mean 'stride'"):
+        kt.gallery.walk("quadruped", strid=0.2)
+    with pytest.raises(kt.UnknownNameError, match="no walking machine named 'kuka-kr5'"):
+        kt.gallery.walk("kuka-kr5")
+    with pytest.raises(kt.KinetreeError):
+        kt.gallery.walk("quadruped", robot=kt.load("hexapod"))
+
+
+def test_saved_models_keep_their_motion(tmp_path):
+    robot = kt.load("four-bar")
+    robot.save(tmp_path / "saved.yaml")
+    assert "motion: {kind: gallery, of: four-bar}" in (tmp_path / "saved.yaml").read_text()
+    saved = kt.load(tmp_path / "saved.yaml")
+    track = _gallery_motion(saved.model.motion_of, saved)
+    wanted = kt.gallery.motion("four-bar").states(track.time)
+    assert np.allclose(track.q, wanted.q)
+    with kt.view(tmp_path / "saved.yaml", port=0) as viewer:
+        assert viewer.player is not None
+    shorter = saved.with_parameters({"loops": {"crank_pin": {"position": (0.03, 0, 0)}}})
+    moved = _gallery_motion("four-bar", shorter)
+    assert shorter.closure_error(moved.q).max() < 1e-9  # by its own loops
+    assert np.allclose(moved.q[:, 0], wanted.q[:, 0])
+    assert np.abs(shorter.loop_jacobian(moved.q) @ moved.v[..., None]).max() < 1e-8
+    assert _gallery_motion("four-bar", kt.load("kuka-kr5")) is None
+    (tmp_path / "saved.yaml").write_text(
+        (tmp_path / "saved.yaml").read_text().replace("kind: gallery", "kind: cycloid")
+    )
+    with pytest.raises(kt.FileFormatError, match="comes with a motion of the gallery"):
+        kt.load(tmp_path / "saved.yaml")
+
+
+def test_a_study_of_a_saved_model_needs_no_name(tmp_path):
+    from kinetree.studies.user_study.reader import read
+
+    kt.load("four-bar").save(tmp_path / "saved.yaml")
+    (tmp_path / "study.yaml").write_text("kinetree-study: 1\nrobot: saved.yaml\nmotion: {kind: gallery}\n")
+    assert read(tmp_path / "study.yaml").run(quick=True).faults == []
