@@ -609,7 +609,7 @@ def test_floating_base_carries_what_is_welded_to_it():
         ([], "modified", "the DH table is empty"),
         ("alpha a d theta", "modified", "a sequence of rows, not str"),
         ({"alpha": 0}, "modified", "a single row goes into a list"),
-        ({"alpha": [0, 1], "a": [1, 2, 3]}, "modified", "all equally many: these have alpha 2, a 3"),
+        ({"alpha": [0, 1], "a": [1, 2, 3]}, "modified", "with a number per link: these have alpha 2, a 3"),
         ([{"alpha": 0}], "denavit", "convention must be one of modified, standard, khalil, not 'denavit'"),
         ([{}, (0, 0, 0, 0)], "modified", "row 2: a row of the modified convention is a DHRow .* not tuple"),
         ([kt.KhalilRow(antecedent=0)], "standard", "row 1: a row of the standard convention is a DHRow"),

@@ -1,29 +1,89 @@
-"""Denavit-Hartenberg tables in kinetree's YAML format: the bodies of a robot as rows, in the columns of a book."""
+"""Denavit-Hartenberg tables in kinetree's YAML format, with a row per body and the columns of the books."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import fields as fields_of
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ...errors import ModelError
-from .. import dh
+from ..dh import rows as dh
+from ..dh.table import DHTable
+from ..pose import Pose
+from ..tree import BASE, Frame, Model
 from .yaml_nodes import Items, Node, Scalar, Table
 
-TABLE_KEYS = ("convention", "degrees", "links", "rows")
+TABLE_KEYS = ("convention", "degrees", "links", "floating_base", "rows")
 
 
-def read_table(reader: Any, node: Node, base: str) -> None:
-    """Add the rows of a table to the reader's builder."""
+def read_table(reader: Any, node: Node, base: str) -> DHTable:
+    """Add the rows of a table to the reader's builder, and return it."""
     fields = reader.fields(node, "a table", TABLE_KEYS, required=("rows",))
     convention = reader.text(fields["convention"], "convention") if "convention" in fields else "modified"
     degrees = "degrees" in fields and _degrees(reader, fields["degrees"])
     links = int(reader.number(fields["links"], "links")) if "links" in fields else None
     rows = [_row(reader, row) for row in reader.items(fields["rows"], "rows")]
+    floats = "floating_base" in fields and bool(reader.boolean(fields["floating_base"], "floating_base"))
     with reader.builder.at(node.line):
-        dh.fill(reader.builder, rows, convention, base=base, degrees=degrees, links=links)
+        given = dh.fill(reader.builder, rows, convention, base=base, degrees=degrees, links=links)
+    return DHTable(convention, given, bool(degrees), links, floats)
+
+
+def table_of(model: Model) -> tuple[DHTable, tuple[Frame, ...]] | None:
+    """Return the table that a model was made from, and frames that it does not name, as a file says them.
+
+    None where a file cannot hold the table, where the model has been changed since, or where a frame would be rounded:
+    those of standard tables are seen from the far ends of links.
+    """
+    table = model.table
+    words = isinstance(table, DHTable) and all(isinstance(getattr(row, "joint", ""), str) for row in table.rows)
+    if not words or not table.describes(model):
+        return None
+    named, others = {f.name: f.pose for f in model.frames if f.name in table.names}, []
+    for frame in model.frames:
+        if frame.name not in table.names:
+            seen_from = named.get((model.base if frame.body == BASE else model.bodies[frame.body]).name, Pose())
+            pose = seen_from.inverse() @ frame.pose
+            if seen_from @ pose != frame.pose:
+                return None
+            others.append(replace(frame, pose=pose))
+    return table, tuple(others)
+
+
+def written(table: DHTable, number: Callable[[float], str], word: Callable[[str], str]) -> list[str]:
+    """Return the lines of a table, without their indentation."""
+    lines = [f"convention: {table.convention}", *(["degrees: true"] if table.degrees else [])]
+    lines += [] if table.links is None else [f"links: {table.links}"]
+    lines += ["floating_base: true"] if table.floating_base else []
+
+    def entry(value: Any) -> str:
+        if isinstance(value, str):
+            return word(value)
+        if isinstance(value, (bool, np.bool_)):
+            return str(bool(value)).lower()
+        if isinstance(value, (int, np.integer)):
+            return str(int(value))
+        return f"[{', '.join(map(entry, value))}]" if isinstance(value, Iterable) else number(float(value))
+
+    for row in table.rows:
+        first = ["name", "joint_name", *type(row).__annotations__]  # what is of this convention before what all have
+        given = {key: getattr(row, key) for key in dict.fromkeys([*first, *(f.name for f in fields_of(row))])}
+        mass = given.pop("mass_properties")
+        if mass is not None:
+            given |= {"mass": mass.mass, "com": mass.com, "inertia": mass.inertia}
+        usual = {f.name: f.default for f in fields_of(row)}
+        kept = {key: x for key, x in given.items() if not (isinstance(x, str) or np.ndim(x) == 0) or x != usual[key]}
+        kept = {key: x for key, x in kept.items() if not (isinstance(x, tuple) and not x)}
+        lines.append(f"  - {{{', '.join(f'{key}: {entry(x)}' for key, x in kept.items())}}}")
+    at = len(lines) - len(table.rows)
+    return [*lines[:at], "rows:", *lines[at:]]
 
 
 def _degrees(reader: Any, node: Node) -> bool | str:
-    """Return whether angles are in degrees; ``all`` says that limits are, too."""
+    """Return whether angles are in degrees; ``all`` means that limits are, too."""
     return "all" if isinstance(node, Scalar) and node.text == "all" else bool(reader.boolean(node, "degrees"))
 
 

@@ -1,4 +1,4 @@
-"""Files of SYMORO (``.par``): Khalil's geometric parameters, inertias about the origins of frames, symbols."""
+"""SYMORO files (``.par``): Khalil's geometric parameters, inertias about the origins of frames, symbols."""
 
 from __future__ import annotations
 

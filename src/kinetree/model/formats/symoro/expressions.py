@@ -1,6 +1,6 @@
-"""Numbers and formulas as files of SYMORO write them: ``-1.5``, ``d3``, ``sqrt(b**2 + d6**2)``, ``atan2(b, d6)``.
+"""Numbers and formulas in SYMORO files: ``-1.5``, ``d3``, ``sqrt(b**2 + d6**2)``, ``atan2(b, d6)``.
 
-A small parser of its own: nothing is run, and there are no names but symbols, ``pi`` and a few functions.
+They have a small parser of their own: nothing is run, and the only names are symbols, ``pi`` and a few functions.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from ....spatial import Scalar
 from ....spatial.formula import FUNCTIONS, OPERATIONS, PI, ScalarFormula, apply
 
 LONGEST_EXPRESSION = 2000
-"""Characters of one expression."""
+"""The most characters of one expression."""
 
 DEEPEST_EXPRESSION = 50
-"""Brackets and signs within one another."""
+"""The deepest nesting of brackets and signs."""
 
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|(?P<sign>\*\*|[-+*/^(),]))"
 )
 
 LEVELS = (("+", "-"), ("*", "/"))
-"""Operators from the left, those that bind least first."""
+"""Left-associative operators, from the lowest precedence to the highest."""
 
 
 class ExpressionError(ValueError):
-    """An expression that is none; says what is wrong with it."""
+    """Raised for an invalid expression; says what is wrong with it."""
 
 
 class Lexeme(NamedTuple):
@@ -39,22 +39,22 @@ class Lexeme(NamedTuple):
 
 
 def parse(text: str) -> Scalar:
-    """Return a float, or a :class:`ScalarFormula` where there are symbols.
+    """Return a float, or a :class:`ScalarFormula` if there are symbols.
 
     Raises
     ------
     ExpressionError
-        If the text is no expression, or its value no finite number.
+        If the text is not an expression, or its value is not finite.
     """
     if len(text) > LONGEST_EXPRESSION:
-        raise ExpressionError(f"an expression of {len(text)} characters; {LONGEST_EXPRESSION} are the most")
+        raise ExpressionError(f"an expression of {len(text)} characters; at most {LONGEST_EXPRESSION} are read")
     reader = _FormulaReader(_tokens(text))
     try:
         found = reader.level(0, 0)
     except (ArithmeticError, OverflowError) as problem:
         raise ExpressionError(f"{text.strip()!r} has no value ({problem})") from None
     if reader.ahead.kind != "end":
-        raise ExpressionError(f"{text.strip()!r}: {reader.ahead.text!r} is not expected there")
+        raise ExpressionError(f"{text.strip()!r}: {reader.ahead.text!r} is unexpected")
     if not isinstance(found, ScalarFormula) or not found.symbols:
         number = float(found)
         if not math.isfinite(number):
@@ -68,7 +68,7 @@ def _tokens(text: str) -> list[Lexeme]:
     while text[at:].strip():
         match = TOKEN.match(text, at)
         if match is None:
-            raise ExpressionError(f"{text.strip()!r}: {text[at:].strip()[0]!r} is no part of an expression")
+            raise ExpressionError(f"{text.strip()!r}: {text[at:].strip()[0]!r} cannot be part of an expression")
         kind = str(match.lastgroup)
         found.append(Lexeme(kind, match[kind]))
         at = match.end()
@@ -106,9 +106,9 @@ class _FormulaReader:
         return left
 
     def signed(self, depth: int) -> Scalar:
-        """Read a sign, and a power behind it: -x**2 is -(x**2)."""
+        """Read a sign and the power after it: -x**2 is -(x**2)."""
         if depth > DEEPEST_EXPRESSION:
-            raise ExpressionError(f"more than {DEEPEST_EXPRESSION} brackets and signs within one another")
+            raise ExpressionError(f"brackets and signs are nested more than {DEEPEST_EXPRESSION} deep")
         if self.ahead.text in ("+", "-"):
             turned = self.take().text == "-"
             found = self.signed(depth + 1)
@@ -135,7 +135,7 @@ class _FormulaReader:
         return ScalarFormula.symbol(PI if token.text == "Pi" else token.text)
 
     def function(self, name: str, depth: int) -> Scalar:
-        """Read what a function is applied to."""
+        """Read the arguments of a function."""
         if name.lower() not in FUNCTIONS:
             near = nearest(name, FUNCTIONS, 1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(FUNCTIONS)}"

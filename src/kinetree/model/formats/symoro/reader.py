@@ -1,7 +1,7 @@
 """The reader of ``.par`` files.
 
-Numbers become a robot like any other.  Symbols that are given no value stay: the robot is built with some numbers in
-their places, for its structure, and then has the formulas put in.
+Numbers make a robot like any other.  Symbols without a value stay: the robot is built with arbitrary numbers in their
+places to find its structure, and then the formulas are put in.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ....spatial.formula import ScalarFormula, symbols_among
 from ....spatial.numbers import real_number
 from ...changes.stand_ins import FormulaPose, KhalilStep, ScalarTen, are_numbers, as_pose, valued_scalar
 from ...changes.values import SOME_BODY
+from ...dh.khalil_parameters import meant_angle, step_of
 from ...joint_fields import Mimic
 from ...joints import Fixed, Free, JointKind, Prismatic, Revolute
 from ...mass import MassProperties
@@ -27,13 +28,12 @@ from ...parameters import OF_BODIES, mass_properties_from_table
 from ...pose import Pose
 from ...tree import Load, Model
 from ..source import FileBuilder, Options, Source
-from .khalil import meant_angle, step_of
 from .sections import OF_FRAMES, OF_LINKS, Word, read_sections
 from .values_file import symbol_values
 from .variables import MovedBy, VariableError, moved
 
 MOST_FRAMES = 10_000
-"""Frames of one file."""
+"""The most frames of one file."""
 
 ANGLES = ("gamma", "alpha", "theta")
 WRENCH = ("CX", "CY", "CZ", "FX", "FY", "FZ")
@@ -43,13 +43,13 @@ PER_JOINT = {"IA": "rotor_inertia", "FV": "damping", "FS": "friction"}
 
 
 def read(source: Source, options: Options) -> Model:
-    """Read a ``.par`` file; symbols that the options have a value for become numbers, others stay."""
+    """Read a ``.par`` file; symbols with a value in the options become numbers, others stay."""
     return _ParReader(source, options).model()
 
 
 @dataclass
 class _ParFrame:
-    """One frame: where it sits on its antecedent when its joint is at zero."""
+    """One frame: its pose on its antecedent with its joint at zero."""
 
     number: int
     antecedent: int
@@ -59,13 +59,13 @@ class _ParFrame:
 
     @property
     def key(self) -> str:
-        """Which of its parameters is the variable; empty for a fixed frame."""
+        """The parameter that is the variable; empty for a fixed frame."""
         return {0: "theta", 1: "r"}.get(self.sigma, "")
 
 
 @dataclass
 class _Formulas:
-    """What is put into the model when its structure is known: only where there are symbols."""
+    """The formulas to put into the model once its structure is known."""
 
     placements: dict[str, FormulaPose] = field(default_factory=dict)
     seats: dict[str, FormulaPose] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class _ParReader:
         given = symbol_values(options.values or {})
         self.given = {name: real_number(x, f"the value of {name!r}") for name, x in given.items()}
         self.symbols: dict[str, None] = {}
-        """All symbols of the file but variables, whether they have values or not."""
+        """All symbols of the file except variables, with or without values."""
         self.formulas = _Formulas()
         self.rows = self._rows()
         self.moved = self._tell_variables()
@@ -125,10 +125,10 @@ class _ParReader:
         self.gravity = self._gravity()
         self.elasticity = self._elasticity()
         self._check_values()
-        # where each frame is: on which body that moves, and in which pose there
+        # the moving body of each frame, and the frame's pose on it
         self.places: dict[int, tuple[str, FormulaPose]] = {}
         self.cut_through: list[int] = []
-        """Cut joints that are more than geometry."""
+        """Cut joints that have more than geometry."""
 
     def _check_counts(self) -> None:
         words = self.words
@@ -136,7 +136,7 @@ class _ParReader:
             message = f"NL = {self.links} links and NJ = {self.joints} joints: a robot has a joint for every link"
             raise words.error(message, words.lines["NL"])
         if self.frames > MOST_FRAMES:
-            raise words.error(f"{self.frames} frames; {MOST_FRAMES} are the most", words.lines["NJ"])
+            raise words.error(f"{self.frames} frames; at most {MOST_FRAMES} are read", words.lines["NJ"])
         if "NF" in words.single and words.count("NF") != self.frames:
             raise words.error(
                 f"NF = {words.count('NF')}, but {self.links} links and {self.joints} joints have {self.frames} frames: "
@@ -173,7 +173,7 @@ class _ParReader:
     # ---------------------------------------------------------------- geometry
 
     def _rows(self) -> dict[int, _ParFrame]:
-        """Read the frames; what has symbols stays a formula in all of them."""
+        """Read the frames; entries with symbols stay formulas in all of them."""
         numbers, words = range(1, self.frames + 1), self.words
         lists = {key: self._entries(key, numbers, "frame") for key in OF_FRAMES}
 
@@ -210,7 +210,7 @@ class _ParReader:
         return rows
 
     def _tell_variables(self) -> dict[int, MovedBy]:
-        """Tell variables from dimensions; rows are left with what is constant, and with values for its symbols."""
+        """Separate variables from dimensions; rows keep the constants, with values for their symbols."""
         lines = self.words.lines
         joints = {j: row for j, row in self.rows.items() if row.key and j <= self.joints}
         try:
@@ -242,7 +242,7 @@ class _ParReader:
     # ---------------------------------------------------------------- numbers of links, joints and the base
 
     def _of_links(self, key: str) -> dict[int, Scalar]:
-        """Return one entry of every link; as in SYMORO a symbol where the file says nothing."""
+        """Return one entry of every link; if the file has none, a symbol as in SYMORO."""
         numbers = range(0 if self.floats else 1, self.links + 1)
         entries = self._entries(key, numbers, "link, and one for the base that moves" if self.floats else "link")
         if entries is None:
@@ -271,7 +271,7 @@ class _ParReader:
         return None if found is None else [self._value(word, key) for word in found]
 
     def _gravity(self) -> tuple[Scalar, ...]:
-        """Return free fall in the axes of the world: the file has it in those of frame 0."""
+        """Return gravity in the axes of the world; the file gives it in those of frame 0."""
         found = self._vector("G", 3)
         if found is None:
             self.symbols["GZ"] = None
@@ -280,7 +280,7 @@ class _ParReader:
         return tuple(found) if where.is_identity else tuple(where.spatial().rotate(Vec3.of(found)))
 
     def _location(self) -> Pose:
-        """Return where frame 0 is in the world; a base that moves may be anywhere, so symbols do not matter there."""
+        """Return the pose of frame 0 in the world; a moving base may be anywhere, so symbols do not matter there."""
         words = self.words.words("Z", 16, "number of a 4x4 matrix, row by row")
         if words is None:
             return Pose()
@@ -304,7 +304,7 @@ class _ParReader:
         for name in self.given:
             if name in self.owners:
                 raise OptionError(
-                    f"values: {name!r} is the variable of joint {self.owners[name]}, which moves and has no value"
+                    f"values: {name!r} is the variable of joint {self.owners[name]}, which moves: it has no value"
                 )
             if name not in self.symbols:
                 raise UnknownNameError("symbol in this file", name, self.symbols)
@@ -342,20 +342,20 @@ class _ParReader:
         symbolic = any(vars(formulas).values())
         if symbolic and self.cut_through:
             raise self.words.error(
-                f"joint {self.cut_through[0]} closes a loop and has a motor or a spring, so that a link is cut through "
-                "beside it: give all symbols values, or let another joint close the loop",
+                f"joint {self.cut_through[0]} closes a loop and has a motor or a spring, so that a link must be split "
+                "next to it: give all symbols values, or let another joint close the loop",
                 line,
             )
         if symbolic and (self.options.cuts is not None or self.options.rule is not None):
             raise UnsupportedError(
-                "other cuts are chosen for numbers: give all symbols values, or cut where the file does"
+                "other cuts can be chosen only with numbers: give all symbols values, or cut where the file does"
             )
         made = builder.finish(floating_base=self.options.floating_base)
         loads = self._loads(made)
         return replace(formulas.put_into(made) if symbolic else made, loads=loads)
 
     def _pose(self, pose: FormulaPose, name: str, table: str) -> Pose:
-        """Return a pose of numbers; of one with symbols some pose, and note the formulas."""
+        """Return a numeric pose; for one with symbols return an arbitrary pose and note the formulas."""
         if not pose.symbols:
             return as_pose(pose.spatial())
         known = getattr(self.formulas, table)
@@ -363,7 +363,7 @@ class _ParReader:
         return Pose.of((float(len(known)), 0.0, 0.0))
 
     def _mass(self, name: str, j: int) -> MassProperties:
-        """Return a link's inertia with that of all links welded to it."""
+        """Return the inertia of a link together with all links welded to it."""
         whole = self._inertia(j)
         for k, pose in self._welded.get(name, []):
             whole = whole + pose.spatial().rigid_to_parent(self._inertia(k))
@@ -378,7 +378,7 @@ class _ParReader:
 
     @cached_property
     def _welded(self) -> dict[str, list[tuple[int, FormulaPose]]]:
-        """Fixed links, by the body that moves which they are a part of, each with its place there."""
+        """Return the fixed links of each moving body, each with its pose there."""
         found: dict[str, list[tuple[int, FormulaPose]]] = {}
         places: dict[int, tuple[str, FormulaPose]] = {}
         for j in range(1, self.links + 1):
@@ -393,7 +393,7 @@ class _ParReader:
         return f"link{j}" if j or self.floats else "base"
 
     def _add(self, row: _ParFrame) -> None:
-        """Add a link, or name the place of one that is fixed."""
+        """Add a link, or a named frame for one that is fixed."""
         j, builder = row.number, self.builder
         body, pose = self.places[row.antecedent]
         pose = pose @ FormulaPose((KhalilStep(**row.step),))
@@ -420,7 +420,7 @@ class _ParReader:
         builder.add_joint(joint, body, name, KINDS[row.sigma], placement, **data)
 
     def _close(self, row: _ParFrame, other: _ParFrame) -> None:
-        """Close a loop: the frame that a cut joint moves, and the one on the other side that it meets."""
+        """Close a loop between the frame that a cut joint moves and the one on the other side."""
         name, data = f"joint{row.number}", dict[str, Any]()
         (here, before), (there, behind) = self.places[row.antecedent], self.places[other.antecedent]
         placement = before @ FormulaPose((KhalilStep(**row.step),))
@@ -441,7 +441,7 @@ class _ParReader:
     # ---------------------------------------------------------------- what is no part of the robot
 
     def _loads(self, model: Model) -> tuple[Load, ...]:
-        """Return the wrenches that the file has act on links; there they are what a link exerts, so with a minus."""
+        """Return the wrenches that act on links; the file has those that a link exerts, so the sign is changed."""
         found = []
         for j in self.of_links["FX"]:
             six = tuple(-self.of_links[key][j] + 0.0 for key in WRENCH)

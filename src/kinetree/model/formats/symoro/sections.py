@@ -1,4 +1,4 @@
-"""What stands in a ``.par`` file: keys with one word or a list of words each, and the lines they are on."""
+"""The content of a ``.par`` file: keys with a word or a list of words, and their lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OF_LINKS = (
     "XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M",
     "IA", "FV", "FS", "FX", "FY", "FZ", "CX", "CY", "CZ",
 )  # fmt: skip
-"""One entry for each link; one more in front for the base where it moves."""
+"""One entry for each link, and one more in front for a moving base."""
 
 OF_JOINTS = ("eta", "k", "QP", "QDP", "GAM")
 """One entry for each joint, cut ones included."""
@@ -33,7 +33,7 @@ OLD_NAMES = {
     "Ant": "ant", "Mu": "mu", "Sigma": "sigma", "B": "b", "Alpha": "alpha", "Theta": "theta", "R": "r",
     "Gamma": "gamma", "D": "d",
 }  # fmt: skip
-"""Keys as the program's first versions wrote them."""
+"""Keys of the program's first versions."""
 
 KEYS = (*COUNTS, *CHOICES, *OF_FRAMES, *OF_LINKS, *OF_JOINTS, *OF_BASE)
 
@@ -44,7 +44,7 @@ BLANK = re.compile(r"[\s;]*")
 
 
 class Word(NamedTuple):
-    """What stands in one place, and the line it is on."""
+    """A word and its line."""
 
     text: str
     line: int
@@ -58,12 +58,12 @@ class Sections:
     ----------
     file : str
     name : str
-        Of the robot; empty if the file does not say it.
+        Name of the robot; empty if the file does not give it.
     single : dict of key to Word
     lists : dict of key to list of Word
     lines : dict of key to int
     unknown : list of Word
-        Keys that mean nothing here.
+        Keys that are not understood.
     """
 
     file: str
@@ -85,7 +85,7 @@ class Sections:
         return self.whole(word, key)
 
     def choice(self, key: str) -> bool:
-        """Return a choice; no if the file does not have it."""
+        """Return a boolean; False if the file does not have it."""
         word = self.single.get(key)
         if word is None:
             return False
@@ -111,7 +111,7 @@ class Sections:
             raise self.error(f"{what}: {problem}", word.line) from None
 
     def words(self, key: str, count: int, meaning: str) -> list[Word] | None:
-        """Return the words of a list, which must be so many; None if the file does not have it."""
+        """Return the words of a list, which must have ``count`` of them; None if the file does not have it."""
         found = self.lists.get(key)
         if found is not None and len(found) != count:
             raise self.error(
@@ -121,12 +121,12 @@ class Sections:
 
 
 def read_sections(file: str, data: bytes) -> Sections:
-    """Take a file apart.
+    """Split a file into its sections.
 
     Raises
     ------
     FileFormatError
-        If it is no ``.par`` file; names the line.
+        If it is not a ``.par`` file; names the line.
     """
     try:
         text = data.decode("utf-8-sig")
@@ -151,7 +151,7 @@ def read_sections(file: str, data: bytes) -> Sections:
             raise FileFormatError(f"'key = value' or 'key = {{...}}' is expected, not {shown!r}", file, line)
         key = OLD_NAMES.get(match[1], match[1])
         if key in lines:
-            raise FileFormatError(f"{key} is there twice; the first is on line {lines[key]}", file, line)
+            raise FileFormatError(f"{key} occurs twice; the first is on line {lines[key]}", file, line)
         lines[key] = line
         if key not in KEYS:
             unknown.append(Word(key, line))
@@ -174,7 +174,7 @@ def read_sections(file: str, data: bytes) -> Sections:
 
 
 def _split(text: str, line: int) -> list[Word]:
-    """Return the words between commas, but for commas within brackets, each with its line."""
+    """Return the words between commas that are not in brackets, each with its line."""
     found, depth, begin = [], 0, 0
     for at, letter in enumerate(f"{text},"):
         depth += (letter == "(") - (letter == ")")

@@ -1,4 +1,4 @@
-"""Files with values of symbols: ``D3: 0.45`` in YAML, the same in JSON, or ``D3,0.45`` in lines of CSV."""
+"""Files with values of symbols: ``D3: 0.45`` in YAML or JSON, or ``D3,0.45`` in lines of CSV."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..yaml_nodes import Scalar, Table, nodes
 from .expressions import ExpressionError, parse
 
 ENDINGS = (".yaml", ".yml", ".json", ".csv")
-"""Of such files."""
+"""Endings of such files."""
 
 
 def symbol_values(given: Mapping[str, float] | str | os.PathLike[str]) -> Mapping[str, float]:
-    """Return values of symbols as they are given, or read them from a file.
+    """Return values of symbols that are given, or read them from a file.
 
     Raises
     ------
     FileFormatError
-        If a line is no name with a number; it may be written as in a file of SYMORO, ``pi/2`` or ``1.5e-3``.
+        If a line is not a name with a number; numbers may be written as in SYMORO files, ``pi/2`` or ``1.5e-3``.
     """
     if isinstance(given, Mapping):
         return given
@@ -47,10 +47,10 @@ def symbol_values(given: Mapping[str, float] | str | os.PathLike[str]) -> Mappin
 
 
 def _entries(source: Source) -> Iterator[tuple[str, str, int]]:
-    """Read a mapping; JSON is YAML, too."""
+    """Read a mapping from YAML, which includes JSON."""
     whole = nodes(source)
     if not isinstance(whole, Table):
-        raise FileFormatError("a file with values has one line for each symbol, as D3: 0.45", source.file, whole.line)
+        raise FileFormatError("a file of values has a line for each symbol, such as D3: 0.45", source.file, whole.line)
     for name, node in whole.entries.items():
         if not isinstance(node, Scalar):
             raise FileFormatError(f"{name} must be a single number", source.file, node.line)
@@ -58,11 +58,11 @@ def _entries(source: Source) -> Iterator[tuple[str, str, int]]:
 
 
 def _lines(source: Source) -> Iterator[tuple[str, str, int]]:
-    """Read lines of a name and a number; the first may say what the columns are."""
+    """Read lines with a name and a number; the first may be a header."""
     for k, line in enumerate(source.data.decode("utf-8-sig", "replace").splitlines(), 1):
         cells = [cell.strip().strip('"') for cell in line.split("#")[0].replace(";", ",").split(",")]
         if not any(cells) or (k == 1 and cells[1:2] == ["value"]):
             continue
         if len(cells) != 2:
-            raise FileFormatError(f"a line is a name and a number, as D3,0.45; not {line[:60]!r}", source.file, k)
+            raise FileFormatError(f"a line is a name and a number, such as D3,0.45, not {line[:60]!r}", source.file, k)
         yield cells[0], cells[1], k

@@ -9,26 +9,26 @@ from ....spatial import Scalar
 from ....spatial.formula import ScalarFormula
 
 USUAL = ("th", "t", "theta", "q", "r")
-"""What variables are called, the number of their frame behind it."""
+"""Usual names of variables, followed by the number of their frame."""
 
 
 class MovedBy(NamedTuple):
     """What moves a joint: a variable of its own, or another joint's."""
 
     variable: str | None
-    """Its own; None where the file has a number."""
+    """The joint's own variable; None if the file has a number."""
     leader: str | None
-    """Another joint's variable that it follows."""
+    """The variable of another joint that it follows."""
     ratio: float
     offset: Scalar
 
 
 class VariableError(ValueError):
-    """A joint variable that cannot be found; says why."""
+    """Raised if a joint's variable cannot be found; says why."""
 
 
 def moved(entries: Mapping[int, Scalar]) -> dict[int, MovedBy]:
-    """Return what moves each joint.
+    """Return the variable that moves each joint.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def _moved(j: int, x: Scalar, own: str | None, variables: Sequence[str]) -> Move
         raise VariableError(j, f"which of {', '.join(names)} is the variable? Name it th{j} or r{j}")
     if len(others) + (own is not None) > 1:
         both = [*([] if own is None else [own]), *others]
-        raise VariableError(j, f"{' and '.join(both)} are variables of joints, and one moves a joint")
+        raise VariableError(j, f"{' and '.join(both)} are variables of joints, but a joint has only one")
     name = own or others[0]
     split = linear(x, name)
     if split is None or (own is not None and split[0] != 1.0):
@@ -74,7 +74,7 @@ def _moved(j: int, x: Scalar, own: str | None, variables: Sequence[str]) -> Move
 
 
 def linear(x: Scalar, name: str) -> tuple[float, Scalar] | None:
-    """Return the factor of a symbol and what is left without it; None where the formula is not linear in it."""
+    """Return the factor of a symbol and the rest of the formula; None if the formula is not linear in the symbol."""
     if not isinstance(x, ScalarFormula) or name not in x.symbols:
         return 0.0, x
     if x.kind == "symbol":

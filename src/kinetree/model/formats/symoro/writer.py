@@ -1,7 +1,7 @@
-"""The writer of ``.par`` files: trees and loops of hinges, slides and welds, with the symbols that they have.
+"""The writer of ``.par`` files: trees and loops of hinges, slides and welds, with their symbols.
 
-A frame of Khalil's has its joint along z.  Where a joint moves along another axis, its body's frame is turned; links,
-joints and what they have are the same.
+In Khalil's notation a joint moves along the z axis of its frame.  If it moves along another axis, its body's frame is
+rotated; links, joints and their properties stay the same.
 """
 
 from __future__ import annotations
@@ -12,18 +12,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ....errors import UnsupportedError
 from ....spatial import Scalar, Vec3
 from ....spatial.formula import ScalarFormula
 from ...changes.stand_ins import FormulaPose, KhalilStep, ScalarTen
+from ...dh.khalil_parameters import TWELFTH, step_of, to_axis
 from ...joints import Fixed, Free, JointKind, Prismatic, Revolute
 from ...parameters import OF_BODIES, mass_properties_to_table
 from ...pose import Pose
 from ...tree import BASE, Frame, Joint, Model
 from .. import losses
-from .khalil import TWELFTH, step_of
 from .reader import ANGLES, PER_JOINT, WRENCH
 
 NUMBERED = re.compile(r"link([1-9]\d*)")
@@ -44,17 +42,17 @@ def write(model: Model) -> str:
     Raises
     ------
     UnsupportedError
-        If the dynamics would change: other joints than hinges, slides and a floating base, couplings, springs that do
+        If the dynamics would change: joints other than hinges, slides and a floating base, couplings, springs that do
         not rest at zero.
     """
     return _ParWriter(model).document()
 
 
 def geometric_table(model: Model) -> list[dict[str, str]]:
-    """Return the geometry as rows of Khalil's parameters; none where joints are not along z, as in a table they are.
+    """Return the geometry as rows of Khalil's parameters; no rows if joints are not along z, as a table requires.
 
-    Each row has ``frame``, ``ant``, ``sigma``, ``gamma``, ``b``, ``alpha``, ``d``, ``theta`` and ``r``, as a file would
-    have them, with six digits of numbers; ``joint`` is its name, nothing for the far side of a cut.
+    Each row has ``frame``, ``ant``, ``sigma``, ``gamma``, ``b``, ``alpha``, ``d``, ``theta`` and ``r`` as in a file,
+    with six digits of numbers, and the name of its ``joint``, which is empty for the far side of a cut.
     """
     kinds = [*(joint.kind for joint in model.joints), *(loop.kind for loop in model.loops)]
     if not kinds or any(getattr(kind, "axis", ALONG_Z) != ALONG_Z for kind in kinds):
@@ -74,13 +72,13 @@ def geometric_table(model: Model) -> list[dict[str, str]]:
 
 @dataclass
 class _FrameLine:
-    """A frame as it is written."""
+    """A frame to be written."""
 
     antecedent: int
     sigma: int
     step: KhalilStep
     variable: Scalar = 0.0
-    """What is added to theta, or to r."""
+    """The variable that is added to theta or r."""
     ten: Sequence[Scalar] = FIXED_LINK
     joint: Joint | None = None
     load: Sequence[Scalar] = (0.0,) * 6
@@ -100,10 +98,10 @@ class _ParWriter:
         self._refuse()
         self.root = model.roots[0] if model.is_floating else BASE
         """The body that is link 0."""
-        self.turns = [Pose.of(rotation=_to_axis(j.kind)) for j in model.joints]
-        """How the frame of each body is turned so that its joint moves along z."""
+        self.turns = [Pose.of(rotation=to_axis(j.kind)) for j in model.joints]
+        """Rotation of each body's frame that makes its joint move along z."""
         self.numbers: dict[int, int] = {BASE: 0, self.root: 0}
-        """Of bodies."""
+        """Numbers of bodies."""
         self.welded: dict[int, Frame] = {}
         """Frames that had numbers of their own."""
         self._number()
@@ -129,7 +127,7 @@ class _ParWriter:
             raise UnsupportedError(".par files have no couplings and no springs along tendons: write .yaml")
 
     def _number(self) -> None:
-        """Give bodies the numbers of their names, link1, link2, ..., where these are such; others in a row."""
+        """Number the bodies by their names if these are link1, link2, ...; otherwise consecutively."""
         model = self.model
         moving = [i for i in range(len(model.bodies)) if i != self.root]
         by_name = {i: int(m[1]) for i in moving if (m := NUMBERED.fullmatch(model.bodies[i].name))}
@@ -151,7 +149,7 @@ class _ParWriter:
         return self._text(rows, len(rows) - 2 * len(self.model.loops))
 
     def rows(self) -> list[_FrameLine]:
-        """Return all frames in the order of their numbers: links, joints that are cut, and their far sides."""
+        """Return all frames in the order of their numbers: links, cut joints, and their far sides."""
         model = self.model
         rows = {
             number: self._link(model.joints[i], i) for i, number in self.numbers.items() if i not in (BASE, self.root)
@@ -161,7 +159,7 @@ class _ParWriter:
             rows[number] = _FrameLine(antecedent, 2, step)
         links, loops = len(rows), len(model.loops)
         for k, loop in enumerate(model.loops, start=links + 1):
-            turn, sigma = Pose.of(rotation=_to_axis(loop.kind)), SIGMA[type(loop.kind)]
+            turn, sigma = Pose.of(rotation=to_axis(loop.kind)), SIGMA[type(loop.kind)]
             variable: Scalar = 0.0 if sigma == 2 else ScalarFormula.symbol(f"{VARIABLE[sigma]}{k}")
             rows[k] = _FrameLine(*self._apart(sigma, loop.predecessor, loop.placement, turn), variable)
             rows[k + loops] = _FrameLine(*self._apart(2, loop.successor, loop.seat, turn))
@@ -183,9 +181,9 @@ class _ParWriter:
         return _FrameLine(antecedent, sigma, step, variable, self._ten(i), joint, self._load(i))
 
     def _placed(self, body: int, pose: Any, turn: Pose, below: int) -> tuple[int, KhalilStep]:
-        """Return the frame that a pose is seen from, and the step from there.
+        """Return the frame that a pose is relative to, and the step from there.
 
-        Formulas are written as they are: a pose of several steps begins with those of a welded frame.
+        Formulas stay as they are: a pose of several steps begins with those of a welded frame.
         """
         if not isinstance(pose, FormulaPose):
             before = Pose() if body == BASE else self.turns[body].inverse()
@@ -282,23 +280,12 @@ class _ParWriter:
 
 
 def _of_loop(frame: Frame) -> bool:
-    """Return whether a frame is the far side of a joint that closes a loop, which has one in every file."""
+    """Tell whether a frame is the far side of a joint that closes a loop, which has one in every file."""
     return re.fullmatch(r"frame\d+", frame.name) is not None
 
 
 def _driven(row: _FrameLine) -> bool:
     return row.joint is not None and row.sigma != 2 and row.joint.actuated
-
-
-def _to_axis(kind: JointKind) -> np.ndarray:
-    """Return the rotation that takes z to a joint's axis."""
-    axis = np.array(getattr(kind, "axis", (0.0, 0.0, 1.0)), dtype=float)
-    if np.array_equal(axis, (0.0, 0.0, 1.0)):
-        return np.eye(3)
-    x = np.eye(3)[(int(np.argmax(np.abs(axis))) + 1) % 3]
-    x = x - axis * (axis @ x)
-    x /= np.linalg.norm(x)
-    return np.stack([x, np.cross(axis, x), axis], axis=1)
 
 
 def _entry(row: _FrameLine, key: str, digits: str = "") -> str:
@@ -308,12 +295,12 @@ def _entry(row: _FrameLine, key: str, digits: str = "") -> str:
 
 
 def _word(x: Scalar) -> str:
-    """Write a scalar: whole numbers without a point."""
+    """Write a scalar; whole numbers without a decimal point."""
     return str(x) if isinstance(x, ScalarFormula) else repr(float(x) + 0.0).removesuffix(".0")
 
 
 def _angle(x: float) -> str:
-    """Write an angle: exact multiples of 15 degrees as parts of pi."""
+    """Write an angle; exact multiples of 15 degrees as fractions of pi."""
     count = round(x / TWELFTH)
     if not count or count * TWELFTH != x:
         return _word(x)

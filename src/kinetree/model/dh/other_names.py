@@ -23,14 +23,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ...errors import ModelError
 
 COLUMNS = {
     "rtb": ("theta", "d", "a", "alpha", "sigma", "offset"),
     "matlab": ("a", "alpha", "d", "theta"),
     "redysim": ("alpha", "a", "d", "theta"),
 }
-"""Orders of columns by where they come from; those behind the fourth may be missing."""
+"""Orders of columns by origin; columns after the fourth may be missing."""
 
 CONVENTION_OF = {
     "dh": "standard", "classical": "standard", "classic": "standard", "distal": "standard", "original": "standard",
@@ -38,37 +38,37 @@ CONVENTION_OF = {
     "mdh": "modified", "craig": "modified", "proximal": "modified", "redysim": "modified", "book": "modified",
     "revolutemdh": "modified", "khalilkleinfinger": "khalil", "dombre": "khalil",
 }  # fmt: skip
-"""What others call the conventions, in small letters."""
+"""Other names of the conventions, in lower case."""
 
 LEAST_COLUMNS = 4
-"""Columns that every table has."""
+"""Number of columns that every table has."""
 
 RENAMED = {
     "th": "theta", "alp": "alpha", "m": "mass", "Mass": "mass", "CenterOfMass": "com", "bt": "parent",
     "type": "joint", "JointType": "joint", "jointtype": "joint",
 }  # fmt: skip
-"""Other names of what a row has."""
+"""Other names of entries of a row."""
 
 CONVERTED = ("sigma", "offset", "qlim", "PositionLimits", "r", "I", "Inertia", "Jm", "G", "B", "Tc", "mdh",
              "dx", "dy", "dz", "Icxx", "Icyy", "Iczz", "Icxy", "Icyz", "Iczx")  # fmt: skip
-"""Entries that say the same in other numbers."""
+"""Entries whose numbers have to be converted."""
 
 KINDS = {
     "r": "revolute", "p": "prismatic", "f": "fixed", "revolute": "revolute", "prismatic": "prismatic",
     "fixed": "fixed", "0": "revolute", "1": "prismatic",
 }  # fmt: skip
-"""Words for joints, in small letters."""
+"""Words for joints, in lower case."""
 
 
 def is_foreign(row: object) -> bool:
-    """Say whether a row has names of other programs, whose conventions differ."""
+    """Tell whether a row has names of other programs, whose conventions differ."""
     return isinstance(row, Mapping) and any(key in RENAMED or key in CONVERTED for key in row)
 
 
 def by_rows(table: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of a table that is given column by column, as ``inputs.m`` of ReDySim has it.
 
-    What is one number is that of every row.
+    A single number applies to every row.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def by_rows(table: Mapping[str, Any]) -> list[dict[str, Any]]:
     if len(set(lengths.values())) != 1:
         said = ", ".join(f"{key} {length}" for key, length in lengths.items())
         raise ModelError(
-            "a table that is given by columns has a number per link in each of them, all equally many: "
+            "a table given by columns needs columns of equal length, with a number per link: "
             + (f"these have {said}" if lengths else "{'alp': [...], 'a': [...], ...}; a single row goes into a list")
         )
     count = next(iter(lengths.values()))
@@ -95,7 +95,7 @@ def numbered(table: Any, columns: str | Sequence[str] | None) -> list[dict[str, 
     Parameters
     ----------
     table : object
-        As the caller gives it.
+        The table as the caller gave it.
     columns : str or sequence of str, optional
         One of :data:`COLUMNS`, or names of the columns.
     """
@@ -116,7 +116,7 @@ def numbered(table: Any, columns: str | Sequence[str] | None) -> list[dict[str, 
         if not min(LEAST_COLUMNS, len(names)) <= len(row) <= len(names):
             raise ModelError(
                 f"row {number} has {len(row)} numbers; the columns are {', '.join(names)}"
-                + (", of which those behind the fourth may be missing" if len(names) > LEAST_COLUMNS else "")
+                + (", of which those after the fourth may be missing" if len(names) > LEAST_COLUMNS else "")
             )
         for k, value in enumerate(row):
             if not _is_number(value):
@@ -144,7 +144,7 @@ def _names(columns: str | Sequence[str]) -> tuple[str, ...]:
             )
     for name in columns:
         if list(columns).count(name) > 1:
-            raise ModelError(f"two columns are named {name!r}: each column of a table says something else")
+            raise ModelError(f"two columns are named {name!r}: each column must have its own name")
     return tuple(columns)
 
 
@@ -163,12 +163,12 @@ def _is_number(value: object) -> bool:
         return False
     try:
         return math.isfinite(value)
-    except OverflowError:  # a whole number beyond all that a float can be
+    except OverflowError:  # a whole number too large for a float
         return False
 
 
 def renamed(given: Mapping[str, Any], number: int, convention: str) -> dict[str, Any]:
-    """Return the entries of a row under the names that rows have here."""
+    """Return the entries of a row under kinetree's names."""
     entries = dict(given)
     for key, name in RENAMED.items():
         if key in entries:
@@ -197,7 +197,7 @@ def _only_once(entries: Mapping[str, Any], number: int, key: str, *names: str) -
 
 
 def _joint(entries: dict[str, Any], number: int) -> None:
-    """Understand what says whether a joint turns or slides; then the offset of what it moves."""
+    """Work out whether a joint turns or slides, and then its offset."""
     if "sigma" in entries:
         _only_once(entries, number, "sigma", "joint")
         sigma = entries.pop("sigma")
@@ -253,14 +253,14 @@ def _reordered(inertia: Any, places: Iterable[int]) -> Any:
 
 
 def _motor(entries: dict[str, Any], number: int) -> None:
-    """Take what the Robotics Toolbox says of motors: seen at the motor, in front of the gear."""
+    """Convert the Robotics Toolbox's motor data, which are given on the motor side of the gear."""
     given = {key: entries.pop(key) for key in ("Jm", "G", "B", "Tc") if key in entries}
     if not given:
         return
     for key, name in (("Jm", "rotor_inertia"), ("G", "gear_ratio"), ("B", "damping"), ("Tc", "friction")):
         if key in given:
             _only_once(entries, number, key, name)
-    gear = float(_numbers(given.get("G", 1.0), (), number, "G")) or 1.0  # 0 says that there is no gear
+    gear = float(_numbers(given.get("G", 1.0), (), number, "G")) or 1.0  # 0 means no gear
     if "Jm" in given:
         entries["rotor_inertia"] = float(_numbers(given["Jm"], (), number, "Jm"))
     if "Jm" in given or "G" in given:
@@ -271,7 +271,7 @@ def _motor(entries: dict[str, Any], number: int) -> None:
         tc = _numbers(given["Tc"], (2,) if _is_list(given["Tc"]) else (), number, "Tc")
         forward, backward = (float(tc), -float(tc)) if tc.ndim == 0 else (float(tc[0]), float(tc[1]))
         entries["friction"] = 0.5 * abs(gear) * (forward - backward)
-        if forward != -backward:  # what differs between directions is a constant force on top
+        if forward != -backward:  # the difference between directions is an additional constant force
             _only_once(entries, number, "Tc", "friction_offset")
             entries["friction_offset"] = 0.5 * abs(gear) * (forward + backward)
 

@@ -1,4 +1,4 @@
-"""Poses of numbers in Khalil's six parameters, and angles as they are meant."""
+"""Numeric poses in Khalil's six parameters, frames along the axes of joints, and angles without rounded decimals."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import math
 
 import numpy as np
 
-from ...changes.stand_ins import KhalilStep
-from ...pose import Pose
+from ..changes.stand_ins import KhalilStep
+from ..joints import JointKind
+from ..pose import Pose
 
 TWELFTH = math.pi / 12
 
 MOST = 100.0
-"""Radians beyond which nobody means a right angle."""
+"""Radians beyond which an angle is not taken for a multiple of a right angle."""
 
 FLAT = 1e-12
 """Sine below which two axes are parallel."""
 
 
 def meant_angle(x: float) -> float:
-    """Return a multiple of 15 degrees where an angle is one as far as twelve digits say.
+    """Return the exact multiple of 15 degrees if an angle equals one to twelve digits.
 
     SYMORO writes numbers as Python 2 prints them, with twelve digits: pi/2 as 1.57079632679.
     """
@@ -33,7 +34,7 @@ def meant_angle(x: float) -> float:
 def step_of(pose: Pose) -> KhalilStep:
     """Return the six parameters of a pose: ``Rz(gamma) Tz(b) Rx(alpha) Tx(d) Rz(theta) Tz(r)``.
 
-    Where several say the same, theta turns least, and then gamma; of parallel axes ``b`` is zero.
+    If there are several solutions, theta is smallest, then gamma; for parallel axes ``b`` is zero.
     """
     m, p = pose.rotation, pose.position
     sine = math.hypot(m[0, 2], m[1, 2])
@@ -51,9 +52,20 @@ def step_of(pose: Pose) -> KhalilStep:
     return KhalilStep(gamma, z - r * float(m[2, 2]), alpha, x, theta, r)
 
 
+def to_axis(kind: JointKind) -> np.ndarray:
+    """Return the rotation that takes z to a joint's axis."""
+    axis = np.array(getattr(kind, "axis", (0.0, 0.0, 1.0)), dtype=float)
+    if np.array_equal(axis, (0.0, 0.0, 1.0)):
+        return np.eye(3)
+    x = np.eye(3)[(int(np.argmax(np.abs(axis))) + 1) % 3]
+    x = x - axis * (axis @ x)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(axis, x), axis], axis=1)
+
+
 def _of_parallel(m: np.ndarray, p: np.ndarray) -> KhalilStep:
     alpha = 0.0 if m[2, 2] > 0.0 else math.pi
-    total = math.atan2(m[1, 0], m[0, 0])  # gamma + theta, or gamma - theta where z is turned over
+    total = math.atan2(m[1, 0], m[0, 0])  # gamma + theta, or gamma - theta if z is reversed
     along = math.hypot(p[0], p[1])
     candidates = [total]
     if along > 0.0:
@@ -66,7 +78,7 @@ def _of_parallel(m: np.ndarray, p: np.ndarray) -> KhalilStep:
 
 
 def _turned(p: np.ndarray, gamma: float) -> tuple[float, float, float]:
-    """Return a position in axes that are turned by gamma about z."""
+    """Return a position in axes that are rotated by gamma about z."""
     c, s = math.cos(gamma), math.sin(gamma)
     if abs(c) < FLAT or abs(s) < FLAT:
         c, s = round(c), round(s)

@@ -14,9 +14,9 @@ khalil       ``Rz(gamma) Tz(b) Rx(alpha) Tx(d) Rz(theta) Tz(r)``               K
 The joint coordinate adds to ``theta`` (revolute) or to ``d``, ``r`` (prismatic); the
 number in the table stays as an offset.  Masses are given in the row's own frame.
 
-Khalil's tables of mechanisms with n links and B loops have n + 2 B rows (section 10.3.1): those of the links, then
-frame k of every cut joint, which moves with its coordinate on link a(k), then frames k + B, fixed on the links at the
-other side, that the frames k meet.
+Khalil's tables of mechanisms with n links and B loops have n + 2 B rows (section 10.3.1): first those of the links;
+then frame k of every cut joint, which moves with its coordinate on link a(k); then frames k + B, fixed to the links on
+the other side, which the frames k coincide with.
 """
 
 from __future__ import annotations
@@ -32,21 +32,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError
-from . import dh_names
-from .builder import ModelBuilder
-from .joint_fields import FIELDS, JointNumbers, PerFreedom, like_degrees
-from .joints import Fixed, JointKind, Prismatic, Revolute
-from .mass import MassProperties
-from .pose import Pose, floats, symbols_hint
+from ...errors import ModelError
+from ...io.units import in_si
+from ..builder import ModelBuilder
+from ..joint_fields import FIELDS, JointNumbers, PerFreedom, like_degrees
+from ..joints import Fixed, JointKind, Prismatic, Revolute
+from ..mass import MassProperties
+from ..pose import Pose, floats, symbols_hint
+from . import other_names
 
 CONVENTIONS = ("modified", "standard", "khalil")
 
 POSITIONS = tuple(name for name, row in FIELDS.items() if row.per == "q")
-"""Angles of a row that ``degrees=True`` leaves alone, since coordinates are in radians; ``degrees="all"`` does not."""
+"""Angles of a row that ``degrees=True`` does not convert, since coordinates are in radians; ``degrees="all"`` does."""
 
 LONGEST = 100.0
-"""Meters from joint to joint beyond which a table is more likely in millimeters."""
+"""Distance between joints, in meters, beyond which a table is more likely in millimeters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +57,7 @@ class _Row(JointNumbers[PerFreedom]):
     Attributes
     ----------
     name, joint_name : str, optional
-        Of the body and its frame, and of the joint; ``link1``, ``joint1``, ... by default.
+        Names of the body and its frame, and of the joint; ``link1``, ``joint1``, ... by default.
     mass, com, inertia, about
         See :meth:`kinetree.MassProperties.of`, in the row's own frame.
     mass_properties : MassProperties, optional
@@ -74,7 +75,7 @@ class _Row(JointNumbers[PerFreedom]):
     mass_properties: MassProperties | None = None
 
     def numbers_given(self) -> dict[str, Any]:
-        """Return the numbers of the joint of which something is said, which neither None nor ``()`` is."""
+        """Return the numbers of the joint that were given: all that are neither None nor ``()``."""
         found = {name: getattr(self, name) for name in FIELDS}
         return {name: x for name, x in found.items() if x is not None and not (isinstance(x, tuple) and not x)}
 
@@ -93,9 +94,9 @@ class DHRow(_Row):
         A joint object, such as ``kinetree.Helical("z", 0.1)``, moves in the frame that the
         row has when its coordinates are zero.
     parent : int or str, optional
-        Row number (from 1; 0 is the base) or name; the row before by default.
+        Row number (from 1; 0 is the base) or name; by default the previous row.
     actuated : bool, optional
-        Whether a motor drives the joint; moving joints are by default.
+        Whether a motor drives the joint; by default it does if the joint moves.
     """
 
     alpha: float = 0.0
@@ -116,13 +117,13 @@ class KhalilRow(_Row):
     antecedent : int or str
         Row number a(j) (from 1; 0 is the base) or name.
     gamma, b : float
-        Extra turn about and shift along the antecedent's z, for all but one of its children.
+        Additional rotation about and translation along the antecedent's z, for all but one of its children.
     alpha, d, theta, r : float
         As in the ordinary modified table.
     sigma : {0, 1, 2}
         Revolute, prismatic, fixed.
     mu : {0, 1}, optional
-        Whether the joint is actuated; moving joints are by default, but for free ones.
+        Whether the joint is actuated; by default all moving joints are, except free ones.
     """
 
     antecedent: int | str
@@ -140,19 +141,12 @@ Row = DHRow | KhalilRow
 
 
 def build(
-    table: Any,
-    convention: str | None = None,
-    *,
-    name: str | None = None,
-    base: str = "base",
-    gravity: Sequence[float] = (0.0, 0.0, -9.81),
-    degrees: bool | str = False,
-    strict: bool = True,
-    links: int | None = None,
-    columns: str | Sequence[str] | None = None,
+    table: Any, convention: str | None = None, *, name: str | None = None, base: str = "base",
+    gravity: Sequence[float] = (0.0, 0.0, -9.81), degrees: bool | str = False, strict: bool = True,
+    links: int | None = None, columns: str | Sequence[str] | None = None,
     base_mass_properties: MassProperties | None = None,
-) -> ModelBuilder:
-    """Read a table into a builder; see :func:`kinetree.from_dh` for the parameters."""
+) -> tuple[ModelBuilder, tuple[Row, ...]]:  # fmt: skip
+    """Read a table into a builder, and return both; see :func:`kinetree.from_dh` for the parameters."""
     builder = ModelBuilder(
         "robot" if name is None else _text(name, "name"), base=_text(base, "base"), gravity=gravity,
         strict=_yes_or_no(strict, "strict"),
@@ -160,32 +154,32 @@ def build(
     if base_mass_properties is not None:
         builder.add_body(base, base_mass_properties)
     if isinstance(table, Mapping):
-        table = dh_names.by_rows(table)
-    rows = dh_names.numbered(table, columns)
+        table = other_names.by_rows(table)
+    rows = other_names.numbered(table, columns)
     if convention is None:
         _ask_for_convention(table, rows is not None)
         convention = "modified"
-    fill(builder, table if rows is None else rows, convention, base=base, degrees=degrees, links=links)
+    given = fill(builder, table if rows is None else rows, convention, base=base, degrees=degrees, links=links)
     if name is None:
         builder.name = builder.joint_letters()
-    return builder
+    return builder, given
 
 
 def _ask_for_convention(table: Any, numbers: bool) -> None:
-    """Refuse tables in the manner of other programs that do not say what they mean: the same numbers are two robots."""
-    if numbers or (isinstance(table, Sequence) and any(dh_names.is_foreign(row) for row in table)):
+    """Refuse tables in the style of other programs that leave the convention open: the same numbers mean two robots."""
+    if numbers or (isinstance(table, Sequence) and any(other_names.is_foreign(row) for row in table)):
         raise ModelError(
             "say which convention the table has: convention='standard' (Rz(theta) Tz(d) Tx(a) Rx(alpha): RevoluteDH, "
             "Link(...), setFixedTransform(..., 'dh')) or 'modified' (Rx(alpha) Tx(a) Rz(theta) Tz(d): ReDySim, Craig, "
-            "RevoluteMDH, 'mdh'); the same numbers are two different robots"
+            "RevoluteMDH, 'mdh'); the same numbers describe two different robots"
         )
 
 
 def fill(
     builder: ModelBuilder, table: Sequence[Row | Mapping[str, Any]], convention: str, *, base: str,
     degrees: bool | str = False, links: int | None = None,
-) -> None:  # fmt: skip
-    """Add the rows of a table to a builder; see :func:`kinetree.from_dh` for the parameters."""
+) -> tuple[Row, ...]:  # fmt: skip
+    """Add the rows of a table to a builder, and return them; see :func:`kinetree.from_dh` for the parameters."""
     if not isinstance(convention, str) or convention not in CONVENTIONS:
         raise ModelError(_no_convention(convention))
     limits_too = isinstance(degrees, str) and degrees == "all"
@@ -196,33 +190,55 @@ def fill(
         raise ModelError("the DH table is empty: it needs at least one row")
     moving = _count_of_links(links, len(table), convention)
     bodies = [base]
-    rows = [_as_row(given, convention, number) for number, given in enumerate(table, start=1)]
+    rows = [_in_si(_as_row(x, convention, k), degrees, f"row {k}") for k, x in enumerate(table, start=1)]
     if limits_too:
         rows = [_limits_in_radians(row, f"row {number}") for number, row in enumerate(rows, start=1)]
     for number, row in enumerate(rows[:moving], start=1):
         for key in ("name", "joint_name"):
             if not isinstance(getattr(row, key), (str, NoneType)):
                 raise ModelError(f"row {number}: {key} must be text, not {reprlib.repr(getattr(row, key))}")
-        body = row.name or f"link{number}"
+        body = row_name(row, number)
         _add(builder, row, convention, number, body, bodies, degrees)
         bodies.append(body)
     cuts = (len(rows) - moving) // 2
     for number in range(moving + 1, moving + cuts + 1):
         _close(builder, rows[number - 1], rows[number + cuts - 1], number, number + cuts, bodies, degrees)
     _notice_units(builder, rows, degrees, limits_too)
+    return tuple(rows)
+
+
+def _in_si(row: Row, degrees: bool, where: str) -> Row:
+    """Return a row without units: angles that have one are given in those of the table."""
+    found: dict[str, Any] = {}
+    for key in ("alpha", "theta", "gamma", "a", "b", "d", "r"):
+        given = getattr(row, key, 0.0)
+        value = in_si(given, "rad" if key in ("alpha", "theta", "gamma") else "m", f"{where}: {key}")
+        if value is not given:
+            found[key] = math.degrees(value) if degrees and key in ("alpha", "theta", "gamma") else value
+    return replace(row, **found) if found else row
+
+
+def row_name(row: Row, number: int) -> str:
+    """Return the name of a row's body and frame; rows are numbered from 1."""
+    return row.name or f"link{number}"
+
+
+def row_parent(row: Row) -> int | str | None:
+    """Return the number or name of the row that carries another; None for the one before."""
+    return row.antecedent if isinstance(row, KhalilRow) else row.parent
 
 
 def _no_convention(given: object) -> str:
-    """Say which conventions there are, and which of them a name from elsewhere means."""
+    """List the conventions, and say which of them a name from elsewhere means."""
     told = f"convention must be one of {', '.join(CONVENTIONS)}, not {reprlib.repr(given)}"
-    meant = dh_names.CONVENTION_OF.get(given.lower().replace("-", "")) if isinstance(given, str) else None
+    meant = other_names.CONVENTION_OF.get(given.lower().replace("-", "")) if isinstance(given, str) else None
     if meant is not None:
         return f"{told}; here it is {meant!r}"
     return f"{told}: 'standard' is classical (Corke, Spong, Paul: 'dh'), 'modified' is Craig's and the book's ('mdh')"
 
 
 def _limits_in_radians(row: Row, where: str) -> Row:
-    """Return a row whose limits were written in degrees; those of slides are lengths."""
+    """Convert the limits of a row from degrees to radians; those of sliding joints are lengths."""
     if not isinstance(_kind(row, where), Revolute):
         return row
     given = {key: value for key, value in row.numbers_given().items() if key in POSITIONS}
@@ -230,7 +246,7 @@ def _limits_in_radians(row: Row, where: str) -> Row:
 
 
 def _notice_units(builder: ModelBuilder, rows: Sequence[Row], degrees: bool, limits_too: bool) -> None:
-    """Warn of angles and lengths that nobody would write in radians and meters; of each table once."""
+    """Warn once per table of angles and lengths that are hardly in radians and meters."""
     for number, row in enumerate(rows, start=1):
         hint = _unit_doubt(row, degrees, limits_too)
         if hint:
@@ -273,7 +289,7 @@ def _count_of_links(links: int | None, rows: int, convention: str) -> int:
 def _close(
     builder: ModelBuilder, first: Row, second: Row, number: int, partner: int, bodies: list[str], degrees: bool
 ) -> None:
-    """Close a loop: frame k, which a cut joint moves on link a(k), and frame k + B, fixed on link a(k + B), are one."""
+    """Close a loop: frame k, which a cut joint moves on link a(k), meets frame k + B, fixed to link a(k + B)."""
     where = f"row {number}, a cut joint"
     for row, place in ((first, where), (second, f"row {partner}, the other side of row {number}")):
         _check_numbers(row, place)
@@ -285,7 +301,7 @@ def _close(
     if not isinstance(first, KhalilRow) or not isinstance(second, KhalilRow):
         raise ModelError(f"{where}: rows of cut joints belong to the khalil convention")
     if second.mu or second.numbers_given():
-        raise ModelError(f"row {partner}: it is fixed on its link and has no joint of its own; row {number} has it")
+        raise ModelError(f"row {partner}: it is fixed to its link and has no joint of its own; row {number} has it")
     kind = _kind(first, where)
     here, there = (_parent(row, f"row {k}", len(bodies), bodies) for row, k in ((first, number), (second, partner)))
     placement, seat = (placements(row, "khalil", degrees)[0] for row in (first, second))
@@ -340,7 +356,7 @@ def _add(
 
 
 def _as_row(given: Row | Mapping[str, Any], convention: str, number: int) -> Row:
-    """Turn a mapping into a row; anything that is not understood is an error."""
+    """Turn a mapping into a row; refuse anything that is not understood."""
     wanted: type[Row] = KhalilRow if convention == "khalil" else DHRow
     if isinstance(given, wanted):
         return given
@@ -349,7 +365,7 @@ def _as_row(given: Row | Mapping[str, Any], convention: str, number: int) -> Row
             f"row {number}: a row of the {convention} convention is a {wanted.__name__} or a mapping of its fields, "
             f"not {type(given).__name__}"
         )
-    entries = dh_names.renamed(given, number, convention) if wanted is DHRow else dict(given)
+    entries = other_names.renamed(given, number, convention) if wanted is DHRow else dict(given)
     if wanted is DHRow and "b" in entries:
         if "d" in entries:
             raise ModelError(f"row {number}: 'b' and 'd' are two names of the same offset; give one")
@@ -360,7 +376,7 @@ def _as_row(given: Row | Mapping[str, Any], convention: str, number: int) -> Row
     for key in entries:
         if key not in known:
             near = difflib.get_close_matches(str(key), known, n=1) or [x for x in known if x == str(key).lower()]
-            others = (*dh_names.RENAMED, *dh_names.CONVERTED) if wanted is DHRow else ()
+            others = (*other_names.RENAMED, *other_names.CONVERTED) if wanted is DHRow else ()
             near = near or difflib.get_close_matches(str(key), others, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
             raise ModelError(f"row {number}: no entry {key!r} in a row of the {convention} convention; {hint}")
@@ -371,7 +387,7 @@ def _as_row(given: Row | Mapping[str, Any], convention: str, number: int) -> Row
 
 
 def _rename_khalil(entries: dict[str, Any], number: int) -> None:
-    """Take the columns j and a(j) as Khalil heads them."""
+    """Accept the columns j and a(j), as Khalil calls them."""
     if "j" in entries and entries.pop("j") != number:
         raise ModelError(f"row {number}: its column j is another number; rows are numbered from 1 in their order")
     for short in ("a", "a(j)"):
@@ -412,8 +428,8 @@ def _kind(row: Row, where: str) -> JointKind:
 
 
 def _parent(row: Row, where: str, number: int, bodies: list[str]) -> str:
-    """Name of the carrying body, which must have been described already."""
-    parent = row.antecedent if isinstance(row, KhalilRow) else row.parent
+    """Return the name of the carrying body, which must come before this one."""
+    parent = row_parent(row)
     if parent is None:
         return bodies[number - 1]
     label = "antecedent" if isinstance(row, KhalilRow) else "parent"
@@ -461,10 +477,10 @@ def _shift(x: float = 0.0, z: float = 0.0) -> Pose:
 
 
 def _turn(axis: int, angle: float, degrees: bool) -> Pose:
-    """Turn about x (0) or z (2).
+    """Return a rotation about x (0) or z (2).
 
-    In degrees whole quarter turns are exact, because 90 degrees is one; in radians the
-    number in the table is taken as it stands, and is never taken for pi/2.
+    In degrees, whole quarter turns are exact; in radians, the number in the table is used as it is, and never rounded
+    to pi/2.
     """
     if angle == 0:
         return Pose()
