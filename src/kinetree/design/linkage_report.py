@@ -1,0 +1,187 @@
+"""What there is to say of a planar linkage on one page, and the other linkages that draw the same curve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import OptionError, explains_arguments
+from ..model.describe import counted
+from ..model.linkages.drawing import drawing_of
+from ..robot.linkage import linkage
+from ..robot.robot import Robot
+from ..spatial.arrays import Array
+from .circuits import Circuit, circuit, turn
+from .planar import FourBarLoop, PlanarMechanism
+
+
+@dataclass(frozen=True)
+class LinkageReport:
+    """Facts about a planar linkage; ``print`` shows them all.
+
+    Attributes
+    ----------
+    name : str
+    links, joints, freedoms : int
+    drive : str
+        The joint that drives.
+    turns : bool
+        Whether it can turn all around.
+    span : (float, float)
+        From where to where it goes, in radians from the drawing, where it does not.
+    four_bars : tuple of FourBarLoop
+    transmission : dict from pin to (float, float)
+        Least and largest transmission angle, in radians, of four-bars on the ground.
+    swings : dict from joint on the ground to (float, float, float)
+        Least and largest angle or position, and how many times longer the slow way takes than the fast one (NaN where
+        it does not go forth and back once a turn).
+    paths : dict from point to ndarray (2, 2)
+        Least and largest x and y of its path.
+    """
+
+    name: str
+    links: int
+    joints: int
+    freedoms: int
+    drive: str
+    turns: bool
+    span: tuple[float, float]
+    four_bars: tuple[FourBarLoop, ...]
+    transmission: dict[str, tuple[float, float]]
+    swings: dict[str, tuple[float, float, float]]
+    paths: dict[str, Array]
+
+    def __str__(self) -> str:
+        span = " to ".join(f"{np.degrees(x):.4g}" for x in self.span)
+        lines = [
+            f"{self.name}: {self.links} links with the ground, {counted(self.joints, 'joint', 'joints')}, "
+            f"{counted(self.freedoms, 'freedom', 'freedoms')}",
+            f"drive {self.drive}: " + ("turns all around" if self.turns else f"goes from {span} degrees, dead points"),
+            *(f"four-bar of {', '.join(loop.joints)}: {loop}" for loop in self.four_bars),
+        ]
+        for pin, (low, high) in self.transmission.items():
+            worst = min(low, np.pi - high)
+            lines.append(
+                f"transmission angle at {pin}: {np.degrees(low):.4g} to {np.degrees(high):.4g} degrees, at worst "
+                f"{np.degrees(worst):.4g} from in line"
+            )
+        for joint, (low, high, ratio) in self.swings.items():
+            quick = f", quick-return ratio {ratio:.4g}" if np.isfinite(ratio) else ""
+            lines.append(f"{joint} swings from {low:.5g} to {high:.5g}{quick}")
+        for point, ((x, y), (right, up)) in self.paths.items():
+            lines.append(f"point {point}: x from {x:.5g} to {right:.5g} m, y from {y:.5g} to {up:.5g} m")
+        return "\n".join(lines)
+
+
+@explains_arguments
+def report(robot: Robot, points: Sequence[str] | None = None, q: ArrayLike | None = None) -> LinkageReport:
+    """Return what a designer wants to know of a planar linkage of one freedom; print it.
+
+    Parameters
+    ----------
+    robot : Robot
+    points : sequence of str, optional
+        Bodies or frames whose paths are told; all points of a drawing by default.
+    q : array_like, shape (nq,), optional
+        A closed configuration of the circuit that is meant.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> four_bar = kt.linkage(
+    ...     {"O": (0, 0), "C": (100, 0), "A": (0, 30), "B": {"A": 90, "C": 70, "side": "above"}},
+    ...     ["O A", "A B", "B C"], ground="O C", motor="O", units="mm")
+    >>> print(kt.design.report(four_bar, points=[]))
+    linkage: 4 links with the ground, 4 joints, 1 freedom
+    drive O: turns all around
+    four-bar of O, A, B, C: crank-rocker: ground 0.1 m, O-A 0.03 m, A-B 0.09 m, B-C 0.07 m
+    transmission angle at B: 49.99 to 108 degrees, at worst 49.99 from in line
+    C swings from -0.22766 to 0.67592, quick-return ratio 1.091
+    """
+    planar, whole = PlanarMechanism(robot), circuit(robot, q)
+    motion = turn(robot, q=q)
+    drive = planar.robot.independent()[0]
+    entry = list(robot.v_names).index(drive)
+    angles = {pin: loop.transmission_angle(motion) for pin, loop in planar.driven_pins.items()}
+    drawn = drawing_of(robot.model)
+    names = (
+        [p for p in (drawn.points if drawn else ()) if drawn and p not in drawn.ground] if points is None else points
+    )
+    places = {name: robot.point_position(motion, name) @ planar.plane.T for name in names}
+    return LinkageReport(
+        robot.name,
+        len(planar.links),
+        len(planar.joints),
+        len(planar.robot.independent()),
+        drive,
+        bool(np.isclose(np.ptp(motion[:, entry]), 2 * np.pi)),
+        (float(motion[:, entry].min()), float(motion[:, entry].max())),
+        planar.four_bars,
+        {pin: (float(x.min()), float(x.max())) for pin, x in angles.items()},
+        {j.name: _swing(whole, j.name) for j in robot.model.joints if j.parent == -1 and j.name != drive},
+        {name: np.array([x.min(axis=0), x.max(axis=0)]) for name, x in places.items()},
+    )
+
+
+def _swing(whole: Circuit, joint: str) -> tuple[float, float, float]:
+    """Return from where to where a joint swings, and how much longer one way takes than the other."""
+    ends, ratio = whole.swing(joint)
+    at = (ends if np.isfinite(ratio) else whole.q)[:, list(whole.robot.v_names).index(joint)]
+    return float(at.min()), float(at.max()), ratio
+
+
+@explains_arguments
+def cognates(robot: Robot, point: str) -> tuple[Robot, Robot]:
+    """Return the other two four-bars whose coupler point draws the same curve (Roberts, Chebyshev).
+
+    Parameters
+    ----------
+    robot : Robot
+        With one four-bar on the ground, such as :func:`kinetree.linkage` makes.
+    point : str
+        Of its coupler: a frame.
+
+    Returns
+    -------
+    pair of Robot
+        Linkages with the points ``O``, ``A``, ``B``, ``C`` and the given one. The first shares the ground pivot of the
+        input with it, the second that of the output; in the second, the link at ``C`` turns as the given input does.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> given = kt.linkage(
+    ...     {"O": (0, 0), "C": (3, 0), "A": (0, 1), "B": {"A": 3, "C": 2.5, "side": "above"}, "P": (1, 3)},
+    ...     ["O A", "A B P", "B C"], ground="O C", motor="O")
+    >>> left, right = kt.design.cognates(given, "P")
+    """
+    planar = PlanarMechanism(robot)
+    loops = [loop for loop in planar.four_bars if loop.path[3][1] == 0 and np.isfinite(loop.lengths).all()]
+    if len(loops) != 1:
+        raise OptionError(f"cognates are those of one four-bar on the ground; {robot.name!r} has {len(loops)}")
+    frame = robot.model.frame(point)
+    if frame.body + 1 != loops[0].path[1][1]:
+        raise OptionError(f"point {point!r} must be on the coupler {loops[0].links[2]!r}")
+    at = planar.positions(planar.reference)
+    o, a, b, c = (complex(*at[name]) for name in loops[0].joints)
+    p = complex(*(planar.plane @ robot.point_position(planar.reference, point)))
+    shape = (p - a) / (b - a)
+    third = o + shape * (c - o)  # the ground pivots are similar to the coupler
+    found = []
+    for pivot, pin, same in ((o, a, shape), (c, b, (p - b) / (a - b))):
+        first = pivot + p - pin
+        second = first + same * (pin - pivot)
+        places = {"O": pivot, "C": third, "A": first, "B": second, point: p}
+        found.append(
+            linkage(
+                {name: (x.real, x.imag) for name, x in places.items()},
+                {"input": ("O", "A"), "coupler": ("A", "B", point), "output": ("B", "C")},
+                ground="O C",
+                motor="C" if pivot == c else "O",
+                name=f"cognate of {robot.name}",
+            )
+        )
+    return found[0], found[1]
