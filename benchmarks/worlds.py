@@ -68,14 +68,14 @@ def standing(robot: kt.Robot, its: Quadruped) -> np.ndarray:
     return q
 
 
-def our_world(its: Quadruped, substeps: int = SUBSTEPS, **options: object) -> kt.World:
+def our_world(its: Quadruped, substeps: int = SUBSTEPS, batch: int = BATCH, **options: object) -> kt.World:
     """Thousands of them with their own masses and friction."""
     robot = load(its.path, floating_base=True)
     base = robot.body_names[0]
     spots = [Spot(foot, radius=its.radius) for foot in its.feet]
     ground = Ground(spots, HuntCrossley(its.stiffness, 1.0, exponent=1), PseudoCoulomb(0.7, 50.0))
     return kt.World(
-        robot, batch=BATCH, action=kt.control.Commanded("position", kp=its.kp, kd=its.kd), ground=ground, step=STEP,
+        robot, batch=batch, action=kt.control.Commanded("position", kp=its.kp, kd=its.kd), ground=ground, step=STEP,
         substeps=substeps, friction=False, q0=standing(robot, its),
         random={
             "bodies": {base: {"mass": kt.Uniform(0.8, 1.2, relative=True)}},
@@ -164,8 +164,37 @@ def worlds(rounds: int) -> Iterator[Table]:
             "1" if narrow else "1.5", millions["single"], millions["MuJoCo"], f"{rate['step'] / rate['MuJoCo']:.0f}x",
         )  # fmt: skip
     yield table
+    yield _derivatives(rounds)
     yield _environments(rounds)
     yield _call(rounds)
+
+
+def _derivatives(rounds: int) -> Table:
+    """Matrices of one period, and the gradient of twenty, as multiples of what these take without."""
+    periods = 20
+    table = Table(
+        f"Derivatives of Go2's periods in steps, and the gradient of {periods} periods in rollouts",
+        ("worlds, substeps", "step, us", "matrices", "asked", "gradient", "asked"),
+    )
+    for batch, substeps in ((1, SUBSTEPS), (50, 5), (64, 1), (64, SUBSTEPS), (256, 10)):
+        world = our_world(GO2, substeps, batch=batch)
+        rng = np.random.default_rng(0)
+        targets = np.array(GO2.standing) + rng.uniform(-0.02, 0.02, (periods, batch, len(GO2.standing)))
+        weights = np.ones(2 * world.robot.nv)
+        for _ in range(600 // substeps // periods):
+            world.rollout(targets)
+        best = alternate(
+            {
+                "step": lambda: world.step(targets[0]),
+                "matrices": lambda: world.step_with_derivatives(targets[0]),
+                "rollout": lambda: [world.step(action) for action in targets],
+                "gradient": lambda: world.rollout(targets).gradient(states=weights),
+            },
+            rounds,
+        )
+        matrices, gradient = best["matrices"] / best["step"], best["gradient"] / best["rollout"]
+        table.add(f"{batch}, {substeps}", best["step"] * 1e6, f"{matrices:.1f}", "15", f"{gradient:.2f}", "4")
+    return table
 
 
 def _environments(rounds: int) -> Table:

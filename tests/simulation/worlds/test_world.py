@@ -83,6 +83,25 @@ def test_a_seed_begins_anew(randomized):
     assert not np.array_equal(first, run(world))
 
 
+def test_draws_of_many_episodes_do_not_depend_on_the_batch(randomized):
+    alone, beside = randomized(1), randomized(700)
+    for episode in range(70):
+        assert all(np.array_equal(x, beside.drawn[name][:1]) for name, x in alone.drawn.items()), episode
+        alone.reset()
+        beside.reset([0, 5] if episode % 3 else [0])
+
+
+def test_a_reset_of_some_worlds_observes_these(randomized):
+    world = randomized(12)
+    for _ in range(3):
+        world.step([0.1, 0.2])
+    for chosen in ([7], [9, 2], range(1, 11), np.arange(12) == 4, np.zeros(12, dtype=bool)):
+        seen = world.reset(np.asarray(chosen))
+        assert np.array_equal(seen, world.observe()[np.asarray(chosen)])
+    assert world.reset([3], observed=False) is None
+    assert np.array_equal(world.reset(), world.observation)
+
+
 def test_drawn_numbers_act_as_if_the_robot_had_them(randomized):
     world = kt.World(
         pendulum(), batch=3, substeps=50, random={"bodies": {"lower": {"mass": kt.Uniform(0.5, 1.5, relative=True)}}},

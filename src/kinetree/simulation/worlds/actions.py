@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-Array = np.ndarray
+from ...control.commands import Commanded
+from ...errors import OptionError
+from ...spatial.arrays import Array
 
 
 class Actions:
@@ -29,6 +32,8 @@ class Actions:
         The last actions.
     previous : ndarray (batch, motors)
         Those before.
+    late : ndarray of int (batch,)
+        Whole periods of the delay: these are waited for here, the rest within a step.
     """
 
     def __init__(self, numbers: Array, at: Mapping[str, slice], period: float, is_late: bool) -> None:
@@ -38,8 +43,7 @@ class Actions:
         )
         self._of_model = self._rest.copy()
         self.delay = np.zeros(len(numbers))
-        self._late = np.zeros(len(numbers), dtype=int)
-        """Whole periods of the delay: these are waited for here, the rest within a step."""
+        self.late = np.zeros(len(numbers), dtype=int)
         self._lanes = np.arange(len(numbers))
         width = self._command.shape[-1]
         self._history = np.zeros((1, len(numbers), width), dtype=numbers.dtype)
@@ -48,7 +52,8 @@ class Actions:
 
     def before_draws(self, lanes: Array) -> None:
         """Put back the delay that the model has, for draws to replace it."""
-        self._rest[lanes] = self._of_model[lanes]
+        if self.is_late:
+            self._rest[lanes] = self._of_model[lanes]
 
     def begin(self, lanes: Array, resting: Array) -> None:
         """Forget the actions of some worlds, whose delay may be another one from now on.
@@ -60,14 +65,15 @@ class Actions:
             The command that asks for nothing: what motors have until the first action arrives.
         """
         self._given_at[lanes] = 0.0
-        for numbers in (self._command, self._before, self.given, self.previous):
+        for numbers in (self._command, self._before, self.previous):
             numbers[lanes] = resting
         if not self.is_late:
             return
+        self.given[lanes] = resting
         self.delay[lanes] = delay = self._rest[lanes, 0].astype(float)
-        self._late[lanes] = whole = np.floor(delay / self._period + 1e-9).astype(int)
+        self.late[lanes] = whole = np.floor(delay / self._period + 1e-9).astype(int)
         self._rest[lanes, 0] = delay - whole * self._period
-        missing = int(self._late.max()) + 2 - len(self._history)
+        missing = int(self.late.max()) + 2 - len(self._history)
         if missing > 0:
             more = np.zeros((missing, *self._history.shape[1:]), dtype=self._history.dtype)
             self._history = np.concatenate([self._history, more])
@@ -81,6 +87,17 @@ class Actions:
             return
         self._history[1:] = self._history[:-1]
         self._history[0] = given
-        self._command[:] = self._history[self._late, self._lanes]
-        self._before[:] = self._history[self._late + 1, self._lanes]
+        self._command[:] = self._history[self.late, self._lanes]
+        self._before[:] = self._history[self.late + 1, self._lanes]
         self._given_at[:, 0] = time
+
+
+def commanded(action: Any) -> Commanded:
+    """Return what motors do with actions of a kind; those that are servos' need gains."""
+    if action in ("position", "velocity"):
+        gain = "kp=40.0, kd=1.0" if action == "position" else "kd=1.0"
+        raise OptionError(f"a servo needs gains: action=kinetree.control.Commanded({action!r}, {gain}), not {action!r}")
+    found = Commanded(action) if isinstance(action, str) else action
+    if not isinstance(found, Commanded):
+        raise OptionError(f"action must be a kind of command or a kinetree.control.Commanded, not {action!r}")
+    return found

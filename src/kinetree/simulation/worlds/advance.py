@@ -12,7 +12,6 @@ from ...errors import ClosureError, SingularError, UnsupportedError
 from ...run.failure import Fault
 from ...spatial.arrays import Array, aligned_zeros
 from ..equation import Equation
-from ..run_batch import many_steps
 
 
 class Advance:
@@ -51,6 +50,7 @@ class Advance:
         watched = int(self._closes_loops)  # how well the choice of constraints served
         self.state = aligned_zeros((batch, count), dtype)
         self._whole = np.zeros((batch, count + watched), dtype) if watched else self.state
+        self._further = equation.system.initial_z()
         self.time = np.zeros(batch)
         self._periods = np.zeros(batch)
         self._clock = np.zeros((batch, 1), dtype=dtype)
@@ -74,18 +74,20 @@ class Advance:
         """Put some worlds at the beginning of an episode."""
         nq, nv = self._equation.tree.nq, self._equation.tree.nv
         self.state[lanes, :nq], self.state[lanes, nq : nq + nv] = q, v
-        self.state[lanes, nq + nv :] = self._equation.system.initial_z()
+        if self._further.size:
+            self.state[lanes, nq + nv :] = self._further
         self._periods[lanes] = self.time[lanes] = self._clock[lanes] = 0.0
 
-    def __call__(self) -> None:
-        """Move on by one period."""
+    def __call__(self, new: Array | None = None) -> None:
+        """Move on by one period, or to where machine code is known to lead in that time."""
         if self._run is None:
             self._step_parts(slice(None))
         elif not self._closes_loops:
-            np.copyto(self.state, self._run(self._new))
+            np.copyto(self.state, self._run(self._new) if new is None else new)
         else:
-            self._whole[:, :-1], self._whole[:, -1] = self.state, np.inf
-            new = self._run(self._new)
+            if new is None:
+                self._whole[:, :-1], self._whole[:, -1] = self.state, np.inf
+                new = self._run(self._new)
             poor = new[:, -1] < 1.0
             if poor.any():  # the choice of constraints does not serve there: another way, for those alone
                 self._step_parts(poor)
@@ -117,4 +119,4 @@ class Advance:
 
     @cached_property
     def _steps(self) -> Any:
-        return many_steps(self._equation, self._integrator, self.step)
+        return self._equation.steps.many(self._integrator)

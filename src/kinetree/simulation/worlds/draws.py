@@ -6,7 +6,9 @@ So the same world has the same luck in a batch of one and in a batch of thousand
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,9 @@ import numpy as np
 from ...errors import OptionError
 from ...spatial.arrays import Array
 from ...spatial.numbers import as_numbers, shown
+
+DRAWN_AHEAD = 512
+"""Episodes, of all worlds together, that random numbers are found for at a time: for one they cost as much."""
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -27,27 +32,38 @@ def _mixed(x: Array) -> Array:
 
 
 def uniform(seed: int, lanes: Array, episodes: Array, stream: int, count: int) -> Array:
-    """Return numbers between 0 and 1, without both ends, (lanes, count).
+    """Return numbers between 0 and 1, without both ends, (..., count).
 
     Parameters
     ----------
     seed : int
-    lanes, episodes : ndarray of int, shape (n,)
+    lanes, episodes : ndarray of int, shape (...)
     stream : int
         Tells apart what is drawn for different purposes.
     count : int
         Numbers per lane.
     """
+    return _uniform_of(_key(seed, lanes, episodes), stream, count)
+
+
+def _key(seed: int, lanes: Array, episodes: Array) -> Array:
+    """Return what all that is drawn for episodes of lanes begins with."""
     with np.errstate(over="ignore"):
         key = _mixed(np.asarray(seed % 2**64, dtype=np.uint64) + _ODD)
-        for part in (lanes, episodes, np.full(np.shape(lanes), stream)):
+        for part in (lanes, episodes):
             key = _mixed(key ^ (np.asarray(part).astype(np.uint64) + _ODD))
-        bits = _mixed(key[:, None] + _ODD * np.arange(1, count + 1, dtype=np.uint64))
+    return key
+
+
+def _uniform_of(key: Array, stream: int, count: int) -> Array:
+    with np.errstate(over="ignore"):
+        own = _mixed(key ^ (np.uint64(stream) + _ODD))
+        bits = _mixed(own[..., None] + _ODD * np.arange(1, count + 1, dtype=np.uint64))
     return (np.asarray(bits >> np.uint64(12), dtype=float) + 0.5) * 2.0**-52
 
 
 def gaussian(seed: int, lanes: Array, episodes: Array, stream: int, count: int) -> Array:
-    """Return normal numbers of mean zero and deviation one, (lanes, count); arguments as of :func:`uniform`."""
+    """Return normal numbers of mean zero and deviation one, (..., count); arguments as of :func:`uniform`."""
     return _quantile(uniform(seed, lanes, episodes, stream, count))
 
 
@@ -92,7 +108,7 @@ class Uniform:
             raise OptionError(f"low must not be above high: {self.low!r}, {self.high!r}")
 
     def of(self, u: Array) -> Array:
-        """Return draws from numbers between 0 and 1."""
+        """Return draws from numbers between 0 and 1, of their shape."""
         low = np.asarray(self.low, dtype=float)
         return np.asarray(low + (np.asarray(self.high, dtype=float) - low) * np.asarray(u))
 
@@ -111,7 +127,7 @@ class LogUniform:
             raise OptionError(f"low must be positive and not above high: {self.low!r}, {self.high!r}")
 
     def of(self, u: Array) -> Array:
-        """Return draws from numbers between 0 and 1."""
+        """Return draws from numbers between 0 and 1, of their shape."""
         return np.exp(Uniform(np.log(self.low), np.log(self.high)).of(u))
 
 
@@ -139,7 +155,7 @@ class Normal:
             raise OptionError("deviation must not be negative, and within must be positive")
 
     def of(self, u: Array) -> Array:
-        """Return draws from numbers between 0 and 1."""
+        """Return draws from numbers between 0 and 1, of their shape."""
         low = 0.5 * math.erfc(self.within / math.sqrt(2.0))
         return np.asarray(self.mean, dtype=float) + np.asarray(self.deviation, dtype=float) * _quantile(
             low + (1.0 - 2.0 * low) * u
@@ -147,3 +163,61 @@ class Normal:
 
 
 Distribution = Uniform | LogUniform | Normal
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Numbers that one distribution is for."""
+
+    name: str
+    distribution: Distribution
+    nominal: Array
+    """What the model has, (n,)."""
+    stream: int
+    """Tells its random numbers from others."""
+    together: bool = False
+    """Whether all of them are multiplied by one random number, as the moments of a body's inertia are."""
+
+    def draw(self, key: Array) -> Array:
+        """Return numbers (..., n) for episodes of worlds, by the key that these have."""
+        count = self.nominal.size
+        found = self.distribution.of(_uniform_of(key, self.stream, 1 if self.together else count))
+        return np.broadcast_to(self.nominal * found if self.distribution.relative else found, (*key.shape, count))
+
+
+class EpisodeDraws:
+    """All numbers that worlds draw for their episodes, which are found for some episodes at a time.
+
+    Parameters
+    ----------
+    groups : sequence of sequences of Drawn
+        What is drawn for different purposes.
+    batch : int
+    first : int
+        Number of the first world.
+    """
+
+    def __init__(self, groups: Sequence[Sequence[Drawn]], batch: int, first: int) -> None:
+        self._drawn = [drawn for group in groups for drawn in group]
+        self._first, self._seed = first, -1
+        ends = [0, *accumulate(sum(drawn.nominal.size for drawn in group) for group in groups)]
+        self._groups = [slice(*pair) for pair in pairwise(ends)]
+        self._ahead = np.arange(max(1, min(64, DRAWN_AHEAD // batch)))
+        self._kept = np.zeros((batch, len(self._ahead), ends[-1]))
+        self._since = np.zeros(batch, dtype=int)
+
+    def __call__(self, seed: int, lanes: Array, episodes: Array) -> list[Array]:
+        """Return the numbers of each group, (lanes, n), for episodes of some worlds."""
+        if not self._drawn:
+            return [self._kept[lanes, 0]] * len(self._groups)
+        if seed != self._seed:
+            self._seed, self._since[:] = seed, -len(self._ahead)
+        later = episodes - self._since[lanes]
+        unknown = (later < 0) | (later >= len(self._ahead))
+        if unknown.any():
+            some, later[unknown] = lanes[unknown], 0
+            self._since[some] = episodes[unknown]
+            key = _key(seed, self._first + some[:, None], episodes[unknown, None] + self._ahead)
+            self._kept[some] = np.concatenate([drawn.draw(key) for drawn in self._drawn], axis=-1)
+        found = self._kept[lanes, later]
+        return [found[:, group] for group in self._groups]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ...errors import OptionError, ShapeError, UnknownNameError
 from ...spatial.arrays import Array
-from .draws import Distribution, uniform
+from .draws import Drawn
 from .randomized import DISTRIBUTIONS, checked_mapping
 
 GOAL_STREAM = 30_000
@@ -37,11 +37,14 @@ class Goals:
     ----------
     numbers : ndarray (batch, n)
         All of them, one after the other.
+    drawn : list of Drawn
+        What is drawn of them.
     """
 
     def __init__(self, given: Mapping[str, Any] | None, batch: int, dtype: Any) -> None:
         self._slices: dict[str, slice] = {}
-        self._drawn: list[tuple[slice, Distribution, int]] = []
+        self.drawn: list[Drawn] = []
+        self._places: list[int] = []
         columns, first = [], 0
         for stream, (name, content) in enumerate(checked_mapping(given, "goal").items()):
             if not isinstance(name, str):
@@ -49,7 +52,8 @@ class Goals:
             value = self._value(name, content, batch)
             where = self._slices[name] = slice(first, first + value.shape[-1])
             if isinstance(content, DISTRIBUTIONS):
-                self._drawn.append((where, content, GOAL_STREAM + stream))
+                self.drawn.append(Drawn(name, content, value, GOAL_STREAM + stream))
+                self._places += range(where.start, where.stop)
             columns.append(np.broadcast_to(value, (batch, value.shape[-1])))
             first = where.stop
         self.numbers = np.concatenate([np.zeros((batch, 0)), *columns], axis=-1).astype(dtype)
@@ -69,14 +73,11 @@ class Goals:
             raise ShapeError(f"goal {name!r} must be some finite numbers, or as many for each of {batch} worlds")
         return value
 
-    def draw(self, seed: int, lanes: Array, number: Array, episodes: Array) -> None:
-        """Draw for new episodes of some worlds, which have a number among all worlds; others are as at first."""
-        if not self._slices:
-            return
-        self.numbers[lanes] = self._initial[lanes]
-        for where, distribution, stream in self._drawn:
-            u = uniform(seed, number, episodes, stream, where.stop - where.start)
-            self.numbers[lanes, where] = distribution.of(u)
+    def begin(self, lanes: Array, drawn: Array) -> None:
+        """Begin new episodes of some worlds with what was drawn for them; other goals are as at first."""
+        if self._slices:
+            self.numbers[lanes] = self._initial[lanes]
+            self.numbers[lanes[:, None], self._places] = drawn
 
     def set(self, name: str, value: ArrayLike, lanes: Array) -> None:
         """Set one goal in some worlds until their episodes end."""

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...errors import OptionError, ShapeError, StateError
 from ...robot.robot import Robot
 from ...spatial.arrays import Array
-from .draws import uniform
+from .draws import Drawn
 from .randomized import checked_distribution
 
 START_STREAM = 20_000
 """Random numbers of starts are apart from all others."""
-
-
-class _Shift(NamedTuple):
-    """What is added to some freedoms."""
-
-    name: str
-    freedoms: slice
-    distribution: Any
-    stream: int
 
 
 class RandomStart:
@@ -35,20 +26,26 @@ class RandomStart:
     q, v : distribution, or mapping from joint to distribution, optional
         Of what is added, one number per freedom: to configurations along the freedoms, as ``robot.integrate`` does,
         and to velocities.
+
+    Attributes
+    ----------
+    drawn : list of Drawn
+        What is added to configurations, then what is added to velocities.
     """
 
     def __init__(self, robot: Robot, q: Any = None, v: Any = None) -> None:
         self._robot = robot
-        self._of_q = _shifts(robot, "q", q, START_STREAM)
-        self._of_v = _shifts(robot, "v", v, START_STREAM + 1 + robot.nv)
+        of_q, self._of_q = _shifts(robot, "q", q, START_STREAM)
+        of_v, self._of_v = _shifts(robot, "v", v, START_STREAM + 1 + robot.nv)
+        self.drawn = of_q + of_v
         named = isinstance(q, Mapping)
         self._fixed = [robot.joint(name).name for name in q] if named and robot.loops is not None else None
 
-    def of_q(self, seed: int, lanes: Array, episodes: Array, q: Array) -> Array:
+    def of_q(self, lanes: Array, episodes: Array, q: Array, drawn: Array) -> Array:
         """Return configurations (lanes, nq) about given ones."""
         if not self._of_q:
             return q
-        moved = self._robot.integrate(q, self._added(self._of_q, seed, lanes, episodes))
+        moved = self._robot.integrate(q, self._added(self._of_q, drawn[:, : len(self._of_q)]))
         if self._robot.loops is None:
             return moved
         closed = self._robot.close(moved, self._fixed, must_close=False)
@@ -61,32 +58,29 @@ class RandomStart:
             )
         return closed
 
-    def of_v(self, seed: int, lanes: Array, episodes: Array, q: Array, v: Array) -> Array:
+    def of_v(self, q: Array, v: Array, drawn: Array) -> Array:
         """Return velocities (lanes, nv) about given ones, at configurations that they belong to."""
         if self._of_v:
-            v = v + self._added(self._of_v, seed, lanes, episodes)
+            v = v + self._added(self._of_v, drawn[:, len(self._of_q) :])
         if self._robot.loops is not None and (self._of_q or self._of_v):
             return self._robot.nearest_velocity(q, v)
         return v
 
-    def _added(self, shifts: list[_Shift], seed: int, lanes: Array, episodes: Array) -> Array:
-        total = np.zeros((len(lanes), self._robot.nv))
-        for shift in shifts:
-            count = shift.freedoms.stop - shift.freedoms.start
-            u = uniform(seed, lanes, episodes, shift.stream, count)
-            total[:, shift.freedoms] = shift.distribution.of(u)
+    def _added(self, freedoms: list[int], drawn: Array) -> Array:
+        total = np.zeros((len(drawn), self._robot.nv))
+        total[:, freedoms] = drawn
         return total
 
 
-def _shifts(robot: Robot, name: str, given: Any, stream: int) -> list[_Shift]:
-    """Return what is drawn, checked."""
+def _shifts(robot: Robot, name: str, given: Any, stream: int) -> tuple[list[Drawn], list[int]]:
+    """Return what is drawn, checked, and the freedoms that it is added to."""
     if given is None:
-        return []
+        return [], []
     if isinstance(given, Mapping):
         named = [(f"{name} of {joint!r}", robot.joint(joint).v_slice, x) for joint, x in given.items()]
     else:
         named = [(name, slice(0, robot.nv), given)]
-    found = []
+    found, places = [], list[int]()
     for k, (called, freedoms, distribution) in enumerate(named):
         count = freedoms.stop - freedoms.start
         if checked_distribution(distribution, called).relative:
@@ -95,5 +89,6 @@ def _shifts(robot: Robot, name: str, given: Any, stream: int) -> list[_Shift]:
             raise ShapeError(
                 f"random {called} has {count} numbers, one per freedom: give as many bounds or means, or one"
             )
-        found.append(_Shift(called, freedoms, distribution, stream + k))
-    return found
+        found.append(Drawn(called, distribution, np.zeros(count), stream + k))
+        places += range(freedoms.start, freedoms.stop)
+    return found, places

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from ...model.joint_fields import FIELDS, PER_FREEDOM
 from ...model.substitution import OF_BODIES, OF_JOINTS
 from ...robot.robot import Robot
 from ...spatial.arrays import Array
-from .draws import Distribution, LogUniform, Normal, Uniform, uniform
+from .draws import Distribution, Drawn, LogUniform, Normal, Uniform
 
 DISTRIBUTIONS = (Uniform, LogUniform, Normal)
 MOTOR_STRENGTH, DELAY, GROUND, BODIES, JOINTS, GRAVITY = (
@@ -32,25 +31,6 @@ LONGEST_DELAY = 10.0
 """Seconds."""
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """Numbers that one distribution is for."""
-
-    name: str
-    distribution: Distribution
-    nominal: Array
-    """What the model has, (n,)."""
-    stream: int
-    """Tells its random numbers from others."""
-
-    def draw(self, seed: int, lanes: Array, episodes: Array) -> Array:
-        """Return numbers for some worlds, (lanes, n)."""
-        one = self.distribution.relative and self.name.endswith(f".{INERTIA}")  # all moments of a body go together
-        u = uniform(seed, lanes, episodes, self.stream, 1 if one else self.nominal.size)
-        found = self.distribution.of(u)
-        return self.nominal * found if self.distribution.relative else found
-
-
 def robot_numbers(robot: Robot, given: Mapping[str, Any]) -> tuple[list[Drawn], dict[str, Any]]:
     """Return what is drawn of a robot's own numbers, and the parameters of a simulation that make room for them.
 
@@ -64,7 +44,8 @@ def robot_numbers(robot: Robot, given: Mapping[str, Any]) -> tuple[list[Drawn], 
     room: dict[str, Any] = {}
     for stream, (path, distribution) in enumerate(_each(given)):
         nominal = _nominal(robot, path)
-        drawn.append(_checked(Drawn(".".join(path), distribution, nominal, stream)))
+        together = distribution.relative and path[-1] == INERTIA
+        drawn.append(_checked(Drawn(".".join(path), distribution, nominal, stream, together)))
         place = room
         for step in path[:-1]:
             place = place.setdefault(step, {})
@@ -169,3 +150,16 @@ def _checked(drawn: Drawn) -> Drawn:
     if drawn.name.rpartition(".")[2] in NEVER_NEGATIVE and np.any(low < 0.0):
         raise OptionError(f"random {drawn.name} may become {low.min():g}: it must not be negative")
     return drawn
+
+
+def merged(parameters: dict[str, Any], room: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters with room for what is drawn; nothing may be both."""
+    found = dict(parameters)
+    for name, content in room.items():
+        if isinstance(content, dict):
+            found[name] = merged(dict(found.get(name, {})), content)
+        elif name in found:
+            raise OptionError(f"{name} is given both as a parameter and as a random one")
+        else:
+            found[name] = content
+    return found

@@ -1,21 +1,32 @@
-"""How where a step of a world ends changes with where it begins, and with the action: exact, all directions at once."""
+"""How where a period of a world ends changes with where it begins, and with the numbers that it is made with."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 
+from ...algorithms.acting import Scalars
+from ...algorithms.closed_derivatives import state_basis
+from ...algorithms.independent_motion import independent_freedoms
+from ...algorithms.loop_clusters import Pivots
 from ...errors import UnsupportedError
-from ...run.law_kernels import TangentProgram
+from ...run.law_kernels import LawProgram, StepProgram
+from ...run.step_adjoints import SweepProgram
+from ...spatial import Scalar
 from ...spatial.arrays import Array
 from ..equation import Equation
+from ..integrators.fixed_step_methods import IMPLICIT
+from ..rate_slopes import RateSlopes
 
 
 class StepDerivatives:
-    """Derivatives of whole steps of a tree.
+    """Derivatives of periods of so many steps, as matrices and as gradients.
 
-    Directions go through the very steps that the states take, differentiated operation by operation: every freedom,
-    every velocity and every motor is one direction, and all of a batch go side by side through vector machine code.
-    Positions move along the freedoms: a quaternion has three directions, at the beginning and at the end.
+    States are (q, v, z).  They change along the freedoms (three of a quaternion), velocities and further states, which
+    are ``count`` numbers together.
 
     Parameters
     ----------
@@ -24,72 +35,163 @@ class StepDerivatives:
     step : float
         Seconds of one step of the integrator.
     substeps : int
-    command : slice
-        Where among the numbers of a world its action is.
+        Steps of a period.
+    start : ndarray (..., nq)
+        Closed configurations, of a mechanism.
     threads : int
     """
 
     def __init__(
-        self, equation: Equation, integrator: str, step: float, substeps: int, command: slice, threads: int
+        self, equation: Equation, integrator: str, step: float, substeps: int, start: Array, threads: int = 1
     ) -> None:
-        if equation.tree.is_constrained:
-            raise UnsupportedError(
-                "steps of mechanisms with loops are not differentiated: take linearize(q, v, tau, step=...)"
-            )
         if not equation.traceable:
             raise UnsupportedError(
                 f"steps of {equation.robot.name!r} are not machine code, and only that is differentiated"
             )
-        tree, self._robot = equation.tree, equation.robot
-        self._nq, self._nv, self._nz = tree.nq, tree.nv, equation.system.nz
-        self._turns = tree.nq != tree.nv  # has quaternions; all other coordinates change as their velocities say
+        self._equation, self._integrator, self._start = equation, integrator, start
         self._step, self._substeps, self._threads = step, substeps, threads
-        count, numbers = self._nq + self._nv + self._nz, equation.numbers.shape[-1]
-        self._motors = command.stop - command.start
-        moved = [*range(2, 2 + count), *(2 + count + k for k in range(command.start, command.stop))]
-        self._program = TangentProgram(
-            f"differentiated {integrator} steps of {self._robot.name!r}", equation.steps.law(integrator),
-            (1, 1, count, numbers), moved, self._robot.cpu,
-        )  # fmt: skip
+        self._text = equation.steps.text(integrator)
+        self.count = 2 * self._text.nv + self._text.nz
+        self._laid_out: dict[tuple[int, ...], Any] = {}
+        """Steps forward, and sweeps backwards, with room for so many states."""
 
-    def __call__(self, time: Array, state: Array, numbers: Array) -> tuple[Array, Array]:
-        """Return the derivatives of where a period from here ends, by state and by action.
+    def _backwards(self, moved: Sequence[int], rows: int) -> SweepProgram:
+        equation, tree = self._equation, self._equation.tree
+
+        def make() -> SweepProgram:
+            linear = None
+            if not tree.is_constrained and not tree.has_followers:
+                linear = RateSlopes(equation, moved, self._integrator == IMPLICIT)
+            name = f"{self._integrator} steps of {equation.robot.name!r} backwards"
+            return SweepProgram(name, self._text, moved, self._substeps, rows, linear, equation.robot.cpu)
+
+        key = "backwards", self._integrator, equation.loops, self._substeps, rows, *moved
+        program: SweepProgram = equation.once(key, make)
+        return program
+
+    def _swept(
+        self, moved: Sequence[int], rows: int, time: Array, state: Array, ends: Array, numbers: Array, weights: Array
+    ) -> Array:
+        """Return weights before periods, from the same weights behind all of them or from those of each."""
+        program, whole = self._backwards(moved, rows), self._whole(state)
+        if not state.ndim == numbers.ndim == 2:
+            found = program(time, self._step, whole, ends, numbers, weights, self._threads)
+        else:
+            key = len(state), rows, *moved
+            if key not in self._laid_out:
+                own = weights.ndim == 3
+                self._laid_out[key] = program.prepared(self._step, len(state), own, self._threads)
+            found = self._laid_out[key](time, whole, ends, numbers, weights)
+        found[self._is_lost(ends)] = np.nan
+        return found
+
+    @cached_property
+    def _forwards(self) -> StepProgram:
+        equation, key = self._equation, ("forwards", self._integrator, self._equation.loops, self._substeps)
+        program: StepProgram = equation.once(
+            key, lambda: equation.steps.program(self._integrator, equation.loops, samples=self._substeps)
+        )
+        return program
+
+    def states(self, time: Array, state: Array, numbers: Array) -> Array:
+        """Return where each step of a period ends, (..., substeps, n), from where it begins, (..., n)."""
+        if state.ndim != 2 or numbers.ndim != 2:
+            found = self._forwards(time, self._whole(state), self._step, 1, numbers, self._threads)
+            return found.reshape(*found.shape[: state.ndim - 1], self._substeps, -1)
+        count = len(state)
+        if (count,) not in self._laid_out:
+            arrays = [np.zeros((count, n)) for n in (1, self._text.sizes.state, numbers.shape[-1])]
+            h, once = np.full((1, 1), self._step), np.ones((1, 1))
+            run = self._forwards.prepared(arrays[0], arrays[1], h, once, arrays[2], self._threads)
+            self._laid_out[count,] = *arrays, run
+        times, states, own, run = self._laid_out[count,]
+        times[:, 0], own[:] = time, numbers
+        states[:, : state.shape[-1]], states[:, state.shape[-1] :] = state, np.inf
+        return np.reshape(run(), (count, self._substeps, states.shape[-1]))
+
+    def _is_lost(self, ends: Array) -> Array:
+        """Return which periods these steps do not describe: mechanisms that had to take another way, see `Advance`."""
+        if self._equation.loops is None:
+            return np.zeros(ends.shape[:-2], dtype=bool)
+        return np.asarray(~(ends[..., -1, -1] >= 1.0))
+
+    def _whole(self, state: Array) -> Array:
+        """Return a state with the number in which steps of mechanisms say how well constraints served."""
+        if self._text.sizes.state == state.shape[-1]:
+            return state
+        return np.concatenate([state, np.full((*state.shape[:-1], 1), np.inf)], axis=-1)
+
+    def matrices(
+        self, time: Array, state: Array, ends: Array, numbers: Array, moved: Sequence[int] = ()
+    ) -> tuple[Array, Array]:
+        """Return how the end of a period changes with its beginning, and with some of its numbers.
 
         Parameters
         ----------
-        time : ndarray (batch,)
-        state : ndarray (batch, nq + nv + nz)
-        numbers : ndarray (batch, n)
+        time : ndarray (...)
+        state : ndarray (..., n)
+            Where it begins.
+        ends : ndarray (..., substeps, n)
+            See :meth:`states`.
+        numbers : ndarray (..., p)
+        moved : sequence of int
+            Which of these.
 
         Returns
         -------
-        ndarray (batch, 2 nv + nz, 2 nv + nz), ndarray (batch, 2 nv + nz, motors)
+        ndarray (..., count, count), ndarray (..., count, moved)
         """
-        nq, count = self._nq, 2 * self._nv + self._nz
-        whole, h = state[:, None], np.full((1, 1, 1), self._step)
-        change = self._directions(state)
-        for k in range(self._substeps):
-            t = (time + k * self._step)[:, None, None]
-            new, moved = self._program(t, h, whole, numbers[:, None], direction=change, threads=self._threads)
-            whole, change = new[:, :1], np.concatenate([moved, change[..., moved.shape[-1] :]], axis=-1)
-        freedoms = np.swapaxes(change[..., :nq], -1, -2)
-        if self._turns:  # q changes by along times the freedoms', which span every change that there is
-            along = self._tangents(whole[:, 0, :nq])
-            across = np.swapaxes(along, -1, -2)
-            freedoms = np.linalg.solve(across @ along, across @ freedoms)
-        rest = np.swapaxes(change[..., nq : nq + self._nv + self._nz], -1, -2)
-        found = np.concatenate([freedoms, rest], axis=-2)
-        return found[..., :count], found[..., count:]
+        weights = np.eye(self.count, self.count + len(moved))[self._independent]
+        found = self._swept(moved, len(weights), time, state, ends, numbers, weights)
+        if len(weights) < self.count:
+            found = self.basis(ends[..., -1, :]) @ found
+        return found[..., : self.count], found[..., self.count :]
 
-    def _tangents(self, q: Array) -> Array:
-        """Return how q changes with each freedom, (batch, nq, nv)."""
-        moving = self._robot.configuration_rate(q[:, None], np.eye(self._nv))
-        return np.swapaxes(moving, -1, -2)
+    @cached_property
+    def _pivots(self) -> Pivots:
+        """Constraints of a mechanism, each with the freedom that it determines."""
+        return () if self._equation.loops is None else self._equation.robot.coordinates_at(self._start).pivots
 
-    def _directions(self, state: Array) -> Array:
-        """Return the directions in which states and actions begin to move, one after the other."""
-        nq, nv, rest = self._nq, self._nv, self._nv + self._nz
-        found = np.zeros((len(state), nv + rest + self._motors, nq + rest + self._motors))
-        found[:, :nv, :nq] = np.swapaxes(self._tangents(state[:, :nq]), -1, -2) if self._turns else np.eye(nv)
-        found[:, nv:, nq:] = np.eye(rest + self._motors)
-        return found
+    @cached_property
+    def _independent(self) -> list[int]:
+        """Numbers of a state's change that decide all others: loops leave fewer than there are."""
+        nv, free = self._text.nv, independent_freedoms(self._equation.tree, self._pivots)
+        return [*free, *(nv + j for j in free), *range(2 * nv, self.count)]
+
+    @cached_property
+    def _basis(self) -> LawProgram:
+        tree, pivots = self._equation.tree, self._pivots
+
+        def law(q: Scalars, v: Scalars) -> list[Scalar]:
+            return [x for matrix in state_basis(tree, q, v, pivots) for row in matrix for x in row]
+
+        name = f"changes of closed states of {self._equation.robot.name!r}"
+        return LawProgram(name, law, {"q": tree.nq, "v": tree.nv}, True, cpu=self._equation.robot.cpu)
+
+    def basis(self, state: Array) -> Array:
+        """Return how a closed state changes with what is independent of that, (..., count, independent)."""
+        nq, nv, nz = self._text.nq, self._text.nv, self._text.nz
+        n = (len(self._independent) - nz) // 2
+        found = self._basis({"q": state[..., :nq], "v": state[..., nq : nq + nv]}, self._threads)
+        places, rates = np.moveaxis(found.reshape(*state.shape[:-1], 2, nv, n), -3, 0)
+        whole = np.zeros((*state.shape[:-1], self.count, len(self._independent)))
+        whole[..., :nv, :n] = whole[..., nv : 2 * nv, n : 2 * n] = places
+        whole[..., nv : 2 * nv, :n] = rates
+        whole[..., 2 * nv :, 2 * n :] = np.eye(nz)
+        return whole
+
+    def gradient(
+        self, time: Array, state: Array, ends: Array, numbers: Array, weights: Array, moved: Sequence[int] = ()
+    ) -> tuple[Array, Array]:
+        """Return the gradient of a weighted sum of where a period ends, by its beginning and by some numbers.
+
+        Parameters are as of :meth:`matrices`, and ``weights``, (..., count).
+
+        Returns
+        -------
+        ndarray (..., count), ndarray (..., moved)
+        """
+        rows = np.zeros((*weights.shape[:-1], 1, self.count + len(moved)))
+        rows[..., 0, : self.count] = weights
+        found = self._swept(moved, 1, time, state, ends, numbers, rows)[..., 0, :]
+        return found[..., : self.count], found[..., self.count :]

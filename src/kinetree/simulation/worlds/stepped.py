@@ -22,11 +22,45 @@ class Stepped(NamedTuple):
     """(batch,): those with an action or a state that is NaN; they stay so until they are reset."""
 
 
-class DifferentiatedStep(NamedTuple):
-    """What a step of a world gives, and how where it ends changes; x are positions along the freedoms, velocities."""
-
+class _Differentiated(NamedTuple):
     stepped: Stepped
     by_state: Array
     """dx_end / dx_begin, (batch, 2 nv, 2 nv); further states, such as integrals of a controller, come last."""
     by_action: Array
     """dx_end / daction, (batch, 2 nv, n)"""
+
+
+class DifferentiatedStep(_Differentiated):
+    """What a step of a world gives, and how where it ends changes; x are positions along the freedoms, velocities.
+
+    Attributes
+    ----------
+    by_parameters : dict from str to ndarray (batch, 2 nv, n)
+        dx_end / dp for the parameters that were asked for.
+    by_earlier : ndarray (batch, k, 2 nv, n)
+        dx_end by the actions of one, two, ... periods before, where these arrive late; ``k`` is zero elsewhere.
+    """
+
+    by_parameters: dict[str, Array]
+    by_earlier: Array
+
+    def __new__(
+        cls, stepped: Stepped, by_state: Array, by_action: Array, by_parameters: dict[str, Array], by_earlier: Array
+    ) -> DifferentiatedStep:
+        """Make it, a tuple of three with two attributes."""
+        made = super().__new__(cls, stepped, by_state, by_action)
+        made.by_parameters, made.by_earlier = by_parameters, by_earlier
+        return made
+
+
+class Transition(NamedTuple):
+    """Where a period leads from some states, and how that changes."""
+
+    state: Array
+    """(..., n)"""
+    by_state: Array
+    """(..., 2 nv, 2 nv)"""
+    by_action: Array
+    """(..., 2 nv, n)"""
+    by_parameters: dict[str, Array]
+    """(..., 2 nv, n) by name."""

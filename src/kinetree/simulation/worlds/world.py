@@ -15,7 +15,6 @@ from ...control.commands import Commanded
 from ...control.sampled import find_sampled
 from ...errors import (
     ExplainsArguments,
-    KinetreeError,
     OptionError,
     ReadOnlyError,
     ShapeError,
@@ -27,8 +26,8 @@ from ...forces.pushes import Push
 from ...former_names import former_arguments
 from ...robot.load import as_robot
 from ...robot.robot import Robot
-from ...run.law_kernels import LawProgram, is_condition, refuse_nested
-from ...spatial import Scalar, where
+from ...run.law_kernels import LawProgram
+from ...spatial import Scalar
 from ...spatial.arrays import Array
 from ...spatial.numbers import whole_number
 from ..arguments import check_integrator, force_elements, initial_state, law_and_function, varied_parameters
@@ -39,34 +38,29 @@ from ..oddities.long_steps import warn_of_long_steps
 from ..oddities.unheld import warn_of_falling_world
 from ..options import SimulationOptions
 from ..system import DynamicSystem
-from .actions import Actions
+from .actions import Actions, commanded
 from .advance import Advance
+from .derivatives import WorldDerivatives, named_numbers
+from .draws import Drawn, EpisodeDraws
 from .goals import Goals
 from .live_view import LiveView
+from .masks import chosen_worlds
 from .moment import Moment
+from .outcome import OutcomeLaw
 from .random_pushes import PushForces, RandomPushes, checked_pushes
 from .random_start import RandomStart
-from .randomized import DELAY, GROUND, MOTOR_STRENGTH, STATES, Drawn, checked_mapping, other_number, robot_numbers
+from .randomized import DELAY, GROUND, MOTOR_STRENGTH, STATES, checked_mapping, merged, other_number, robot_numbers
 from .range_watch import RangeWatch
+from .rollout import RewardGradient, Rollout
 from .sensors import Sensor, check_sensors
 from .step_derivatives import StepDerivatives
-from .stepped import DifferentiatedStep, Stepped
+from .stepped import DifferentiatedStep, Stepped, Transition
 
 Scalars = Sequence[Scalar]
 Law = Callable[[Moment], Any]
 
-RETURNED = {
-    "observe": "it returns a list of numbers, such as [*m.q, *m.v]",
-    "reward": "it returns one number",
-    "ended": "it returns a condition, or a list of conditions any of which ends the episode",
-}
-"""What functions of a moment return."""
-
-NO_NUMBER = "a comparison is not a number: choose with kinetree.where(m.q[0] > 1.0, 1.0, 0.0)"
-"""What is said of a condition where a number is wanted."""
-
-OF_VECTORS = "a vector has .x, .y and .z; [*vector] is the list of them, and vector.dot(vector) its length squared"
-"""What is said to those who take a vector for an array."""
+FEW = 8
+"""Worlds up to which those that are looked at are put beside one another first: one vector of lanes."""
 
 
 class World(ExplainsArguments):
@@ -179,9 +173,7 @@ class World(ExplainsArguments):
         self.threads, self.integrator, self.precision = threads, integrator, precision
         self.seed = whole_number(seed, "seed", least=0)
         self.first = whole_number(first, "first", least=0)
-        self._command = _without_gains(action) if isinstance(action, str) else action
-        if not isinstance(self._command, Commanded):
-            raise OptionError(f"action must be a kind of command or a kinetree.control.Commanded, not {action!r}")
+        self._command = commanded(action)
         self.action_names = self._command.names(robot.model)
         listed = (sensors,) if isinstance(sensors, Sensor) else tuple(sensors)
         self.sensors, self.sensor_names = listed, check_sensors(robot.model, listed)
@@ -199,10 +191,13 @@ class World(ExplainsArguments):
         self._goal = goal
         self._laws = {"observe": observe, "reward": reward, "ended": ended}
         self._lay_out()
-        self._outcome = self._trace_outcome()
+        largest = float(np.finfo(self._numbers.dtype).max)
+        self._shown = OutcomeLaw(self._laws, self._moment, self._ranges.flag, largest)
+        self._outcome = self._law("outcome", self._shown)
         self._look = self._outcome.prepared(self._seen(), threads)
+        self._few = self._seen(np.zeros(min(FEW, self.batch), dtype=int))
+        self._look_at_few = self._outcome.prepared(self._few)
         self._sensing: LawProgram | None = None
-        self._derivatives: StepDerivatives | None = None
         self.reset()
         self._frozen = True
 
@@ -232,13 +227,12 @@ class World(ExplainsArguments):
                 )
             law = Sum((self._command, made))
         grounds, others = force_elements(ground), force_elements(forces, "forces")
-        self._grounds = range(1, 1 + len(grounds))  # their numbers among the parts, behind the controller
         if self._pushes is not None:
             others += (Push(self._pushes.at),)
         motors, of_ground = (random.pop(name, None) for name in (MOTOR_STRENGTH, GROUND))
         late = random.pop(DELAY, None)
         self._drawn_of_robot, room = robot_numbers(self.robot, random)
-        given = _merged(dict(parameters or {}), room)
+        given = merged(dict(parameters or {}), room)
         varied = varied_parameters(self.robot, given or None, self.integrator)
         if varied.numbers is not None and varied.numbers.ndim > 1 and varied.numbers.shape[:-1] != (self.batch,):
             raise ShapeError(f"parameters have a batch of {varied.numbers.shape[:-1]}, the world has ({self.batch},)")
@@ -258,16 +252,20 @@ class World(ExplainsArguments):
         self._numbers[:] = self._equation.numbers
         if self._equation.numbers.dtype == dtype:
             self._equation.read_numbers_from(self._numbers)  # so that every way of stepping reads them
-        part = "0.0." if isinstance(system.controller, Sum) else "0."
-        self._at = {name: self._slices[part + name] for name in Commanded.GAINS}
+        self._at, self._named, self._pushed = named_numbers(system, self._slices, self._pushes is not None)
         self._drawn: list[tuple[slice, Drawn]] = [*self._places_of_robot(), *self._places_of_parts()]
         is_late = self._random_of_parts[DELAY] is not None or bool(self._numbers[:, self._at["delay"]].any())
         self._actions = Actions(self._numbers, self._at, self.period, is_late)
         self._push: PushForces | None = None
         if self._pushes is not None:
-            place = self._slices[next(name for name in reversed(self._slices) if name.endswith(".force"))]
-            self._push = PushForces(self._pushes, self._numbers[:, place], self.period, self.first)
+            self._push = PushForces(self._pushes, self._numbers[:, self._pushed[0]], self.period, self.first)
         self._goals = Goals(self._goal, self.batch, dtype)
+        groups = [drawn for _, drawn in self._drawn], self._goals.drawn, self._random_start.drawn
+        self._draws = EpisodeDraws(groups, self.batch, self.first)
+        self._drawn_places = np.array(
+            [k for where_, _ in self._drawn for k in range(where_.start, where_.stop)], dtype=int
+        )
+        self._resting = self._command.resting(self.robot.model)
         self._advance = Advance(
             self._equation, self.integrator, self.step_size, self.substeps, self._numbers, self.threads
         )
@@ -289,17 +287,14 @@ class World(ExplainsArguments):
                 where_ = self._at[key]
                 found.append((where_, other_number(name, given[name], self._numbers[0, where_].astype(float), stream)))
                 stream += 1
-        wanted = checked_mapping(given[GROUND], GROUND)
-        known = [(int(name.partition(".")[0]), name) for name in self._slices if name[0].isdigit()]
-        of_ground = [(k, name) for k, name in known if k in self._grounds]
-        for key, distribution in wanted.items():
-            named = [(k, name) for k, name in of_ground if name.rpartition(".")[2] == key]
+        for key, distribution in checked_mapping(given[GROUND], GROUND).items():
+            of_ground = [name for name in self._named if name.startswith(GROUND)]
+            named = [name for name in of_ground if name.rpartition(".")[2] == key]
             if not named:
-                raise UnknownNameError("number of the ground", key, [name.rpartition(".")[2] for _, name in of_ground])
-            for k, name in named:
-                called = f"{GROUND}.{key}" if len(named) == 1 else f"{GROUND}[{k - 1}].{key}"
-                nominal = self._numbers[0, self._slices[name]].astype(float)
-                found.append((self._slices[name], other_number(called, distribution, nominal, stream)))
+                raise UnknownNameError("number of the ground", key, [name.rpartition(".")[2] for name in of_ground])
+            for name in named:
+                where_ = self._named[name]
+                found.append((where_, other_number(name, distribution, self._numbers[0, where_].astype(float), stream)))
                 stream += 1
         return found
 
@@ -315,50 +310,16 @@ class World(ExplainsArguments):
         return Moment(system, t[0], q, v, z, action, choice, self._goals.named(goal), previous)
 
     def _law(self, name: str, law: Callable[..., list[Any]]) -> LawProgram:
-        lengths = {
+        title, single = f"{name} of {self.robot.name!r}", self.precision == "single"
+        return LawProgram(title, law, self._lengths, self._equation.compiled, cpu=self.robot.cpu, single=single)
+
+    @property
+    def _lengths(self) -> dict[str, int]:
+        """How many numbers laws take."""
+        return {
             "t": 1, "state": self._state.shape[-1], "p": self._numbers.shape[-1], "action": self.action_size,
             "previous": self.action_size, "goal": self._goals.numbers.shape[-1],
         }  # fmt: skip
-        title = f"{name} of {self.robot.name!r}"
-        return LawProgram(
-            title, law, lengths, self._equation.compiled, cpu=self.robot.cpu, single=self.precision == "single"
-        )
-
-    def _trace_outcome(self) -> LawProgram:
-        """Make one kernel of observation, reward and end, and of what became NaN."""
-        self._observed = 0
-        largest = float(np.finfo(self._numbers.dtype).max)
-        read: dict[str, Callable[[Any], list[Any]]] = {"observe": list, "reward": _one, "ended": _ends}
-
-        def law(state: Scalars, action: Scalars, **others: Scalars) -> list[Any]:
-            moment, found = self._moment(state=state, action=action, **others), []
-            for name, function in self._laws.items():
-                if function is None:
-                    continue
-                try:
-                    answer = function(moment)
-                    numbers = read[name](answer)
-                    refuse_nested(numbers, "[*m.q, *m.v]")
-                    if any(map(is_condition, numbers)):
-                        raise TypeError(NO_NUMBER)
-                    found += [x + 0.0 * state[0] if isinstance(x, (int, float)) else x for x in numbers]
-                except KinetreeError:
-                    raise
-                except Exception as problem:
-                    why = OF_VECTORS if "'Vec3'" in str(problem) else repr(problem)
-                    raise OptionError(
-                        f"{name} of the World cannot be traced into machine code ({why}); "
-                        f"{RETURNED[name]}, written with arithmetic, < and >, kinetree.where, sin, cos, exp, ..., "
-                        "without if; or compute it from world.q and world.v in Python"
-                    ) from problem
-                if name == "observe":
-                    self._observed = len(found)
-            size: Any = 0.0
-            for x in (*state, *action):
-                size = size + abs(x)
-            return [*found, where(size < largest, self._ranges.flag(state) + 0.0 * size, 1.0)]
-
-        return self._law("outcome", law)
 
     # ------------------------------------------------------------------ resets
 
@@ -378,12 +339,12 @@ class World(ExplainsArguments):
         seed : int, optional
             Begin the count of episodes anew with this seed; for all worlds only.
         observed : bool
-            Whether observations are wanted; of some worlds only they are to be had from :meth:`observe`.
+            Whether observations are wanted.
 
         Returns
         -------
-        ndarray (batch, n) or None
-            Observations of all worlds, if there is a function for that.
+        ndarray (worlds, n) or None
+            Observations of the worlds that begin anew, if there is a function for that.
         """
         if seed is not None:
             if mask is not None:
@@ -393,34 +354,32 @@ class World(ExplainsArguments):
         lanes = self._chosen(mask)
         if lanes.size:
             episodes = self._episode[lanes] + 1
-            self._advance.begin(lanes, *self._begin(lanes, episodes, q, v))
+            numbers, goals, start = self._draws(self.seed, lanes, episodes)
+            self._advance.begin(lanes, *self._begin(lanes, episodes, q, v, start))
             self._lost[lanes], self._episode[lanes] = False, episodes
-            self._redraw(lanes)
-        return self.observation if observed else None
+            self._actions.before_draws(lanes)
+            if numbers.size:
+                self._numbers[lanes[:, None], self._drawn_places] = numbers
+            self._goals.begin(lanes, goals)
+            self._actions.begin(lanes, self._resting(self._state[lanes, : self.robot.nq]))
+            if self._push is not None:
+                self._push.begin(lanes)
+        if not observed or self._laws["observe"] is None:
+            return None
+        return self.observe(None if mask is None else lanes) if lanes.size else np.zeros((0, self._shown.observed))
 
     def _chosen(self, mask: ArrayLike | None) -> Array:
-        if mask is None:
-            return self._lanes
-        given = np.asarray(mask)
-        if given.dtype == bool:
-            if given.shape != (self.batch,):
-                raise ShapeError(f"mask must have shape ({self.batch},), one per world, got {given.shape}")
-            return np.flatnonzero(given)
-        if given.dtype.kind not in "iu" or given.ndim != 1:
-            raise ShapeError("mask must be booleans, one per world, or numbers of worlds")
-        if np.any((given < 0) | (given >= self.batch)) or len(set(given.tolist())) != given.size:
-            raise ShapeError(f"mask names worlds from 0 to {self.batch - 1}, each once")
-        return given
+        return self._lanes if mask is None else chosen_worlds(mask, self.batch)
 
-    def _begin(self, lanes: Array, episodes: Array, q: Any, v: Any) -> tuple[Array, Array]:
+    def _begin(self, lanes: Array, episodes: Array, q: Any, v: Any, drawn: Array) -> tuple[Array, Array]:
         """Return checked states for some worlds."""
         given_q, given_v = self._start[0][lanes], self._start[1][lanes]
         if q is None:
-            given_q = self._random_start.of_q(self.seed, self.first + lanes, episodes, given_q)
+            given_q = self._random_start.of_q(self.first + lanes, episodes, given_q, drawn)
         else:
             given_q = self._one_for_each(lanes, "q", initial_state(self.robot, q, None, ("q", "v"))[0])
         if v is None:
-            return given_q, self._random_start.of_v(self.seed, self.first + lanes, episodes, given_q, given_v)
+            return given_q, self._random_start.of_v(given_q, given_v, drawn)
         return given_q, self._one_for_each(lanes, "v", initial_state(self.robot, given_q, v, ("q", "v"))[1])
 
     def _one_for_each(self, lanes: Array, name: str, x: Array) -> Array:
@@ -429,18 +388,6 @@ class World(ExplainsArguments):
         if not np.isfinite(x).all():
             raise StateError(f"{name} has entries that are not numbers: an episode cannot start there")
         return np.broadcast_to(x, (lanes.size, x.shape[-1]))
-
-    def _redraw(self, lanes: Array) -> None:
-        """Give worlds new numbers for a new episode."""
-        episodes = self._episode[lanes]
-        self._actions.before_draws(lanes)
-        for where_, drawn in self._drawn:
-            self._numbers[lanes, where_] = drawn.draw(self.seed, self.first + lanes, episodes)
-        self._goals.draw(self.seed, lanes, self.first + lanes, episodes)
-        q = self._state[lanes, : self.robot.nq]
-        self._actions.begin(lanes, self._command.resting(self.robot.model, q))
-        if self._push is not None:
-            self._push.begin(lanes)
 
     def set_goal(self, name: str, value: ArrayLike, mask: ArrayLike | None = None) -> None:
         """Set numbers of the world's ``goal`` in some worlds, until they are reset.
@@ -475,24 +422,58 @@ class World(ExplainsArguments):
         Stepped
             Observation, reward, and which worlds ended.
         """
-        given = np.asarray(action)
-        if given.dtype.kind not in "fiu" or given.shape[-1:] != (len(self.action_names),) or given.ndim > 2:
-            shown = ", ".join(self.action_names[:4]) + (", ..." if len(self.action_names) > 4 else "")
-            each = f"one number per motor ({shown})" if self.action_names else "since the robot has no motors"
-            raise ShapeError(
-                f"action must have shape ({self.batch}, {len(self.action_names)}), {each}, got {given.dtype} "
-                f"{given.shape}"
-            )
-        if given.ndim == 2 and given.shape[0] != self.batch:
-            raise ShapeError(f"action is for {given.shape[0]} worlds, there are {self.batch}")
-        self._actions.take(given, self._time)
-        if self._push is not None:
-            self._push.set(self.seed, self._episode)
+        self._take(action)
         self._advance()
         return self._stepped()
 
-    def step_with_derivatives(self, action: ArrayLike) -> DifferentiatedStep:
-        """Let all worlds move as :meth:`step` does, and tell how where they come to changes with state and action.
+    def _take(self, action: ArrayLike) -> None:
+        """Set what actions and pushes do in the period that begins."""
+        self._actions.take(self._checked(action), self._time)
+        if self._push is not None:
+            self._push.set(self.seed, self._episode)
+
+    def _checked(self, action: ArrayLike, elsewhere: bool = False) -> Array:
+        """Return actions, one for all worlds or one for each; or any, for other states than the world's own."""
+        given = np.asarray(action)
+        if (
+            given.dtype.kind not in "fiu"
+            or given.shape[-1:] != (self.action_size,)
+            or (given.ndim > 2 and not elsewhere)
+        ):
+            shown = ", ".join(self.action_names[:4]) + (", ..." if self.action_size > 4 else "")
+            each = f"one number per motor ({shown})" if self.action_names else "since the robot has no motors"
+            raise ShapeError(
+                f"action must have shape ({'...' if elsewhere else self.batch}, {self.action_size}), {each}, got "
+                f"{given.dtype} {given.shape}"
+            )
+        if given.ndim == 2 and given.shape[0] != self.batch and not elsewhere:
+            raise ShapeError(f"action is for {given.shape[0]} worlds, there are {self.batch}")
+        return given
+
+    # ------------------------------------------------------------------ derivatives
+
+    @property
+    def numbers(self) -> dict[str, Array]:
+        """Numbers that steps are made with, (batch, n) by name, as they are now.
+
+        Gains of motors and controller, those of ground and forces, and of the robot what ``parameters`` and ``random``
+        name.
+        """
+        return {name: self._numbers[:, where_].astype(float) for name, where_ in self._named.items()}
+
+    @cached_property
+    def _derivatives(self) -> WorldDerivatives:
+        steps = StepDerivatives(
+            self._equation, self.integrator, self.step_size, self.substeps, self._start[0], self.threads
+        )
+        reward = RewardGradient(self._shown, self._lengths, self._goals, self.robot, self.threads)
+        return WorldDerivatives(
+            self.robot, steps, self._advance, self._actions, self._numbers, self._named, self._at, self._pushed,
+            reward if self.has_reward else None,
+        )  # fmt: skip
+
+    def step_with_derivatives(self, action: ArrayLike, parameters: Sequence[str] = ()) -> DifferentiatedStep:
+        """Let all worlds move as :meth:`step` does, and tell how where they come to changes.
 
         Derivatives are exact, of the very steps that are taken: by positions along the freedoms (three for a ball, six
         for a free body, as :meth:`kinetree.Robot.integrate` moves), then by velocities.  Where something touches down
@@ -501,26 +482,79 @@ class World(ExplainsArguments):
         Parameters
         ----------
         action : array_like, shape (batch, n) or (n,)
+        parameters : sequence of str
+            Names of :attr:`numbers` that derivatives are wanted by, too.
 
         Returns
         -------
         DifferentiatedStep
-            What :meth:`step` gives, ``by_state`` (batch, 2 nv, 2 nv) and ``by_action`` (batch, 2 nv, n).
+            What :meth:`step` gives, ``by_state`` (batch, 2 nv, 2 nv) and ``by_action`` (batch, 2 nv, n); with the
+            attributes ``by_parameters`` and, where actions arrive late, ``by_earlier``.  NaN in worlds that are lost.
         """
-        if self._derivatives is None:
-            if self._actions.is_late:
-                raise UnsupportedError(
-                    "with a delay, the end of a step also depends on earlier actions: leave delay out"
-                )
-            self._derivatives = StepDerivatives(
-                self._equation, self.integrator, self.step_size, self.substeps, self._at["command"], self.threads
-            )
-        time, state = self._time.copy(), self._state.astype(float)
-        stepped = self.step(action)
-        return DifferentiatedStep(stepped, *self._derivatives(time, state, self._numbers.astype(float)))
+        moved, begin = self._derivatives.moved(parameters), self._derivatives.here()
+        self._take(action)
+        found = self._derivatives.step(begin, moved)
+        return DifferentiatedStep(self._stepped(), *found)
+
+    def transition(
+        self, state: ArrayLike, action: ArrayLike, time: ArrayLike = 0.0, parameters: Sequence[str] = ()
+    ) -> Transition:
+        """Return where periods lead from any states, and how that changes; the world itself stays where it is.
+
+        All nodes of a plan go in one call, whatever the batch of the world: if it is more than one, it must be the last
+        of the states' own.
+
+        Parameters
+        ----------
+        state : array_like, shape (..., n)
+            Configurations, velocities and further states, as :attr:`state` has them.
+        action : array_like, shape (..., motors)
+        time : array_like, shape (...)
+            Seconds since the episode began.
+        parameters : sequence of str
+            Names of :attr:`numbers` that derivatives are wanted by, too.
+
+        Returns
+        -------
+        Transition
+        """
+        return self._derivatives.transition(state, self._checked(action, True), time, parameters)
+
+    def rollout(
+        self, actions: ArrayLike | Callable[[int, Array], ArrayLike], steps: int | None = None, *, keep: bool = True
+    ) -> Rollout:
+        """Let all worlds move for many periods, to be differentiated afterwards as a whole.
+
+        Nothing is reset on the way, and the world is where the last period ends.
+
+        Parameters
+        ----------
+        actions : array_like, shape (steps, batch, n) or (steps, n); or callable
+            Actions of all periods, or a policy ``f(k, state)`` that gives those of period k from the states there.
+        steps : int, optional
+            How many periods, of a policy.
+        keep : bool
+            Whether the states of all substeps are kept, which the gradient needs; else they are computed again from
+            those of whole periods, which costs a second rollout and less memory.
+
+        Returns
+        -------
+        Rollout
+            Its :meth:`~Rollout.gradient` is by start, actions and numbers of the world.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import kinetree as kt
+        >>> world = kt.World("kuka-kr5", substeps=10)
+        >>> rollout = world.rollout(np.zeros((20, 6)))
+        >>> rollout.gradient(states=[0, 0, 0, 0, 0, 1.0] + [0.0] * 6).actions.shape   # of where the last joint ends
+        (20, 1, 6)
+        """
+        return self._derivatives.rollout(actions, steps, keep, self._take, self._stepped)
 
     def _stepped(self) -> Stepped:
-        found, n = self._look(), self._observed
+        found, n = self._look(), self._shown.observed
         self._lost |= ~(found[:, -1] <= 0.0)  # those that are no numbers, too
         self._ranges.look(found[:, -1], self._state[:, : self.robot.nq])
         ended = self._lost.copy()
@@ -551,9 +585,13 @@ class World(ExplainsArguments):
         if self._laws["observe"] is None:
             raise OptionError("this World observes nothing: give observe=..., such as observe=lambda m: [*m.q, *m.v]")
         if mask is None:
-            return self._look()[:, : self._observed]
+            return self._look()[:, : self._shown.observed]
         lanes = self._chosen(mask)
-        return self._outcome(self._seen(lanes), self.threads)[:, : self._observed]
+        if lanes.size > FEW:
+            return self._outcome(self._seen(lanes), self.threads)[:, : self._shown.observed]
+        for name, some in self._seen(lanes).items():
+            self._few[name][: lanes.size] = some
+        return self._look_at_few()[: lanes.size, : self._shown.observed]
 
     @property
     def observation(self) -> Array | None:
@@ -618,7 +656,7 @@ class World(ExplainsArguments):
     @property
     def observation_size(self) -> int:
         """Numbers in the observation of one world."""
-        return self._observed
+        return self._shown.observed
 
     @property
     def action_size(self) -> int:
@@ -658,39 +696,3 @@ class World(ExplainsArguments):
             f"<World of {self.batch} {self.robot.name!r}: {self.substeps} steps of {self.step_size:g} s by "
             f"{self.integrator}, {self.action_size} motors>"
         )
-
-
-def _without_gains(action: str) -> Commanded:
-    """Return commands of a kind that needs no gains."""
-    if action in ("position", "velocity"):
-        gain = "kp=40.0, kd=1.0" if action == "position" else "kd=1.0"
-        raise OptionError(f"a servo needs gains: action=kinetree.control.Commanded({action!r}, {gain}), not {action!r}")
-    return Commanded(action)
-
-
-def _one(answer: Any) -> list[Any]:
-    """Return one number; refuse several."""
-    if isinstance(answer, (list, tuple)) or (isinstance(answer, np.ndarray) and answer.dtype == object):
-        raise TypeError(f"it must return one number, not {len(answer)}")
-    return [answer]
-
-
-def _ends(answer: Any) -> list[Any]:
-    """Return a number that is positive if any of some conditions holds, or any of some numbers is positive."""
-    total: Any = 0.0
-    for reason in answer if isinstance(answer, (list, tuple)) else (answer,):
-        total = total + where(reason if is_condition(reason) else reason > 0.0, 1.0, 0.0)
-    return [total]
-
-
-def _merged(parameters: dict[str, Any], room: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters with room for what is drawn; nothing may be both."""
-    found = dict(parameters)
-    for name, content in room.items():
-        if isinstance(content, dict):
-            found[name] = _merged(dict(found.get(name, {})), content)
-        elif name in found:
-            raise OptionError(f"{name} is given both as a parameter and as a random one")
-        else:
-            found[name] = content
-    return found
