@@ -32,6 +32,14 @@ def test_forces_are_printed_by_name(forces):
     assert "loop_wrenches_world has them along those of the world" in lines[-2]
 
 
+def test_the_push_on_a_free_base_is_not_a_motors():
+    robot = kt.load("space-five-bar")
+    still = np.zeros(robot.nv)
+    words = [line.split()[:2] for line in str(robot.constraint_forces(robot.assembled(), still, still)).splitlines()]
+    assert [where for what, *where in words if what == "motor"] == [["right_arm_joint"], ["left_arm_joint"]]
+    assert sum(what == "base" for what, *_ in words) == 6
+
+
 def test_forces_are_saved_by_name(forces, tmp_path):
     forces.save(tmp_path / "forces.csv", time=[0.0, 0.1, 0.2])
     with (tmp_path / "forces.csv").open() as stream:

@@ -27,8 +27,8 @@ def test_guesses_close_to_the_last_digits_and_nearly_as_near_as_by_rank(name):
     guesses, free = beside(robot, 0.1, 50), np.ones(robot.nv, dtype=bool)
     closing = robot.loops.closing
     assert closing.kernel(free) is not None
-    found, _, done = closing.closed_from(guesses, free)
-    by_rank, _, also_done = closing._closed_by_rank(guesses, free, None, False)
+    found, done = closing.closed_from(guesses, free)
+    by_rank, also_done = closing._by_rank(guesses, free, None, False)
     assert done.all()
     assert also_done.all()
     assert robot.closure_error(found).max() < 1e-13
@@ -44,8 +44,8 @@ def test_a_turn_from_one_guess_stays_on_its_branch():
     guesses = np.repeat(robot.assembled()[None], 200, axis=0)
     guesses[:, 0] += np.linspace(0.0, 2 * np.pi, 200)
     free = np.array([False, True, True])
-    found, _, done = robot.loops.closing.closed_from(guesses, free)
-    by_rank = robot.loops.closing._closed_by_rank(guesses, free, None, False)[0]
+    found, done = robot.loops.closing.closed_from(guesses, free)
+    by_rank = robot.loops.closing._by_rank(guesses, free, None, False)[0]
     assert done.all()
     np.testing.assert_allclose(found, by_rank, rtol=0, atol=1e-9)
     np.testing.assert_array_equal(found[:, 0], guesses[:, 0])
@@ -129,10 +129,13 @@ def test_rates_are_those_of_singular_values(name):
     q = robot.close(beside(robot, 0.1, 12), limits=False)
     given, second = rng.standard_normal((2, 12, len(robot.independent())))
     v = robot.velocities(q, given)
-    basis = robot.loops.choice.basis(q)
+    basis = choice.basis_of(robot.loop_jacobian(q))
+    np.testing.assert_allclose(robot.basis(q), basis, rtol=0, atol=1e-10)
     np.testing.assert_allclose(v, (basis @ given[..., None])[..., 0], rtol=0, atol=1e-10)
     a = robot.accelerations(q, v, second)
-    np.testing.assert_array_equal(a, choice._in_machine_code(q, v, second))
+    assert {"closed_velocities", "closed_accelerations", "closed_basis"} <= {
+        key[0] for key in robot.evaluator.compiler._kernels
+    }
     left = (robot.loop_jacobian(q) @ a[..., None])[..., 0] + robot.loops.geometry.drift(q, v)
     assert np.abs(left).max() < 1e-9 * (1.0 + np.abs(a).max())
     np.testing.assert_array_equal(a[:, list(choice.coordinates.independent)], second)
@@ -158,3 +161,87 @@ def test_a_path_over_several_turns_in_one_call():
         {"crank_joint": path}, {"crank_joint": np.ones(1500)}, {"crank_joint": np.zeros(1500)}, q_guess=first
     )
     np.testing.assert_allclose(moved.q, q, rtol=0, atol=1e-9)
+
+
+def test_contradicting_constraints_are_met_in_least_squares_by_machine_code():
+    """As closing by rank leaves them: no step along what loops allow makes the gaps smaller."""
+    b = kt.Builder("rounded")
+    b.body("a", "base", TURN, **rod(1.0, 1.0))
+    b.body("b", "a", kt.Revolute((2e-5, 1e-5, 1.0)), position=(1, 0, 0), **rod(1.0, 1.0))
+    b.body("c", "b", TURN, position=(1, 0, 1e-6), **rod(1.0, 1.0))
+    b.loop("pin", "base", "c", TURN, placement=(1, 0, 0), seat=(1, 0, 0))
+    robot = kt.Mechanism(b.build().model, backend="compiled", rounding=1e-3)
+    with pytest.warns(kt.RoundingWarning):
+        guesses = beside(robot, 0.2, 20)
+    free = np.ones(robot.nv, dtype=bool)
+    kernel = robot.loops.closing.kernel(free)
+    found = kernel.search(guesses, np.zeros(0))
+    assert kernel.is_closed(found, None).all()
+    assert not kernel.is_closed(found, 1e-10).any()
+    gaps, k = robot.loop_gaps(found.q), robot.loop_jacobian(found.q)
+    pull = (np.swapaxes(k, -1, -2) @ gaps[..., None])[..., 0]
+    assert np.abs(pull).max() < 1e-4 * np.abs(gaps).max()
+    by_rank = robot.loop_gaps(robot.loops.closing._by_rank(guesses, free, None, False)[0])
+    ratio = np.abs(gaps).max(axis=-1) / np.abs(by_rank).max(axis=-1)  # of configurations beside one another
+    assert ratio.max() < 1.3
+    assert abs(np.median(ratio) - 1.0) < 0.01
+
+
+def by_rank_is_refused(*_, **__):
+    raise AssertionError("this takes a thousand times as long")
+
+
+@pytest.mark.parametrize("name", ["delta", "3-rrr"])
+def test_what_is_out_of_reach_is_told_without_finding_ranks(monkeypatch, name):
+    """Targets just beyond the workspace, and far beyond: one Newton's way is as good as another to say no."""
+    robot = compiled(kt.load(name))
+    top, start = robot.platform("platform", orientation=False), robot.assembled()
+    here = top.pose(start)[:3, 3]
+    ways = np.random.default_rng(0).standard_normal((200, 3)) * ([1, 1, 0] if name == "3-rrr" else 1)
+    targets = here + ways / np.linalg.norm(ways, axis=-1, keepdims=True) * np.linspace(0.05, 3.0, 200)[:, None]
+    wanted = np.array([top.inverse(x, start, limits=False, must_reach=False).reached for x in targets])
+    monkeypatch.setattr(robot.loops.closing, "_by_rank", by_rank_is_refused)
+    found, reached = top.inverse(targets, start, limits=False, must_reach=False)
+    np.testing.assert_array_equal(reached, wanted)
+    assert 5 < reached.sum() < 195
+    assert robot.closure_error(found[reached]).max() < 1e-12
+    np.testing.assert_allclose(top.pose(found[reached])[:, :3, 3], targets[reached], rtol=0, atol=1e-12)
+    held = np.repeat(start[None], 50, axis=0)
+    held[:, top._coordinates] += np.linspace(0.5, 5.0, 50)[:, None]
+    robot.close(held, fixed=top.actuated, must_close=False, limits=False)
+
+
+@pytest.mark.parametrize("name", ["four-bar", "stewart-platform", "3-rrr", "delta"])
+def test_one_state_has_the_bits_of_a_batch(name):
+    """The second call of one state goes straight to machine code made for one."""
+    robot = compiled(kt.load(name))
+    guesses = beside(robot, 0.1, 20)
+    held = robot.independent()[:1] if name != "delta" else None
+    whole = robot.close(guesses, held)
+    for guess, wanted in zip(guesses, whole, strict=True):
+        np.testing.assert_array_equal(robot.close(guess, held), wanted)
+    assert robot.loops.closing._quick
+    if held:
+        position = float(guesses[3, robot.q_names.index(held[0])])
+        np.testing.assert_array_equal(robot.close(guesses[3], {held[0]: position}), whole[3])
+    refused = guesses[0].copy()
+    refused[0] = np.nan
+    assert np.isnan(robot.close(refused, held, must_close=False)).all()
+    with pytest.raises(kt.ShapeError):
+        robot.close(guesses[0][:-1], held)
+
+
+def test_one_state_beyond_limits_is_not_let_through():
+    b = kt.Builder("jib")
+    b.body("crank", "base", TURN, **rod(1.0, 1.0))
+    b.body("barrel", "base", TURN, position=(1.5, 0, 0), **rod(1.0, 1.0))
+    b.body("rod", "barrel", kt.Prismatic("x"), mass=0.5, lower=0.8, upper=2.0)
+    b.loop("pin", "crank", "rod", TURN, placement=(1, 0, 0))
+    robot = compiled(b.build())
+    inside = robot.close([1.0, 2.5, 1.2], ["crank_joint"])
+    assert robot.loops.closing._quick
+    guess = np.array([1.0, -0.8, -1.2])
+    np.testing.assert_allclose(robot.close(guess, ["crank_joint"])[2], inside[2])
+    np.testing.assert_allclose(robot.close(guess, ["crank_joint"], limits=False)[2], -inside[2])
+    with pytest.raises(kt.ClosureError, match="only beyond limits"):
+        robot.close(np.array([2.5, 2.5, 1.2]), {"crank_joint": 2.5})

@@ -8,7 +8,7 @@ import pytest
 import kinetree as kt
 from helpers.loop_models import TURN, rod
 
-SMALL = {"loop_gaps", "loop_jacobian_entries", "loop_drift", "integrate"}
+SMALL = {"loop_gaps", "loop_jacobian_entries", "loop_drift", "loop_residuals", "integrate"}
 """What loops are closed and looked at with."""
 
 

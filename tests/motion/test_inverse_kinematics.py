@@ -14,9 +14,9 @@ from scipy.spatial.transform import Rotation
 import kinetree as kt
 from helpers.robots import floating_pair, random_tree
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
+from kinetree.algorithms.closing import Block, ClosingTask, FrameGoal, judge
 from kinetree.errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError
 from kinetree.motion.inverse_kinematics import inverse_kinematics
-from kinetree.motion.levenberg_marquardt import DampedStep
 from kinetree.spatial import Matrix3
 from kinetree.spatial.rotation import quaternion_of
 
@@ -342,15 +342,21 @@ def test_a_robot_is_not_kept_alive():
 @pytest.mark.parametrize("count", [2, 3, 6, 9])
 def test_both_forms_of_the_damped_step(count):
     """More columns than rows or fewer: the same equation, here solved by NumPy."""
-    rng = np.random.default_rng(count)
-    robot = planar((0.3,) * 9)
-    law = DampedStep(robot.model, (), frozenset(range(9)))
-    j, e, damping = rng.standard_normal((6, count)), rng.standard_normal(6), 0.07
-    step = law._damped({k: list(j[:, k]) for k in range(count)}, list(e), damping)
-    share = damping * (e @ e) / (1.0 + e @ e) + 1e-12
+    robot = planar((0.3,) * count)
+    q, goal = 0.1 * np.arange(count) + 0.2, FrameGoal("tip")
+    blocks = (Block(tuple(range(6)), tuple(range(count))),)
+    ones = (1.0,) * count
+    task = ClosingTask(blocks, tuple(range(count)), (1.0,) * 6, ones, 0.0, (goal,), (), (), np.inf, True)
+    wanted = Rotation.from_rotvec([0.1, -0.2, 0.3]).as_matrix()
+    numbers = np.c_[wanted, [0.4, 0.5, 0.1]]
+    found = judge(robot.model, task, q.tolist(), 0.07, numbers.ravel().tolist())
+    pose, j = robot.pose(q, "tip"), robot.jacobian(q, "tip", "aligned")
+    turn = Rotation.from_matrix(wanted @ pose[:3, :3].T).as_rotvec()
+    e = np.concatenate([turn, numbers[:, 3] - pose[:3, 3]])
+    share = 0.07 * (e @ e) / (1.0 + e @ e) + 1e-12
     normal = j.T @ j + share * np.sum(j**2) / 6 * np.eye(count)
-    np.testing.assert_allclose(step[:count], np.linalg.solve(normal, j.T @ e), atol=1e-12)
-    assert step[count:] == [0.0] * (9 - count)
+    np.testing.assert_allclose(found.move, np.linalg.solve(normal, j.T @ e), atol=1e-10)
+    np.testing.assert_allclose(found.told[2:], [e @ e, 0.0, 0.0, e[:3] @ e[:3], e[3:] @ e[3:]], atol=1e-12)
 
 
 def test_quaternions_of_rotations():

@@ -302,7 +302,7 @@ def test_joined_and_repeated_keep_time():
         (
             lambda: tr.Stacked([tr.Constant(Q0, 1.0), tr.ConstantSpeed(Q0, 1.0, begin=2.0)]),
             OptionError,
-            "share no time",
+            "have no time in common",
         ),
         (lambda: tr.Between(floating_pair(), [0.0], [0.0], 1.0), ShapeError, "nq"),
     ],
@@ -438,7 +438,7 @@ def test_points_without_a_curve_within_limits():
         (([[0.0], [0.0], [1.0]], 1.0, 1.0), "points 0 and 1 are the same: a pause is a separate part"),
         (([[0.0], [1.0]], 0.0, 1.0), "must be positive"),
         (([[0.0]], 1.0, 1.0), "at least two points"),
-        (([[0.0], [1.0, 2.0]], 1.0, 1.0), "points must be rows of equally many numbers"),
+        (([[0.0], [1.0, 2.0]], 1.0, 1.0), "points must be rows of equal length"),
     ):
         with pytest.raises((OptionError, ShapeError), match=words):
             tr.through(*given)

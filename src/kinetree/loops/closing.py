@@ -188,11 +188,15 @@ def _nudged(problem: ClosingProblem, q: Array) -> tuple[Array, Array]:
     return q, left
 
 
+def nudge(free: Array, reach: Array) -> Array:
+    """Return a small move (nv,) in no particular direction."""
+    move = np.random.default_rng(0).standard_normal(len(free)) * free
+    return np.asarray(move * reach * (NUDGE / (np.linalg.norm(move) or 1.0)))
+
+
 def _nudge(problem: ClosingProblem, q: Array, left: Array, lanes: Array) -> None:
     if lanes.any():
-        move = np.random.default_rng(0).standard_normal(len(problem.free)) * problem.free
-        move *= problem.reach * (NUDGE / (np.linalg.norm(move) or 1.0))
-        q[lanes] = problem.moved(q[lanes], np.tile(move, (int(lanes.sum()), 1)))
+        q[lanes] = problem.moved(q[lanes], np.tile(nudge(problem.free, problem.reach), (int(lanes.sum()), 1)))
         left[lanes] = problem.gaps(q[lanes])
 
 

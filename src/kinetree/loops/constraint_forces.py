@@ -36,7 +36,8 @@ class ForceNames:
     constraint_units: tuple[str, ...] = ()
     loops: tuple[str, ...] = ()
     joints: tuple[str, ...] = ()
-    driven: tuple[bool, ...] = ()
+    pushed_by: tuple[str, ...] = ()
+    """What pushes on each freedom: ``"motor"``, ``"base"`` of a base that nothing drives, or nothing."""
 
 
 SHARE = 1e-8
@@ -49,7 +50,7 @@ WHOSE_AXES = (
 
 HOW_SHARED = (
     "undetermined: redundant constraints or motors share these as parts fit and give way, not as they move; the "
-    "shortest are shown"
+    "minimum-norm solution is shown"
 )
 
 
@@ -172,10 +173,10 @@ class ConstraintForces:
         """Forces of motors, of loops along their constraints, and what joints carry; of a batch the extremes."""
         rows: list[tuple[object, ...]] = []
         open_ = self.undetermined
-        motors = [k for k, on in enumerate(self.of.driven) if on]
-        for k in motors:
-            shown = self._shown(self.tau[..., k])
-            rows.append(("motor", self.of.freedoms[k], *shown, self.of.freedom_units[k], _said(open_.tau[..., k])))
+        for k, what in enumerate(self.of.pushed_by):
+            if what:
+                shown = self._shown(self.tau[..., k])
+                rows.append((what, self.of.freedoms[k], *shown, self.of.freedom_units[k], _said(open_.tau[..., k])))
         for k, name in enumerate(self.names):
             unit = FORCE_OF[self.of.constraint_units[k]] if self.of.constraint_units else ""
             shown = self._shown(self.multipliers[..., k])

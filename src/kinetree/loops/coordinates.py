@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, SingularError, UnknownNameError
 from ..model.tree import Model
+from ..run.small_matrices import one_blas_thread
 from ..spatial.arrays import Array, as_array
 from . import rank
 from .clusters import Cluster, Clusters
@@ -179,6 +180,7 @@ CONTRADICTED = 1e-12
 """Constraints that leave wider gaps than this, in meters, contradict one another."""
 
 
+@one_blas_thread()
 def choose(
     samples: Array,
     gaps: Array,
@@ -225,6 +227,7 @@ def choose(
     return preferred(found, driven)
 
 
+@one_blas_thread()
 def preferred(found: Coordinates, driven: Array) -> Coordinates:
     """Choose independent freedoms among those that are ``driven`` (a mask) where possible, the rest by pivoting."""
     k, most, nv = found.sample, found.rank, found.sample.shape[-1]
@@ -237,6 +240,7 @@ def preferred(found: Coordinates, driven: Array) -> Coordinates:
     return replace(found, independent=tuple(j for j in range(nv) if j not in dependent), dependent=dependent)
 
 
+@one_blas_thread()
 def including(found: Coordinates, given: Sequence[int], driven: Array, names: Sequence[str]) -> Coordinates:
     """Choose independent freedoms that include those ``given``, the others among the driven ones where possible."""
     k, most = found.sample, found.rank
@@ -342,6 +346,7 @@ def by_name(given: ByName, names: Sequence[str], called: str) -> Array:
         raise ShapeError(f"{called} has batches that do not fit together: {shapes}") from None
 
 
+@one_blas_thread()
 def basis(k: Array, chosen: Coordinates, names: Sequence[str], scale: float) -> Array:
     """Compute the matrix G of ``v = G v_independent`` (Khalil eq. 10.36), (..., nv, freedoms), from K (..., nc, nv)."""
     dependent, independent = list(chosen.dependent), list(chosen.independent)
@@ -352,6 +357,7 @@ def basis(k: Array, chosen: Coordinates, names: Sequence[str], scale: float) -> 
     return g
 
 
+@one_blas_thread()
 def follow(k: Array, rhs: Array, chosen: Coordinates, names: Sequence[str], scale: float) -> Array:
     """Solve ``K_d x = rhs``, d being the dependent freedoms; an error says where they do not follow."""
     columns = k[..., list(chosen.dependent)]

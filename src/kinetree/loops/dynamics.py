@@ -17,7 +17,8 @@ import numpy as np
 from ..algorithms import constraints, kinematics
 from ..errors import OptionError
 from ..model.tree import Model
-from ..spatial import Force, Vec3
+from ..run.small_matrices import one_blas_thread
+from ..spatial import Vec3
 from ..spatial.arrays import Array, batch_shape, pack, split
 from .rank import decompose, least_squares, motions, numerical_rank, solve, solve_along
 
@@ -35,26 +36,20 @@ BAUMGARTE = (10.0, 10.0)
 # ---------------------------------------------------------------- actuator forces
 
 
-def without_hold(k: Array, rank: int, driven: Array, scale: float, least: float) -> Array:
-    """Say of each state whether the actuators have no hold on one of its motions."""
-    basis, counts = motions(k, rank, scale, least)
+def without_hold(basis: Array, counts: Array, driven: Array, least: float) -> Array:
+    """Say of each state whether the actuators have no hold on one of its motions, as :func:`.rank.motions` has them."""
     moved = basis[..., driven, :]
     short = numerical_rank(moved, 1.0, least) < counts.sum(axis=-1)
     return np.asarray(short & np.isfinite(moved).all(axis=(-1, -2)))
 
 
-def forces_by_null_space(
-    tau: Array, k: Array, rank: int, driven: Array, weights: Array, scale: float, least: float
-) -> Array:
-    """Minimize the weighted forces under N^T (B u - tau) = 0, N spanning the motions the loops allow."""
-    return columns_by_null_space(tau[..., None], k, rank, driven, weights, scale, least)[..., 0]
+@one_blas_thread()
+def forces_along(columns: Array, basis: Array, driven: Array, weights: Array) -> Array:
+    """Return the actuator forces that belong to each of several joint forces of the tree, (..., nv, several).
 
-
-def columns_by_null_space(
-    columns: Array, k: Array, rank: int, driven: Array, weights: Array, scale: float, least: float
-) -> Array:
-    """Return the actuator forces that belong to each of several joint forces of the tree, (..., nv, several)."""
-    n = np.swapaxes(motions(k, rank, scale, least)[0], -1, -2)
+    They minimize the weighted forces under N^T (B u - tau) = 0, N being the ``basis`` of the motions the loops allow.
+    """
+    n = np.swapaxes(basis, -1, -2)
     root = 1.0 / np.sqrt(weights[driven])
     forces = np.zeros_like(columns)
     if not driven.any():
@@ -63,16 +58,18 @@ def columns_by_null_space(
     return forces
 
 
-def left_by_actuators(tau: Array, k: Array, rank: int, driven: Array, scale: float, least: float) -> Array:
+@one_blas_thread()
+def left_by_actuators(tau: Array, basis: Array, driven: Array) -> Array:
     """Return the part of a motion's joint forces that no actuator and no loop can give, (..., nv).
 
     It is zero of a motion that happens by itself, however few actuators there are.
     """
-    forces = forces_by_null_space(tau, k, rank, driven, np.ones(len(driven)), scale, least)
-    n = motions(k, rank, scale, least)[0]
-    return np.asarray((n @ (np.swapaxes(n, -1, -2) @ (tau - forces)[..., None]))[..., 0])
+    forces = forces_along(tau[..., None], basis, driven, np.ones(len(driven)))
+    left = np.swapaxes(basis, -1, -2) @ (tau[..., None] - forces)
+    return np.asarray((basis @ least_squares(np.swapaxes(basis, -1, -2) @ basis, left))[..., 0])
 
 
+@one_blas_thread()
 def forces_by_f_matrix(
     tau: Array, k: Array, rank: int, driven: Array, weights: Array, scale: float, least: float
 ) -> Array:
@@ -141,6 +138,7 @@ class Accelerations(NamedTuple):
     """What is left of K a = target, in singular configurations only."""
 
 
+@one_blas_thread()
 def accelerations(
     m: Array, k: Array, force: Array, target: Array, rank: int, scale: float, least: float, at_once: bool
 ) -> Accelerations:
@@ -182,6 +180,7 @@ def _reduced_solve(m: Array, held: Array, along: tuple[Array, Array], force: Arr
     return np.asarray((solve_along(*along, m, force[..., None] - m @ fixed) + fixed)[..., 0])
 
 
+@one_blas_thread()
 def nearest_velocity(m: Array, k: Array, v: Array, rank: int, scale: float, least: float) -> tuple[Array, Array]:
     """Find the nearest velocity, in energy, with K v = 0, and where as many constraints hold as in general.
 
@@ -222,12 +221,7 @@ def loop_wrenches(model: Model, q: Array, multipliers: Array) -> LoopWrenches:
         posed = kinematics.poses(model, split(q))
         own = constraints.loop_wrenches(model, split(q), split(multipliers), posed)
         loads = constraints.loads_on_bodies(model, split(q), own, posed)
-        world = []
-        for loop, wrench in zip(model.loops, own, strict=True):
-            pose = loop.seat.spatial()
-            if loop.successor >= 0:
-                pose = posed[loop.successor].pose @ pose
-            world.append(Force(pose.rotate(wrench.moment), pose.rotate(wrench.force)))
+        world = constraints.in_world_axes(model, own, posed)
         on_bodies = [[0.0] * 6 if f is None else list(f) for f in loads]
         return LoopWrenches(pack(own, batch), pack(world, batch), pack(on_bodies, batch))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from ..model.configurations import within_limits
+from ..algorithms.closing import Bound, JointRange
 from ..model.joints import Revolute
 from ..model.limits import bounded_by_followers
 from ..model.tree import Joint, Model
@@ -29,6 +29,23 @@ class PositionLimits:
 
     model: Model
 
+    def bounds(self, free: Sequence[int]) -> tuple[Bound, ...]:
+        """Return the limits of free freedoms, by their places among these."""
+        place = {j: c for c, j in enumerate(free)}
+        every = zip(*(part.tolist() for part in self._bounds), strict=True)
+        return tuple(Bound(place[rate], where, low, high) for where, rate, low, high in every if rate in place)
+
+    @cached_property
+    def ranges(self) -> tuple[JointRange, ...]:
+        """Limits of all joints, followers included, as far as there are some."""
+        found = []
+        for joint, link in zip(self.model.joints, self.model.links, strict=True):
+            scale = (float(link.ratio), float(link.offset)) if link.follows else (1.0, 0.0)
+            for k, (low, high) in enumerate(zip(joint.lower, joint.upper, strict=True)):
+                if np.isfinite(low) or np.isfinite(high):
+                    found.append(JointRange(link.q_slice.start + k, *scale, float(low), float(high)))
+        return tuple(found)
+
     @cached_property
     def _bounds(self) -> tuple[Array, Array, Array, Array]:
         """Of each coordinate with limits: its place in q, in v, and the limits."""
@@ -42,28 +59,38 @@ class PositionLimits:
         places, rates, low, high = zip(*found, strict=True) if found else ((), (), (), ())
         return np.array(places, dtype=int), np.array(rates, dtype=int), np.array(low), np.array(high)
 
-    @cached_property
+    @property
     def _hinges(self) -> list[Joint]:
         """Hinges with limits in which a whole turn changes nothing but the number."""
+        return [joint for joint in self.idle_turns if np.isfinite([*joint.lower, *joint.upper]).any()]
+
+    @cached_property
+    def idle_turns(self) -> list[Joint]:
+        """Hinges in which a whole turn changes nothing but the number."""
         led = {joint.mimic.leader for joint in self.model.joints if joint.mimic}
         led |= {name for coupling in self.model.couplings for name in (*coupling.joints, *coupling.follows)}
         led |= {name for tendon in self.model.tendons for name in tendon.joints}
         return [
             joint
             for joint in self.model.joints
-            if isinstance(joint.kind, Revolute)
-            and not (joint.mimic or joint.name in led or any(joint.stiffness))
-            and np.isfinite([*joint.lower, *joint.upper]).any()
+            if isinstance(joint.kind, Revolute) and not (joint.mimic or joint.name in led or any(joint.stiffness))
         ]
 
     @cached_property
     def any(self) -> bool:
         """Whether there are limits at all."""
-        return any(np.isfinite([*joint.lower, *joint.upper]).any() for joint in self.model.joints)
+        return bool(self.ranges)
 
     def hold(self, q: Array) -> Array:
         """Say of each configuration whether all joints are within their limits."""
-        return within_limits(self.model, q, SLACK)
+        own = q[..., self._table[0].astype(int)] * self._table[1] + self._table[2]
+        inside = (own >= self._table[3] - SLACK) & (own <= self._table[4] + SLACK)
+        return np.asarray(inside.all(axis=-1) & np.isfinite(q).all(axis=-1))
+
+    @cached_property
+    def _table(self) -> Array:
+        """Places, ratios, offsets and ends of :attr:`ranges`, (5, n)."""
+        return np.array(self.ranges).reshape(-1, 5).T
 
     def turned(self, q: Array, free: Array) -> Array:
         """Return these configurations with hinges turned by whole turns where that brings them within limits."""
@@ -106,7 +133,7 @@ class PositionLimits:
         Parameters
         ----------
         found : ndarray (N, nq)
-            Closed ones, wherever they are.
+            Closed ones, wherever they are; written to.
         done : ndarray (N,) of bool
             Which of them are closed.
         free : ndarray (nv,) of bool
@@ -118,8 +145,10 @@ class PositionLimits:
         """
         if not self.any:
             return found, np.ones(len(found), dtype=bool)
-        found = np.where(done[:, None], self.turned(found, free), found)
         within = self.hold(found)
+        if len(out := np.flatnonzero(done & ~within)):
+            found[out] = self.turned(found[out], free)
+            within[out] = self.hold(found[out])
         for start in starts:
             lanes = np.flatnonzero(done & ~within)
             if not len(lanes):

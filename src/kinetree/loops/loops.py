@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,10 +12,12 @@ from numpy.typing import ArrayLike
 from ..algorithms.table import find
 from ..errors import OptionError, ShapeError, UnsupportedError
 from ..run.evaluator import Evaluator
+from ..run.given_joints import GivenAtJoints
 from ..run.parameters import Place
 from ..spatial.arrays import as_array
 from . import coordinates
 from .coordinates import ByName
+from .moved_designs import MovedDesigns, Points
 from .parts.assembling import Assembling
 from .parts.choice import CoordinateChoice
 from .parts.closing import LoopClosing
@@ -24,7 +26,7 @@ from .parts.forward import ForwardOfLoops
 from .parts.geometry import LoopGeometry
 from .parts.inverse import InverseOfLoops
 from .parts.prepared import HasQuick, PreparedDynamics, QuickMethod
-from .varied_mechanism import MovedDesigns, VariedMechanism
+from .varied_mechanism import VariedMechanism
 
 
 class Loops:
@@ -104,16 +106,39 @@ class Loops:
             )
         return "closed_inverse_dynamics", {"rows": known.rows, "dependent": known.dependent}
 
-    def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
+    @staticmethod
+    def has_closed_form(name: str) -> bool:
+        """Return whether an algorithm is, or can be, done by a choice of coordinates that loops make."""
+        return bool(find(name).closed_by) or any(option.chosen_by_loops for option in find(name).options)
+
+    def closed_form(self, name: str, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """Return the algorithm that does the same with loops closed and nothing else, and its choices.
 
         It holds in all configurations but those that are singular for these choices.
         """
-        options = {"pivots": self.choice.coordinates.pivots}
-        if name == "forward_dynamics":
-            return "independent_forward_dynamics", options
-        self.whole_algorithm(name)  # refuses motors that are not at the independent freedoms
-        return "independent_inverse_dynamics", options
+        algorithm, known = find(name), self.choice.coordinates
+        if name == "hybrid_dynamics":
+            freedoms = GivenAtJoints(np.zeros(0), options["known"]).freedoms(self.model)
+            pivots = self.choice.including(freedoms).pivots
+            return algorithm.closed_by, {"pivots": pivots, "known_freedoms": freedoms}
+        motors = {j for j in range(self.model.nv) if self.choice.driven[j]}
+        if name == "inverse_dynamics" and known.independent != self.choice.suppliers:
+            raise UnsupportedError(
+                f"the motors of {self.model.name!r} are not its independent freedoms, so on symbols its "
+                "inverse dynamics is not determined: reduced_inverse_dynamics has the forces on the independent "
+                f"freedoms ({self._listed(known.independent)}), which are zero where no motor is"
+            )
+        if name == "joint_wrenches" and not motors <= set(known.independent):
+            raise UnsupportedError(
+                f"{self._listed(sorted(motors - set(known.independent)))} of {self.model.name!r} has a motor, "
+                "and its motion follows from that of others: on symbols joint_wrenches needs motors at independent "
+                "freedoms only, see with_independent"
+            )
+        usual = {"inverse_dynamics": "independent_inverse_dynamics", "forward_dynamics": "independent_forward_dynamics"}
+        return usual.get(name, algorithm.closed_by or name), {"pivots": known.pivots}
+
+    def _listed(self, freedoms: Sequence[int]) -> str:
+        return ", ".join(self.geometry.v_names[j] for j in freedoms)
 
     def compiled_form(self, request: Any) -> tuple[str, dict[str, Any]] | None:
         """Return the algorithm that a method runs with the loops closed; None where it is that of the tree."""
@@ -135,7 +160,7 @@ class Loops:
 
     def driven_motion(
         self, q: ByName, v: ByName, a: ByName, parameters: Any = None, *, q_guess: ArrayLike | None = None,
-        threads: int = 1,
+        points: Points = (), threads: int = 1,
     ) -> MovedDesigns:  # fmt: skip
         """Move many designs under given drives; see :meth:`kinetree.Mechanism.driven_motion`."""
         as_it_is = {"gravity": self.model.gravity}
@@ -159,7 +184,8 @@ class Loops:
             raise ShapeError(f"q_guess is one configuration, shape ({nq},), not {start.shape}")
         if given.places not in self._varied:
             self._varied[given.places] = VariedMechanism(self.evaluator, known, given.places, self.evaluator.cpu)
-        return self._varied[given.places].run(np.stack(samples, axis=1), given.numbers, start, threads)
+        moved = self._varied[given.places].run(np.stack(samples, axis=1), given.numbers, start, threads)
+        return moved.with_points(points) if points else moved
 
     @cached_property
     def _varied(self) -> dict[tuple[Place, ...], VariedMechanism]:

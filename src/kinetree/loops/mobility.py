@@ -8,6 +8,9 @@ from html import escape
 import numpy as np
 
 from ..model.describe import counted
+from ..model.joints import Continuous, Prismatic, Reversed, Revolute
+from ..model.tree import BASE, Model
+from ..spatial import IDENTITY, Transform, Vec3
 from ..spatial.arrays import Array
 from . import long_chains, rank
 from .clusters import Clusters
@@ -16,6 +19,9 @@ from .long_chains import singular_values
 
 MOST_NAMED = 12
 """Names in a line of text; the attributes have all."""
+
+PARALLEL = 1e-6
+"""Axes are parallel, or square to one another, to within this angle."""
 
 MOST_SHARES, LEAST_SHARE = 6, 1e-3
 """Freedoms that are listed for a direction, and the part of the largest share from which on."""
@@ -54,6 +60,9 @@ class Mobility:
         What is left without these: a ball that rolls on a plane has 3 freedoms of velocity and 5 of position.
     freedom_names : tuple of str
         What the columns of ``opening`` belong to.
+    planar : int or None
+        What the count for planar mechanisms says, 3 (n - 1) - 2 j with n links, the ground included, and j joints;
+        None where it does not move in a plane.
     """
 
     freedoms: int
@@ -70,6 +79,7 @@ class Mobility:
     velocity_constraints: tuple[str, ...] = ()
     position_freedoms: int = -1
     freedom_names: tuple[str, ...] = ()
+    planar: int | None = None
 
     def __post_init__(self) -> None:
         if self.position_freedoms < 0:
@@ -94,7 +104,7 @@ class Mobility:
     def __str__(self) -> str:
         lines = [
             f"{counted(self.freedoms, 'degree', 'degrees')} of freedom: {_some(self.independent, ', ') or 'none'} "
-            f"(counting joints and constraints gives {self.gruebler})",
+            f"(counting joints and constraints gives {self.gruebler}{self._in_plane()})",
             f"{counted(self.constraints, 'loop constraint', 'loop constraints')}, {self.rank} independent"
             f"{self._decided_by()}",
         ]
@@ -118,6 +128,9 @@ class Mobility:
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
 
+    def _in_plane(self) -> str:
+        return "" if self.planar is None else f"; in the plane, 3 (n - 1) - 2 j, {self.planar}"
+
     def _opening_in_words(self) -> str:
         """Say which freedoms move along the first direction that opens up, the largest share as one."""
         if not len(self.opening) or len(self.freedom_names) != self.opening.shape[-1]:
@@ -138,6 +151,28 @@ def _some(names: tuple[str, ...], between: str) -> str:
     """List names, as many as a line or two hold."""
     rest = len(names) - MOST_NAMED
     return between.join(names[:MOST_NAMED]) + (f"{between}... and {rest} more" if rest > 0 else "")
+
+
+def planar_count(model: Model, q: Array) -> int | None:
+    """Return 3 (n - 1) - 2 j where all hinges have parallel axes and all slides are square to them; else None."""
+    poses: dict[int, Transform] = {BASE: IDENTITY}
+    for i, link in enumerate(model.links):
+        poses[i] = poses[link.parent] @ link.transform(link.position(list(q)))
+    turning, sliding = list[Array](), list[Array]()
+    seats = [(j.kind, poses[j.parent] @ j.placement.spatial()) for j in model.joints]
+    seats += [(x.kind, poses[x.predecessor] @ x.placement.spatial()) for x in model.loops]
+    for kind, pose in seats:
+        own = kind.kind if isinstance(kind, Reversed) else kind
+        if not isinstance(own, (Revolute, Continuous, Prismatic)):
+            return None
+        axis = np.array([float(x) for x in pose.rotate(Vec3(*own.axis))])
+        (sliding if isinstance(own, Prismatic) else turning).append(axis)
+    if not turning or any(np.linalg.norm(np.cross(turning[0], x)) > PARALLEL for x in turning):
+        return None
+    if any(abs(turning[0] @ x) > PARALLEL for x in sliding):
+        return None
+    followers = sum(j.mimic is not None for j in model.joints)
+    return 3 * len(model.bodies) - 2 * len(seats) - len(model.couplings) - followers
 
 
 def position_rank(clusters: Clusters, samples: Array, gaps: Array, rounding: float | None) -> int:

@@ -1,33 +1,41 @@
-"""Closing loops in machine code: Newton's steps on all lanes of a batch, each for as long as it needs.
+"""Closing loops and reaching goals in machine code: Newton's steps on all lanes, each for as long as it needs.
 
-What is not closed by these, since guess or answer is singular or a redundant constraint contradicts the others by
-rounding, is left to :mod:`.closing`, which finds ranks on the way.
+What is not closed so, since guess or answer is singular, is left to :mod:`.closing`, which finds ranks on the way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
 
-from ..algorithms import closing
+from ..algorithms import closing, kinematics
 from ..algorithms.closing import ClosingTask
 from ..algorithms.constrained import LEAST_QUALITY
 from ..model.tree import Model
-from ..run.law_kernels import LawProgram, Sizes, StepProgram
+from ..run.law_kernels import LawProgram, SearchProgram
 from ..run.parameters import Place, put_in
 from ..spatial import Scalar
 from ..spatial.arrays import Array
+from .closing import CLOSED
+from .limits import SLACK
 
 Scalars = list[Scalar]
 
-STEPS_BETWEEN_LOOKS = (6, 3, 4, 8, 16)
-"""Steps before each look at which lanes are closed: most guesses take six to nine."""
+CLOSED_SQUARED = CLOSED * CLOSED
+
+MOST_GUESSES = 40
+"""Most guesses take six to nine."""
 
 SETTLED = 4e-15
 """Gaps below this part of the mechanism's size, in meters and radians, are rounding."""
+
+FIRST_DAMPING = 1.0
+"""Of the squared gaps, as lengths: what a wide gap asks for along weak constraints is not taken at its word."""
 
 TRUST = 0.3
 """A configuration farther from its prediction than this part of the step is not taken: it may be on another branch."""
@@ -37,6 +45,117 @@ NO_DISTANCE = 1e-7
 
 LEAST_PIVOT = 1e-6
 """Rows whose part that is independent of the others is smaller than this part of the largest are left out."""
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Where searches ended, and what is known of that: views of one array (..., n).
+
+    Attributes
+    ----------
+    state : ndarray
+        As searches return it, see :func:`kinetree.algorithms.closing.returned`.
+    nq : int
+    """
+
+    state: Array
+    nq: int
+
+    @property
+    def q(self) -> Array:
+        """Configurations."""
+        return self.state[..., : self.nq]
+
+    @property
+    def damping(self) -> Array:
+        """Of the next step."""
+        return self.state[..., self.nq]
+
+    @property
+    def steps(self) -> Array:
+        """Taken."""
+        return self.state[..., self.nq + 1]
+
+    @property
+    def size(self) -> Array:
+        """Sum of the squares of all that is to vanish, as lengths."""
+        return self.state[..., self.nq + 2]
+
+    @property
+    def quality(self) -> Array:
+        """How independent the rows are there: 0 for dependent ones, 1 at best."""
+        return self.state[..., self.nq + 3]
+
+    @property
+    def worst(self) -> Array:
+        """Sum of the squares of all gaps, in meters and radians."""
+        return self.state[..., self.nq + 4]
+
+    @property
+    def beyond(self) -> Array:
+        """How far the joint that is farthest out is beyond its limits."""
+        return self.state[..., self.nq + 5]
+
+    @property
+    def angle(self) -> Array:
+        """Missing to each goal, squared, (..., goals)."""
+        return self.state[..., self.nq + 7 :: 2]
+
+    @property
+    def distance(self) -> Array:
+        """Missing to each goal, squared, (..., goals)."""
+        return self.state[..., self.nq + 8 :: 2]
+
+    def reached(self, tolerance: float) -> Array:
+        """Return which lanes have all loops closed and all frames where they are to be, in meters and radians."""
+        return np.all(self.state[..., self.nq + 6 :] < tolerance * tolerance, axis=-1)
+
+    def __getitem__(self, which: Array) -> Lanes:
+        return Lanes(self.state[which], self.nq)
+
+    def __setitem__(self, which: Array, new: Lanes) -> None:
+        self.state[which] = new.state
+
+    def __len__(self) -> int:
+        return len(self.state)
+
+
+class QuickClosing:
+    """One state closed in machine code, with as little around it as can be; others are not its business.
+
+    Parameters
+    ----------
+    function : callable
+        Of steps, a guess, and the gap to end at with the first damping; None for what it does not understand.
+    end : ndarray, shape (2,)
+    nq : int
+    places : dict of str to int
+        Where in q the joints are that are held.
+    """
+
+    __slots__ = ("_end", "_function", "_most", "_nq", "_places")
+
+    def __init__(self, function: Callable[..., Any], end: Array, nq: int, places: dict[str, int]) -> None:
+        self._function, self._end, self._nq, self._places = function, end, nq, places
+        self._most = np.array([float(MOST_GUESSES)])
+
+    def __call__(self, q: Any, fixed: Any, limits: bool) -> Array | None:
+        """Return the closed configuration; None where it has to be looked at."""
+        if type(fixed) is dict:
+            q = np.array(q)
+            if q.shape != (self._nq,):
+                return None
+            for name, position in fixed.items():
+                if type(position) is not float:
+                    return None
+                q[self._places[name]] = position
+        found = self._function(self._most, q, self._end)
+        if found is None:
+            return None
+        quality, worst, beyond = found[self._nq + 3 : self._nq + 6].tolist()
+        if not (worst <= CLOSED_SQUARED and quality > LEAST_QUALITY) or (limits and beyond > SLACK):
+            return None
+        return np.asarray(found[: self._nq])
 
 
 class NewtonClosing:
@@ -52,31 +171,64 @@ class NewtonClosing:
         Numbers of the model that vary from lane to lane.
     compiled : bool
         Machine code, or the text as it is written.
+    slack : float
+        How far redundant constraints may be off that contradict others, in meters and radians.
     """
 
     def __init__(
-        self, model: Model, task: ClosingTask, cpu: str, places: tuple[Place, ...] = (), compiled: bool = True
-    ) -> None:
-        self.model, self.task = model, task
+        self, model: Model, task: ClosingTask, cpu: str, places: tuple[Place, ...] = (), compiled: bool = True,
+        slack: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.model, self.task, self.slack = model, task, slack
         numbers = sum(place.size for place in places)
 
         def of(parameters: Scalars) -> Model:
             return put_in(model, places, parameters[:numbers]) if places else model
 
-        def rate(q: Scalars, parameters: Scalars) -> Scalars:
-            found = closing.judge(of(parameters), task, q, parameters[numbers:])
-            return [*found.move, found.size, found.quality, found.worst]
+        def begin(q: Scalars, parameters: Scalars) -> Scalars:
+            return closing.begin(task, q, parameters[numbers:])
 
-        def advance(ask: closing.Ask, t: Scalar, state: Scalars, h: Scalar, parameters: Scalars) -> Scalars:
-            return closing.next_guess(of(parameters), task, ask, state)
+        def step(state: Scalars, parameters: Scalars) -> Scalars:
+            return closing.step(of(parameters), task, state, parameters[numbers:])
 
-        nq, count = model.nq, len(task.free)
-        sizes = Sizes(nq + task.state_size, nq, numbers + task.goal_size, count + 3)
-        self.steps = StepProgram(f"closing of {model.name!r}", advance, rate, sizes, cpu, compiled=compiled)
+        sizes = model.nq, numbers + task.goal_size, 2
+        returned = closing.returned(model, task)
+        self.program = SearchProgram(
+            f"closing of {model.name!r}", begin, step, sizes, model.nq + 4, returned, cpu, compiled
+        )
         self._cpu, self._compiled, self._of, self._numbers = cpu, compiled, of, numbers
         self.settled = SETTLED * max(1.0, *task.reach)
+        self.end = np.array([self.settled, FIRST_DAMPING])
+        """The gap to end at, and the first damping."""
+        self.is_exact = slack <= CLOSED and not numbers + task.goal_size
+        """Whether nothing is given beside a guess, and closed is closed."""
 
-    def __call__(self, q: Array, given: Array, tolerance: float, threads: int = 1) -> tuple[Array, Array]:
+    def search(
+        self, q: Array, given: Array, settled: float | None = None, most: int = MOST_GUESSES,
+        damping: float | Array = FIRST_DAMPING, threads: int = 1,
+    ) -> Lanes:  # fmt: skip
+        """Return where searches from guesses (..., nq) end.
+
+        Parameters
+        ----------
+        q : ndarray, shape (..., nq)
+        given : ndarray, shape (..., n)
+            Numbers of the model that vary, then those of the goals.
+        settled : float, optional
+            Gaps at which a search ends, in meters and radians: rounding by default.
+        most : int
+            Steps.
+        damping : float or ndarray (..., )
+            Of the first step.
+        threads : int
+        """
+        end = self.end
+        if settled is not None or damping is not FIRST_DAMPING:
+            end = np.empty((*np.shape(damping), 2))
+            end[..., 0], end[..., 1] = self.settled if settled is None else settled, damping
+        return Lanes(self.program(q, (given, end), most, threads), self.model.nq)
+
+    def __call__(self, q: Array, given: Array, tolerance: float | None, threads: int = 1) -> tuple[Array, Array]:
         """Return configurations (N, nq) from guesses, and which are closed: the others are where they came to.
 
         Parameters
@@ -84,38 +236,24 @@ class NewtonClosing:
         q : ndarray, shape (N, nq)
         given : ndarray, shape (N, n) or (n,)
             Numbers of the model that vary, then those of the goal.
-        tolerance : float
-            Gaps below this, in meters and radians, are closed.
+        tolerance : float, optional
+            Gaps below this, in meters and radians, are closed; by default :data:`CLOSED`, and what contradicting
+            constraints leave.
         threads : int
         """
-        nq = self.model.nq
-        state = np.empty((len(q), nq + self.task.state_size))
-        state[:, :nq], state[:, nq:] = q, closing.start(self.task)
-        whole, lanes, before = state, np.arange(len(q)), state[:, -1]
-        for rounds in STEPS_BETWEEN_LOOKS:
-            own = given if given.ndim == 1 else given[lanes]
-            state = self.steps(0.0, state, 0.0, rounds, own, threads)
-            whole = state if len(lanes) == len(whole) else _put(whole, lanes, state)
-            going_on = (state[:, -1] > self.settled**2) & (state[:, -1] < before)
-            if not going_on.any():
-                break
-            if not going_on.all():
-                lanes, state = lanes[going_on], state[going_on]
-            before = state[:, -1]
-        return whole[:, :nq], (whole[:, -1] <= tolerance**2) & (whole[:, -2] > LEAST_QUALITY)
+        found = self.search(q, given, threads=threads)
+        return np.ascontiguousarray(found.q), self.is_closed(found, tolerance)
 
-    def closed(
-        self, q: Array, given: Array, tolerance: float, otherwise: Callable[[Array], tuple[Array, Array, Array]]
-    ) -> tuple[Array, Array, Array]:
-        """Return configurations (N, nq), the gaps left, and which are closed.
-
-        ``otherwise`` returns the same of those lanes (numbers of them) that are not closed so.
-        """
-        found, done = self(q, given, tolerance)
-        gaps, rest = np.zeros((len(q), len(self.task.weights))), np.flatnonzero(~done)
-        if len(rest):
-            found[rest], gaps[rest], done[rest] = otherwise(rest)
-        return found, gaps, done
+    def is_closed(self, found: Lanes, tolerance: float | None) -> Array:
+        """Return which lanes are closed to a tolerance, in meters and radians."""
+        least = CLOSED if tolerance is None else tolerance
+        done = found.worst <= least**2
+        if not self.task.adapts:
+            done &= found.quality > LEAST_QUALITY
+        if tolerance is None and self.slack > CLOSED:
+            left = (found.size <= CLOSED**2) & (found.worst <= self.slack**2)
+            done |= left & (found.quality > LEAST_QUALITY)
+        return np.asarray(done)
 
     @cached_property
     def _astray(self) -> LawProgram:
@@ -125,9 +263,30 @@ class NewtonClosing:
         def law(q: Scalars, there: Scalars, rates: Scalars, numbers: Scalars) -> Scalars:
             return list(closing.astray(self._of(numbers), task, q, there, rates))
 
-        held = tree.nv - len(task.free) + task.n_goal_rows
-        lengths = {"q": tree.nq, "there": tree.nq, "rates": held, "numbers": self._numbers}
+        return LawProgram(f"path of {tree.name!r}", law, self._astray_lengths, self._compiled, cpu=self._cpu)
+
+    @property
+    def _astray_lengths(self) -> dict[str, int]:
+        nq, task = self.model.nq, self.task
+        held = self.model.nv - len(task.free) + sum(goal.rows for goal in task.goals)
+        return {"q": nq, "there": nq, "rates": held, "numbers": self._numbers}
+
+    @cached_property
+    def _way_on(self) -> LawProgram:
+        """Where configurations lead to."""
+        task, tree = self.task, self.model
+
+        def law(q: Scalars, rates: Scalars, numbers: Scalars) -> Scalars:
+            model = self._of(numbers)
+            return kinematics.integrate(model, q, closing.way_on(model, task, q, rates))
+
+        lengths = {name: n for name, n in self._astray_lengths.items() if name != "there"}
         return LawProgram(f"path of {tree.name!r}", law, lengths, self._compiled, cpu=self._cpu)
+
+    def predicted(self, q: Array, rates: Array, numbers: Array | None = None) -> Array:
+        """Return where configurations (N, nq) lead to in unit time; see :meth:`follows`."""
+        given = {"q": q, "rates": rates}
+        return self._way_on(given if numbers is None else {**given, "numbers": numbers})
 
     def follows(self, q: Array, there: Array, rates: Array, numbers: Array | None = None) -> Array:
         """Return which configurations lie where the ones before lead to, not on another branch or a turn farther.
@@ -137,23 +296,29 @@ class NewtonClosing:
         q, there : ndarray, shape (N, nq)
             Closed configurations.
         rates : ndarray, shape (N, n)
-            See :func:`kinetree.algorithms.closing.astray`.
+            Of the freedoms that are held, in their order, then of the goals.
         numbers : ndarray, shape (N, p), optional
-            Those of the model that vary.
+            Those of the model that vary, as they are at the next configurations.
         """
         given = {"q": q, "there": there, "rates": rates}
         off, way = np.sqrt(self._astray(given if numbers is None else {**given, "numbers": numbers}).T)
         return np.asarray(off <= TRUST * way + NO_DISTANCE)
 
 
-def _put(whole: Array, lanes: Array, state: Array) -> Array:
-    whole[lanes] = state
-    return whole
+def independent_rows(samples: Array, candidates: Sequence[int]) -> tuple[int, ...]:
+    """Return rows of a matrix without units that are independent of one another, in their order.
 
-
-def independent_rows(k: Array, candidates: Sequence[int]) -> tuple[int, ...]:
-    """Return those of some rows of a matrix without units that are independent of one another, in their order."""
-    _, r, order = qr(k[list(candidates)].T, mode="economic", pivoting=True)
-    sizes = np.abs(np.diagonal(r))
-    count = int((sizes > LEAST_PIVOT * sizes[:1].max(initial=0.0)).sum())
-    return tuple(sorted(int(candidates[i]) for i in order[:count]))
+    Parameters
+    ----------
+    samples : ndarray, shape (N, m, n)
+        The matrix at several places: with joints held, one that is ordinary otherwise may be a dead point.
+    candidates : sequence of int
+        The rows to choose from.
+    """
+    best: tuple[int, float, Sequence[int]] = (0, 0.0, ())
+    for k in samples:
+        _, r, order = qr(k[list(candidates)].T, mode="economic", pivoting=True)
+        sizes = np.abs(np.diagonal(r)) / max(float(np.abs(r[:1, :1]).max(initial=0.0)), 1e-300)
+        count = int((sizes > LEAST_PIVOT).sum())
+        best = max(best, (count, float(sizes[:count].min(initial=1.0)), order[:count].tolist()))
+    return tuple(sorted(candidates[i] for i in best[2]))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import SingularError
+from ..run.small_matrices import one_blas_thread
 from ..spatial.arrays import Array
 from .long_chains import singular_values
 
@@ -71,6 +72,7 @@ RELATIVE_TOLERANCE = 1e-9
 """Singular values below this fraction of the largest count as zero."""
 
 
+@one_blas_thread()
 def decompose(
     matrix: Array, rank: int | None = None, scale: float = 0.0, least: float = RELATIVE_TOLERANCE
 ) -> tuple[Array, Array, Array, Array]:
@@ -118,6 +120,7 @@ def least_squares(
     )
 
 
+@one_blas_thread()
 def numerical_rank(matrix: Array, scale: float = 0.0, least: float = RELATIVE_TOLERANCE) -> Array:
     """Return the number of singular values that count, per lane."""
     finite = np.isfinite(matrix).all(axis=(-1, -2), keepdims=True)
@@ -152,6 +155,7 @@ def motions(matrix: Array, rank: int, scale: float = 0.0, least: float = RELATIV
     return np.where(counts[..., None, :], np.swapaxes(vt[..., first:, :], -1, -2), 0.0), counts
 
 
+@one_blas_thread()
 def solve_along(basis: Array, counts: Array, mass: Array, rhs: Array) -> Array:
     """Solve ``B^T mass B y = B^T rhs`` for the columns B of a basis that count, and return ``B y``; rhs (..., n, k)."""
     across = np.swapaxes(basis, -1, -2)
@@ -159,6 +163,7 @@ def solve_along(basis: Array, counts: Array, mass: Array, rhs: Array) -> Array:
     return np.asarray(basis @ solve(reduced, across @ rhs))
 
 
+@one_blas_thread()
 def solve(matrix: Array, rhs: Array) -> Array:
     """Solve square systems of the equations of motion; rhs (..., n, k)."""
     try:
@@ -171,6 +176,7 @@ MASSLESS = 1e-13
 """Motions with less than this part of the largest inertia have none, but for rounding."""
 
 
+@one_blas_thread()
 def massless(mass: Array, k: Array, least: float) -> Array:
     """Return in which states a motion that ``k`` allows has no inertia; (..., n, n) and (..., m, n) without units.
 

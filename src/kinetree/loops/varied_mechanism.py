@@ -1,9 +1,8 @@
 """Mechanisms whose dimensions vary: thousands of designs move at once, each with its loops closed.
 
 Where joints sit decides how loops close, so every design moves otherwise under the same drives.  Two laws are traced
-with the dimensions as inputs: a Newton step along the constraints that count, and the motion with its forces,
-
-    v = G y',    a = G y'' + g,    tau = G^T tau_tree        (Khalil eq. 10.36, 10.40, 10.48)
+with the dimensions as inputs: a Newton step along the constraints that count, and the motion with its forces and
+whatever is measured of it (:mod:`kinetree.algorithms.driven_motion`), with derivatives by the same dimensions.
 
 All designs are led to the beginning of the motion from the one that is drawn, by dimensions that change little by
 little, so that each stays on its branch; then from sample to sample.
@@ -11,60 +10,35 @@ little, so that each stays on its branch; then from sample to sample.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..algorithms import constrained, constraints
+from ..algorithms import constraints
 from ..algorithms.closing import ClosingTask
+from ..algorithms.driven_motion import DriveChoice, DrivenState, Measure, settled
 from ..errors import UnsupportedError
 from ..model.tree import Model
-from ..run.law_kernels import LawProgram, Runnable, can_compile
+from ..run.law_kernels import Law, LawProgram, Runnable, SlopeProgram, can_compile
 from ..run.parameters import Place, own_numbers, put_in
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import Array
+from . import blocks
 from .closing import CLOSED
 from .coordinates import Coordinates
-from .following import FEWEST_AT_ONCE
+from .following import Followed, PathProblem
+from .limits import PositionLimits
+from .moved_designs import MovedDesigns
 from .newton import NewtonClosing
 
 Scalars = list[Scalar]
 
 LITTLE_BY_LITTLE = 8
-"""Steps in which dimensions change from those drawn to those of the designs."""
+"""Points in which dimensions change from those drawn to those of the designs, and drives to the first sample."""
 
 DEAD_CENTER = 1e-10
 """Where the independent freedoms decide the others worse than this (a squared sine), the design is at a dead center."""
-
-
-@dataclass(frozen=True)
-class MovedDesigns:
-    """How designs move, and what it takes; NaN from where on a design cannot follow.
-
-    Attributes
-    ----------
-    q, v, a, tau : ndarray, shapes (..., T, nq), (..., T, nv)
-        The batch of designs comes first, then the samples; forces are those of the independent freedoms.
-    """
-
-    q: Array
-    v: Array
-    a: Array
-    tau: Array
-
-    @property
-    def closed(self) -> Array:
-        """Which designs follow the whole motion, (...)."""
-        return np.asarray(np.isfinite(self.tau).all(axis=(-1, -2)))
-
-    def __str__(self) -> str:
-        good = int(self.closed.sum())
-        alone = "it follows" if good else "it cannot follow"
-        whole = f"{good} of {self.closed.size} designs follow" if self.closed.ndim else alone
-        return f"motion of {self.q.shape[-2]} samples: {whole} all of it; q {self.q.shape}, v, a and tau {self.v.shape}"
 
 
 class VariedMechanism:
@@ -91,6 +65,8 @@ class VariedMechanism:
         self.rows, self.independent, self.dependent = known.rows, known.independent, known.dependent
         self.size = constraints.usual_size(self.model)
         self.entries = self._entries()
+        self.choice = DriveChoice(self.rows, self.dependent, tuple(self.entries), self.size)
+        self._made: dict[tuple[Any, ...], Any] = {}
 
     def _entries(self) -> list[int]:
         """Return where in q the independent freedoms are."""
@@ -113,44 +89,67 @@ class VariedMechanism:
     def _closing(self) -> NewtonClosing:
         """Closes the loops with the independent freedoms held."""
         weights, reach = (1.0,) * self.model.n_constraints, (1.0,) * len(self.dependent)
-        task = ClosingTask(self.rows, self.dependent, weights, reach, self.size)
-        return NewtonClosing(self.model, task, self.cpu, self.places, can_compile(self.mechanism))
+        found = blocks.find(blocks.pattern(self.model, (), self.dependent), self.rows)
+        task = ClosingTask(found, self.dependent, weights, reach, self.size)
+        return NewtonClosing(self.model, task, self.cpu, self.places, self._compiled)
 
     @cached_property
     def _moving(self) -> LawProgram:
         """Velocities, accelerations, forces, how far open and how well it serves, from the independent rates."""
 
         def law(q: Scalars, rate: Scalars, second: Scalars, numbers: Scalars) -> Scalars:
-            tree = self._tree(numbers)
-            k = constraints.constraint_matrix(tree, q)
-            v, _ = constrained.allowed(k, rate, [0.0] * len(k), self.rows, self.dependent, self.size)
-            a, _ = constrained.allowed(k, second, constraints.drift(tree, q, v), self.rows, self.dependent, self.size)
-            tau, _, quality, left = constrained.inverse_dynamics(
-                tree, q, v, a, tree.gravity, [None] * len(tree.bodies), self.rows, self.dependent
-            )
-            return [*v, *a, *tau, sqrt(left.gap), quality]
+            state = DrivenState(self._tree(numbers), self.choice, q, rate, second)
+            return [*state.v, *state.a, *state.tau, sqrt(state.left.gap), state.quality]
 
         n = len(self.independent)
-        return self._program("a varied mechanism", law, {"q": self.model.nq, "rate": n, "second": n})
+        lengths = {"q": self.model.nq, "rate": n, "second": n, "numbers": self.count}
+        return LawProgram(self.name, law, lengths, self._compiled, cpu=self.cpu)
 
-    def _program(self, name: str, law: Any, lengths: Mapping[str, int]) -> LawProgram:
-        count = sum(place.size for place in self.places)
-        compiled = can_compile(self.mechanism)
-        return LawProgram(f"{name}, {self.model.name!r}", law, {**lengths, "numbers": count}, compiled, cpu=self.cpu)
+    # ---------------------------------------------------------------- measures and their derivatives
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"a varied mechanism, {self.model.name!r}"
+
+    @property
+    def count(self) -> int:
+        """How many numbers vary."""
+        return sum(place.size for place in self.places)
+
+    @property
+    def _compiled(self) -> bool:
+        return can_compile(self.mechanism)
+
+    def _measuring(self, laws: tuple[Measure, ...], settles: bool) -> tuple[Law, dict[str, int]]:
+        """Return what measures are as a law, and the lengths of its vectors."""
+
+        def law(q: Scalars, position: Scalars, rate: Scalars, second: Scalars, numbers: Scalars) -> Scalars:
+            tree = self._tree(numbers)
+            there = settled(tree, self.choice, q, position) if settles else q
+            state = DrivenState(tree, self.choice, there, rate, second)
+            return [x for measure in laws for x in measure(state)]
+
+        n = len(self.independent)
+        return law, {"q": self.model.nq, "position": n, "rate": n, "second": n, "numbers": self.count}
+
+    def values(self, laws: tuple[Measure, ...]) -> LawProgram:
+        """Return what measures are."""
+        if laws not in self._made:
+            law, lengths = self._measuring(laws, False)
+            self._made[laws] = LawProgram(self.name, law, lengths, self._compiled, cpu=self.cpu)
+        program: LawProgram = self._made[laws]
+        return program
+
+    def slopes(self, laws: tuple[Measure, ...], by: tuple[str, ...]) -> SlopeProgram:
+        """Return how measures change with ``by``: position, rate or second of the drives, numbers that vary."""
+        if (laws, by) not in self._made:
+            law, lengths = self._measuring(laws, True)
+            self._made[laws, by] = SlopeProgram(self.name, law, lengths, by, self._compiled, self.cpu)
+        program: SlopeProgram = self._made[laws, by]
+        return program
 
     # ---------------------------------------------------------------- running
-
-    def start(self, q: Array, drawn: Array, numbers: Array, threads: int) -> Array:
-        """Lead all designs (N, p) to a configuration with the independent freedoms of ``q``, from the one drawn."""
-        lanes = np.tile(q, (len(numbers), 1))
-        for share in np.linspace(0.0, 1.0, LITTLE_BY_LITTLE + 1)[1:]:
-            lanes = self.close(lanes, drawn + share * (numbers - drawn), threads)
-        return lanes
-
-    def close(self, q: Array, numbers: Array, threads: int) -> Array:
-        """Close configurations (N, nq) with the independent freedoms held; NaN where they do not."""
-        found, done = self._closing(q, numbers, CLOSED * self.size, threads)
-        return np.where(done[:, None], found, np.nan)
 
     def run(self, given: Array, numbers: Array, start: Array, threads: int) -> MovedDesigns:
         """Move all designs (..., p) along samples of the independent freedoms, (T, 3, n), from a closed configuration.
@@ -158,42 +157,62 @@ class VariedMechanism:
         That one is of the mechanism as it is drawn.
         """
         batch, numbers = numbers.shape[:-1], numbers.reshape(-1, numbers.shape[-1])
-        drawn = np.concatenate([own_numbers(self.model, place) for place in self.places])
         nv, samples = self.model.nv, len(given)
-        first = self.start(self._placed(start[None], given[0, 0])[0], drawn, numbers, threads)
-        q = self._followed_path(first, given[:, 0], numbers, threads).reshape(-1, self.model.nq)
+        went = self._followed(start, given[:, 0], numbers, threads)
+        q = went.q[:, LITTLE_BY_LITTLE:].reshape(-1, self.model.nq)
         rate, second = (np.tile(given[:, i], (len(numbers), 1)) for i in (1, 2))
-        every = {"q": q, "rate": rate, "second": second, "numbers": np.repeat(numbers, samples, axis=0)}
-        found = self._moving(every, threads)
+        every = {"rate": rate, "second": second, "numbers": np.repeat(numbers, samples, axis=0)}
+        found = self._moving({"q": q, **every}, threads)
         usable = (found[:, -2] <= CLOSED * self.size) & (found[:, -1] > DEAD_CENTER)
-        usable = np.logical_and.accumulate(usable.reshape(-1, samples), axis=-1).reshape(-1, 1)  # there is no way back
+        usable = np.logical_and.accumulate(usable.reshape(-1, samples), axis=-1)  # there is no way back
+        led = np.where(went.missed < 0, samples, went.missed - LITTLE_BY_LITTLE)
+        ends = np.where(led > 0, usable.sum(axis=-1), -1).reshape(batch)
+        usable = usable.reshape(-1, 1)
         parts = (q, *(found[:, k * nv : (k + 1) * nv] for k in range(3)))
-        return MovedDesigns(*(np.where(usable, x, np.nan).reshape(*batch, samples, x.shape[-1]) for x in parts))
+        every["position"] = np.tile(given[:, 0], (len(numbers), 1))
+        of_samples = {name: x.reshape(*batch, samples, x.shape[-1]) for name, x in every.items()}
+        q, v, a, tau = (np.where(usable, x, np.nan).reshape(*batch, samples, x.shape[-1]) for x in parts)
+        return MovedDesigns(q, v, a, tau, ends, self, of_samples)
 
-    def _followed_path(self, q: Array, path: Array, numbers: Array, threads: int) -> Array:
-        """Return configurations (N, T, nq) of designs along a path (T, n) of the independent freedoms, from its first.
+    def _followed(self, start: Array, path: Array, numbers: Array, threads: int) -> Followed:
+        """Lead designs (L, p) from the one that is drawn to a path (T, n) of the independent freedoms, and along it.
 
-        Samples are found from one configuration of each design, as many at once as lead from one to the next.
+        Goals are the positions of these freedoms, then the numbers of a design.
         """
-        designs, nq = len(numbers), self.model.nq
-        out = np.full((designs, len(path), nq), np.nan)
-        out[:, 0], k, ahead = q, 1, len(path)
-        while k < len(path):
-            goals = path[k : k + ahead]
-            count = len(goals)
-            lanes, own = np.repeat(out[:, k - 1], count, axis=0), np.repeat(numbers, count, axis=0)
-            found = self.close(self._placed(lanes, np.tile(goals, (designs, 1))), own, threads).reshape(-1, count, nq)
-            before = np.concatenate([out[:, k - 1, None], found[:, :-1]], axis=1).reshape(-1, nq)
-            way = np.tile(np.diff(path[k - 1 : k + count], axis=0), (designs, 1))
-            good = self._closing.follows(before, found.reshape(-1, nq), way[:, self._order], own)
-            good = np.logical_and.accumulate(good.reshape(designs, count), axis=1)
-            lost = ~np.isfinite(out[:, k - 1]).all(axis=-1)
-            reached = int(good[~lost].sum(axis=1).min(initial=count))
-            if reached == 0:  # the sample is far, or some designs end here: it is taken as it is found
-                reached = 1
-            out[:, k : k + reached] = found[:, :reached]
-            k, ahead = k + reached, max(FEWEST_AT_ONCE, 2 * reached)
-        return out
+        n, order, kernel = len(self.entries), self._order, self._closing
+        drawn = np.concatenate([own_numbers(self.model, place) for place in self.places])
+        begin, shares = self._turned(start, path[0])[self.entries], np.linspace(0.0, 1.0, LITTLE_BY_LITTLE + 1)
+        leading = begin + shares[:-1, None] * (path[0] - begin)
+        positions = np.concatenate([leading, path])
+        changed = np.concatenate([shares[:-1], np.ones(len(path))])
+
+        def goals(paths: Array, points: Array, width: int) -> Array:
+            every = np.minimum(points[:, None] + np.arange(width), len(positions) - 1)
+            own = drawn + changed[every][..., None] * (numbers[paths] - drawn)[:, None]
+            found = np.concatenate([positions[every], own], axis=-1)
+            found[points[:, None] + np.arange(width) >= len(positions)] = np.nan
+            return found
+
+        def close(guesses: Array, wanted: Array) -> tuple[Array, Array]:
+            return kernel(self._placed(guesses, wanted[:, :n]), wanted[:, n:], CLOSED * self.size, threads)
+
+        problem = PathProblem(
+            goals, close, lambda a, b: (b - a)[:, :n][:, order], lambda a, b, share: a + share[:, None] * (b - a),
+            lambda q, way, wanted: kernel.predicted(q, way, wanted[:, n:]),
+            lambda q, there, way, wanted: kernel.follows(q, there, way, wanted[:, n:]),
+        )  # fmt: skip
+        first = np.repeat(self._placed(start[None], begin), len(numbers), axis=0)
+        first[~np.isfinite(numbers).all(axis=-1)] = np.nan
+        return problem.follow(len(positions), first, True)
+
+    def _turned(self, q: Array, position: Array) -> Array:
+        """Return a configuration whose hinges among the independent freedoms are within half a turn of a position."""
+        q = q.copy()
+        hinges = {joint.q_slice.start for joint in PositionLimits(self.model).idle_turns}
+        for i, x in zip(self.entries, position, strict=True):
+            if i in hinges:
+                q[i] += 2.0 * np.pi * np.round((x - q[i]) / (2.0 * np.pi))
+        return q
 
     @cached_property
     def _order(self) -> list[int]:

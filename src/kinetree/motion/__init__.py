@@ -1,4 +1,4 @@
-"""Motions that are wanted: ``trajectories``, ``walking``, ``inverse_kinematics``.
+"""Desired motions: ``trajectories``, ``walking``, ``inverse_kinematics``.
 
-Nothing is imported here: trajectories alone are soon there.
+Nothing is imported here, so that trajectories alone load quickly.
 """

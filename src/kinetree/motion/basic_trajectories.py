@@ -1,4 +1,4 @@
-"""Trajectories given by one formula: from one position to another, or going on for ever."""
+"""Trajectories given by one formula: from one position to another, or without end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .trajectory import Motion, Trajectory, alike, seconds, vector
 
 @dataclass(frozen=True, eq=False)
 class Timed(Trajectory):
-    """Trajectories that begin at a time and last a while: those below have a field ``duration``.
+    """Base of trajectories with a beginning and a duration, which is a field of those below.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Timed(Trajectory):
 
         @property
         def duration(self) -> float:
-            """In seconds."""
+            """Duration in seconds."""
 
     @property
     def start(self) -> float:
@@ -54,22 +54,22 @@ class Timed(Trajectory):
 
 
 def cycloid(u: Scalar) -> Scalar:
-    """From 0 to 1 while u does, with velocity and acceleration zero at both ends (Shah section 6.2.1)."""
+    """Go from 0 to 1 as u does, with zero velocity and acceleration at both ends (Shah section 6.2.1)."""
     return u - sin(u * (2.0 * math.pi)) / (2.0 * math.pi)
 
 
 def cubic(u: Scalar) -> Scalar:
-    """From 0 to 1 with velocity zero at both ends."""
+    """Go from 0 to 1 as u does, with zero velocity at both ends."""
     return u * u * (3.0 - 2.0 * u)
 
 
 def quintic(u: Scalar) -> Scalar:
-    """From 0 to 1 with velocity and acceleration zero at both ends."""
+    """Go from 0 to 1 as u does, with zero velocity and acceleration at both ends."""
     return u * u * u * (10.0 - u * (15.0 - 6.0 * u))
 
 
 def trapezoid(u: Scalar, ramp: float = 0.25) -> Scalar:
-    """From 0 to 1: constant acceleration for the part ``ramp``, constant speed, constant deceleration."""
+    """Go from 0 to 1 with constant acceleration for the fraction ``ramp``, constant speed, constant deceleration."""
     peak = 1.0 / (1.0 - ramp)
     left = 1.0 - u
     middle = peak * (u - 0.5 * ramp)
@@ -88,12 +88,12 @@ PROFILES: dict[str, Callable[[Scalar], Scalar]] = {
 
 @dataclass(frozen=True, eq=False)
 class Move(Timed):
-    """From ``q0`` to ``q1`` on a straight line in joint space, all joints together.
+    """A move from ``q0`` to ``q1`` on a straight line in joint space, all joints together.
 
     Parameters
     ----------
     q0, q1 : array_like, shape (n,)
-        May have a batch in front: one move for each.
+        May have batch axes in front: one move for each.
     duration : float
         In seconds.
     begin : float
@@ -118,7 +118,7 @@ class Move(Timed):
         return int(np.shape(self.q0)[-1])
 
     def profile(self, u: Scalar) -> Scalar:
-        """Return how far it is, from 0 to 1, when the part ``u`` of the time has passed."""
+        """Return the progress, from 0 to 1, when the fraction ``u`` of the time has passed."""
         raise NotImplementedError
 
     @classmethod
@@ -129,7 +129,7 @@ class Move(Timed):
         ----------
         q0, q1 : array_like, shape (n,)
         speed, acceleration : float or array_like, shape (n,)
-            Largest ones, of all joints or of each.
+            Limits for all joints or for each.
         **options
             ``begin`` and ``hold``.
 
@@ -154,7 +154,7 @@ class Move(Timed):
 def _limited(
     q0: ArrayLike, q1: ArrayLike, speed: ArrayLike, acceleration: ArrayLike
 ) -> tuple[np.ndarray, float, float]:
-    """Return q0, and the largest speed and acceleration as parts of the whole way that all joints allow."""
+    """Return q0, and the largest speed and acceleration that all joints allow, as fractions of the whole distance."""
     first = vector(q0, "q0")
     distance = np.abs(alike(first, q1, "q1") - first)
     if first.ndim != 1 or not np.any(distance > 0):
@@ -174,7 +174,7 @@ class Cycloid(Move):
     PEAKS = (2.0, 2.0 * math.pi)
 
     def profile(self, u: Scalar) -> Scalar:
-        """Return how far it is."""
+        """Return the progress."""
         return cycloid(u)
 
 
@@ -185,7 +185,7 @@ class Trapezoidal(Move):
     Parameters
     ----------
     ramp : float
-        Part of the time spent accelerating, and again decelerating: above 0, at most 0.5.
+        Fraction of the time spent accelerating, and again decelerating: above 0, at most 0.5.
     """
 
     ramp: float = 0.25
@@ -193,10 +193,10 @@ class Trapezoidal(Move):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0.0 < self.ramp <= 0.5:
-            raise OptionError(f"ramp is a part of the time above 0 and at most 0.5, not {self.ramp!r}")
+            raise OptionError(f"ramp is a fraction of the time above 0 and at most 0.5, not {self.ramp!r}")
 
     def profile(self, u: Scalar) -> Scalar:
-        """Return how far it is."""
+        """Return the progress."""
         return trapezoid(u, self.ramp)
 
     @classmethod
@@ -266,7 +266,7 @@ class Quintic(Cubic):
 
 @dataclass(frozen=True, eq=False)
 class Between(Timed):
-    """From one configuration of a robot to another, quaternion joints included.
+    """A move from one configuration of a robot to another, also for joints with quaternions.
 
     Every joint moves along the constant velocity that leads there (a rotation about one
     axis, a screw for a free body), so that v and a are exact multiples of it.
@@ -317,12 +317,12 @@ class Between(Timed):
 
 @dataclass(frozen=True, eq=False)
 class Rotation(Timed):
-    """From one orientation to another about one axis: a quaternion, with angular velocities in body axes.
+    """A rotation from one orientation to another about one axis: a quaternion, with angular velocities in body axes.
 
     Parameters
     ----------
     q0, q1 : array_like, shape (4,)
-        Unit quaternions x, y, z, w; of the two ways round the shorter is taken.
+        Unit quaternions x, y, z, w; the rotation is the shorter of the two.
     duration : float
     profile : {"quintic", "cycloid", "cubic", "trapezoid"}
     """
@@ -358,7 +358,7 @@ class Rotation(Timed):
 
 @dataclass(frozen=True, eq=False)
 class Constant(Trajectory):
-    """Staying where it is, for ever or for a while.
+    """Staying in place, forever or for a while.
 
     Parameters
     ----------
@@ -382,7 +382,7 @@ class Constant(Trajectory):
 
     @property
     def start(self) -> float:
-        """Zero for a pause; otherwise it has always been there."""
+        """Zero for a pause; otherwise minus infinity."""
         return -math.inf if self.duration == math.inf else 0.0
 
     @property
@@ -397,7 +397,7 @@ class Constant(Trajectory):
 
 @dataclass(frozen=True, eq=False)
 class ConstantSpeed(Timed):
-    """q0 + speed t, as the sources turn a crank (Shah table 10.4).
+    """Motion at constant speed, q0 + speed t, as the sources turn a crank (Shah table 10.4).
 
     Parameters
     ----------
@@ -430,7 +430,7 @@ class ConstantSpeed(Timed):
 
 @dataclass(frozen=True, eq=False)
 class Sine(Trajectory):
-    """center + amplitude sin(2 pi frequency t + phase); one number stands for all joints."""
+    """center + amplitude sin(2 pi frequency t + phase); a single number applies to all joints."""
 
     center: ArrayLike
     amplitude: ArrayLike
@@ -450,7 +450,7 @@ class Sine(Trajectory):
 
     @property
     def start(self) -> float:
-        """It has always been swinging."""
+        """Minus infinity: it has no beginning."""
         return -math.inf
 
     def position(self, t: Scalar) -> list[Scalar]:
@@ -463,14 +463,14 @@ class Sine(Trajectory):
 class Function(Trajectory):
     """Any formula: ``position(t)`` written with kinetree's sin, cos, sqrt, where over any scalar.
 
-    Its derivatives are found exactly, without being written down.
+    Exact derivatives are found automatically.
 
     Parameters
     ----------
     formula : callable
         ``formula(t)`` returns a list of n scalars.
     begin, until : float
-        The span of time.
+        Time span.
 
     Examples
     --------
@@ -491,12 +491,12 @@ class Function(Trajectory):
 
     @property
     def start(self) -> float:
-        """First moment it knows."""
+        """Beginning of the time span."""
         return self.begin
 
     @property
     def end(self) -> float:
-        """Last moment it knows."""
+        """End of the time span."""
         return self.until
 
     def position(self, t: Scalar) -> list[Scalar]:

@@ -1,4 +1,4 @@
-"""Trajectories put together: again and again, side by side; one after another: :class:`.trajectory.Joined`."""
+"""Combined trajectories: repeated, or side by side; for one after another see :class:`.trajectory.Joined`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .trajectory import Motion, Trajectory, clipped, same_place, within
 
 
 def _known(part: Trajectory) -> tuple[float, float]:
-    """Return the time that a trajectory knows; one that holds its ends knows all."""
+    """Return the time span of a trajectory, which is infinite if it holds its ends."""
     return (-math.inf, math.inf) if part.hold else (part.start, part.end)
 
 
@@ -27,12 +27,12 @@ def _resting(part: Trajectory, t: Jet) -> Motion:
 
 @dataclass(frozen=True, eq=False)
 class Repeated(Trajectory):
-    """The same again and again.
+    """A trajectory that is repeated without end.
 
     Parameters
     ----------
     part : Trajectory
-        Must end, and end where it started.
+        A trajectory that ends, and ends where it started.
     jumps : bool
         Whether it may jump back to its start.
     """
@@ -59,7 +59,7 @@ class Repeated(Trajectory):
 
     @property
     def start(self) -> float:
-        """When the first round starts."""
+        """When the first cycle starts."""
         return self.part.start
 
     def is_batched(self) -> bool:
@@ -67,7 +67,7 @@ class Repeated(Trajectory):
         return self.part.is_batched()
 
     def kinks(self, begin: float, end: float) -> np.ndarray:
-        """Return those of every round between two times."""
+        """Return the kinks of every cycle between two times."""
         start, length = self.part.start, self.part.end - self.part.start
         first = max(0, math.floor((begin - start) / length))
         rounds = np.arange(first, max(first, math.ceil((end - start) / length)))
@@ -82,17 +82,17 @@ class Repeated(Trajectory):
 
 @dataclass(frozen=True, eq=False)
 class Stacked(Trajectory):
-    """Trajectories of different joints side by side; it knows the time that all of them know."""
+    """Trajectories of different joints side by side; its time span is common to all of them."""
 
     parts: Sequence[Trajectory]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", tuple(self.parts))
         if not self.parts:
-            raise OptionError("there is nothing to put together: give at least one trajectory")
+            raise OptionError("there is nothing to combine: give at least one trajectory")
         if self.start > self.end:
             raise OptionError(
-                f"these trajectories share no time: one starts at {self.start:g}, one ends at {self.end:g} s"
+                f"these trajectories have no time in common: one starts at {self.start:g}, one ends at {self.end:g} s"
             )
 
     @property
@@ -120,7 +120,7 @@ class Stacked(Trajectory):
         return any(part.is_batched() for part in self.parts)
 
     def kinks(self, begin: float, end: float) -> np.ndarray:
-        """Return those of all parts."""
+        """Return the kinks of all parts."""
         return within(np.concatenate([part.kinks(begin, end) for part in self.parts]), begin, end)
 
     def motion(self, t: Jet) -> Motion:
@@ -132,14 +132,14 @@ class Stacked(Trajectory):
 
 @dataclass(frozen=True, eq=False)
 class Picked(Trajectory):
-    """Some coordinates of a trajectory, in any order: a motion by other names put into a robot's.
+    """Some coordinates of a trajectory in any order, for example to match the joints of a robot.
 
     Parameters
     ----------
     whole : Trajectory
-        With as many coordinates as velocities: no quaternions.
+        A trajectory without quaternions.
     order : sequence of int
-        Which coordinate of it comes first, second, ...
+        Indices of its coordinates.
     """
 
     whole: Trajectory
@@ -173,7 +173,7 @@ class Picked(Trajectory):
         return self.whole.is_batched()
 
     def kinks(self, begin: float, end: float) -> np.ndarray:
-        """Return those of the whole."""
+        """Return the kinks of the whole."""
         return self.whole.kinks(begin, end)
 
     def motion(self, t: Jet) -> Motion:

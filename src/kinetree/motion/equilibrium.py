@@ -1,10 +1,10 @@
-"""Where a robot comes to rest under weight, springs and given forces, with some joints held.
+"""Static equilibrium: where a robot comes to rest under weight, springs and given forces, with some joints held.
 
-At rest the force that weight and springs ask of the joints does nothing along the motions that are free: B^T h(q) = B^T
-tau, B being a basis of what loops, held joints and stops leave.  The way there is Newton's method where it is near,
-and where that does not help that of a body in honey: steps of (S + mu M) y = -r, S the stiffness along B, M the mass
-and r what is missing, as long as forces do work on them.  A joint that comes to the end of its range stays there, until
-all is at rest and the stop would have to pull: then it is let go.
+At rest, the forces of weight and springs vanish along the free motions: B^T h(q) = B^T tau, where B is a basis of the
+motions that loops, held joints and stops allow.  Near the solution it is found by Newton's method, elsewhere like the
+motion of a body in honey: by steps of (S + mu M) y = -r, with the stiffness S along B, the mass M and the residual r,
+as long as forces do work on them.  A joint that reaches the end of its range stays there until everything is at rest;
+if the stop would then have to pull, the joint is released.
 """
 
 from __future__ import annotations
@@ -33,37 +33,37 @@ from ..spatial.numbers import real_number
 from .vibration_modes import Modes, RestMatrices
 
 BALANCED = 1e-9
-"""Residuals below this part of the forces that are there (at least 1 N or N m) are none."""
+"""Residuals below this fraction of the acting forces (at least 1 N or N m) count as zero."""
 
 FIRST, LONGEST = 0.05, 0.3
-"""How far the first step goes, and any, in radians or meters."""
+"""Length of the first step, and of the longest one, in radians or meters."""
 
 ASIDE = 1e-4
-"""How far stiffness is measured on the way, in radians or meters."""
+"""Displacement over which stiffness is measured on the way, in radians or meters."""
 
 STEPS, HALVINGS = 300, 30
-"""Of the way, and of a step that forces do no work on."""
+"""The most steps, and halvings of a step on which forces do no work."""
 
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """A configuration at rest, and what holds it; ``print`` shows a table.
+    """A configuration at rest, and the forces that hold it; ``print`` shows a table.
 
     Attributes
     ----------
     q : ndarray (nq,)
     tau : ndarray (nv,)
-        Forces of all joints: of held ones what holds them, of others what was given.
+        Forces of all joints: the holding forces of held joints, and the given forces of others.
     stops : dict
         Joints at an end of their range, by the names of ``robot.v_names``, and the force of the stop on each: positive
         at the lower end, negative at the upper one.
     stiffness : ndarray (m, m)
-        Along the columns of ``motions``.
+        Stiffness along the columns of ``motions``.
     motions : ndarray (nv, m)
-        What is free to move: what loops, held joints and stops leave.
+        The free motions: those that loops, held joints and stops allow.
     stable : bool
-        Whether nothing pushes it farther when it is moved a little; what is indifferent, such as a rod that spins
-        between two balls or a balanced lamp, counts as stable.
+        Whether no force drives it further away after a small displacement; neutral motions, such as a rod that spins
+        between two balls or a balanced lamp, count as stable.
     """
 
     q: Array
@@ -77,18 +77,18 @@ class Equilibrium:
 
     @cached_property
     def modes(self) -> Modes:
-        """Natural frequencies, damping ratios and shapes of small vibrations, held joints and stops standing still."""
+        """Natural frequencies, damping ratios and shapes of small vibrations; held joints and stops do not move."""
         if isinstance(self._matrices, str):
             raise SingularError(f"there are no natural frequencies here: {self._matrices}")
         return self._matrices.modes
 
     @property
     def frequencies(self) -> Array:
-        """Natural frequencies in Hz, the lowest first; 0 of motions that nothing brings back."""
+        """Natural frequencies in Hz, (freedoms,), the lowest first; 0 for motions without restoring force."""
         return self.modes.frequencies
 
     def __str__(self) -> str:
-        """Return where the joints are, what holds them, and how it vibrates."""
+        """Return a table of positions and forces of the joints, and of vibrations."""
         return "\n\n".join(str(table) for table in self._tables())
 
     def _repr_html_(self) -> str:
@@ -106,7 +106,7 @@ class Equilibrium:
             [name, f"{place:.6g}" + (f" {unit}" if unit != "1" else ""), *held.pop(name, ("", ""))]
             for name, place, unit in zip(robot.q_names, self.q, robot.q_units, strict=True)
         ]
-        rows += [[name, "", *forces] for name, forces in held.items()]  # of balls, whose v and q differ
+        rows += [[name, "", *forces] for name, forces in held.items()]  # for ball joints, whose v and q differ
         columns = ("joint", "position", "force", *(("force of the stop",) if self.stops else ()))
         tables = [TextTable(columns, [row[: len(columns)] for row in rows], title, "q and tau have all")]
         if count and isinstance(self._matrices, RestMatrices):
@@ -115,40 +115,33 @@ class Equilibrium:
 
 
 def equilibrium(
-    robot: Robot,
-    q_guess: ArrayLike | None = None,
-    *,
-    held: Sequence[str] | Mapping[str, ArrayLike] | None = None,
-    tau: Mapping[str, float] | None = None,
-    wrenches: Wrenches = None,
-    forces: Any = (),
-    time: float = 0.0,
-    limits: bool = True,
-    parameters: Any = None,
-) -> Equilibrium:
+    robot: Robot, q_guess: ArrayLike | None = None, *, held: Sequence[str] | Mapping[str, ArrayLike] | None = None,
+    tau: Mapping[str, float] | None = None, wrenches: Wrenches = None, forces: Any = (), time: float = 0.0,
+    limits: bool = True, parameters: Any = None,
+) -> Equilibrium:  # fmt: skip
     """Find where a robot comes to rest: static equilibrium under weight, springs and forces.
 
     Parameters
     ----------
     robot : Robot or Mechanism
     q_guess : array_like, shape (nq,), optional
-        From where it settles; a mechanism is closed there.  The neutral configuration or, with loops,
-        ``robot.assembled()`` by default.
+        Where to start; loops are closed there.  By default the neutral configuration or, with loops,
+        ``robot.assembled()``.
     held : sequence of joint names, or mapping from joint name to position
-        Joints that keep their place; all that have a motor by default.
+        Joints that keep their positions; by default all that have a motor.
     tau : mapping from joint name to force
-        That act at joints which are not held, along their freedoms; none by default.
+        Forces at joints that are not held; none by default.
     wrenches
         Loads, as for inverse dynamics.
     forces : force element, function or sequence of them
         What else acts, as in :func:`kinetree.simulate`: springs between points, pushes, fields, functions ``f(t, q,
         v)``.
     time : float
-        At which forces act that change with time.
+        Time at which to evaluate forces that change with time.
     limits : bool
-        Whether joints rest at the ends of their ranges (default), or go beyond.
+        Whether joints stop at their limits (default) or may exceed them.
     parameters : mapping, optional
-        Other numbers in the place of the robot's own, as in inverse dynamics, one of each: ``{"tendons": {"spring":
+        Other numbers in place of the robot's own, as in inverse dynamics but without a batch: ``{"tendons": {"spring":
         {"stiffness": 300.0}}}``.  No machine code is made for them.
 
     Examples
@@ -172,7 +165,7 @@ def equilibrium(
     given = np.zeros(robot.nv)
     for name, force in (tau or {}).items():
         if name in names:
-            raise OptionError(f"joint {name!r} is held, so its force is an answer: leave it out of tau, or hold others")
+            raise OptionError(f"joint {name!r} is held, so its force is a result: leave it out of tau, or hold others")
         given[robot.joint(name).v_slice] = as_array(force, (), f"the force of {name!r}")
     loads = _OutsideLoads(wrenches, checked_elements(forces), real_number(time, "time"))
     settling = _Settling(robot, names, rows, given, loads, _ranges(robot, rows) if limits else ())
@@ -192,7 +185,7 @@ def equilibrium(
     try:
         about = _matrices(robot, q, own + from_stops, motions, loads)
         stiffness, stable = about.stiffness, about.modes.stable
-    except (SingularError, ModelError, UnsupportedError) as problem:  # what has no mass can be at rest, too
+    except (SingularError, ModelError, UnsupportedError) as problem:  # something without mass can be at rest, too
         stiffness, about = settling.stiffness(q, motions), str(problem)
         sizes = np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T))
         stable = bool(sizes.min(initial=0.0) >= -(ASIDE**2) * np.abs(sizes).max(initial=0.0))
@@ -200,31 +193,31 @@ def equilibrium(
 
 
 def _with_other_numbers(robot: Robot, parameters: Any) -> Robot:
-    """Return the robot with other parameters, run as its laws are written."""
+    """Return the robot with other parameters, run by the reference backend."""
     given = ParameterReader(robot.model)(parameters)
     if given.numbers is None:
         return robot
     if given.numbers.ndim > 1:
         raise OptionError(
-            f"one robot settles at a time, and parameters have a batch {given.numbers.shape[:-1]}: call equilibrium "
+            f"one robot is solved at a time, and parameters have a batch {given.numbers.shape[:-1]}: call equilibrium "
             "for each of them"
         )
     return make(put_in(robot.model, given.places, [float(x) for x in given.numbers]), backend="reference")
 
 
 class _EndsOfCoordinate(NamedTuple):
-    """Where a coordinate may be."""
+    """The range of a coordinate."""
 
     row: int
-    """Of v."""
+    """Index in v."""
     place: int
-    """In q."""
+    """Index in q."""
     low: float
     high: float
 
 
 def _ranges(robot: Robot, held: Sequence[int]) -> tuple[_EndsOfCoordinate, ...]:
-    """Return the coordinates with limits that are not held; leaders have those that followers leave them."""
+    """Return the coordinates with limits that are not held; the limits of followers apply to their leaders."""
     moving = set(range(robot.nv)) - set(held)
     return tuple(
         _EndsOfCoordinate(row, joint.q_slice.start + k, joint.lower[k], joint.upper[k])
@@ -236,7 +229,7 @@ def _ranges(robot: Robot, held: Sequence[int]) -> tuple[_EndsOfCoordinate, ...]:
 
 
 class _OutsideLoads(NamedTuple):
-    """What acts from outside."""
+    """The loads from outside."""
 
     wrenches: Wrenches
     elements: tuple[Any, ...]
@@ -244,10 +237,10 @@ class _OutsideLoads(NamedTuple):
 
 
 def _matrices(robot: Robot, q: Array, tau: Array, motions: Array, loads: _OutsideLoads) -> RestMatrices:
-    """Return mass, stiffness and damping along motions at rest, exactly; only the viscous part of friction damps.
+    """Return mass, stiffness and damping along motions at rest, exactly; only viscous friction damps.
 
-    The linear model has A = [0 1; -M^-1 K, -M^-1 C] in the independent freedoms, forces of held joints and of stops
-    being constant: along motions that leave these joints where they are it is the same as if they were held.
+    The linear model has A = [0 1; -M^-1 K, -M^-1 C] in the independent freedoms, with constant forces of held joints
+    and stops: along motions that do not move these joints, that is the same as if they were held.
     """
     model, still = robot.model, np.zeros(robot.nv)
     damping = coefficients(model).damping
@@ -272,7 +265,7 @@ def _matrices(robot: Robot, q: Array, tau: Array, motions: Array, loads: _Outsid
 
 @dataclass
 class _Settling:
-    """How a robot with some joints held moves until nothing pushes it any more."""
+    """Moves a robot with some joints held until nothing pushes it."""
 
     robot: Robot
     held: Sequence[str]
@@ -281,22 +274,22 @@ class _Settling:
     loads: _OutsideLoads
     ranges: Sequence[_EndsOfCoordinate]
     stops: dict[int, float] = field(default_factory=dict)
-    """Rows of v at an end of their range, and 1 where it is the lower end, -1 at the upper one."""
+    """Indices in v of joints at an end of their range, with 1 for the lower end and -1 for the upper one."""
 
     @property
     def fixed(self) -> list[int]:
-        """Rows of v that stand still."""
+        """Indices in v of joints that do not move."""
         return sorted({*self.rows, *self.stops})
 
     def start(self, q_guess: ArrayLike | None, held: Any) -> Array:
-        """Return where it begins, closed and within limits."""
+        """Return the start, with closed loops and within limits."""
         robot, known = self.robot, PositionLimits(self.robot.model)
         free = np.isin(np.arange(robot.nv), self.rows, invert=True)
         if q_guess is not None:
             q = np.array(as_array(q_guess, (robot.nq,), "q_guess"), dtype=float)
             if q.ndim != 1:
                 raise OptionError(
-                    f"one configuration settles at a time, and q_guess has shape {q.shape}: call equilibrium for each, "
+                    f"one configuration is solved at a time; q_guess has shape {q.shape}: call equilibrium for each, "
                     "[kt.equilibrium(robot, q) for q in guesses]"
                 )
         elif robot.loops is not None:
@@ -308,18 +301,18 @@ class _Settling:
                 q[robot.joint(name).q_slice] = as_array(place, (), f"the position of {name!r}")
         q = robot.normalize(q)
         if self.ranges and not known.hold(q):
-            raise OptionError(f"it cannot begin there: {known.in_words(q)}. limits=False ignores limits")
+            raise OptionError(f"it cannot start there: {known.in_words(q)}. limits=False ignores limits")
         return q if robot.loops is None else robot.close(q, fixed=list(self.held), limits=bool(self.ranges))
 
     def closed(self, q: Array) -> Array:
-        """Return configurations with loops closed, those of held joints and stops kept."""
+        """Return configurations with closed loops; held joints and those at stops keep their positions."""
         loops = self.robot.loops
         if loops is None:
             return q
         if not self.stops:
             return loops.closing.close(q, fixed=list(self.held), limits=False)
         free = np.isin(np.arange(self.robot.nv), self.fixed, invert=True)
-        found, _, done = loops.closing.closed_from(q.reshape(-1, self.robot.nq), free)
+        found, done = loops.closing.closed_from(q.reshape(-1, self.robot.nq), free)
         if not done.all():
             names = ", ".join(self.robot.v_names[k] for k in self.fixed)
             raise ClosureError(f"the loops of {self.robot.name!r} do not close with {names} where they are")
@@ -333,14 +326,14 @@ class _Settling:
         return np.broadcast_to(np.eye(nv), (*q.shape[:-1], nv, nv))
 
     def free(self, q: Array) -> Array:
-        """Return the motions that loops, held joints and stops leave, (..., nv, m)."""
+        """Return the motions that loops, held joints and stops allow, (..., nv, m)."""
         g = self.basis(q)
         _, sizes, vt = np.linalg.svd(g[..., self.fixed, :])
         rank = int((sizes > 1e-9).sum(axis=-1).max(initial=0))
         return np.asarray(g @ np.swapaxes(vt[..., rank:, :], -1, -2))
 
     def acting(self, q: Array) -> Array:
-        """Return what force elements do, as joint forces, (..., nv)."""
+        """Return the effect of force elements as joint forces, (..., nv)."""
         if not self.loads.elements:
             return np.zeros((*q.shape[:-1], self.robot.nv))
         still: list[Any] = [np.zeros(q.shape[:-1]) for _ in range(self.robot.nv)]
@@ -349,13 +342,13 @@ class _Settling:
         return pack(found, q.shape[:-1])
 
     def pushed(self, q: Array) -> Array:
-        """Return the force that is missing for rest at every joint, (..., nv)."""
+        """Return the residual force at every joint, (..., nv)."""
         still = np.zeros(self.robot.nv)
         asked = self.robot.tree.inverse_dynamics(q, still, still, self.loads.wrenches)
         return np.asarray(asked - self.given - self.acting(q))
 
     def forces_of_stops(self, q: Array) -> Array:
-        """Return the forces of stops, zero at all other joints, (nv,); held joints take their share."""
+        """Return the forces of stops, zero at all other joints, (nv,); held joints carry their part."""
         found = np.zeros(self.robot.nv)
         if self.stops:
             g, fixed = self.basis(q), self.fixed
@@ -365,7 +358,7 @@ class _Settling:
         return found
 
     def let_go(self, q: Array, none: float) -> bool:
-        """Free the joint whose stop would have to pull most; say whether there is one."""
+        """Release the joint whose stop would have to pull most; return whether there is one."""
         forces = self.forces_of_stops(q)
         pulling = {row: -side * forces[row] for row, side in self.stops.items()}
         worst = max(pulling, key=lambda row: pulling[row], default=None)
@@ -375,7 +368,7 @@ class _Settling:
         return True
 
     def stopped(self, q: Array, step: Array, reached: Array) -> Array | None:
-        """Return where the first joint comes to an end of its range on the way, if one does."""
+        """Return where the first joint reaches an end of its range on the way, if one does."""
         found: list[tuple[float, _EndsOfCoordinate, float]] = []
         for own in self.ranges:
             if own.row in self.stops:
@@ -394,17 +387,17 @@ class _Settling:
         return self.closed(there)
 
     def stiffness(self, q: Array, motions: Array) -> Array:
-        """Return how the residual along the free motions changes with these, the turning of the motions included."""
+        """Return the derivative of the residual along the free motions, including the rotation of the motions."""
         count = motions.shape[-1]
         ways = np.concatenate([motions.T, -motions.T]) * ASIDE
         beside = self.closed(self.robot.integrate(np.broadcast_to(q, (2 * count, len(q))), ways))
         there = self.free(beside)
-        along = there @ np.linalg.inv(motions.T @ there) @ (motions.T @ motions)  # of the same length along the motions
+        along = there @ np.linalg.inv(motions.T @ there) @ (motions.T @ motions)  # with equal length along the motions
         r = (np.swapaxes(along, -1, -2) @ self.pushed(beside)[..., None])[..., 0]
         return np.asarray((r[:count] - r[count:]).T / (2.0 * ASIDE))
 
     def missing(self, q: Array) -> tuple[Array, Array, float]:
-        """Return the free motions at a configuration, what is missing for rest along them, and what counts as none."""
+        """Return the free motions at a configuration, the residual along them, and the size that counts as zero."""
         motions, h = self.free(q), self.pushed(q)
         return motions, motions.T @ h, BALANCED * max(1.0, float(np.abs(h).max(initial=0.0)))
 
@@ -440,18 +433,18 @@ class _Settling:
         worst = self.robot.v_names[int(np.argmax(np.abs(motions @ r)))]
         raise SingularError(
             f"{self.robot.name!r} does not come to rest from this guess: after {STEPS} steps {size:.3g} (N, N m) still "
-            f"push, most at {worst!r}. It may fall without end, or turn freely: hold it (held=[...]), or begin nearer"
+            f"push, most at {worst!r}. It may fall without end, or turn freely: hold it (held=[...]), or start closer"
         )
 
     def work(self, q: Array, step: Array, reached: Array) -> float:
-        """Return the energy that a step gains, by the forces at both of its ends."""
+        """Return the work of a step, from the forces at both of its ends."""
         there, missing, _ = self.missing(reached)
         return float(0.5 * (step @ self.pushed(q) + np.linalg.lstsq(there, step, rcond=None)[0] @ missing))
 
     def moved(self, q: Array, step: Array) -> tuple[Array | None, bool]:
-        """Return where a step leads, and whether it was completed; otherwise a joint reached a stop before.
+        """Return where a step leads, and whether it was completed or a joint reached a stop first.
 
-        Where loops do not close there is nothing.
+        The result is None if loops do not close.
         """
         try:
             reached = self.closed(self.robot.normalize(self.robot.integrate(q, step)))
@@ -462,16 +455,16 @@ class _Settling:
 
 
 class _Downhill:
-    """Steps that lose energy: (S + mu M) y = -r, mu as small as leaves S + mu M positive and the step short."""
+    """Steps that lose energy: (S + mu M) y = -r, with the least mu that makes S + mu M positive and the step short."""
 
     def __init__(self, stiffness: Array, mass: Array, r: Array) -> None:
-        floor = 1e-9 * max(float(np.trace(mass)), 1e-12) * np.eye(len(mass))  # of what has no mass
+        floor = 1e-9 * max(float(np.trace(mass)), 1e-12) * np.eye(len(mass))  # for motions without mass
         inverse = np.linalg.inv(np.linalg.cholesky(mass + floor))
         self.sizes, x = np.linalg.eigh(inverse @ (0.5 * (stiffness + stiffness.T)) @ inverse.T)
         self.back, self.along = inverse.T @ x, x.T @ inverse @ r
 
     def step(self, radius: float) -> Array:
-        """Return the step, its largest entry at most so many radians or meters."""
+        """Return the step, whose largest entry is at most ``radius`` radians or meters."""
         least = max(0.0, -float(self.sizes.min()))
         beyond = 1e-9 * max(float(np.abs(self.sizes).max()), 1e-12)
         while True:

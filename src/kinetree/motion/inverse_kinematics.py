@@ -1,12 +1,14 @@
 """Inverse kinematics of any frame: damped least squares with joint limits, for one pose or a batch.
 
-All poses of a batch are stepped together (:mod:`.levenberg_marquardt`), a few steps per call of the machine code; poses
-that are reached leave the batch, those that are not start again from elsewhere.  What is found for a pose does
-not depend on the others: the further starts are the same for all.
+A step is that of closing loops (:mod:`kinetree.algorithms.closing`), with goals, within limits, and with the damping of
+Levenberg and Marquardt.  All poses of a batch are stepped together, some steps per call of the machine code; poses that
+are reached leave the batch, the others start again from elsewhere.  The result for a pose does not depend on the
+others, since the additional starts are the same for all.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -15,52 +17,60 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..algorithms.closing import MOST_DAMPING, ClosingTask, FrameGoal
 from ..errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError
-from ..model.limits import limits_in_words, range_left
+from ..loops import blocks
+from ..loops.limits import PositionLimits
+from ..loops.newton import Lanes, NewtonClosing
+from ..model.limits import bounded_by_followers, limits_in_words, range_left
+from ..model.tree import Model
 from ..robot.make import make
 from ..robot.robot import Robot, require_robot
 from ..run.checks import check_threads
+from ..run.law_kernels import can_compile
 from ..spatial import Matrix3
-from ..spatial.arrays import Array, as_array, quaternions_of
+from ..spatial.arrays import Array, as_array
 from ..spatial.numbers import real_number, whole_number
-from .levenberg_marquardt import MOST_DAMPING, Aim, DampedStepper, Lanes, stepper
 
 WHAT = ("pose", "position", "orientation")
-"""What of a frame is to be reached."""
+"""The part of a frame's pose that has to match."""
 
-FIRST_ROUND, ROUND = 4, 8
-"""Steps before the first look at which poses are reached, and between any two others."""
+FIRST_ROUND, ROUND = 6, 9
+"""Steps before the first check of which poses are reached, and between later checks."""
+
+FIRST_DAMPING = 0.3
+"""Initial damping in units of the mean square of a row of J and of e.e / (1 + e.e), where e is the error."""
 
 LEAST_PROGRESS = 0.99
-"""An attempt whose error has not shrunk to this part of its square within a round is given up for another."""
+"""An attempt is abandoned if its squared error has not shrunk to this fraction within a round."""
 
 FAR = 1e6
-"""Goals beyond this many meters are first sought at this distance: the steps towards them would be turns by the
-million, and what is nearest to one is nearest to the other but for a millionth of the robot's size."""
+"""Goals beyond this many meters are first replaced by goals at this distance: steps toward them would be millions of
+turns, and the nearest configurations differ by a millionth of the robot's size."""
 
 FARTHEST = 1e150
-"""Squares of more meters than this are no numbers any more: no further goal is reached."""
+"""Squares of larger distances overflow: no goal beyond this is reached."""
 
 TOGETHER = 256
-"""Few poses that were missed make several further attempts at once, up to so many lanes."""
+"""If few poses were missed, each makes several further attempts at once, up to this many lanes in all."""
 
 
 @dataclass(frozen=True, eq=False)
 class IKSolution:
-    """What inverse kinematics found.
+    """The result of inverse kinematics.
 
     Attributes
     ----------
     q : ndarray, shape (..., nq)
-        Configurations, within the joint limits: a joint goes no further than those that mimic it can follow.
+        Configurations within the joint limits, including those of joints that mimic others.
     reached : ndarray of bool, shape (...)
-        Whether every frame is where it was asked to be.
+        Whether every frame is at its goal.
     position_error : ndarray, shape (..., frames)
-        Distance from the goal in meters; zero where the position did not matter.
+        Distance from the goal in meters; zero if the position does not matter.
     angle_error : ndarray, shape (..., frames)
-        Angle from the goal in radians; zero where the orientation did not matter.
+        Angle from the goal in radians; zero if the orientation does not matter.
     iterations : ndarray of int, shape (...)
-        Steps taken, those of all attempts together.
+        Number of steps of all attempts.
     """
 
     q: Array
@@ -72,79 +82,70 @@ class IKSolution:
 
 @dataclass(frozen=True)
 class _Goal:
-    """One frame's target; None for what does not matter."""
+    """The goal of one frame; None for what does not matter."""
 
     frame: str
     position: Array | None
     rotation: Array | None
 
     @property
-    def aim(self) -> Aim:
+    def aim(self) -> FrameGoal:
         """What has to match."""
-        return Aim(self.frame, self.rotation is not None, self.position is not None)
+        return FrameGoal(self.frame, self.rotation is not None, self.position is not None)
 
-    def numbers(self, batch: tuple[int, ...]) -> list[Array]:
-        """Return the quaternion and position, what there is of them, for each of a batch."""
-        parts = [] if self.rotation is None else [quaternions_of(self.rotation)]
-        parts += [] if self.position is None else [self.position]
-        return [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in parts]
+    def numbers(self, batch: tuple[int, ...]) -> Array:
+        """Return the rows of rotation matrix and position, as far as they matter, for a batch."""
+        parts = [] if self.rotation is None else [self.rotation]
+        parts += [] if self.position is None else [self.position[..., None]]
+        rows = [np.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(-1, *x.shape[-2:]) for x in parts]
+        return np.concatenate(rows, axis=-1).reshape(-1, self.aim.size)
 
 
 def _entries(matrices: Array) -> Matrix3:
-    """Return a batch of matrices as one matrix of batches."""
+    """Convert a batch of matrices to one matrix of batches."""
     return Matrix3.of([[matrices[..., i, j] for j in range(3)] for i in range(3)])
 
 
 def inverse_kinematics(
-    robot: Robot,
-    frame: str | Sequence[str],
-    pose: Any,
-    q_guess: ArrayLike | None = None,
-    *,
-    what: str | Sequence[str] = "pose",
-    joints: Sequence[str] | None = None,
-    tolerance: float = 1e-9,
-    iterations: int = 200,
-    attempts: int = 30,
-    rng: np.random.Generator | int = 0,
-    must_reach: bool = True,
+    robot: Robot, frame: str | Sequence[str], pose: Any, q_guess: ArrayLike | None = None, *,
+    what: str | Sequence[str] = "pose", joints: Sequence[str] | None = None, tolerance: float = 1e-9,
+    iterations: int = 200, attempts: int = 30, rng: np.random.Generator | int = 0, must_reach: bool = True,
     threads: int = 1,
-) -> IKSolution:
+) -> IKSolution:  # fmt: skip
     """Find configurations that bring frames to poses.
 
     Parameters
     ----------
     robot : Robot
-        Closed loops are closed where the goal is reached; :meth:`kinetree.Mechanism.platform` knows more of parallel
+        Loops are closed where the goal is reached; :meth:`kinetree.Mechanism.platform` offers more for parallel
         manipulators: paths, assemblies, singularities.
     frame : str or sequence of str
         One body or frame, or several at once.
     pose : array_like, shape (..., 4, 4), (..., 3) for a position, (..., 3, 3) for an orientation
-        Where to, in the world; one for each of several frames.
+        Goal in the world; one for each of several frames.
     q_guess : array_like, shape (..., nq), optional
-        Where to start; the solution found is one nearby.  By default the neutral configuration, or the
-        middle of the limits where that lies outside of them.  The limits of a joint that mimics another bind
-        that one, through ratio and offset.
+        Where to start; the solution found is one nearby.  By default the neutral configuration, or the middle of
+        the limits if that is outside of them.  The limits of a joint that mimics another apply to that one, through
+        ratio and offset.
     what : {"pose", "position", "orientation"} or one for each frame
         What has to match.
     joints : sequence of str, optional
-        Joints that may move; all by default, a floating base among them.  Those that move none of the frames
-        stay where the guess has them.
+        Joints that may move; all by default, including a floating base.  Those that do not move any of the frames
+        stay as in the guess.
     tolerance : float
-        In meters and radians.
+        Tolerance in meters and radians.
     iterations : int
         Steps per attempt; an attempt that makes no progress ends sooner.
     attempts : int
-        Where the guess leads nowhere, so many starts in all are tried, the others at random within the limits.
-        Where none of them leads there either, the nearest of what they found is brought as near as it gets, with
-        as many steps again.
+        Number of starts in all; those after the guess are random within the limits.  If none of them reaches the goal,
+        the nearest configuration found is improved as far as possible, with as many steps again.
     rng : Generator or int
-        For the starts at random, which are the same for all poses: the same seed gives the same answer for a pose
+        For the random starts, which are the same for all poses: the same seed gives the same answer for a pose,
         whatever else is in the batch.
     must_reach : bool
-        Raise an error if a pose is not reached; otherwise look at ``reached``.
+        Whether to raise an error if a pose is not reached; otherwise check ``reached``.
     threads : int
-        That share the batch.
+        Threads that share the batch.
 
     Returns
     -------
@@ -165,18 +166,18 @@ def inverse_kinematics(
     goals, batch = _goals(robot, frame, pose, what)
     _check_numbers(tolerance, iterations, attempts)
     check_threads(threads)
-    steps = stepper(robot, tuple(goal.aim for goal in goals), _moving(robot, joints))
+    steps = goal_steps(robot, tuple(goal.aim for goal in goals), _moving(robot, joints))
     start = _start(robot, q_guess, steps)
     batch = _common_batch(batch, start.shape[:-1])
     first = np.broadcast_to(start, (*batch, robot.nq)).reshape(-1, robot.nq)
-    numbers = np.concatenate([x for goal in goals for x in goal.numbers(batch)], axis=-1)
-    best = _Search(steps, numbers, tolerance, iterations, threads).found(first, attempts, rng)
+    numbers = np.concatenate([goal.numbers(batch) for goal in goals], axis=-1)
+    best, distance = _Search(steps, numbers, tolerance, iterations, threads).found(first, attempts, rng)
     if robot.loops is not None:
         _close_to_the_last_digit(robot, best, tolerance)
     per_frame = (*batch, len(goals))
     solution = IKSolution(
         np.array(best.q).reshape(*batch, robot.nq), best.reached(tolerance).reshape(batch),
-        np.array(best.distance).reshape(per_frame), np.array(best.angle).reshape(per_frame),
+        distance.reshape(per_frame), np.sqrt(best.angle).reshape(per_frame),
         best.steps.astype(int).reshape(batch),
     )  # fmt: skip
     if must_reach:
@@ -185,18 +186,110 @@ def inverse_kinematics(
 
 
 @dataclass(frozen=True)
+class GoalSteps:
+    """Steps of a robot toward goals of its frames.
+
+    Attributes
+    ----------
+    tree : Model
+        The model, with limits of followers applied to their leaders.
+    goals : tuple of FrameGoal
+    columns : frozenset of int
+        Degrees of freedom that may move.
+    kernel : NewtonClosing
+    """
+
+    tree: Model
+    goals: tuple[FrameGoal, ...]
+    columns: frozenset[int]
+    kernel: NewtonClosing
+
+    @cached_property
+    def low(self) -> Array:
+        """Lower limits of all coordinates."""
+        return self.tree.joint_vector("lower")
+
+    @cached_property
+    def high(self) -> Array:
+        """Upper limits."""
+        return self.tree.joint_vector("upper")
+
+    @cached_property
+    def moving(self) -> Array:
+        """The coordinates that can change: those of joints that move a frame and are allowed to."""
+        mask = np.zeros(self.tree.nq, dtype=bool)
+        for link in self.tree.links:
+            if link.v_slice.start in self.columns:
+                mask[link.q_slice] = True
+        return mask
+
+    @cached_property
+    def places(self) -> list[list[int]]:
+        """The places of the goals' positions among their numbers."""
+        found, at = [], 0
+        for goal in self.goals:
+            width = goal.size // 3
+            found += [[at + width * i + width - 1 for i in range(3)]] if goal.position else []
+            at += goal.size
+        return found
+
+    def begin(self, q: Array) -> Lanes:
+        """Return the lanes before the first step; the error is not known yet."""
+        lanes = Lanes(np.full((len(q), self.tree.nq + 2 + self.kernel.task.told_count), np.inf), self.tree.nq)
+        lanes.q[:], lanes.damping[:], lanes.steps[:] = q, FIRST_DAMPING, 0.0
+        return lanes
+
+    def __call__(self, lanes: Lanes, goals: Array, tolerance: float, n: int, threads: int) -> Lanes:
+        """Take up to n steps in each lane."""
+        found = self.kernel.search(lanes.q, goals, tolerance, n + 1, lanes.damping, threads)
+        found.steps[:] += lanes.steps
+        return found
+
+
+_KNOWN: weakref.WeakKeyDictionary[Robot, dict[tuple[object, ...], GoalSteps]] = weakref.WeakKeyDictionary()
+"""Steps of existing robots: a controller asks for the same ones again and again."""
+
+
+def goal_steps(robot: Robot, goals: tuple[FrameGoal, ...], columns: frozenset[int]) -> GoalSteps:
+    """Return the steps of a robot toward some goals, made once."""
+    known = _KNOWN.setdefault(robot, {})
+    key = (robot.backend, robot.cpu, goals, columns)
+    if key not in known:
+        moved = _columns_moved(robot.model, goals, columns)
+        tree, free = bounded_by_followers(robot.model, moved), tuple(sorted(moved))
+        rolling, count = tree.velocity_constraints, tree.n_constraints + sum(goal.rows for goal in goals)
+        rows = blocks.together(blocks.pattern(tree, goals, free), [i for i in range(count) if i not in rolling])
+        ones = (1.0,) * len(free)
+        bounds = PositionLimits(tree).bounds(free)
+        task = ClosingTask(rows, free, (1.0,) * count, ones, 0.0, goals, (), bounds, np.inf, True)
+        known[key] = GoalSteps(tree, goals, moved, NewtonClosing(tree, task, robot.cpu, (), can_compile(robot)))
+    return known[key]
+
+
+def _columns_moved(tree: Model, goals: tuple[FrameGoal, ...], columns: frozenset[int]) -> frozenset[int]:
+    """Return the degrees of freedom that may move and move a frame; with loops, all that may move."""
+    if tree.is_constrained:
+        return columns
+    carriers = {body for goal in goals for body in tree.support(tree.frame(goal.frame).body)}
+    return columns & {k for i in carriers for k in range(tree.nv)[tree.links[i].v_slice]}
+
+
+@dataclass(frozen=True)
 class _Search:
     """Attempts for the goals of a batch, (count, n)."""
 
-    step: DampedStepper
+    step: GoalSteps
     goals: Array
     tolerance: float
     iterations: int
     threads: int
 
-    def found(self, first: Array, attempts: int, rng: np.random.Generator | int) -> Lanes:
-        """Return what comes nearest to each goal, whatever its distance; NaN where goal or guess is not a number."""
-        starts = cache(lambda: make(self.step.law.tree).random_configuration(rng, attempts - 1))
+    def found(self, first: Array, attempts: int, rng: np.random.Generator | int) -> tuple[Lanes, Array]:
+        """Return the configuration nearest to each goal, however far away, and the distance (count, goals).
+
+        They are NaN if goal or guess is NaN.
+        """
+        starts = cache(lambda: make(self.step.tree).random_configuration(rng, attempts - 1))
         best = self.step.begin(np.array(first))
         known = np.isfinite(first).all(axis=-1) & np.isfinite(self.goals).all(axis=-1)
         best.q[~known], best.angle[~known], best.distance[~known] = np.nan, np.nan, np.nan
@@ -206,12 +299,13 @@ class _Search:
             started = self._only(far)._within(FAR).best(first[far], attempts, starts)
             best[far] = self._only(far)._within(FARTHEST).best(started.q, attempts, starts)
             best.steps[far] += started.steps
-            beyond = far[self._farthest[far] > FARTHEST]
-            best.distance[beyond] = self._only(beyond)._distances(best.q[beyond])
-        return best
+        distance = np.sqrt(best.distance)
+        if len(beyond := far[self._farthest[far] > FARTHEST]):
+            distance[beyond], best.distance[beyond] = self._only(beyond)._distances(best.q[beyond]), np.inf
+        return best, distance
 
     def best(self, first: Array, attempts: int, starts: Callable[[], Array]) -> Lanes:
-        """Return what comes nearest to each goal: from the guess, else from further starts."""
+        """Return the configuration nearest to each goal, from the guess or from further starts."""
         best = self._attempt(first, np.arange(len(first)), patient=attempts == 1)
         if attempts > 1 and len(lanes := self._missing(best)):
             left = starts()
@@ -219,13 +313,13 @@ class _Search:
                 several = max(1, TOGETHER // len(lanes))
                 self._start_again(best, first, left[:several], lanes)
                 left, lanes = left[several:], self._missing(best)
-            # the nearest of what was found is brought as near as it gets
+            # the nearest configuration found is improved as far as possible
             _improve(best, lanes, self._attempt(best.q[lanes], lanes, patient=True))
         return best
 
     @cached_property
     def _farthest(self) -> Array:
-        """The largest coordinate of a lane's positions."""
+        """The largest coordinate of each lane's goal positions."""
         places = [np.abs(self.goals[:, place]).max(axis=-1) for place in self.step.places]
         return np.max([np.zeros(len(self.goals)), *places], axis=0)
 
@@ -233,18 +327,18 @@ class _Search:
         return replace(self, goals=self.goals[lanes])
 
     def _within(self, distance: float) -> _Search:
-        """Return this search with a lane's positions drawn in together, so that none is farther off than that."""
+        """Return this search with each lane's goal positions scaled down to within this distance."""
         goals, share = np.array(self.goals), np.minimum(1.0, distance / np.maximum(self._farthest, distance))
         for place in self.step.places:
             goals[:, place] *= share[:, None]
         return replace(self, goals=goals)
 
     def _distances(self, q: Array) -> Array:
-        """From each frame to its goal, where squares are no numbers any more."""
-        tree, places, found = self.step.law.tree, iter(self.step.places), []
-        for aim in self.step.law.aims:
-            if aim.position:
-                at = make(tree, backend="reference").pose(q, aim.frame)[:, :3, 3]
+        """Return the distance of each frame to its goal, without squares that would overflow."""
+        tree, places, found = self.step.tree, iter(self.step.places), []
+        for goal in self.step.goals:
+            if goal.position:
+                at = make(tree, backend="reference").pose(q, goal.frame)[:, :3, 3]
                 found.append(np.hypot.reduce(self.goals[:, next(places)] - at, axis=-1))
             else:
                 found.append(np.zeros(len(q)))
@@ -254,7 +348,7 @@ class _Search:
         return np.flatnonzero(~best.reached(self.tolerance))
 
     def _start_again(self, best: Lanes, first: Array, starts: Array, lanes: Array) -> None:
-        """Several attempts at once for some lanes, with the outcome of one after the other."""
+        """Make several attempts at once for some lanes, with the same result as one after the other."""
         q = np.where(self.step.moving, starts[:, None], first[lanes])
         found = self._attempt(q.reshape(-1, q.shape[-1]), np.tile(lanes, len(starts)), patient=False)
         for part in np.split(np.arange(len(found)), len(starts)):
@@ -262,7 +356,7 @@ class _Search:
             _improve(best, lanes[waiting], found[part[waiting]])
 
     def _attempt(self, q: Array, which: Array, patient: bool) -> Lanes:
-        """Step some lanes until each is there or stuck; the patient go on as long as there is any progress."""
+        """Step some lanes until each has arrived or is stuck; if ``patient``, as long as there is any progress."""
         result = self.step.begin(q)
         lanes, goals, here = result, self.goals[which], np.arange(len(q))
         left, several = self.iterations, FIRST_ROUND
@@ -272,22 +366,21 @@ class _Search:
             left, several = left - several, ROUND
             on = ~lanes.reached(self.tolerance) & (lanes.damping < MOST_DAMPING)
             on &= np.isfinite(lanes.size) if patient else lanes.size < LEAST_PROGRESS * before
-            lanes.state[np.isnan(lanes.size), self.step.nq + 2 :] = np.inf  # from here on nothing is known
             result[here] = lanes
             lanes, goals, here = lanes[on], goals[on], here[on]
         return result
 
 
 def _close_to_the_last_digit(robot: Robot, best: Lanes, tolerance: float) -> None:
-    """Close loops that are open by less than the tolerance; frames move by as much."""
+    """Close loops that are open by less than the tolerance; frames move by no more than that."""
     assert robot.loops is not None
     lanes = np.flatnonzero(best.reached(tolerance))
-    closed, _, done = robot.loops.closing.closed_from(best.q[lanes], np.ones(robot.nv, dtype=bool))
+    closed, done = robot.loops.closing.closed_from(best.q[lanes], np.ones(robot.nv, dtype=bool))
     best.q[lanes[done]] = closed[done]
 
 
 def _improve(best: Lanes, which: Array, other: Lanes) -> None:
-    """Take over what another attempt for some lanes did better; its steps count in any case."""
+    """Take over the better results of another attempt for some lanes; its steps count in any case."""
     other.steps[:] += best.steps[which]
     best.steps[which] = other.steps
     better = other.size < best.size[which]
@@ -329,7 +422,7 @@ def _common_batch(poses: tuple[int, ...], guesses: tuple[int, ...]) -> tuple[int
 
 
 def _real(array: Array, name: str) -> Array:
-    """Return an array that is not complex; refuse others, as a search has no derivative along imaginary steps."""
+    """Return a real array; refuse complex ones, since a search has no derivative along imaginary steps."""
     if np.iscomplexobj(array):
         raise ShapeError(f"{name} has complex numbers in it: inverse kinematics takes real ones")
     return array
@@ -381,7 +474,7 @@ def _moving(robot: Robot, joints: Sequence[str] | None) -> frozenset[int]:
     return frozenset(k for place in places for k in range(place.start, place.stop))
 
 
-def _start(robot: Robot, guess: ArrayLike | None, steps: DampedStepper) -> Array:
+def _start(robot: Robot, guess: ArrayLike | None, steps: GoalSteps) -> Array:
     low, high = steps.low, steps.high
     if guess is None:
         start = robot.neutral()
@@ -400,7 +493,7 @@ def _start(robot: Robot, guess: ArrayLike | None, steps: DampedStepper) -> Array
 
 
 def _because(robot: Robot, k: int) -> str:
-    """For messages: the followers that leave a coordinate less than its own limits do."""
+    """Name, for messages, the followers that narrow the limits of a coordinate."""
     leader = next(j for j in robot.model.joints if j.nq and k in range(robot.nq)[j.q_slice])
     if leader.nq != 1:
         return ""
@@ -423,5 +516,5 @@ def _refuse(solution: IKSolution, frames: list[str], attempts: int) -> None:
     raise UnreachableError(
         f"frame {frames[worst]!r}{place} was not reached: {distance[worst]:.3g} m and {angle[worst]:.3g} rad remain "
         f"after {int(solution.iterations[index])} steps in up to {attempts} attempts{others}; it may be out of "
-        "reach or against joint limits: give another q_guess, more attempts, or must_reach=False and look at .reached"
+        "reach or against joint limits: give another q_guess, more attempts, or must_reach=False and check .reached"
     )

@@ -1,4 +1,4 @@
-"""Time in pieces, over any scalar: tables whose rows hold for a while, polynomials, periods."""
+"""Piecewise functions of time over any scalar: tables with a row per interval, polynomials, periods."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from ..spatial.scalar import Scalar, arctan2, can_gather, cos, gather, sin, wher
 from ..spatial.taylor import Jet, value_of
 
 FEW_ROWS = 4
-"""Tables up to so many rows are part of the code that looks them up; longer ones are data."""
+"""Tables up to this many rows are part of the code that looks them up; longer ones are data."""
 
 MOST_DIVISIONS = 4_000_000
-"""Of the scale that says about where in a table a moment is."""
+"""The most divisions of the scale that locates a time in a table approximately."""
 
 BLUR = 0.05
-"""How far from a division's ends, in divisions, a moment may be that is taken to be in it: rounding in single
-precision, of tables so long that it can tell their rows apart."""
+"""How far outside of a division, in divisions, a time may be that is taken to be in it, by rounding in single
+precision, for tables short enough that it can distinguish their rows."""
 
 
 ROUNDED = 4.0 * float(np.finfo(float).eps)
-"""Part of a column's largest value that its last digits are."""
+"""Rounding of a column, relative to its largest value."""
 
 
 def is_concrete(t: Any) -> bool:
-    """Return whether a scalar is a number or an array of numbers, which can be looked at now."""
+    """Tell whether a scalar is a number or an array of numbers, whose value is known now."""
     return isinstance(t, (int, float, np.ndarray, np.generic))
 
 
 class IntervalTable:
-    """A table whose rows hold for an interval each, ready to be looked up.
+    """A table with a row for each interval, ready to be looked up.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ class IntervalTable:
     Attributes
     ----------
     ruler : ndarray, shape (1, 2)
-        Where a scale of even divisions begins, and how many of them are in a second.
+        Beginning of a scale of even divisions, and how many of them are in a second.
     marks : ndarray, shape (L, 1)
-        The row that holds where each division of the scale begins.
+        The row that applies at the beginning of each division of the scale.
     strides : tuple of int
-        How far the row that is searched can be from there, halved again and again: a table with even knots needs one
-        look at the knots, a table with uneven ones a few more.
+        Steps of the search for the row from there, halved each time: a table with even knots needs one look at the
+        knots, one with uneven knots a few more.
     """
 
     def __init__(self, knots: np.ndarray, rows: np.ndarray) -> None:
@@ -60,27 +60,26 @@ class IntervalTable:
         count = min(max(2 * len(self.rows), 2), MOST_DIVISIONS)
         begin, length = float(self.knots[0]), float(self.knots[-1] - self.knots[0])
         self.ruler = np.array([[begin, count / length]])
-        measured = (inner - begin) * self.ruler[0, 1]  # as machine code measures a moment
+        measured = (inner - begin) * self.ruler[0, 1]  # as machine code measures time
         marks = np.searchsorted(measured, np.arange(count) - BLUR, side="left")
         within = int(np.max(np.searchsorted(measured, np.arange(1, count + 1) + BLUR, side="right") - marks))
         self.marks = marks[:, None].astype(float)
         self.strides = tuple(1 << k for k in reversed(range(within.bit_length())))
-        # row i is over at knot i + 1, the last one never
+        # row i ends at knot i + 1, the last one never
         self.ends = np.append(inner, np.inf)[:, None]
 
     def at(self, t: Scalar) -> list[Scalar]:
-        """Return the row whose interval holds ``t``; the first one before all knots, the last one after.
+        """Return the row whose interval contains ``t``; the first one before all knots, the last one after.
 
-        Numbers are looked up by bisection.  Machine code looks up in the same table, lane by lane: a scale of even
-        divisions says about where, and a few knots from there on exactly where.  Other scalars become a tree of
-        selections.
+        Numbers are looked up by bisection.  Machine code uses the same table, lane by lane: a scale of even divisions
+        gives the approximate row, and a few knots from there the exact one.  Other scalars become a tree of selections.
         """
         now = value_of(t)
         if is_concrete(now):
             return split(self.rows[np.searchsorted(self.knots[1:-1], now, side="right")])
         if not can_gather(now) or len(self.rows) <= FEW_ROWS:
             return lookup_by_choice(self.knots, self.rows, now)
-        zero = 0.0 * now  # a row that is always the first, for what the whole table has in common
+        zero = 0.0 * now  # always the first row, for what the whole table has in common
         row = gather(self.marks, 0, (now - gather(self.ruler, 0, zero)) * gather(self.ruler, 1, zero))
         for stride in self.strides:
             row = where(now < gather(self.ends, 0, row + (stride - 1.0)), row, row + stride)
@@ -88,7 +87,7 @@ class IntervalTable:
 
 
 def lookup_by_choice(knots: np.ndarray, rows: np.ndarray, now: Scalar) -> list[Scalar]:
-    """Return the row whose interval holds a moment as a tree of selections."""
+    """Return the row whose interval contains a time, by a tree of selections."""
 
     def choose(first: int, last: int) -> list[Scalar]:
         if first == last:
@@ -102,10 +101,10 @@ def lookup_by_choice(knots: np.ndarray, rows: np.ndarray, now: Scalar) -> list[S
 
 
 def since(t: Jet, period: float) -> Jet:
-    """Return the time since the last whole period, from 0 to ``period``; it runs on as ``t`` does.
+    """Return the time since the last whole period, from 0 to ``period``, with the derivatives of ``t``.
 
-    A traced time has no floor; its angle on a circle of one turn per period says the same,
-    to rounding (just before a whole period rounding may tell its end from the next one's begin).
+    A traced time has no floor; its angle on a circle of one turn per period gives the same
+    to rounding (just before the end of a period it may return the beginning of the next).
     """
     if is_concrete(t.value):
         return Jet(t.value - period * np.floor(t.value / period), t.first, t.second)
@@ -115,13 +114,13 @@ def since(t: Jet, period: float) -> Jet:
 
 
 def polynomial_rows(knots: np.ndarray, coefficients: np.ndarray) -> IntervalTable:
-    """Return the table of n polynomials per interval, the interval's first knot before their coefficients.
+    """Return the table of n polynomials per interval: the interval's first knot, then their coefficients.
 
     Parameters
     ----------
     knots : ndarray, shape (K + 1,)
     coefficients : ndarray, shape (K, degree + 1, n)
-        Of rising powers of the time since the interval's first knot.
+        Coefficients of rising powers of the time since the interval's first knot.
     """
     count = len(coefficients)
     return IntervalTable(knots, np.concatenate([knots[:count, None], coefficients.reshape(count, -1)], axis=1))
@@ -138,7 +137,7 @@ def polynomials(table: IntervalTable, n: int, t: Scalar) -> list[Scalar]:
 
 
 def check_times(times: Any, least: int = 2) -> np.ndarray:
-    """Rising, finite times; anything else is an error that names the entry."""
+    """Return rising, finite times, or raise an error that names the entry."""
     knots = np.asarray(times, dtype=float)
     if knots.ndim != 1 or len(knots) < least:
         raise ShapeError(f"times must be a list of at least {least} numbers, got shape {knots.shape}")
@@ -158,7 +157,7 @@ def check_table(values: Any, count: int, name: str) -> np.ndarray:
     try:
         table = np.asarray(values, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        raise ShapeError(f"{name} must be rows of equally many numbers, not {shown(values)}") from None
+        raise ShapeError(f"{name} must be rows of equal length, not {shown(values)}") from None
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or len(table) != count:
@@ -171,11 +170,11 @@ def check_table(values: Any, count: int, name: str) -> np.ndarray:
 
 
 def hermite(knots: np.ndarray, derivatives: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the coefficients of the polynomials that meet value, slope (and curvature) at both ends of every interval.
+    """Return the polynomials with given values, slopes (and curvatures) at both ends of every interval.
 
-    One table of derivatives gives straight lines, two cubics, three quintics.  Values are met to rounding: where the
-    slopes lead so near to the next one that only its last digits are left, those are not bent to, since curvature
-    would be noise between rows that follow closely.
+    One table of derivatives gives straight lines, two give cubics, three quintics.  Values are met to rounding: if the
+    slopes lead so close to the next value that only its last digits remain, these are ignored, since curvature would
+    be noise between close rows.
     """
     h = np.diff(knots)[:, None]
     p, q = derivatives[0][:-1], derivatives[0][1:]
@@ -189,7 +188,7 @@ def hermite(knots: np.ndarray, derivatives: Sequence[np.ndarray]) -> np.ndarray:
     way = np.where(np.abs(q - p - led) <= ROUNDED * np.max(np.abs(derivatives[0]), axis=0), led, q - p)
     if len(derivatives) == 2:
         return np.stack([p, u, (3 * way / h - 2 * u - w) / h, (u + w - 2 * way / h) / h**2], axis=1)
-    # what remains to be reached after the parabola p + u s + a s^2/2, with its slope and curvature
+    # what is left after the parabola p + u s + a s^2/2, with its slope and curvature
     gap = (way - u * h - 0.5 * a * h**2) / h**3
     slope = (w - u - a * h) / h**2
     bend = (b - a) / h

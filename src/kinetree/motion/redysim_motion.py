@@ -1,4 +1,4 @@
-"""The motion that ``trajectory.m`` of a folder of ReDySim says."""
+"""The motion defined by ``trajectory.m`` of a ReDySim folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .trajectory import Motion, Trajectory
 
 @dataclass(frozen=True, eq=False)
 class RedysimMotion(Trajectory):
-    """All joints but a floating base, by ``trajectory.m`` and, where loops are closed, ``inv_kine.m``.
+    """The motion of all joints except a floating base, by ``trajectory.m`` and, with closed loops, ``inv_kine.m``.
 
     Velocities and accelerations are those that the files give.
 
@@ -28,7 +28,7 @@ class RedysimMotion(Trajectory):
         return len(self.laws.order.joints)
 
     def is_batched(self) -> bool:
-        """Return that it is one motion."""
+        """Return False: it is a single motion."""
         return False
 
     def motion(self, t: Jet) -> Motion:

@@ -17,7 +17,7 @@ from .piecewise import IntervalTable, check_table, check_times, hermite, polynom
 from .trajectory import SLACK, Trajectory, alike, within
 
 BENT = 1e-3
-"""By how much, as part of the largest value, a polynomial that goes on misses the next one where there is a kink."""
+"""There is a kink where a continued polynomial misses the next one by this fraction of the largest value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Piecewise(Trajectory):
     ----------
     knots : array_like, shape (K + 1,)
     coefficients : array_like, shape (K, degree + 1, n)
-        Of rising powers of the time since the interval's first knot.
+        Coefficients of rising powers of the time since the interval's first knot.
     """
 
     knots: ArrayLike
@@ -65,7 +65,7 @@ class Piecewise(Trajectory):
         return polynomials(self._rows, self.n, t)
 
     def kinks(self, begin: float, end: float) -> np.ndarray:
-        """Return the knots at which it bends or jumps, first and last included; dense rows of a curve do not."""
+        """Return the knots at which it has a kink or jump, and its ends; dense samples of a curve have none."""
         return within(self._bends, begin, end)
 
     @cached_property
@@ -85,7 +85,7 @@ class Piecewise(Trajectory):
 
 
 def _values(coefficients: np.ndarray, since: np.ndarray) -> np.ndarray:
-    """Return polynomials (K, degree + 1, n) at a time each."""
+    """Evaluate polynomials (K, degree + 1, n), each at its own time."""
     powers = since[:, None] ** np.arange(coefficients.shape[1])
     return np.einsum("kd,kdn->kn", powers, coefficients)
 
@@ -103,8 +103,8 @@ def spline(
     times : array_like, shape (K,)
     points : array_like, shape (K, n)
     ends : {"rest", "natural", "not-a-knot", "periodic"}
-        At rest (velocity zero; for degree 5 also acceleration), without curvature, without a
-        condition, or going on from the last point as it left the first.
+        At rest (zero velocity; for degree 5 also zero acceleration), without curvature, without a
+        condition, or continuing from the last point as at the first.
     degree : {3, 5}
         Continuous acceleration, or continuous fourth derivative.
     hold : bool
@@ -124,7 +124,7 @@ def spline(
         raise OptionError(f"degree must be 3 or 5, not {degree!r}")
     if ends == "periodic" and not np.allclose(table[0], table[-1], rtol=0.0, atol=1e-12 * (1 + np.abs(table).max())):
         raise OptionError("a periodic spline ends where it started: the first and the last point differ")
-    from scipy.interpolate import CubicSpline, make_interp_spline  # half a second, for those who need it
+    from scipy.interpolate import CubicSpline, make_interp_spline  # takes half a second to import
 
     if degree == 3:
         curve = CubicSpline(knots, table, bc_type="clamped" if ends == "rest" else ends)
@@ -145,30 +145,30 @@ def spline(
 
 
 LEAST_SHARE = 0.01
-"""Part of what a way takes by itself, in proportion to the whole, that it has at least: changes of times may overshoot
-until nothing is left of one."""
+"""Least share of its own duration that an interval keeps: changes of times may overshoot until nothing is left of
+one."""
 
 ROUNDS = 40
-"""How often the times between points are changed to share the limits better."""
+"""How often the times between points are adjusted."""
 
 
 def through(
     points: ArrayLike, speed: ArrayLike, acceleration: ArrayLike, *, ends: str = "rest", degree: int = 3,
     hold: bool = False,
 ) -> Piecewise:  # fmt: skip
-    """Return a smooth curve through points whose times are found: no joint exceeds its speed and acceleration.
+    """Return a smooth curve through points, with times such that no joint exceeds its speed and acceleration.
 
-    The curve is that of :func:`spline`.  Times between points begin as what each way takes, and are changed until the
-    limits are reached in as many intervals as can be; somewhere they are reached exactly.
+    The curve is that of :func:`spline`.  Times between points start with what each distance takes, and are adjusted
+    until the limits are reached in as many intervals as possible; in at least one they are reached exactly.
 
     Parameters
     ----------
     points : array_like, shape (K, n)
-        Via points, the first and the last included.
+        Via points, including the first and the last.
     speed, acceleration : float or array_like, shape (n,)
         Largest ones, of all joints or of each.
     ends, degree, hold
-        As of :func:`spline`.
+        As in :func:`spline`.
 
     Examples
     --------
@@ -201,18 +201,18 @@ def through(
         longest = float(needed.max())
         if longest * times.sum() < best.sum():
             best = longest * times
-        # polynomials need not begin at points: all that a way has a part of count for it
+        # polynomials need not begin at points: all that overlap an interval count for it
         first = np.searchsorted(np.asarray(curve.knots), edges[:-1] + SLACK * times, side="right") - 1
         last = np.searchsorted(np.asarray(curve.knots), edges[1:] - SLACK * times, side="left")
         of_way = np.array([needed[a:b].max() for a, b in zip(first, last, strict=True)])
         times = times * of_way**0.3  # longer where limits are exceeded, shorter where they are not reached
         times = np.maximum(times, LEAST_SHARE * start * (times.sum() / start.sum()))
-    left = float(_needed(made(best)[0], *limits).max())  # one but for rounding
+    left = float(_needed(made(best)[0], *limits).max())  # 1 but for rounding
     return made(left * best)[0]
 
 
 def _needed(curve: Piecewise, speed: np.ndarray, acceleration: np.ndarray) -> np.ndarray:
-    """Return by what factor each interval of a curve would have to be longer to keep within limits, (K,)."""
+    """Return the factor by which each interval of a curve would have to be longer to stay within limits, (K,)."""
     knots, table = np.asarray(curve.knots), np.asarray(curve.coefficients)
     power = np.arange(1, table.shape[1])
     rates = table[:, 1:] * power[:, None]
@@ -222,7 +222,7 @@ def _needed(curve: Piecewise, speed: np.ndarray, acceleration: np.ndarray) -> np
 
 
 def _largest(coefficients: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return the largest amounts of polynomials (K, degree + 1, n) from zero to a length each, (K, n)."""
+    """Return the largest magnitudes of polynomials (K, degree + 1, n) from zero to a length each, (K, n)."""
     scaled = coefficients * lengths[:, None, None] ** np.arange(coefficients.shape[1])[:, None]
     result = np.empty((len(scaled), scaled.shape[2]))
     for k, j in np.ndindex(result.shape):
@@ -236,14 +236,14 @@ def _largest(coefficients: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 def sampled(
     times: ArrayLike, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, *, hold: bool = False
 ) -> Piecewise:
-    """Measured or computed data as a trajectory.
+    """Return measured or computed data as a trajectory.
 
     Parameters
     ----------
     times : array_like, shape (K,)
     q, v, a : array_like, shape (K, n)
-        With positions alone a cubic spline without end conditions goes through them; with
-        velocities, cubics meet both at every sample; with accelerations, quintics meet all three.
+        Positions alone give a cubic spline without end conditions; with
+        velocities, cubics match both at every sample; with accelerations, quintics match all three.
     hold : bool
         See :class:`Trajectory`.
     """

@@ -1,4 +1,4 @@
-"""What every trajectory answers, what it says outside its span of time, and one trajectory after another."""
+"""The interface of trajectories, what they return outside their time span, and one trajectory after another."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ Motion = tuple[list[Scalar], list[Scalar], list[Scalar]]
 """Positions, velocities and accelerations."""
 
 SLACK = 1e-9
-"""How far (relative to its length) a trajectory may be asked beyond its end: rounding of times added up."""
+"""How far beyond its end, relative to its length, a trajectory may be evaluated, for rounding in sums of times."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """Base of all trajectories; a new one gives :meth:`position` and its span of time.
+    """Base of all trajectories; a new one defines :meth:`position` and its time span.
 
     Parameters
     ----------
     hold : bool
-        Asked before its start or after its end a trajectory raises an error; with
-        ``hold=True`` it stays at its first or last position, at rest.
+        Before its start or after its end a trajectory raises an error; with
+        ``hold=True`` it rests at its first or last position.
     """
 
     hold: bool = field(default=False, kw_only=True)
@@ -47,17 +47,17 @@ class Trajectory:
 
     @property
     def nq(self) -> int:
-        """Number of position coordinates: as many, but for quaternions."""
+        """Number of position coordinates: the same, except with quaternions."""
         return self.n
 
     @property
     def start(self) -> float:
-        """First moment it knows."""
+        """Beginning of the time span."""
         return 0.0
 
     @property
     def end(self) -> float:
-        """Last moment it knows; may be infinite."""
+        """End of the time span; may be infinite."""
         return math.inf
 
     def position(self, t: Scalar) -> list[Scalar]:
@@ -72,8 +72,8 @@ class Trajectory:
     def at(self, t: Scalar) -> Motion:
         """Return positions, velocities and accelerations as lists of scalars, over any scalar.
 
-        Outside its span a trajectory without ``hold`` raises an error for numbers, and is NaN
-        where ``t`` is not known yet (in machine code).
+        Outside its time span a trajectory without ``hold`` raises an error for numbers, and is NaN
+        if ``t`` is not known yet (in machine code).
         """
         if not is_concrete(t) and self.is_batched():
             raise UnsupportedError(
@@ -84,7 +84,7 @@ class Trajectory:
     def __call__(self, t: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return positions, velocities and accelerations at times of any shape: arrays (..., n).
 
-        In a law that is being compiled, where the time is not known yet, they are arrays of its scalars.
+        In a law that is being compiled, where the time is not known yet, they are arrays of scalars.
         """
         if not is_concrete(t) and not hasattr(t, "__len__") and not hasattr(t, "__array__"):
             place, rate, second = self.at(t)
@@ -96,7 +96,7 @@ class Trajectory:
         return pack(q, batch), pack(v, batch), pack(a, batch)
 
     def states(self, times: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the same as the call; motions of the gallery have both, too."""
+        """Return positions (..., nq), velocities and accelerations (..., n): the same as the call."""
         return self(times)
 
     def held(self) -> Self:
@@ -104,7 +104,7 @@ class Trajectory:
         return replace(self, hold=True)
 
     def then(self, *following: Trajectory) -> Joined:
-        """Followed by others, see :class:`Joined`."""
+        """Return this trajectory followed by others, see :class:`Joined`."""
         return Joined((self, *following))
 
     def is_batched(self) -> bool:
@@ -113,14 +113,14 @@ class Trajectory:
         return any(isinstance(x, np.ndarray) and x.ndim > 1 for x in found)
 
     def kinks(self, begin: float, end: float) -> np.ndarray:
-        """Return the times between two others at which it bends or jumps: its ends, if nothing more is known.
+        """Return the times between two others at which it has a kink or jump: its ends, if nothing more is known.
 
-        Where it is a force, an integrator that chooses its steps has to stop there, or it may not see a pulse at all.
+        If it drives a force, an adaptive integrator has to stop there, or it may miss a pulse entirely.
         """
         return within([self.start, self.end], begin, end)
 
     def check_axes(self, robot: Robot, joints: Sequence[str]) -> None:
-        """Refuse a robot whose joints turn other ways than this motion means; most motions mean none."""
+        """Refuse a robot whose joints turn in other directions than this motion assumes; most assume none."""
 
     def _moment(self, t: Scalar) -> Jet:
         """Return the time as a jet, kept within the span or refused outside it."""
@@ -146,21 +146,21 @@ class Trajectory:
                 asked = float(times[outside].flat[0])
                 raise TrajectoryError(
                     f"this {type(self).__name__} {word} t = {bound:.10g} s and was asked for t = {asked:.10g} s; "
-                    "make it longer, or use .held() to let it rest there",
+                    "make it longer, or use .held() to make it rest there",
                     asked,
                 )
 
 
 @dataclass(frozen=True, eq=False)
 class Joined(Trajectory):
-    """One trajectory after another, each starting when the one before ends.
+    """One trajectory after another, each starting when the previous one ends.
 
     Parameters
     ----------
     parts : sequence of Trajectory
         All but the last must end.
     jumps : bool
-        Whether a part may start elsewhere than the one before ended (velocities may always differ).
+        Whether a part may start at another position than the previous one's end (velocities may always differ).
     """
 
     parts: Sequence[Trajectory]
@@ -216,7 +216,7 @@ class Joined(Trajectory):
         return any(part.is_batched() for part in self.parts)
 
     def kinks(self, begin: float, end: float) -> np.ndarray:
-        """Return those of all parts, whose ends are among them."""
+        """Return the kinks of all parts, including their ends."""
         found = [np.array(self._edges)]
         for part, edge in zip(self.parts, self._edges, strict=False):
             late = edge - _begin(part)
@@ -255,7 +255,7 @@ def _begin(part: Trajectory) -> float:
 
 
 def _kept(t: Jet, start: float, end: float) -> Jet:
-    """Return a time that runs on, with its value kept within a span: for parts that will not be chosen."""
+    """Return a time with its derivatives, its value limited to a span, for parts that will not be chosen."""
     late = where(t.value < start, start, t.value)
     return Jet(where(late > end, end, late) if math.isfinite(end) else late, t.first, t.second)
 
@@ -267,12 +267,12 @@ def within(times: ArrayLike, begin: float, end: float) -> np.ndarray:
 
 
 def same_place(a: Sequence[Scalar], b: Sequence[Scalar]) -> bool:
-    """Return whether two positions are the same but for rounding."""
+    """Tell whether two positions are the same up to rounding."""
     return all(np.allclose(x, y, rtol=1e-9, atol=1e-9) for x, y in zip(a, b, strict=True))
 
 
 def clipped(t: Jet, start: float, end: float) -> Jet:
-    """Return the time kept within a span; outside it stands still."""
+    """Return the time limited to a span, at rest outside of it."""
     if math.isfinite(start):
         t = where(t < start, start, t)
     return where(t > end, end, t) if math.isfinite(end) else t
@@ -284,7 +284,7 @@ def trajectories_of(part: Any) -> list[Trajectory]:
 
 
 def span_of(part: Any) -> tuple[float, float]:
-    """Return the time for which all of these are known; held ones always are."""
+    """Return the common time span of these; held ones have no limits."""
     known = [x for x in trajectories_of(part) if not x.hold]
     return max([-math.inf, *(x.start for x in known)]), min([math.inf, *(x.end for x in known)])
 
@@ -301,7 +301,7 @@ def vector(value: ArrayLike, name: str) -> np.ndarray:
 
 
 def alike(first: np.ndarray, value: ArrayLike, name: str) -> np.ndarray:
-    """Return a vector that fits ``first``; one number stands for all."""
+    """Return a vector as long as ``first``; a single number applies to all."""
     numbers = vector(value, name)
     wanted = (1, first.shape[-1]) if np.ndim(value) != 1 else first.shape[-1:]
     if numbers.shape[-1] not in wanted:
@@ -310,7 +310,7 @@ def alike(first: np.ndarray, value: ArrayLike, name: str) -> np.ndarray:
 
 
 def seconds(value: float, name: str = "duration") -> float:
-    """Return a positive, finite time, or an error."""
+    """Return a positive, finite time, or raise an error."""
     if not (isinstance(value, (int, float, np.number)) and 0 < value < math.inf):
         raise OptionError(Message(Setting(name), f" must be a positive number of seconds, not {value!r}"))
     return float(value)

@@ -1,4 +1,4 @@
-"""How what is at rest vibrates: natural frequencies, damping and shapes from mass, stiffness and damping along motions.
+"""Vibrations about a state of rest: frequencies, damping and shapes from mass, stiffness and damping along motions.
 
 With M = L L^T the equations M y'' + C y' + K y = 0 become x'' + L^-1 C L^-T x' + S x = 0, S = L^-1 K L^-T, and the
 eigenvalues of S are the squares of the natural frequencies, in rad/s.  A negative one is an instability.
@@ -16,37 +16,37 @@ from ..io.tables.text import TextTable
 from ..spatial.arrays import Array
 
 SLOWEST = 1e-3
-"""A deviation that grows by a factor e in more than 1000 seconds does not grow; in 1/s."""
+"""Growth below this rate in 1/s, a factor of e in 1000 seconds, does not count."""
 
 ROUNDING = 1e-13
-"""Part of the largest square of a frequency that rounding makes of nothing."""
+"""Squares of frequencies below this fraction of the largest are rounding."""
 
 SYMMETRIC = 1e-7
-"""Stiffnesses whose sides differ by a smaller part of the largest are symmetric: those of forces with a potential."""
+"""Stiffnesses are symmetric, as for forces with a potential, up to an asymmetry of this fraction of the largest."""
 
 NAMED = 4
-"""So many joints of a shape are printed."""
+"""How many joints of a shape are printed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Modes(ExplainsArguments):
-    """Natural vibrations beside a configuration at rest, the slowest first.
+    """Natural vibrations about a configuration at rest, the slowest first.
 
     Attributes
     ----------
     names : tuple of str
-        What the rows of ``shapes`` are: freedoms, as in ``robot.v_names``.
+        Names of the rows of ``shapes``: freedoms, as in ``robot.v_names``.
     frequencies : ndarray (m,)
-        Without damping, in Hz; 0 of motions that nothing brings back.
+        Undamped frequencies in Hz; 0 for motions without restoring force.
     growth : ndarray (m,)
-        How fast a deviation grows without damping, in 1/s: 0 but for unstable modes.
+        Growth rate of a deviation without damping, in 1/s: 0 except for unstable modes.
     damping_ratios : ndarray (m,)
-        Of the viscous damping, 1 being critical: exact where damping does not couple the modes, else of each mode by
-        itself; ``poles`` are exact always.  NaN of modes that do not vibrate.  Coulomb friction is not in it.
+        Ratios of viscous damping, 1 being critical: exact if damping does not couple the modes, otherwise for each mode
+        alone; ``poles`` are always exact.  NaN for modes that do not vibrate.  Coulomb friction is not included.
     shapes : ndarray (nv, m)
-        How all freedoms move, a column per mode, the largest entry being 1.
+        Motions of all freedoms, a column per mode, with the largest entry 1.
     poles : ndarray (2 m,) of complex
-        Of the damped motion, in 1/s: eigenvalues of the linear model.
+        Poles of the damped motion, in 1/s: eigenvalues of the linear model.
     """
 
     names: tuple[str, ...]
@@ -65,7 +65,7 @@ class Modes(ExplainsArguments):
         return len(self.frequencies)
 
     def shape(self, mode: int) -> dict[str, float]:
-        """Return how the freedoms move in one mode, by name; those that stand still are left out."""
+        """Return how the freedoms move in one mode, by name, without those that do not move."""
         return {
             name: float(share)
             for name, share in zip(self.names, np.real(self.shapes[:, mode]), strict=True)
@@ -80,7 +80,7 @@ class Modes(ExplainsArguments):
         return self.table().html()
 
     def table(self) -> TextTable:
-        """Return what ``print`` shows."""
+        """Return the table that ``print`` shows."""
         rows = []
         for k, (hertz, rate, ratio) in enumerate(
             zip(self.frequencies, self.growth, self.damping_ratios, strict=True)
@@ -95,12 +95,12 @@ class Modes(ExplainsArguments):
 
 @dataclass(frozen=True, eq=False)
 class RestMatrices:
-    """Mass, stiffness and damping along the motions that are free where something is at rest.
+    """Mass, stiffness and damping along the free motions at rest.
 
     Attributes
     ----------
     names : tuple of str
-        Of all freedoms.
+        Names of all freedoms.
     motions : ndarray (nv, m)
     mass, stiffness, damping : ndarray (m, m)
     """
@@ -122,7 +122,7 @@ class RestMatrices:
             inverse = np.linalg.inv(np.linalg.cholesky(0.5 * (self.mass + self.mass.T)))
         except np.linalg.LinAlgError:
             raise SingularError(
-                "some motion that is free has no mass, so it has no frequency: give its bodies mass, or hold it"
+                "a free motion has no mass, so it has no frequency: give its bodies mass, or hold it"
             ) from None
         s, c = (inverse @ x @ inverse.T for x in (self.stiffness, self.damping))
         squares, x = _eigen(s)
@@ -139,7 +139,7 @@ class RestMatrices:
 
 
 def _eigen(s: Array) -> tuple[Array, Array]:
-    """Return eigenvalues, the smallest first, and eigenvectors; complex where forces without potential couple modes."""
+    """Return eigenvalues, smallest first, and eigenvectors; complex if forces without a potential couple modes."""
     if np.abs(s - s.T).max() <= SYMMETRIC * np.abs(s).max():
         return np.linalg.eigh(0.5 * (s + s.T))
     squares, x = np.linalg.eig(s)

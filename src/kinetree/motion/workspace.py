@@ -1,7 +1,7 @@
-"""Maps of a workspace: where a frame gets to, how far from singular, with which force and stiffness there.
+"""Maps of a workspace: where a frame can be, the margin to singularities, force and stiffness.
 
-A platform is led from point to neighboring point, a whole front of points at a time, so that it stays on the branch it
-began on; an arm is brought to all points at once.
+A platform is moved from point to neighboring point, a whole front at a time, so that it stays on the branch it started
+on; an arm is moved to all points at once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 UNITS = {"reach": "", "margin": "", "force": "N", "stiffness": "N/m"}
-"""Maps that there are, and their units."""
+"""The maps and their units."""
 
 MEANINGS = {
     "reach": "1 where the frame gets to",
@@ -40,27 +40,27 @@ MEANINGS = {
 }
 
 LONGEST_LABEL = 38
-"""Letters of a line beside a color bar."""
+"""The most letters of a line next to a color bar."""
 
 LEEWAY = 1e-9
-"""How far beyond a limit is still on it, in radians or meters."""
+"""Tolerance of limits, in radians or meters."""
 
 TRIES = 2
-"""From how many fronts a point is tried that was not reached."""
+"""From how many fronts a point that was not reached is tried."""
 
 STARTS = 10
-"""Starts for each point of an arm."""
+"""Number of starts for each point of an arm."""
 
 MOST_SLICES = 6
-"""Pictures of one map, at most."""
+"""The most pictures of one map."""
 
 SINGULAR = 1e-6
-"""A margin below this is none."""
+"""A margin below this counts as zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class Workspace(ExplainsArguments):
-    """What is known about the points of a grid; ``print`` it for a summary, ``plot`` a map.
+    """The result for the points of a grid; ``print`` it for a summary, ``plot`` a map.
 
     Attributes
     ----------
@@ -68,9 +68,9 @@ class Workspace(ExplainsArguments):
         Coordinates of the points, in meters.
     reached : ndarray (nx, ny, nz) of bool
     q : ndarray (nx, ny, nz, nq)
-        A configuration there; NaN where there is none.
+        A configuration at each point; NaN where there is none.
     maps : dict of ndarray (nx, ny, nz)
-        ``"margin"``, and ``"force"`` and ``"stiffness"`` where the numbers for them are known; NaN outside.
+        ``"margin"``, and ``"force"`` and ``"stiffness"`` if the numbers for them are known; NaN outside.
     """
 
     name: str
@@ -85,18 +85,18 @@ class Workspace(ExplainsArguments):
 
     @property
     def share(self) -> float:
-        """The part of the grid that is reached."""
+        """The fraction of the grid that is reached."""
         return float(self.reached.mean())
 
     @property
     def size(self) -> float:
-        """Length, area or volume that is reached, in m, m^2 or m^3 by how many axes vary; each point counts alike."""
+        """Length, area or volume that is reached, in m, m^2 or m^3 by the number of axes that vary."""
         steps = [(axis[-1] - axis[0]) / (len(axis) - 1) for axis in (self.x, self.y, self.z) if len(axis) > 1]
         return float(self.reached.sum() * np.prod(steps))
 
     @property
     def table(self) -> TextTable:
-        """One row per map: the least, the middle and the largest value where the frame gets to."""
+        """Return a row per map: the least, the median and the largest value where the frame can be."""
         rows = []
         for what, values in self.maps.items():
             inside = values[self.reached]
@@ -120,7 +120,7 @@ class Workspace(ExplainsArguments):
         return self.table.html()
 
     def columns(self) -> dict[str, Array]:
-        """Return a row per point: coordinates, whether it is reached, the maps, the configuration."""
+        """Return columns (n,) with a row per point: coordinates, whether it is reached, the maps, the configuration."""
         grid = np.meshgrid(self.x, self.y, self.z, indexing="ij")
         found = {key: values.ravel() for key, values in zip("xyz", grid, strict=True)}
         found["reached"] = self.reached.ravel().astype(int)
@@ -128,7 +128,7 @@ class Workspace(ExplainsArguments):
         return found | {f"q_{name}": self.q[..., k].ravel() for k, name in enumerate(self.q_names)}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`columns` to a ``.csv`` file, wholly or not at all."""
+        """Write :meth:`columns` to a ``.csv`` file, completely or not at all."""
         place = as_path(path, "a table")
         if place.suffix.lower() != ".csv":
             raise OptionError(f"a workspace is saved as .csv, not {place.suffix or 'without ending'!r}: {place}")
@@ -172,13 +172,13 @@ class Workspace(ExplainsArguments):
                 panel.set_facecolor("0.93")
                 panel.grid(False)
                 drawn = panel.pcolormesh(*places, values.T, shading="nearest", vmin=low, vmax=high)
-            if drawn is not None and what != "reach":  # that one has no values: where it is colored, it gets to
+            if drawn is not None and what != "reach":  # this map has no values: the frame can be where it is colored
                 figure.colorbar(drawn, ax=axes, label=fill(MEANINGS[what], LONGEST_LABEL))
             figure.suptitle(f"{self.frame} of {self.name}")
         return figure
 
     def _slices(self, values: Array) -> Iterator[tuple[str, list[str], list[Array], Array]]:
-        """Yield title, names and places of the axes, and values of each picture."""
+        """Yield the title, names and coordinates of the axes, and values of each picture."""
         axes = self._axes()
         free = [name for name, axis in axes.items() if len(axis) > 1]
         held = ", ".join(f"{name} = {_plain(axis[0]):.4g} m" for name, axis in axes.items() if len(axis) == 1)
@@ -191,57 +191,48 @@ class Workspace(ExplainsArguments):
 
 
 def _plain(x: float) -> float:
-    """Return a coordinate as it is shown: what rounding left of zero is zero."""
+    """Return a coordinate for display: zero if only rounding is left."""
     return round(float(x), 12) + 0.0
 
 
 def workspace(
-    robot: Robot | Platform,
-    frame: str | None = None,
-    *,
-    x: ArrayLike | None = None,
-    y: ArrayLike | None = None,
-    z: ArrayLike | None = None,
-    rotation: ArrayLike | None = None,
-    q_guess: ArrayLike | None = None,
-    efforts: ArrayLike | None = None,
-    stiffness: ArrayLike | None = None,
-    limits: bool = True,
-    threads: int = 1,
-) -> Workspace:
-    """Return which points of a grid a frame gets to, and what it can do there.
+    robot: Robot | Platform, frame: str | None = None, *, x: ArrayLike | None = None, y: ArrayLike | None = None,
+    z: ArrayLike | None = None, rotation: ArrayLike | None = None, q_guess: ArrayLike | None = None,
+    efforts: ArrayLike | None = None, stiffness: ArrayLike | None = None, limits: bool = True, threads: int = 1,
+) -> Workspace:  # fmt: skip
+    """Return which points of a grid a frame can reach, and its margin, force and stiffness there.
 
     Parameters
     ----------
     robot : Robot, Mechanism or Platform
-        Of a mechanism with loops a platform says whether the orientation of its frame matters; of a mechanism itself,
-        it does not.
+        For a mechanism with loops, a platform says whether the orientation of its frame matters; for the mechanism
+        itself, it does not.
     frame : str, optional
         A body or frame; a platform has its own.
     x, y, z : float or array_like, shape (n,), optional
-        Coordinates of the grid in the world, in meters; where left out, that of the frame at ``q_guess``.
+        Coordinates of the grid in the world, in meters; by default those of the frame at ``q_guess``.
     rotation : array_like, shape (3, 3), optional
-        The orientation that the frame keeps.  By default that at ``q_guess`` for platforms whose orientation matters;
-        for arms any will do.
+        The orientation that the frame keeps.  By default that at ``q_guess`` for platforms whose orientation matters,
+        and any for arms.
     q_guess : array_like, shape (nq,), optional
-        Where to begin; of a mechanism it decides about the branch.  ``assembled()`` or the neutral configuration by
+        Where to start; for a mechanism it decides the branch.  ``assembled()`` or the neutral configuration by
         default.
     efforts : float or array_like, optional
         Largest force or torque of each motor, for the map of the force; those of the model by default.
     stiffness : float or array_like, optional
-        Of each motor in its control, N/m or N m/rad, for the map of the stiffness; links count as rigid.
+        Stiffness of each motor under control, in N/m or N m/rad, for the map of the stiffness; links are rigid.
     limits : bool
-        Whether position limits of the joints hold (default), or are ignored; those of arms hold always.
+        Whether joints obey their position limits (default); those of arms always do.
     threads : int
-        That share the points of an arm.
+        Threads that share the points of an arm.
 
     Returns
     -------
     Workspace
         ``margin`` is the least of a platform's margins (see :meth:`Platform.margins`), and for arms the smallest
-        singular value of the Jacobian, among those that do not vanish everywhere, as part of the largest.  ``force``
-        is the largest force that the frame can exert in every direction, beside carrying the robot's own weight:
-        negative where it cannot.  ``stiffness`` is the least over all directions.
+        singular value of the Jacobian, among those that do not vanish everywhere, relative to the largest.  ``force``
+        is the largest force that the frame can exert in every direction besides carrying the robot's own weight,
+        negative where it cannot carry that.  ``stiffness`` is the least over all directions.
 
     Examples
     --------
@@ -296,7 +287,7 @@ def _subject(robot: Robot | Platform, frame: str | None) -> _PlatformMap | _ArmM
         return _PlatformMap(robot)
     require_robot(robot)
     if frame is None:
-        raise OptionError(f"frame, the body or frame of {robot.name!r} that is to get there, is needed")
+        raise OptionError(f"frame, the body or frame of {robot.name!r} to move, is needed")
     if robot.loops is not None:
         return _PlatformMap(robot.platform(frame, orientation=False))
     robot.frame(frame)
@@ -306,7 +297,7 @@ def _subject(robot: Robot | Platform, frame: str | None) -> _PlatformMap | _ArmM
 def _force_and_stiffness(
     jacobian: Array, weight: Array, efforts: Array, stiffness: Array | None
 ) -> dict[str, Array]:  # fmt: skip
-    """Return what motors can do through a Jacobian (N, 3, n) that carry a weight (N, n).
+    """Return force and stiffness of motors through a Jacobian (N, 3, n) that carry a weight (N, n).
 
     |w_i + J_i^T F| <= effort_i bounds the forces F by planes; the largest ball between them has the radius
     min_i (effort_i - |w_i|) / |J_i|.  The compliance is J diag(1/k) J^T.
@@ -371,7 +362,7 @@ class _ArmMap:
         whole = jacobian * np.repeat([size, 1.0], 3)[:, None] if turned else jacobian[:, 3:]
         values = np.linalg.svd(whole, compute_uv=False) if len(q) else np.zeros((0, 1))
         largest = np.maximum(values[:, :1], 1e-300)
-        count = int((values > SINGULAR * largest).sum(axis=-1).max(initial=1))  # a planar arm never leaves its plane
+        count = int((values > SINGULAR * largest).sum(axis=-1).max(initial=1))  # a planar arm stays in its plane
         found = {"margin": values[:, count - 1] / largest[:, 0]}
         limits = self.robot.effort_limits[self.dofs] if efforts is None else efforts
         weight = self.robot.gravity_force(q)[..., self.dofs]
@@ -408,14 +399,14 @@ class _PlatformMap:
     def reach(
         self, points: Array, start: Array, rotation: Array | None, limits: bool, threads: int
     ) -> tuple[Array, Array]:
-        """Lead the platform from point to point, front after front; points beyond a gap are tried from the start."""
+        """Move the platform from point to point, front after front; points beyond a gap are tried from the start."""
         kept = rotation if rotation is not None else self.pose(start)[:3, :3] if self.platform.orientation else None
         shape, flat = points.shape[:-1], points.reshape(-1, 3)
         q = np.full((len(flat), self.robot.nq), np.nan)
         near = np.linalg.norm(flat - self.pose(start)[:3, 3], axis=-1)
         first = np.argsort(near)[:1]
         q[first] = self._at(flat[first], start[None], kept, limits, 3)
-        if not np.isfinite(q[first]).all():  # the start is elsewhere
+        if not np.isfinite(q[first]).all():  # the start is not on the grid
             q[:] = self._at(flat, np.broadcast_to(start, q.shape), kept, limits, 0)
         tried = np.zeros(len(flat), dtype=int)
         while True:
@@ -428,7 +419,7 @@ class _PlatformMap:
         return q.reshape(*shape, -1), np.isfinite(q[:, 0]).reshape(shape)
 
     def _beside(self, points: Array, guesses: Array, rotation: Array | None, limits: bool) -> Array:
-        """Go to points from beside them; what leaves the limits is not there, on whatever other branch it may be."""
+        """Move to points from their neighbors; points beyond the limits are not reached, even on another branch."""
         q = self._at(points, guesses, rotation, False, 0)
         if limits:
             q[~self.robot.within_limits(q, LEEWAY)] = np.nan
@@ -454,13 +445,13 @@ class _PlatformMap:
         still = np.zeros((int(held.sum()), self.robot.nv))
         weight = self.robot.inverse_dynamics(q[held], still, still)[..., self.dofs]
         for what, values in _force_and_stiffness(jacobian, weight, own, stiffness).items():
-            found[what] = np.zeros(len(q))  # what nothing holds carries nothing
+            found[what] = np.zeros(len(q))  # what is not held carries nothing
             found[what][held] = values
         return found
 
 
 def _from_neighbors(q: Array) -> Array:
-    """Return, of each point of a grid (nx, ny, nz, nq), the configuration of a neighbor that has one."""
+    """Return, for each point of a grid (nx, ny, nz, nq), the configuration of a neighbor that has one."""
     found = np.full_like(q, np.nan)
     for axis in range(3):
         for step in (1, -1):

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..blas_threads import one_blas_thread
 from ..llvm.mirror import mirror
+from ..result_memory import empty
 from ..trace import Shape
 from .kernel import Kernel
 
@@ -87,6 +88,48 @@ class FactorKernel(ComposedKernel):
             result[..., :n, :], result[..., n, :] = both, pivots
         else:
             np.multiply(both, np.sqrt(pivots)[..., None], out=result)
+
+
+# ------------------------------------------------------------------ columns of bodies
+
+
+@dataclass
+class BodyColumnsKernel(ComposedKernel):
+    """A matrix that ``bodies`` makes, all but the entries at ``places``, which ``beside`` makes.
+
+    ``chosen`` are the columns that are wanted, all if it is None.
+    """
+
+    bodies: Kernel | None = None
+    beside: Kernel | None = None
+    places: np.ndarray | None = None
+    chosen: np.ndarray | None = None
+
+    @property
+    def parts(self) -> tuple[Kernel, Kernel]:
+        """All but some entries, and those."""
+        assert self.bodies is not None
+        assert self.beside is not None
+        return self.bodies, self.beside
+
+    @property
+    def lanes_address(self) -> int:  # type: ignore[override]
+        """Machine code of the first part, which may have states one after the other only."""
+        bodies, beside = self.parts
+        _ = beside.lanes_address
+        return bodies.lanes_address if bodies.is_one_function else bodies.single_address
+
+    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
+        self._run_batch(arrays, (), result, 1)
+
+    def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
+        assert self.places is not None
+        bodies, beside = self.parts
+        whole = result if self.chosen is None else empty((*batch, *bodies.shape), self.dtype)
+        bodies(*arrays, out=whole, threads=threads)
+        whole[..., self.places[0], self.places[1]] = beside(*arrays, threads=threads)
+        if self.chosen is not None:
+            np.take(whole, self.chosen, axis=-1, out=result)
 
 
 # ------------------------------------------------------------------ products with a matrix

@@ -413,17 +413,25 @@ class PreparedCall:
 
     def __init__(self, kernel: Kernel, rows: Sequence[np.ndarray], count: int, threads: int) -> None:
         self._kernel, self._how = kernel, (count, threads, kernel._load())
-        self._rows = rows  # kept alive
+        self._rows = list(rows)  # kept alive
         self._area = np.empty(kernel.scratch_bytes + 64, dtype=np.uint8)
         job = kernel._job(rows, count, 0, (address_of(self._area) + 63) & ~63)
         self._job = ctypes.create_string_buffer(job, len(job))
         self._target = ctypes.c_int64.from_buffer(self._job, JOB.at["out"])
         self._shape, self._dtype = (count, *kernel.shape), kernel.dtype
 
+    def read_from(self, number: int, array: np.ndarray) -> None:
+        """Read an input from another array from now on, of the same shape and in C order as the one before."""
+        was = self._rows[number]
+        if array.shape != was.shape or array.dtype != was.dtype or not (array.flags.carray and was.flags.c_contiguous):
+            raise TypeError(f"{self._kernel.name}: input {number} must be {was.dtype} {was.shape} in C order")
+        self._rows[number] = array
+        ctypes.c_int64.from_buffer(self._job, JOB.size + 8 * number).value = address_of(array)
+
     def __call__(self, out: np.ndarray | None = None) -> np.ndarray:
         """Evaluate; into an array of the right kind if one is given, which must not share memory with inputs."""
         if out is None:
-            out = np.empty(self._shape, self._dtype)
+            out = empty(self._shape, self._dtype)
         elif not (out.shape == self._shape and out.dtype == self._dtype and out.flags.carray):
             raise TypeError(f"{self._kernel.name}: out must be a C-ordered array of {self._dtype} {self._shape}")
         self._target.value = address_of(out)

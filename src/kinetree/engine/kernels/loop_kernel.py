@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,16 @@ from ..load_code import load_or_compile_text
 from ..make_once import made_once
 from ..trace import Shape
 from .kernel import Kernel, address_of
+
+
+class InnerLoop(NamedTuple):
+    """A loop that another kernel calls, with inputs one behind the other."""
+
+    inputs: int
+    outs: int
+    """Values that are its results, behind which it works."""
+    kept: int
+    """Values that it works with."""
 
 
 @dataclass
@@ -45,6 +55,12 @@ class RolledKernel(Kernel):
         """Numbers that the steps leave for the outputs."""
         places = self._plan.places
         return self.size if places is None else int(self._plan.outs)
+
+    @property
+    def inside(self) -> InnerLoop:
+        """What a kernel has to know that calls this one."""
+        assert self._plan.places is None, "only what passes over bodies leave is the result as it is"
+        return InnerLoop(sum(self.lengths), self._outs, self._kept)
 
     @property
     def _kept(self) -> int:
@@ -90,7 +106,8 @@ class RolledKernel(Kernel):
             moves=len(moved), moved=address_of(moved),
         )  # fmt: skip
         self._alive += [lengths, moved]
-        self._run = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * 3)(addresses["run"])
+        self.run_address = addresses["run"]
+        self._run = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * 3)(self.run_address)
         return addresses["kernel"]
 
     def is_ready(self, batch: bool) -> bool:
@@ -113,7 +130,7 @@ class RolledKernel(Kernel):
         work, n = self._local.work, self.shape[-1]
         self._run(address_of(given), address_of(made), address_of(work))
         i, j = large.within
-        for matrix, at in zip(made.reshape(-1, n, n), large.below, strict=True):
+        for matrix, at in zip(made.reshape(-1, n, n) if large.below else (), large.below, strict=True):
             within = matrix[i, j]
             mirror(matrix, matrix if at is None else work[at : at + n * n].reshape(n, n), self.target)
             matrix[i, j] = within

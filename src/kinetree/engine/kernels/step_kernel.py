@@ -8,27 +8,44 @@ and the last of many steps touch the arrays of the batch.
 Inputs are ``t``, ``h`` and ``n`` (one number each), the state, and parameters; the output is
 the state n steps on, t growing by h each time.  A kernel of several samples goes on like that, and its output is the
 state after every n steps.
+
+A rate may call a loop over bodies in its middle, whose code and schedule are another kernel's: then its graph has the
+inputs of that loop, and behind them the rest of the answer.
 """
 
 from __future__ import annotations
 
+import ctypes
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
 from ..fuse import prepare
 from ..graph import Graph, inputs, outputs
-from ..llvm.assembly import Module, Value
+from ..llvm.assembly import MachineFunction, Module, Operand, Value
 from ..llvm.emit import inner_function
 from ..llvm.emitter import Emitter
 from ..llvm.modules import table_of_places, work_vectors
 from ..llvm.table_lookups import table_words
 from ..llvm.vectors import Vectors, spread
-from .kernel import Kernel
+from ..make_once import made_once
+from .kernel import Kernel, address_of
+from .loop_kernel import InnerLoop, RolledKernel
+
+RESULTS_AT_ONCE = 64
+"""Of a large tree, whose joints have next to nothing to do with one another in the formula of a step: LLVM takes longer
+over one long function than over many short ones."""
 
 TIME, STEP, COUNT, STATE = 0, 1, 2, 3
 """Places of t, h, n and the first state among the inputs."""
+
+
+MOST_COPIED_ONE_BY_ONE = 256
+"""Vectors up to which copies are written out."""
 
 
 @dataclass
@@ -48,6 +65,13 @@ class Stages:
     n_question: int
     n_parameters: int
     samples: int = 1
+    inner: InnerLoop | None = None
+    """What the rate calls; ``answer`` is what that takes, and what comes behind its results."""
+
+    @property
+    def n_answer(self) -> int:
+        """Numbers that answer a question."""
+        return len(self.answer) + (0 if self.inner is None else self.inner.outs - self.inner.inputs)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -63,12 +87,13 @@ class Stages:
         """Return everything that the machine code depends on."""
         graphs = [(g.kinds, g.args, g.values) for g in (self.graph, self.rate)]
         numbers = self.n_state, self.n_question, self.n_parameters, *((self.samples,) if self.samples > 1 else ())
-        return repr((graphs, self.questions, self.final, self.answer, *numbers))
+        called = () if self.inner is None else (self.inner,)
+        return repr((graphs, self.questions, self.final, self.answer, *numbers, *called))
 
 
 def trace_stages(
     advance: Callable[..., Sequence[object]], rate: Callable[..., Sequence[object]], n_state: int, n_question: int,
-    n_parameters: int, n_answer: int, samples: int = 1,
+    n_parameters: int, n_answer: int, samples: int = 1, inner: InnerLoop | None = None, most: float = math.inf,
 ) -> Stages:  # fmt: skip
     """Run a step on nodes, with questions cut out.
 
@@ -78,13 +103,17 @@ def trace_stages(
         ``advance(ask, t, state, h, parameters)`` returns the next state; ``ask(question)`` takes a list of
         scalars and returns one.
     rate : callable
-        ``rate(question, parameters)`` answers.
+        ``rate(question, parameters)`` answers; or returns what a loop is called with, and the rest of the answer.
     n_state, n_question, n_parameters, n_answer : int
         How many numbers these are.
     samples : int
         How many states the kernel returns.
+    inner : InnerLoop, optional
+        What the rate calls.
+    most : float
+        Operations of a graph beyond which :class:`~kinetree.engine.graph.TooLong` is raised.
     """
-    graph = Graph()
+    graph = Graph(most)
     questions: list[list[int]] = []
     given = inputs(graph, STATE + n_state + n_parameters)
 
@@ -95,17 +124,15 @@ def trace_stages(
 
     new = advance(ask, given[TIME], given[STATE : STATE + n_state], given[STEP], given[STATE + n_state :])
     final = outputs(graph, new)
-    inner = Graph(tables=graph.tables)
-    own = inputs(inner, n_question + n_parameters)
-    answer = outputs(inner, rate(own[:n_question], own[n_question:]))
-    return Stages(graph, questions, final, inner, answer, n_state, n_question, n_parameters, samples)
+    asked = Graph(most, tables=graph.tables)
+    own = inputs(asked, n_question + n_parameters)
+    answer = outputs(asked, rate(own[:n_question], own[n_question:]))
+    return Stages(graph, questions, final, asked, answer, n_state, n_question, n_parameters, samples, inner)
 
 
 @dataclass
-class StepKernel(Kernel):
-    """Machine code of :class:`Stages`; see the head of this file.  One state goes through it as a batch of one."""
-
-    stages: Callable[[], Stages] | None = None
+class LanesKernel(Kernel):
+    """Machine code with loops of its own, over lanes alone.  One state goes through it as a batch of one."""
 
     def is_ready(self, batch: bool) -> bool:
         """Return whether the one form that there is is at hand."""
@@ -116,58 +143,171 @@ class StepKernel(Kernel):
         """A loop has no place of its own for that."""
         return False
 
-    @property
-    def single_address(self) -> int:  # type: ignore[override]
+    @made_once
+    def single_address(self) -> int:
         """The same loop."""
         return self.lanes_address
 
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
         self._run_batch([np.atleast_2d(a) for a in arrays], (1,), result, 1)
 
+
+@dataclass
+class StepKernel(LanesKernel):
+    """Machine code of :class:`Stages`; see the head of this file."""
+
+    stages: Callable[[], Stages] | None = None
+
     def _assembly(self, form: str) -> str:
         assert self.stages is not None
-        return step_module(self.stages(), self.vectors)
+        return step_module(self.stages(), self.vectors, self._before_work)
 
 
-def step_module(stages: Stages, v: Vectors) -> str:
-    """Return LLVM assembly of the loop and of the functions it calls."""
-    n, p, asked, n_answer = stages.n_state, stages.n_parameters, stages.n_question, len(stages.answer)
+@dataclass
+class CallingStepKernel(StepKernel):
+    """Steps whose rates call a loop over bodies, and which have a form of their own for one state, as that has."""
+
+    loop: RolledKernel = field(kw_only=True, repr=False)
+    """What the rate calls."""
+    _contexts: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
+
+    def is_ready(self, batch: bool) -> bool:
+        """Return whether the form for batches, or for one state, is at hand."""
+        return Kernel.is_ready(self, batch)
+
+    @made_once
+    def single_address(self) -> int:
+        """Machine code for one state, ``kernel(in, out, context)`` with room to work behind the inputs."""
+        return self._address("single")
+
+    @made_once
+    def _run_one(self) -> Any:
+        called = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * 3)(self.single_address)
+        _ = self.loop.single_address
+        self._contexts["single"] = np.array([self.loop.run_address, 0], dtype=np.int64)
+        return called
+
+    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
+        run, count = self._run_one, sum(self.lengths)
+        if getattr(self._local, "one", None) is None:
+            assert self.stages is not None
+            self._local.one = np.empty(count + work_of(self.stages()), self.dtype)
+        area = self._local.one
+        np.concatenate(arrays, out=area[:count], casting="same_kind")
+        direct = result.flags.c_contiguous and result.dtype == self.dtype
+        made = result if direct else np.empty(self.shape, self.dtype)
+        run(address_of(area), address_of(made), address_of(self._contexts["single"]))
+        if not direct:
+            result[...] = made
+
+    @property
+    def context_address(self) -> int:
+        """Where code and schedule of what the rate calls are."""
+        if "lanes" not in self._contexts:
+            words = self.loop.lanes_address, self.loop.context_address
+            self._contexts["lanes"] = np.array(words, dtype=np.int64)
+        return address_of(self._contexts["lanes"])
+
+    def _assembly(self, form: str) -> str:
+        if form == "lanes":
+            return super()._assembly(form)
+        assert self.stages is not None
+        return step_module(self.stages(), self.vectors.one, sum(self.lengths))
+
+
+def work_of(stages: Stages) -> int:
+    """Return how many values steps need beside inputs and results: none where they fit the stack."""
+    if stages.inner is None:
+        return 0
+    held = STATE + stages.n_state + stages.n_parameters + len(stages.questions) * stages.n_answer
+    asked = stages.n_question + stages.n_parameters + len(stages.answer)
+    return held + asked + stages.inner.outs + stages.inner.kept
+
+
+def step_module(stages: Stages, v: Vectors, work_at: int) -> str:
+    """Return LLVM assembly of the loop and of the functions it calls.
+
+    ``work_at`` is how many values behind the beginning of the inputs there is room to work.
+    """
+    places = table_of_places([k * v.size for k in range(stages.n_state * stages.samples)], v)
+    declared = "\n".join(Emitter(v).declarations())
+    tables, work = table_words(len(stages.graph.tables)), work_vectors(work_of(stages))
+    return "\n".join([tables, places, work, declared, step_functions(stages, v, work_at=work_at)])
+
+
+def step_functions(
+    stages: Stages, v: Vectors, kernel: str = "kernel", inner: bool = False, work_at: int = 0
+) -> str:  # fmt: skip
+    """Return the loop, as a function ``kernel(in, out, context)`` of consecutive vectors, and what it calls.
+
+    As an ``inner`` function of a larger module it has no context.
+    """
+    n, p, asked, n_answer = stages.n_state, stages.n_parameters, stages.n_question, stages.n_answer
     answers_at, vector, size = STATE + n + p, v.type, v.size
     module = Module()
-    module.add("declarations", "\n".join(Emitter(v).declarations()))
-    names = [f"stage{k}" for k in range(len(stages.questions))]
-    for name, wanted in (*zip(names, stages.questions, strict=True), ("final", stages.final)):
-        module.add(name, _function(name, stages.graph, wanted, v))
-    module.add("rate", _function("rate", stages.rate, stages.answer, v))
-    with module.function("kernel", {"in": "ptr", "out": "ptr", "context": "ptr"}) as f:
-        given, out, _ = f.args
-        x, y = f.room(vector, answers_at + len(names) * n_answer, size), f.room(vector, asked + p, size)
-        _copy(v, given, x, answers_at)
-        _copy(v, given.at(STATE + n, vector), y.at(asked, vector), p)
+    names = [f"{kernel}.stage{k}" for k in range(len(stages.questions))]
+    final, rate = f"{kernel}.final", f"{kernel}.rate"
+    for name, wanted in (*zip(names, stages.questions, strict=True), (final, stages.final)):
+        _add_function(module, name, stages.graph, wanted, v, stages.inner is not None)
+    _add_function(module, rate, stages.rate, stages.answer, v, stages.inner is not None)
+    parameters = {"in": "ptr", "out": "ptr"} | ({} if inner else {"context": "ptr"})
+    with module.function(kernel, parameters, linkage="internal" if inner else "") as f:
+        given, out = f.args[:2]
+        rooms = answers_at + len(names) * n_answer, asked + p, len(stages.answer)
+        if stages.inner is None:
+            x, y = (f.room(vector, count, size) for count in rooms[:2])
+        else:
+            ends = [work_at + end for end in accumulate(rooms, initial=0)]
+            x, y, w, found = (given.at(end, vector) for end in ends)
+        copy_vectors(v, given, x, answers_at)
+        copy_vectors(v, given.at(STATE + n, vector), y.at(asked, vector), p)
         begin, h, rounds = (given.at(k, vector).load(vector, size) for k in (TIME, STEP, COUNT))
-        every, done = _first_as_integer(v, rounds), f.variable(0, "done")
+        every, done = first_as_integer(v, rounds), f.variable(0, "done")
         last = every if stages.samples == 1 else every * stages.samples
         with f.forever(done):
             for k, name in enumerate(names):
                 f.call(name, x, y)
-                f.call("rate", y, x.at(answers_at + k * n_answer, vector))
+                answer = x.at(answers_at + k * n_answer, vector)
+                f.call(rate, y, answer if stages.inner is None else w)
+                if stages.inner is not None:
+                    _call_loop(f, v, stages, w, found, answer)
             new = out if stages.samples == 1 else out.at(done.value // every * n, vector)
-            f.call("final", x, new)
+            f.call(final, x, new)
             done.set(done.value + 1)
             f.leave(unless=done.value < last)
-            _copy(v, new, x.at(STATE, vector), n)
-            x.at(TIME, vector).store(_time(v, begin, h, done.value), size)
-    places = table_of_places([k * size for k in range(n * stages.samples)], v)
-    return "\n".join([table_words(len(stages.graph.tables)), places, work_vectors(0), module.text()])
+            copy_vectors(v, new, x.at(STATE, vector), n)
+            x.at(TIME, vector).store(time_after(v, begin, h, done.value), size)
+    return module.text()
 
 
-def _copy(v: Vectors, source: Value, to: Value, count: int) -> None:
-    """Copy so many vectors."""
-    for k in range(count):
+def _call_loop(f: MachineFunction, v: Vectors, stages: Stages, w: Value, found: Value, answer: Value) -> None:
+    """Call a loop with what a rate asks for; the answer is what it finds, and the rest of the rate's.
+
+    The loop over lanes gets its schedule, that of one state room to work.
+    """
+    called, inner = f.args[2], stages.inner
+    assert inner is not None
+    third = called.at(1, "ptr").load("ptr") if v.lanes > 1 else found.at(inner.outs, v.type)
+    f.call(called.load("ptr"), w, found, third)
+    copy_vectors(v, found, answer, inner.outs)
+    copy_vectors(v, w.at(inner.inputs, v.type), answer.at(inner.outs, v.type), len(stages.answer) - inner.inputs)
+
+
+def copy_vectors(v: Vectors, source: Value, to: Value, count: int) -> None:
+    """Copy so many vectors, in a loop if they are many."""
+
+    def copy(k: Operand) -> None:
         to.at(k, v.type).store(source.at(k, v.type).load(v.type, v.size), v.size)
 
+    if count > MOST_COPIED_ONE_BY_ONE:
+        with source.f.loop(0, count) as each:
+            copy(each)
+        return
+    for k in range(count):
+        copy(k)
 
-def _first_as_integer(v: Vectors, vector: Value) -> Value:
+
+def first_as_integer(v: Vectors, vector: Value) -> Value:
     """Return the number in the first lane as an integer."""
     f, first = vector.f, vector.name
     if v.lanes > 1:
@@ -175,7 +315,7 @@ def _first_as_integer(v: Vectors, vector: Value) -> Value:
     return f.op(f"fptosi {v.real} {first} to i64", "i64")
 
 
-def _time(v: Vectors, begin: Value, h: Value, done: Value) -> Value:
+def time_after(v: Vectors, begin: Value, h: Value, done: Value) -> Value:
     """Return the time after so many steps: not summed up, but t0 + k h."""
     f = done.f
     count = spread(done, v.lanes) if v.lanes > 1 else done
@@ -184,6 +324,21 @@ def _time(v: Vectors, begin: Value, h: Value, done: Value) -> Value:
     return f.op(f"fadd {v.type} {begin.name}, {gone.name}", v.type)
 
 
-def _function(name: str, graph: Graph, wanted: Sequence[int], vectors: Vectors) -> str:
+def _add_function(module: Module, name: str, graph: Graph, wanted: Sequence[int], v: Vectors, in_parts: bool) -> None:
+    """Add a graph as a function; that of a large tree in parts, each of which computes some of the results."""
+    if not in_parts:
+        module.add(name, function_of(name, graph, wanted, v))
+        return
+    parts = range(0, len(wanted), RESULTS_AT_ONCE)
+    for first in parts:
+        part = f"{name}.{first}"
+        module.add(part, function_of(part, graph, wanted[first : first + RESULTS_AT_ONCE], v))
+    with module.function(name, {"in": "ptr", "out": "ptr"}, linkage="internal", attributes="noinline") as f:
+        given, out = f.args
+        for first in parts:
+            f.call(f"{name}.{first}", given, out.at(first, v.type))
+
+
+def function_of(name: str, graph: Graph, wanted: Sequence[int], vectors: Vectors) -> str:
     """Write a graph as a function that reads consecutive vectors and writes consecutive vectors."""
     return inner_function(name, *prepare(graph, list(wanted), vectors.fused), vectors)

@@ -11,21 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...algorithms import constrained, constraints
+from ...algorithms import constraints, independent_motion, loop_clusters
 from ...errors import ClosureError, RoundingWarning, callers_level
 from ...model.changes.values import generic, symbols_of_geometry
 from ...run.evaluator import Evaluator
-from ...run.law_kernels import LawProgram, can_compile, unrolls
-from ...spatial import Scalar
-from ...spatial.arrays import Array, as_array
+from ...run.wrenches import Wrenches
+from ...spatial.arrays import Array, as_array, batch_shape
 from .. import closing, coordinates, rank
 from ..assembly import WIDEST, is_closed
 from ..closing import CLOSED
 from ..coordinates import ByName, Coordinates
 from .assembling import Assembling
 from .geometry import LoopGeometry
-
-Scalars = Sequence[Scalar]
 
 TOLERANCE = 1e-6
 """How far a state may be from closed (meters, radians, and their rates relative to 1 + |v|) before it is refused."""
@@ -200,11 +197,10 @@ class CoordinateChoice:
 
     def check_motion(self, q: Array, v: Array, a: Array | None, granted: float) -> None:
         """Refuse a state, or a motion, that the loops do not allow."""
-        k = self.geometry.jacobian(q)
-        gaps, speeds = self.geometry.gaps(q), (k @ v[..., None])[..., 0]
-        left = np.zeros(1) if a is None else (k @ a[..., None])[..., 0] + self.geometry.drift(q, v)
-        sums = [(x * x).sum(axis=-1) for x in (gaps, speeds, left)]
-        self.geometry.checks.motion(np.stack(np.broadcast_arrays(*sums), axis=-1), granted, q, v, a)
+        left = self.geometry.exact.run("loop_residuals", q=q, v=v, a=np.zeros(self.model.nv) if a is None else a)
+        if a is None:
+            left[..., 2] = 0.0
+        self.geometry.checks.motion(left, granted, q, v, a)
 
     def closed_motion(self, q: Any, v: Any, a: Any, tolerance: float | None) -> tuple[Array, Array, Array]:
         """Return a motion as arrays; refuse one that the loops do not allow."""
@@ -223,21 +219,45 @@ class CoordinateChoice:
 
     def basis(self, q: ArrayLike) -> Array:
         """Return the matrix G of ``v = G v_independent`` at closed configurations, (..., nv, freedoms)."""
-        return self.basis_of(self.geometry.jacobian(self.check_closed(q)))
+        found = self._quick_basis(self.geometry.configuration(q))
+        return self.basis_of(self.geometry.jacobian(self.check_closed(q))) if found is None else found
 
     def basis_of(self, k: Array) -> Array:
         """Return G from K."""
         return coordinates.basis(k, self.coordinates, self.geometry.v_names, self.geometry.size)
 
+    def _quick_basis(self, q: Array) -> Array | None:
+        """Return G by fixed operations; None where a state has to be looked at."""
+        found = None if self.chosen is None else self.at_once("closed_basis", q=q)
+        if found is None:
+            return None
+        known = self.coordinates
+        g = np.zeros((*found.shape[:-1], self.model.nv, known.freedoms))
+        g[..., list(known.independent), range(known.freedoms)] = 1.0
+        g[..., self._places_in_basis[0], self._places_in_basis[1]] = found
+        return g
+
+    @cached_property
+    def _places_in_basis(self) -> tuple[list[int], list[int]]:
+        """Rows and columns of G that are neither zero nor one."""
+        column = {j: n for n, j in enumerate(self.coordinates.independent)}
+        places = independent_motion.pattern(self.model, self.coordinates.pivots)
+        return [j for j, _ in places], [column[i] for _, i in places]
+
     def motions(self, q: Array) -> tuple[Array, Array]:
         """Return the motions that loops leave at closed configurations as columns, and which of these count."""
+        found = self._quick_basis(q)
+        if found is not None:
+            return found, np.ones((*found.shape[:-2], found.shape[-1]), dtype=bool)
         known = self.at(self.check_closed(q))
         return rank.motions(self.geometry.jacobian(q), known.rank, self.geometry.size, known.least)
 
     def velocities(self, q: ArrayLike, v_independent: ByName) -> Array:
         """Return all velocities from the independent ones."""
         given = coordinates.by_name(v_independent, self.independent(), "v_independent")
-        found = self._in_machine_code(self.geometry.configuration(q), None, given)
+        state = self.geometry.configuration(q)
+        batch_shape(q=(state, 1), v_independent=(given, 1))
+        found = self.at_once("closed_velocities", q=state, v=self._laid_out(given))
         if found is not None:
             return found
         state = self.check_closed(q)
@@ -247,8 +267,9 @@ class CoordinateChoice:
         """Return all accelerations from the independent ones, at a closed state."""
         geometry, known = self.geometry, self.coordinates
         given = coordinates.by_name(a_independent, self.independent(), "a_independent")
-        v = as_array(v, (geometry.nv,), "v")
-        found = self._in_machine_code(geometry.configuration(q), v, given)
+        state, v = geometry.configuration(q), as_array(v, (geometry.nv,), "v")
+        batch_shape(q=(state, 1), v=(v, 1), a_independent=(given, 1))
+        found = self.at_once("closed_accelerations", q=state, v=v, a=self._laid_out(given))
         if found is not None:
             return found
         state = self.check_closed(q)
@@ -262,40 +283,29 @@ class CoordinateChoice:
             a[..., list(known.dependent)] += rest[..., 0]
         return a
 
-    def _in_machine_code(self, q: Array, v: Array | None, given: Array) -> Array | None:
-        """Return velocities, or accelerations where ``v`` is given; None where a state has to be looked at."""
-        program = self._rate_programs[v is not None]
-        if program is None:
-            return None
-        whole = program({"q": q, "given": given} if v is None else {"q": q, "v": v, "given": given})
-        least = max(constrained.LEAST_QUALITY, self.coordinates.least**2)
-        limit = self.granted(None, self.coordinates) ** 2
-        if (whole[..., -3] < least).any() or (whole[..., -2:] > limit).any():
-            return None
-        return np.asarray(whole[..., :-3])
+    def _laid_out(self, given: Array) -> Array:
+        """Return numbers of the independent freedoms among those of all, (..., nv)."""
+        whole = np.zeros((*given.shape[:-1], self.model.nv))
+        whole[..., list(self.coordinates.independent)] = given
+        return whole
 
-    @cached_property
-    def _rate_programs(self) -> tuple[LawProgram | None, LawProgram | None]:
-        """How velocities and accelerations follow, with the squares of what the loops and velocities are off by.
+    def at_once(self, name: str, wrenches: Wrenches = None, parameters: Any = None, **arrays: Any) -> Array | None:
+        """Return what an algorithm in independent coordinates finds by fixed operations, (..., n).
 
-        None where redundant constraints contradict one another by rounding, so that which of them count is no matter
-        of choice, and for mechanisms too large for straight-line code.
+        None where a state has to be looked at: the loops do not allow it, or pivots serve badly.  And where redundant
+        constraints contradict one another by rounding, so that which of them count is no matter of choice.
         """
-        known, tree, size = self.coordinates, self.model, self.geometry.size
-        exact, rows, dependent = self.geometry.exact, known.rows, known.dependent
-        if not unrolls(exact) or tree.symbols or any(d.by_rounding for d in known.decisions):
-            return None, None
-
-        def law(q: Scalars, given: Scalars, v: Scalars | None = None) -> list[Scalar]:
-            k = constraints.constraint_matrix(tree, q)
-            drift = [0.0] * len(k) if v is None else constraints.drift(tree, q, v)
-            found, quality = constrained.allowed(k, given, drift, rows, dependent, size)
-            left = constrained.residuals(tree, q, v or [0.0] * tree.nv, None, k, drift)
-            return [*found, quality, left.gap, left.velocity]
-
-        lengths = {"q": tree.nq, "given": len(known.independent)}
-        compiled, name = can_compile(exact), f"rates of {tree.name!r}"
-        return (
-            LawProgram(name, law, lengths, compiled, cpu=exact.cpu),
-            LawProgram(name, law, {**lengths, "v": tree.nv}, compiled, cpu=exact.cpu),
-        )
+        known, exact = self.coordinates, self.geometry.exact
+        if any(d.by_rounding for d in known.decisions):
+            return None
+        try:
+            whole = exact.run(name, {"pivots": known.pivots}, wrenches=wrenches, parameters=parameters, **arrays)
+        except ZeroDivisionError:  # the reference leaves out zeros, and stops at a pivot that is one
+            return None
+        least = loop_clusters.LEAST_QUALITY_OF_CLUSTERS
+        if name in ("closed_velocities", "closed_accelerations"):
+            least = independent_motion.least_quality_of_rates(known.pivots)
+        limit = self.granted(None, known) ** 2
+        if (whole[..., -4] < max(least, known.least**2)).any() or (whole[..., -3:] > limit).any():
+            return None
+        return np.asarray(whole[..., :-4])

@@ -4,36 +4,54 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...algorithms.closing import ClosingTask
+from ...algorithms.closing import ClosingTask, FrameGoal
 from ...errors import (
     ClosureError,
     OptionError,
     ShapeError,
     SingularityWarning,
+    SpeedWarning,
     StateError,
     UnsupportedError,
     callers_level,
 )
 from ...model import configurations
 from ...run.law_kernels import can_compile, unrolls
+from ...run.parameters import Place
 from ...run.small_matrices import one_blas_thread
 from ...spatial.arrays import Array, as_array
 from ...spatial.numbers import random_source, whole_number
-from .. import closing, dynamics, following, rank
+from .. import blocks, closing, dynamics, following, rank
 from ..assembly import AssemblySearch
 from ..checks import opening_rate
 from ..closing import CLOSED
-from ..mobility import Mobility, position_rank, singular_directions
+from ..clusters import single
+from ..coordinates import Coordinates
+from ..goals import numbers_of, off
+from ..mobility import Mobility, planar_count, position_rank, singular_directions
 from ..neighbors import ORDINARY
-from ..newton import NewtonClosing, independent_rows
+from ..newton import NO_DISTANCE, TRUST, Lanes, NewtonClosing, QuickClosing, independent_rows
 from .choice import ASSEMBLIES, CoordinateChoice
 
 NOTHING_GIVEN = np.zeros(0)
+
+NEWTON, PATIENT, BOUNDED = "newton", "patient", "bounded"
+"""Kernels by rows that are independent of one another, by all rows, and within limits."""
+
+NEARLY_CLOSED = 1e-6
+"""Gaps below this, in meters and radians, that no step makes smaller may be those of rows that do not count."""
+
+MANY = 200
+"""Guesses whose ranks take so long to find that it has to be said."""
+
+STEPS_TO_GOALS = 60
+"""Steps towards goals by rank: a map of a workspace has thousands of targets that cannot be reached."""
 
 
 class LoopClosing:
@@ -47,11 +65,11 @@ class LoopClosing:
     def __init__(self, choice: CoordinateChoice) -> None:
         self.choice, self.assembling, self.geometry = choice, choice.assembling, choice.geometry
         self.model = choice.model
-        self._kernels: dict[tuple[bytes, str, int], NewtonClosing | None] = {}
+        self._quick: dict[tuple[str, ...] | None, QuickClosing] = {}
+        self._kernels: dict[tuple[Any, ...], NewtonClosing | None] = {}
 
     # ---------------------------------------------------------------- nearest to a guess
 
-    @one_blas_thread()
     def close(
         self,
         q_guess: ArrayLike | Mapping[str, Any],
@@ -62,6 +80,18 @@ class LoopClosing:
         limits: bool = True,
     ) -> Array:
         """Return the closed configuration nearest to a guess; see :meth:`kinetree.Mechanism.close`."""
+        if tolerance is None and (quick := self._quick.get(None if fixed is None else tuple(fixed))) is not None:
+            found = quick(q_guess, fixed, limits)
+            if found is not None:
+                return found
+        return self._close(q_guess, fixed, tolerance, must_close, limits)
+
+    @one_blas_thread()
+    def _close(
+        self, q_guess: Any, fixed: Sequence[str] | Mapping[str, Any] | None, tolerance: float | None, must_close: bool,
+        limits: bool,
+    ) -> Array:  # fmt: skip
+        """Close one state or a batch, whatever is asked for."""
         if tolerance is not None and not tolerance > 0.0:
             raise OptionError(f"tolerance must be positive, not {tolerance!r}: rounding leaves gaps of some 1e-16")
         geometry = self.geometry
@@ -71,7 +101,7 @@ class LoopClosing:
         q, free = self._held(np.array(guess, dtype=float), fixed)
         batch = q.shape[:-1]
         guesses = q.reshape(-1, geometry.nq)
-        found, gaps, done = self.closed_from(guesses, free, tolerance)
+        found, done = self.closed_from(guesses, free, tolerance)
         if limits:
             found, within = self._kept_within_limits(found, done, free, guesses, tolerance)
             if must_close and (done & ~within).any():
@@ -80,70 +110,182 @@ class LoopClosing:
                 raise ClosureError(geometry.limits.refusal(how, found, done & ~within, batch))
         bad = ~done & np.isfinite(guesses).all(axis=-1)
         if must_close and bad.any():
-            raise ClosureError(geometry.checks.still_open(gaps, bad, batch, list(fixed or ())))
+            raise ClosureError(geometry.checks.still_open(geometry.gaps(found), bad, batch, list(fixed or ())))
         kept = done & within if limits else done
-        return np.where(kept[:, None], found, np.nan).reshape(*batch, geometry.nq)
+        if not kept.all():
+            found[~kept] = np.nan
+        elif not batch:
+            self._let_go_quickly(free, fixed)
+        return found.reshape(*batch, geometry.nq)
+
+    def _let_go_quickly(self, free: Array, fixed: Sequence[str] | Mapping[str, Any] | None) -> None:
+        """After a first state was closed with some joints held, let others go straight to machine code."""
+        kernel, key = self.kernel(free), None if fixed is None else tuple(fixed)
+        if kernel is None or key in self._quick or not kernel.is_exact:
+            return
+        joints = [self.model.joint(name) for name in key or ()]
+        places = {joint.name: joint.q_slice.start for joint in joints if joint.nq == 1}
+        function = kernel.program.direct(lambda *given: None)
+        if function is not None and len(places) == len(joints):
+            self._quick[key] = QuickClosing(function, kernel.end, self.model.nq, places)
 
     def closed_from(
-        self, guesses: Array, free: Array, tolerance: float | None = None, bounded: bool = False
-    ) -> tuple[Array, Array, Array]:  # fmt: skip
-        """Return configurations (N, nq) moved along ``free`` velocities, the gaps left, and which are closed.
+        self, guesses: Array, free: Array, tolerance: float | None = None, bounded: bool = False,
+        goals: tuple[FrameGoal, ...] = (), given: Array = NOTHING_GIVEN, places: tuple[Place, ...] = (),
+    ) -> tuple[Array, Array]:  # fmt: skip
+        """Return configurations (N, nq) moved along ``free`` velocities, and which are closed.
 
-        Where ``bounded``, joints stay within their limits on the way.
+        Parameters
+        ----------
+        guesses : ndarray, shape (N, nq)
+        free : ndarray of bool, shape (nv,)
+        tolerance : float, optional
+            See :meth:`kinetree.Mechanism.close`.
+        bounded : bool
+            Whether joints stay within their limits on the way.
+        goals : tuple of FrameGoal
+            Frames that have to be somewhere, as if one more joint welded each of them there.
+        given : ndarray, shape (N, n) or (n,)
+            Numbers of the model that vary, then those of the goals.
+        places : tuple of Place
+            Which numbers vary.
         """
-        kernel = None if bounded else self.kernel(free)
+        kernel = self.kernel(free, goals, BOUNDED if bounded else NEWTON, places)
         if kernel is None:
-            return self._closed_by_rank(guesses, free, tolerance, bounded)
-        return kernel.closed(
-            guesses, NOTHING_GIVEN, CLOSED if tolerance is None else tolerance,
-            lambda rest: self._closed_by_rank(guesses[rest], free, tolerance, False),
-        )  # fmt: skip
+            return self._by_rank(guesses, free, tolerance, bounded, goals, given)
+        found, done = kernel(guesses, given, tolerance)
+        rest = np.flatnonzero(~done & np.isfinite(guesses).all(axis=-1))
+        if len(rest) and not bounded:
+            own = given if given.ndim == 1 else given[rest]
+            found[rest], done[rest] = self._patiently(guesses[rest], free, tolerance, goals, own, places)
+        return found, done
 
-    def kernel(self, free: Array, frame: str = "", goal_size: int = 0) -> NewtonClosing | None:
-        """Return what closes along ``free`` velocities, with a frame at a goal; None where ranks have to be found.
+    def _patiently(
+        self, guesses: Array, free: Array, tolerance: float | None, goals: tuple[FrameGoal, ...], given: Array,
+        places: tuple[Place, ...],
+    ) -> tuple[Array, Array]:  # fmt: skip
+        """Close what Newton's steps leave open, since rows depend on one another there or the gap cannot be closed.
+
+        Half a turn off, or all in one line, there may be no way on although there is one beside it.  Only what is
+        nearly closed has its rank found.
+        """
+        kernel = self.kernel(free, goals, PATIENT, places)
+        assert kernel is not None
+        lanes = kernel.search(guesses, given, most=closing.MOST_STEPS)
+        lost = np.flatnonzero(~kernel.is_closed(lanes, tolerance))
+        if len(lost):
+            own = given if given.ndim == 1 else given[lost]
+            nudged = self.geometry.moved(guesses[lost], closing.nudge(free, self._scales[1]))
+            again = kernel.search(nudged, own, most=closing.MOST_STEPS)
+            lanes[lost] = Lanes(np.where((again.worst < lanes.worst[lost])[:, None], again.state, lanes.state[lost]), 0)
+        found, done = np.array(lanes.q), kernel.is_closed(lanes, tolerance)
+        unsure = np.flatnonzero(~done & (lanes.worst < max(NEARLY_CLOSED, kernel.slack) ** 2))
+        if len(unsure) and not places:
+            if len(unsure) > MANY:
+                said = f"{len(unsure)} guesses of {self.model.name!r} end beside singular configurations, where which "
+                said += "constraints count is found one by one: that takes some milliseconds each"
+                warnings.warn(said, SpeedWarning, stacklevel=callers_level())
+            own = given if given.ndim == 1 else given[unsure]
+            found[unsure], done[unsure] = self._by_rank(found[unsure], free, tolerance, False, goals, own)
+        return found, done
+
+    def kernel(
+        self, free: Array, goals: tuple[FrameGoal, ...] = (), how: str = NEWTON, places: tuple[Place, ...] = ()
+    ) -> NewtonClosing | None:
+        """Return what closes along ``free`` velocities, with frames at goals; None where ranks have to be found.
 
         Parameters
         ----------
         free : ndarray of bool, shape (nv,)
-        frame : str
-            That has a goal.
-        goal_size : int
-            See :class:`kinetree.algorithms.closing.ClosingTask`.
+        goals : tuple of FrameGoal
+        how : {"newton", "patient", "bounded"}
+            By rows that are independent of one another, by all rows, or within limits.
+        places : tuple of Place
+            Numbers of the model that vary.
         """
-        key = free.tobytes(), frame, goal_size
+        key = free.tobytes(), goals, how, places
         if key not in self._kernels:
-            task = self._task(free, frame, goal_size)
-            exact = self.geometry.exact
-            made = None if task is None else NewtonClosing(self.model, task, exact.cpu, (), can_compile(exact))
+            task, exact, made = self._task(free, goals, how), self.geometry.exact, None
+            if task is not None:
+                slack = self.choice.coordinates.slack
+                made = NewtonClosing(self.model, task, exact.cpu, places, can_compile(exact), slack)
             self._kernels[key] = made
         return self._kernels[key]
 
-    def _task(self, free: Array, frame: str, goal_size: int) -> ClosingTask | None:
+    def _task(self, free: Array, goals: tuple[FrameGoal, ...], how: str) -> ClosingTask | None:
         """Return what is to be closed; None where it is not known which constraints count."""
         geometry, rolling = self.geometry, self.model.velocity_constraints
         known = self.choice.chosen if unrolls(geometry.exact) and not self.model.symbols else None
         if known is None or self.choice.ordinary is None:
             return None
-        q, columns = self.choice.ordinary[0], np.flatnonzero(free)
-        weights, reach = np.ones(geometry.n_constraints), np.ones(geometry.nv)
-        for cluster in self.assembling.clusters.all:
-            weights[cluster.rows], reach[cluster.columns] = cluster.row_scale, cluster.reach
-        k = geometry.position_jacobian(q) * weights[:, None]
-        candidates = [i for i in known.rows if i not in rolling]
-        if frame:
-            of_goal = geometry.frame_jacobian(q, frame)[-(6 if goal_size > 3 else 3) :]
-            candidates += range(len(k), len(k) + len(of_goal))
-            k, weights = np.concatenate([k, of_goal]), np.concatenate([weights, np.ones(len(of_goal))])
-        rows = independent_rows((k * reach)[:, columns], candidates)
+        columns, (weights, reach) = np.flatnonzero(free), self._scales
+        of_goals = sum(goal.rows for goal in goals)
+        weights = np.concatenate([weights, np.ones(of_goals)])
+        moving, sizes = tuple(columns.tolist()), tuple(reach[columns].tolist())
+        pattern = blocks.pattern(self.model, goals, moving)
+        if how == PATIENT:
+            rows = tuple(i for i in pattern if i not in rolling)
+        else:
+            k = self._matrix(self._ordinary, goals) * weights[:, None] * reach
+            every = range(geometry.n_constraints, len(weights))
+            rows = independent_rows(k[..., columns], [*(i for i in known.rows if i not in rolling), *every])
         if not rows:
             return None
-        moving, sizes = tuple(columns.tolist()), tuple(reach[columns].tolist())
-        return ClosingTask(rows, moving, tuple(weights.tolist()), sizes, geometry.size, frame, goal_size)
+        if how == NEWTON:
+            found = blocks.find(pattern, rows, self._contradicting(known, rows))
+        else:
+            found = blocks.together(pattern, rows)
+        bounds = geometry.limits.bounds(moving) if how == BOUNDED else ()
+        scales = tuple(weights.tolist()), sizes, geometry.size
+        return ClosingTask(found, moving, *scales, goals, geometry.limits.ranges, bounds, adapts=how != NEWTON)
 
-    def _closed_by_rank(
-        self, guesses: Array, free: Array, tolerance: float | None, bounded: bool
-    ) -> tuple[Array, Array, Array]:  # fmt: skip
+    @cached_property
+    def _ordinary(self) -> Array:
+        """Closed configurations (N, nq), of which some are ordinary ones whatever is held."""
+        assert self.choice.ordinary is not None
+        q = self.choice.ordinary[0]
+        return np.concatenate([q[None], self.assembling.neighbors.of(q)])
+
+    @cached_property
+    def _scales(self) -> tuple[Array, Array]:
+        """What makes every gap a length, and how far a step may go along each freedom."""
+        weights, reach = np.ones(self.geometry.n_constraints), np.ones(self.geometry.nv)
+        for cluster in self.assembling.clusters.all:
+            weights[cluster.rows], reach[cluster.columns] = cluster.row_scale, cluster.reach
+        return weights, reach
+
+    def _matrix(self, q: Array, goals: tuple[FrameGoal, ...]) -> Array:
+        """Return K of the loops' positions with the rows of goals below it, (..., rows, nv)."""
+        parts = [self.geometry.position_jacobian(q)]
+        for goal in goals:
+            whole = self.geometry.frame_jacobian(q, goal.frame)
+            parts.append(whole[..., 0 if goal.orientation else 3 : 6 if goal.position else 3, :])
+        return np.concatenate(parts, axis=-2)
+
+    def gaps(self, q: Array, goals: tuple[FrameGoal, ...] = (), given: Array = NOTHING_GIVEN) -> Array:
+        """Return how far loops are open, and frames from their goals, (..., rows)."""
+        parts, used = [self.geometry.gaps(q)], 0
+        for goal in goals:
+            pose = numbers_of(goal, self.geometry.exact.run("pose", {"frame": goal.frame}, q=q))
+            parts.append(off(goal, pose, given[..., used : used + goal.size]))
+            used += goal.size
+        return np.concatenate(parts, axis=-1)
+
+    def _contradicting(self, known: Coordinates, rows: Sequence[int]) -> list[int]:
+        """Return redundant constraints that contradict others by rounding: no configuration meets all of them."""
+        if known.slack == 0.0:
+            return []
+        pairs = zip(known.decisions, self.assembling.clusters.all, strict=True)
+        every = {int(i) for decision, cluster in pairs if decision.redundant for i in cluster.rows}
+        return sorted(every - set(rows) - set(self.model.velocity_constraints))
+
+    def _by_rank(
+        self, guesses: Array, free: Array, tolerance: float | None, bounded: bool,
+        goals: tuple[FrameGoal, ...] = (), given: Array = NOTHING_GIVEN,
+    ) -> tuple[Array, Array]:  # fmt: skip
         """Close the loops by steps that find out which constraints count."""
+        if goals:
+            return self._reached_by_rank(guesses, free, bounded, goals, given)
         problem = self.assembling.problem(free, bounded)
         found = closing.close(problem, guesses, CLOSED if tolerance is None else tolerance)
         q, gaps, done = found.q, found.gaps, found.done
@@ -151,13 +293,32 @@ class LoopClosing:
         if len(unsure):
             known = self.choice.at(q[unsure])
             again = closing.polish(problem, q[unsure], CLOSED, closing.Counting(known.ranks, known.least))
-            q[unsure], gaps[unsure] = again.q, again.gaps
+            q[unsure] = again.q
             largest = np.abs(again.gaps).max(axis=-1, initial=0.0)
             if tolerance is None:
                 done[unsure] = again.done | (again.held & (largest <= known.slack))
             else:
                 done[unsure] = largest <= tolerance
-        return q, gaps, done
+        return q, done
+
+    def _reached_by_rank(
+        self, guesses: Array, free: Array, bounded: bool, goals: tuple[FrameGoal, ...], given: Array
+    ) -> tuple[Array, Array]:
+        """Reach goals in the same way; each lane carries its goals along."""
+        geometry, nq = self.geometry, self.geometry.nq
+        state = np.concatenate([guesses, np.broadcast_to(given, (len(guesses), given.shape[-1]))], axis=-1)
+
+        def moved(state: Array, v: Array) -> Array:
+            return np.concatenate([geometry.moved(state[:, :nq], v), state[:, nq:]], axis=-1)
+
+        count = geometry.n_constraints + sum(goal.rows for goal in goals)
+        problem = closing.ClosingProblem(
+            lambda x: self.gaps(x[:, :nq], goals, x[:, nq:]), lambda x: self._matrix(x[:, :nq], goals), moved,
+            single(count, geometry.nv), free, geometry.limits if bounded else None,
+        )  # fmt: skip
+        counting = closing.Counting((min(count, geometry.nv),), rank.RELATIVE_TOLERANCE)
+        found = closing.close(problem, state, CLOSED, counting, most_steps=STEPS_TO_GOALS)
+        return found.q[:, :nq], found.done
 
     def _kept_within_limits(
         self, found: Array, done: Array, free: Array, guesses: Array, tolerance: float | None = None
@@ -165,7 +326,7 @@ class LoopClosing:
         """Return configurations within limits, where there are any beside the guesses, and where that is."""
 
         def again(q: Array, _: Array) -> tuple[Array, Array]:
-            return self.closed_from(q, free, tolerance, bounded=True)[::2]
+            return self.closed_from(q, free, tolerance, bounded=True)
 
         return self.geometry.limits.kept(found, done, free, again, guesses)
 
@@ -313,6 +474,7 @@ class LoopClosing:
             geometry.nv - known.rank, geometry.nv - count, count, known.rank, redundant,
             tuple(names[j] for j in known.independent), here < known.rank, opening, tuple(names[j] for j in still),
             known.decisions, known.slack, *self._of_velocity(state), tuple(names),
+            planar_count(self.model, state),
         )  # fmt: skip
 
     def _of_velocity(self, q: Array) -> tuple[tuple[str, ...], int]:
@@ -364,19 +526,15 @@ class LoopClosing:
         def close(guesses: Array, wanted: Array) -> tuple[Array, Array]:
             guesses = np.array(guesses)
             guesses[:, places] = wanted
-            found, _, done = self.closed_from(guesses, free)
-            return found, done
+            return self.closed_from(guesses, free)
 
         def nearest(k: int, q: Array) -> Array:
             return self.close(q, {name: x[k] for name, x in zip(path, columns, strict=True)}, limits=limits)
 
-        def difference(q0: Array, q1: Array) -> Array:
-            return self.geometry.evaluator.run("difference", q0=q0, q1=q1)
-
-        selected = np.eye(self.geometry.nv)[rates]
+        order = np.argsort(rates)
         problem = following.PathProblem(
-            close, lambda q: (self.geometry.position_jacobian(q), selected), lambda a, b: b - a,
-            lambda a, b, share: a + share * (b - a), self.geometry.moved, difference, self._follows(free, rates),
+            partial(following.of_one_path, goals), close, lambda a, b: (b - a)[:, order],
+            lambda a, b, share: a + share[:, None] * (b - a), *self.leading(free),
         )  # fmt: skip
         within = self.geometry.limits if limits else None
         before = int(lead_in)
@@ -389,10 +547,30 @@ class LoopClosing:
         q, reached = following.followed(problem, goals, start, nearest, within, must_reach, name, -before, said)
         return q[before:] if must_reach else (q[before:], reached[before:])
 
-    def _follows(self, free: Array, rates: list[int]) -> Callable[[Array, Array, Array], Array] | None:
-        """Return what judges configurations along a path of some freedoms; None if there is none."""
-        kernel = self.kernel(free)
-        if kernel is None:
-            return None
-        order = np.argsort(rates)
-        return lambda q, there, way: kernel.follows(q, there, way[:, order])
+    def leading(self, free: Array, goals: tuple[FrameGoal, ...] = ()) -> tuple[Callable[..., Array], ...]:
+        """Return what predicts configurations along a path, and what judges them.
+
+        Both take rates of the freedoms that are not free, in their order, and then of the goals.
+        """
+        kernel = self.kernel(free, goals)
+        if kernel is not None:
+            return lambda q, way, _: kernel.predicted(q, way), lambda q, there, way, _: kernel.follows(q, there, way)
+        geometry, held = self.geometry, np.eye(self.geometry.nv)[~free]
+
+        def velocities(q: Array, way: Array) -> Array:
+            k, found = self._matrix(q, goals), []
+            for loops, of_goals, rate in zip(*np.split(k, [geometry.n_constraints], axis=1), way, strict=True):
+                wanted = np.concatenate([held, of_goals])
+                allowed = rank.null_space(loops, int(rank.numerical_rank(loops)))
+                found.append(allowed @ np.linalg.lstsq(wanted @ allowed, rate, rcond=1e-9)[0])
+            return np.array(found).reshape(len(q), geometry.nv)
+
+        def predicted(q: Array, way: Array, _: Array) -> Array:
+            return geometry.moved(q, velocities(q, way))
+
+        def follows(q: Array, there: Array, way: Array, _: Array) -> Array:
+            v = velocities(q, way)
+            off = geometry.evaluator.run("difference", q0=geometry.moved(q, v), q1=there)
+            return np.asarray(np.linalg.norm(off, axis=-1) <= TRUST * np.linalg.norm(v, axis=-1) + NO_DISTANCE)
+
+        return predicted, follows

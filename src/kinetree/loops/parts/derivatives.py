@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import OptionError
 from ...run.friction import friction_force, friction_slope
+from ...run.small_matrices import one_blas_thread
 from ...run.wrench_derivatives import world_stiffness
 from ...run.wrenches import Wrenches
 from ...spatial.arrays import Array, batch_shape
@@ -43,6 +44,7 @@ class LoopDerivatives:
             prepared.nv,
         )
 
+    @one_blas_thread()
     def of_inverse_dynamics(
         self, q: Any, v: Any, a: Any, wrenches: Wrenches = None, friction: bool = False, weights: Any = None,
         tolerance: float | None = None, out: Sequence[Array] | None = None, threads: int = 1,
@@ -58,14 +60,14 @@ class LoopDerivatives:
         name = "closed_inverse_dynamics_derivatives"
         made = self.exact.is_made(name, _slope_options(known, friction))
         if not at_motors and not made:  # else it is seen where forces are shared out
-            self.prepared.enough_hold(self.geometry.jacobian(arrays["q"]), known)
+            self.prepared.enough_hold(self.choice.motions(arrays["q"]), known)
         whole = self._slopes_of(name, known, wrenches, friction, tolerance, threads, arrays)
         batch = whole.shape[:-1]
         # written by columns, three matrices one after the other
         three = np.swapaxes(whole[..., :-4].reshape(*batch, 3, count, count), -1, -2)
         turning = world_stiffness(self.evaluator, arrays["q"], wrenches)
         if turning is not None:
-            g = self.choice.basis_of(self.geometry.jacobian(arrays["q"]))
+            g = self.choice.basis(arrays["q"])
             three = three.copy()
             three[..., 0, :, :] -= np.swapaxes(g, -1, -2) @ turning @ g
         if at_motors:
@@ -76,6 +78,7 @@ class LoopDerivatives:
         first, second, third = (self.prepared.handed_out(forces[..., k, :, :], rooms[k]) for k in range(3))
         return first, second, third
 
+    @one_blas_thread()
     def of_forward_dynamics(
         self, q: Any, v: Any, tau: Any, wrenches: Wrenches = None, friction: bool = False,
         tolerance: float | None = None, out: Sequence[Array] | None = None, threads: int = 1,
@@ -93,7 +96,7 @@ class LoopDerivatives:
         by_q, by_v, by_tau = find(self.choice.coordinates, wrenches, friction, tolerance, threads, arrays)
         turning = world_stiffness(self.evaluator, arrays["q"], wrenches)
         if turning is not None:
-            by_q = by_q + by_tau @ turning @ self.choice.basis_of(self.geometry.jacobian(arrays["q"]))
+            by_q = by_q + by_tau @ turning @ self.choice.basis(arrays["q"])
         return (
             self.prepared.handed_out(by_q, rooms[0]),
             self.prepared.handed_out(by_v, rooms[1]),
@@ -144,10 +147,11 @@ class LoopDerivatives:
             moved = g @ rank.solve(mass, sides)
             return by_q + moved[..., :count], by_v + moved[..., count : 2 * count], moved[..., 2 * count :]
 
+    @one_blas_thread()
     def moving_basis(self, q: Array, v: Array) -> tuple[tuple[int, ...], Array, Array]:
         """Return the independent freedoms, G, and how G v_independent changes when they move."""
         known = self.choice.coordinates
-        g = self.choice.basis_of(self.geometry.jacobian(q))
+        g = self.choice.basis(q)
         bent = self.exact.run("basis_slopes", {"pivots": known.pivots}, q=q)  # (..., coordinate, nv, column)
         swept = np.swapaxes((bent @ v[..., None, list(known.independent), None])[..., 0], -1, -2)
         return known.independent, g, swept
@@ -190,7 +194,7 @@ class LoopDerivatives:
         options = {"pivots": known.pivots}
         turned = self.exact.run("basis_slopes", options, q=q)[..., motors, :]  # (..., coordinate, u, column)
         batch = np.broadcast_shapes(three.shape[:-3], turned.shape[:-3], u.shape[:-1])
-        h = self.choice.basis_of(self.geometry.jacobian(q))[..., motors, :]
+        h = self.choice.basis(q)[..., motors, :]
         light = 1.0 / weights[motors]
         stiff = np.swapaxes(h, -1, -2) @ (light[:, None] * h)
         s = np.linalg.solve(stiff, np.swapaxes(h, -1, -2) @ u[..., None])[..., 0]

@@ -14,6 +14,7 @@ from ...errors import SingularityWarning, UnknownNameError, UnsupportedError, ca
 from ...model.tree import Joint
 from ...run.friction import friction_force
 from ...run.given_joints import GivenAtJoints
+from ...run.small_matrices import one_blas_thread
 from ...run.wrenches import Wrenches
 from ...spatial import Force
 from ...spatial.arrays import Array, as_array, batch_shape
@@ -126,6 +127,7 @@ class ForwardOfLoops:
         added_mass = as_array(added_mass, (self.nv, self.nv) if np.ndim(added_mass) else (), "added_mass")
         return self._by_rank(q, v, tau, wrenches, "block", (0.0, 0.0), np.inf, known, parameters, added_mass)[0]
 
+    @one_blas_thread()
     def _by_rank(
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, method: str, gains: tuple[float, float],
         tolerance: float | None, known: Coordinates, parameters: Any, added_mass: Array | float = 0.0,
@@ -168,12 +170,15 @@ class ForwardOfLoops:
         self, q: Any, v: Any, tau: Any, wrenches: Wrenches = None, *, friction: bool = False, parameters: Any = None
     ) -> Array:
         """Return loop forces while joint forces ``tau`` act: the shortest ones where constraints are redundant."""
-        found = self.found(q, v, tau, wrenches, friction, "reduced", parameters=parameters)[1]
-        assert found is not None
-        return found
+        a = self.found(q, v, tau, wrenches, friction, parameters=parameters)[0]
+        arrays = self.prepared.vectors(q, v, a=a, tau=tau)
+        if friction:
+            arrays["tau"] = arrays["tau"] - friction_force(self.evaluator, arrays["v"], parameters, q)
+        return self.inverse.loop_forces(wrenches, parameters=parameters, **arrays)[0]
 
     # ---------------------------------------------------------------- what resists
 
+    @one_blas_thread()
     def inverse_mass_matrix(self, q: ArrayLike, parameters: Any = None) -> Array:
         """Return accelerations per unit of each joint force while the loops stay closed, in double precision."""
         self.prepared.keep_geometry(parameters)
@@ -181,15 +186,16 @@ class ForwardOfLoops:
         known = self.choice.at(state)
         k, mass = self.geometry.jacobian(state), self.geometry.mass_matrix(state, parameters)
         self.prepared.need_inertia(mass, k, known, parameters is None)
-        along = rank.motions(k, known.rank, self.geometry.size, known.least)
-        return rank.solve_along(*along, mass, np.eye(self.nv))
+        return rank.solve_along(*self.choice.motions(state), mass, np.eye(self.nv))
 
+    @one_blas_thread()
     def compliance(self, q: ArrayLike, names: tuple[str, ...], axes: str) -> Array:
         """Return J M^-1 J^T at frames, M^-1 along the motions that loops allow."""
         rows = [self.exact.run("jacobian", {"frame": name, "axes": axes}, q=q) for name in names]
         jacobian = np.concatenate(rows, axis=-2)
         return np.asarray(jacobian @ self.inverse_mass_matrix(q) @ np.swapaxes(jacobian, -1, -2))
 
+    @one_blas_thread()
     def by_parameters(
         self, q: Any, v: Any, tau: Any, parameters: Any, wrenches: Wrenches, friction: bool, threads: int
     ) -> Array:
@@ -207,10 +213,8 @@ class ForwardOfLoops:
             a = self.forward_dynamics(state, v, tau, wrenches, friction, threads=threads)
             rate = as_array(v, (self.nv,), "v")
             columns = self.inverse.tree_regressor(state, rate, a, parameters, friction, threads)
-        known = self.choice.at(state)
         mass = self.exact.run("mass_matrix", parameters=own, q=state)
-        along = rank.motions(self.geometry.jacobian(state), known.rank, self.geometry.size, known.least)
-        return -rank.solve_along(*along, mass, columns)
+        return -rank.solve_along(*self.choice.motions(state), mass, columns)
 
     # ---------------------------------------------------------------- some motions given, some forces
 
@@ -274,5 +278,7 @@ class ForwardOfLoops:
                 f"coupling {self.model.couplings[0].name!r} of {self.model.name!r} pushes on joints and not on bodies, "
                 "as the recursions between modules have it; tree.module_quantities leaves couplings and loops out"
             )
-        multipliers = self.inverse.by_rank(q, v, given, None)[1] if is_motion else self.multipliers(q, v, given)
+        tau = self.inverse.by_rank(q, v, given, None)[0] if is_motion else given
+        a = given if is_motion else self.found(q, v, given)[0]
+        multipliers = self.inverse.loop_forces(None, q=q, v=v, a=a, tau=tau)[0]
         return [Force.of(f) for f in dynamics.loop_wrenches(self.model, q, multipliers).on_bodies]

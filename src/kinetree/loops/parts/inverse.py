@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from ...algorithms import loop_clusters
 from ...errors import UnknownNameError
 from ...run.friction import friction_force
+from ...run.small_matrices import one_blas_thread
 from ...run.wrenches import Wrenches
-from ...spatial.arrays import Array, as_array
+from ...spatial.arrays import Array, as_array, batch_shape
 from .. import dynamics, rank
 from ..constraint_forces import SHARE, ConstraintForces, ForceNames, Undetermined, free_shares
 from ..coordinates import Coordinates
@@ -54,46 +55,46 @@ class InverseOfLoops:
         prepared.keep_geometry(parameters)
         if out is not None:
             prepared.check_rooms([out], [(self.nv,)], wrenches, parameters, **prepared.vectors(q, v, a=a))
-        tau = (
-            self._at_once(q, v, a, wrenches, tolerance, threads, parameters)
-            if method == "reduced" and not (friction or weights is not None)
-            else None
-        )
+        tau = None
+        if method == "reduced" and weights is None:
+            tau = self._at_once(q, v, a, wrenches, friction, tolerance, threads, parameters)
         if tau is None:
             tau = self.by_rank(q, v, a, wrenches, friction, method, weights, tolerance, parameters)[0]
         return prepared.handed_out(tau, out)
 
     def _at_once(
-        self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float | None, threads: int, parameters: Any
-    ) -> Array | None:
+        self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, tolerance: float | None, threads: int = 1,
+        parameters: Any = None,
+    ) -> Array | None:  # fmt: skip
         """Return one pass with the coordinates chosen beforehand; None where that cannot be."""
         state, v, a = self.geometry.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         known = self.choice.at(state)
         if known.independent != self.choice.suppliers:
             return None
-        by_clusters = len(known.rows) > dynamics.MOST_TOGETHER and self.choice.chosen is not None
-        by_clusters &= not self.model.has_followers and {j for _, j in known.pivots} == set(known.dependent)
         name: str = "closed_inverse_dynamics"
         options: dict[str, Any] = {"rows": known.rows, "dependent": known.dependent}
         least = self.prepared.least_quality(known)
-        if by_clusters:
-            name, options = "clustered_inverse_dynamics", {"pivots": known.pivots}
+        if self.choice.chosen is not None and (friction or len(known.rows) > dynamics.MOST_TOGETHER):
+            name, options = "clustered_inverse_dynamics", {"pivots": known.pivots, "friction": friction}
             least = max(loop_clusters.LEAST_QUALITY_OF_CLUSTERS, least)
+        elif friction:
+            return None
         whole = self.prepared.at_once(name, options, wrenches, threads, parameters, q=state, v=v, a=a)
         if whole is None:
             return None
         self.geometry.checks.motion(whole[..., -3:], self.choice.granted(tolerance, known), state, v, a)
         if (whole[..., -4] < least).any():
             return None
-        if parameters is None:
+        if parameters is None and not friction:
             self.quick = self.prepared.made(name, options, known)
         return np.asarray(whole[..., : self.nv])
 
+    @one_blas_thread()
     def by_rank(
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool = False, method: str = "reduced",
         weights: Any = None, tolerance: float | None = None, parameters: Any = None, by_itself: bool = False,
-    ) -> tuple[Array, Array, SolutionOrder | None]:  # fmt: skip
-        """Return the actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method.
+    ) -> tuple[Array, SolutionOrder | None]:  # fmt: skip
+        """Return the actuator forces and the order of solution, by a rank-revealing method.
 
         ``by_itself`` lets actuators be too few for most motions, if they are enough for this one.
         """
@@ -103,35 +104,31 @@ class InverseOfLoops:
         if not few:
             prepared.enough_in_number(known)
         state, v, a = self.choice.closed_motion(q, v, a, tolerance)
-        k = self.geometry.jacobian(state)
+        along = self.choice.motions(state)
         if not few:
-            prepared.enough_hold(k, known)
+            prepared.enough_hold(along, known)
         tau = self._tree_forces(state, v, a, wrenches, parameters)
         if friction:
             tau = tau + friction_force(self.evaluator, v, parameters, q)
-        k = np.broadcast_to(k, (*tau.shape[:-1], *k.shape[-2:]))
         if few:
             carried = self._tree_wrenches(state, v, a, prepared.body_loads(wrenches, state))
-            self._happens_by_itself(tau, carried, k, known)
-        order: SolutionOrder | None = None
+            self._happens_by_itself(tau, carried, along[0], known)
+        if method == "reduced":
+            return dynamics.forces_along(tau[..., None], along[0], supplied, cost)[..., 0], None
+        k = self.geometry.jacobian(state)
+        k = np.broadcast_to(k, (*tau.shape[:-1], *k.shape[-2:]))
         if method == "subsystems":
             from ..subsystems import recursion
 
             noise = dynamics.NOISE if known.slack == 0.0 else known.least
             entries = np.where(np.abs(k) < noise * size, 0.0, k)
             solution = recursion.solve(self.model, tau, entries, supplied, cost)
-            forces, order = solution.tau, solution.order
-        else:
-            how = dynamics.forces_by_f_matrix if method == "f_matrix" else dynamics.forces_by_null_space
-            forces = how(tau, k, known.rank, supplied, cost, size, known.least)
-        left = (tau - forces)[..., None]
-        multipliers = rank.least_squares(np.swapaxes(k, -1, -2), left, known.rank, size, known.least)[..., 0]
-        return forces, multipliers, order
+            return solution.tau, solution.order
+        return dynamics.forces_by_f_matrix(tau, k, known.rank, supplied, cost, size, known.least), None
 
-    def _happens_by_itself(self, tau: Array, carried: Array, k: Array, known: Coordinates) -> None:
+    def _happens_by_itself(self, tau: Array, carried: Array, basis: Array, known: Coordinates) -> None:
         """Refuse a motion that its actuators, too few for most, cannot be the cause of."""
-        supplied, size = self.choice.supplied, self.geometry.size
-        left = np.abs(dynamics.left_by_actuators(tau, k, known.rank, supplied, size, known.least))
+        left = np.abs(dynamics.left_by_actuators(tau, basis, self.choice.supplied))
         allowed = BY_ITSELF * np.maximum(np.abs(tau).max(axis=-1), np.abs(carried).max(axis=(-1, -2)))
         if (left > allowed[..., None]).any():
             most = np.nanmax(left, axis=tuple(range(left.ndim - 1)))
@@ -144,20 +141,48 @@ class InverseOfLoops:
         weights: Any = None, tolerance: float | None = None,
     ) -> ConstraintForces:  # fmt: skip
         """Return actuator forces, multipliers and reactions; see :meth:`kinetree.Mechanism.constraint_forces`."""
-        method = checked_method(method)
-        tau, multipliers, order = self.by_rank(
-            q, v, a, wrenches, friction, method, weights, tolerance, by_itself=True
-        )  # fmt: skip
-        state, model = self.geometry.configuration(q), self.model
-        loops = dynamics.loop_wrenches(model, state, multipliers)
-        reactions = self._tree_wrenches(state, v, a, loops.on_bodies + self.prepared.body_loads(wrenches, state))
+        method, model, order = checked_method(method), self.model, None
+        plain = method == "reduced" and weights is None
+        tau = self._at_once(q, v, a, wrenches, friction, tolerance) if plain else None
+        if tau is None:
+            tau, order = self.by_rank(q, v, a, wrenches, friction, method, weights, tolerance, by_itself=True)
+        arrays = self.prepared.vectors(q, v, a=a, tau=tau)
+        state = arrays["q"]
+        if friction:
+            arrays["tau"] = tau - friction_force(self.evaluator, arrays["v"], None, state)
+        multipliers, own, world, reactions = self.loop_forces(wrenches, **arrays)
         return ConstraintForces(
-            tau, multipliers, model.constraint_names, loops.own, loops.world, reactions, order, ForceNames(
+            tau, multipliers, model.constraint_names, own, world, reactions, order, ForceNames(
                 tuple(model.v_names), model.tau_units, model.constraint_units,
                 tuple(loop.name for loop in model.loops), tuple(joint.name for joint in model.joints),
-                tuple(bool(on) for on in self.choice.supplied),
+                tuple("motor" if on else "base" if at_base else "" for on, at_base in
+                      zip(self.choice.driven, self.choice.supplied, strict=True)),
             ), partial(self._undetermined, state), partial(dynamics.along_world, model, state, reactions),
         )  # fmt: skip
+
+    @one_blas_thread()
+    def loop_forces(
+        self, wrenches: Wrenches, q: Array, v: Array, a: Array, tau: Array, parameters: Any = None
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return multipliers, forces of loop joints in their own and in world axes, and what tree joints transmit.
+
+        Of a motion under joint forces that the loops allow, friction taken off.
+        """
+        model, count = self.model, self.geometry.n_constraints
+        found = None
+        if self.choice.chosen is not None:
+            found = self.choice.at_once("closed_loop_forces", wrenches, parameters, q=q, v=v, a=a, tau=tau)
+        if found is not None:
+            ends = np.cumsum([count, 6 * len(model.loops), 6 * len(model.loops)])
+            multipliers, *forces = np.split(found, ends, axis=-1)
+            own, world, joints = (x.reshape(*x.shape[:-1], -1, 6) for x in forces)
+            return multipliers, own, world, joints
+        known, left = self.choice.at(q), (self._tree_forces(q, v, a, wrenches, parameters) - tau)[..., None]
+        across = np.swapaxes(self.geometry.jacobian(q), -1, -2)
+        multipliers = rank.least_squares(across, left, known.rank, self.geometry.size, known.least)[..., 0]
+        loops = dynamics.loop_wrenches(model, q, multipliers)
+        reactions = self._tree_wrenches(q, v, a, loops.on_bodies + self.prepared.body_loads(wrenches, q))
+        return multipliers, loops.own, loops.world, reactions
 
     def _undetermined(self, q: Array) -> Undetermined:
         """Return which forces of a motion through ``q`` redundant constraints and actuators share as they like."""
@@ -171,25 +196,43 @@ class InverseOfLoops:
 
     # ---------------------------------------------------------------- in independent coordinates
 
+    @one_blas_thread()
     def reduced_mass_matrix(self, q: ArrayLike) -> Array:
         """Return the mass matrix in independent coordinates, G^T M G."""
+        found = self.choice.at_once("closed_mass_matrix", q=self.geometry.configuration(q))
+        if found is not None:
+            return found.reshape(*found.shape[:-1], *[self.choice.coordinates.freedoms] * 2)
         g = self.choice.basis(q)
         return np.asarray(np.swapaxes(g, -1, -2) @ self.geometry.mass_matrix(q) @ g)
 
+    @one_blas_thread()
     def reduced_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return the momentum that belongs to the independent coordinates, G^T M v."""
-        momentum = self.geometry.mass_matrix(q) @ as_array(v, (self.nv,), "v")[..., None]
+        state, v = self.geometry.configuration(q), as_array(v, (self.nv,), "v")
+        batch_shape(q=(state, 1), v=(v, 1))
+        found = self.choice.at_once("closed_momentum", q=state, v=v)
+        if found is not None:
+            return found
+        momentum = self.geometry.mass_matrix(q) @ v[..., None]
         return np.asarray((np.swapaxes(self.choice.basis(q), -1, -2) @ momentum)[..., 0])
 
+    @one_blas_thread()
     def reduced_bias_force(self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None) -> Array:
         """Return forces on the independent coordinates when their accelerations are zero."""
-        state = self.choice.check_closed(q)
-        a = self.choice.accelerations(state, v, np.zeros(self.choice.coordinates.freedoms))
+        a = self.choice.accelerations(q, v, np.zeros(self.choice.coordinates.freedoms))
+        return self.reduced_inverse_dynamics(q, v, a, wrenches)
+
+    def reduced_inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, tolerance: float | None = None
+    ) -> Array:
+        """Return forces on the independent coordinates for a motion."""
+        state, v, a = self.choice.closed_motion(q, v, a, tolerance)
         tau = self._tree_forces(state, v, a, wrenches)
         return np.asarray((np.swapaxes(self.choice.basis(state), -1, -2) @ tau[..., None])[..., 0])
 
     # ---------------------------------------------------------------- parameters
 
+    @one_blas_thread()
     def regressor(
         self, q: Any, v: Any, a: Any, columns: Any, friction: bool = False, weights: Any = None,
         tolerance: float | None = None, out: Array | None = None, threads: int = 1,
@@ -198,11 +241,13 @@ class InverseOfLoops:
         cost, known = self.prepared.checked_weights(weights), self.choice.at(self.geometry.configuration(q))
         self.prepared.enough_in_number(known)
         state, v, a = self.choice.closed_motion(q, v, a, tolerance)
-        k = self.geometry.jacobian(state)
-        self.prepared.enough_hold(k, known)
+        along = self.choice.motions(state)
+        self.prepared.enough_hold(along, known)
         whole = self.tree_regressor(state, v, a, columns, friction, threads)
-        return self.prepared.handed_out(self._at_actuators(whole, k, known, cost), out)
+        forces = dynamics.forces_along(whole, along[0], self.choice.supplied, cost)
+        return self.prepared.handed_out(forces, out)
 
+    @one_blas_thread()
     def reduced_regressor(
         self, q: Any, v: Any, a: Any, columns: Any, friction: bool, tolerance: float | None, threads: int
     ) -> Array:
@@ -211,23 +256,19 @@ class InverseOfLoops:
         whole = self.tree_regressor(state, v, a, columns, friction, threads)
         return np.asarray(np.swapaxes(self.choice.basis(state), -1, -2) @ whole)
 
+    @one_blas_thread()
     def by_parameters(
         self, q: Any, v: Any, a: Any, parameters: Mapping[str, Any], wrenches: Wrenches, threads: int
     ) -> Array:
         """Return how the actuator forces of a motion change with parameters."""
         self.prepared.keep_geometry(parameters)
         state = self.choice.check_closed(q)
-        k, known = self.geometry.jacobian(state), self.choice.at(state)
+        known = self.choice.at(state)
         self.prepared.enough_in_number(known)
-        self.prepared.enough_hold(k, known)
+        along = self.choice.motions(state)
+        self.prepared.enough_hold(along, known)
         columns = self.tree_by_parameters(state, v, a, parameters, wrenches, threads)
-        return self._at_actuators(columns, k, known, np.ones(self.nv))
-
-    def _at_actuators(self, columns: Array, k: Array, known: Coordinates, cost: Array) -> Array:
-        """Return the actuator forces that belong to joint forces of the tree, (..., nv, several)."""
-        k = np.broadcast_to(k, (*columns.shape[:-2], *k.shape[-2:]))
-        supplied, size = self.choice.supplied, self.geometry.size
-        return dynamics.columns_by_null_space(columns, k, known.rank, supplied, cost, size, known.least)
+        return dynamics.forces_along(columns, along[0], self.choice.supplied, np.ones(self.nv))
 
     # ---------------------------------------------------------------- what the spanning tree has, in double precision
 

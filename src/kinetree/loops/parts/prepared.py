@@ -334,9 +334,9 @@ class PreparedDynamics:
                 "driven joints and finds that of the others; or mark more joints as actuated"
             )
 
-    def enough_hold(self, k: Array, known: Coordinates) -> None:
+    def enough_hold(self, along: tuple[Array, Array], known: Coordinates) -> None:
         """Refuse states in which the actuators have no hold on one of the motions that loops allow."""
-        bad = dynamics.without_hold(k, known.rank, self.choice.supplied, self.geometry.size, known.least)
+        bad = dynamics.without_hold(*along, self.choice.supplied, known.least)
         if bad.any():
             lane = np.unravel_index(int(np.argmax(bad)), bad.shape)
             where = f" in state {tuple(int(i) for i in lane)}" if bad.ndim else ""

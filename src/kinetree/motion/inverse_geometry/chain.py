@@ -21,18 +21,18 @@ from ...model.tree import Model
 from ...spatial import BASIS, AxisRotation, Matrix3, MatrixRotation, Scalar, Transform, Vec3
 
 NORM = -1
-"""The column of an equation that is the difference of squared distances."""
+"""Column number of the equation for squared distances."""
 
 
 class JointValue(NamedTuple):
-    """Where a joint is: cosine and sine of a hinge, or the way of a slide, which is in both."""
+    """The position of a joint: cosine and sine of a hinge, or the displacement of a slide in both fields."""
 
     cosine: Scalar
     sine: Scalar
 
 
 JointValues = Mapping[int, JointValue]
-"""By the number of the joint."""
+"""Positions of joints, by number."""
 
 AT_ZERO, AT_RIGHT, AT_HALF = JointValue(1.0, 0.0), JointValue(0.0, 1.0), JointValue(-1.0, 0.0)
 """A hinge at 0, 90 and 180 degrees."""
@@ -42,9 +42,9 @@ class PoseEquation(NamedTuple):
     """One equation: how the chain is divided, and which entry of the matrices it is."""
 
     first: int
-    """Joints before this are on the left, inverted."""
+    """Joints before this one are on the left, inverted."""
     last: int
-    """Joints from this on are on the left behind the pose, inverted."""
+    """Joints from this one on are on the left after the pose, inverted."""
     row: int
     column: int
     """0 to 2 for the axes, 3 for the origin, :data:`NORM` for its squared distance."""
@@ -59,11 +59,11 @@ class GeometricChain:
     names : tuple of str
     kinds : tuple of JointKind
     places : tuple of Transform
-        Before each joint; welds are part of the next one's.
+        Transforms before each joint, including welds.
     behind : Transform
-        Of the frame on the last body.
+        Pose of the frame on the last body.
     orientation : bool
-        Whether the frame's orientation is wanted, beside its position.
+        Whether the frame's orientation is given, besides its position.
     """
 
     names: tuple[str, ...]
@@ -74,7 +74,7 @@ class GeometricChain:
 
     @classmethod
     def of(cls, model: Model, frame: str, orientation: bool = True) -> GeometricChain:
-        """Take the joints to a frame out of a model, whose placements may hold any scalar."""
+        """Return the joints of a model that move a frame; placements may hold any scalar."""
         found = model.frame(frame)
         names: list[str] = []
         kinds: list[JointKind] = []
@@ -98,7 +98,7 @@ class GeometricChain:
         return cls(tuple(names), tuple(kinds), tuple(places), waiting @ found.pose.spatial(), orientation)
 
     def turns(self, k: int) -> bool:
-        """Return whether a joint is a hinge."""
+        """Tell whether a joint is a hinge."""
         return isinstance(self.kinds[k], Revolute)
 
     def step(self, k: int, value: JointValue) -> Transform:
@@ -120,7 +120,7 @@ class GeometricChain:
         return self.product(0, len(self.kinds), values) @ self.behind
 
     def body_pose(self, pose: Transform) -> Transform:
-        """Return the pose of the last body for that of the frame; without orientation the frame's position."""
+        """Return the pose of the last body from that of the frame; without orientation the frame's position."""
         return pose @ self.behind.inverse() if self.orientation else Transform((), pose.translation)
 
     def sides(self, first: int, last: int, body: Transform, values: JointValues) -> tuple[Transform, Transform]:
@@ -138,7 +138,7 @@ class GeometricChain:
 
 
 def entry(side: Transform, equation: PoseEquation) -> Scalar:
-    """Return the entry of one side that an equation is about."""
+    """Return the entry of one side that an equation is for."""
     if equation.column == NORM:
         return side.translation.dot(side.translation)
     if equation.column == 3:
@@ -147,7 +147,7 @@ def entry(side: Transform, equation: PoseEquation) -> Scalar:
 
 
 def _rotation(axis: Vec3, value: JointValue) -> Any:
-    """Return a turn by an angle whose cosine and sine are known."""
+    """Return a rotation by an angle given by its cosine and sine."""
     c, s = value
     for index, unit in enumerate(BASIS):
         if tuple(axis) == tuple(unit):
@@ -166,7 +166,7 @@ def _rotation(axis: Vec3, value: JointValue) -> Any:
 
 
 def equations(chain: GeometricChain) -> list[PoseEquation]:
-    """Return all equations of a chain; without orientation those in which only the position of the frame occurs."""
+    """Return all equations of a chain; without orientation, those that involve only the position of the frame."""
     found, count, orientation = [], len(chain.kinds), chain.orientation
     for first in range(count):
         for last in range(first + 1, count + 1) if orientation else (count,):
@@ -182,13 +182,13 @@ Residual = Callable[[JointValue], Scalar]
 
 
 def of_hinge(residual: Residual) -> tuple[Scalar, Scalar, Scalar]:
-    """Return X, Y and Z of ``X sin + Y cos = Z`` that a residual is."""
+    """Return X, Y and Z of a residual of the form ``X sin + Y cos = Z``."""
     at_zero, at_half, at_right = residual(AT_ZERO), residual(AT_HALF), residual(AT_RIGHT)
     mean = (at_zero + at_half) * 0.5
     return at_right - mean, (at_zero - at_half) * 0.5, -mean
 
 
 def of_slide(residual: Residual) -> tuple[Scalar, Scalar, Scalar]:
-    """Return a, b and c of ``a r^2 + b r + c = 0`` that a residual is."""
+    """Return a, b and c of a residual of the form ``a r^2 + b r + c = 0``."""
     ahead, at_zero, back = (residual(JointValue(r, r)) for r in (1.0, 0.0, -1.0))
     return (ahead + back) * 0.5 - at_zero, (ahead - back) * 0.5, at_zero

@@ -20,13 +20,13 @@ from .plan import find_plan, value_of
 from .steps import Arithmetic, SolvingStep
 
 SQUARE_SLACK = 1e-10
-"""Parts of a number by which what is under a root may be negative from rounding alone."""
+"""Relative amount by which the radicand of a root may be negative from rounding alone."""
 
 REACHED = 1e-6
-"""How far, in lengths of the robot and radians, a solution may be off the pose."""
+"""How far a solution may be off the pose, in lengths of the robot and radians."""
 
 CHECKED = 8
-"""Random configurations that a new model must find again."""
+"""Number of random configurations that a new model must recover."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class InverseGeometry:
     robot : Robot
     frame : str
     joints : tuple of str
-        Those that move the frame, in the order of solutions.
+        The joints that move the frame, in the order of solutions.
     steps : tuple of SolvingStep
-        In which order joints are found, and from which equations.
+        The order in which joints are found, and by which equations.
     """
 
     robot: Robot
@@ -65,8 +65,8 @@ class InverseGeometry:
         Returns
         -------
         ndarray, shape (..., branches, joints)
-            Angles from -pi to pi, one row for each choice of signs; NaN where that is no solution: out of reach, or at
-            a pose that is singular for it.  Limits of joints are not looked at.
+            Angles from -pi to pi, one row for each choice of signs; NaN where there is no solution, because the pose is
+            out of reach or singular.  Joint limits are ignored.
 
         Raises
         ------
@@ -97,7 +97,7 @@ class InverseGeometry:
         return list(product((1.0, -1.0), repeat=sum(step.has_two for step in self.steps)))
 
     def _distance(self, chain: GeometricChain, wanted: Transform, q: list[Array]) -> Array:
-        """Return how far a configuration leads from the pose, in lengths of the robot and radians."""
+        """Return how far a configuration is off the pose, in lengths of the robot and radians."""
         there = chain.pose({k: value_of(chain, k, x) for k, x in enumerate(q)})
         arms = [abs(float(x)) for place in (*chain.places, chain.behind) for x in place.translation]
         way = there.translation - wanted.translation
@@ -127,7 +127,7 @@ class InverseGeometry:
         return formulas(self.robot, self.frame, self.orientation, self.joints, self.steps)
 
     def __str__(self) -> str:
-        """Return the steps, one a line."""
+        """Return the steps, one per line."""
         head = f"{self.frame!r} of {self.robot.name!r}: {self.branches} solutions at most"
         names = {k: f"q{k + 1}" for k in range(len(self.joints))}
         lines = [f"{self.joints[s.joint]}: {s.describe(names[s.joint])}" for s in self.steps]
@@ -148,7 +148,7 @@ def _solved(
     chain: GeometricChain, steps: tuple[SolvingStep, ...], body: Transform, signs: tuple[float, ...], by: Arithmetic
 ) -> dict[int, Scalar]:
     """Return the coordinates of all joints, one after the other."""
-    # joints that are not found yet do not matter to the equations of those before them: zero will do
+    # joints that are not found yet do not affect the equations of those before them: zero will do
     known = {k: value_of(chain, k, 0.0) for k in range(len(chain.kinds))}
     chosen, found = iter(signs), {}
     for step in steps:
@@ -162,18 +162,18 @@ def inverse_geometry(robot: Robot, frame: str | None = None, *, orientation: boo
     """Return the inverse geometric model of an arm: all joint positions for a pose, by formulas.
 
     Paul's method, with the squared distances of Pieper's: joints are found one after the other from entries of the
-    matrix equations between the frames (Khalil and Dombre, chapter 4).  That reaches arms of up to six hinges and
-    slides whose equations can be divided so: those with a spherical wrist, three parallel axes, or fewer joints.  A
-    shoulder that needs an equation of fourth degree is not among them, nor are arms of seven joints.
+    matrix equations between the frames (Khalil and Dombre, chapter 4).  This works for arms of up to six hinges and
+    slides whose equations can be separated in this way: those with a spherical wrist, three parallel axes, or fewer
+    joints.  It does not work for shoulders that need an equation of fourth degree, nor for arms of seven joints.
 
     Parameters
     ----------
     robot : Robot
         Its dimensions may be symbols.
     frame : str, optional
-        The frame to bring there; the last body by default.
+        The frame to move; the last body by default.
     orientation : bool
-        Whether its orientation is wanted, or its position alone.
+        Whether its orientation is given, or only its position.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def inverse_geometry(robot: Robot, frame: str | None = None, *, orientation: boo
     Raises
     ------
     UnsupportedError
-        If some joint cannot be found so; :func:`kinetree.inverse_kinematics` takes any robot.
+        If some joint cannot be found in this way; :func:`kinetree.inverse_kinematics` works for any robot.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def inverse_geometry(robot: Robot, frame: str | None = None, *, orientation: boo
     most = 6 if orientation else 3
     if len(chain.kinds) > most:
         raise UnsupportedError(
-            f"{len(chain.kinds)} joints move {name!r}: more than {most} leave it free how to reach a "
+            f"{len(chain.kinds)} joints move {name!r}: more than {most} do not determine how to reach a "
             f"{'pose' if orientation else 'position'}; kinetree.inverse_kinematics finds one way"
         )
     made = InverseGeometry(robot, name, orientation, chain.names, find_plan(chain))
@@ -211,7 +211,7 @@ def inverse_geometry(robot: Robot, frame: str | None = None, *, orientation: boo
 
 
 def _check(made: InverseGeometry, numeric: Robot, chain: GeometricChain) -> None:
-    """Refuse a model that does not find random configurations again."""
+    """Refuse a model that does not recover random configurations."""
     q = np.random.default_rng(1).uniform(-2.5, 2.5, (CHECKED, len(chain.kinds)))
     values = {k: value_of(chain, k, q[:, k]) for k in range(len(chain.kinds))}
     pose = chain.pose(values)
@@ -223,6 +223,6 @@ def _check(made: InverseGeometry, numeric: Robot, chain: GeometricChain) -> None
     off = np.abs(np.where(turns, np.remainder(off + np.pi, 2.0 * np.pi) - np.pi, off)).max(axis=-1)
     if not (np.nanmin(np.where(np.isnan(off), np.inf, off), axis=-1) < 1e-5).all():
         raise UnsupportedError(
-            f"the equations found for {made.frame!r} of {numeric.name!r} do not lead back to configurations that it "
-            "was in; kinetree.inverse_kinematics finds them by numbers"
+            f"the equations found for {made.frame!r} of {numeric.name!r} do not recover configurations that it "
+            "was in; kinetree.inverse_kinematics finds them numerically"
         )

@@ -1,8 +1,8 @@
-"""The order in which joints are found, and by which equations: decided on numbers, at random configurations.
+"""The order in which joints are found, and by which equations, decided on numbers at random configurations.
 
-What an equation depends on, and whether it can be solved, is seen where it is evaluated: a joint whose value does not
-change a residual is not in that equation.  So there are no expressions to be looked through, and dimensions that are
-symbols are numbers here that stand for any.
+What an equation depends on, and whether it can be solved, is found by evaluating it: a joint whose value does not
+change a residual is not in that equation.  So no expressions have to be analyzed, and symbols among the dimensions are
+replaced by generic numbers.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from .chain import NORM, GeometricChain, JointValue, JointValues, PoseEquation, 
 from .steps import SolvingStep, Zeros
 
 SAMPLES, SPECIAL = 6, 400
-"""Configurations at which equations are looked at, all at once: random ones, and some with right angles in them.
+"""Numbers of configurations at which equations are evaluated, all at once: random ones, and some with right angles.
 
-An equation may fail where the robot is not singular: it divides by the sine of an angle that another one does without.
+An equation may fail where the robot is not singular: it may divide by the sine of an angle that another one does not
+need.
 """
 
 FAILS = 1e-6
-"""Sine of the angle between two equations, or size of one, at which it does."""
+"""Sine of the angle between two equations, or size of one, below which an equation fails."""
 
 DEPENDS = 1e-7
 """A residual that changes by less than this, in lengths of the robot, does not depend on a joint."""
@@ -36,7 +37,7 @@ ZERO = 1e-9
 """The same for coefficients."""
 
 APART = 1e-3
-"""Sine of the angle between two equations below which they are one."""
+"""Sine of the angle between two equations below which they are the same."""
 
 
 def value_of(chain: GeometricChain, k: int, q: Any) -> JointValue:
@@ -50,7 +51,7 @@ def find_plan(chain: GeometricChain, seed: int = 0) -> tuple[SolvingStep, ...]:
     Raises
     ------
     UnsupportedError
-        If joints are left that no equation finds.
+        If no equation determines some joint.
     """
     search = _PlanSearch(chain, seed)
     steps: list[SolvingStep] = []
@@ -59,9 +60,9 @@ def find_plan(chain: GeometricChain, seed: int = 0) -> tuple[SolvingStep, ...]:
         if found is None:
             left = [name for k, name in enumerate(chain.names) if k not in search.known]
             raise UnsupportedError(
-                f"no closed form was found for {', '.join(left)}: no equation has one of them alone and at most in "
-                "squares, as it is for arms of up to six joints with a spherical wrist or three parallel axes. "
-                "kinetree.inverse_kinematics finds them by numbers"
+                f"no closed form was found for {', '.join(left)}: no equation has only one of them, at most "
+                "squared, as for arms of up to six joints with a spherical wrist or three parallel axes. "
+                "kinetree.inverse_kinematics finds them numerically"
             )
         steps.append(found)
         search.known.append(found.joint)
@@ -69,7 +70,7 @@ def find_plan(chain: GeometricChain, seed: int = 0) -> tuple[SolvingStep, ...]:
 
 
 class _PlanSearch:
-    """One search: random configurations, the poses they lead to, and what is known so far."""
+    """One search: random configurations, their poses, and the joints known so far."""
 
     def __init__(self, chain: GeometricChain, seed: int) -> None:
         self.chain, self.count = chain, len(chain.kinds)
@@ -93,7 +94,7 @@ class _PlanSearch:
         return self.length ** {NORM: 2, 3: 1}.get(e.column, 0)
 
     def next(self) -> SolvingStep | None:
-        """Return the next step: if possible one without a choice, then one that fails least, then the shortest."""
+        """Return the next step: preferably one without a choice of sign, then the most reliable, then the shortest."""
         left = [k for k in range(self.count) if k not in self.known]
         inside = self._dependencies(left)
         alone = {k: [e for e in self.every if inside[e] == {k}] for k in left}
@@ -101,7 +102,7 @@ class _PlanSearch:
         return min(steps, key=lambda s: (s[0].has_two, s[1], *self._effort(s[0])), default=(None, 0.0))[0]
 
     def _dependencies(self, left: Sequence[int]) -> dict[PoseEquation, set[int]]:
-        """Return the joints, of those that are not known yet, that each equation depends on."""
+        """Return the unknown joints that each equation depends on."""
         start = {**self._draw(), **{k: self.at[k] for k in self.known}}
         before = self._residuals(start)
         found: dict[PoseEquation, set[int]] = {e: set() for e in self.every}
@@ -124,7 +125,7 @@ class _PlanSearch:
         return found
 
     def _steps(self, k: int, candidates: Sequence[PoseEquation]) -> Iterator[tuple[SolvingStep, float]]:
-        """Yield steps that find a joint by equations in which it is alone, and how often each fails."""
+        """Yield steps that find a joint by equations in which it is the only unknown, and how often each fails."""
         if not self.chain.turns(k):
             for e in candidates:
                 a, b, _ = of_slide(self._residual(e, k))

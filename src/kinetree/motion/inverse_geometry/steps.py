@@ -1,8 +1,8 @@
-"""How one joint is found from equations in which it is alone: types 1, 2 and 3 of Khalil and Dombre's Table 4.1.
+"""Finding one joint from equations in which it is the only unknown: types 1, 2 and 3 of Khalil and Dombre's Table 4.1.
 
-Types 4 to 8, which have two unknown joints, are not needed beside these: squared distances are among the equations, and
-the law of cosines that they express leaves one joint at a time.  All is over any scalar; where there are two solutions
-a sign chooses, +1 or -1.
+Types 4 to 8, which have two unknown joints, are not needed: squared distances are among the equations, and by the law
+of cosines they give one joint at a time.  Everything is over any scalar; a sign, +1 or -1, chooses between two
+solutions.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from .chain import GeometricChain, JointValue, JointValues, PoseEquation, of_hin
 
 
 class Arithmetic(NamedTuple):
-    """What differs between numbers and symbols."""
+    """The operations that differ between numbers and symbols."""
 
     root: Callable[[Scalar, Scalar], Scalar]
-    """The square root of a scalar, which is left over from another of that size: rounding may make it negative."""
+    """The square root of a difference, given with the size of its terms: rounding may make it negative."""
     note: Callable[[int, str, Scalar], Scalar]
-    """Is told the joint, the name of an intermediate result and that result, and returns what to go on with."""
+    """Called with the joint, the name of an intermediate result and its value; returns the value to use."""
     found: Callable[[int, Scalar], Scalar]
-    """Is told a joint and its coordinate, and returns what to go on with."""
+    """Called with a joint and its coordinate; returns the value to use."""
 
 
 class Zeros(NamedTuple):
-    """Which of X, Y and Z of ``X sin + Y cos = Z`` are zero whatever the pose is."""
+    """Which of X, Y and Z of ``X sin + Y cos = Z`` are zero for all poses."""
 
     x: bool = False
     y: bool = False
@@ -46,13 +46,13 @@ class SolvingStep:
     joint : int
     equation : PoseEquation
     other : PoseEquation or None
-        The second one of type 3.
+        The second equation of type 3.
     turns : bool
         Whether it is a hinge.
     squares : bool
         Whether the equation of a slide has squares in it.
     zeros : Zeros
-        Of an equation of type 2.
+        Zero coefficients of an equation of type 2.
     """
 
     joint: int
@@ -68,7 +68,7 @@ class SolvingStep:
         return self.squares or (self.turns and self.other is None)
 
     def describe(self, name: str) -> str:
-        """Say which type of equation it is."""
+        """Return the type of the equation in words."""
         if not self.turns:
             return f"a {name}^2 + b {name} + c = 0" if self.squares else f"type 1: X {name} = Y"
         if self.other is None:
@@ -84,9 +84,9 @@ class SolvingStep:
         body : Transform
             Pose of the last body.
         known : mapping
-            Joints that the equations need and that have been found.
+            Joints that have been found, as far as the equations need them.
         sign : scalar
-            Which of two solutions.
+            Chooses between two solutions.
         by : Arithmetic
         """
 
@@ -113,7 +113,7 @@ class SolvingStep:
     def _by_one(
         self, noted: Callable[..., list[Scalar]], three: tuple[Scalar, ...], sign: Any, by: Arithmetic
     ) -> Scalar:
-        """Return an angle of ``X sin + Y cos = Z`` (Khalil and Dombre, appendix 1, type 2)."""
+        """Solve ``X sin + Y cos = Z`` for an angle (Khalil and Dombre, appendix 1, type 2)."""
         kept = [not zero for zero in self.zeros]
         scalars = iter(noted(tuple(n for n, k in zip("XYZ", kept, strict=True) if k),
                              tuple(x for x, k in zip(three, kept, strict=True) if k)))  # fmt: skip

@@ -1,4 +1,4 @@
-"""The formulas of an inverse geometric model, on SymPy symbols."""
+"""The formulas of an inverse geometric model in SymPy symbols."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _value(chain: GeometricChain, k: int, q: Scalar) -> JointValue:
 
 
 def _pose() -> Transform:
-    """Return the pose wanted, in symbols."""
+    """Return the desired pose, in symbols."""
     columns = [[Exact(sp.Symbol(f"{letter}{axis}", real=True)) for letter in "snap"] for axis in "xyz"]
     turned = Matrix3.of([row[:3] for row in columns])
     return Transform((MatrixRotation(turned),), Vec3(*(row[3] for row in columns)))

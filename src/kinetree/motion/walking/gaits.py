@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from ...robot.robot import Robot
 
 MISPLACED = 0.05
-"""A foot farther from where it is meant than this part of the leg's length is no matter of a slight difference."""
+"""A foot that misses its place by more than this fraction of the leg's length is misplaced."""
 
 
 COORDINATES = ("hip", "knee", "ankle")
-"""Those of a leg that moves in its plane and has a foot."""
+"""Coordinates of a leg that moves in its plane and has a foot."""
 
 
 @dataclass(frozen=True)
 class Leg:
-    """A leg as the walk needs to know it.
+    """What a walk needs to know about a leg.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ class Leg:
     hip : tuple of two floats
         Forward and sideways (left is positive) position of the hip on the trunk.
     coordinates : sequence of str
-        What the leg's joint coordinates are, in order: ``roll``, ``hip``, ``knee``, ``ankle`` of
-        :class:`~kinetree.motion.walking.legs.LegAngles`, with a minus before it for an axis the other way
-        round, or ``zero``.
+        The leg's joint coordinates, in order: ``roll``, ``hip``, ``knee``, ``ankle`` of
+        :class:`~kinetree.motion.walking.legs.LegAngles`, with a minus in front for a reversed axis,
+        or ``zero``.
     """
 
     thigh: float
@@ -67,20 +67,20 @@ class Leg:
             raise OptionError(f"a leg belongs to group 0 or 1, not {self.group!r}")
 
     def pick(self, angles: LegAngles) -> list[Scalar]:
-        """Return the joint coordinates out of the angles."""
+        """Return the joint coordinates from the angles."""
         named = {**angles._asdict(), "zero": 0.0 * angles.knee}
         return [-named[name[1:]] if name.startswith("-") else named[name] for name in self.coordinates]
 
 
 @dataclass(frozen=True, eq=False)
 class Walk(Trajectory):
-    """Joint angles of all legs, for ever.
+    """Joint angles of all legs, without end.
 
     Parameters
     ----------
     gait : Gait
     legs : sequence of Leg
-        In the order of the robot's joints.
+        Legs in the order of the robot's joints.
 
     Examples
     --------
@@ -113,22 +113,23 @@ class Walk(Trajectory):
         return sum(len(leg.coordinates) for leg in self.legs)
 
     def check_axes(self, robot: Robot, joints: Sequence[str]) -> None:
-        """Refuse a robot whose joints turn the other way."""
+        """Refuse a robot whose joints turn in the opposite direction."""
         self.check(robot, joints, lengths=False)
 
     def check(self, robot: Robot, joints: Sequence[str] | None = None, *, lengths: bool = True) -> None:
-        """Refuse a robot whose feet would go elsewhere than this walk means, backwards for instance.
+        """Refuse a robot whose feet would go elsewhere than this walk intends, for instance backward.
 
-        From the hip to the ankle of each leg, the robot's own kinematics are held against the walk's over two steps.
+        For each leg from the hip to the ankle, the robot's own kinematics are compared with the walk's over two steps.
 
         Parameters
         ----------
         robot : Robot
-            Drawn with x forward and z up.
+            The robot, with x forward and z up.
         joints : sequence of str, optional
-            That follow the walk, in its order; those with motors by default.  They may have several freedoms each.
+            Joints that follow the walk, in its order; those with motors by default.  They may have several freedoms
+            each.
         lengths : bool
-            Whether legs of other lengths or shapes are refused, too (default), or only axes that turn the other way.
+            Whether legs of other lengths or shapes are refused, too (default), or only reversed axes.
         """
         names = (
             [j.name for j in robot.model.joints if j.actuated and not j.mimic and j.nv] if joints is None else joints
@@ -158,9 +159,9 @@ class Walk(Trajectory):
         joints = [_joint_at(robot, place) for place in places]
 
         def off(coordinates: Sequence[str]) -> float:
-            """Return how far the ankle strays from where it is meant, or the toe of a foot that should be level.
+            """Return how far the ankle, or the toe of a foot that should be level, is off its intended place.
 
-            Without an ankle, the foot is the end of the shank, straight below the knee where all joints are at zero.
+            Without an ankle, the foot is the end of the shank, straight below the knee when all joints are at zero.
             """
             q = np.tile(robot.neutral(), (len(times), 1))
             q[:, places] = np.stack(np.broadcast_arrays(*replace(leg, coordinates=coordinates).pick(meant)), axis=-1)
@@ -214,23 +215,23 @@ class Walk(Trajectory):
         return tuple(where(first, a, b) if leg.group == 0 else where(first, b, a) for a, b in pairs)  # type: ignore[return-value]
 
     def trunk(self, above_hip: float = 0.0) -> TrunkPath:
-        """Return where the trunk is meant to be in the world: its x, y and z over time."""
+        """Return the intended path of the trunk in the world: its x, y and z over time."""
         return TrunkPath(self, above_hip)
 
     def base_start(self, robot: Robot, above_hip: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the robot's base begins and how fast: upright above the hips, moving with them.
+        """Return the initial position and velocity of the robot's base: upright above the hips, moving with them.
 
         Parameters
         ----------
         robot : Robot
-            Whose first joint has no motor, of any kind with coordinates in meters: the walk's base.
+            A robot whose first joint, the base, has no motor and coordinates in meters.
         above_hip : float
-            Of the base's origin, in meters.
+            Height of the base's origin above the hip, in meters.
 
         Returns
         -------
-        base, base_velocity : ndarray
-            As :func:`kinetree.simulate_prescribed` takes them.
+        base (nq,), base_velocity (nv,) : ndarray
+            Arguments of :func:`kinetree.simulate_prescribed`.
 
         Examples
         --------
@@ -249,7 +250,7 @@ class Walk(Trajectory):
         return q[base.q_slice], v[base.v_slice]
 
     def feet(self, t: float) -> np.ndarray:
-        """Return where the ankles are meant to be in the world at a time: one row per leg."""
+        """Return the intended positions of the ankles in the world at a time, (legs, 3)."""
         trunk = np.asarray(self.trunk()(t)[0])
         rows = []
         for leg in self.legs:
@@ -259,10 +260,10 @@ class Walk(Trajectory):
 
 
 def angles_of(robot: Robot, name: str) -> range:
-    """Return which coordinates a joint has; of a leg's joint they are angles."""
+    """Return the indices of a joint's coordinates, which must be angles."""
     joint = robot.joint(name)
     if joint.nq != joint.nv:
-        raise OptionError(f"joint {name!r} has a quaternion, and a walk tells angles: kt.EulerSpherical(...) has them")
+        raise OptionError(f"joint {name!r} has a quaternion, but a walk consists of angles: use kt.EulerSpherical(...)")
     return range(joint.q_slice.start, joint.q_slice.stop)
 
 
@@ -271,22 +272,22 @@ def _joint_at(robot: Robot, place: int) -> str:
 
 
 def leg_coordinates(robot: Robot, places: Sequence[int]) -> tuple[str, ...] | None:
-    """Return what the coordinates of a leg are, by the axes that its joints have where all are at zero.
+    """Return the coordinates of a leg, from the axes of its joints when all are at zero.
 
-    Axes along y are hip, knee and ankle, from the trunk down; before the knee those along x roll the leg, behind it the
-    foot, the other way round (Shah fig. B.5).
+    Axes along y are hip, knee and ankle, from the trunk down; those along x before the knee roll the leg, those after
+    it the foot, in the opposite direction (Shah fig. B.5).
 
     Parameters
     ----------
     robot : Robot
-        Drawn with x forward and z up.
+        The robot, with x forward and z up.
     places : sequence of int
-        Where the leg's coordinates are in ``q``, from the trunk down.
+        Indices of the leg's coordinates in ``q``, from the trunk down.
 
     Returns
     -------
     tuple of str or None
-        As for :class:`Leg`; None where axes are oblique, or more than three lie along y.
+        Coordinates for :class:`Leg`; None if axes are oblique, or more than three are along y.
     """
     ends = robot.joint(_joint_at(robot, places[-1]))
     moves = robot.jacobian(robot.neutral(), ends.name, axes="aligned")[:3]
@@ -311,7 +312,7 @@ def leg_coordinates(robot: Robot, places: Sequence[int]) -> tuple[str, ...] | No
 
 
 def put_base(robot: Robot, base: Joint, q: np.ndarray, v: np.ndarray, place: np.ndarray, speed: np.ndarray) -> None:
-    """Bring the first body of an upright robot to a place and a speed, by those coordinates of a joint in meters."""
+    """Set the position and velocity of an upright robot's first body, by the coordinates of its joint in meters."""
     body = robot.model.bodies[0].name
     straight = [k for k in range(base.q_slice.start, base.q_slice.stop) if robot.q_units[k] == "m"]
     origin = robot.pose(q, body)[:3, 3]
@@ -328,10 +329,10 @@ def put_base(robot: Robot, base: Joint, q: np.ndarray, v: np.ndarray, place: np.
 
 
 def step_of(t: Jet, period: float) -> tuple[Scalar, Jet]:
-    """Return whether it is a step in which group 0 supports, and the time since it began.
+    """Return whether group 0 supports the current step, and the time since it began.
 
-    Both out of one number: at the change of legs rounding may decide for the end of a step or for the beginning of the
-    next, where the legs are the same, but never for the one's legs at the other's time.
+    Both come from one number: at the change of legs, rounding may give the end of a step or the beginning of the next,
+    where the legs are the same, but never the legs of one at the time of the other.
     """
     both = since(t, 2.0 * period)
     first = both < period
@@ -340,7 +341,7 @@ def step_of(t: Jet, period: float) -> tuple[Scalar, Jet]:
 
 @dataclass(frozen=True, eq=False)
 class TrunkPath(Trajectory):
-    """x, y and z of a walking machine's trunk: step after step the pendulum over the next foot.
+    """x, y and z of a walking machine's trunk: in every step, a pendulum over the next foot.
 
     The first supporting foot is below (0, +-side, 0), ahead of the trunk by ``-start``.
     """
@@ -373,13 +374,13 @@ class TrunkPath(Trajectory):
 def biped(
     gait: Gait, thigh: float, shank: float, *, hip_width: float = 0.0, coordinates: Sequence[str] = COORDINATES
 ) -> Walk:
-    """Return a walk of two legs: left hip, knee, ankle, then those of the right leg; the left one supports first.
+    """Return a walk of two legs: hip, knee and ankle of the left leg, then of the right; the left one supports first.
 
     x is forward, z is up.  Signs are those of Shah fig. B.5: a positive ``hip`` swings the thigh forward, a positive
-    ``knee`` bends it so that the shank swings back, a positive ``ankle`` lifts the toe.  So hips and ankles turn about
-    **-y** and knees about **+y**.  For a robot whose hinges all turn about +y, give
-    ``coordinates=("-hip", "knee", "-ankle")``; :meth:`Walk.check` says whether a robot would put its feet where they
-    are meant, and which coordinates it needs otherwise.
+    ``knee`` bends the knee so that the shank swings back, a positive ``ankle`` lifts the toe.  So hips and ankles turn
+    about **-y** and knees about **+y**.  For a robot whose hinges all turn about +y, give ``coordinates=("-hip",
+    "knee", "-ankle")``; :meth:`Walk.check` tells whether a robot would put its feet in the intended places, and which
+    coordinates it needs otherwise.
 
     Parameters
     ----------
@@ -389,19 +390,15 @@ def biped(
     hip_width : float
         Distance of the hips.
     coordinates : sequence of str
-        What the joint coordinates of a leg are, in order, as for :class:`Leg`.
+        Joint coordinates of a leg, in order, as for :class:`Leg`.
     """
     return Walk(gait, [Leg(thigh, shank, k, (0.0, 0.5 * hip_width * (1 - 2 * k)), coordinates) for k in range(2)])
 
 
 def trot(
-    gait: Gait,
-    thigh: float,
-    shank: float,
-    hips: Sequence[tuple[float, float]],
-    *,
+    gait: Gait, thigh: float, shank: float, hips: Sequence[tuple[float, float]], *,
     coordinates: Sequence[str] = COORDINATES,
-) -> Walk:
+) -> Walk:  # fmt: skip
     """Return a walk of four legs, diagonal ones together: the first and the fourth support first (Shah section 7.3).
 
     Parameters
@@ -413,7 +410,7 @@ def trot(
         Where the hips are on the trunk, forward and to the left, in the order of the robot's legs: front left, front
         right, rear left, rear right.
     coordinates : sequence of str
-        What the joint coordinates of a leg are, in order, as for :class:`Leg`; :meth:`Walk.check` says what fits.
+        Joint coordinates of a leg, in order, as for :class:`Leg`; :meth:`Walk.check` says what fits.
 
     Examples
     --------
@@ -428,13 +425,9 @@ def trot(
 
 
 def tripod(
-    gait: Gait,
-    thigh: float,
-    shank: float,
-    hips: Sequence[tuple[float, float]],
-    *,
+    gait: Gait, thigh: float, shank: float, hips: Sequence[tuple[float, float]], *,
     coordinates: Sequence[str] = COORDINATES,
-) -> Walk:
+) -> Walk:  # fmt: skip
     """Return a walk of six legs, three together: the first, fourth and fifth support first (Shah section 7.4).
 
     Parameters
@@ -446,20 +439,15 @@ def tripod(
         Where the hips are on the trunk, forward and to the left, in the order of the robot's legs: left before right,
         front to rear.
     coordinates : sequence of str
-        What the joint coordinates of a leg are, in order, as for :class:`Leg`; :meth:`Walk.check` says what fits.
+        Joint coordinates of a leg, in order, as for :class:`Leg`; :meth:`Walk.check` says what fits.
     """
     return _of_legs("hexapod", (0, 1, 1, 0, 0, 1), gait, thigh, shank, hips, coordinates)
 
 
 def _of_legs(
-    what: str,
-    groups: Sequence[int],
-    gait: Gait,
-    thigh: float,
-    shank: float,
-    hips: Sequence[tuple[float, float]],
+    what: str, groups: Sequence[int], gait: Gait, thigh: float, shank: float, hips: Sequence[tuple[float, float]],
     coordinates: Sequence[str],
-) -> Walk:
+) -> Walk:  # fmt: skip
     if len(hips) != len(groups):
         raise OptionError(f"a {what} has {len(groups)} hips, not {len(hips)}")
     return Walk(gait, [Leg(thigh, shank, g, h, coordinates) for g, h in zip(groups, hips, strict=True)])

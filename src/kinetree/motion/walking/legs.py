@@ -1,6 +1,6 @@
-"""Legs: how a hip travels over a foot, how the other foot swings, and which joint angles that takes.
+"""Legs: the path of a hip over a foot, the swing of the other foot, and the joint angles for both.
 
-Shah appendix B and the biped paper, misprints corrected as the comments say.  x is forward, z is up; all
+From Shah appendix B and the biped paper, with misprints corrected as the comments say.  x is forward, z is up; all
 formulas are over any scalar.
 """
 
@@ -30,7 +30,7 @@ def _terms(reach: float) -> int:
 
 
 def cosh(u: Scalar, reach: float) -> Scalar:
-    """Return hyperbolic cosine by its series, whose terms are all positive, for |u| up to ``reach``."""
+    """Return the hyperbolic cosine by its series, whose terms are all positive, for |u| up to ``reach``."""
     square, total = u * u, 1.0
     for k in range(_terms(reach), 0, -1):
         total = square * total / ((2 * k - 1) * (2 * k)) + 1.0
@@ -38,7 +38,7 @@ def cosh(u: Scalar, reach: float) -> Scalar:
 
 
 def sinh(u: Scalar, reach: float) -> Scalar:
-    """Return hyperbolic sine by its series, whose terms all have one sign, for |u| up to ``reach``."""
+    """Return the hyperbolic sine by its series, whose terms all have one sign, for |u| up to ``reach``."""
     square, total = u * u, 1.0
     for k in range(_terms(reach), 0, -1):
         total = square * total / ((2 * k) * (2 * k + 1)) + 1.0
@@ -46,7 +46,7 @@ def sinh(u: Scalar, reach: float) -> Scalar:
 
 
 def inverted_pendulum(x0: float, v0: float, frequency: float, t: Scalar, duration: float) -> Scalar:
-    """Return where a point mass is that falls from its foot at constant height: x'' = w^2 x (Shah eq. B.4-B.7).
+    """Return the position of a point mass that falls off its foot at constant height: x'' = w^2 x (Shah eq. B.4-B.7).
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def inverted_pendulum(x0: float, v0: float, frequency: float, t: Scalar, duratio
 
 @dataclass(frozen=True)
 class Gait:
-    """What a walk is made of (Shah tables B.1 and B.2).
+    """The parameters of a walk (Shah tables B.1 and B.2).
 
     Parameters
     ----------
@@ -73,16 +73,16 @@ class Gait:
     start : float
         x of the hip relative to the supporting ankle when a step begins; negative.
     height : float
-        Of the hip above the ankles.
+        Height of the hip above the ankles.
     stride : float
         The swinging foot travels from ``-stride`` to ``+stride`` relative to the supporting one.
-        For the walk to go on, stride = -2 start.
+        For the walk to continue, stride = -2 start.
     foot_height : float
         How high the swinging foot is lifted.
     side : float
-        Lateral distance between hip center and supporting ankle when a step begins; zero walks in a plane.
+        Lateral distance between hip center and supporting ankle when a step begins; zero for walking in a plane.
     pendulum_height : float, optional
-        Height of the mass that the pendulum is reckoned with; the hip's by default.
+        Height of the pendulum's mass; by default that of the hip.
     gravity : float
     """
 
@@ -114,7 +114,7 @@ class Gait:
 
     @property
     def initial_speed(self) -> tuple[float, float]:
-        """Speeds forward and towards the supporting foot with which a step begins and the next one too.
+        """Speeds forward and toward the supporting foot at the beginning of every step.
 
         Shah eq. B.9 with its signs corrected: as printed the hip would end 3.8 m behind.
         """
@@ -127,7 +127,7 @@ class Gait:
         return self.stride / self.period
 
     def hip(self, s: Scalar) -> tuple[Scalar, Scalar]:
-        """Return the hip relative to the supporting ankle at the time ``s`` of a step: forward, and sideways distance.
+        """Return the hip relative to the supporting ankle at the time ``s`` of a step: forward and sideways.
 
         The pendulum's motion (Shah eq. B.7) with the speeds of B.9, which make it odd forward and
         even sideways about the middle of the step.

@@ -20,14 +20,14 @@ def zero_moment_point(robot: Robot, q: ArrayLike, v: ArrayLike, a: ArrayLike, he
     ----------
     robot : Robot
     q, v, a : array_like
-        A motion, the base's included.
+        A motion, including that of the base.
     height : float
-        Of the ground, measured upwards (against gravity) from the world's origin.
+        Height of the ground, measured upward (against gravity) from the world's origin.
 
     Returns
     -------
     ndarray, shape (..., 3)
-        In world coordinates.  NaN where the ground would have to carry nothing or to pull.
+        In world coordinates.  NaN where the ground would have to pull, or to carry nothing.
     """
     gravity = robot.gravity
     size = float(np.linalg.norm(gravity))
@@ -35,7 +35,7 @@ def zero_moment_point(robot: Robot, q: ArrayLike, v: ArrayLike, a: ArrayLike, he
         raise SingularError("without gravity there is no ground reaction, so no zero moment point")
     up = -gravity / size
     rate = robot.momentum_rate(q, v, a)
-    force = rate[..., 3:] - robot.mass * gravity  # what the ground must supply
+    force = rate[..., 3:] - robot.mass * gravity  # the wrench that the ground must supply
     place = height * up
     moment = rate[..., :3] + np.cross(robot.center_of_mass(q) - place, force)
     carried = force @ up
@@ -47,14 +47,14 @@ def zero_moment_point(robot: Robot, q: ArrayLike, v: ArrayLike, a: ArrayLike, he
 def center_of_pressure(points: ArrayLike, forces: ArrayLike, height: float = 0.0) -> Array:
     """Return the point of level ground about which contact forces have no horizontal moment.
 
-    For a robot that nothing else touches it is the zero moment point of its motion.
+    If nothing else touches the robot, it is the zero moment point of its motion.
 
     Parameters
     ----------
     points, forces : array_like, shape (..., k, 3)
-        Where the ground pushes, and with what, along world axes; z is up.
+        Contact points and forces, along world axes; z is up.
     height : float
-        Of the ground.
+        Height of the ground.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def center_of_pressure(points: ArrayLike, forces: ArrayLike, height: float = 0.0
 
 
 def support_margin(point: ArrayLike, corners: ArrayLike) -> Array:
-    """Return how far a point is inside the convex hull of the supporting feet; negative outside.
+    """Return how far points are inside the convex hull of the supporting feet, (...); negative outside.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Time derivatives of the three DeNOC matrices of a parallel manipulator, in closed form (Saha section 3.4).
 
-The matrices of :mod:`.parallel_denoc` are products of few things, and each has a simple rate along the closed motion:
-origins and axes of joints move with the bodies, and dual numbers through the poses give their rates, those of axes that
-turn within their joint included; the rates of the eliminated joints follow from that of the pseudo-inverse,
+The matrices of :mod:`.parallel_denoc` are products of few quantities, and each has a simple rate along the closed
+motion: origins and axes of joints move with the bodies, and dual numbers through the poses give their rates, also for
+axes that turn within their joint; the rates of the eliminated joints follow from that of the pseudo-inverse,
 
     (c^+)' = -c^+ c' c^+ + c^+ c^+^T c'^T (1 - c c^+)        for independent columns c,
 
@@ -27,7 +27,7 @@ from .parallel_denoc import Edge, LegElimination, ParallelDeNOC, freedom_of, tur
 
 
 class LinkRate(NamedTuple):
-    """How the origin of a link of a leg moves, and how the columns P of the joint before it change."""
+    """The rates of a leg link's origin, and of the columns P of the joint before it."""
 
     origin: Array
     columns: Array
@@ -41,7 +41,7 @@ class FactorRates:
     denoc : ParallelDeNOC
         The matrices at the configuration.
     v : sequence of floats, shape (nv,)
-        Velocities of all joints, which the loops allow.
+        Velocities of all joints that the loops allow.
     """
 
     def __init__(self, denoc: ParallelDeNOC, v: Sequence[float]) -> None:
@@ -60,7 +60,7 @@ class FactorRates:
 
     @cached_property
     def legs(self) -> list[list[LinkRate]]:
-        """Per leg and link, as ``denoc.legs``."""
+        """The rates per leg and link, as ``denoc.legs``."""
         return [[self._link(edge, forward) for edge, forward in chain] for chain in self.denoc.chains]
 
     def _link(self, edge: Edge, forward: bool) -> LinkRate:
@@ -71,7 +71,7 @@ class FactorRates:
             forces = [c.force for c in self._closings[edge.number].constraints]
             value, rate = _value(forces).reshape(-1, 6), _rate(forces).reshape(-1, 6)
             own = freedom_of(value)
-            # F Z = 0 leaves open how Z turns within the joint's freedom, and the eliminated rates do not depend on it
+            # F Z = 0 does not say how Z turns within the joint's freedom, but eliminated rates do not depend on it
             own_rate = -np.linalg.pinv(value) @ rate @ own
         else:
             placement, seat = model.joints[edge.number].placement.matrix, np.eye(4)

@@ -1,7 +1,7 @@
 """The three DeNOC matrices of a parallel manipulator: t = N_l N_c N_d theta' (Saha section 3).
 
-A platform stands on legs.  Each leg is a chain of joints from the base to the platform,
-the joint that was cut included, and its last link is the platform itself.  The rates of
+A platform is carried by legs.  Each leg is a chain of joints from the base to the platform,
+including the cut joint, and its last link is the platform itself.  The rates of
 the passive joints are eliminated leg by leg, from the platform down, with the projector
 of Saha eq. 25; the legs together then give the platform's twist from the rates of the
 actuated joints alone (Saha eq. 29), and with it the twists of all links.
@@ -29,14 +29,14 @@ from ...model.tree import BASE, Model
 from ...spatial.arrays import Array, pack
 
 DEPENDENT = 1e-10
-"""Passive joints of a leg count as dependent where a projected axis is shorter than this fraction of it."""
+"""Passive joints of a leg count as dependent if a projected axis is shorter than this fraction of it."""
 
 SINGULAR_LEG = 1e-11
 """The sum of the legs' projectors counts as singular below this eigenvalue (the largest is the number of legs)."""
 
 
 def projector(c: Array) -> Array:
-    """Return ``Phi_c = 1 - c (c^T c)^-1 c^T``: takes away what lies along the columns of ``c`` (Saha eq. 25b)."""
+    """Return ``Phi_c = 1 - c (c^T c)^-1 c^T``, which removes the part along the columns of ``c`` (Saha eq. 25b)."""
     matrix = np.atleast_2d(np.asarray(c, dtype=float).T).T
     return np.asarray(np.eye(len(matrix)) - matrix @ np.linalg.solve(matrix.T @ matrix, matrix.T))
 
@@ -50,16 +50,16 @@ class LegLink(NamedTuple):
     columns: Array
     """P: twist relative to the link before, per unit of each rate."""
     actuated: tuple[int, ...]
-    """Places of the joint's rates in ``v`` if it is actuated; empty if it is passive."""
+    """Indices of the joint's rates in ``v`` if it is actuated; empty if it is passive."""
 
 
 class LegElimination(NamedTuple):
-    """What is left of a leg when its passive rates are eliminated."""
+    """A leg after the elimination of its passive rates."""
 
     psi: list[Array]
     """Psi_i of Saha eq. 31; the identity at actuated joints."""
     share: list[Array]
-    """What the platform's twist adds to each link's: p p~^T / delta (Saha eq. 30)."""
+    """The share of the platform's twist in that of each link: p p~^T / delta (Saha eq. 30)."""
     inverse: list[Array]
     """Pseudo-inverse of the projected columns c of each passive joint; no rows at actuated joints."""
     phi: Array
@@ -81,7 +81,7 @@ def _edges(model: Model) -> list[Edge]:
 
 
 def legs(model: Model, platform: int) -> list[list[tuple[Edge, bool]]]:
-    """Return chains of joints from the base to a body; each joint with whether it is passed from start to end."""
+    """Return the chains of joints from the base to a body; for each joint, whether it is passed from start to end."""
     edges = _edges(model)
     at: dict[int, list[Edge]] = {}
     for edge in edges:
@@ -136,7 +136,7 @@ class ParallelDeNOC(ExplainsArguments):
             named = ", ".join(repr(coupling.name) for coupling in model.couplings)
             raise UnsupportedError(
                 f"{model.name!r} has couplings of joints ({named}), which the three DeNOC matrices leave out: they "
-                "know serial legs only. Platform.jacobian, Mechanism.inverse_dynamics and the like count them: use "
+                "are for serial legs. Platform.jacobian, Mechanism.inverse_dynamics and the like include them: use "
                 "those, or describe the mechanism without couplings"
             )
         self.model = model
@@ -157,13 +157,13 @@ class ParallelDeNOC(ExplainsArguments):
 
     @property
     def rows(self) -> list[tuple[int, str, str]]:
-        """What each block of six rows of ``t`` belongs to: number of the leg, body, joint before it."""
+        """The link of each block of six rows of ``t``: number of the leg, body, joint before it."""
         links = [(leg, self.legs[leg][i]) for i, leg in self.places]
         return [(leg, self.model.bodies[link.body].name, link.joint) for leg, link in links]
 
     @property
     def dofs(self) -> tuple[int, ...]:
-        """Places in ``v`` of the actuated rates, in the order of the columns."""
+        """Indices in ``v`` of the actuated rates, in the order of the columns."""
         return tuple(k for i, leg in self.inputs for k in self.legs[leg][i].actuated)
 
     # ---------------------------------------------------------------- geometry
@@ -207,12 +207,12 @@ class ParallelDeNOC(ExplainsArguments):
     # ---------------------------------------------------------------- elimination
 
     def from_platform(self, link: LegLink) -> Array:
-        """A_ei: a link's twist as the platform frame's."""
+        """Return A_ei, which maps a link's twist to the platform frame's."""
         return twist_shift(link.origin - self.origin)
 
     @cached_property
     def eliminations(self) -> list[LegElimination]:
-        """Per leg, from the platform down (Saha eq. 26-28 and 31)."""
+        """The eliminations of all legs, from the platform down (Saha eq. 26-28 and 31)."""
         return [self._eliminate(number, links) for number, links in enumerate(self.legs)]
 
     def _eliminate(self, number: int, links: Sequence[LegLink]) -> LegElimination:
@@ -224,7 +224,7 @@ class ParallelDeNOC(ExplainsArguments):
             if link.actuated or not link.columns.shape[1]:
                 continue
             whole = self.from_platform(link) @ link.columns
-            # p~ of Saha eq. 26, projected by what was eliminated before: the source writes that for the last joint only
+            # p~ of Saha eq. 26, projected by the previous eliminations: the source writes that for the last joint only
             c = phi @ whole
             u, s, vt = np.linalg.svd(c, full_matrices=False)
             if s[-1] <= DEPENDENT * np.linalg.norm(whole):
@@ -240,7 +240,7 @@ class ParallelDeNOC(ExplainsArguments):
 
     @cached_property
     def phi(self) -> Array:
-        """Sum of the legs' projectors; singular where the actuators do not hold the platform (Saha eq. 29a)."""
+        """Sum of the legs' projectors; singular if the actuators do not hold the platform (Saha eq. 29a)."""
         return np.asarray(sum(e.phi for e in self.eliminations))
 
     @cached_property
@@ -268,7 +268,7 @@ class ParallelDeNOC(ExplainsArguments):
 
     @cached_property
     def n_l(self) -> Array:
-        """Lower block triangular: how twists pass on along each leg (Saha eq. 32c-d)."""
+        """Lower block triangular matrix: propagation of twists along each leg (Saha eq. 32c-d)."""
         whole = np.zeros((6 * len(self.places), 6 * len(self.places)))
         place = {row: 6 * k for k, row in enumerate(self.places)}
         for leg, links in enumerate(self.legs):
@@ -284,7 +284,7 @@ class ParallelDeNOC(ExplainsArguments):
 
     @cached_property
     def n_c(self) -> Array:
-        """How actuated joints move the other legs, through the platform (Saha eq. 32c)."""
+        """Effect of actuated joints on the other legs, through the platform (Saha eq. 32c)."""
         whole = np.zeros((6 * len(self.places), 6 * len(self.inputs)))
         for r, (i, leg) in enumerate(self.places):
             share = self.eliminations[leg].share[i]
@@ -300,7 +300,7 @@ class ParallelDeNOC(ExplainsArguments):
 
     @cached_property
     def n_d(self) -> Array:
-        """Block diagonal: the axes of the actuated joints (Saha eq. 32c)."""
+        """Block diagonal matrix of the axes of the actuated joints (Saha eq. 32c)."""
         whole = np.zeros((6 * len(self.inputs), len(self.dofs)))
         used = 0
         for c, (i, leg) in enumerate(self.inputs):
@@ -311,7 +311,7 @@ class ParallelDeNOC(ExplainsArguments):
 
     @cached_property
     def mass_matrix(self) -> Array:
-        """N^T M N with N = N_l N_c N_d: inertia felt by the actuators (Saha section 3.4), rotors not included.
+        """N^T M N with N = N_l N_c N_d: inertia felt by the actuators (Saha section 3.4), without rotors.
 
         Every leg ends with the platform, whose mass counts once.
         """
@@ -324,7 +324,7 @@ class ParallelDeNOC(ExplainsArguments):
 
     @cached_property
     def masses(self) -> list[Array]:
-        """A 6 x 6 mass matrix per link of each leg; every leg ends with the platform, whose mass counts once."""
+        """The 6 x 6 mass matrix of each link of each leg; every leg ends with the platform, whose mass counts once."""
         found, counted = [], set[int]()
         for i, leg in self.places:
             link = self.legs[leg][i]
@@ -347,6 +347,6 @@ def freedom_of(forces: Array) -> Array:
 
 
 def turned(pose: Array, columns: Array) -> Array:
-    """Return motions given in a frame's axes, along the world's."""
+    """Convert motions from a frame's axes to the world's."""
     r = pose[:3, :3]
     return np.concatenate([r @ columns[:3], r @ columns[3:]])

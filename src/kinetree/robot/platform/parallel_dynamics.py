@@ -1,11 +1,11 @@
-"""Dynamics of a parallel manipulator out of its three DeNOC matrices (Saha section 3.4).
+"""Dynamics of a parallel manipulator from its three DeNOC matrices (Saha section 3.4).
 
-With t = N theta', N = N_l N_c N_d, all twists of all links follow from the actuated rates alone.  What is left of the
-Newton-Euler equations when N^T takes away the constraint wrenches are equations of these rates only:
+With t = N theta', N = N_l N_c N_d, all twists of all links follow from the actuated rates alone.  After N^T has
+eliminated the constraint wrenches, the Newton-Euler equations involve only these rates:
 
     (N^T M N) theta'' + C theta' = tau + N^T w_g,        C = N^T (M N' + Omega M E N)
 
-as for trees (Saha eq. 14-16), with one factor more.  The rates of the factors are those of :mod:`.factor_rates`.
+as for trees (Saha eq. 14-16), with one more factor.  The rates of the factors are those of :mod:`.factor_rates`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ParallelDynamics(ExplainsArguments):
     v : sequence of floats, shape (nv,)
         Velocities of all joints, which the loops allow.
     rates : ndarray, shape (n,)
-        Of the actuated freedoms, in the order of ``here.dofs``.
+        Rates of the actuated freedoms, in the order of ``here.dofs``.
     """
 
     def __init__(self, here: ParallelDeNOC, v: Sequence[float], rates: Array) -> None:
@@ -48,22 +48,22 @@ class ParallelDynamics(ExplainsArguments):
 
     @property
     def n_l_rate(self) -> Array:
-        """How N_l changes along the motion."""
+        """Rate of N_l along the motion."""
         return self._rates.n_l
 
     @property
     def n_c_rate(self) -> Array:
-        """How N_c changes along the motion."""
+        """Rate of N_c along the motion."""
         return self._rates.n_c
 
     @property
     def n_d_rate(self) -> Array:
-        """How N_d changes along the motion."""
+        """Rate of N_d along the motion."""
         return self._rates.n_d
 
     @cached_property
     def n_cd_rate(self) -> Array:
-        """How N_c N_d changes along the motion."""
+        """Rate of N_c N_d along the motion."""
         return np.asarray(self.n_c_rate @ self.denoc.n_d + self.denoc.n_c @ self.n_d_rate)
 
     @cached_property
@@ -73,7 +73,7 @@ class ParallelDynamics(ExplainsArguments):
 
     @cached_property
     def twists(self) -> Array:
-        """T = N theta': angular velocity and velocity of every link's origin, one after the other."""
+        """t = N theta': angular velocity and velocity of every link's origin, one after the other."""
         return np.asarray(self.n @ self.rates)
 
     @cached_property
@@ -83,7 +83,7 @@ class ParallelDynamics(ExplainsArguments):
 
     @cached_property
     def m(self) -> Array:
-        """M, block diagonal; zero where a leg ends with the platform that another has counted already."""
+        """M, block diagonal; zero for a platform that another leg has counted already."""
         return _blocks(self.denoc.masses)
 
     @cached_property
@@ -109,17 +109,17 @@ class ParallelDynamics(ExplainsArguments):
 
     @cached_property
     def m_l(self) -> Array:
-        """The part of C from how twists pass on along the legs: N^T M N_l' N_c N_d (Saha eq. 16b)."""
+        """The part of C from the propagation of twists along the legs: N^T M N_l' N_c N_d (Saha eq. 16b)."""
         return np.asarray(self.n.T @ self.m @ self.n_l_rate @ self.denoc.n_c @ self.denoc.n_d)
 
     @cached_property
     def m_w(self) -> Array:
-        """The part of C from axes that turn, N^T M N_l (N_c N_d)'; of a chain M~ W, as N_d' = W N_d (Saha eq. 16b)."""
+        """The part of C from turning axes, N^T M N_l (N_c N_d)'; for a chain M~ W, as N_d' = W N_d (Saha eq. 16b)."""
         return np.asarray(self.n.T @ self.m @ self.denoc.n_l @ self.n_cd_rate)
 
     @cached_property
     def m_e(self) -> Array:
-        """The part of C from links that turn, N^T Omega M E N (Saha eq. 16b)."""
+        """The part of C from turning links, N^T Omega M E N (Saha eq. 16b)."""
         return np.asarray(self.n.T @ self._gyroscopic @ self.n)
 
     @property
@@ -129,7 +129,7 @@ class ParallelDynamics(ExplainsArguments):
 
     @cached_property
     def gravity_force(self) -> Array:
-        """What the actuators hold against gravity, -N^T w_g."""
+        """Forces of the actuators against gravity, -N^T w_g."""
         fall = np.concatenate([np.zeros(3), -np.asarray(self.denoc.model.gravity, dtype=float)])
         return np.asarray(self.n.T @ self.m @ np.tile(fall, len(self.denoc.rows)))
 
@@ -139,7 +139,7 @@ class ParallelDynamics(ExplainsArguments):
         return np.asarray(self.n.T @ self.w_prime + self.gravity_force)
 
     def inverse_dynamics(self, accelerations: ArrayLike) -> Array:
-        """Return forces of the actuators for their accelerations, friction and rotors not included."""
+        """Return forces of the actuators for their accelerations, without friction and rotors."""
         given = as_array(accelerations, (len(self.rates),), "accelerations", "one per actuated freedom")
         return np.asarray(given @ self.mass_matrix.T + self.bias_force)
 

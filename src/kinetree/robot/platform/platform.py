@@ -1,8 +1,8 @@
 """Parallel manipulators: a platform that several legs carry together (Saha section 3).
 
 A :class:`Platform` is a mechanism and a frame on it, seen as a manipulator: from the
-actuators' positions to the platform's pose and back, the same for velocities, and where
-that breaks down.  It works for any mechanism; the DeNOC matrices are for serial legs.
+actuators' positions to the platform's pose and back, the same for velocities, and the
+singularities of these maps.  It works for any mechanism; the DeNOC matrices are for serial legs.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ SINGULAR = 1e-7
 """Singular values below this (dimensionless) make a configuration singular."""
 
 NEARBY = 1e-3
-"""How far the neighbors are that a configuration is compared with, as a fraction of the platform's size."""
+"""Distance of the neighbors that a configuration is compared with, as a fraction of the platform's size."""
 
 UNREACHABLE = 1e-8
-"""Velocities that the mechanism does not have are refused above this fraction of what was asked for."""
+"""Velocities are refused if more than this fraction of them is impossible."""
 
 
 class Platform(PlatformPositions):
@@ -41,15 +41,15 @@ class Platform(PlatformPositions):
     frame : str
         The frame whose pose matters: a body, or a named frame on it.
     actuated : sequence of str, optional
-        Names of the actuated joints; those marked as actuated in the model by default.
+        Names of the actuated joints; by default those of the model.
     orientation : bool
-        Whether the frame's orientation matters, beside its position: not for the tip of a five-bar or of
+        Whether the frame's orientation matters besides its position: not for the tip of a five-bar or of
         a delta robot.  Velocities of the platform then have three components instead of six.
     length : float, optional
-        What angles are multiplied with where they are compared with lengths: margins and singularities only.
-        By default the mean length of the links that turning motors move, from the motor's joint to the farthest other
-        one; with motors that push, the mean distance of the platform's joints from the frame.  Give one to compare
-        different machines, or where these links are no measure of how far the platform goes, as behind gears.
+        Factor of angles in comparisons with lengths, in margins and singularities only.  By default the mean length
+        of the links that rotary motors move, from the motor's joint to the farthest other one; for linear motors, the
+        mean distance of the platform's joints from the frame.  Give one to compare different machines, or if these
+        links do not represent how far the platform moves, as behind gears.
 
     Examples
     --------
@@ -65,14 +65,14 @@ class Platform(PlatformPositions):
         """Return the matrix J with platform twist = J rates, (..., 6, actuated) (Saha eq. 29b).
 
         The twist is the platform's angular velocity and the velocity of the frame's origin, along
-        world axes; only the latter, (..., 3, actuated), where orientation does not matter.  With more
-        actuators than freedoms it holds for rates that fit together.
+        world axes; only the latter, (..., 3, actuated), if orientation does not matter.  With more
+        actuators than freedoms it holds for compatible rates.
         """
         state = self._closed(q)
         return np.asarray(self._frame_jacobian(state) @ self._per_rate(state))
 
     def _frame_jacobian(self, q: Array) -> Array:
-        """Return the tree's Jacobian of what the platform puts out."""
+        """Return the tree's Jacobian of the platform's twist or velocity."""
         return np.asarray(self.mechanism.jacobian(q, self.frame, "aligned")[..., 0 if self.orientation else 3 :, :])
 
     def velocities(self, q: ArrayLike, rates: ArrayLike) -> Array:
@@ -86,8 +86,8 @@ class Platform(PlatformPositions):
     def velocities_for(self, q: ArrayLike, twist: ArrayLike) -> Array:
         """Return velocities of all joints, (..., nv), from the platform's twist.
 
-        Angular velocity, then velocity of the origin, along world axes; only the latter where orientation
-        does not matter.  The smallest ones where the twist leaves a choice.
+        The twist is angular velocity, then velocity of the origin, along world axes; only the latter if orientation
+        does not matter.  If it does not determine the velocities, they are the smallest ones.
         """
         state = self._closed(q)
         meaning = "angular velocity, then velocity of the origin" if self.orientation else "velocity of the origin"
@@ -112,7 +112,7 @@ class Platform(PlatformPositions):
         return np.asarray(self.velocities_for(q, twist)[..., self._dofs])
 
     def _per_rate(self, q: Array) -> Array:
-        """Return the matrix that takes the actuators' rates to all velocities."""
+        """Return the matrix that maps the actuators' rates to all velocities."""
         n = self._allowed(q)
         driven = n[..., self._dofs, :]
         usual = self._usual(q)
@@ -160,14 +160,14 @@ class Platform(PlatformPositions):
     def accelerations_for(self, q: ArrayLike, v: ArrayLike, rate: ArrayLike) -> Array:
         """Return accelerations of all joints, (..., nv), from the rate of the platform's twist.
 
-        Angular acceleration, then acceleration of the origin, along world axes; only the latter where
-        orientation does not matter.  The smallest ones where that leaves a choice.
+        The rate is angular acceleration, then acceleration of the origin, along world axes; only the latter if
+        orientation does not matter.  If it does not determine the accelerations, they are the smallest ones.
 
         Parameters
         ----------
         q, v : array_like
             A closed state, see :meth:`velocities_for`.
-        rate : array_like, shape (..., 6), or (..., 3) where orientation does not matter
+        rate : array_like, shape (..., 6), or (..., 3) if orientation does not matter
         """
         state, m = self._closed(q), self.mechanism
         meaning = "angular acceleration, then acceleration of the origin" if self.orientation else "acceleration"
@@ -183,32 +183,26 @@ class Platform(PlatformPositions):
         return np.asarray(a)
 
     def requirements(
-        self,
-        path: PlatformPath,
-        t: ArrayLike,
-        q_guess: ArrayLike | None = None,
-        *,
-        wrenches: Wrenches = None,
-        friction: bool = False,
-        limits: bool = True,
-    ) -> ActuatorRequirements:
-        """Return what a path of the platform asks of its actuators: from the path to the legs' forces in one call.
+        self, path: PlatformPath, t: ArrayLike, q_guess: ArrayLike | None = None, *, wrenches: Wrenches = None,
+        friction: bool = False, limits: bool = True,
+    ) -> ActuatorRequirements:  # fmt: skip
+        """Return what a path of the platform requires of its actuators, from the path to the legs' forces in one call.
 
         Parameters
         ----------
         path : trajectory or array_like
             A trajectory (or any function of times that returns positions, rates and second rates) of ``(x, y, z)`` or
             of ``(roll, pitch, yaw, x, y, z)``; or samples at the times ``t``: poses (T, 4, 4) or positions (T, 3),
-            whose velocities and accelerations are those of cubic splines.  Where positions are given only, a
+            whose velocities and accelerations are those of cubic splines.  If only positions are given, a
             platform whose orientation matters keeps that of ``q_guess``.
         t : array_like, shape (T,)
             Times, increasing.
         q_guess : array_like, shape (nq,)
-            From which the first point is found: it decides about the branch.
+            Where the search for the first point starts: it decides the branch.
         wrenches, friction
             Loads, as in :meth:`kinetree.Mechanism.inverse_dynamics`.
         limits : bool
-            Whether position limits hold (default), or are ignored.
+            Whether joints obey their position limits (default).
 
         Returns
         -------
@@ -237,7 +231,7 @@ class Platform(PlatformPositions):
         )  # fmt: skip
 
     def _driven_by_these(self) -> None:
-        """Refuse actuators that the model does not know as such: its forces would be elsewhere."""
+        """Refuse actuators that are not actuated in the model, whose forces would be elsewhere."""
         driven = {m for m, on in zip(self.mechanism.v_names, self.mechanism.driven, strict=True) if on}
         here = {self.mechanism.v_names[k] for k in self._dofs}
         if driven != here:
@@ -250,7 +244,7 @@ class Platform(PlatformPositions):
     # ---------------------------------------------------------------- singularities
 
     def singularities(self, q: ArrayLike, *, tolerance: float = SINGULAR) -> Singularity:
-        """Return whether a configuration is singular, how, and which motions are lost or gained there.
+        """Tell whether a configuration is singular, how, and which motions are lost or gained there.
 
         Parameters
         ----------
@@ -262,12 +256,12 @@ class Platform(PlatformPositions):
         Returns
         -------
         Singularity
-            ``print`` it; ``.type`` is Gosselin and Angeles' 1, 2 or 3, ``.distance`` a measure of how far
-            the nearest singularity is.
+            ``print`` it; ``.type`` is Gosselin and Angeles' 1, 2 or 3, ``.distance`` measures the distance to
+            the nearest singularity.
         """
         state = self._closed(q)
         if state.ndim != 1:
-            raise OptionError("singularities looks at one configuration at a time: give q of shape (nq,)")
+            raise OptionError("singularities takes one configuration at a time: give q of shape (nq,)")
         if not np.isfinite(state).all():
             raise StateError("the configuration holds NaN or infinity: nothing can be said about it")
         maps = self._maps(state)
@@ -291,13 +285,13 @@ class Platform(PlatformPositions):
         -------
         dict
             ``"inverse"``, ``"forward"`` and ``"constraint"``, each of the batch's shape, from 0 at a singularity
-            to 1; see :class:`Singularity`.  Where the last is 0 the others mean little.
+            to 1; see :class:`Singularity`.  If the last is 0, the others mean little.
         """
         state = self._closed(q)
         return margins(self._maps(state), self._usual(state))
 
     def _in_radians(self, twists: Array) -> Array:
-        """Return whole twists from what the platform puts out, in meters."""
+        """Return full twists from those of the platform in meters."""
         whole = np.zeros((len(twists), 6))
         whole[:, 0 if self.orientation else 3 :] = twists
         return whole / np.repeat([self.length, 1.0], 3)
@@ -308,7 +302,7 @@ class Platform(PlatformPositions):
         return np.array([self.length if unit == "rad" else 1.0 for unit in self.mechanism.v_units])
 
     def _maps(self, q: Array) -> Maps:
-        """Return everything in meters."""
+        """Return all maps in meters."""
         m = self.mechanism
         rows = np.array([self.length if unit == "rad" else 1.0 for unit in m.constraint_units])
         twist = np.repeat([self.length, 1.0], 3)[0 if self.orientation else 3 :]
@@ -319,7 +313,7 @@ class Platform(PlatformPositions):
         )
 
     def _nearby(self, q: Array, allowed: Array) -> list[Array]:
-        """Return closed configurations a little way off, to both sides along a few motions."""
+        """Return closed configurations nearby, in both directions along a few motions."""
         generator = np.random.default_rng(0)
         found = []
         for _ in range(3):
@@ -332,7 +326,7 @@ class Platform(PlatformPositions):
         return found
 
     def _usual(self, q: Array) -> Counts:
-        """Return what motions there are in general, found near the first configuration that comes along."""
+        """Return the generic counts of motions, found near the first configuration that is used."""
         if self._counts is not None:
             return self._counts
         lanes = q.reshape(-1, self.mechanism.nq)
@@ -342,7 +336,7 @@ class Platform(PlatformPositions):
         here = analyze(self._maps(lanes[0]), SINGULAR)
         near = [analyze(self._maps(x), SINGULAR).counts for x in self._nearby(lanes[0], here.allowed)]
         counts = common([here.counts, *near])
-        if near:  # a configuration without neighbors says nothing about others
+        if near:  # a configuration without neighbors tells nothing about others
             self._counts = counts
         return counts
 
@@ -365,7 +359,7 @@ class Platform(PlatformPositions):
         q : array_like, shape (nq,)
             A closed configuration.
         rates : array_like, shape (n,)
-            Of the actuated freedoms, in the order of ``denoc(q).dofs``, as all forces and accelerations here.
+            Rates of the actuated freedoms, in the order of ``denoc(q).dofs``, like all forces and accelerations here.
 
         Examples
         --------

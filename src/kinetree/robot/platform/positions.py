@@ -1,20 +1,19 @@
-"""Where a platform and its actuators are: forward and inverse kinematics of positions, within joint limits."""
+"""Positions of a platform and its actuators: forward and inverse kinematics within joint limits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
+from ...algorithms.closing import FrameGoal
 from ...errors import ClosureError, ExplainsArguments, OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ...former_names import former_arguments
-from ...loops import closing, following, rank
-from ...loops.closing import CLOSED
-from ...loops.clusters import single
+from ...loops import following
+from ...loops.goals import between, numbers_of, off
 from ...loops.limits import PositionLimits
 from ...loops.loops import Loops
 from ...model.joints import Revolute
@@ -25,37 +24,29 @@ from ..base_parameters import BaseParameterMethods
 from .singularities import Counts
 
 SAME = 1e-6
-"""Two assemblies are the same if nothing that tells them apart (entries of poses, positions) differs by more."""
+"""Two assemblies are the same if their distinguishing numbers (entries of poses, positions) differ by no more."""
 
 ELSEWHERE = 3
-"""Random starts within limits for targets that are reached beyond limits only from the guess."""
-
-FEW_STEPS = 60
-"""Steps of each of these starts: a map of a workspace has thousands of targets that cannot be reached."""
+"""Random starts within limits for targets that are reached only beyond limits from the guess."""
 
 FAR = 20.0
-"""Times the length of all links by which only targets in other units are missed."""
+"""Targets missed by more than this many times the length of all links are probably in other units."""
 
 
 class Reached(NamedTuple):
-    """Closed configurations (..., nq), NaN where there is none, and where there is one (...)."""
+    """Closed configurations (..., nq), NaN where there is none, and booleans (...) of where there is one."""
 
     q: Array
     reached: Array
 
 
 class PlatformPositions(ExplainsArguments):
-    """A mechanism, a frame on it and its actuators: the base of :class:`Platform`, never made alone."""
+    """A mechanism, a frame on it and its actuators: the base class of :class:`Platform`."""
 
     def __init__(
-        self,
-        mechanism: BaseParameterMethods,
-        frame: str,
-        actuated: Sequence[str] | None = None,
-        *,
-        orientation: bool = True,
-        length: float | None = None,
-    ) -> None:
+        self, mechanism: BaseParameterMethods, frame: str, actuated: Sequence[str] | None = None, *,
+        orientation: bool = True, length: float | None = None,
+    ) -> None:  # fmt: skip
         loops = getattr(mechanism, "loops", None)
         if loops is None:
             raise UnsupportedError(f"a platform needs a mechanism with closed loops, not {type(mechanism).__name__}")
@@ -85,7 +76,7 @@ class PlatformPositions(ExplainsArguments):
 
     @property
     def actuated_freedoms(self) -> list[int]:
-        """Where the actuated freedoms are in ``v`` and ``tau``."""
+        """Indices of the actuated freedoms in ``v`` and ``tau``."""
         return list(self._dofs)
 
     @cached_property
@@ -98,13 +89,13 @@ class PlatformPositions(ExplainsArguments):
 
     @cached_property
     def _limits(self) -> PositionLimits:
-        """Where the joints may be."""
+        """Position limits of the joints."""
         return PositionLimits(self.mechanism.model)
 
     def _size(self) -> float:
-        """Return the length that compares angles with lengths, by the links of motors, the platform, or all links.
+        """Return the length for comparing angles with lengths, from the links of motors, the platform, or all links.
 
-        Motors that turn move the platform by as much as their links are long; where motors push, the only angles
+        Rotary motors move the platform in proportion to the length of their links; with linear motors, the only angles
         that count are those of the platform.
         """
         model = self.mechanism.model
@@ -119,13 +110,13 @@ class PlatformPositions(ExplainsArguments):
         return next((float(np.mean(lengths)) for lengths in ways if np.any(lengths)), 1.0)
 
     def _farthest(self, body: int, point: Array) -> float:
-        """Return how far the farthest joint on a body is from a point of it, or the frame."""
+        """Return the distance from a point of a body to the farthest joint on it, or to the frame."""
         place = self.mechanism.model.frame(self.frame)
         points = self._joints_on(body) + ([place.pose.position] if place.body == body else [])
         return max((float(np.linalg.norm(p - point)) for p in points), default=0.0)
 
     def _joints_on(self, body: int) -> list[Array]:
-        """Return the joints that hold a body; two translations or more are its coordinates, and hold it nowhere."""
+        """Return the joints that hold a body; a joint with two or more translations does not hold it."""
         model = self.mechanism.model
         points = [] if model.joints[body].kind.v_units.count("m") > 1 else [np.zeros(3)]
         points += [j.placement.position for j in model.joints if j.parent == body]
@@ -135,7 +126,7 @@ class PlatformPositions(ExplainsArguments):
     # ---------------------------------------------------------------- positions
 
     def positions(self, q: ArrayLike) -> Array:
-        """Return positions of the actuated joints out of a configuration."""
+        """Return the positions of the actuated joints, (..., actuated), in a configuration."""
         return np.asarray(as_array(q, (self.mechanism.nq,), "q")[..., self._coordinates])
 
     def pose(self, q: ArrayLike) -> Array:
@@ -159,7 +150,7 @@ class PlatformPositions(ExplainsArguments):
         self, positions: ArrayLike, q_guess: ArrayLike | None = None, *,
         limits: bool = True, must_reach: bool = True,
     ) -> Array | Reached:  # fmt: skip
-        """Return forward kinematics: the closed configuration with the actuators at given positions.
+        """Solve the forward kinematics: return the closed configuration with the actuators at given positions.
 
         Parameters
         ----------
@@ -200,22 +191,22 @@ class PlatformPositions(ExplainsArguments):
         self, target: ArrayLike, q_guess: ArrayLike | None = None, *,
         limits: bool = True, attempts: int = ELSEWHERE, must_reach: bool = True,
     ) -> Array | Reached:  # fmt: skip
-        """Return the inverse kinematics: the closed configuration with the platform at a given place.
+        """Solve the inverse kinematics: return the closed configuration with the platform at a given place.
 
         Parameters
         ----------
         target : array_like, shape (..., 4, 4) or (..., 3)
-            Pose of the platform frame, or only its position (for platforms that cannot be turned at will).
+            Pose of the platform frame, or only its position (for platforms whose orientation cannot be chosen).
         q_guess : array_like, shape (..., nq)
             Decides which branch of each leg is found.
         limits : bool
-            Whether the position limits of all joints hold (default), or are ignored.  Where the guess leads beyond
+            Whether all joints obey their position limits (default).  If the guess leads beyond
             them, hinges are turned by whole turns, or another branch within the limits is searched.
         attempts : int
-            So many starts at random are tried for that beside the guess; the same for all targets.
+            Number of random starts for that besides the guess; the same for all targets.
         must_reach : bool
-            Raise :class:`~kinetree.ClosureError` where a target is not reached within the limits (default); otherwise
-            the answer is a pair ``(q, reached)``, with NaN in q where ``reached`` is False.
+            Whether to raise :class:`~kinetree.ClosureError` if a target is not reached within the limits (default);
+            otherwise the result is a pair ``(q, reached)``, with NaN in q where ``reached`` is False.
 
         Returns
         -------
@@ -224,32 +215,28 @@ class PlatformPositions(ExplainsArguments):
         """
         goal, q, batch = self._start(target, self._guess(q_guess))
         m, free = self.mechanism, np.ones(self.mechanism.nv, dtype=bool)
-        found, gaps, done = self._reach(goal, q, free)
+        found, done = self._reach(goal, q, free)
         within = np.ones(len(done), dtype=bool)
         if limits:
             found, within = self._limits.kept(
                 found,
                 done,
                 free,
-                lambda q, lanes: self._reach_within(goal[lanes], q, free),
+                lambda q, lanes: self._reach(goal[lanes], q, free, bounded=True),
                 q,
                 *self._elsewhere(attempts),
             )
-        given = np.isfinite(q).all(axis=-1) & np.isfinite(goal).reshape(len(goal), -1).all(axis=-1)
-        if must_reach and (~done & given).any():
-            raise ClosureError(self._unreached(gaps, ~done & given, batch))
+        missed = ~done & np.isfinite(q).all(axis=-1) & np.isfinite(goal).all(axis=-1)
+        if must_reach and missed.any():
+            raise ClosureError(self._unreached(found, goal, missed, batch))
         if must_reach and (done & ~within).any():
             how = f"the platform {self.frame!r} of {m.name!r} reaches its target{{where}} only beyond limits"
             raise ClosureError(self._limits.refusal(how, found, done & ~within, batch))
         return _answer(np.where((done & within)[:, None], found, np.nan).reshape(*batch, m.nq), must_reach)
 
     def _elsewhere(self, attempts: int) -> list[Array]:
-        """Return starts at random within the limits."""
+        """Return random starts within the limits."""
         return list(self.mechanism.random_configuration(0, whole_number(attempts, "attempts", 0)))
-
-    def _reach_within(self, goal: Array, q: Array, free: Array) -> tuple[Array, Array]:
-        found, _, done = self._reach(goal, q, free, bounded=True)
-        return found, done
 
     @overload
     def follow(
@@ -268,15 +255,15 @@ class PlatformPositions(ExplainsArguments):
         self, targets: ArrayLike, q_guess: ArrayLike | None = None, *,
         limits: bool = True, must_reach: bool = True,
     ) -> Array | Reached:  # fmt: skip
-        """Return inverse kinematics along a path (T, 4, 4) or (T, 3), without jumps by branches or whole turns.
+        """Solve the inverse kinematics along a path, without jumps between branches or by whole turns.
 
-        Points may be far apart: between them it goes in steps as short as it takes to stay on one branch.
+        Points may be far apart: steps between them are as short as needed to stay on one branch.
 
         Parameters
         ----------
         targets : array_like, shape (T, 4, 4) or (T, 3)
         q_guess : array_like, shape (nq,)
-            From which the first one is found, as by :meth:`inverse`.
+            Where the search for the first point starts, as in :meth:`inverse`.
         limits, must_reach
             As in :meth:`inverse`; a path that leaves the limits is not continued on another branch.
 
@@ -287,29 +274,15 @@ class PlatformPositions(ExplainsArguments):
         goals = np.asarray(targets, dtype=float)
         if goals.ndim < 2 or goals.shape[1:] not in ((4, 4), (3,)):
             raise ShapeError(f"targets must be a path, shape (T, 4, 4) or (T, 3), got {goals.shape}")
-        shape = goals.shape[1:]
-        flat = goals.reshape(len(goals), -1)
+        aim = self._aim(goals.ndim == 3)
+        flat = numbers_of(aim, goals)
         m, free, q = self.mechanism, np.ones(self.mechanism.nv, dtype=bool), self._guess(q_guess)
         if q.ndim != 1:
             raise ShapeError(f"q_guess is where the first point is found from, shape ({m.nq},), not {q.shape}")
-        rows = slice(0, 6) if len(shape) == 2 else slice(3, 6)
-        kernel = self._loops.closing.kernel(free, self.frame, 12 if len(shape) == 2 else 3)
-
-        def close(guesses: Array, wanted: Array) -> tuple[Array, Array]:
-            found, _, done = self._reach(wanted.reshape(-1, *shape), guesses, free, few=True)
-            return found, done
-
-        def matrix(at: Array) -> tuple[Array, Array]:
-            return m.loop_jacobian(at), m.jacobian(at, self.frame, "aligned")[rows]
-
-        def way(a: Array, b: Array) -> Array:
-            return b - a if len(shape) == 1 else _off(b.reshape(-1, *shape), a.reshape(-1, *shape))
-
-        def between(a: Array, b: Array, share: float) -> Array:
-            return _between(a.reshape(shape), b.reshape(shape), share).ravel()
-
-        judge = None if kernel is None else kernel.follows
-        path = following.PathProblem(close, matrix, way, between, m.moved, m.difference, judge)
+        path = following.PathProblem(
+            partial(following.of_one_path, flat), lambda guesses, wanted: self._reach(wanted, guesses, free),
+            lambda a, b: off(aim, b, a), partial(between, aim), *self._loops.closing.leading(free, (aim,)),
+        )  # fmt: skip
 
         def nearest(k: int, near: Array) -> Array:
             return self.inverse(goals[k], near, limits=limits)
@@ -317,22 +290,16 @@ class PlatformPositions(ExplainsArguments):
         within = self._limits if limits else None
 
         def said(goal: Array) -> str:
-            x, y, z = goal.reshape(shape)[:3, 3] if len(shape) == 2 else goal
+            x, y, z = goal.reshape(3, -1)[:, -1]
             return f"({x:.5g}, {y:.5g}, {z:.5g})"
 
         found, _ = following.followed(path, flat, q, nearest, within, must_reach, m.name, said=said)
         return _answer(found, must_reach)
 
     def assemblies(
-        self,
-        positions: ArrayLike | None = None,
-        target: ArrayLike | None = None,
-        *,
-        distinct: str | None = None,
-        starts: int = 100,
-        rng: np.random.Generator | int | None = 0,
-        limits: bool = True,
-    ) -> Array:
+        self, positions: ArrayLike | None = None, target: ArrayLike | None = None, *, distinct: str | None = None,
+        starts: int = 100, rng: np.random.Generator | int | None = 0, limits: bool = True,
+    ) -> Array:  # fmt: skip
         """Return all closed configurations within limits that are found from random starts.
 
         Give the actuators' ``positions`` for the branches of forward kinematics, the platform's
@@ -343,20 +310,20 @@ class PlatformPositions(ExplainsArguments):
         positions : array_like, shape (actuated,), optional
         target : array_like, shape (4, 4) or (3,), optional
         distinct : {"platform", "actuators", "bodies"}, optional
-            What two assemblies must differ in: by default the platform's pose where positions are given, the
-            actuators where a target is given, any body where both are.
+            What two assemblies must differ in: by default the platform's pose if positions are given, the
+            actuators if a target is given, any body if both are.
         starts : int
             Number of random configurations to start from.
         rng : Generator, int or None
             Source of randomness, or a seed.
         limits : bool
-            Whether the position limits of all joints hold (default), or are ignored.
+            Whether all joints obey their position limits (default).
 
         Returns
         -------
         ndarray, shape (found, nq)
-            Distinct assemblies; hinge angles that were not given lie between -pi and pi, or, where that is not within
-            their limits, there.  Nothing proves that there are no more.
+            Distinct assemblies; hinge angles that were not given are between -pi and pi, or within their limits if
+            these are elsewhere.  There may be more assemblies.
         """
         if positions is None and target is None:
             raise OptionError("give positions of the actuators, a target of the platform, or both")
@@ -372,28 +339,28 @@ class PlatformPositions(ExplainsArguments):
             q[:, self._coordinates] = given
             free[self._dofs] = False
         if target is None:
-            found, _, done = self._loops.closing.closed_from(q, free)
+            found, done = self._loops.closing.closed_from(q, free)
         else:
             goal, q, _ = self._start(target, q)
-            found, _, done = self._reach(goal, q, free)
+            found, done = self._reach(goal, q, free)
         found = self._wrapped(found[done], free)
         if limits:
             found = self._limits.turned(found, free)
             found = found[self._limits.hold(found)]
-            inside = self._found_within(q, free, target)  # what lies beyond limits draws starts away from the others
+            inside = self._found_within(q, free, target)  # solutions beyond limits attract starts
             found = np.concatenate([found, self._limits.turned(self._wrapped(inside, free), free)])
             found = found[self._limits.hold(found)]
         return _distinct(found, marks)
 
     def _found_within(self, q: Array, free: Array, target: ArrayLike | None) -> Array:
-        """Return closed configurations that are found without leaving the limits; none where there are no limits."""
+        """Return closed configurations that are found without leaving the limits; none if there are no limits."""
         if not self._limits.any:
             return q[:0]
         if target is None:
-            found, _, done = self._loops.closing.closed_from(q, free, bounded=True)
+            found, done = self._loops.closing.closed_from(q, free, bounded=True)
         else:
             goal, q, _ = self._start(target, q)
-            found, done = self._reach_within(goal, q, free)
+            found, done = self._reach(goal, q, free, bounded=True)
         return np.asarray(found[done])
 
     def _given(self, positions: ArrayLike) -> Array:
@@ -408,7 +375,7 @@ class PlatformPositions(ExplainsArguments):
         return as_array(q_guess, (self.mechanism.nq,), "q_guess")
 
     def _start(self, target: ArrayLike, q: Array) -> tuple[Array, Array, tuple[int, ...]]:
-        """Return goals and guesses, one per lane."""
+        """Return goals as numbers, and guesses, one per lane."""
         goal = np.asarray(target, dtype=float)
         last = 2 if goal.shape[-2:] == (4, 4) else 1
         if last == 1 and goal.shape[-1:] != (3,):
@@ -419,52 +386,20 @@ class PlatformPositions(ExplainsArguments):
         except ValueError:
             raise ShapeError(f"target {goal.shape} and q_guess {q.shape} do not fit together") from None
         goal = np.broadcast_to(goal, (*batch, *goal.shape[-last:])).reshape(-1, *goal.shape[-last:])
+        goal = goal.reshape(len(goal), 16)[:, :12] if last == 2 else goal  # no copy
         return goal, np.array(np.broadcast_to(q, (*batch, nq)).reshape(-1, nq)), batch
 
-    def _reach(
-        self, goal: Array, q: Array, free: Array, bounded: bool = False, few: bool = False
-    ) -> tuple[Array, Array, Array]:
-        """Close the loops with the platform at its goal, as if one more joint welded it there."""
-        flat = goal.reshape(len(goal), 16)[:, :12] if goal.ndim == 3 else goal
-        kernel = None if bounded else self._loops.closing.kernel(free, self.frame, flat.shape[1])
-        if kernel is None:
-            return self._reach_by_rank(goal, q, free, bounded, few)
-        return kernel.closed(
-            q, flat, CLOSED, lambda rest: self._reach_by_rank(goal[rest], q[rest], free, False, few)
-        )  # fmt: skip
+    def _aim(self, orientation: bool) -> FrameGoal:
+        return FrameGoal(self.frame, orientation)
 
-    def _reach_by_rank(
-        self, goal: Array, q: Array, free: Array, bounded: bool, few: bool
-    ) -> tuple[Array, Array, Array]:  # fmt: skip
-        """Reach goals by steps that find out which constraints count."""
-        m, nq = self.mechanism, self.mechanism.nq
-        shape, rows = goal.shape[1:], slice(0, 6) if goal.ndim == 3 else slice(3, 6)
+    def _reach(self, goal: Array, q: Array, free: Array, bounded: bool = False) -> tuple[Array, Array]:
+        """Close the loops with the platform at its goal, as if another joint welded it there."""
+        aim = self._aim(goal.shape[-1] > 3)
+        return self._loops.closing.closed_from(q, free, None, bounded, (aim,), goal)
 
-        def gaps(state: Array) -> Array:
-            off = _off(self.pose(state[:, :nq]), state[:, nq:].reshape(-1, *shape))
-            return np.concatenate([m.loop_gaps(state[:, :nq]), off], axis=-1)
-
-        def matrix(state: Array) -> Array:
-            jacobian = m.jacobian(state[:, :nq], self.frame, "aligned")[..., rows, :]
-            return np.concatenate([m.loop_jacobian(state[:, :nq]), jacobian], axis=-2)
-
-        def moved(state: Array, v: Array) -> Array:
-            return np.concatenate([m.moved(state[:, :nq], v), state[:, nq:]], axis=-1)
-
-        # each lane carries its goal along
-        state = np.concatenate([q, goal.reshape(len(goal), -1)], axis=-1)
-        count = m.n_constraints + rows.stop - rows.start
-        limits = self._limits if bounded else None
-        problem = closing.ClosingProblem(gaps, matrix, moved, single(count, m.nv), free, limits)
-        counting = closing.Counting((min(count, m.nv),), rank.RELATIVE_TOLERANCE)
-        found = closing.close(
-            problem, state, CLOSED, counting, most_steps=FEW_STEPS if bounded or few else closing.MOST_STEPS
-        )
-        return found.q[:, :nq], found.gaps, found.done
-
-    def _unreached(self, gaps: Array, bad: Array, batch: tuple[int, ...]) -> str:
+    def _unreached(self, q: Array, goal: Array, bad: Array, batch: tuple[int, ...]) -> str:
         lane = int(np.flatnonzero(bad)[0])
-        left = np.abs(gaps[lane])
+        left = np.abs(self._loops.closing.gaps(q[lane], (self._aim(goal.shape[-1] > 3),), goal[lane]))
         nc = self.mechanism.n_constraints
         where = f" in state {tuple(int(i) for i in np.unravel_index(lane, batch))}" if batch else ""
         open_loops, off = left[:nc].max(initial=0.0), left[nc:]
@@ -485,7 +420,7 @@ class PlatformPositions(ExplainsArguments):
         )
 
     def _extent(self) -> float:
-        """Return how long the mechanism would be with all lengths of its links in one line."""
+        """Return the sum of the lengths of all links."""
         model = self.mechanism.model
         poses = [j.placement for j in model.joints]
         poses += [pose for loop in model.loops for pose in (loop.placement, loop.seat)]
@@ -493,7 +428,7 @@ class PlatformPositions(ExplainsArguments):
         return float(sum(lengths)) + self.length
 
     def _wrapped(self, q: Array, free: Array) -> Array:
-        """Return hinge angles that were not given, between -pi and pi."""
+        """Wrap hinge angles that were not given to between -pi and pi."""
         q = q.copy()
         for joint in self.mechanism.model.joints:
             if isinstance(joint.kind, Revolute) and free[joint.v_slice].any():
@@ -502,7 +437,7 @@ class PlatformPositions(ExplainsArguments):
         return q
 
     def _marks(self, what: str) -> Callable[[Array], Array]:
-        """Return numbers that tell assemblies apart."""
+        """Return a function that gives the distinguishing numbers of assemblies."""
         m = self.mechanism
         hinges = [
             k for j in self._joints if isinstance(j.kind, Revolute) for k in range(j.q_slice.start, j.q_slice.stop)
@@ -528,41 +463,11 @@ def _answer(q: Array, must_reach: bool) -> Array | Reached:
     return q if must_reach else Reached(q, np.isfinite(q).all(axis=-1))
 
 
-def _between(a: Array, b: Array, share: float) -> Array:
-    """Return the goal at a share of the way from one to another, turned about one axis."""
-    if a.ndim == 1:
-        return np.asarray(a + share * (b - a))
-    there = a + share * (b - a)
-    turn = Rotation.from_rotvec(share * _off(b, a)[:3]).as_matrix()
-    there[:3, :3] = turn @ a[:3, :3]
-    return there
-
-
 def _distinct(q: Array, marks: Callable[[Array], Array]) -> Array:
-    """Return one configuration of each sort, in a fixed order."""
+    """Return one of each group of equal configurations, in a fixed order."""
     values = marks(q)
     kept: list[int] = []
     for k in np.lexsort(np.round(values, 5).T[::-1]) if len(q) else ():
         if all(np.abs(values[k] - values[other]).max() > SAME for other in kept):
             kept.append(int(k))
     return np.asarray(q[kept])
-
-
-def _off(pose: Array, goal: Array) -> Array:
-    """Return how far poses are from their goals: rotation vector and displacement, along world axes."""
-    if goal.shape[-1] == 3:
-        return np.asarray(pose[..., :3, 3] - goal)
-    r = pose[..., :3, :3] @ np.swapaxes(goal[..., :3, :3], -1, -2)
-    twice_sine = np.stack(
-        [r[..., 2, 1] - r[..., 1, 2], r[..., 0, 2] - r[..., 2, 0], r[..., 1, 0] - r[..., 0, 1]], axis=-1
-    )
-    turn = twice_sine * _angle_by_twice_sine(twice_sine, np.trace(r, axis1=-2, axis2=-1))[..., None]
-    return np.concatenate([turn, pose[..., :3, 3] - goal[..., :3, 3]], axis=-1)
-
-
-def _angle_by_twice_sine(twice_sine: Array, trace: Array) -> Array:
-    """Return half an angle over its sine; infinity half a turn off, where the axis is undefined, not zero."""
-    sine, cosine = 0.5 * np.linalg.norm(twice_sine, axis=-1), 0.5 * (trace - 1.0)
-    small = sine < 1e-8
-    factor = 0.5 * np.arctan2(sine, cosine) / np.where(small, 1.0, sine)
-    return np.where(small, np.where(cosine < 0.0, np.inf, 0.5), factor)

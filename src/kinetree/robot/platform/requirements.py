@@ -1,4 +1,4 @@
-"""What a path of the platform asks of its actuators: positions, rates, accelerations, forces, power."""
+"""What a path of the platform requires of its actuators: positions, rates, accelerations, forces, power."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PlatformPath = ArrayLike | Callable[[Array], tuple[ArrayLike, ArrayLike, ArrayLi
 """Poses (T, 4, 4) or positions (T, 3), or a trajectory of (x, y, z) or of (roll, pitch, yaw, x, y, z)."""
 
 FEWEST = 4
-"""Samples that a spline through them needs."""
+"""The fewest samples for a spline."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class FrameMotion:
 
     @staticmethod
     def read(path: PlatformPath, t: Array, rotation: Array) -> FrameMotion:
-        """Read a path; where it has positions only, the frame keeps its ``rotation`` (3, 3)."""
+        """Read a path; if it has only positions, the frame keeps its ``rotation`` (3, 3)."""
         if callable(path):
             return _of_coordinates([np.asarray(x, dtype=float) for x in path(t)], t, rotation)
         given = np.asarray(path, dtype=float)
@@ -53,7 +53,7 @@ class FrameMotion:
 
 
 def _of_samples(given: Array, t: Array, rotation: Array) -> FrameMotion:
-    """Velocities and accelerations are those of cubic splines through the samples."""
+    """Make a motion from samples, with velocities and accelerations of cubic splines."""
     if len(t) < FEWEST:
         raise OptionError(f"velocities and accelerations come from splines, which need {FEWEST} samples, not {len(t)}")
     broken = np.flatnonzero(~np.isfinite(given.reshape(len(t), -1)).all(axis=1))
@@ -69,14 +69,14 @@ def _of_samples(given: Array, t: Array, rotation: Array) -> FrameMotion:
     twist, rate = (np.zeros((len(t), 6)) for _ in range(2))
     twist[:, 3:], rate[:, 3:] = line(t, 1), line(t, 2)
     if given.ndim == 3:
-        turns = RotationSpline(t, Rotation.from_matrix(pose[:, :3, :3]))  # its rates are along the frame's own axes
+        turns = RotationSpline(t, Rotation.from_matrix(pose[:, :3, :3]))  # its rates are in the frame's axes
         twist[:, :3] = np.einsum("tij,tj->ti", pose[:, :3, :3], turns(t, 1))
         rate[:, :3] = np.einsum("tij,tj->ti", pose[:, :3, :3], turns(t, 2))
     return FrameMotion(pose, twist, rate)
 
 
 def _of_coordinates(motion: list[Array], t: Array, rotation: Array) -> FrameMotion:
-    """From a trajectory of a position, or of roll, pitch, yaw and a position."""
+    """Make a motion from a trajectory of a position, or of roll, pitch, yaw and a position."""
     shapes = [x.shape for x in motion]
     if len(motion) != 3 or any(shape not in ((len(t), 3), (len(t), 6)) or shape != shapes[0] for shape in shapes):
         raise ShapeError(
@@ -89,7 +89,7 @@ def _of_coordinates(motion: list[Array], t: Array, rotation: Array) -> FrameMoti
     twist, rate = (np.zeros((len(t), 6)) for _ in range(2))
     twist[:, 3:], rate[:, 3:] = rates[:, -3:], second[:, -3:]
     if x.shape[1] == 6:
-        # R = Rz(yaw) Ry(pitch) Rx(roll): each angle turns about an axis that those after it carry along
+        # R = Rz(yaw) Ry(pitch) Rx(roll): each angle turns about an axis that the later ones carry along
         pose[:, :3, :3] = Rotation.from_euler("xyz", x[:, :3]).as_matrix()
         carried = Rotation.from_euler("z", x[:, 2:3])
         axes = [np.tile([0.0, 0.0, 1.0], (len(t), 1)), carried.apply([0.0, 1.0, 0.0])]
@@ -102,19 +102,19 @@ def _of_coordinates(motion: list[Array], t: Array, rotation: Array) -> FrameMoti
 
 @dataclass(frozen=True, eq=False)
 class ActuatorRequirements(ExplainsArguments):
-    """What a path of a platform asks of its actuators; ``print`` it for a table to choose motors by.
+    """What a path of a platform requires of its actuators; ``print`` it for a table to choose motors.
 
     Attributes
     ----------
     t : ndarray (T,)
     names, units : tuple of str
-        Of the actuated freedoms, and of their positions: ``m`` or ``rad``.
+        Names of the actuated freedoms, and units of their positions: ``m`` or ``rad``.
     positions, rates, accelerations, forces : ndarray (T, actuated)
         In the units above, those per second and per second squared, and newtons or newton meters.
     q, v, a : ndarray (T, nq), (T, nv), (T, nv)
-        Of all joints.
+        Motion of all joints.
     rate_limits, force_limits : ndarray (actuated,)
-        Of the model, infinite where there are none: the table says where they are exceeded.
+        Limits of the model, infinite if there are none: the table shows where they are exceeded.
     """
 
     t: Array
@@ -132,19 +132,19 @@ class ActuatorRequirements(ExplainsArguments):
 
     @property
     def power(self) -> Array:
-        """What each actuator gives, in watts (T, actuated); negative where it brakes."""
+        """Power of each actuator, (T, actuated), in watts; negative while it brakes."""
         return np.asarray(self.forces * self.rates)
 
     @property
     def rms_forces(self) -> Array:
-        """Root mean square of each force over time (actuated,): what heats a motor."""
+        """Root mean square of each force over time (actuated,), which determines the heating of a motor."""
         if len(self.t) < 2:
             return np.abs(self.forces[0])
         return np.asarray(np.sqrt(np.trapezoid(self.forces**2, self.t, axis=0) / (self.t[-1] - self.t[0])))
 
     @property
     def table(self) -> TextTable:
-        """One row per actuator: the range it needs, its largest rate and force, the effective force, the power."""
+        """Return a row per actuator: its range, largest rate and force, effective force, and power."""
         rows = []
         for k, (name, unit) in enumerate(zip(self.names, self.units, strict=True)):
             rate, force = np.abs(self.rates[:, k]).max(), np.abs(self.forces[:, k]).max()
@@ -179,21 +179,21 @@ class ActuatorRequirements(ExplainsArguments):
         return self.table.html()
 
     def columns(self) -> dict[str, Array]:
-        """Return time, positions, rates, accelerations and forces by name, as tables of motions have them."""
+        """Return time, positions, rates, accelerations and forces by name, (T,) each, as in tables."""
         found = {"time": self.t}
         for key, values in zip("qva", (self.positions, self.rates, self.accelerations), strict=True):
             found |= {f"{key}_{name}": values[:, k] for k, name in enumerate(self.names)}
         return found | {f"tau_{name}": self.forces[:, k] for k, name in enumerate(self.names)}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`columns` to ``.csv``, ``.parquet`` or ``.npz``, wholly or not at all."""
+        """Write :meth:`columns` to ``.csv``, ``.parquet`` or ``.npz``, completely or not at all."""
         place = as_path(path, "a table")
         kind = format_of(place, "requirements are saved as .csv, .parquet or .npz")
         with beside(place) as other:
             _write(other, kind, self.columns())
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """Draw positions, rates, forces and power over time; returns the figure of matplotlib.
+        """Draw positions, rates, forces and power over time; return the matplotlib figure.
 
         Parameters
         ----------

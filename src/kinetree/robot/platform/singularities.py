@@ -1,22 +1,22 @@
 """Singular configurations of parallel manipulators, by Gosselin and Angeles' types.
 
-All motions that the loops allow at a configuration are ``v = N y``.  They turn the
-actuators by ``A y`` and move the platform by ``E y``.  What A, E and both of them map to
-zero says what is special about the configuration:
+All motions that the loops allow at a configuration are ``v = N y``.  They move the
+actuators by ``A y`` and the platform by ``E y``.  The null spaces of A, of E and of both
+show the kind of singularity:
 
 *inverse* (type 1)
-    actuators move while the platform stands still, and the platform loses a freedom;
+    actuators move while the platform does not, and the platform loses a freedom;
 *forward* (type 2)
-    the platform moves while the actuators are held: it gains a freedom nobody controls;
+    the platform moves while the actuators are held: it gains an uncontrolled freedom;
 *constraint*
     the loops themselves allow more motions than they do nearby;
 *passive*
     neither actuators nor platform move, but a leg does.
 
-Type 3 is an inverse and a forward singularity at once.  Everything is compared with what
-the mechanism does nearby, so that a rod free to spin about itself is not called singular.
+Type 3 is an inverse and a forward singularity at once.  Everything is compared with
+nearby configurations, so that a rod that is free to spin about itself does not count as singular.
 
-Ranks need one unit: angles are multiplied by a length, the size of the platform.
+Ranks need a common unit: angles are multiplied by a length, the size of the platform.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class Maps(NamedTuple):
     actuators: Array
     """Selector of the actuated rates, (na, nv)."""
     platform: Array
-    """Jacobian of the platform frame, (6, nv); only its last three rows where orientation does not matter."""
+    """Jacobian of the platform frame, (6, nv); only its last three rows if orientation does not matter."""
 
 
 class Counts(NamedTuple):
-    """How many motions there are of each sort."""
+    """Numbers of motions of each kind."""
 
     freedoms: int
-    """Allowed by the loops."""
+    """Motions that the loops allow."""
     held: int
     """... with the actuators held."""
     still: int
@@ -71,7 +71,7 @@ class Analysis(NamedTuple):
 
 
 def analyze(maps: Maps, tolerance: float) -> Analysis:
-    """Count motions of each sort; singular values below ``tolerance`` are zero."""
+    """Count motions of each kind; singular values below ``tolerance`` are zero."""
     size = float(np.linalg.norm(maps.constraints, 2)) if maps.constraints.size else 1.0
     loops = _values(maps.constraints) / (size or 1.0)
     n = _null(maps.constraints, tolerance * size)
@@ -83,10 +83,10 @@ def analyze(maps: Maps, tolerance: float) -> Analysis:
 
 
 def _sines(a: Array, e: Array) -> dict[str, Array]:
-    """Return how much of each motion is the actuators' and how much the platform's: sines and cosines.
+    """Return the shares of actuators and platform in each motion, as sines and cosines.
 
-    Motions that move neither are left out; the others are scaled so that the actuators' and
-    the platform's parts together have unit length.
+    Motions that move neither are left out; the others are scaled so that both parts together
+    have unit length.
     """
     u, s, _ = np.linalg.svd(np.concatenate([a, e]), full_matrices=False)
     u = u[:, s > 1e-12 * s[:1]] if len(s) else u
@@ -98,7 +98,7 @@ def _values(matrix: Array) -> Array:
 
 
 def _null(matrix: Array, tolerance: float) -> Array:
-    """Return orthonormal columns that a matrix maps to zero."""
+    """Return an orthonormal basis of the null space of a matrix."""
     if not matrix.size:
         return np.eye(matrix.shape[1])
     _, s, vt = np.linalg.svd(matrix, full_matrices=True)
@@ -112,12 +112,12 @@ def common(nearby: list[Counts]) -> Counts:
 
 @dataclass(frozen=True)
 class Singularity:
-    """What a configuration is; prints as a report.
+    """The singularities of a configuration; prints as a report.
 
     Attributes
     ----------
     kinds : tuple of str
-        Of ``"inverse"``, ``"forward"``, ``"constraint"`` and ``"passive"``; empty where all is well.
+        Some of ``"inverse"``, ``"forward"``, ``"constraint"`` and ``"passive"``; empty if it is not singular.
     lost : ndarray, shape (k, 6)
         Twists that the platform has nearby but not here.
     gained : ndarray, shape (k, 6)
@@ -125,19 +125,19 @@ class Singularity:
     gained_motions : ndarray, shape (k, nv)
         The motions of all joints that go with them.
     idle_motions : ndarray, shape (k, nv)
-        Motions of actuators that leave the platform where it is.
+        Motions of actuators that do not move the platform.
     passive_motions : ndarray, shape (k, nv)
-        Motions that leave actuators and platform where they are.
+        Motions that move neither actuators nor platform.
     margins : dict
-        Distance from each kind, between 0 at it and 1.  ``inverse`` and ``forward`` are sines: the least share
-        that the platform, or the actuators, have in any motion of both.  ``constraint`` is the least singular
-        value of the loops' constraints that should not vanish, relative to the largest.
+        Distance from each kind, from 0 at a singularity to 1.  ``inverse`` and ``forward`` are sines: the least share
+        of the platform, or of the actuators, in any motion of both.  ``constraint`` is the least singular
+        value of the loop constraints that should not vanish, relative to the largest.
     freedoms, usual_freedoms : int
         Motions the loops allow here and nearby.
     platform_freedoms, usual_platform_freedoms : int
         Freedoms of the platform here and nearby.
     length : float
-        What angles were multiplied with.
+        Factor of angles.
 
     Twists are angular velocity, then velocity of the platform frame's origin, along world axes; of
     unit length when the angular part is multiplied by ``length``.
@@ -168,7 +168,7 @@ class Singularity:
 
     @property
     def distance(self) -> float:
-        """The smallest of the margins: how far the nearest singularity is, from 0 at it to 1."""
+        """The smallest of the margins: the distance to the nearest singularity, from 0 to 1."""
         return min(self.margins.values())
 
     def __str__(self) -> str:
@@ -248,21 +248,21 @@ def margins(maps: Maps, usual: Counts) -> dict[str, Array]:
 
 
 def _at(values: Array, place: int) -> Array:
-    """Return the singular value that a singularity would make vanish; with nothing to lose, 1."""
+    """Return the singular value that would vanish at a singularity; 1 if there is none."""
     if place <= 0:
         return np.ones(values.shape[:-1])
     return np.asarray(values[..., place - 1] if place <= values.shape[-1] else np.zeros(values.shape[:-1]))
 
 
 def _beside(space: Array, inner: Array) -> Array:
-    """Return orthonormal columns of a space that are perpendicular to a part of it."""
+    """Return an orthonormal basis of the part of a space perpendicular to a subspace."""
     left = space - inner @ (inner.T @ space)
     u, s, _ = np.linalg.svd(left, full_matrices=False)
     return np.asarray(u[:, s > 0.5])  # these singular values are 0 or 1
 
 
 def _lost(maps: Maps, here: Analysis, nearby: list[Analysis], near_maps: list[Maps], usual: int, count: int) -> Array:
-    """Return twists that the platform has all around but not here."""
+    """Return twists that the platform has nearby but not here."""
     outputs = len(maps.platform)
     around = np.zeros((outputs, outputs))
     for analysis, near in zip(nearby, near_maps, strict=True):

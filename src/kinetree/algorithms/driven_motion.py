@@ -1,0 +1,187 @@
+"""A mechanism under given drives, and what designers want to know of its motion, over any scalar.
+
+The independent freedoms y move as given, all others follow:
+
+    gap(q, y) = 0,    v = G y',    a = G y'' + g,    tau = G^T tau_tree        (Khalil eq. 10.36, 10.40, 10.48)
+
+Wherever q is closed, one more step of Newton's, which does not move it, carries its derivatives: q - K^-1 gap has the
+derivative -K^-1 dgap by drives and by every number of the model, which is that of the implicit function.  So what is
+measured of a motion is differentiated like any formula, with :func:`settled` in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from ..model.tree import BASE, Model
+from ..spatial import Force, Scalar, Vec3, arctan2, sqrt
+from . import constrained, constraints, kinematics, newton_euler, tendons
+from .passes import Scalars
+
+
+class DriveChoice(NamedTuple):
+    """What follows from what; see :class:`kinetree.loops.coordinates.Coordinates`."""
+
+    rows: tuple[int, ...]
+    """Constraints that imply all others."""
+    dependent: tuple[int, ...]
+    """Freedoms that follow from the others."""
+    entries: tuple[int, ...]
+    """Where in q the independent freedoms are."""
+    size: float
+    """What the singular values of K usually are."""
+
+
+def settled(tree: Model, choice: DriveChoice, q: Scalars, position: Scalars) -> list[Scalar]:
+    """Return a closed configuration as a function of its drives and of the numbers of the model."""
+    q = list(q)
+    for i, x in zip(choice.entries, position, strict=True):
+        q[i] = x
+    k, still = constraints.constraint_matrix(tree, q), [0.0] * len(position)
+    move, _ = constrained.allowed(k, still, constraints.gaps(tree, q), choice.rows, choice.dependent, choice.size)
+    return kinematics.integrate(tree, q, move)
+
+
+class DrivenState:
+    """A mechanism at one moment of a driven motion.
+
+    Parameters
+    ----------
+    tree : Model
+    choice : DriveChoice
+    q : scalars
+        Closed.
+    rate, second : scalars
+        First and second derivatives of the independent freedoms.
+    """
+
+    def __init__(self, tree: Model, choice: DriveChoice, q: Scalars, rate: Scalars, second: Scalars) -> None:
+        self.tree, self.choice, self.q = tree, choice, q
+        k = constraints.constraint_matrix(tree, q, self.posed if tree.loops else None)
+        how = choice.rows, choice.dependent, choice.size
+        self.v, _ = constrained.allowed(k, rate, [0.0] * len(k), *how)
+        self.a, _ = constrained.allowed(k, second, constraints.drift(tree, q, self.v), *how)
+        self.tau, self._of_rows, self.quality, self.left = constrained.inverse_dynamics(
+            tree, q, self.v, self.a, tree.gravity, [None] * len(tree.bodies), choice.rows, choice.dependent
+        )
+
+    @cached_property
+    def posed(self) -> list[kinematics.Posed]:
+        """Where all bodies are."""
+        return kinematics.poses(self.tree, self.q)
+
+    @cached_property
+    def loop_wrenches(self) -> list[Force]:
+        """What loop joints do to their successors, in their moving frames; the shortest where they share it."""
+        k = constraints.constraint_matrix(self.tree, self.q, self.posed)
+        multipliers = constrained.shared(k, self.choice.rows, self._of_rows)
+        return constraints.loop_wrenches(self.tree, self.q, multipliers, self.posed)
+
+    @cached_property
+    def joint_wrenches(self) -> Sequence[Force]:
+        """What joints of the tree transmit to their bodies, in body axes at the bodies' origins."""
+        loads = constraints.loads_on_bodies(self.tree, self.q, self.loop_wrenches, self.posed)
+        pulled = tendons.with_lines(self.tree, self.q, loads)
+        return newton_euler.inverse_dynamics(self.tree, self.q, self.v, self.a, self.tree.gravity, pulled)[1]
+
+
+# ---------------------------------------------------------------- what is measured
+
+
+class MotionVector(NamedTuple):
+    """All of ``q``, ``v``, ``a`` or ``tau``."""
+
+    name: str
+
+    def __call__(self, state: DrivenState) -> list[Scalar]:
+        """Measure it."""
+        return list(getattr(state, self.name))
+
+
+class PointMotion(NamedTuple):
+    """Where a point of a body or frame is in the world, how fast it moves, or its acceleration."""
+
+    frame: str
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """In the frame's own coordinates."""
+    order: int = 0
+    """0 for the position, 1 for the velocity, 2 for the acceleration."""
+
+    def __call__(self, state: DrivenState) -> list[Scalar]:
+        """Measure it."""
+        tree, offset = state.tree, Vec3(*self.offset)
+        if not self.order:
+            return list(kinematics.of_frame(tree, self.frame, state.posed)[2].point(offset))
+        velocity, spatial, pose = kinematics.frame_acceleration(tree, state.q, state.v, state.a, self.frame)
+        speed = velocity.linear + velocity.angular.cross(offset)
+        if self.order == 1:
+            return list(pose.rotate(speed))
+        return list(pose.rotate(spatial.linear + spatial.angular.cross(offset) + velocity.angular.cross(speed)))
+
+
+class Direction(NamedTuple):
+    """Where an axis of a body or frame points to in the world: a unit vector."""
+
+    frame: str
+    axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
+
+    def __call__(self, state: DrivenState) -> list[Scalar]:
+        """Measure it."""
+        return list(kinematics.of_frame(state.tree, self.frame, state.posed)[2].rotate(Vec3(*self.axis)))
+
+
+class Angle(NamedTuple):
+    """The angle at a point between two others, from 0 to pi: the transmission angle between coupler and follower."""
+
+    first: PointMotion
+    vertex: PointMotion
+    second: PointMotion
+
+    def __call__(self, state: DrivenState) -> list[Scalar]:
+        """Measure it."""
+        a, vertex, b = (Vec3(*point(state)) for point in self)
+        a, b = a - vertex, b - vertex
+        across = a.cross(b)
+        return [arctan2(sqrt(across.dot(across)), a.dot(b))]
+
+
+class JointWrench(NamedTuple):
+    """Moment and force of a joint, cut or uncut, on its second body, along world axes."""
+
+    joint: str
+
+    def __call__(self, state: DrivenState) -> list[Scalar]:
+        """Measure it."""
+        tree = state.tree
+        for i, loop in enumerate(tree.loops):
+            if loop.name == self.joint:
+                wrench, pose = state.loop_wrenches[i], loop.seat.spatial()
+                if loop.successor != BASE:
+                    pose = state.posed[loop.successor].pose @ pose
+                return [*pose.rotate(wrench.moment), *pose.rotate(wrench.force)]
+        i = tree.joint_index[self.joint]
+        wrench, pose = state.joint_wrenches[i], state.posed[i].pose
+        return [*pose.rotate(wrench.moment), *pose.rotate(wrench.force)]
+
+
+class ShakingWrench(NamedTuple):
+    """What the motion does to the ground: moment about the world's origin, and force; without the weight at rest."""
+
+    weight: bool = False
+    """Whether gravity counts, too."""
+
+    def __call__(self, state: DrivenState) -> list[Scalar]:
+        """Measure it."""
+        tree, gravity = state.tree, state.tree.gravity if self.weight else (0.0, 0.0, 0.0)
+        # what joints of the ground transmit if no loop were there; loops move forces from one of them to another
+        forces = newton_euler.inverse_dynamics(tree, state.q, state.v, state.a, gravity, springs=False)[1]
+        total = [0.0] * 6
+        for i in tree.roots:
+            here = state.posed[i].pose.force_to_parent(forces[i])
+            total = [x - y for x, y in zip(total, here, strict=True)]
+        return total
+
+
+Measure = MotionVector | PointMotion | Direction | Angle | JointWrench | ShakingWrench

@@ -1,0 +1,120 @@
+"""Kernels of systems some of whose coordinates follow others, made of kernels in which all are free."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..blas_threads import one_blas_thread
+from ..trace import Shape
+from .composed import STATES_AT_ONCE, ComposedKernel
+from .kernel import Kernel
+
+
+class Spread(NamedTuple):
+    """How an input of the free system follows from one of the led system: ``x[places] * factor + offset``."""
+
+    places: np.ndarray
+    factor: np.ndarray
+    offset: np.ndarray
+
+    def of(self, x: np.ndarray) -> np.ndarray:
+        """Return the input of the free system, (..., n)."""
+        return np.asarray(x[..., self.places] * self.factor + self.offset, dtype=x.dtype)
+
+
+@dataclass
+class LedKernel(ComposedKernel):
+    """What ``free`` returns of inputs that are spread out, with rows, columns or both gathered again.
+
+    What belongs to a coordinate that follows is felt at the one that it follows, times its factor: along each of the
+    ``axes`` of the result.
+    """
+
+    free: Kernel | None = None
+    spreads: Sequence[Spread | None] = ()
+    rates: Spread | None = None
+    """How velocities are spread out."""
+    own: np.ndarray | None = None
+    """Which coordinates of the free system do not follow."""
+    axes: tuple[int, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The free system."""
+        assert self.free is not None
+        return (self.free,)
+
+    @property
+    def lanes_address(self) -> int:  # type: ignore[override]
+        """Machine code of the free system."""
+        first = self.parts[0]
+        return first.lanes_address if first.is_one_function else first.single_address
+
+    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
+        result[...] = self._found(arrays, 1)
+
+    def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
+        count = math.prod(batch)
+        rows = [a if a.ndim == 1 else np.broadcast_to(a, (*batch, a.shape[-1])).reshape(count, -1) for a in arrays]
+        made = result if result.flags.c_contiguous else np.empty((*batch, *self.shape), self.dtype)
+        flat, step = made.reshape(count, *self.shape), max(STATES_AT_ONCE // max(self.parts[0].size, 1), 1)
+        for start in range(0, count, step):
+            some = [a if a.ndim == 1 else a[start : start + step] for a in rows]
+            flat[start : start + step] = self._found(some, threads)
+        if made is not result:
+            result[...] = made
+
+    def _spread_out(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        return [a if s is None else s.of(a) for s, a in zip(self.spreads, arrays, strict=True)]
+
+    def _found(self, arrays: Sequence[np.ndarray], threads: int) -> np.ndarray:
+        found = self.parts[0](*self._spread_out(arrays), threads=threads)
+        for axis in self.axes:
+            found = self._gathered(found, axis)
+        return found
+
+    def _gathered(self, x: np.ndarray, axis: int) -> np.ndarray:
+        """Return what belongs to coordinates that do not follow, with that of those that follow them."""
+        assert self.rates is not None
+        assert self.own is not None
+        found = np.take(x, self.own, axis=axis)
+        of, led = np.moveaxis(found, axis, 0), np.moveaxis(x, axis, 0)
+        for k in np.setdiff1d(np.arange(len(led)), self.own):
+            of[self.rates.places[k]] += self.rates.factor[k] * led[k]
+        return found
+
+
+@dataclass
+class LedSolutionKernel(LedKernel):
+    """The x that solves M x = y of the led system, from the solution of the free one and multipliers that hold it.
+
+    The free system returns x; ``product`` takes its first input and one vector more, which it multiplies by the inverse
+    of M.
+    """
+
+    product: Kernel | None = None
+    ties: np.ndarray | None = None
+    """A row per coordinate that follows: what is zero of x."""
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The free system, and its product."""
+        assert self.product is not None
+        return (*super().parts, self.product)
+
+    def _found(self, arrays: Sequence[np.ndarray], threads: int) -> np.ndarray:
+        assert self.ties is not None
+        solve, product = self.parts
+        state = self._spread_out(arrays)
+        x = solve(*state, threads=threads)
+        ties: np.ndarray = self.ties.astype(self.dtype)
+        responses = product(state[0][..., None, :], ties, threads=threads)  # of the free system to each tie
+        with one_blas_thread():
+            multipliers = np.linalg.solve(responses @ ties.T, -(x @ ties.T)[..., None])
+            x = x + (np.swapaxes(responses, -1, -2) @ multipliers)[..., 0]
+        return np.asarray(x[..., self.own])

@@ -1,0 +1,144 @@
+"""Searches as machine code: steps from a start until each lane says that it is done, without leaving the lanes.
+
+A lane that is done stands still, so that what it finds does not depend on the others that it is computed with: the
+loop ends when all lanes of a vector are done, or after so many steps.
+
+Inputs are the largest number of steps, the start, and parameters; the output are some numbers of the last state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..graph import Graph, inputs, outputs
+from ..llvm.assembly import Module, Value
+from ..llvm.emitter import Emitter
+from ..llvm.modules import table_of_places, work_vectors
+from ..llvm.vectors import Vectors
+from .kernel import Kernel
+from .step_kernel import copy_vectors, first_as_integer, function_of
+
+Nodes = Sequence[object]
+
+
+@dataclass
+class TracedSearch:
+    """A traced search: how it begins and how it steps, each a graph.
+
+    Inputs of ``begin`` are the start and the parameters, those of ``step`` the state and the parameters.
+    """
+
+    begin: Graph
+    first: list[int]
+    step: Graph
+    next: list[int]
+    sizes: tuple[int, ...]
+    """How many numbers the start has, and each vector of parameters."""
+    going: int
+    """Place in the state of the number that is positive while a lane is not done."""
+    returned: tuple[int, ...]
+    """Places in the state of what is returned."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the kernel's output."""
+        return (len(self.returned),)
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Of the kernel's input vectors."""
+        return (1, *self.sizes)
+
+    def content(self) -> str:
+        """Return everything that the machine code depends on."""
+        graphs = [(g.kinds, g.args, g.values) for g in (self.begin, self.step)]
+        return repr((graphs, self.first, self.next, self.sizes, self.going, self.returned))
+
+
+def trace_search(
+    begin: Callable[[Nodes, Nodes], Nodes], step: Callable[[Nodes, Nodes], Nodes], sizes: Sequence[int],
+    going: int, returned: Sequence[int],
+) -> TracedSearch:  # fmt: skip
+    """Run the beginning and a step of a search on nodes.
+
+    Parameters
+    ----------
+    begin, step : callables
+        ``begin(start, parameters)`` and ``step(state, parameters)`` return a state.
+    sizes : sequence of int
+        How many numbers a start has, and each vector of parameters.
+    going : int
+        Place in the state of the number that is positive while a lane is not done.
+    returned : sequence of int
+        Places in the state of what is returned.
+    """
+    first, after, n_start, n_parameters = Graph(), Graph(), sizes[0], sum(sizes[1:])
+    given = inputs(first, n_start + n_parameters)
+    state = outputs(first, begin(given[:n_start], given[n_start:]))
+    going_on = inputs(after, len(state) + n_parameters)
+    new = outputs(after, step(going_on[: len(state)], going_on[len(state) :]))
+    return TracedSearch(first, state, after, new, tuple(sizes), going, tuple(returned))
+
+
+@dataclass
+class SearchKernel(Kernel):
+    """Machine code of a :class:`TracedSearch`; see the head of this file."""
+
+    search: Callable[[], TracedSearch] | None = None
+
+    @property
+    def sends(self) -> bool:
+        """A loop has no place of its own for that."""
+        return False
+
+    def _assembly(self, form: str) -> str:
+        assert self.search is not None
+        return search_module(self.search(), self.vectors if form == "lanes" else self.vectors.one, form == "lanes")
+
+
+def search_module(search: TracedSearch, v: Vectors, in_lanes: bool) -> str:
+    """Return LLVM assembly of the loop and of the functions it calls.
+
+    Of lanes, inputs are consecutive vectors; of one state, a table of pointers to them.
+    """
+    n, n_start, p, vector, size = len(search.first), search.sizes[0], sum(search.sizes[1:]), v.type, v.size
+    module = Module()
+    module.add("declarations", "\n".join(Emitter(v).declarations()))
+    module.add("begin", function_of("begin", search.begin, search.first, v))
+    module.add("step", function_of("step", search.step, search.next, v))
+    context = {"context": "ptr"} if in_lanes else {}
+    with module.function("kernel", {"in": "ptr", "out": "ptr", **context}) as f:
+        given, out = f.args[:2]
+        x, new = f.room(vector, n + p, size), f.room(vector, n, size)
+        if in_lanes:
+            most, start = given.load(vector, size), given.at(1, vector)
+        else:
+            most, start, at = given.load("ptr").load(vector, size), f.room(vector, n_start + p, size), 0
+            for k, count in enumerate(search.sizes):
+                copy_vectors(v, given.at(1 + k, "ptr").load("ptr"), start.at(at, vector), count)
+                at += count
+        f.call("begin", start, x)
+        copy_vectors(v, start.at(n_start, vector), x.at(n, vector), p)
+        last, done = first_as_integer(v, most), f.variable(0, "done")
+        with f.forever(done):
+            f.leave(unless=done.value < last)
+            f.call("step", x, new)
+            copy_vectors(v, new, x, n)
+            done.set(done.value + 1)
+            f.leave(unless=_any_positive(v, new.at(search.going, vector).load(vector, size)))
+        for k, place in enumerate(search.returned):
+            out.at(k, vector).store(x.at(place, vector).load(vector, size), size)
+    if not in_lanes:
+        return module.text()
+    places = table_of_places([k * size for k in range(len(search.returned))], v)
+    return "\n".join([places, work_vectors(0), module.text()])
+
+
+def _any_positive(v: Vectors, numbers: Value) -> Value:
+    """Return whether a number of a vector is positive."""
+    f, zero = numbers.f, "zeroinitializer" if v.lanes > 1 else Emitter(v).number(0.0)
+    found = f.op(f"fcmp ogt {v.type} {numbers.name}, {zero}", v.of("i1"))
+    if v.lanes == 1:
+        return found
+    return f.op(f"bitcast {found.type} {found.name} to i{v.lanes}", f"i{v.lanes}").differs(0)
