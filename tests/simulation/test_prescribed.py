@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import kinetree as kt
-from kinetree.gallery.systems.walking_machine import walker
+from kinetree_gallery.systems.walking_machine import walker
 
 SWING = kt.trajectories.Sine([0.2, -0.4], [0.5, 0.8], [0.7, 1.1])
 

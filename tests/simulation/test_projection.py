@@ -1,8 +1,5 @@
 """Projection and rates of closed loops in machine code: those of the mechanism, which is asked where they fail."""
 
-import gc
-import weakref
-
 import numpy as np
 import pytest
 
@@ -11,13 +8,12 @@ from helpers import loop_models as models
 from helpers.loop_models import compiled_system
 from kinetree import control as laws
 from kinetree.motion import trajectories
-from kinetree.simulation import projection
 from kinetree.simulation.constrained import holding
+from kinetree.simulation.constrained.holding import CLOSED_AFTER_STEPS, Hold, nearest_state
 from kinetree.simulation.equation import Equation
 from kinetree.simulation.events import Event
 from kinetree.simulation.integrators import steps_on_arrays
-from kinetree.simulation.loop_choice import MOST_TOGETHER, LoopChoice, choice_at
-from kinetree.simulation.projection import projector
+from kinetree.simulation.loop_choice import MOST_TOGETHER, LoopChoice
 from kinetree.simulation.system import DynamicSystem
 
 SYSTEMS = ["four-bar", "five-bar", "3-rrr", "robotic-leg", "carpet-scraper", "sr400", "bricard", "slider-crank"]
@@ -26,21 +22,22 @@ SYSTEMS = ["four-bar", "five-bar", "3-rrr", "robotic-leg", "carpet-scraper", "sr
 def made(name):
     robot = kt.gallery.load(name).with_backend("compiled")
     start = kt.gallery.start(name)
-    return robot, start, choice_at(robot, start)
+    return robot, start, Hold(robot, CLOSED_AFTER_STEPS, start)
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_machine_code_projects_as_the_mechanism_does(name):
-    robot, start, choice = made(name)
+def test_machine_code_projects_as_the_mechanism_does(name, monkeypatch):
+    robot, start, hold = made(name)
     rng = np.random.default_rng(1)
     off = robot.integrate(start, 1e-8 * rng.standard_normal((6, robot.nv)))
     v = rng.standard_normal((6, robot.nv))
-    q, rate = projector(robot, choice)(off, v)
+    monkeypatch.setattr(holding, "nearest_state", None)  # nobody is asked but machine code
+    q, rate = hold.held(0.0, off, v)
     for k in range(6):
         expected = robot.project(off[k], v[k])
         np.testing.assert_allclose(q[k], expected[0], atol=1e-12)
         np.testing.assert_allclose(rate[k], expected[1], atol=1e-12)
-        one = projector(robot, choice)(off[k], v[k])
+        one = hold.held(0.0, off[k], v[k])
         np.testing.assert_allclose(one[0], expected[0], atol=1e-12)
     assert robot.closure_error(off).min() > 1e-10
     assert robot.closure_error(q).max() < 1e-14
@@ -61,7 +58,7 @@ def test_quaternions_keep_unit_length():
     robot, start = on_a_ball()
     off = robot.integrate(start, 1e-8 * np.arange(1.0, 5.0))
     v = np.array([0.3, -0.2, 0.5, 0.1])
-    q, rate = projector(robot, choice_at(robot, start))(off, v)
+    q, rate = Hold(robot, CLOSED_AFTER_STEPS, start).held(0.0, off, v)
     expected = robot.project(off, v)
     np.testing.assert_allclose(q, expected[0], atol=1e-12)
     np.testing.assert_allclose(rate, expected[1], atol=1e-12)
@@ -77,47 +74,34 @@ def test_quaternions_keep_unit_length():
 )
 def test_what_machine_code_cannot_do_is_handed_over(state):
     robot = models.five_bar().with_backend("compiled")
-    choice = choice_at(robot, robot.close(models.FIVE_BAR_START))
+    hold = Hold(robot, CLOSED_AFTER_STEPS, robot.close(models.FIVE_BAR_START))
     off, v = state(robot), np.array([0.1, 0.2, -0.3, 0.4])
-    q, rate = projector(robot, choice)(off, v)
+    q, rate = hold.held(0.0, off, v)
     expected = robot.project(off, v)
     np.testing.assert_allclose(q, expected[0], atol=1e-12)
     np.testing.assert_allclose(rate, expected[1], atol=1e-12)
 
 
-def test_constraints_that_fail_here_are_noticed(monkeypatch):
-    """Twice the same constraint instead of two independent ones: the mechanism itself is asked."""
-    robot, start, choice = made("four-bar")
+@pytest.mark.parametrize("rows", [(0, 0), tuple(range(MOST_TOGETHER + 1))], ids=["twice the same", "too many"])
+def test_constraints_that_fail_here_are_noticed(monkeypatch, rows):
+    """The mechanism itself is asked."""
+    _, start, hold = made("four-bar")
     asked = []
-    monkeypatch.setattr(projection, "nearest_state", lambda robot, q, v: (asked.append(1), (q, v))[1])
-    twice = (choice.rows[0], choice.rows[0])
-    projector(robot, LoopChoice(twice))(start, np.zeros(3))
+    monkeypatch.setattr(holding, "nearest_state", lambda robot, q, v: (asked.append(1), (q, v))[1])
+    hold.choice = LoopChoice(rows)
+    hold.held(0.0, start, np.zeros(3))
     assert asked
 
 
 def test_a_simulation_is_the_same_with_either(monkeypatch):
     robot, start, _ = made("four-bar")
     fast = kt.simulate(robot, start, time=0.5, progress=False)
-    monkeypatch.setattr(holding, "projector", lambda robot, choice: robot.project)
+    monkeypatch.setattr(Hold, "_nearest", lambda self, t, q, v: nearest_state(self.robot, q, v))
     monkeypatch.setattr(Equation, "quick_rates", Equation.rates)
     slow = kt.simulate(robot, start, time=0.5, progress=False)
     assert len(fast) == len(slow)
     np.testing.assert_allclose(fast.q[-1], slow.q[-1], atol=1e-12)  # steps in between end at slightly other times
     np.testing.assert_allclose(fast.v[-1], slow.v[-1], atol=1e-11)
-
-
-def test_large_mechanisms_are_projected_as_written_and_robots_are_let_go():
-    robot = kt.gallery.load("delta")
-    large = projector(robot, LoopChoice(tuple(range(MOST_TOGETHER + 1))))
-    assert large.func is projection.nearest_state
-    assert large.args == (robot,)
-    small, start, choice = made("five-bar")
-    projector(small, choice)(start, np.zeros(4))
-    assert small in projection._PROGRAMS
-    gone = weakref.ref(small)
-    del small
-    gc.collect()
-    assert gone() is None
 
 
 # ------------------------------------------------------------------ rates
@@ -174,8 +158,8 @@ def test_loops_stay_closed_however_long_the_steps(name, integrator):
 
 def test_other_steps_are_taken_where_a_choice_is_poor(monkeypatch):
     """In one lane of a batch, from the third step on: all constraints together, or by rank, with the same result."""
-    robot, start, choice = made("3-rrr")
-    assert choice.pivots
+    robot, start, hold = made("3-rrr")
+    assert hold.choice.pivots
     equation = Equation(DynamicSystem(robot))
     equation = equation.prepared(start)
     v = robot.project(start, np.random.default_rng(3).standard_normal((3, robot.nv)))[1]
@@ -196,7 +180,7 @@ def test_other_steps_are_taken_where_a_choice_is_poor(monkeypatch):
         return watched
 
     monkeypatch.setattr(steps_on_arrays.Steps, "_run", doubtful)
-    found = equation.steps.many("rk4")(0.0, state, 1e-3, 5)
+    found = equation.prepared(start).steps.many("rk4")(0.0, state, 1e-3, 5)
     for own, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(own, theirs, atol=1e-9)
     assert (True, 3, 5) in asked  # the others are left alone

@@ -519,7 +519,7 @@ def test_weights_that_leave_a_motion_alone_are_refused():
     cart_pole.body("pole", "cart", kt.Revolute("y"), mass=0.2, com=(0, 0, 0.5), actuated=False)
     robot = cart_pole.build()
     for period in (None, 0.01):
-        with pytest.raises(OptionError, match="these weights leave 'slide' as it is"):
+        with pytest.raises(OptionError, match="these weights do not control 'slide'"):
             control.lqr(robot, [0.0, 0.0], positions=[0.0, 10.0], efforts=0.1, period=period)
         assert control.lqr(robot, [0.0, 0.0], positions=[1e-3, 10.0], efforts=0.1, period=period).gain[0, 0] < 0.0
     with pytest.raises(ShapeError, match="weights, noises and the period go by name"):

@@ -24,6 +24,8 @@ from ..errors import (
     UnsupportedError,
     callers_level,
 )
+from ..model.tree import Model
+from ..robot.kept_programs import programs_of
 from ..robot.robot import Robot
 from ..run.law_kernels import can_compile, count_operations, unrolls
 from ..run.parameters import GivenParameters
@@ -34,6 +36,9 @@ from .system import DynamicSystem
 
 LONGEST_LAW = 20_000
 """Operations of a controller's law beyond which compiling it takes longer than it saves."""
+
+OPERATIONS = "operations of the law"
+"""What is kept of a law that was set up before."""
 
 CLOSED = 1e-6
 """How far loops may be open at the beginning, in meters, radians and their rates."""
@@ -195,8 +200,9 @@ def is_too_long(robot: Robot, law: Controller) -> bool:
     tree = robot.model
     if not can_compile(robot) or len(law.initial_states(tree)):
         return False
+    known = programs_of(robot, [law])
     try:
-        count = count_operations(lambda t, q, v: law.law(tree, t[0], q, v, []), (1, tree.nq, tree.nv))
+        count = known.get(OPERATIONS) or known.setdefault(OPERATIONS, _operations_of(law, tree))
     except Exception:  # whatever is wrong with it shows when it is used
         return False
     if count <= LONGEST_LAW:
@@ -209,6 +215,16 @@ def is_too_long(robot: Robot, law: Controller) -> bool:
         stacklevel=callers_level(),
     )
     return True
+
+
+def _operations_of(law: Controller, tree: Model) -> int:
+    """Count the operations of a law whose gains are inputs."""
+    sizes = {name: np.atleast_1d(x).shape[-1] for name, x in law.parameters(tree).items()}
+
+    def taken(t: Any, q: Any, v: Any, *gains: Any) -> Any:
+        return law.with_parameters(dict(zip(sizes, gains, strict=True))).law(tree, t[0], q, v, [])
+
+    return count_operations(taken, (1, tree.nq, tree.nv, *sizes.values()))
 
 
 def initial_state(

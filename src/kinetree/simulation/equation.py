@@ -12,11 +12,13 @@ import numpy as np
 
 from ..algorithms import kinematics
 from ..algorithms.acting import Scalars
+from ..algorithms.table import find
 from ..control.driven_joints import refuse_motorless
 from ..errors import KinetreeError, SingularError
 from ..model.tree import Model
+from ..robot.kept_programs import programs_of
 from ..run.failure import Fault, blaming
-from ..run.law_kernels import LawProgram, can_compile, has_machine_code, unrolls
+from ..run.law_kernels import LawProgram, TreeProgram, can_compile, has_machine_code, moves_in_loops, unrolls
 from ..run.parameters import GivenParameters
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import Array, pack, split
@@ -24,16 +26,10 @@ from .constrained.drift import Partitioned
 from .constrained.holding import CLOSED_AFTER_STEPS, Hold, Holding, refuse_large
 from .integrators.steps_on_arrays import Steps
 from .loop_choice import LoopChoice
-from .system import FORCES, GROUND, Acting, DynamicSystem, State
+from .system import FORCES, GROUND, LONGEST_AROUND_LOOPS, Acting, DynamicSystem, State
 from .yielding import Impedance
 
 NOTHING = np.zeros(0)
-
-LONGEST_AROUND_LOOPS = 100_000
-"""Operations up to which controller and force elements of a large tree become straight-line code beside its loops.
-
-Some seconds of compiling at most, which a hundred evaluations in plain Python would take, too.
-"""
 
 STAGES = np.linspace(0.0, 1.0, 21)
 """Parts of a step at which one looks for why it failed: all stages of all formulas are near one of them."""
@@ -107,7 +103,9 @@ class Equation:
         """The constraints of this run; see :meth:`prepared`."""
         self.steps = Steps(self)
         """Steps of fixed length."""
-        self._kept: dict[Any, Any] = {}
+        acting = [part.element for part in system.parts]
+        self._kept = programs_of(self.robot, acting, system.content, holding.content, function is None, threads)
+        self._kept_of_constraints = programs_of(self.robot, (), holding.content)
         self._heavy: dict[float, tuple[Any, Array]] = {}
 
     def prepared(self, q: Array, t: float | None = None) -> Self:
@@ -119,7 +117,7 @@ class Equation:
         made.n_calls = made.n_prepared = 0
         made.steps = Steps(made)
         if self.tree.is_constrained or self.holds_itself:
-            made.hold = Hold(self.robot, self.holding, q, t, self._kept)
+            made.hold = Hold(self.robot, self.holding, q, t, self._kept_of_constraints)
         return made
 
     @property
@@ -169,7 +167,7 @@ class Equation:
         motion = self.system.prescribed
         if motion is None or not self.system.looks_up:
             return self.numbers
-        looked_up = motion.numbers(self.tree, t)
+        looked_up = motion.numbers(t)
         fixed = self.numbers[..., : self.numbers.shape[-1] - looked_up.shape[-1]]
         batch = np.broadcast_shapes(fixed.shape[:-1], looked_up.shape[:-1])
         return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in (fixed, looked_up)], axis=-1)
@@ -200,17 +198,20 @@ class Equation:
         return LawProgram(title, law, sizes, self.compiled, cpu=self.robot.cpu)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what is made at the first call and kept for all runs: a simulator runs often."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
+        """Return what is made at the first call and kept for all runs, and for simulations that are set up alike."""
+        found = self._kept.get(key)
+        if found is None:
+            found = self._kept[key] = make()
+        return found
 
     def kept_program(
         self, name: str, law: Callable[..., list[Any]], choice: LoopChoice | None = None,
         beside_loops: bool = False, **lengths: int,
     ) -> LawProgram:  # fmt: skip
         """Return the program of this name and choice of constraints, made at the first call."""
-        made: LawProgram = self.once((name, choice), lambda: self.program(name, law, beside_loops, **lengths))
+        made: LawProgram = self.once(
+            (name, choice and choice.key), lambda: self.program(name, law, beside_loops, **lengths)
+        )
         return made
 
     # ------------------------------------------------------------------ rates
@@ -234,11 +235,7 @@ class Equation:
         """For robots whose accelerations are found by their own method: what acts on them."""
 
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
-            system = self.with_numbers(p)
-            acting = system.acting(t[0], q, v, z, tau or None)
-            powers = system.powers(q, v, acting) if system.works else []
-            six = [x for f in acting.loads for x in (f if f is not None else (0.0,) * 6)] if system.elements else []
-            return acting.total + six + acting.z_rate + powers
+            return self.with_numbers(p).all_forces(t[0], q, v, z, tau or None)
 
         return self.kept_program("forces", law, beside_loops=True)
 
@@ -256,6 +253,25 @@ class Equation:
             fault.time = t if np.isnan(fault.time) else fault.time
             raise
         return self.parts(out)
+
+    def rates_of_whole(self) -> Callable[[float, Array], Array] | None:
+        """Return the rates of a state in one array straight from machine code, for one thread.
+
+        None where more has to be done: motions looked up, constraints held, functions asked.
+        """
+        if self.by_robot or self.function is not None or self.system.looks_up or self.hold is not None:
+            return None
+        one, nq, n = self._rate.of_one_state(), self.tree.nq, self.tree.nq + self.tree.nv
+        if one is None:
+            return None
+        if self.numbers.size:
+            one.inputs[-1][:] = self.numbers
+
+        def rates(t: float, y: Array) -> Array:
+            self.n_calls += 1
+            return one(t, y[:nq], y[nq:n], y[n:]) if len(y) > n else one(t, y[:nq], y[nq:])
+
+        return rates
 
     def quick_rates(self, t: float, q: Array, v: Array, z: Array) -> State:
         """Return the same, those of a mechanism in one piece of machine code: for integrators that ask often.
@@ -460,6 +476,28 @@ class Equation:
         return self.compiled and self.function is None and (not self.by_robot or self.loops is not None)
 
     @property
+    def moves_in_loops(self) -> bool:
+        """Whether a large tree's accelerations are found by a loop over bodies that machine code of steps can call."""
+        system = self.system
+        if not self.large or self.function is not None or system.varied.places or system.prescribed is not None:
+            return False
+        return moves_in_loops(self.robot, system.method)
+
+    @property
+    def accelerations_in_loops(self) -> TreeProgram:
+        """That loop: q, v, joint forces and perhaps wrenches on the bodies to accelerations."""
+        system, tree = self.system, self.tree
+        layouts = ("q", "v", "v", *(("wrench",) if system.elements else ()))
+
+        def law(tree: Model, *given: Any) -> Any:
+            return find("forward_dynamics").function(tree, *given, method=system.method)
+
+        found: TreeProgram = self.once(
+            "loops", lambda: TreeProgram("steps", law, tree, layouts, (tree.nv,), self.threads, self.robot.cpu)
+        )
+        return found
+
+    @property
     def knows_what_gives_way(self) -> bool:
         """Whether an implicit step knows the ground, the stops and other forces: not of trees moved by loops."""
         return self.holds_itself or (not self.large and (not self.tree.is_constrained or self.loops is not None))
@@ -528,7 +566,8 @@ class Equation:
             a, constraint, driving = self._observe_by_robot(given | tau)
             tau_seen = tau_seen if driving is None else tau_seen + driving
         else:
-            a, constraint = self.parts(self._rate(given | tau))[1], np.zeros((*q.shape[:-1], 0))
+            a = self.parts(self._rate(given | tau))[1].copy()  # so that the other rates need not be kept
+            constraint = np.zeros((*q.shape[:-1], 0))
         stored = in_ground = np.zeros(q.shape[:-1])
         if self.system.forces:
             stored, rest = rest[..., 0], rest[..., 1:]

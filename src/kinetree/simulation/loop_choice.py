@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..algorithms import constrained, loop_clusters
+from ..algorithms import constrained, independent_motion, loop_clusters
 from ..algorithms.acting import Scalars
 from ..algorithms.constrained import UNDRIVEN, Targets
-from ..algorithms.projection import Projected, close, project
+from ..algorithms.projection import ROUNDS_TO_PROJECT, Projected, close, project
 from ..loops.dynamics import MOST_TOGETHER
 from ..model.tree import Model
 from ..robot.robot import Robot
 from ..spatial import Scalar
-from .constrained.prescribed import PrescribedLaws
+from .prescribed import PrescribedLaws
 
 ROUNDS_TO_HOLD = 4
 """Newton steps in machine code after a step: drives may have gone farther than the error of a step."""
@@ -35,6 +35,11 @@ class LoopChoice(NamedTuple):
 
     gains: tuple[float, float] = (0.0, 0.0)
     """Of Baumgarte's terms."""
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells choices of one set-up apart, in which the same things are driven."""
+        return self.rows, self.pivots, self.gains
 
     def targets(self, t: Scalar) -> Targets:
         """Return where what is driven has to be at a time."""
@@ -63,7 +68,7 @@ class LoopChoice(NamedTuple):
         A quality of one is just enough.
         """
         if self.pivots:
-            a, quality, _ = loop_clusters.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.pivots)
+            a, quality, _ = independent_motion.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.pivots)
             return a, quality / loop_clusters.LEAST_QUALITY_OF_CLUSTERS, 0.0
         targets = self.targets(t)
         found = constrained.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.rows, targets, self.gains)
@@ -74,13 +79,10 @@ class LoopChoice(NamedTuple):
         """Return the state closed again after a step, and the square of the gap before the last of its rounds."""
         return close(tree, q, v, self.rows, rounds)
 
-    def projected(self, tree: Model, q: Scalars, v: Scalars) -> Projected:
-        """Return the nearest closed state."""
-        return project(tree, q, v, self.rows, pivots=self.pivots)
-
     def held(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> Projected:
         """Return the nearest state that loops and what is driven allow at a time."""
-        return project(tree, q, v, self.rows, self.targets(t), rounds=ROUNDS_TO_HOLD)
+        rounds = ROUNDS_TO_HOLD if self.driven else ROUNDS_TO_PROJECT
+        return project(tree, q, v, self.rows, self.targets(t), pivots=self.pivots, rounds=rounds)
 
 
 def choice_at(robot: Robot, q: Any) -> LoopChoice:

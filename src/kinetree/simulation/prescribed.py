@@ -1,36 +1,56 @@
-"""Joints that follow a given motion exactly, while all others move by the dynamics: inverse dynamics in time.
+"""Motions that joints and loops follow exactly, whatever it takes: what time tells of them, and what drives them.
 
-Of a robot on a floating base the motion of the joints does not tell the forces: these depend on how the base moves,
-and that depends on the forces of the ground along the way.  So inverse dynamics is itself a differential equation
-(Shah section 7.1.1, eq. 7.1-7.2; ``runinv`` of ReDySim, section 10.3.1).  At every instant the accelerations of the
-prescribed joints are known and the forces at all others (none, but for friction and stops): hybrid dynamics gives the
-rest, the accelerations of the base to be integrated and the forces of the motors for the record.
+A trajectory of joints of a tree is followed by hybrid dynamics.  Of a robot on a floating base the motion of the joints
+does not tell the forces: these depend on how the base moves, and that depends on the forces of the ground along the
+way.  So inverse dynamics is itself a differential equation (Shah section 7.1.1, eq. 7.1-7.2; ``runinv`` of ReDySim,
+section 10.3.1).  At every instant the accelerations of the prescribed joints are known and the forces at all others
+(none, but for friction and stops): hybrid dynamics gives the rest, the accelerations of the base to be integrated and
+the forces of the motors for the record.
+
+Motions by name, and those of mechanisms, are constraints that time drives: see :mod:`.constrained.holding`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import Any
+from functools import cached_property
+from itertools import pairwise
+from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import hybrid
-from ..control.driven_joints import Desired, desired_motion, driven_joints, spread
-from ..errors import Message, OptionError, Setting, ShapeError, StateError
+from ..algorithms.constrained import Targets
+from ..control.driven_joints import desired_motion, driven_joints, spread
+from ..errors import Message, OptionError, Setting, ShapeError, StateError, UnknownNameError, UnsupportedError
+from ..model.joints import Distance, PointOnLine, PointOnPlane
 from ..model.tree import Joint, Model
-from ..motion.trajectory import Trajectory
+from ..motion.trajectory import Trajectory, span_of
+from ..robot.kept_programs import answers_of
 from ..robot.robot import Robot
 from ..run.law_kernels import count_operations
 from ..spatial import Force, Scalar
 from ..spatial.arrays import Array, as_array, pack, split
+from ..spatial.numbers import shown
+from ..spatial.taylor import Jet
 
 Scalars = Sequence[Scalar]
 
+Law = Callable[[Scalar], tuple[list[Scalar], list[Scalar], list[Scalar]]]
+"""Time to positions, velocities and accelerations."""
+
+DRIVEN_LOOPS = (Distance, PointOnLine, PointOnPlane)
+"""Loop joints whose gaps are lengths at any place, so that a length can be given to each of them."""
+
 LONGEST_MOTION = 5_000
 """Operations of a trajectory beyond which compiling it takes longer than it saves."""
+
+OPERATIONS = "operations of the motion"
+"""What is remembered of a motion that was counted before."""
 
 ON_MOTION = 1e-6
 """How far from its motion a prescribed joint may be said to start, in meters, radians and their rates."""
@@ -62,63 +82,165 @@ class Prescribed:
     @property
     def span(self) -> tuple[float, float]:
         """The time for which the motion is known."""
-        held = self.trajectory.hold
-        return (-np.inf, np.inf) if held else (self.trajectory.start, self.trajectory.end)
+        return span_of(self)
 
-    def moved(self, tree: Model) -> list[Joint]:
-        """Return the joints that follow the motion, in the tree's order."""
-        if self.joints is None:
-            return driven_joints(tree)
-        return [j for j in tree.joints if j.name in self.joints]
 
-    def others(self, tree: Model) -> list[Joint]:
-        """Return the joints that move by the dynamics."""
-        moved = {j.name for j in self.moved(tree)}
-        return [j for j in tree.joints if j.name not in moved and not j.mimic]
+class PrescribedLaws:
+    """What follows time on a robot: all of it can be asked for at any moment.
 
-    def check(self, robot: Robot) -> None:
-        """Refuse a motion that this robot cannot be held to."""
-        tree = robot.model
-        for name in self.joints or ():
+    Parameters
+    ----------
+    robot : Robot
+    given : Prescribed, Trajectory, mapping or None
+        A mapping has names of joints or loops, with trajectories or functions of time.
+
+    Attributes
+    ----------
+    moved : list of Joint
+        Joints that follow time.
+    rows : tuple of int
+        Constraints of loops that do.
+    """
+
+    def __init__(self, robot: Robot, given: Any = None) -> None:
+        if isinstance(given, type):
+            raise OptionError(f"the prescribed motion is the class {given.__name__} itself: make one")
+        self.robot, self.model = robot, robot.model
+        self.by_name = given is None or isinstance(given, Mapping)
+        self.given: Any = dict(given or {}) if self.by_name else given
+        self.moved: list[Joint] = []
+        self.rows: tuple[int, ...] = ()
+        self._laws: list[Law] = []
+        if self.by_name:
+            self._read_names()
+        else:
+            try:
+                self._read_trajectory(robot, given if isinstance(given, Prescribed) else Prescribed(given))
+            except ShapeError as problem:
+                raise ShapeError(f"the prescribed motion does not fit: {problem}") from None
+
+    def __bool__(self) -> bool:
+        return bool(self._laws)
+
+    # ------------------------------------------------------------------ what was given
+
+    def _read_trajectory(self, robot: Robot, given: Prescribed) -> None:
+        """Take the motion of some joints, or of all; refuse one that this robot cannot be held to."""
+        model, trajectory, names = self.model, given.trajectory, given.joints
+        for name in names or ():
             if robot.joint(name).mimic:
                 raise OptionError(f"joint {name!r} mimics another: prescribe the motion of the one that it follows")
-        if len(set(self.joints or ())) != len(self.joints or ()):
-            raise OptionError(f"a joint is prescribed twice: {', '.join(self.joints or ())}")
-        if not self.moved(tree):
+        if len(set(names or ())) != len(names or ()):
+            raise OptionError(f"a joint is prescribed twice: {', '.join(names or ())}")
+        moved = self.moved = driven_joints(model) if names is None else [j for j in model.joints if j.name in names]
+        if not moved:
             raise OptionError(
                 f"no joint of {robot.name!r} has a motor, so none can follow a motion: name some, Prescribed(..., "
                 "joints=[...])"
             )
-        self.trajectory.check_axes(robot, [joint.name for joint in self.moved(tree)])
-        begin = self.trajectory.start
-        desired_motion(tree, self.trajectory, begin if np.isfinite(begin) else 0.0, self.moved(tree))  # or says why not
+        trajectory.check_axes(robot, [joint.name for joint in moved])
 
-    def by_joint(self, tree: Model) -> dict[str, Trajectory]:
-        """Return the motion of each joint, as constraints that time drives have it: those of mechanisms."""
-        from ..motion.combine import Picked
+        def law(t: Scalar) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+            found = desired_motion(model, trajectory, t, moved)
+            return [x for position in found.per_joint for x in position], found.velocity, found.acceleration
 
-        moved, n = self.moved(tree), self.trajectory.n
-        if n == sum(j.nv for j in moved):
-            ends = list(accumulate(j.nv for j in moved))
-            places = [range(end - j.nv, end) for j, end in zip(moved, ends, strict=True)]
-        else:
-            places = [range(j.v_slice.start, j.v_slice.stop) for j in moved]
-        return {j.name: Picked(self.trajectory, own) for j, own in zip(moved, places, strict=True)}
+        law(trajectory.start if np.isfinite(trajectory.start) else 0.0)  # or says why not
+        self._laws, self._trajectories = [law], [trajectory]
+        if model.is_constrained:
+            for joint in moved:
+                _refuse_joint(joint)
+            if trajectory.is_batched():
+                raise UnsupportedError(f"the trajectory for {moved[0].name!r} holds a batch of motions: give it one")
 
-    def wanted(self, tree: Model, t: Scalar) -> Desired:
-        """Return where the prescribed joints are at a time, how fast, and how they accelerate."""
-        return desired_motion(tree, self.trajectory, t, self.moved(tree))
+    def _read_names(self) -> None:
+        """Take motions by the names of joints and loops."""
+        model, of_loops, rows = self.model, list[Law](), list[int]()
+        known = {loop.name: k for k, loop in enumerate(model.loops)}
+        for name, motion in self.given.items():
+            if name in model.joint_index:
+                joint = model.joint(name)
+                _refuse_joint(joint)
+                self.moved.append(joint)
+                self._laws.append(_law(name, motion, joint.nv))
+            elif name in known:
+                loop = model.loops[known[name]]
+                if not isinstance(loop.kind, DRIVEN_LOOPS):
+                    raise UnsupportedError(
+                        f"loop {name!r} is a {loop.kind.name} joint, whose gaps are not lengths: a time can be given "
+                        "to distance, point_on_line and point_on_plane loops; for others put the loop's frame on a "
+                        "body that a joint carries, and prescribe that joint"
+                    )
+                first = sum(other.count for other in model.loops[: known[name]])
+                rows += range(first, first + loop.count)
+                of_loops.append(_law(name, motion, loop.count))
+            else:
+                raise UnknownNameError("joint or loop (to be prescribed)", name, [*model.joint_index, *known])
+        self.rows, self._laws = tuple(rows), [*self._laws, *of_loops]
+        self._trajectories = [motion for motion in self.given.values() if isinstance(motion, Trajectory)]
 
-    def placed(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+    @cached_property
+    def names(self) -> list[str]:
+        """What is prescribed: freedoms of joints, then constraints of loops."""
+        of_joints = [name for joint in self.moved for name in self.model.v_names[joint.v_slice]]
+        return of_joints + [self.model.constraint_names[row] for row in self.rows]
+
+    @property
+    def others(self) -> list[Joint]:
+        """The joints that move by the dynamics."""
+        moved = {j.name for j in self.moved}
+        return [j for j in self.model.joints if j.name not in moved and not j.mimic]
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """From when until when all trajectories are known."""
+        known = [m for m in self._trajectories if not m.hold]
+        return max((m.start for m in known), default=-np.inf), min((m.end for m in known), default=np.inf)
+
+    @cached_property
+    def joints(self) -> tuple[tuple[int, int], ...]:
+        """Places in q and in v of the freedoms that are prescribed, as constraints have them."""
+        return tuple(zip(self._q_places, self._v_places, strict=True))
+
+    @cached_property
+    def _q_places(self) -> list[int]:
+        return [k for joint in self.moved for k in range(joint.q_slice.start, joint.q_slice.stop)]
+
+    @cached_property
+    def _v_places(self) -> list[int]:
+        return [k for joint in self.moved for k in range(joint.v_slice.start, joint.v_slice.stop)]
+
+    # ------------------------------------------------------------------ at a time
+
+    def _told(self, t: Scalar) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+        """Return positions, velocities and accelerations of all that is prescribed."""
+        parts: tuple[list[Scalar], list[Scalar], list[Scalar]] = [], [], []
+        for law in self._laws:
+            for part, own in zip(parts, law(t), strict=True):
+                part += own
+        return parts
+
+    def at(self, t: Scalar) -> Targets:
+        """Return where everything has to be, for constraints."""
+        return Targets(self.joints, self.rows, *self._told(t))
+
+    def refuse_unknown(self, t: float) -> None:
+        """Refuse motions that have no finite value where they begin."""
+        for name, *numbers in zip(self.names, *self._told(t), strict=True):
+            if not np.isfinite(numbers).all():
+                listed = ", ".join(f"{float(x):g}" for x in numbers)
+                raise OptionError(
+                    f"the motion that is prescribed to {name!r} begins at t = {t:g} s with position, velocity and "
+                    f"acceleration {listed}: these must be finite numbers"
+                )
+
+    def placed(self, t: Scalar, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
         """Return a state with the prescribed joints where they have to be, and their accelerations."""
-        moved, wanted = self.moved(tree), self.wanted(tree, t)
         q, v = list(q), list(v)
-        for joint, position in zip(moved, wanted.per_joint, strict=True):
-            q[joint.q_slice] = position
-        rate = spread(tree, moved, wanted.velocity)
-        for joint in moved:
-            v[joint.v_slice] = rate[joint.v_slice]
-        return q, v, spread(tree, moved, wanted.acceleration)
+        position, velocity, acceleration = self._told(t)
+        for places, whole, part in ((self._q_places, q, position), (self._v_places, v, velocity)):
+            for k, x in zip(places, part, strict=True):
+                whole[k] = x
+        return q, v, spread(self.model, self.moved, acceleration)
 
     def forces(
         self, tree: Model, q: Scalars, v: Scalars, a: Scalars, beside: Scalars, loads: Sequence[Force | None] | None
@@ -132,7 +254,7 @@ class Prescribed:
         beside : sequence
             Forces at all joints that are there without motors: friction, stops.
         """
-        moved = {j.name for j in self.moved(tree)}
+        moved = {j.name for j in self.moved}
         names = moved | {j.name for j in tree.joints if j.mimic and j.mimic.leader in moved}
         known = [j.name in names for j in tree.joints]
         mine = {k for j in tree.joints if j.name in names for k in range(j.v_slice.start, j.v_slice.stop)}
@@ -144,118 +266,126 @@ class Prescribed:
 
     # ------------------------------------------------------------------ on arrays
 
-    def is_long(self, tree: Model) -> bool:
-        """Return whether it is better looked up outside of machine code: a table of a thousand rows, say."""
-
-        def law(t: Scalars) -> list[Scalar]:
-            found = self.wanted(tree, t[0])
-            return [x for row in found.per_joint for x in row] + found.velocity + found.acceleration
-
+    @cached_property
+    def is_long(self) -> bool:
+        """Whether it is better looked up outside of machine code: a table of a thousand rows, say."""
+        known = answers_of(self.robot, OPERATIONS, self.given)
         try:
-            return count_operations(law, (1,)) > LONGEST_MOTION
+            if OPERATIONS not in known:
+                known[OPERATIONS] = count_operations(lambda t: [x for part in self._told(t[0]) for x in part], (1,))
         except Exception:  # whatever is wrong with it shows when it is used
             return True
+        return bool(known[OPERATIONS] > LONGEST_MOTION)
 
-    def numbers(self, tree: Model, t: Array | float) -> Array:
+    def numbers(self, t: Array | float) -> Array:
         """Return positions, velocities and accelerations at times of any shape, one after the other."""
         with np.errstate(all="ignore"):
-            found = self.wanted(tree, t)
-        values = [x for row in found.per_joint for x in row] + found.velocity + found.acceleration
+            values = [x for part in self._told(t) for x in part]
         return pack(values, np.broadcast_shapes(np.shape(t), *(np.shape(x) for x in values)))
 
-    def on_motion(self, tree: Model, times: Array, q: Array, v: Array) -> tuple[Array, Array]:
+    def with_numbers(self, values: Scalars) -> Self:
+        """Return the motion with what :meth:`numbers` found in the place of its laws."""
+        ends = np.cumsum([0, len(self._q_places), len(self._v_places), len(self._v_places)])
+        parts = [list(values[a:b]) for a, b in pairwise(ends)]
+        made = copy(self)
+        made._laws = [lambda t: (parts[0], parts[1], parts[2])]
+        return made
+
+    def on_motion(self, times: Array, q: Array, v: Array) -> tuple[Array, Array]:
         """Return states with the prescribed joints exactly on their motion; times broadcast against the batch."""
         batch = np.broadcast_shapes(times.shape, q.shape[:-1], v.shape[:-1])
         with np.errstate(all="ignore"):
-            placed_q, placed_v, _ = self.placed(tree, times, split(q), split(v))
+            placed_q, placed_v, _ = self.placed(times, split(q), split(v))
         return pack(placed_q, batch), pack(placed_v, batch)
 
     def start(self, robot: Robot, t: float, q: Array, v: Array, given: tuple[bool, bool]) -> tuple[Array, Array]:
         """Return a start on the motion; refuse one that was given elsewhere."""
-        on_q, on_v = self.on_motion(robot.model, np.asarray(t), q, v)
-        if given[0]:
-            self._refuse_off(robot, "q0", np.abs(robot.difference(q, on_q)))
-        if given[1]:
-            self._refuse_off(robot, "v0", np.abs(on_v - v))
-        return on_q, on_v
-
-    def _refuse_off(self, robot: Robot, called: str, off: Array) -> None:
-        worst = off.reshape(-1, robot.nv).max(axis=0, initial=0.0)
-        if np.any(worst > ON_MOTION):
-            name = robot.v_names[int(np.nanargmax(worst))]
-            raise StateError(
-                Message(
-                    f"{called} has joint {name!r} {np.nanmax(worst):.3g} off the motion that is prescribed: leave ",
-                    Setting(called),
-                    " out, or give the other joints alone to kinetree.simulate_prescribed(..., q0=...)",
+        on_q, on_v = self.on_motion(np.asarray(t), q, v)
+        far = {"q0": np.abs(robot.difference(q, on_q)), "v0": np.abs(on_v - v)}
+        for (called, off), is_given in zip(far.items(), given, strict=True):
+            worst = off.reshape(-1, robot.nv).max(axis=0, initial=0.0)
+            if is_given and np.any(worst > ON_MOTION):
+                name = robot.v_names[int(np.nanargmax(worst))]
+                raise StateError(
+                    Message(
+                        f"{called} has joint {name!r} {np.nanmax(worst):.3g} off the motion that is prescribed: leave ",
+                        Setting(called),
+                        " out, or give the other joints alone to kinetree.simulate_prescribed(..., q0=...)",
+                    )
                 )
-            )
+        return on_q, on_v
 
     def whole_start(self, robot: Robot, t: float, q0: ArrayLike | None, v0: ArrayLike | None) -> tuple[Array, Array]:
         """Return the whole start from that of the joints that are not prescribed."""
-        others = self.others(robot.model)
-        q, v = robot.neutral(), np.zeros(robot.nv)
-        sizes = {"q0": sum(j.nq for j in others), "v0": sum(j.nv for j in others)}
-        told = {
-            "q0": _entries(robot.q_names, robot.q_units, [j.q_slice for j in others]),
-            "v0": _entries(robot.v_names, robot.v_units, [j.v_slice for j in others]),
-        }
-        given = {"q0": q0, "v0": v0}
-        parts = {}
-        for key, value in given.items():
+        others, whole = self.others, []
+        for called, value, rest, slices, names, units in (
+            ("q0", q0, robot.neutral(), [j.q_slice for j in others], robot.q_names, robot.q_units),
+            ("v0", v0, np.zeros(robot.nv), [j.v_slice for j in others], robot.v_names, robot.v_units),
+        ):
             if value is not None:
-                more = f"{sizes[key]} numbers of the other joints: {told[key]}"
-                parts[key] = as_array(value, (sizes[key],), key, more)
-        if "q0" in parts:
-            q = _spread_arrays(q, [j.q_slice for j in others], parts["q0"])
-        if "v0" in parts:
-            v = _spread_arrays(v, [j.v_slice for j in others], parts["v0"])
-        return self.on_motion(robot.model, np.asarray(t), robot.normalize(q), v)
+                places = [k for own in slices for k in range(own.start, own.stop)]
+                listed = ", ".join(f"{names[k]} [{units[k]}]" for k in places) or "none"  # which are angles, which ways
+                more = f"{len(places)} numbers of the other joints: {listed}"
+                part = as_array(value, (len(places),), called, more)
+                rest = np.broadcast_to(rest, (*part.shape[:-1], rest.shape[-1])).copy()
+                rest[..., places] = part
+            whole.append(rest)
+        return self.on_motion(np.asarray(t), robot.normalize(whole[0]), whole[1])
 
 
-def _entries(names: Sequence[str], units: Sequence[str], places: Sequence[slice]) -> str:
-    """For messages: entries of some joints, with the units that say which are angles and which are ways."""
-    listed = [f"{names[k]} [{units[k]}]" for place in places for k in range(place.start, place.stop)]
-    return ", ".join(listed) or "none"
+def _refuse_joint(joint: Joint) -> None:
+    """Refuse a joint that no constraint can hold to a function of time."""
+    if joint.mimic:
+        raise OptionError(
+            f"joint {joint.name!r} mimics {joint.mimic.leader!r}, so its motion cannot be prescribed: that can"
+        )
+    if joint.kind.quaternion is not None:
+        raise UnsupportedError(
+            f"joint {joint.name!r} has a quaternion, which no function of time prescribes coordinate by coordinate: "
+            "use a joint with angles, such as kinetree.EulerSpherical or kinetree.EulerFree"
+        )
 
 
-@dataclass(frozen=True, eq=False)
-class LookedUp(Prescribed):
-    """A prescribed motion whose numbers at the time in question are found before its law runs, and given to it."""
+def _law(name: str, motion: Any, count: int) -> Law:
+    """Return positions, velocities and accelerations as a function of time."""
+    if isinstance(motion, Trajectory):
+        if motion.n != count:
+            raise OptionError(f"the trajectory for {name!r} has {motion.n} coordinates, {count} are wanted")
+        if motion.is_batched():
+            raise UnsupportedError(f"the trajectory for {name!r} holds a batch of motions: give it one")
+        return motion.at
+    if not callable(motion):
+        raise OptionError(
+            f"prescribed {name!r} must be a trajectory or a function of time, not {motion!r}; to hold it where it is "
+            "give a function that returns a number"
+        )
 
-    values: Sequence[Scalar] = ()
-    """Positions, velocities and accelerations of the prescribed joints."""
+    def law(t: Scalar) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+        try:
+            answer = motion(Jet(t, 1.0))
+        except (TypeError, AttributeError) as problem:
+            raise OptionError(
+                f"the function that prescribes {name!r} cannot be differentiated ({problem}): write it with "
+                "kinetree.sin, kinetree.cos, kinetree.sqrt and arithmetic, or give a trajectory"
+            ) from problem
+        except (ValueError, ArithmeticError) as problem:
+            raise OptionError(f"the function that prescribes {name!r} has no value ({problem})") from problem
+        listed = list(answer) if isinstance(answer, (list, tuple, np.ndarray)) else [answer]
+        if len(listed) != count:
+            raise OptionError(f"the function that prescribes {name!r} returned {len(listed)} numbers, not {count}")
+        jets = [_number(x, name) for x in listed]
+        return [j.value for j in jets], [j.first for j in jets], [j.second for j in jets]
 
-    def wanted(self, tree: Model, t: Scalar) -> Desired:
-        """Return the numbers that were given."""
-        moved = self.moved(tree)
-        parts: list[list[Scalar]] = []
-        first = 0
-        for joint in moved:
-            parts.append(list(self.values[first : first + joint.nq]))
-            first += joint.nq
-        n = sum(joint.nv for joint in moved)
-        return Desired(parts, list(self.values[first : first + n]), list(self.values[first + n :]))
-
-
-def _spread_arrays(whole: Array, places: Sequence[slice], values: Array) -> Array:
-    """Return a vector with some of its entries replaced, by a batch of them perhaps."""
-    filled = np.broadcast_to(whole, (*values.shape[:-1], whole.shape[-1])).copy()
-    first = 0
-    for place in places:
-        count = place.stop - place.start
-        filled[..., place] = values[..., first : first + count]
-        first += count
-    return filled
+    return law
 
 
-def as_prescribed(given: Any, robot: Robot) -> Prescribed:
-    """Return a checked prescribed motion from what a user may give: one, or a trajectory."""
-    if isinstance(given, type):
-        raise OptionError(f"the prescribed motion is the class {given.__name__} itself: make one")
-    made = given if isinstance(given, Prescribed) else Prescribed(given)
-    try:
-        made.check(robot)
-    except ShapeError as problem:
-        raise ShapeError(f"the prescribed motion does not fit: {problem}") from None
-    return made
+def _number(x: Any, name: str) -> Jet:
+    """Return what a function of time gave, with its rates; a number without any does not move."""
+    if isinstance(x, Jet):
+        return x
+    if isinstance(x, (bool, np.bool_)) or not isinstance(x, Real):
+        raise OptionError(
+            f"the function that prescribes {name!r} returned {shown(x)}, which is not a number: it must return the "
+            "position at the time that it is given"
+        )
+    return Jet(float(x))

@@ -104,15 +104,23 @@ class RigidPhase:
 
     def instant(self, t: float, y: Array) -> Instant:
         """Return where the contacts are, and how the robot would move without them."""
-        q, v, z = self.split(y)
-        equation = self.equation
-        tau, loads, z_rate = equation.forces(equation.named(t, q, v, z))
-        equation.n_calls += 1
+        q, v, z, tau, loads, z_rate = self._without_contacts(t, y)
         mobility = self.contacts.mobility(q, v, tau, loads)
         return Instant(t, q, v, z, self.contacts.look(q, v), mobility, z_rate, tau, loads)
 
+    def _without_contacts(self, t: float, y: Array) -> tuple[Array, Array, Array, Array, Array | None, Array]:
+        """Return a state in parts, and what else acts on it: joint forces, loads and the rates of other states."""
+        q, v, z = self.split(y)
+        self.equation.n_calls += 1
+        return q, v, z, *self.equation.forces(self.equation.named(t, q, v, z))
+
     def rates(self, t: float, y: Array) -> Array:
         """Return the rate of the whole state while the modes last."""
+        if not self.mode.closed:  # nothing has to be known of contacts
+            q, v, _, tau, loads, z_rate = self._without_contacts(t, y)
+            return np.concatenate(
+                [self.robot.configuration_rate(q, v), self.contacts.mobility(q, v, tau, loads).free, z_rate]
+            )
         now = self.instant(t, y)
         local, a, _ = self.acting(now)
         z_rate = now.z_rate.copy()

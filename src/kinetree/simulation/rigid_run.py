@@ -44,7 +44,7 @@ from .events import Occurrence
 from .options import STEPS_AT_MOST, SimulationOptions
 from .records.record import Record
 from .rigid_phase import DRIFT, RigidPhase
-from .run import SingleRun
+from .run import Run
 from .sampling import sampling_of
 from .step_budget import StepBudget
 from .system import GROUND, DynamicSystem, State
@@ -139,14 +139,14 @@ def simulate_rigid(
     rigid = contacts if isinstance(contacts, RigidContacts) else RigidContacts(robot, contacts)
     equation = Equation(system, function).prepared(q)
     run = RigidRun(
-        rigid, rule, rest_speed, most_events, equation, options, begin, end,
+        rigid, rule, rest_speed, most_events, equation, options, (), begin, end,
         sample_times(samples, begin, end, options.steps_at_most), known_span((law, *others)),
         sampling_of(equation, begin, (), None), known_kinks(system, begin, end),
     )  # fmt: skip
     return run((q, v, system.initial_z()), progress)
 
 
-class RigidRun(SingleRun):
+class RigidRun(Run):
     """A simulation from event to event of rigid contacts."""
 
     rounding: Array
@@ -223,7 +223,7 @@ class RigidRun(SingleRun):
                 raise lost or Fault(f"the integrator cannot continue: {message}", solver.t, self._fastest(solver))
             if not np.all(np.isfinite(solver.y)):
                 raise Fault("the motion grows without bound", solver.t)
-            self.n_steps += 1
+            self.n_steps, self.now = self.n_steps + 1, float(solver.t)
             nq, nv = self.phase.robot.nq, self.phase.robot.nv
             self.budget.spend(self.n_steps, float(solver.t), self.integrator, self.equation, solver.y[nq : nq + nv])
             dense = solver.dense_output()

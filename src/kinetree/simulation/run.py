@@ -105,14 +105,16 @@ def hang_on(problem: SystemExit, reached: float, record: Record) -> None:
         warnings.warn(said, KinetreeWarning, stacklevel=callers_level())
 
 
-class SingleRun:
-    """One simulation under way: its samples, its stops, its record, and how it ends.
+class Run:
+    """A simulation under way, or a batch of them: its samples, its stops, its record, and how it ends.
 
     Parameters
     ----------
     equation : Equation
         Of this run.
     options : SimulationOptions
+    batch : tuple of int
+        Its shape, empty for one simulation.
     begin, end : float
     wanted : ndarray, optional
         Times of the samples; all steps if there are none.
@@ -125,10 +127,10 @@ class SingleRun:
     """
 
     def __init__(
-        self, equation: Equation, options: SimulationOptions, begin: float, end: float, wanted: Array | None,
-        span: tuple[float, float], sampling: Sampling | None, kinks: Array,
+        self, equation: Equation, options: SimulationOptions, batch: tuple[int, ...], begin: float, end: float,
+        wanted: Array | None, span: tuple[float, float], sampling: Sampling | None, kinks: Array,
     ) -> None:  # fmt: skip
-        self.equation, self.robot = equation, equation.robot
+        self.equation, self.robot, self.batch = equation, equation.robot, batch
         self.options, self.integrator, self.begin, self.end = options, options.integrator, begin, end
         self.wanted, self.sampling, self.kinks = wanted, sampling, kinks
         self.reach, self.ending = known_until(span, begin, end, equation.system.elements)
@@ -136,7 +138,8 @@ class SingleRun:
         self.states: list[State] = []
         """At these times, in pieces: each with an axis for its samples in front."""
         self.happened: list[Occurrence] = []
-        self.n_steps = 0
+        self.n_steps, self.now = 0, begin
+        """Steps that were taken, and how far these have come."""
         self._next = 0
         """The next of the wanted samples."""
 
@@ -149,13 +152,13 @@ class SingleRun:
         try:
             status = self._through(state, progress)
         except Fault as fault:
-            raise fault.error(self._reached, self._record(FAILED)) from fault.__cause__
+            raise fault.error(self.now, self._record(FAILED)) from fault.__cause__
         except UnknownNameError:
             raise  # a slip in what was set up, not in how it moves
         except NoValueError:
             raise NoValueError(self.robot.symbols) from None
         except KinetreeError as problem:
-            raise Fault(message_of(problem)).error(self._reached, self._record(FAILED)) from problem
+            raise Fault(message_of(problem)).error(self.now, self._record(FAILED)) from problem
         except SystemExit as problem:
             hang_on(problem, self._reached, self._record(INTERRUPTED))
             raise
@@ -202,16 +205,17 @@ class SingleRun:
     def _record(self, status: str) -> Record:
         equation = self.equation
         widths = (self.robot.nq, self.robot.nv, equation.system.nz)
-        none = tuple(np.zeros((0, n)) for n in widths)
+        none = tuple(np.zeros((0, *self.batch, n)) for n in widths)
         q, v, z = (np.concatenate(parts) for parts in zip(none, *self.states, strict=True))
+        self.states = [(q, v, z)]  # the pieces need not be there any longer
         record = make_record(
             equation, np.array(self.times), q, v, z, tuple(self.happened), status, self.integrator, self._info()
         )  # fmt: skip
         return record if self.sampling is None else replace(record, sampled=self.sampling.samples)
 
 
-class Run(SingleRun):
-    """A simulation of a tree or a mechanism, with compliant ground or none, and with events."""
+class SmoothRun(Run):
+    """A simulation of a tree or a mechanism, with compliant ground or none; and with events, unless it is a batch."""
 
     def __init__(self, events: tuple[Event, ...], *rest: Any) -> None:
         super().__init__(*rest)
@@ -237,7 +241,8 @@ class Run(SingleRun):
             from .constrained.generalized_alpha import AlphaStepper
 
             return AlphaStepper(self.equation, self.begin, state, reach, n.step)
-        return FixedStepper(self.equation, self.integrator, self.begin, state, reach, n.step, self.between_steps)
+        acts = not self.batch or self.sampling is not None
+        return FixedStepper(self.equation, self.integrator, self.begin, state, reach, n.step, self.between_steps, acts)
 
     def _go(self, state: State, progress: bool) -> str | None:
         reach = self.reach
@@ -248,21 +253,21 @@ class Run(SingleRun):
             return None
         before = self.begin, state
         self._check(*before, before)
-        if self.equation.function is not None:
+        if self.equation.function is not None and not self.batch:
             self.equation.ask(self.begin, state[0], state[1])
         stepper = self._stepper(state, self._stop(self.begin))
         budget = StepBudget(self.options.steps_at_most, self.begin, reach)
         self.watched.start(self.begin, state)
         with TimeBar(self.begin, self.end, progress) as bar:
-            while stepper.t < reach:
+            while stepper.t < reach and not (self.batch and self._has_all_samples):
                 before = stepper.t, stepper.state
                 if self._pass_samples(stepper):
                     pass
-                elif self.watched or self.wanted is None or self._next == len(self.wanted):
+                elif self.watched or self.wanted is None or self._has_all_samples:
                     stepper.step()
                 else:
                     stepper.leap(float(self.wanted[self._next]))
-                self.n_steps = stepper.n_steps
+                self.n_steps, self.now = stepper.n_steps, stepper.t
                 self._check(stepper.t, stepper.state, before)
                 if not self._pass_events(stepper):
                     return self.happened[-1].name if self.resting_from is None else None
@@ -271,7 +276,8 @@ class Run(SingleRun):
                 self._sample(stepper, stepper.t, after)
                 if stopped:
                     stepper.carry_on(after, self._stop(stepper.t))
-                budget.spend(self.n_steps, stepper.t, self.integrator, self.equation, stepper.state[1])
+                if not self.batch:
+                    budget.spend(self.n_steps, stepper.t, self.integrator, self.equation, stepper.state[1])
                 bar.show_time(stepper.t)
         return None
 
@@ -363,6 +369,10 @@ class Run(SingleRun):
 
     # ------------------------------------------------------------------ samples
 
+    @property
+    def _has_all_samples(self) -> bool:
+        return self.wanted is not None and self._next == len(self.wanted)
+
     def _sample_start(self, state: State) -> None:
         if self.wanted is None or (len(self.wanted) and self.wanted[0] == self.begin):
             self._keep(self.begin, state)
@@ -385,17 +395,19 @@ class Run(SingleRun):
             if not self.times or self.times[-1] < until:
                 self._keep(until, state)
             return
-        first, self._next = self._next, max(self._next, int(np.searchsorted(self.wanted, until, side="right")))
+        last = int(np.searchsorted(self.wanted, until + stepper.snap, side="right"))
+        first, self._next = self._next, max(self._next, last)
         times = self.wanted[first : self._next].tolist()
-        within = [t for t in times if t != until]
-        for t, between in zip(within, stepper.states_at(within), strict=True):
-            self._keep(t, between)
+        within = [t for t in times if abs(t - until) > stepper.snap]
+        if within:
+            self.times += within
+            self.states.append(stepper.states_at(within))
         for t in times[len(within) :]:
             self._keep(t, state)
 
     def _check(self, t: float, state: State, before: tuple[float, State]) -> None:
-        """Stop when the motion has no bound, and say why."""
-        if not is_motion(state):
+        """Stop when the motion has no bound, and say why; simulations of a batch may lose themselves."""
+        if not self.batch and not is_motion(state):
             raise self._why(t, state, *before)
 
     def _why(self, t: float, state: State, since: float, before: State) -> Fault:

@@ -17,6 +17,7 @@ from ..control.driven_joints import refuse_motorless
 from ..control.sampled import DIFFERENCES, Sampled, SampledPart, find_sampled
 from ..errors import KinetreeWarning, Message, OptionError, Setting, callers_level
 from ..run.failure import Fault
+from ..run.law_kernels import LawProgram
 from ..spatial import Scalar
 from ..spatial.arrays import Array, pack, split
 from .equation import Equation
@@ -130,7 +131,7 @@ class Sampling:
         if self.count:
             force[..., self.driven] = self.impulse / self.part.period
         self.impulse[...] = 0.0
-        program = self.equation.kept_program("samples", self._law, None, True, **self._lengths)
+        program = self._program()
         named = {"t": np.array([t]), "q": seen_q, "v": seen_v, "p": self.equation.numbers}
         out = program(named | {"memory": self.memory, "force": force}, self.equation.threads)
         tau, believed_q, believed_v = out[..., :nv], out[..., nv : nv + nq], out[..., nv + nq : 2 * nv + nq]
@@ -146,19 +147,21 @@ class Sampling:
             self.rows.append(tuple(np.array(x) for x in row))
         return tau[..., self.driven]
 
-    @property
-    def _lengths(self) -> dict[str, int]:
-        assert self.memory is not None
-        return {"z": 0, "tau": 0, "memory": self.memory.shape[-1], "force": self.tree.nv}
-
-    def _law(
-        self, t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars, memory: Scalars, force: Scalars
-    ) -> list[Scalar]:  # fmt: skip
+    def _program(self) -> LawProgram:
         """Return all that a decision is, one after the other."""
-        system = self.equation.with_numbers(p)
-        assert system.controller is not None
-        decided = self.found.within(system.controller).decide(system.tree, t[0], q, v, force, memory)
-        return [*decided.tau, *decided.q, *decided.v, *decided.load, *decided.memory]
+        assert self.memory is not None
+        equation, found = self.equation, self.found  # and not this run, which the program outlives
+
+        def law(
+            t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars, memory: Scalars, force: Scalars
+        ) -> list[Scalar]:
+            system = equation.with_numbers(p)
+            assert system.controller is not None
+            decided = found.within(system.controller).decide(system.tree, t[0], q, v, force, memory)
+            return [*decided.tau, *decided.q, *decided.v, *decided.load, *decided.memory]
+
+        lengths = {"z": 0, "tau": 0, "memory": self.memory.shape[-1], "force": self.tree.nv}
+        return equation.kept_program("samples", law, None, True, **lengths)
 
     def _first_memory(self, q: Array, v: Array) -> Array:
         with np.errstate(all="ignore"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from ..control.base import as_controller
 from ..errors import OptionError, UnsupportedError, explains_arguments
 from ..former_names import former_arguments
+from ..robot.kept_programs import answers_of
 from ..robot.load import as_robot
 from ..robot.robot import Robot
 from .arguments import (
@@ -35,17 +36,19 @@ from .constrained.choice import chosen_holding, initial_state_held
 from .constrained.driven_robot import DrivenRobot
 from .equation import Equation
 from .events import as_events
-from .integrators.fixed_step_methods import ADAPTIVE, FIXED, GENERALIZED_ALPHA
-from .integrators.stepper import NO_KINKS
+from .integrators.fixed_step_methods import ADAPTIVE, FIXED
 from .oddities.unheld import warn_of_fall, warn_of_ranges
 from .options import STEPS_AT_MOST, SimulationOptions
-from .prescribed import Prescribed, as_prescribed
-from .records.record import FAILED, Record
-from .run import Run, hang_on, known_until, make_record
-from .system import DynamicSystem, State
+from .prescribed import Prescribed, PrescribedLaws
+from .records.record import Record
+from .run import SmoothRun
+from .system import DynamicSystem
 
 if TYPE_CHECKING:
     from .sampling import Sampling
+
+AS_IT_SHOULD = "as it should be"
+"""What is remembered of a start that nothing is odd about."""
 
 BATCH_SAMPLES = 101
 """Samples of a batch of simulations if not said otherwise."""
@@ -246,7 +249,8 @@ def simulate_prescribed(
     True
     """
     robot = as_robot(robot)
-    made = as_prescribed(Prescribed(trajectory, joints), robot)
+    given = Prescribed(trajectory, joints)
+    motion = PrescribedLaws(robot, given)
     begin, _ = time_span(time)
     if robot.model.is_constrained:
         if q0 is not None or v0 is not None:
@@ -254,17 +258,18 @@ def simulate_prescribed(
                 f"robot {robot.name!r} has closed loops, so where its other joints are follows from the motion: leave "
                 "q0 and v0 out, or give kinetree.simulate(..., prescribed=...) a whole state"
             )
-        return simulate(robot, time=time, prescribed=made, **options)
-    q, v = made.whole_start(robot, begin, q0, v0)
-    return simulate(robot, q, v, time=time, prescribed=made, **options)
+        return simulate(robot, time=time, prescribed=given, **options)
+    q, v = motion.whole_start(robot, begin, q0, v0)
+    return simulate(robot, q, v, time=time, prescribed=given, **options)
 
 
 @dataclass(kw_only=True, eq=False)
 class Simulator(SimulationOptions):
     """A robot with everything around it, set up once and run many times.
 
-    Setting up traces and compiles the laws, which takes a fraction of a second; :func:`simulate`
-    does it anew at every call.  Parameters are those of :func:`simulate`.
+    Setting up traces and compiles the laws, which takes a fraction of a second.  Programs of set-ups that differ in
+    parameters only are shared, so a loop of :func:`simulate` does it once as well, unless a function of your own is
+    part of a law: that is traced every time.  Parameters are those of :func:`simulate`.
 
     Examples
     --------
@@ -282,10 +287,10 @@ class Simulator(SimulationOptions):
         robot = self.robot = as_robot(self.robot)
         check_integrator(robot, self.integrator)
         check_method(robot, self.method, self.prescribed)
-        motion, by_name = self.prescribed, isinstance(self.prescribed, (Mapping, DrivenRobot))
-        if robot.model.is_constrained and motion is not None and not by_name:
-            motion, by_name = as_prescribed(motion, robot).by_joint(robot.model), True
-        self.motion = None if motion is None or by_name else as_prescribed(motion, robot)
+        given = self.prescribed.given if isinstance(self.prescribed, DrivenRobot) else self.prescribed
+        motion = PrescribedLaws(robot, given)
+        as_constraints = motion.by_name or robot.model.is_constrained
+        self.motion = None if as_constraints else motion
         if self.motion is not None:
             refuse_beside_prescribed(self.integrator, self.controller)
         law, self.function = law_and_function(self.controller, robot)
@@ -297,7 +302,7 @@ class Simulator(SimulationOptions):
         self.elements = self.acting[0] + self.acting[1]
         warn_of_unknown_ground(robot, law, self.elements)
         self.varied = varied_parameters(robot, self.parameters, self.integrator)
-        self.holding = chosen_holding(robot, self, motion if by_name else None, self.varied)
+        self.holding = chosen_holding(robot, self, motion if as_constraints else PrescribedLaws(robot), self.varied)
         self.span = known_span((as_controller(self.controller), self.motion, self.holding.prescribed, *self.acting[1]))
         self._equations: dict[bool, Equation] = {}
 
@@ -339,55 +344,23 @@ class Simulator(SimulationOptions):
         batch = common_batch(self.equation(bool(self.works)).system, q, v)
         equation = self.equation(self._knows_works(batch) if self.works is None else self.works).prepared(q)
         self._look_at_start(equation, q)
-        z = equation.system.initial_z()
-        if not batch:
-            times = sample_times(samples, begin, end, self.steps_at_most)
-            sampling = self._sampling(equation, begin, end, ())
-            run = Run(
-                watched, equation, self, begin, end, times, self.span, sampling,
-                known_kinks(equation.system, begin, end),
-            )  # fmt: skip
-            record = run((np.array(q), np.array(v), z), progress)
-            if not any(event.reset is not None for event in watched):  # which move the robot by other hands
-                self._look_at(record, equation)
-            return record
-        if watched:
+        if batch and watched:
             raise UnsupportedError("events are for one simulation at a time, not for a batch")
-        if self.integrator in ADAPTIVE:
+        if batch and self.integrator in ADAPTIVE:
             fixed = ", ".join(FIXED)
             raise OptionError(
                 f"a batch is simulated with a fixed step, and {self.integrator!r} chooses its own: say "
                 f"integrator='rk4', step=1e-3, or another of {fixed}"
             )
-        state = tuple(np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v, z))
-        return self._run_batch(equation, state, begin, end, samples, progress)  # type: ignore[arg-type]
-
-    def _run_batch(
-        self, equation: Equation, state: State, begin: float, end: float, samples: Any, progress: bool
-    ) -> Record:
-        from .run_batch import run_batch
-
-        times = sample_times(BATCH_SAMPLES if samples is None else samples, begin, end, self.steps_at_most)
-        reach, ending = known_until(self.span, begin, end, self.elements)
-        assert times is not None
-        assert self.step is not None
-        wanted = times[times <= reach]
-        sampling = self._sampling(equation, begin, end, state[0].shape[:-1])
-        found, status, fault = run_batch(
-            equation, self.integrator, state, begin, end, self.step, wanted, progress, sampling,
-            NO_KINKS if self.integrator == GENERALIZED_ALPHA else known_kinks(equation.system, begin, end),
+        state = tuple(np.array(np.broadcast_to(x, (*batch, x.shape[-1]))) for x in (q, v, equation.system.initial_z()))
+        wanted = BATCH_SAMPLES if batch and samples is None else samples
+        run = SmoothRun(
+            watched, equation, self, batch, begin, end, sample_times(wanted, begin, end, self.steps_at_most),
+            self.span, self._sampling(equation, begin, end, batch), known_kinks(equation.system, begin, end),
         )  # fmt: skip
-        if isinstance(fault, SystemExit):
-            record = make_record(equation, *found, (), status, self.integrator, {})
-            hang_on(fault, float(found[0][-1]) if len(found[0]) else begin, record)
-            raise fault
-        fault = fault or ending
-        record = make_record(equation, *found, (), FAILED if fault else status, self.integrator, {})
-        if sampling is not None:
-            record = replace(record, sampled=sampling.samples)
-        if fault:
-            raise fault.error(fault.time, record) from fault.__cause__
-        self._look_at(record, equation)
+        record = run(state, progress)  # type: ignore[arg-type]
+        if not any(event.reset is not None for event in watched):  # which move the robot by other hands
+            self._look_at(record, equation)
         return record
 
     def _sampling(self, equation: Equation, begin: float, end: float, batch: tuple[int, ...]) -> Sampling | None:
@@ -412,12 +385,16 @@ class Simulator(SimulationOptions):
         """Warn of what is odd about a start: deep in the ground, or steps too long for it."""
         if not equation.system.around:
             return
+        knows, around = equation.knows_what_gives_way, equation.system.around
+        known = answers_of(self.robot, around, self.integrator, self.step, knows, q)
+        if known.get(AS_IT_SHOULD):
+            return
         from ..contact.start_check import warn_sunken
         from .oddities.long_steps import warn_of_long_steps
 
-        warn_sunken(self.robot, self.elements, q)
-        knows = equation.knows_what_gives_way
-        warn_of_long_steps(self.robot, equation.system.around, q, self.integrator, self.step, knows)
+        sunken = warn_sunken(self.robot, self.elements, q)
+        too_long = warn_of_long_steps(self.robot, around, q, self.integrator, self.step, knows)
+        known[AS_IT_SHOULD] = not (sunken or too_long)
 
     def _look_at(self, record: Record, equation: Equation) -> None:
         """Warn of what is odd about a run."""

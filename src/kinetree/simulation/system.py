@@ -35,11 +35,17 @@ from ..run.parameters import NO_PARAMETERS, GivenParameters, put_in
 from ..spatial import Scalar
 from .loop_choice import LoopChoice
 from .own_joints import OwnJoints
-from .prescribed import LookedUp, Prescribed
+from .prescribed import PrescribedLaws
 from .yielding import Impedance
 
 State = tuple[np.ndarray, np.ndarray, np.ndarray]
 """q, v and z as arrays, each with the batch in front."""
+
+LONGEST_AROUND_LOOPS = 100_000
+"""Operations up to which what acts on a large tree, and its steps, become straight-line code beside its loops.
+
+Some seconds of compiling at most, which a hundred evaluations in plain Python would take, too.
+"""
 
 WORKS = ACTUATORS, FRICTION, GROUND, FORCES = ("actuators", "friction", "ground", "forces")
 """The books of works done on the robot, in the order of the last entries of z; forces only where there are some."""
@@ -128,7 +134,7 @@ class DynamicSystem:
         Whether the works are integrated beside the motion.
     varied : GivenParameters
         Numbers of the robot that take the place of the model's, see :mod:`kinetree.run.parameters`.
-    prescribed : Prescribed, optional
+    prescribed : PrescribedLaws, optional
         Motion that some joints follow, see :mod:`.prescribed`.
     wanted_method : str
         How accelerations are to be found.
@@ -146,7 +152,7 @@ class DynamicSystem:
     friction_speed: float = 1e-2
     works: bool = True
     varied: GivenParameters = NO_PARAMETERS
-    prescribed: Prescribed | None = None
+    prescribed: PrescribedLaws | None = None
     wanted_method: str = "articulated_body"
     model: Model | None = None
     origin: DynamicSystem | None = None
@@ -227,13 +233,13 @@ class DynamicSystem:
             named = part.element.parameters(self.tree)
             found |= {f"{k}.{name}": np.atleast_1d(np.asarray(value, float)) for name, value in named.items()}
         if self.looks_up:
-            found[LOOKED_UP] = np.zeros(self.prescribed.numbers(self.tree, 0.0).shape)  # type: ignore[union-attr]
+            found[LOOKED_UP] = np.zeros(self.prescribed.numbers(0.0).shape)  # type: ignore[union-attr]
         return found
 
     @cached_property
     def looks_up(self) -> bool:
         """Whether a prescribed motion is too long for machine code, so that its numbers are parameters."""
-        return self.prescribed is not None and self.origin is None and self.prescribed.is_long(self.tree)
+        return self.prescribed is not None and self.origin is None and self.prescribed.is_long
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> DynamicSystem:
         """Return the same system with other numbers, of any scalar, put into its parts."""
@@ -245,7 +251,7 @@ class DynamicSystem:
             found[book].append(element.with_parameters(own) if own else element)
         of_robot, motion = numbers.get(OF_ROBOT), self.prescribed
         if motion is not None and LOOKED_UP in numbers:
-            motion = LookedUp(motion.trajectory, motion.joints, numbers[LOOKED_UP])
+            motion = motion.with_numbers(numbers[LOOKED_UP])
         return replace(
             self,
             controller=next(iter(found[ACTUATORS]), None),
@@ -256,18 +262,24 @@ class DynamicSystem:
             origin=self,
         )
 
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """All that its laws are made of but the robot and what acts on it."""
+        books = [part.book for part in self.parts]
+        return books, self.works, self.varied.places, self.prescribed and self.prescribed.given, self.wanted_method
+
     # ------------------------------------------------------------------ the law
 
     def placed(self, t: Scalar, q: Scalars, v: Scalars) -> tuple[Scalars, Scalars]:
         """Return a state with joints whose motion is prescribed where they have to be."""
-        return (q, v) if self.prescribed is None else self.prescribed.placed(self.tree, t, q, v)[:2]
+        return (q, v) if self.prescribed is None else self.prescribed.placed(t, q, v)[:2]
 
     def acting(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None) -> Acting:
         """Return what acts on the robot; ``tau`` replaces what the controller would say."""
         tree = self.tree
         wanted: list[Scalar] = []
         if self.prescribed is not None:
-            q, v, wanted = self.prescribed.placed(tree, t, q, v)
+            q, v, wanted = self.prescribed.placed(t, q, v)
         z_rate: list[Scalar] = []
         on_joints: dict[str, list[list[Scalar]]] = {book: [] for book in self.books}
         on_bodies: dict[str, Loads] = {book: [None] * len(tree.bodies) for book in self.books}
@@ -293,6 +305,12 @@ class DynamicSystem:
         beside = [f + p for f, p in zip(found.friction, found.pushed, strict=True)]
         a, forces = self.prescribed.forces(tree, q, v, wanted, beside, found.loads)
         return Acting(shares | {ACTUATORS: Share(forces, on_bodies[ACTUATORS])}, z_rate, a)
+
+    def all_forces(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None) -> list[Scalar]:
+        """Return joint forces, wrenches on the bodies if there are elements, and rates of z, one after the other."""
+        acting = self.acting(t, q, v, z, tau)
+        six = [x for f in acting.loads for x in (f if f is not None else (0.0,) * 6)] if self.elements else []
+        return acting.total + six + acting.z_rate + (self.powers(q, v, acting) if self.works else [])
 
     def _check(self, forces: Scalars, whose: str, book: str, t: Scalar) -> None:
         """Refuse joint forces that are too many or too few, that are no numbers, or where no motor is."""

@@ -7,6 +7,7 @@ the rate of the function along the motion tells the side it leaves to, and where
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -54,6 +55,10 @@ class WatchedEvents:
         self._sent_off: dict[int, tuple[float, float, float]] = {}
         """Functions that a zero has just been left by: when, their value there, and their rate."""
         self._size = [0.0] * len(self.events)
+        self._step: tuple[float, float] | None = None
+        self._states: dict[float, State] = {}
+        self._looks: dict[float, list[float]] = {}
+        """States at times within that step, and functions there."""
         self._resets: dict[int, list[float]] = {}
 
     def __bool__(self) -> bool:
@@ -62,8 +67,11 @@ class WatchedEvents:
     def value(self, k: int, t: float, state: State) -> float:
         """Return what an event's function says, checked."""
         event = self.events[k]
-        with blaming(f"event {event.name!r}", t):
+        try:
             value = event.function(t, state[0].copy(), state[1].copy())  # whatever it does to them
+        except Exception:
+            with blaming(f"event {event.name!r}", t):
+                raise
         if isinstance(value, (bool, np.bool_)):
             message = (
                 f"event {event.name!r} returned {value}, which does not pass through zero: return a number that does"
@@ -73,7 +81,7 @@ class WatchedEvents:
             number = float(value)
         except (TypeError, ValueError, OverflowError):
             raise Fault(f"event {event.name!r} returned {value!r}, which is not a number", t) from None
-        if np.isnan(number):
+        if math.isnan(number):
             raise Fault(f"event {event.name!r} returned NaN, whose passing through zero cannot be seen", t)
         return number
 
@@ -124,11 +132,15 @@ class WatchedEvents:
             if side:
                 self._way[k] = side
                 return since, k
-        inner = np.linspace(stepper.t_old, stepper.t, stepper.interior + 2)[1:-1]
-        before, previous = since, list(self.values)
-        for t in [*inner[inner > since].tolist(), stepper.t]:
-            state = stepper.state if t == stepper.t else stepper.state_at(t)
-            now = self._values(t, state)
+        if self._step != (stepper.t_old, stepper.t):
+            self._step, self._looks = (stepper.t_old, stepper.t), {}
+            apart = (stepper.t - stepper.t_old) / (stepper.interior + 1)
+            inner = [k * apart + stepper.t_old for k in range(1, stepper.interior + 1)]
+            self._states = dict(zip(inner, zip(*stepper.states_at(inner), strict=True), strict=True)) if inner else {}
+            self._states[stepper.t] = stepper.state
+        before, previous = since, self.values
+        for t in [t for t in self._states if t > since or t == stepper.t]:
+            now = self._look(t)
             self._size = [max(abs(x), abs(y)) for x, y in zip(previous, now, strict=True)]
             found = [(before, k) for k in self._gone(now)]
             passed = [k for k, e in enumerate(self.events) if crosses(e, previous[k], now[k])]
@@ -137,8 +149,14 @@ class WatchedEvents:
                 self._way |= {k: int(np.sign(now[k]) or -np.sign(previous[k])) for _, k in found}
                 return min(found)
             before, previous = t, now
-        self.values = previous
+        self.values = list(previous)
         return None
+
+    def _look(self, t: float) -> list[float]:
+        """Return the functions at a time within the last step, which several events may ask for."""
+        if t not in self._looks:
+            self._looks[t] = self._values(t, self._states[t])
+        return self._looks[t]
 
     def _gone(self, now: list[float]) -> list[int]:
         """Return functions that have left zero in their direction; those that have left it in another are let go."""
@@ -183,6 +201,8 @@ class WatchedEvents:
         self.values = self._values(t, state)
         self._sent_off.clear()
         self.leaving.clear()
+        if jumped:  # steps begin anew
+            self._step = None
         for k in over:
             if not jumped:
                 self.values[k] = 0.0  # this one is over, whatever side rounding puts it on

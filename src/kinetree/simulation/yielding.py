@@ -23,9 +23,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..algorithms import springs, tendons
+from ..algorithms.acting import Loads
 from ..algorithms.friction import coefficients, fading_friction
-from ..algorithms.giving_way import Along, BodyLine, Rows, at_freedoms, impedance_of, slope_of
-from ..algorithms.kinematics import poses
+from ..algorithms.giving_way import Along, BodyLine, Rows, at_freedoms, impedance_of, slopes_of
+from ..algorithms.kinematics import poses, velocities
 from ..algorithms.passes import present
 from ..model.tree import Body, Joint, Model
 from ..spatial import ArticulatedInertia, Scalar, sqrt
@@ -136,6 +137,23 @@ class Impedance:
                     matrix[i][j] = matrix[i][j] + _resistance(h, k, b) * (s * r)
         return matrix
 
+    def resistance(self, h: Scalar, q: Scalars, a: Scalars) -> tuple[list[Scalar], Loads]:
+        """Return what resists accelerations: forces at the freedoms against them, and loads on bodies."""
+        forces = [h * (b + h * k) * x for k, b, x in zip(self.stiffness, self.damping, a, strict=True)]
+        loads: Loads = [None] * len(self.tree.bodies)
+        moving = velocities(self.tree, q, a) if self.along else []
+        for along, k, b in self.along:
+            felt = _resistance(h, k, b)
+            if isinstance(along, BodyLine):
+                load = along.wrench * (-felt * moving[along.body].velocity.dot(along.wrench))
+                before = loads[along.body]
+                loads[along.body] = load if before is None else before + load
+            else:
+                rate = felt * along.rate(a)
+                for i, s in along.slope.items():
+                    forces[i] = forces[i] + rate * s
+        return forces, loads
+
     def push(self, h: Scalar, q: Scalars, v: Scalars) -> list[Scalar]:
         """Return the forces -h k v: what springs will have gained within a step."""
         found: list[Scalar] = [
@@ -150,8 +168,8 @@ class Impedance:
 
     def _slopes(self, q: Scalars, along: Along) -> Iterator[tuple[dict[int, Scalar], Scalar, Scalar]]:
         """Go through lengths and lines: how they change with each freedom, stiffness and damping."""
-        posed = poses(self.tree, q) if along else []
-        return ((slope_of(self.tree, posed, line), k, b) for line, k, b in along)
+        slopes = slopes_of(self.tree, poses(self.tree, q) if along else [], [line for line, _, _ in along])
+        return ((slope, k, b) for slope, (_, k, b) in zip(slopes, along, strict=True))
 
 
 def _resistance(h: Scalar, stiffness: Scalar, damping: Scalar) -> Scalar:

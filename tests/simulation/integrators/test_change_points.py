@@ -6,9 +6,9 @@ from scipy.integrate import solve_ivp
 
 import kinetree as kt
 from kinetree import control as laws
+from kinetree.simulation.constrained.holding import nearest_state
 from kinetree.simulation.integrators.adaptive_of_loops import LoopStepper
 from kinetree.simulation.integrators.change_points import STATES, agree, smooth_path, times_before, ways_over
-from kinetree.simulation.projection import nearest_state
 
 ACTIVE = [0, 1, 3, 4, 5, 6]
 

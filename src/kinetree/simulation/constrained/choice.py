@@ -13,10 +13,10 @@ from ...spatial.arrays import Array
 from ..arguments import initial_state
 from ..integrators.fixed_step_methods import VARIATIONAL
 from ..options import SimulationOptions
+from ..prescribed import PrescribedLaws
 from .drift import Projection
 from .driven_robot import DrivenRobot
 from .holding import Holding
-from .prescribed import PrescribedLaws
 
 ON_SCHEDULE = 1e-6
 """How far a start may be from where prescribed joints have to be (rad, m, and their rates)."""
@@ -32,7 +32,7 @@ def initial_state_held(
     laws = holding.prescribed
     if not laws:
         return initial_state(robot, q0, v0, tolerance=tolerance)
-    driven = DrivenRobot(robot, laws.given)
+    driven = DrivenRobot(robot, laws)
     laws.refuse_unknown(begin)
     if q0 is None or v0 is None:
         wanted = driven.state(begin, q0)
@@ -60,10 +60,10 @@ def _together(q: Array, v: Array) -> tuple[Array, Array]:
     return np.broadcast_to(q, (*batch, q.shape[-1])), np.broadcast_to(v, (*batch, v.shape[-1]))
 
 
-def chosen_holding(robot: Robot, options: SimulationOptions, prescribed: Any, varied: GivenParameters) -> Holding:
-    """Check what a simulation of a robot is told about constraints; ``prescribed`` are motions by name."""
-    given = prescribed.given if isinstance(prescribed, DrivenRobot) else prescribed
-    driven = PrescribedLaws(robot.model, given)
+def chosen_holding(
+    robot: Robot, options: SimulationOptions, driven: PrescribedLaws, varied: GivenParameters
+) -> Holding:
+    """Check what a simulation of a robot is told about constraints, and which of them time drives."""
     if not isinstance(options.drift, Projection) and not robot.model.is_constrained and not driven:
         raise OptionError(
             f"robot {robot.name!r} has no closed loops and nothing is prescribed: there is no drift to hold"

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import StateError
+from ...errors import OptionError, StateError
 from ...robot.robot import Robot, require_robot
 from ...spatial.arrays import Array, as_array, batch_shape
+from ..prescribed import PrescribedLaws
 from .holding import Hold, Holding, refuse_large
-from .prescribed import PrescribedLaws
 
 FITS = 1e-6
 """How far a state may be from what is prescribed (rad, m, and their rates relative to 1 + |v|)."""
@@ -80,10 +80,13 @@ class DrivenRobot:
     0.0
     """
 
-    def __init__(self, robot: Robot, given: Mapping[str, Any]) -> None:
+    def __init__(self, robot: Robot, given: Mapping[str, Any] | PrescribedLaws) -> None:
         require_robot(robot)
-        self.robot, self.given = robot, dict(given)
-        self._prescribed = PrescribedLaws(robot.model, given)
+        if not isinstance(given, (Mapping, PrescribedLaws)):
+            raise OptionError(f"prescribed motions are a mapping from joints to trajectories, not {given!r}")
+        self.robot = robot
+        self._prescribed = given if isinstance(given, PrescribedLaws) else PrescribedLaws(robot, given)
+        self.given = self._prescribed.given
         refuse_large(robot)
         self._hold: Hold | None = None
 
@@ -113,7 +116,7 @@ class DrivenRobot:
 
         Returns
         -------
-        q, v : ndarrays
+        q (..., nq), v (..., nv)
             Of all velocities that fit what is prescribed that of least kinetic energy.  So a rod between two balls,
             whose spin nothing tells, does not turn about its own axis; for another spin see
             :meth:`kinetree.Mechanism.velocities`.
@@ -128,7 +131,7 @@ class DrivenRobot:
         for k, (place, _) in enumerate(now.joints):
             q[..., place] = now.positions[k]
         if robot.loops is not None and not now.rows:
-            q = robot.close(q, fixed=list(self.given), limits=False)
+            q = robot.close(q, fixed=[j.name for j in self._prescribed.moved], limits=False)
         return self.nearest(moments, q, np.zeros((*batch, robot.nv)))
 
     def nearest(self, t: ArrayLike, q: Array, v: Array) -> tuple[Array, Array]:

@@ -98,8 +98,6 @@ class AlphaSteps:
         self.of_velocity = np.array(
             [r in velocity_only for r in self.hold.kept] + [False] * len(self.hold.prescribed.joints), dtype=bool
         )
-        self.kept: list[tuple[float, Memory]] = []
-        """Of a batch: where steps began and ended last, for those in between go no further."""
 
     # ------------------------------------------------------------------ the equations
 
@@ -201,16 +199,6 @@ class AlphaSteps:
             return np.where(finite, np.linalg.inv(np.where(finite, matrix, np.eye(n))), np.nan)
         except np.linalg.LinAlgError:
             return np.asarray(np.linalg.pinv(np.where(finite, matrix, np.eye(n))))
-
-    def many(self, t: float, state: State, h: float, n: int) -> State:
-        """Return the state of a batch many steps later."""
-        known = [m for moment, m in self.kept if abs(moment - t) < 1e-9 * max(1.0, abs(t))]
-        with np.errstate(all="ignore"):
-            first = memory = known[-1] if known else self.begin(t, state)
-            for k in range(n):
-                state, memory = self.advance(t + k * h, state, h, memory)
-        self.kept = [(t, first), (t + n * h, memory)]
-        return state
 
 
 class AlphaStepper(FixedStepper):

@@ -14,15 +14,15 @@ from ...algorithms.constraints import UNCLOSED, usual_size
 from ...errors import ClosureError, SingularError, UnsupportedError
 from ...loops import dynamics, rank
 from ...model.describe import counted
+from ...robot.kept_programs import programs_of
 from ...robot.robot import Robot
 from ...run.law_kernels import LawProgram, can_compile, unrolls
 from ...spatial import Scalar
 from ...spatial.arrays import Array
 from ..integrators.fixed_step_methods import GENERALIZED_ALPHA
 from ..loop_choice import LoopChoice, choice_at
-from ..projection import projector
+from ..prescribed import PrescribedLaws
 from .drift import Drift, Partitioned, Projection
-from .prescribed import PrescribedLaws
 
 LEAST = 1e-9
 """Singular values below this part of the largest count as zero."""
@@ -32,6 +32,9 @@ FOLLOWS = 1e-9
 
 HELD_CLOSED = 1e-12
 """Gaps below this (m, rad) are closed."""
+
+SURE = 1e-4
+"""Constraints weaker than this, as part of the strongest, do not change velocities: see :func:`nearest_state`."""
 
 NEWTON_STEPS = 30
 
@@ -83,6 +86,11 @@ class Holding:
         return not self.prescribed and isinstance(self.drift, Projection) and self.spectral_radius is None
 
     @property
+    def content(self) -> tuple[Any, ...]:
+        """All that laws of constraints are made of but the robot."""
+        return self.prescribed and self.prescribed.given, self.drift, self.spectral_radius
+
+    @property
     def name(self) -> str:
         """What records say."""
         return self.drift.name if self.spectral_radius is None else GENERALIZED_ALPHA
@@ -122,8 +130,8 @@ class Hold:
     ) -> None:
         self.robot, self.tree, self.holding = robot, robot.model, holding
         self.is_usual, self.drift = holding.is_usual, holding.drift
-        self.prescribed = holding.prescribed or PrescribedLaws(robot.model, None)
-        self.programs = {} if programs is None else programs
+        self.prescribed = holding.prescribed or PrescribedLaws(robot)
+        self.programs = programs_of(robot, (), holding.content) if programs is None else programs
         self.choice: LoopChoice | None = None
         """Constraints that imply all others, where they can be told beforehand."""
         self.dependent: tuple[int, ...] = ()
@@ -134,7 +142,6 @@ class Hold:
         if self.is_usual:
             choice = choice_at(robot, q) if unrolls(robot) and robot.has_inertia else None
             self.choice = choice if choice is not None and choice.rows else None
-            self._close = projector(robot, self.choice if can_compile(robot) else None)
             return
         first = np.asarray(q).reshape(-1, self.tree.nq)[0]
         rows: tuple[int, ...] = ()
@@ -195,9 +202,9 @@ class Hold:
 
     # ------------------------------------------------------------------ the constraints on arrays
 
-    def _of_state(self, name: str, law: Callable[..., list[Any]]) -> LawProgram:
+    def _of_state(self, name: str, law: Callable[..., list[Any]], choice: LoopChoice | None) -> LawProgram:
         """Return a law of time and state alone, on arrays, made at the first call."""
-        key = name, self.choice
+        key = name, choice and choice.key
         if key not in self.programs:
             sizes, robot = {"t": 1, "q": self.tree.nq, "v": self.tree.nv}, self.robot
             self.programs[key] = LawProgram(f"{name} of {robot.name!r}", law, sizes, can_compile(robot), cpu=robot.cpu)
@@ -221,7 +228,9 @@ class Hold:
             gaps, slips = constrained.gaps(tree, q, rows, schedule), constrained.slips(k, v, rows, schedule)
             return [x for row in k for x in row] + gaps + slips + constrained.bias(tree, q, v, rows, schedule)
 
-        out = self._of_state("constraints", law)({"t": np.atleast_1d(np.asarray(t, dtype=float)), "q": q, "v": v})
+        out = self._of_state("constraints", law, self.choice)(
+            {"t": np.atleast_1d(np.asarray(t, dtype=float)), "q": q, "v": v}
+        )
         k, rest = out[..., : n * tree.nv], out[..., n * tree.nv :]
         return Terms(
             k.reshape(*k.shape[:-1], n, tree.nv), rest[..., :n], rest[..., n : 2 * n], rest[..., 2 * n :]
@@ -264,23 +273,29 @@ class Hold:
             q[known], v[known] = self._nearest(t, q[known], v[known])
         return q, v
 
-    def _nearest(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
-        if self.is_usual:
-            return self._close(q, v)
+    def _nearest(self, t: Any, q: Array, v: Array) -> tuple[Array, Array]:
         if isinstance(self.drift, Partitioned):
             self._mind_partition(t, q, v)
             return self.completed(t, q, v)
-        tree, choice = self.tree, self.choice
-        assert choice is not None
+        ways: tuple[LoopChoice, ...] = ()
+        if self.choice is not None and not (self.is_usual and not (can_compile(self.robot) and self.choice.is_small)):
+            ways = self.choice.ways
+        given = {"t": np.asarray(t, dtype=float)[..., None], "q": q, "v": v}
+        for way in ways:
+            out = self._projection(way)(given)
+            if np.all(out[..., -2] <= UNCLOSED * UNCLOSED) and np.all(out[..., -1] >= 1.0):
+                return self.robot.normalize(out[..., : self.tree.nq]), out[..., self.tree.nq : -2]
+        return nearest_state(self.robot, q, v) if self.is_usual else self.nearest(t, q, v)
+
+    def _projection(self, way: LoopChoice) -> LawProgram:
+        """Return :meth:`kinetree.Mechanism.project` in machine code, and how far and how well that went."""
+        tree = self.tree
 
         def law(t: Scalars, q: Scalars, v: Scalars) -> list[Scalar]:
-            found = choice.held(tree, t[0], q, v)
+            found = way.held(tree, t[0], q, v)
             return [*found.q, *found.v, found.left, found.quality]
 
-        out = self._of_state("projection", law)({"t": np.array([t]), "q": q, "v": v})
-        if np.all(out[..., -2] <= UNCLOSED * UNCLOSED) and np.all(out[..., -1] >= 1.0):
-            return self.robot.normalize(out[..., : tree.nq]), out[..., tree.nq : -2]
-        return self.nearest(t, q, v)
+        return self._of_state("projection", law, way)
 
     def nearest(self, t: Any, q: Array, v: Array) -> tuple[Array, Array]:
         """Return the nearest states that the constraints allow, by steps that find the rank where they are.
@@ -290,29 +305,34 @@ class Hold:
         t : float or ndarray
             One moment, or one of each state.
         """
-        q, moments = self.robot.normalize(q), np.broadcast_to(t, q.shape[:-1])
-        times, last = moments[..., None], np.full(q.shape[:-1], np.inf)
-        for _ in range(NEWTON_STEPS):
-            terms = self.terms(times, q, v)
-            off = np.abs(terms.gaps).max(axis=-1, initial=0.0)
-            there = (off < HELD_CLOSED) | ((off < UNCLOSED) & (off > 0.5 * last))
-            if there.all():
-                break
-            last = off
-            back = np.linalg.pinv(terms.k, rcond=LEAST) @ terms.gaps[..., None]
-            q = self.robot.normalize(self.robot.integrate(q, np.where(there[..., None], 0.0, -back[..., 0])))
-        else:
-            worst = np.unravel_index(int(np.argmax(off)), off.shape)
+        q, terms, left = self._met(t, q, v, lambda terms: np.linalg.pinv(terms.k, rcond=LEAST) @ terms.gaps[..., None])
+        if left.any():
+            worst = np.unravel_index(int(np.argmax(left)), left.shape)
             row = int(np.argmax(np.abs(terms.gaps[worst])))
             raise ClosureError(
-                f"the constraints of {self.robot.name!r} cannot be met at t = {float(moments[worst]):g} s: "
-                f"{float(off[worst]):.3g} (m, rad) remain at {self.names[row]!r}"
+                f"the constraints of {self.robot.name!r} cannot be met at t = "
+                f"{float(np.broadcast_to(t, left.shape)[worst]):g} s: {float(left[worst]):.3g} (m, rad) remain at "
+                f"{self.names[row]!r}"
             )
-        terms = self.terms(times, q, v)
         m = self.robot.evaluator.run("mass_matrix", q=q)
         light = np.linalg.solve(m, np.swapaxes(terms.k, -1, -2))
         back = light @ (np.linalg.pinv(terms.k @ light, rcond=LEAST) @ terms.slips[..., None])
         return q, v - back[..., 0]
+
+    def _met(self, t: Any, q: Array, v: Array, back: Callable[[Terms], Array]) -> tuple[Array, Terms, Array]:
+        """Return configurations after Newton steps ``back``, the terms there, and what gaps are left, if some are."""
+        q, times = self.robot.normalize(q), np.broadcast_to(t, q.shape[:-1])[..., None]
+        last = np.full(q.shape[:-1], np.inf)
+        for _ in range(NEWTON_STEPS):
+            terms = self.terms(times, q, v)
+            off = np.abs(terms.gaps).max(axis=-1, initial=0.0)
+            there = ~(off >= HELD_CLOSED) | ((off < UNCLOSED) & (off > 0.5 * last))
+            if there.all():
+                break
+            last = off
+            move = np.where(there[..., None], 0.0, -back(terms)[..., 0])
+            q = self.robot.normalize(self.robot.integrate(q, move))
+        return q, terms, np.where(there, 0.0, off)
 
     # ------------------------------------------------------------------ partitioned coordinates
 
@@ -342,23 +362,20 @@ class Hold:
         rest = list(self.dependent)
         if not rest:
             return q, v
-        q, last, terms = self.robot.normalize(q), np.inf, None
-        for _ in range(NEWTON_STEPS):
-            terms = self.terms(t, q, v)
-            off = float(np.abs(terms.gaps).max(initial=0.0))
-            if not off >= HELD_CLOSED or (off < UNCLOSED and off > 0.5 * last):
-                break
-            last = off
-            move = np.zeros(v.shape)
-            move[..., rest] = -_follow(terms.k[..., rest], terms.gaps)
-            q = self.robot.normalize(self.robot.integrate(q, move))
-        else:
+
+        def back(terms: Terms) -> Array:
+            move = np.zeros((*terms.gaps.shape[:-1], self.tree.nv, 1))
+            move[..., rest, :] = _follow(terms.k[..., rest], terms.gaps)
+            return move
+
+        q, terms, left = self._met(t, q, v, back)
+        if left.any():
             raise ClosureError(
-                f"the dependent coordinates of {self.robot.name!r} cannot be solved for at t = {t:g} s: {last:.3g} (m, "
-                "rad) remain; take a smaller step, or drift='projection'"
+                f"the dependent coordinates of {self.robot.name!r} cannot be solved for at t = {t:g} s: "
+                f"{left.max():.3g} (m, rad) remain; take a smaller step, or drift='projection'"
             )
         v = np.array(np.broadcast_to(v, terms.k.shape[:-2] + v.shape[-1:]))
-        v[..., rest] -= _follow(terms.k[..., rest], terms.slips)
+        v[..., rest] -= _follow(terms.k[..., rest], terms.slips)[..., 0]
         return q, v
 
     # ------------------------------------------------------------------ for the record
@@ -376,12 +393,24 @@ class Hold:
         return found | ({"prescribed": list(self.prescribed.names)} if self.prescribed else {})
 
 
+def nearest_state(robot: Robot, q: Array, v: Array) -> tuple[Array, Array]:
+    """:meth:`kinetree.Mechanism.project` of a state that is nearly closed, as integrators and interpolation leave it.
+
+    Beside a change point the nearest configuration may belong to the other branch, whose velocities are other ones
+    altogether; and on the right one the weak constraint tells the velocity no better than rounding divided by the
+    square of its size.  The one that the state has is known as well as the state is, and it breaks the constraint by
+    its error times that size.
+    """
+    closed = robot.close(q, limits=False)
+    return closed, robot.nearest_velocity(closed, v, SURE)
+
+
 def _follow(k: Array, off: Array) -> Array:
-    """Return how dependent coordinates have to move, (..., n, n) by (..., n)."""
+    """Return how dependent coordinates have to move, (..., n, n) by (..., n), as columns."""
     try:
-        return np.asarray(np.linalg.solve(k, off[..., None])[..., 0])
+        return np.asarray(np.linalg.solve(k, off[..., None]))
     except np.linalg.LinAlgError:
-        return np.asarray((np.linalg.pinv(k, rcond=LEAST) @ off[..., None])[..., 0])
+        return np.asarray(np.linalg.pinv(k, rcond=LEAST) @ off[..., None])
 
 
 def _independent(k: Array, first: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ Here is what they have in common, and the one with a fixed step; :mod:`.adaptive
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -18,6 +19,12 @@ from .steps_on_arrays import SAMPLES_AT_ONCE, NoConvergence
 
 LONGEST_LEAP = 10_000
 """Steps in machine code between two looks at the keyboard."""
+
+STEPS_PER_CALL = 2_000_000
+"""The same for all simulations of a batch together."""
+
+MOST_KEPT_AT_ONCE = 50_000_000
+"""Numbers of all simulations of a batch that one call of machine code keeps."""
 
 MOST_BETWEEN_SAMPLES = 20
 """Steps between two samples up to which machine code keeps samples: a call that is not used up loses as many."""
@@ -37,7 +44,7 @@ ENDLESS = 1e10
 def is_motion(state: State) -> bool:
     """Return whether a state is one that a robot can be in."""
     q, v, _ = state
-    return bool(np.isfinite(q).all() and np.isfinite(v).all() and np.max(np.abs(v), initial=0.0) < ENDLESS)
+    return bool(np.isfinite(q).all() and np.abs(v).max(initial=0.0) < ENDLESS)  # which NaN is not
 
 
 class Stepper:
@@ -50,6 +57,8 @@ class Stepper:
     n_steps: int = 0
     interior: int = 0
     """How many points within a step are cheap to look at, for events."""
+    snap: float = 0.0
+    """Seconds within which a sample is at the end of a step."""
 
     def step(self) -> None:
         """Go one step on."""
@@ -75,9 +84,10 @@ class Stepper:
         """Return the state at a time within the last step."""
         raise NotImplementedError
 
-    def states_at(self, times: list[float]) -> list[State]:
-        """Return the same at several times."""
-        return [self.state_at(t) for t in times]
+    def states_at(self, times: list[float]) -> State:
+        """Return the same at several times, with an axis for these in front."""
+        q, v, z = (np.stack(parts) for parts in zip(*map(self.state_at, times), strict=True))
+        return q, v, z
 
     def restart(self, t: float, state: State) -> None:
         """Go on from another state."""
@@ -133,15 +143,36 @@ class FixedStepper(Stepper):
     """Steps of equal length; the last one ends where the run does.
 
     States within a step are found by a shorter step from its beginning, so they are as exact as any.  A step in which
-    forces bend or jump is taken in parts that end there.
+    forces bend or jump is taken in parts that end there.  Of a batch, simulations that lose themselves leave the others
+    alone.
+
+    Parameters
+    ----------
+    equation : Equation
+    name : str
+        Of the integrator.
+    t, end : float
+    state : State
+        Of one simulation or a batch.
+    step : float
+    kinks : ndarray
+        Times at which forces bend or jump.
+    acts_at_end : bool
+        Whether something may change the state at the end, so that the step to it is taken alone.
     """
 
     def __init__(
         self, equation: Equation, name: str, t: float, state: State, end: float, step: float,
-        kinks: np.ndarray = NO_KINKS,
+        kinks: np.ndarray = NO_KINKS, acts_at_end: bool = True,
     ) -> None:  # fmt: skip
         self.equation, self.name, self.end, self.h, self.kinks = equation, name, end, step, kinks
         self.careful = self.keeps_samples = False
+        self.acts_at_end = acts_at_end
+        batch = state[0].shape[:-1]
+        self.count_in_batch = math.prod(batch)
+        self.is_batch = batch != ()
+        self.snap = 1e-9 * step if batch else 0.0
+        self.longest_leap = max(1, STEPS_PER_CALL // max(1, self.count_in_batch)) if batch else LONGEST_LEAP
         self.restart(t, state)
 
     def restart(self, t: float, state: State) -> None:
@@ -172,37 +203,37 @@ class FixedStepper(Stepper):
 
     def leap_by_samples(self, wanted: np.ndarray | None, first: int) -> tuple[list[float], State] | None:
         """Go on by as many whole steps as one call of machine code keeps the states of."""
-        if self.careful or not self.equation.traceable:
+        numbers = self.count_in_batch * sum(x.shape[-1] for x in self.state) * SAMPLES_AT_ONCE
+        if self.careful or not self._in_machine_code or numbers > MOST_KEPT_AT_ONCE:
             return None
         whole = self._whole_steps(self.end, 1e-9)
         count, every = min(whole, SAMPLES_AT_ONCE), 1
         if wanted is not None:
-            # what is to be done at the end may change the state there: that step is taken alone
-            count, every = samples_ahead(
-                wanted[first : first + SAMPLES_AT_ONCE], self.start, self.h, self.count, whole - 1
-            )
+            most = whole - 1 if self.acts_at_end else whole
+            count, every = samples_ahead(wanted[first : first + SAMPLES_AT_ONCE], self.start, self.h, self.count, most)
         if count < (1 if self.keeps_samples else FEWEST_SAMPLES):
             return None
-        self.keeps_samples = True
+        self.keeps_samples = not self.is_batch
         passed = self.equation.steps.sampled(self.name)(self.t, self.state, self.h, every, count)
-        if passed is None or not is_motion(passed):  # go through it step by step, to see where it is lost
-            self.careful = True
+        if passed is None or not self._goes_on(passed):  # go through it step by step, to see where it is lost
+            self.careful = not self.is_batch
             return None
         self.count += count * every
         self.n_steps += count * every
         times = [self.start + k * self.h for k in range(self.count - (count - 1) * every, self.count + 1, every)]
         if times[-1] > self.end - 1e-9 * self.h:
             times[-1] = self.end
-        q, v, z = passed
+        q, v, z = (np.moveaxis(x, -2, 0) for x in passed) if self.is_batch else passed
         self.t = self.t_old = times[-1]
         self.state = self.old = q[-1], v[-1], z[-1]
-        return (times if wanted is None else wanted[first : first + count].tolist()), passed
+        return (times if wanted is None else wanted[first : first + count].tolist()), (q, v, z)
 
     def leap(self, until: float) -> None:
         """Go on to the last whole step before a time, or to an end that is one, in machine code."""
         to_end = self.end <= until
-        whole = min(self._whole_steps(min(until, self.end), 1e-9 if to_end else -1e-9), LONGEST_LEAP)
-        if whole < 2 or self.careful or not self.equation.traceable:
+        slack = 1e-9 if to_end or self.is_batch else -1e-9
+        whole = min(self._whole_steps(min(until, self.end), slack), self.longest_leap)
+        if whole < 2 or self.careful or not self._in_machine_code:
             self.step()
             return
         try:
@@ -210,7 +241,7 @@ class FixedStepper(Stepper):
         except (NoConvergence, ClosureError):
             state = self.state
             self.careful = True
-        if self.careful or not is_motion(state):  # go through it step by step, to see where it is lost
+        if self.careful or not self._goes_on(state):  # go through it step by step, to see where it is lost
             self.careful = True
             self.step()
             return
@@ -222,6 +253,14 @@ class FixedStepper(Stepper):
             self.t = self.end
         self.t_old = self.t
 
+    @property
+    def _in_machine_code(self) -> bool:
+        return self.equation.steps.in_machine_code(self.name)
+
+    def _goes_on(self, state: State) -> bool:
+        """Return whether a motion is one; of a batch whatever comes of it is."""
+        return self.is_batch or is_motion(state)
+
     def _unsolved(self, t: float, h: float) -> Fault:
         names, v = self.equation.robot.v_names, np.abs(self.state[1])
         joint = names[int(np.argmax(v))] if names else None
@@ -230,9 +269,7 @@ class FixedStepper(Stepper):
     def _from(self, t: float, state: State, h: float) -> State:
         try:
             for begin, length in pieces(t, h, self.kinks):
-                state = self.equation.steps.one(self.name)(begin, state, length)
-                if not self.equation.traceable:  # machine code closes loops itself
-                    state = self.equation.held(begin + length, state)
+                state = self.equation.steps.many(self.name)(begin, state, length, 1)
             return state
         except NoConvergence:
             raise self._unsolved(t, h) from None

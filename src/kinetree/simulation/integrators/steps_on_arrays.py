@@ -11,25 +11,27 @@ from ...algorithms.acting import Scalars
 from ...algorithms.constraints import UNCLOSED
 from ...algorithms.projection import ROUNDS
 from ...run.law_kernels import Ask, Sizes, StepProgram, has_machine_code
+from ...run.step_adjoints import StepText
 from ...spatial import Scalar, where
 from ...spatial.arrays import pack, split
 from ..loop_choice import LoopChoice
-from ..system import State
+from ..rate_slopes import tangents
+from ..system import LONGEST_AROUND_LOOPS, State
 from . import variational
-from .fixed_step_methods import FIXED, IMPLICIT, VARIATIONAL, Step
+from .fixed_step_methods import FIXED, IMPLICIT, VARIATIONAL
 from .variational import UNSOLVED, Guess, Pushed, StepDynamics, Written, acting, refine
 
 if TYPE_CHECKING:
     from ..equation import Equation
 
-OneStep = Callable[[float, State, float], State]
-"""(t, state, h) to the state at t + h."""
-
 ManySteps = Callable[[Any, State, float, int], State]
 """(t, state, h, n) to the state n steps of h later; each state of a batch may have its own time."""
 
+OneStep = Callable[[Any, State, float], State]
+"""The same, one step of h later."""
+
 WatchedSteps = Callable[[Any, State, float, int], tuple[State, np.ndarray]]
-"""The same, and a number per lane that says how it went."""
+"""Many steps, and a number per lane that says how it went."""
 
 SampledSteps = Callable[[Any, State, float, int, int], State | None]
 """(t, state, h, every, count) to the states (..., count, n) after every so many steps; None where that does not do."""
@@ -58,9 +60,6 @@ SHORT_MEMORY = 3
 
 FORESEEN = 1.0
 """Part of the change of velocities by which a step that was hard to solve may differ from what begins it."""
-
-PATIENT = "variational, patiently"
-"""The step that long chains sometimes need."""
 
 
 class NoConvergence(ArithmeticError):
@@ -101,23 +100,61 @@ class Steps:
 
     def __init__(self, equation: Equation) -> None:
         self.equation = equation
-        self._steps: dict[str, OneStep] = {}
+        self._made: dict[Any, Any] = {}
+
+    def _once(self, key: Any, make: Callable[[], Any]) -> Any:
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
 
     def many(self, integrator: str) -> ManySteps:
-        """Return many steps in machine code."""
-        loops = self.equation.loops
-        if loops is not None and integrator != VARIATIONAL:
-            return self._closed_steps(integrator, loops)
-        run = self._run(integrator)
+        """Return many steps, in machine code where everything can be traced; constraints are held after each."""
+        found: ManySteps = self._once(integrator, lambda: self._many(integrator))
+        return found
 
-        def advance(t: float, state: State, h: float, n: int) -> State:
-            new, worst = run(t, state, h, n)
-            return _solved(new, worst) if integrator == VARIATIONAL else new
+    def in_machine_code(self, integrator: str) -> bool:
+        """Return whether whole steps are machine code: where everything can be traced, or loops over bodies called."""
+        return self.equation.traceable or self._once(("loops", integrator), lambda: self._call_loops(integrator))
+
+    def _call_loops(self, integrator: str) -> bool:
+        equation = self.equation
+        explicit = integrator in FIXED and integrator != IMPLICIT
+        return explicit and equation.moves_in_loops and not self._program(integrator).is_too_long
+
+    def _many(self, integrator: str) -> ManySteps:
+        equation = self.equation
+        if not self.in_machine_code(integrator):
+            return self._one_by_one(self._written(integrator))
+        if integrator == VARIATIONAL:
+            return self._or_patiently(self._solved_steps())
+        if equation.loops is not None:
+            return self._closed_steps(integrator, equation.loops)
+        run = self._run(integrator)
+        return lambda t, state, h, n: run(t, state, h, n)[0]
+
+    def _one_by_one(self, one: OneStep) -> ManySteps:
+        """Return many steps of which each is followed by what holds constraints."""
+        equation = self.equation
+
+        def advance(t: Any, state: State, h: float, n: int) -> State:
+            with np.errstate(all="ignore"):
+                for k in range(n):
+                    state = equation.held(t + (k + 1) * h, one(t + k * h, state, h))
+            return state
 
         return advance
 
+    def _solved_steps(self) -> ManySteps:
+        """Return variational steps in machine code."""
+        run = self._run(VARIATIONAL)
+        return lambda t, state, h, n: _solved(*run(t, state, h, n))
+
     def sampled(self, integrator: str) -> SampledSteps:
         """Return steps in machine code that keeps states on the way."""
+        found: SampledSteps = self._once((integrator, SAMPLES_AT_ONCE), lambda: self._sampled(integrator))
+        return found
+
+    def _sampled(self, integrator: str) -> SampledSteps:
         choice = None if integrator == VARIATIONAL else self.equation.loops
         run = self._run(integrator, choice, SAMPLES_AT_ONCE)
 
@@ -134,19 +171,27 @@ class Steps:
 
     def _run(self, integrator: str, choice: LoopChoice | None = None, samples: int = 1) -> WatchedSteps:
         """Return many steps in machine code, and the last of the numbers that these carry along."""
-        key = "steps", integrator, choice, samples
-        program = self.equation.once(key, lambda: self.program(integrator, choice, samples=samples))
-        nq, nv, nz = self.equation.tree.nq, self.equation.tree.nv, self.equation.system.nz
+        program = self._program(integrator, choice, samples)
         watched = [np.full(1, np.inf)] if choice is not None else [np.zeros(1)] if integrator == VARIATIONAL else []
 
-        def run(t: float, state: State, h: float, n: int) -> tuple[State, np.ndarray]:
-            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))
-            parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (*state, *watched)]
-            whole = np.concatenate(parts, axis=-1)
+        one = program.of_one_state()
+
+        def run(t: Any, state: State, h: float, n: int) -> tuple[State, np.ndarray]:
+            parts = (*state, *watched)
+            if all(x.ndim == 1 for x in (*state, self.equation.numbers)):
+                out = one(t, parts, h, n, self.equation.numbers)
+                return self.equation.parts(out), out[..., -1]
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*parts, self.equation.numbers)))
+            whole = np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in parts], axis=-1)
             out = program(t, whole, h, n, self.equation.numbers, threads=self.equation.threads)
-            return (out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv : nq + nv + nz]), out[..., -1]
+            return self.equation.parts(out), out[..., -1]
 
         return run
+
+    def _program(self, integrator: str, choice: LoopChoice | None = None, samples: int = 1) -> StepProgram:
+        key = "steps", integrator, choice and choice.key, samples
+        found: StepProgram = self.equation.once(key, lambda: self.program(integrator, choice, samples=samples))
+        return found
 
     def _closed_steps(self, integrator: str, choice: LoopChoice) -> ManySteps:
         """Return steps of a mechanism in machine code; lanes in which the choice of freedoms fails take another way.
@@ -179,19 +224,8 @@ class Steps:
                 return self._closed_steps(integrator, together)(t, state, h, n)
             if n > 1:
                 return advance(t + (n // 2) * h, advance(t, state, h, n // 2), h, n - n // 2)
-            return self._by_rank(integrator)(t, state, h, n)
-
-        return advance
-
-    def _by_rank(self, integrator: str) -> ManySteps:
-        """Return steps of a mechanism near a singular configuration, where the prepared choice of constraints fails."""
-        one, robot = self._step_as_written(integrator), self.equation.robot
-
-        def advance(t: Any, state: State, h: float, n: int) -> State:
-            for k in range(n):
-                q, v, z = one(t + k * h, state, h)
-                state = (*robot.project(q, v), z)
-            return state
+            q, v, z = self._step_as_written(integrator)(t, state, h)  # near a singular configuration, by rank
+            return (*self.equation.robot.project(q, v), z)
 
         return advance
 
@@ -202,54 +236,26 @@ class Steps:
 
         Where constraints of a mechanism are chosen, a last state says how well that choice served.
         """
-        if integrator == VARIATIONAL:
-            laws = self._variational_laws()
-        elif choice is not None:
-            laws = self._closed_laws(FIXED[integrator], choice, integrator == IMPLICIT)
-        else:
-            laws = self._laws(FIXED[integrator], integrator == IMPLICIT)
+        laws = self._variational_laws() if integrator == VARIATIONAL else self._laws(integrator, choice)
         name, cpu = f"{integrator} steps of {self.equation.robot.name!r}", self.equation.robot.cpu
-        return StepProgram(name, *laws, cpu, single, samples=samples)
+        if not self.equation.large:
+            return StepProgram(name, *laws, cpu, single, samples=samples)
+        inside = self.equation.accelerations_in_loops
+        return StepProgram(name, *laws, cpu, samples=samples, inside=inside, longest=LONGEST_AROUND_LOOPS)
 
-    def law(self, integrator: str) -> Callable[..., list[Scalar]]:
-        """Return one step of a tree as a law ``(t, h, state, numbers)`` of lists of scalars."""
-        advance, rate, _ = self._laws(FIXED[integrator], integrator == IMPLICIT)
+    def text(self, integrator: str) -> StepText:
+        """Return one step as it is written, of a tree or of a mechanism closed again behind it."""
+        laws, tree = self._laws(integrator, self.equation.loops), self.equation.tree
+        return StepText(*laws, lambda q: tangents(tree, q), tree.nq, tree.nv, self.equation.system.nz)
 
-        def step(t: Scalars, h: Scalars, state: Scalars, p: Scalars = ()) -> list[Scalar]:
-            return advance(lambda question: rate(question, p), t[0], state, h[0], p)
+    def _laws(self, integrator: str, choice: LoopChoice | None) -> StepLaws:
+        """Return a step of a formula which asks for accelerations, a mechanism closed again after it.
 
-        return step
-
-    def _laws(self, formula: Step, implicit: bool) -> StepLaws:
-        """Return a step of a formula which asks for accelerations; ``implicit`` ones look ahead by the step."""
-        tree, nv = self.equation.tree, self.equation.tree.nv
-        n = tree.nq + nv + self.equation.system.nz
-        ahead = 1 if implicit else 0
-
-        def advance(ask: Ask, t: Scalar, state: Scalars, h: Scalar, p: Scalars) -> list[Scalar]:
-            def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-                answer = ask([t, *q, *v, *z, *[h] * ahead])
-                return answer[:nv], answer[nv:]
-
-            new = formula(tree, rate, t, *self.equation.parts(state), h)
-            return [x for part in new for x in part]
-
-        def rate(question: Scalars, p: Scalars) -> list[Scalar]:
-            h = question[-1] if implicit else None
-            a, z_rate = self.equation.with_numbers(p).rate(question[0], *self.equation.parts(question[1:]), ahead=h)
-            return a + z_rate
-
-        return advance, rate, Sizes(n, 1 + n + ahead, self.equation.numbers.shape[-1], nv + self.equation.system.nz)
-
-    def _closed_laws(self, formula: Step, choice: LoopChoice, implicit: bool) -> StepLaws:
-        """Return the same for a mechanism, closed again after the step.
-
-        Its last state is how well the choice of constraints served where it did least, zero where that did not close
-        the loops.
+        Implicit ones look ahead by the step.  The last state of a mechanism is how well the choice of constraints
+        served where it did least, zero where that did not close the loops.
         """
-        tree, nv, nz = self.equation.tree, self.equation.tree.nv, self.equation.system.nz
-        n = tree.nq + nv + nz + 1
-        ahead = 1 if implicit else 0
+        equation, formula, ahead = self.equation, FIXED[integrator], int(integrator == IMPLICIT)
+        tree, nv, watched = equation.tree, equation.tree.nv, int(choice is not None)
 
         def advance(ask: Ask, t: Scalar, state: Scalars, h: Scalar, p: Scalars) -> list[Scalar]:
             least = state[-1]
@@ -257,22 +263,29 @@ class Steps:
             def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
                 nonlocal least
                 answer = ask([t, *q, *v, *z, *[h] * ahead])
-                least = where(answer[-1] < least, answer[-1], least)
-                return answer[:nv], answer[nv:-1]
+                if choice is not None:
+                    least = where(answer[-1] < least, answer[-1], least)
+                return answer[:nv], answer[nv : len(answer) - watched]
 
-            q, v, z = formula(tree, rate, t, *self.equation.parts(state), h)
+            q, v, z = formula(tree, rate, t, *equation.parts(state), h)
+            if choice is None:
+                return [*q, *v, *z]
             q, v, left = choice.closed(tree, q, v, ROUNDS + ahead)
-            least = where(left > UNCLOSED * UNCLOSED, 0.0, least)
-            return [*q, *v, *z, least]
+            return [*q, *v, *z, where(left > UNCLOSED * UNCLOSED, 0.0, least)]
 
         def rate(question: Scalars, p: Scalars) -> list[Scalar]:
-            system = self.equation.with_numbers(p)
-            q, v, z = self.equation.parts(question[1:])
-            h = question[-1] if implicit else None
-            a, z_rate, served = system.closed_rate(question[0], q, v, z, choice, ahead=h)
+            system, h = equation.with_numbers(p), question[-1] if ahead else None
+            asked = question[0], *equation.parts(question[1:])
+            if equation.large:  # what loops are called with, and the rest
+                return [*asked[1], *asked[2], *system.all_forces(*asked)]
+            if choice is None:
+                a, z_rate = system.rate(*asked, ahead=h)
+                return a + z_rate
+            a, z_rate, served = system.closed_rate(*asked, choice, ahead=h)
             return [*a, *z_rate, served]
 
-        return advance, rate, Sizes(n, n + ahead, self.equation.numbers.shape[-1], nv + nz + 1)
+        n, nz = tree.nq + nv + equation.system.nz, equation.system.nz
+        return advance, rate, Sizes(n + watched, 1 + n + ahead, equation.numbers.shape[-1], nv + nz + watched)
 
     def _variational_laws(self) -> StepLaws:
         """Return a variational step, which asks for better guesses.
@@ -306,37 +319,34 @@ class Steps:
         n = tree.nq + nv + nz + 1
         return advance, rate, Sizes(n, ends[-1], self.equation.numbers.shape[-1], 2 * (nv + nz))
 
-    def one(self, integrator: str) -> OneStep:
-        """Return one step."""
-        if integrator not in self._steps:
-            self._steps[integrator] = self._make_step(integrator)
-        return self._steps[integrator]
-
-    def _make_step(self, integrator: str) -> OneStep:
-        if self.equation.traceable:
-            many = self.many(integrator)
-            quick: OneStep = lambda t, state, h: many(t, state, h, 1)  # noqa: E731
-            return self._or_patiently(quick) if integrator == VARIATIONAL else quick
+    def _written(self, integrator: str) -> OneStep:
+        """Return one step that is not machine code as a whole."""
         if integrator != VARIATIONAL:
             return self._step_as_written(integrator)
-        in_loops = self.equation.large and has_machine_code(self.equation.robot)
-        return self._variational_step_of_large() if in_loops else self._or_patiently(self._variational_step())
+        if self.equation.large and has_machine_code(self.equation.robot):
+            return self._variational_step_of_large()
+        quick = self._variational_step()
+        patient = self._or_patiently(lambda t, state, h, n: quick(t, state, h))
+        return lambda t, state, h: patient(t, state, h, 1)
 
-    def _or_patiently(self, quick: OneStep) -> OneStep:
-        """Take a variational step in machine code or, where its few rounds do not do, with as many as it takes."""
+    def _or_patiently(self, quick: ManySteps) -> ManySteps:
+        """Take variational steps or, where its few rounds do not do for one, that with as many as it takes."""
+        patient: list[OneStep] = []
 
-        def step(t: float, state: State, h: float) -> State:
+        def advance(t: Any, state: State, h: float, n: int) -> State:
             try:
-                return quick(t, state, h)
+                return quick(t, state, h, n)
             except NoConvergence as problem:
-                if PATIENT not in self._steps:
-                    self._steps[PATIENT] = self._variational_step(MEMORY)
-                new = self._steps[PATIENT](t, state, h)
+                if n > 1:
+                    raise
+                if not patient:
+                    patient.append(self._variational_step(MEMORY))
+                new = patient[0](t, state, h)
                 if problem.left < NEARLY_SOLVED or self._is_foreseen(t, state, new, h):
                     return new
                 raise  # with so large a step there may be several solutions
 
-        return step
+        return advance
 
     def _is_foreseen(self, t: float, state: State, new: State, h: float) -> bool:
         """Return whether a step changes velocities about as the accelerations where it begins would."""

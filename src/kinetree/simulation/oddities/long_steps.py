@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...algorithms.acting import ActingElement
-from ...algorithms.giving_way import slope_of, sum_of
+from ...algorithms.giving_way import slopes_of, sum_of
 from ...algorithms.kinematics import Twist, poses
 from ...algorithms.tendons import Taut
 from ...contact.ground import Ground, drag, slopes
@@ -61,8 +61,8 @@ class Stiff(NamedTuple):
 
 def warn_of_long_steps(
     robot: Robot, elements: Sequence[ActingElement], q: Array, integrator: str, step: float | None, knows: bool
-) -> None:
-    """Warn of a step that is too long for the ground or the stops that a robot starts near.
+) -> bool:
+    """Warn of a step that is too long for the ground or the stops that a robot starts near; return whether it is.
 
     Where an implicit step does not know what acts, this holds for everything that says how stiff it is.
 
@@ -78,10 +78,10 @@ def warn_of_long_steps(
         Whether an implicit step knows what acts here.
     """
     if step is None or integrator not in LIMITS or (integrator == IMPLICIT and knows) or robot.nv > LARGEST:
-        return
+        return False
     start = next((x for x in q.reshape(-1, q.shape[-1]) if np.isfinite(x).all()), None)
     if start is None:
-        return
+        return False
     with np.errstate(all="ignore"):
         found = [x for e in elements if (x := _stiff(robot, e, start, integrator == IMPLICIT)) is not None]
         mobility = _mobility(robot, start) if found else np.zeros((0, 0))
@@ -91,7 +91,8 @@ def warn_of_long_steps(
         by_stiffness = step * math.sqrt(_largest(mobility, one, one.stiffness)) / sprung
         if max(by_damping, by_stiffness) > 1.0:
             _warn(one, integrator, step, by_damping, by_stiffness)
-            return
+            return True
+    return False
 
 
 def _warn(one: Stiff, integrator: str, step: float, by_damping: float, by_stiffness: float) -> None:
@@ -187,9 +188,8 @@ def _of_stops(robot: Robot, stops: JointStops, q: Array) -> Stiff | None:
 
 def _rows(robot: Robot, q: Sequence[Any], lines: Sequence[Any]) -> Array:
     """Return how lines change with each freedom, (lines, nv)."""
-    posed = poses(robot.model, q)
-    slopes_ = [slope_of(robot.model, posed, line) for line in lines]
-    return np.stack([pack([slope.get(k, 0.0) for k in range(robot.nv)], ()) for slope in slopes_])
+    found = slopes_of(robot.model, poses(robot.model, q), lines)
+    return np.stack([pack([slope.get(k, 0.0) for k in range(robot.nv)], ()) for slope in found])
 
 
 def _depth(law: Any, load: float) -> Any:

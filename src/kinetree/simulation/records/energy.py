@@ -142,7 +142,7 @@ class Energies:
             x = getattr(self, key)
             if key not in (*works, "forces") or np.any(x != 0.0):
                 rows.append((words, float(x[0]), float(x[-1]), float(x[-1] - x[0])))
-        rows.append(("balance, to stay as it is", float(self.total[0]), float(self.total[-1]), float(self.error[-1])))
+        rows.append(("balance (constant if exact)", float(self.total[0]), float(self.total[-1]), float(self.error[-1])))
         title = f"energy [J], balance off by {self.relative_error:.2g} of what was exchanged"
         from ...io.tables.text import TextTable
 

@@ -158,14 +158,14 @@ def _from_npz(path: Path) -> tuple[str, dict[str, Array]]:
 
 
 def _columns(record: Record) -> dict[str, Array]:
-    """Return one column per number, named by what it is and where."""
+    """Return one column per number, named by what it is and where, as tables of motions have them: ``q_elbow``."""
     columns = {"time": record.time}
     for name in FIELDS:
         array = getattr(record, name)
         flat = array.reshape(len(record), int(np.prod(array.shape[1:])))
         for label, column in zip(_labels(record, name, flat.shape[1]), flat.T, strict=True):
-            columns[column_name(f"{name}:{label}")] = column
-    return columns | _energies(record)
+            columns[column_name(f"{name}_{label}")] = column
+    return columns | {f"energy_{name.partition(':')[2]}": x for name, x in _energies(record).items()}
 
 
 def _labels(record: Record, name: str, count: int) -> list[str]:
@@ -190,11 +190,20 @@ def _told_apart(names: list[str], count: int) -> list[str]:
 
 def _from_columns(about: str, names: list[str], table: Array) -> dict[str, Array]:
     arrays = {"time": table[:, names.index("time")]}
+    labels = [_split(name) for name in names]
     for name, shape in json.loads(about)["shapes"].items():
-        own = [k for k, label in enumerate(names) if label.startswith(f"{name}:")]
+        own = [k for k, label in enumerate(labels) if label[0] == name]
         arrays[name] = table[:, own].reshape(len(table), *shape)
-    known = [f"energy:{name}" for name in NAMES if name not in LATER or f"energy:{name}" in names]
-    return arrays | {name: table[:, names.index(name)] for name in known}
+    known = [name for name in NAMES if name not in LATER or ("energy", name) in labels]
+    return arrays | {f"energy:{name}": table[:, labels.index(("energy", name))] for name in known}
+
+
+def _split(column: str) -> tuple[str, str]:
+    """Return what a column holds, and where; release 0.2 wrote a colon between the two."""
+    for name in (*FIELDS, "energy"):
+        if column.startswith((f"{name}_", f"{name}:")):
+            return name, column[len(name) + 1 :]
+    return "", column
 
 
 def _to_csv(record: Record, path: Path) -> None:
@@ -224,10 +233,11 @@ def _from_csv(path: Path) -> tuple[str, dict[str, Array]]:
 
 def _about_columns(names: list[str]) -> str:
     """Describe a table by the names of its columns alone: the file with the description was left behind."""
-    for needed in ("time", *(f"energy:{name}" for name in NAMES if name not in LATER)):
-        if needed not in names:
-            raise KeyError(needed)
-    labels = {field: [n.partition(":")[2] for n in names if n.startswith(f"{field}:")] for field in FIELDS}
+    split = [_split(name) for name in names]
+    for needed in (("", "time"), *(("energy", name) for name in NAMES if name not in LATER)):
+        if needed not in split:
+            raise KeyError("_".join(filter(None, needed)))
+    labels = {field: [label for name, label in split if name == field] for field in FIELDS}
     shapes = {field: [len(own)] for field, own in labels.items()}
     shapes["contact_forces"] = [len(labels["contact_forces"]) // 3, 3]
     info = {"q_names": labels["q"], "v_names": labels["v"], "constraint_names": labels["constraint_forces"]}

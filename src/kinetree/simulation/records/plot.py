@@ -13,6 +13,7 @@ import numpy as np
 from ...errors import OptionError, UnknownNameError, UnsupportedError, printable
 from ...io.pictures import drawing
 from ...io.plot_style import height_beside, keep_zero_flat, legend_beside, line
+from ...io.units import ShownUnits
 from ...model.units import FORCE_OF
 from ...motion.trajectory import Trajectory
 from ...spatial.arrays import Array
@@ -48,13 +49,14 @@ def plot(
     joints: str | Sequence[str] | None = None,
     desired: Trajectory | None = None,
     separate: bool = False,
+    units: str | Sequence[str] | None = None,
 ) -> Figure:
     """See :meth:`kinetree.Record.plot`."""
     if record.batch:
         raise UnsupportedError("one simulation is drawn at a time: record.lane(index).plot()")
     if path is None and not isinstance(what, tuple) and Path(what).suffix:  # plot("run.png"): all, into that file
         path, what = what, ()
-    available = panels(record, _chosen(record, joints), desired)
+    available = panels(record, _chosen(record, joints), desired, ShownUnits.read(units))
     chosen = (what,) if isinstance(what, str) else tuple(what) or tuple(available)
     for name in chosen:
         if name not in PANELS:
@@ -133,9 +135,20 @@ PANELS = ("motion", "errors", "velocities", "torques", "energy", "reactions")
 
 
 def panels(
-    record: Record, joints: set[str] | None = None, desired: Trajectory | None = None
+    record: Record, joints: set[str] | None = None, desired: Trajectory | None = None, units: ShownUnits | None = None
 ) -> dict[str, list[tuple[str, Curves]]]:
     """Return what there is to draw of all joints or of some: for each part, axes with a label and named curves."""
+    found = _panels(record, joints, desired)
+    return found if units is None else {part: [_in(units, *one) for one in whole] for part, whole in found.items()}
+
+
+def _in(units: ShownUnits, label: str, curves: Curves) -> tuple[str, Curves]:
+    """Return axes in other units than SI; those of two units at once stay."""
+    words, _, unit = label.rstrip("]").rpartition("[")
+    return f"{words}[{units.label(unit)}]", [(name, units.shown(x, unit)) for name, x in curves]
+
+
+def _panels(record: Record, joints: set[str] | None, desired: Trajectory | None) -> dict[str, list[tuple[str, Curves]]]:
     rates = {"rad": "rad/s", "m": "m/s"}
     found = {
         "motion": _by_unit(record, joints, "position", record.q, record.q_names, "q_units", {}),

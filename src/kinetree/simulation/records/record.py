@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike
 
 from ...algorithms import kinematics
 from ...errors import ExplainsArguments, Message, OptionError, Setting, ShapeError
+from ...io.units import ShownUnits
 from ...model.describe import counted
+from ...model.units import FORCE_OF
 from ...motion.trajectory import Trajectory
 from ...robot.robot import Robot
 from ...spatial.arrays import Array, pack, split
@@ -107,7 +109,7 @@ class Record(ExplainsArguments):
 
     @property
     def t(self) -> Array:
-        """The same as ``time``, by the name it has in measurements and motions."""
+        """The same as ``time``, (samples,), by the name it has in measurements and motions."""
         return self.time
 
     def __repr__(self) -> str:
@@ -126,18 +128,25 @@ class Record(ExplainsArguments):
     @property
     def table(self) -> TextTable:
         """One row per freedom: first, last, least and largest position, largest speed and force, of the samples."""
+        return self.table_in(None)
+
+    def table_in(self, units: str | Sequence[str] | None) -> TextTable:
+        """Return :attr:`table` in other units than SI: ``print(record.table_in("deg mm rpm"))``."""
+        shown = ShownUnits.read(units)
         names, of_q = self.v_names, self.q_names
-        units = list(self.info.get("v_units") or [""] * len(names))
+        units_of = list(self.info.get("v_units") or [""] * len(names))
         rows: list[tuple[object, ...]] = []
         for k, name in enumerate(names):
             at = of_q.index(name) if name in of_q else None
             place: tuple[object, ...] = ("", "", "", "")
             if at is not None and len(self):
-                q = self.q[..., at]
+                q = shown.shown(self.q[..., at], units_of[k])
                 one = not self.batch
                 place = (float(q[0]) if one else "", float(q[-1]) if one else "", *_extremes(q))
-            most = [max(map(abs, _extremes(x[..., k])), default=0.0) if len(self) else "" for x in (self.v, self.tau)]
-            rows.append((name, units[k], *place, *most))
+            own = units_of[k], f"{units_of[k]}/s", FORCE_OF.get(units_of[k], "")
+            most = [max(map(abs, _extremes(shown.shown(x[..., k], unit))), default=0.0) if len(self) else ""
+                    for x, unit in zip((self.v, self.tau), own[1:], strict=True)]  # fmt: skip
+            rows.append((name, ", ".join(map(shown.label, own if units else own[:1])), *place, *most))
         from ...io.tables.text import TextTable
 
         columns = ("joint", "unit", "first", "last", "least", "largest", "max speed", "max force")
@@ -229,7 +238,7 @@ class Record(ExplainsArguments):
 
     @property
     def lost(self) -> Array:
-        """Which simulations of the batch became NaN or infinite on the way, most often by too large a step."""
+        """Which simulations of the batch, (...), became NaN or infinite on the way, most often by too large a step."""
         finite = np.isfinite(self.q).all(axis=-1) & np.isfinite(self.v).all(axis=-1)
         return np.asarray(~finite.all(axis=0))
 
@@ -340,6 +349,7 @@ class Record(ExplainsArguments):
         joints: str | Sequence[str] | None = None,
         desired: Trajectory | None = None,
         separate: bool = False,
+        units: str | Sequence[str] | None = None,
     ) -> Figure:
         """Draw motion, errors, torques, energy and reactions over time, each curve with the name of its joint.
 
@@ -358,6 +368,8 @@ class Record(ExplainsArguments):
         separate : bool
             One panel for each joint, with a scale of its own: torques of a wrist beside those of a shoulder are a flat
             line.
+        units : str or sequence of str, optional
+            Other units than SI to draw in: ``"deg mm rpm"``.
 
         Returns
         -------
@@ -371,7 +383,7 @@ class Record(ExplainsArguments):
         """
         from .plot import plot as draw
 
-        return draw(self, what, path, joints, desired, separate)
+        return draw(self, what, path, joints, desired, separate, units)
 
     def errors(self, desired: Trajectory) -> TrackingErrors:
         """Return how far the joints with motors stayed behind a desired motion: what was desired less what was.

@@ -1,0 +1,114 @@
+"""Programs around robots that were set up before: what differs in numbers only is not traced again.
+
+A law becomes machine code once.  Whether another set-up can use it is decided by what it was made of: the robot,
+and all that acts on it by kind and content, with whatever is a parameter left out, since machine code gets those as
+inputs.  Functions of users may answer otherwise tomorrow although they are the same objects, so nothing that holds one
+is ever taken to be equal: it is traced anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import pickle
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..algorithms.acting import ActingElement
+from ..loops.coordinates import Coordinates
+from ..model.tree import Model
+from .robot import Robot
+
+MOST_SET_UPS = 16
+"""Set-ups whose programs are kept, those used last: each has some hundred kilobytes to some megabytes of code."""
+
+MOST_ANSWERS = 256
+"""Starts that are remembered to be as they should."""
+
+
+def programs_of(robot: Robot, elements: Sequence[ActingElement], *others: Any) -> dict[Any, Any]:
+    """Return the place for programs of a robot, of what acts on it, and of all else that they are made of.
+
+    It is a new one for what may change unseen.  Several threads may hold the same place: a program that two of them
+    make at once is the same one.
+    """
+    try:
+        return kept_place(*_key(robot, ([without_numbers(element, robot.model) for element in elements], others)))
+    except Exception:  # it cannot be told from others, so nothing is known of it
+        return {}
+
+
+@lru_cache(maxsize=MOST_SET_UPS)
+def kept_place(*key: Any) -> dict[Any, Any]:
+    """Return the place that belongs to a key, empty if it is new."""
+    return {}
+
+
+def answers_of(robot: Robot, *parts: Any) -> dict[Any, Any]:
+    """Return the place for answers that depend on all of these, numbers included; a new one for what may change."""
+    try:
+        return _answers(*_key(robot, parts))
+    except Exception:  # as above
+        return {}
+
+
+@lru_cache(maxsize=MOST_ANSWERS)
+def _answers(*key: Any) -> dict[Any, Any]:
+    return {}
+
+
+class StandIn:
+    """A number that is not known yet, in the place of a parameter."""
+
+    scalar_functions = None
+    """What scalars that are no numbers have; there is nothing that can be computed with this one."""
+
+    def __init__(self, name: str, place: int) -> None:
+        self.name, self.place = name, place
+
+
+def without_numbers(element: ActingElement, tree: Model) -> ActingElement:
+    """Return an element with stand-ins in the place of its parameters."""
+    given = {name: np.atleast_1d(x) for name, x in element.parameters(tree).items()}
+    numbers = {name: [StandIn(name, k) for k in range(x.shape[-1])] for name, x in given.items()}
+    return element.with_parameters(numbers) if numbers else element
+
+
+def _key(robot: Robot, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    file = io.BytesIO()
+    content = _Content(file)
+    content.dump(parts)
+    return robot, os.environ.get("KINETREE_CPU"), hashlib.sha256(file.getbuffer()).digest(), *content.models
+
+
+class _Content(pickle.Pickler):
+    """Writes what objects are made of, never to be read again."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, protocol=5)
+        self.fast = True  # equal objects are written alike, whether they are one or several
+        self.models: list[Robot | Model] = []
+        """What a controller believes a robot to be: these are compared as they are."""
+
+    def reducer_override(self, x: Any) -> Any:
+        kind = type(x)
+        if isinstance(x, np.ndarray):
+            return kind, ((x.tolist(),) if x.dtype == object else (x.dtype.str, x.shape, x.tobytes()))
+        if isinstance(x, np.generic):
+            return kind, (x.item(),)
+        if isinstance(x, (Robot, Model)):
+            self.models.append(x)
+            return kind, (len(self.models),)
+        if not (x if isinstance(x, type) else kind).__module__.startswith(("kinetree.", "numpy")):
+            raise TypeError(f"{kind.__name__} may change unseen")
+        # what follows from the robot, and what is asked outside of machine code
+        if isinstance(x, Coordinates) or (isinstance(x, ActingElement) and not x.IN_MACHINE_CODE):
+            return kind, ()
+        if is_dataclass(x) and not isinstance(x, type):  # without what it remembers
+            return kind, tuple(getattr(x, field.name) for field in fields(x))
+        return NotImplemented
