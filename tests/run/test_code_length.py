@@ -10,6 +10,7 @@ import pytest
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import random_state, random_tree
+from kinetree.algorithms.table import ALGORITHMS
 from kinetree.engine.kernels.loop_kernel import RolledKernel
 from kinetree.run import compiler
 from kinetree.run.wrenches import each_body
@@ -153,3 +154,35 @@ def test_a_wide_robot_in_every_form(cpu, monkeypatch):
     q[1, 0] = np.nan
     with np.errstate(all="ignore"):
         assert np.isnan(robot.mass_matrix(q[1])).any()
+
+
+QUICK = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian", "joint_momentum_regressor")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(a.name, marks=[] if a.name in QUICK else [pytest.mark.slow])
+        for a in ALGORITHMS.values()
+        if a.large is not None and a.large.followers
+    ],
+)
+def test_joints_that_follow_others_have_loops_too(name, monkeypatch, recwarn):
+    """Where straight-line code would be too long, they are put together from loops over a tree of free joints."""
+    monkeypatch.setattr(compiler, "LONGEST_CODE", 1)
+    monkeypatch.setenv("KINETREE_CACHE", "off")
+    reference = random_tree(np.random.default_rng(2), 9, ["revolute", "prismatic", "spherical"], followers=True)
+    assert reference.model.has_followers
+    robot, algorithm = reference.with_backend("compiled"), ALGORITHMS[name]
+    options = algorithm.defaults | {o.name: o.example(robot.model) for o in algorithm.options if o.needed}
+    if "inverse" in algorithm.option_names:
+        options["inverse"] = True
+    state = dict(zip(algorithm.inputs, random_state(robot, np.random.default_rng(0), 5), strict=False))
+    loads = {"wrenches": np.random.default_rng(3).standard_normal((9, 6))} if algorithm.loads else {}
+    expected = reference.evaluator.run(name, options, **loads, **state)
+    found = robot.evaluator.run(name, options, **loads, **state)
+    assert_close(found, expected, 1e-10)
+    one = robot.evaluator.run(name, options, **loads, **{key: x[3] for key, x in state.items()})
+    assert_close(one, expected[3], 1e-10)
+    assert robot.evaluator.compiler.loops(name, options)
+    assert not [w for w in recwarn if issubclass(w.category, kt.KinetreeWarning)]

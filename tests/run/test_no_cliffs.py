@@ -83,5 +83,5 @@ def test_what_has_no_loop_is_straight_code_of_large_trees(name, monkeypatch):
 def test_code_that_is_too_long_is_said_once(monkeypatch):
     monkeypatch.setattr("kinetree.run.compiler.LONGEST_CODE", 50)
     robot = tree("followers", 8).with_backend("compiled")  # of which no other test keeps code
-    runs_compiled(robot, ALGORITHMS["forward_dynamics"], monkeypatch)
-    assert not robot.evaluator.compiler.handles("forward_dynamics")
+    runs_compiled(robot, ALGORITHMS["hybrid_dynamics"], monkeypatch)
+    assert not robot.evaluator.compiler.handles("hybrid_dynamics")

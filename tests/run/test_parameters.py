@@ -152,9 +152,9 @@ def test_too_many_operations_are_said_once(state, monkeypatch):
         found = robot.inverse_dynamics(q, v, a, parameters=given)
     assert np.array_equal(found, reference.inverse_dynamics(q, v, a, parameters=given))
     robot.inverse_dynamics(q, v, a, parameters={"lower.M": 2.0})  # nothing more is said
-    with pytest.warns(kt.KinetreeWarning, match="regressor of 'arm' would be"):
-        found = robot.regressor(q, v, a)
-    assert np.array_equal(found, reference.regressor(q, v, a))
+    with pytest.warns(kt.KinetreeWarning, match="power_regressor of 'arm' would be"):
+        found = robot.power_regressor(q, v, a)
+    assert np.array_equal(found, reference.power_regressor(q, v, a))
 
 
 def test_large_trees_are_simulated_with_other_parameters(every_tree_is_large):

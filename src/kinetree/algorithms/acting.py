@@ -44,6 +44,9 @@ class ActingElement:
     STOPS_JOINTS: ClassVar[bool] = False
     """Whether it keeps joints within their ranges."""
 
+    IN_MACHINE_CODE: ClassVar[bool] = True
+    """Whether its law becomes part of machine code; otherwise it is a function that is asked outside of it."""
+
     GIVES_BACK: ClassVar[bool] = False
     """Whether it does no more work than was stored in it, so that a simulation in which it does is off."""
 
@@ -78,7 +81,7 @@ class ActingElement:
     # ------------------------------------------------------------------ its own states, and numbers that may vary
 
     def initial_states(self, tree: Model) -> np.ndarray:
-        """Return what its own states are at the beginning; most have none."""
+        """Return what its own states are at the beginning, (states,); most have none."""
         return np.zeros(0)
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
@@ -97,7 +100,7 @@ class ActingElement:
         return -math.inf, math.inf
 
     def kinks(self, begin: float, end: float) -> np.ndarray:
-        """Return the times between two others at which what it does over time bends or jumps."""
+        """Return the times between two others at which what it does over time bends or jumps, (n,)."""
         return np.zeros(0)
 
     # ------------------------------------------------------------------ for the record

@@ -87,10 +87,14 @@ def check_frames(tree: Model, names: Any) -> tuple[str, ...]:
 
 
 def check_known(tree: Model, known: Iterable[Any]) -> tuple[bool, ...]:
-    """Return which joints are moved in a known way, one truth value per joint."""
-    found = tuple(bool(k) for k in known)
+    """Return which joints are moved in a known way, by name or one truth value per joint."""
+    given = [known] if isinstance(known, str) else list(known)
+    if given and all(isinstance(name, str) for name in given):
+        moved = {tree.joint(name).name for name in given}
+        return tuple(joint.name in moved for joint in tree.joints)
+    found = tuple(bool(k) for k in given)
     if len(found) != len(tree.joints):
-        raise OptionError(f"known needs one truth value per joint, {len(tree.joints)} in all")
+        raise OptionError(f"known needs names of joints, or one truth value per joint, {len(tree.joints)} in all")
     return found
 
 
@@ -119,6 +123,7 @@ FRAME = Option("frame", check=check_frame, example=_last_body)
 FRAMES = Option("frames", check=check_frames, example=lambda tree: (_last_body(tree),))
 PARAMETERS = Option("parameters", ALL, check=check_parameters)
 KNOWN = Option("known", check=check_known, example=lambda tree: (False,) * len(tree.joints))
+FRICTION = Option("friction", False)
 ROWS = Option("rows", chosen_by_loops=True)
 DEPENDENT = Option("dependent", chosen_by_loops=True)
 STABILIZATION = Option("stabilization", chosen_by_loops=True)
@@ -136,22 +141,29 @@ class LargeTree:
         ``"passes"``: loops over the bodies, made from the algorithm's own text; ``"pairs"``: so, too, but each body
         with each of those that carry it.  The others compose such loops: ``"columns"``, a symmetric matrix column by
         column; ``"solving"``, derivatives of forward dynamics; ``"frames"``, the inertia felt at frames;
-        ``"factors"``, of the mass matrix.  ``"straight"`` is straight-line code all the same, where loops of the
-        mechanism leave no other way and operations grow with the bodies only.
+        ``"factors"``, of the mass matrix; ``"bodies"``, columns of parameters of bodies, which all joints feel that
+        carry one, with those of joints beside them.
     of : Algorithm, optional
         What is looped over instead: the product with a vector, the derivatives to be solved with, or L with D in it.
+    beside : callable, optional
+        Entries of further columns, by row and column: ``beside(tree, *vectors, **options)``.
+    followers : bool
+        Whether loops over the tree with every joint free can be put together for one whose joints follow others:
+        by what is felt at leaders or, where inertia is needed, by multipliers.
     only : mapping
         Options without which there are no loops, each with the values that have some.
     """
 
     by: str
     of: Algorithm | None = None
+    beside: Callable[..., dict[tuple[int, int], Any]] | None = None
+    followers: bool = True
     only: Options = field(default_factory=dict)
 
 
 PASSES = LargeTree("passes")
+PASSES_OF_FREE_JOINTS = LargeTree("passes", followers=False)
 PAIRS = LargeTree("pairs")
-STRAIGHT = LargeTree("straight")
 
 
 def nobody(tree: Model, options: Options) -> Collection[int]:
@@ -213,7 +225,8 @@ class Algorithm:
     ahead : bool
         Whether :meth:`kinetree.Robot.compile` makes it when nothing else is asked for.
     large : LargeTree, optional
-        How it is computed on large trees; without it the reference does.
+        How it is computed on large trees; without it by straight-line code, or where that would be too long by the
+        reference, with a warning.
     """
 
     name: str
@@ -263,4 +276,4 @@ class Algorithm:
 
     def loops_over(self, options: Options) -> bool:
         """Return whether it can be computed on large trees without the reference, with these options."""
-        return self.large not in (None, STRAIGHT) and all(options.get(k, v[0]) in v for k, v in self.large.only.items())
+        return self.large is not None and all(options.get(k, v[0]) in v for k, v in self.large.only.items())

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ..model.tree import Model
-from ..spatial import Scalar
-from . import (
-    closed_derivatives,
-    constrained,
-    constraints,
-    independent_motion,
-    loop_clusters,
-    multi_handle,
-    newton_euler,
-)
+from ..spatial import Force, Scalar
+from . import closed_derivatives, constrained, constraints, independent_motion, multi_handle, newton_euler
+from .loop_clusters import Pivots
+
+
+def residuals(tree: Model, q: Any, v: Any, a: Any) -> list[Scalar]:
+    """Return what is left of the constraints of positions, velocities and accelerations, squared and summed."""
+    k, drift = constraints.constraint_matrix(tree, q), constraints.drift(tree, q, v)
+    return list(constrained.residuals(tree, q, v, a, k, drift))
 
 
 def inverse_dynamics(
@@ -51,25 +51,72 @@ def forward_dynamics_by_handles(
 
 
 def forward_dynamics_by_clusters(
-    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]]
+    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Pivots
 ) -> list[Scalar]:
     """Return accelerations, quality and what is left, cluster by cluster of coupled loops."""
-    a, quality, left = loop_clusters.forward_dynamics(tree, q, v, tau, tree.gravity, loads, pivots)
+    a, quality, left = independent_motion.forward_dynamics(tree, q, v, tau, tree.gravity, loads, pivots)
     return [*a, quality, *left]
 
 
 def inverse_dynamics_by_clusters(
-    tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]]
+    tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Pivots, friction: bool
 ) -> list[Scalar]:
     """Return forces on the independent freedoms, quality and what is left, cluster by cluster of coupled loops."""
-    forces, quality, left = loop_clusters.inverse_dynamics(tree, q, v, a, tree.gravity, loads, pivots)
-    return [*forces, quality, *left]
+    motion = independent_motion.embed(tree, q, v, pivots)
+    forces = independent_motion.inverse_dynamics(tree, q, v, a, tree.gravity, loads, motion, friction)
+    return [*forces, motion.worth(tree), *constrained.residuals(tree, q, v, a, motion.k, motion.drift)]
+
+
+def velocities(tree: Model, q: Any, v: Any, *, pivots: Pivots) -> list[Scalar]:
+    """Return all velocities from the independent ones among those given, quality and what is left."""
+    found, quality, left = independent_motion.allowed(tree, q, v, None, pivots)
+    return [*found, quality, *left]
+
+
+def accelerations(tree: Model, q: Any, v: Any, a: Any, *, pivots: Pivots) -> list[Scalar]:
+    """Return all accelerations from the independent ones among those given, quality and what is left."""
+    found, quality, left = independent_motion.allowed(tree, q, v, a, pivots)
+    return [*found, quality, *left]
+
+
+def _at_rest(tree: Model, q: Any, pivots: Pivots, compute: Callable[..., Sequence[Scalar]]) -> list[Scalar]:
+    """Return something about the motions that loops allow at a configuration, quality and what is left."""
+    still = [0.0] * tree.nv
+    motion = independent_motion.embed(tree, q, still, pivots)
+    left = constrained.residuals(tree, q, still, None, motion.k, motion.drift)
+    return [*compute(motion), motion.worth(tree), *left]
+
+
+def basis_entries(tree: Model, q: Any, *, pivots: Pivots) -> list[Scalar]:
+    """Return the shares by which freedoms follow the independent ones of their cluster, quality and what is left."""
+    places = independent_motion.pattern(tree, pivots)
+    return _at_rest(tree, q, pivots, lambda motion: [motion.shares[j].get(i, 0.0) for j, i in places])
+
+
+def checked_mass_matrix(tree: Model, q: Any, *, pivots: Pivots) -> list[Scalar]:
+    """Return G^T M G by rows, quality and what is left."""
+    compute = partial(independent_motion.mass_matrix, tree, q)
+    return _at_rest(tree, q, pivots, lambda motion: [x for row in compute(motion) for x in row])
+
+
+def momentum(tree: Model, q: Any, v: Any, *, pivots: Pivots) -> list[Scalar]:
+    """Return G^T M v, quality and what is left."""
+    still, weightless = [0.0] * tree.nv, (0.0, 0.0, 0.0)
+    momenta, _ = newton_euler.inverse_dynamics(tree, q, still, v, weightless, springs=False)
+    return _at_rest(tree, q, pivots, lambda motion: motion.along(momenta))
+
+
+def loop_forces(tree: Model, q: Any, v: Any, a: Any, tau: Any, loads: Any = None, *, pivots: Pivots) -> list[Scalar]:
+    """Return multipliers, forces of loop joints in own and in world axes, of all joints; quality, what is left."""
+    motion = independent_motion.embed(tree, q, v, pivots)
+    multipliers, *several = independent_motion.loop_forces(tree, q, v, a, tau, tree.gravity, loads, motion)
+    forces = [x for some in several for force in some for x in force]
+    return [*multipliers, *forces, motion.worth(tree), *constrained.residuals(tree, q, v, a, motion.k, motion.drift)]
 
 
 def hybrid_dynamics(
-    tree: Model, q: Any, v: Any, given: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]],
-    known_freedoms: Sequence[int],
-) -> list[Scalar]:  # fmt: skip
+    tree: Model, q: Any, v: Any, given: Any, loads: Any = None, *, pivots: Pivots, known_freedoms: Sequence[int]
+) -> list[Scalar]:
     """Return accelerations, forces, quality and what is left where some freedoms are driven by motion."""
     motion = independent_motion.embed(tree, q, v, pivots)
     a, tau = independent_motion.hybrid_dynamics(tree, q, v, given, loads, motion, known_freedoms)
@@ -78,14 +125,14 @@ def hybrid_dynamics(
 
 
 def forward_dynamics_by_independent(
-    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], pivots: Sequence[tuple[int, int]]
+    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], pivots: Pivots
 ) -> list[Scalar]:
     """Do what :func:`forward_dynamics` does by the inertia of the independent freedoms alone.
 
     So joints that only the loops hold may move nothing that has inertia, as after a regrouping.
     """
     motion = independent_motion.embed(tree, q, v, pivots)
-    a, _ = independent_motion.hybrid_dynamics(tree, q, v, tau, loads, motion, ())
+    a = independent_motion.accelerations(tree, q, v, tau, tree.gravity, loads, motion)
     force, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)
     multipliers = motion.multipliers([f - t for f, t in zip(force, tau, strict=True)])
     left = constrained.residuals(tree, q, v, None, motion.k, motion.drift)
@@ -93,17 +140,63 @@ def forward_dynamics_by_independent(
 
 
 def independent_forward_dynamics(
-    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]]
+    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Pivots
 ) -> list[Scalar]:
     """Return accelerations and nothing else: no quality, no residuals, which symbols have no use for."""
-    return independent_motion.forward_dynamics(tree, q, v, tau, loads, pivots)
+    motion = independent_motion.embed(tree, q, v, pivots)
+    return independent_motion.accelerations(tree, q, v, tau, tree.gravity, loads, motion)
 
 
 def independent_inverse_dynamics(
-    tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]]
+    tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Pivots
 ) -> list[Scalar]:
     """Return forces on the independent freedoms and nothing else."""
-    return independent_motion.inverse_dynamics(tree, q, v, a, loads, pivots)
+    motion = independent_motion.embed(tree, q, v, pivots)
+    return independent_motion.inverse_dynamics(tree, q, v, a, tree.gravity, loads, motion)
+
+
+def independent_hybrid_dynamics(
+    tree: Model, q: Any, v: Any, given: Any, loads: Any = None, *, pivots: Pivots, known_freedoms: Sequence[int]
+) -> list[list[Scalar]]:
+    """Return accelerations and forces and nothing else where some freedoms are driven by motion."""
+    motion = independent_motion.embed(tree, q, v, pivots)
+    return list(independent_motion.hybrid_dynamics(tree, q, v, given, loads, motion, known_freedoms))
+
+
+def multipliers(tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Pivots) -> list[Scalar]:
+    """Return what all constraints carry under joint forces, the smallest where some are redundant."""
+    motion = independent_motion.embed(tree, q, v, pivots)
+    a = independent_motion.accelerations(tree, q, v, tau, tree.gravity, loads, motion)
+    return independent_motion.multipliers(tree, q, v, a, tau, tree.gravity, loads, motion)
+
+
+def joint_wrenches(tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Pivots) -> Sequence[Force]:
+    """Return what each joint of the tree transmits to its body while motors push on independent freedoms only."""
+    motion = independent_motion.embed(tree, q, v, pivots)
+    return independent_motion.loop_forces(tree, q, v, a, [0.0] * tree.nv, tree.gravity, loads, motion).joints
+
+
+def basis(tree: Model, q: Any, *, pivots: Pivots) -> list[list[Scalar]]:
+    """Return G of v = G v_independent."""
+    return independent_motion.embed(tree, q, [0.0] * tree.nv, pivots).basis
+
+
+def reduced_mass_matrix(tree: Model, q: Any, *, pivots: Pivots) -> list[list[Scalar]]:
+    """Return G^T M G."""
+    return independent_motion.mass_matrix(tree, q, independent_motion.embed(tree, q, [0.0] * tree.nv, pivots))
+
+
+def reduced_inverse_dynamics(tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Pivots) -> list[Scalar]:
+    """Return forces on the independent freedoms alone, G^T (M a + h)."""
+    whole, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)
+    return independent_motion.embed(tree, q, v, pivots).along(whole)
+
+
+def reduced_bias_force(tree: Model, q: Any, v: Any, loads: Any = None, *, pivots: Pivots) -> list[Scalar]:
+    """Return forces on the independent freedoms when these do not accelerate, G^T (M g + h)."""
+    motion = independent_motion.embed(tree, q, v, pivots)
+    alone = motion.acceleration([0.0] * len(motion.free))
+    return motion.along(newton_euler.inverse_dynamics(tree, q, v, alone, tree.gravity, loads)[0])
 
 
 def _flat_derivatives(
@@ -114,7 +207,7 @@ def _flat_derivatives(
 
 
 def inverse_dynamics_derivatives(
-    tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]], friction: bool
+    tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Pivots, friction: bool
 ) -> list[Scalar]:
     """Return slopes of inverse dynamics along the motions that loops allow."""
     compute = closed_derivatives.inverse_dynamics_derivatives
@@ -122,7 +215,7 @@ def inverse_dynamics_derivatives(
 
 
 def forward_dynamics_derivatives(
-    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]], friction: bool
+    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Pivots, friction: bool
 ) -> list[Scalar]:
     """Return slopes of forward dynamics along the motions that loops allow."""
     compute = closed_derivatives.forward_dynamics_derivatives
@@ -130,13 +223,12 @@ def forward_dynamics_derivatives(
 
 
 def force_slopes(
-    tree: Model, q: Any, v: Any, a: Any, tau: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]],
-    friction: bool,
-) -> list[Scalar]:  # fmt: skip
+    tree: Model, q: Any, v: Any, a: Any, tau: Any, loads: Any = None, *, pivots: Pivots, friction: bool
+) -> list[Scalar]:
     """Return slopes of the equations of motion along the motions that loops allow."""
     return _flat_derivatives(closed_derivatives.force_slopes, tree, (q, v, a, tau), loads, pivots, friction)
 
 
-def basis_slopes(tree: Model, q: Any, *, pivots: Sequence[tuple[int, int]]) -> list[Any]:
+def basis_slopes(tree: Model, q: Any, *, pivots: Pivots) -> list[Any]:
     """Return how the motions that loops allow change."""
     return closed_derivatives.basis_slopes(tree, q, pivots)

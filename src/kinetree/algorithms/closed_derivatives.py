@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from ..model.tree import Model
 from ..spatial import Scalar, ldl, ldl_solve
 from ..spatial.dual import Dual
-from . import constrained, constraints, derivatives, friction, loop_clusters, newton_euler
+from . import constrained, constraints, derivatives, friction, independent_motion, newton_euler
 from .constrained import inner
 from .independent_motion import Embedding, embed, product, reduced
 from .loop_clusters import Pivots
@@ -217,7 +217,7 @@ def forward_dynamics_derivatives(
     Then those of the independent accelerations by all forces, by columns, and G, by rows, which makes all of these.
     With ``rubbing`` what ``tau`` leaves out for friction changes with velocities.
     """
-    a, _, _ = loop_clusters.forward_dynamics(tree, q, v, tau, gravity, loads, pivots)
+    a, _, _ = independent_motion.forward_dynamics(tree, q, v, tau, gravity, loads, pivots)
     here = force_slopes(tree, q, v, a, tau, gravity, loads, pivots, rubbing)
     factors = ldl(here.mass)
 
@@ -253,3 +253,11 @@ def basis_slopes(tree: Model, q: Scalars, pivots: Pivots) -> list[Matrix]:
         by_column = [motion.followed({i: -inner(row, dq) for i, row in rows.items()}) for rows in moved]
         changes.append([list(row) for row in zip(*by_column, strict=True)])
     return changes
+
+
+def state_basis(tree: Model, q: Scalars, v: Scalars, pivots: Pivots) -> tuple[Matrix, Matrix]:
+    """Return how a closed state changes with its independent coordinates, by rows: dq = G dy, dv = V dy + G dy'."""
+    motion, slopes = embed(tree, q, v, pivots), constraint_slopes(tree, q, v)
+    rows = {i: slopes.of_product(v, i) for i, _ in pivots}
+    faster = [motion.followed({i: -inner(row, dq) for i, row in rows.items()}) for dq in motion.columns]
+    return motion.basis, [list(row) for row in zip(*faster, strict=True)]

@@ -1,73 +1,152 @@
-"""Closing loops by Newton's method, over any scalar: from a guess to the configuration beside it that is closed.
+"""Closing loops and reaching goals by damped Newton steps, over any scalar: from a guess to what is beside it.
 
-From a guess q the next one is a part of the shortest way to where the loops would close if they were linear,
+From a guess q the next one is a part of the shortest way to where all would fit if it were linear,
 
-    q <- q + share * move,    move = -W K^T (K W K^T)^-1 gap,    |move| no longer than the longest step,
+    q <- q + share * move,    move = -W K^T (K W K^T + d)^-1 gap,    |move| no longer than the longest step,
 
-with K the rows that are independent of one another, and W the squares of how far a step may go along each freedom:
-radians and meters are compared by that.  A guess that leaves the loops wider open than the one before is not taken;
-a quarter of the way is tried next.  Where the platform of a parallel manipulator, or any frame, has a goal, its rows
-come after those of the loops, as if one more joint welded the frame there.
+with K the rows that count, W the squares of how far a step may go along each freedom, by which radians and meters are
+compared, and d the damping of Levenberg and Marquardt, which goes to zero with the squares of the gaps.  A guess that
+leaves wider gaps than the one before is not taken; a quarter of the way is tried next.  Frames with goals add rows
+behind those of the loops, as if one more joint held each of them there.
+
+Rows that depend on others but for rounding, and contradict them, are met as well as they can be, in least squares.
+Rows fall into blocks, solved one after the other: those that a few freedoms alone can meet come first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..model.tree import Model
-from ..spatial import IDENTITY, Scalar, Transform, arctan2, sqrt, where
+from ..spatial import Matrix3, Scalar, Transform, ldl, ldl_solve, sqrt, where
+from ..spatial.exponential import quaternion_log
+from ..spatial.rotation import quaternion_of
 from . import constraints, kinematics
-from .constrained import ShortestWay, inner
+from .constrained import RedundantRows, ShortestWay, inner, least_share
 from .jacobian import express, frame_columns
 from .passes import Scalars
 
-Ask = Callable[[list[Scalar]], Sequence[Scalar]]
-"""How a step asks for what :func:`judge` finds at a configuration: as one list of numbers."""
-
 LONGEST_STEP = 0.5
-"""Longest step, in radians or meters: far steps lose the branch that the guess belongs to.
+"""Longest step of closing, in radians or meters: far steps lose the branch that the guess belongs to.
 
 Mechanisms of many meters go as many times farther (:attr:`kinetree.loops.clusters.Cluster.reach`).
 """
 
-DAMPING = 1.0
-"""Of the squared gaps, as lengths: what a wide gap asks for along weak constraints is not taken at its word."""
-
 SHORTER = 0.25
 """Part of a step that is tried where the whole of it leads farther off."""
 
-NO_TURN = 1e-16
-"""Squared sines below this are those of no turn at all."""
+WORTHWHILE, STALLED = 0.998, 8
+"""A step is worth while that leaves less than this of the sum of squares; after so many that are not a search ends."""
+
+NEARLY = 1e-9
+"""Gaps below this, in meters and radians, that become no smaller are rounding."""
+
+REGULAR = 1e-12
+"""Damping that always remains where rows may depend on one another, in units of their mean square."""
+
+LEAST_DAMPING, MOST_DAMPING, LESS_DAMPING, MORE_DAMPING = 1e-6, 1e8, 0.5, 5.0
+"""Bounds of a damping that adapts, and its factors after a step that helped and after one that did not."""
+
+
+class FrameGoal(NamedTuple):
+    """What of a frame has a goal: numbers of it are the rows of a rotation matrix, each with one of the position."""
+
+    frame: str
+    orientation: bool = True
+    position: bool = True
+
+    @property
+    def rows(self) -> int:
+        """Count the conditions."""
+        return 3 * (self.orientation + self.position)
+
+    @property
+    def size(self) -> int:
+        """Count the numbers."""
+        return 9 * self.orientation + 3 * self.position
+
+    def off(self, pose: Transform, numbers: Scalars) -> list[Scalar]:
+        """Return how far a frame is from its goal: rotation vector and displacement along world axes, what counts."""
+        width = 3 * self.orientation + self.position
+        wanted = [numbers[width * i : width * i + width] for i in range(3)]
+        found: list[Scalar] = []
+        if self.orientation:
+            goal = Matrix3.of([row[:3] for row in wanted])
+            found += quaternion_log(quaternion_of(pose.matrix().times(goal.T)))
+        if self.position:
+            found += [x - row[-1] for x, row in zip(pose.translation, wanted, strict=True)]
+        return found
+
+
+class Block(NamedTuple):
+    """Rows that are solved together."""
+
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    """Places among what is free."""
+    redundant: tuple[int, ...] = ()
+    """Rows that depend on these, and may contradict them."""
+
+
+class Bound(NamedTuple):
+    """Limits of one coordinate."""
+
+    column: int
+    """Place among what is free."""
+    place: int
+    """In q."""
+    low: float
+    high: float
+
+
+class JointRange(NamedTuple):
+    """Where a coordinate, or one that follows it, may be in the end: low <= ratio q + offset <= high."""
+
+    place: int
+    """In q."""
+    ratio: float
+    offset: float
+    low: float
+    high: float
 
 
 class ClosingTask(NamedTuple):
-    """What is to be closed, and what may move for that."""
+    """What is to be closed or reached, and what may move for that."""
 
-    rows: tuple[int, ...]
-    """Constraints that are independent of one another; after those of the loops come the rows of the goal."""
+    blocks: tuple[Block, ...]
     free: tuple[int, ...]
     """Freedoms that may move."""
     weights: tuple[float, ...]
-    """What makes every gap a length, of all constraints."""
+    """What makes every gap a length, of all constraints and then of all goals."""
     reach: tuple[float, ...]
     """How far a step may go along each free freedom where a hinge turns by a radian."""
     arm: float
     """How long levers usually are: rows that are much shorter are rounding."""
-    frame: str = ""
-    """A frame with a goal."""
-    goal_size: int = 0
-    """Numbers of that goal: 3 of a position; 12, the first rows of a pose, of a position and an orientation."""
+    goals: tuple[FrameGoal, ...] = ()
+    ranges: tuple[JointRange, ...] = ()
+    """Limits that are looked at where it ends."""
+    bounds: tuple[Bound, ...] = ()
+    """Limits that are not passed on the way."""
+    longest: float = LONGEST_STEP
+    adapts: bool = False
+    """Whether damping is that of Levenberg and Marquardt, in units of the rows' mean square: less after a step that
+    helped, more after one that did not, never none, since rows may depend on one another."""
 
     @property
-    def n_goal_rows(self) -> int:
-        """Count the rows of the goal."""
-        return min(self.goal_size, 6)
+    def goal_size(self) -> int:
+        """Count the numbers of all goals."""
+        return sum(goal.size for goal in self.goals)
 
     @property
-    def state_size(self) -> int:
-        """Count the numbers that go from one guess to the next."""
-        return len(self.free) + 4
+    def parameter_count(self) -> int:
+        """Count what a search is given beside its start: numbers of goals, the gap to end at, the first damping."""
+        return self.goal_size + 2
+
+    @property
+    def told_count(self) -> int:
+        """Count what :meth:`Judged.told` says."""
+        return 5 + 2 * len(self.goals)
 
 
 class Judged(NamedTuple):
@@ -76,106 +155,248 @@ class Judged(NamedTuple):
     move: list[Scalar]
     """Of the free freedoms, in units of their reach."""
     size: Scalar
-    """Sum of the squares of all gaps, as lengths."""
+    """Sum of the squares of all that is to vanish, as lengths."""
     quality: Scalar
     """How independent the rows are there: 0 for dependent ones, 1 at best."""
     worst: Scalar
     """Sum of the squares of all gaps, in meters and radians."""
+    beyond: Scalar
+    """How far the joint that is farthest out is beyond its limits."""
+    loops: Scalar
+    """As :attr:`worst`, of the loops alone."""
+    goals: list[Scalar]
+    """The same of each goal: of its angle, and of its distance."""
+
+    @property
+    def told(self) -> list[Scalar]:
+        """What is known of a guess beside where it leads."""
+        return [self.size, self.quality, self.worst, self.beyond, self.loops, *self.goals]
 
 
-def judge(tree: Model, task: ClosingTask, q: Scalars, goal: Scalars = ()) -> Judged:
-    """Return how far open the loops are at a guess, and the way to where they would close."""
-    matrix, pose = _matrix(tree, task, q)
-    gaps = constraints.gaps(tree, q) + (_off_goal(pose.homogeneous(), goal) if task.frame else [])
+def judge(tree: Model, task: ClosingTask, q: Scalars, damping: Scalar, numbers: Scalars = ()) -> Judged:
+    """Return how far open loops are and frames from their goals at a guess, and the way to where that would vanish."""
+    matrix, poses = _matrix(tree, task, q)
+    of_loops, of_goals, parts, used = constraints.gaps(tree, q), [], [], 0
+    for goal, pose in zip(task.goals, poses, strict=True):
+        off = goal.off(pose, numbers[used : used + goal.size])
+        used += goal.size
+        turned, moved = off[: 3 * goal.orientation], off[3 * goal.orientation :]
+        parts += [inner(turned, turned), inner(moved, moved)]
+        of_goals += off
+    gaps = of_loops + of_goals
     lengths = [w * gap for w, gap in zip(task.weights, gaps, strict=True)]
-    size = inner(lengths, lengths)
-    way = ShortestWay(_movable(task, matrix), DAMPING * size)
-    move = way.back([lengths[i] for i in task.rows])
+    k = _within_bounds(task, _movable(task, matrix), lengths, q)
+    met = [_met(block, k, lengths) for block in task.blocks]
+    size: Scalar = 0.0
+    for off in met:
+        size = size + inner(off, off)
+    move, quality = _move(task, k, met, damping * (size / (1.0 + size) if task.adapts else size))
     length = sqrt(inner(move, move))
-    part = where(length > LONGEST_STEP, LONGEST_STEP / length, 1.0)
-    return Judged([part * x for x in move], size, way.quality(task.arm * task.arm), inner(gaps, gaps))
+    if task.longest < float("inf"):
+        part = where(length > task.longest, task.longest / length, 1.0)
+        move = [part * x for x in move]
+    return Judged(move, size, quality, inner(gaps, gaps), _beyond(task, q), inner(of_loops, of_loops), parts)
 
 
-def _matrix(tree: Model, task: ClosingTask, q: Scalars) -> tuple[list[list[Scalar]], Transform]:
-    """Return K with the rows of the goal below it, and the pose of the frame that has it."""
+def _beyond(task: ClosingTask, q: Scalars) -> Scalar:
+    """Return how far the joint that is farthest out is beyond its limits; zero where none is."""
+    most: Scalar = 0.0
+    for place, ratio, offset, low, high in task.ranges:
+        x = q[place] if (ratio, offset) == (1.0, 0.0) else ratio * q[place] + offset
+        for out in ([low - x] if low > -float("inf") else []) + ([x - high] if high < float("inf") else []):
+            most = where(out > most, out, most)
+    return most
+
+
+def _matrix(tree: Model, task: ClosingTask, q: Scalars) -> tuple[list[list[Scalar]], list[Transform]]:
+    """Return K with the rows of the goals below it, and the poses of the frames that have them."""
     posed = kinematics.poses(tree, q)
-    matrix = constraints.constraint_matrix(tree, q, posed)
-    if not task.frame:
-        return matrix, IDENTITY
-    columns, pose = frame_columns(tree, q, task.frame, posed)
-    six_rows = [list(row) for row in zip(*(express(column, pose, "aligned") for column in columns), strict=True)]
-    return matrix + six_rows[6 - task.n_goal_rows :], pose
+    matrix, poses = constraints.constraint_matrix(tree, q, posed), []
+    for goal in task.goals:
+        columns, pose = frame_columns(tree, q, goal.frame, posed)
+        rows = [list(row) for row in zip(*(express(column, pose, "aligned") for column in columns), strict=True)]
+        matrix += rows[0 if goal.orientation else 3 : 6 if goal.position else 3]
+        poses.append(pose)
+    return matrix, poses
 
 
 def _movable(task: ClosingTask, matrix: Sequence[Scalars]) -> list[list[Scalar]]:
-    """Return the rows that count, as lengths, per unit of what is free, in units of its reach."""
-    return [[task.weights[i] * matrix[i][j] * r for j, r in zip(task.free, task.reach, strict=True)] for i in task.rows]
+    """Return all rows as lengths, per unit of what is free, in units of its reach."""
+    pairs = list(zip(task.free, task.reach, strict=True))
+    return [[w * row[j] * r for j, r in pairs] for w, row in zip(task.weights, matrix, strict=True)]
 
 
-def astray(tree: Model, task: ClosingTask, q: Scalars, there: Scalars, rates: Scalars) -> tuple[Scalar, Scalar]:
-    """Return how far one closed configuration is from where another leads to, and how long the way is, both squared.
+def _within_bounds(task: ClosingTask, k: list[list[Scalar]], off: Scalars, q: Scalars) -> list[list[Scalar]]:
+    """Return the rows without what is at a limit and pulled further out."""
+    for bound in task.bounds:
+        pull, x = -inner([row[bound.column] for row in k], off), q[bound.place]
+        above, below = where(x < bound.high, 1.0, 0.0), where(x > bound.low, 1.0, 0.0)
+        free = where(pull > 0.0, above, where(pull < 0.0, below, 1.0))
+        for row in k:
+            row[bound.column] = row[bound.column] * free
+    return k
+
+
+def _met(block: Block, k: Sequence[Scalars], off: Scalars) -> list[Scalar]:
+    """Return what is to be taken away from the rows of a block; redundant rows are off least then."""
+    own = [off[i] for i in block.rows]
+    if not block.redundant:
+        return own
+    rows = [[k[i][c] for c in block.columns] for i in (*block.rows, *block.redundant)]
+    count = len(own)
+    parts = RedundantRows(rows, range(count), ShortestWay(rows[:count]))
+    return parts.met(own, [off[block.redundant[i - count]] for i in parts.redundant])
+
+
+def _move(
+    task: ClosingTask, k: Sequence[Scalars], off: Sequence[Scalars], damping: Scalar = 0.0
+) -> tuple[list[Scalar], Scalar]:
+    """Return the least change that takes something away from the rows of each block, and how independent they are."""
+    x: list[Scalar] = [0.0] * len(task.free)
+    quality: Scalar = 1.0
+    for block, wanted in zip(task.blocks, off, strict=True):
+        if not block.columns:  # nothing moves them
+            continue
+        rows = [[k[i][c] for c in block.columns] for i in block.rows]
+        left = [inner(k[i], x) + y for i, y in zip(block.rows, wanted, strict=True)]
+        d = (damping + REGULAR) / len(rows) * sum((inner(row, row) for row in rows), 0.0) if task.adapts else damping
+        if len(block.columns) < len(rows):
+            found, here = _least_squares(rows, left, d)
+        else:
+            way = ShortestWay(rows, d)
+            found, here = way.back(left), way.quality(task.arm * task.arm)
+        for c, y in zip(block.columns, found, strict=True):
+            x[c] = y
+        quality = where(here < quality, here, quality)
+    return x, quality
+
+
+def _least_squares(k: Sequence[Scalars], off: Scalars, damping: Scalar) -> tuple[list[Scalar], Scalar]:
+    """Return the change that leaves least, where there are fewer freedoms than rows, and how much they differ."""
+    columns = list(zip(*k, strict=True))
+    squares = [[inner(a, b) for b in columns] for a in columns]
+    for i, row in enumerate(squares):
+        row[i] = row[i] + damping
+    factors = ldl(squares)
+    quality = least_share([row[i] for i, row in enumerate(squares)], factors[1])
+    return ldl_solve(factors, [-inner(column, off) for column in columns]), quality
+
+
+# ---------------------------------------------------------------- a search: from guess to guess
+
+
+class SearchState(NamedTuple):
+    """What goes from one guess to the next; all but ``q``, ``move`` and ``told`` are one number."""
+
+    q: Scalars
+    damping: Scalar
+    steps: Scalar
+    """Taken so far."""
+    share: Scalar
+    """Of the move that is tried next."""
+    idle: Scalar
+    """Steps since the last one that was worth while."""
+    going: Scalar
+    """1 until the search has ended, then 0."""
+    move: Scalars
+    told: Scalars
+    """See :attr:`Judged.told`."""
+
+    @classmethod
+    def of(cls, tree: Model, task: ClosingTask, numbers: Scalars) -> SearchState:
+        """Read it from one list of numbers."""
+        (damping, steps, share, idle, going), rest = numbers[tree.nq : tree.nq + 5], numbers[tree.nq + 5 :]
+        count = len(task.free)
+        return cls(numbers[: tree.nq], damping, steps, share, idle, going, rest[:count], rest[count:])
+
+    @property
+    def numbers(self) -> list[Scalar]:
+        """All of it, one behind the other."""
+        return [*self.q, self.damping, self.steps, self.share, self.idle, self.going, *self.move, *self.told]
+
+
+def begin(task: ClosingTask, q: Scalars, parameters: Scalars) -> list[Scalar]:
+    """Return the state before the first guess is judged: any guess is better."""
+    told = [float("inf"), 0.0, *[float("inf")] * (task.told_count - 2)]
+    return SearchState(q, parameters[-1], 0.0, 0.0, 0.0, 1.0, [0.0] * len(task.free), told).numbers
+
+
+def step(tree: Model, task: ClosingTask, numbers: Scalars, parameters: Scalars) -> list[Scalar]:
+    """Return the state after one more guess; a search that has ended stands still."""
+    state, goals, settled = SearchState.of(tree, task, numbers), parameters[:-2], parameters[-2]
+    v: list[Scalar] = [0.0] * tree.nv
+    for j, r, x in zip(task.free, task.reach, state.move, strict=True):
+        v[j] = state.share * (r * x)
+    there = kinematics.integrate(tree, state.q, v)
+    for bound in task.bounds:
+        there[bound.place] = _clipped(there[bound.place], bound)
+    found = judge(tree, task, there, state.damping, goals)
+    size, going = state.told[0], state.going
+    better = where(going > 0.0, found.size, float("inf")) < size
+    worthwhile = found.size < WORTHWHILE * size
+    idle = where(worthwhile, 0.0, state.idle + 1.0)
+    unsettled = where(found.worst > settled * settled, where(idle < STALLED, 1.0, 0.0), 0.0)
+    rounding = (NEARLY * max(1.0, *task.reach)) ** 2
+    hopeful = where(size > rounding, where(idle < STALLED, where(state.share > 0.0, 1.0, 0.0), 0.0), 0.0)
+    on = going > 0.0
+    damping = state.damping
+    if task.adapts:
+        less = where(damping * LESS_DAMPING < LEAST_DAMPING, LEAST_DAMPING, damping * LESS_DAMPING)
+        damping = where(on, where(better, less, damping * MORE_DAMPING), damping)
+    return SearchState(
+        [where(better, x, y) for x, y in zip(there, state.q, strict=True)],
+        damping,
+        state.steps + where(state.share > 0.0, going, 0.0),
+        where(better, 1.0, SHORTER * state.share),
+        idle,
+        where(on, where(better, unsettled, hopeful), 0.0),
+        [where(better, x, y) for x, y in zip(found.move, state.move, strict=True)],
+        [where(better, x, y) for x, y in zip(found.told, state.told, strict=True)],
+    ).numbers
+
+
+def _clipped(x: Scalar, bound: Bound) -> Scalar:
+    x = where(x < bound.low, bound.low, x) if bound.low > -float("inf") else x
+    return where(x > bound.high, bound.high, x) if bound.high < float("inf") else x
+
+
+def returned(tree: Model, task: ClosingTask) -> list[int]:
+    """Return the places in a state of what users of a search want: q, damping, steps, and what is told of the guess."""
+    last = tree.nq + 5 + len(task.free)
+    return [*range(tree.nq + 2), *range(last, last + task.told_count)]
+
+
+# ---------------------------------------------------------------- along a path
+
+
+def way_on(tree: Model, task: ClosingTask, q: Scalars, rates: Scalars) -> list[Scalar]:
+    """Return the velocities that lead from a closed configuration to the next one in unit time.
 
     Parameters
     ----------
     tree : Model
+        With the dimensions that it has there: with others q is not closed, and closing it is a part of the way.
     task : ClosingTask
-    q, there : scalars
-        Closed configurations.
+    q : scalars
     rates : scalars
-        Of the freedoms that are not free, in their order, then of the goal: what leads from one to the other in unit
-        time.
+        Of the freedoms that are not free, in their order, then of the goals.
     """
     held = [j for j in range(tree.nv) if j not in task.free]
     v: list[Scalar] = [0.0] * tree.nv
     for j, x in zip(held, rates, strict=False):
         v[j] = x
     matrix, _ = _matrix(tree, task, q)
-    first = len(matrix) - task.n_goal_rows
-    slips = [inner(row, v) - (rates[len(held) + i - first] if i >= first else 0.0) for i, row in enumerate(matrix)]
-    move = ShortestWay(_movable(task, matrix)).back([task.weights[i] * slips[i] for i in task.rows])
+    gaps = [*constraints.gaps(tree, q), *(-rate for rate in rates[len(held) :])]
+    slips = [inner(row, v) + gap for row, gap in zip(matrix, gaps, strict=True)]
+    k = _movable(task, matrix)
+    move, _ = _move(task, k, [[task.weights[i] * slips[i] for i in block.rows] for block in task.blocks])
     for j, r, x in zip(task.free, task.reach, move, strict=True):
         v[j] = r * x
+    return v
+
+
+def astray(tree: Model, task: ClosingTask, q: Scalars, there: Scalars, rates: Scalars) -> tuple[Scalar, Scalar]:
+    """Return how far one closed configuration is from where another leads to, and how long the way is, both squared."""
+    v = way_on(tree, task, q, rates)
     off = kinematics.difference(tree, kinematics.integrate(tree, q, v), there)
     return inner(off, off), inner(v, v)
-
-
-def _off_goal(pose: Sequence[Scalars], goal: Scalars) -> list[Scalar]:
-    """Return how far a frame is from its goal: rotation vector, if that counts, and displacement, along world axes."""
-    if len(goal) == 3:
-        return [row[3] - x for row, x in zip(pose, goal, strict=False)]
-    wanted = [goal[4 * i : 4 * i + 4] for i in range(3)]
-    r = [[inner(own[:3], other[:3]) for other in wanted] for own in pose[:3]]
-    twice_sine = [r[2][1] - r[1][2], r[0][2] - r[2][0], r[1][0] - r[0][1]]
-    square = 0.25 * inner(twice_sine, twice_sine)
-    cosine = 0.5 * (r[0][0] + r[1][1] + r[2][2] - 1.0)
-    small = square < NO_TURN
-    sine = sqrt(where(small, 1.0, square))
-    # half a turn off there is no telling which way: NaN, so that nobody takes it for none
-    factor = where(small, where(cosine < 0.0, float("nan"), 0.5), 0.5 * arctan2(sine, cosine) / sine)
-    return [factor * x for x in twice_sine] + [row[3] - x[3] for row, x in zip(pose, wanted, strict=False)]
-
-
-def start(task: ClosingTask) -> list[float]:
-    """Return what the first guess comes with: no way yet, and a size that any guess falls below."""
-    return [0.0] * (len(task.free) + 1) + [float("inf"), 0.0, float("inf")]
-
-
-def next_guess(tree: Model, task: ClosingTask, ask: Ask, state: Scalars) -> list[Scalar]:
-    """Return the next guess with what comes with it; ``ask`` answers with the numbers of :func:`judge`."""
-    q, rest = state[: tree.nq], state[tree.nq :]
-    count = len(task.free)
-    move, share, size, quality, worst = rest[:count], *rest[count:]
-    v: list[Scalar] = [0.0] * tree.nv
-    for j, r, x in zip(task.free, task.reach, move, strict=True):
-        v[j] = share * (r * x)
-    there = kinematics.integrate(tree, q, v)
-    *turned, new_size, new_quality, new_worst = ask(there)
-    better = new_size < size
-    return [
-        *(where(better, x, y) for x, y in zip(there, q, strict=True)),
-        *(where(better, x, y) for x, y in zip(turned, move, strict=True)),
-        where(better, 1.0, SHORTER * share),
-        where(better, new_size, size),
-        where(better, new_quality, quality),
-        where(better, new_worst, worst),
-    ]

@@ -263,6 +263,51 @@ class ShortestWay:
         return least_share(diagonal, self._factors[1])
 
 
+class RedundantRows:
+    """Rows that depend on some others but for rounding, C being what they are made of: K_redundant = C K_rows.
+
+    Parameters
+    ----------
+    k : rows of scalars
+        All of K.
+    rows : sequence of int
+        Independent ones.
+    way : ShortestWay
+        Of these.
+    """
+
+    def __init__(self, k: Sequence[Scalars], rows: Sequence[int], way: ShortestWay) -> None:
+        found = [i for i in range(len(k)) if i not in rows and any(present(x) for x in k[i])]
+        self.redundant = found
+        self.c = [way.solve([inner(k[i], row) for row in way.k]) for i in found]
+        squares = [[inner(a, b) + float(i == j) for j, b in enumerate(self.c)] for i, a in enumerate(self.c)]
+        self._factors = ldl(squares)
+
+    def shared(self, multipliers: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+        """Return the shortest multipliers of rows and redundant ones that do what those of the rows alone do."""
+        others = ldl_solve(self._factors, [inner(row, multipliers) for row in self.c])
+        return self._less(multipliers, others), others
+
+    def met(self, off: Scalars, others: Scalars) -> list[Scalar]:
+        """Return what to take away from the rows so that they and redundant ones are off least, in least squares."""
+        more = [x - inner(row, off) for x, row in zip(others, self.c, strict=True)]
+        return self._less(off, [-x for x in ldl_solve(self._factors, more)])
+
+    def _less(self, x: Scalars, others: Scalars) -> list[Scalar]:
+        """Return x - C^T others."""
+        return [a - inner([row[j] for row in self.c], others) for j, a in enumerate(x)]
+
+
+def shared(k: Sequence[Scalars], rows: Sequence[int], multipliers: Scalars) -> list[Scalar]:
+    """Return the shortest multipliers of all constraints that do what those of some rows do, the others being zero."""
+    found: list[Scalar] = [0.0] * len(k)
+    parts = RedundantRows(k, rows, ShortestWay([k[i] for i in rows]))
+    of_rows, others = parts.shared(multipliers)
+    for i, x in zip((*rows, *parts.redundant), (*of_rows, *others), strict=True):
+        found[i] = x
+    return found
+
+
 class EnergyWay(ShortestWay):
     """The way on which changes are measured by kinetic energy: W is the inverse of the mass matrix.
 

@@ -13,7 +13,7 @@ come last, a row each (:mod:`.couplings`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..model.joints import Constraint
@@ -92,6 +92,11 @@ def connected(tree: Model) -> list[tuple[list[int], list[int]]]:
     by_row: dict[int, set[int]] = {i: set() for i in range(tree.n_constraints)}
     for i, j in pattern(tree):
         by_row[i].add(j)
+    return grouped(by_row)
+
+
+def grouped(by_row: Mapping[int, set[int]]) -> list[tuple[list[int], list[int]]]:
+    """Return rows that share columns, directly or through others, and these columns, from the columns of each row."""
     groups: list[tuple[list[int], set[int]]] = []
     for i, columns in by_row.items():
         rows, joined, apart = [i], set(columns), []
@@ -225,6 +230,15 @@ def loop_wrenches(tree: Model, q: Scalars, multipliers: Scalars, posed: Sequence
         result.append(combine_forces([c.force for c in closing.constraints], multipliers[used : used + count]))
         used += count
     return result
+
+
+def in_world_axes(tree: Model, wrenches: Sequence[Force], posed: Sequence[Posed]) -> list[Force]:
+    """Return the forces of loop joints on their successors, at the joints, along the world's axes."""
+    found = []
+    for loop, wrench in zip(tree.loops, wrenches, strict=True):
+        pose = _world(posed, loop.successor) @ loop.seat.spatial()
+        found.append(Force(pose.rotate(wrench.moment), pose.rotate(wrench.force)))
+    return found
 
 
 def loads_on_bodies(

@@ -24,7 +24,7 @@ d/de f(integrate(q, e * unit)).  External wrenches are held constant in body axe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..model.tree import BASE, Link, Model
@@ -43,6 +43,7 @@ from ..spatial import (
 )
 from ..spatial.dual import Dual
 from . import springs, tendons
+from .factorization import carriers
 from .kinematics import AT_ORIGIN
 from .newton_euler import Wrenches
 from .passes import (
@@ -62,6 +63,7 @@ from .passes import (
     tips_first,
 )
 from .sparse_inverse import SparseInverse
+from .tree_walk import Column
 
 Matrix = list[list[Scalar]]
 Change = tuple[Motion, Motion]
@@ -342,28 +344,72 @@ def inverse_dynamics_derivatives(
     return found if along_tendons is None else [_sum(found[0], along_tendons), *found[1:]]
 
 
+class AccelerationSlopes:
+    """How the accelerations of a tree come about at one state, and what they change with.
+
+    Differentiating ID(q, v, a) = tau at the a that solves it: M da = dtau - (dID/dq) dq - (dID/dv) dv.
+
+    Parameters
+    ----------
+    tree : Model
+    q, v : scalars
+    gravity : scalars
+    added : matrix, optional
+        Of the freedoms, to be added to the mass matrix.
+    """
+
+    def __init__(self, tree: Model, q: Scalars, v: Scalars, gravity: Scalars, added: Matrix | None = None) -> None:
+        self.tree, self.q, self.gravity = tree, q, gravity
+        self._walked = on_demand(tree)
+        self.bodies = bodies_of(self._walked, q, v)
+        mass = tips_first(self._walked, pairs(self._walked, [BY_ACCELERATION], **self.bodies._asdict()))[0]
+        parents: Sequence[int] = tree.dof_parents
+        if added is not None:
+            mass = _sum(mass, added)
+            parents = widened(parents, added)
+        self.inverse = SparseInverse(mass, parents)
+        """Of the mass matrix."""
+
+    def accelerations(self, tau: Scalars, wrenches: Wrenches | None = None) -> list[Scalar]:
+        """Return a for joint forces and wrenches on the bodies."""
+        tau = springs.left_for_bodies(self.tree, self.q, tau)
+        forces, _ = forces_and_accelerations(self._walked, self.bodies, None, self.gravity, wrenches)
+        bias = _joint_forces(self._walked, self.bodies, forces)
+        a = self.inverse.times({k: t - b for k, (t, b) in enumerate(zip(tau, bias, strict=True))})
+        return [a[k] for k in range(self.tree.nv)]
+
+    def of_forces(
+        self, a: Scalars, wrenches: Wrenches | None = None, then: Callable[[Column], Column] = lambda column: column
+    ) -> tuple[Matrix, Matrix]:
+        """Return dID/dq and dID/dv by rows, or what ``then`` makes of their columns."""
+        accelerated = moved(self._walked, self.bodies, a, self.gravity, wrenches)
+        slopes = pairs(
+            self._walked, [BY_POSITION, BY_RATE], **self.bodies._asdict(), moved=accelerated,
+            springs=springs.slopes(self.tree, self.q),
+        )  # fmt: skip
+        by_q, by_v = tips_first(self._walked, slopes, then)
+        along_tendons = tendons.slopes(self.tree, self.q)
+        if along_tendons is not None:
+            places = range(self.tree.nv)
+            columns = [then({i: along_tendons[i][j] for i in places}) for j in places]
+            by_q = _sum(by_q, [[columns[j].get(i, 0.0) for j in places] for i in places])
+        return by_q, by_v
+
+
+def widened(parents: Sequence[int], added: Matrix) -> Sequence[int]:
+    """Return which freedoms carry which in a matrix to which something is added: what couples branches fills it."""
+    paths = [set(carriers(parents, k)) for k in range(len(parents))]
+    couples = any(present(x) and j <= i and j not in paths[i] for i, row in enumerate(added) for j, x in enumerate(row))
+    return tuple(range(-1, len(parents) - 1)) if couples else parents
+
+
 def forward_dynamics_derivatives(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """Return derivatives of a with respect to q, v and tau, each by rows; the last is the inverse of the mass matrix.
-
-    Differentiating ID(q, v, a) = tau at the a that solves it: M da = dtau - (dID/dq) dq - (dID/dv) dv.
-    """
-    parents, places = tree.dof_parents, range(tree.nv)
-    along_tendons, tau = tendons.slopes(tree, q), springs.left_for_bodies(tree, q, tau)
-    tree = on_demand(tree)
-    bodies = bodies_of(tree, q, v)
-    mass = tips_first(tree, pairs(tree, [BY_ACCELERATION], **bodies._asdict()))[0]
-    inverse = SparseInverse(mass, parents)
-    bias = _joint_forces(tree, bodies, forces_and_accelerations(tree, bodies, None, gravity, wrenches)[0])
-    a = inverse.times({k: t - b for k, (t, b) in enumerate(zip(tau, bias, strict=True))})
-    accelerated = moved(tree, bodies, [a[k] for k in places], gravity, wrenches)
-    slopes = pairs(tree, [BY_POSITION, BY_RATE], **bodies._asdict(), moved=accelerated, springs=springs.slopes(tree, q))
-    by_q, by_v = tips_first(tree, slopes, lambda column: inverse.times(column, -1.0))
-    by_tau = inverse.matrix()
-    if along_tendons is not None:
-        columns = [inverse.times({i: along_tendons[i][j] for i in places}, -1.0) for j in places]
-        by_q = _sum(by_q, [[columns[j].get(i, 0.0) for j in places] for i in places])
+    """Return derivatives of a with respect to q, v and tau, by rows; the last is the inverse of the mass matrix."""
+    at = AccelerationSlopes(tree, q, v, gravity)
+    by_q, by_v = at.of_forces(at.accelerations(tau, wrenches), wrenches, lambda column: at.inverse.times(column, -1.0))
+    places, by_tau = range(tree.nv), at.inverse.matrix()
     return by_q, by_v, [[by_tau[i].get(j, 0.0) for j in places] for i in places]
 
 

@@ -91,6 +91,14 @@ def spent(tree: Model, v: Sequence[Scalar]) -> list[Scalar]:
     return forces
 
 
+def lost(tree: Model, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+    """Return joint forces spent on friction, and on dampers along tendons."""
+    rubbing = spent(tree, v)
+    if not any(t.damping for t in tree.tendons):
+        return rubbing
+    return [f - d for f, d in zip(rubbing, damping_force(tree, q, v), strict=True)]
+
+
 def spent_slopes(tree: Model, v: Sequence[Scalar]) -> list[Scalar]:
     """Return how these forces grow with their velocities, away from rest."""
     slopes = list(coefficients(tree).damping)

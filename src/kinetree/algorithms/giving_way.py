@@ -7,7 +7,8 @@ that body; along any other length, a matrix of rank one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from ..model.tree import BASE, Model
@@ -98,12 +99,14 @@ def difference(a: dict[int, Scalar], b: dict[int, Scalar]) -> dict[int, Scalar]:
     return found
 
 
-def slope_of(tree: Model, posed: Sequence[Posed], along: Taut | BodyLine) -> dict[int, Scalar]:
-    """Return how a length, or the place of a point on a line, changes with each freedom."""
-    if isinstance(along, Taut):
-        return along.slope
-    columns = columns_at(tree, posed, along.body, IDENTITY)
-    return {k: column.dot(along.wrench) for k, column in enumerate(columns) if column is not None}
+def slopes_of(tree: Model, posed: Sequence[Posed], along: Iterable[Taut | BodyLine]) -> Iterator[dict[int, Scalar]]:
+    """Return how lengths, or the places of points on lines, change with each freedom."""
+    columns = cache(lambda body: columns_at(tree, posed, body, IDENTITY))  # once for all lines through a body
+    for line in along:
+        if isinstance(line, Taut):
+            yield line.slope
+        else:
+            yield {k: s.dot(line.wrench) for k, s in enumerate(columns(line.body)) if s is not None}
 
 
 Rows = Sequence[tuple[dict[int, Scalar], Scalar]]

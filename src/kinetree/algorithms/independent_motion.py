@@ -4,6 +4,8 @@
 
 ``pivots`` are the constraints that count, each with the freedom that it determines, in the order of elimination: they
 are chosen beforehand (:attr:`kinetree.loops.coordinates.Coordinates.pivots`).  All other freedoms are independent.
+Loops that share no joint have nothing to do with one another: G is found cluster by cluster, and articulated and
+composite bodies go through clusters as through joints (:mod:`.loop_clusters`), so that work grows with the bodies.
 """
 
 from __future__ import annotations
@@ -12,20 +14,52 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..model.tree import Model
-from ..spatial import Scalar, ldl, ldl_solve
-from . import composite_body, constraints, newton_euler
+from ..spatial import Force, Scalar, ldl, ldl_solve, where
+from . import composite_body, constrained, constraints, friction, loop_clusters, newton_euler, springs, tendons
 from .constrained import inner
 from .kinematics import poses
-from .loop_clusters import Pivots, follow
-from .passes import Scalars, present
+from .loop_clusters import ClusterJoint, Pivots, follow, groups
+from .newton_euler import base_at_rest, move
+from .passes import Scalars, add, nothing, outward, positions, present, rates
 
 Matrix = list[list[Scalar]]
+
+MOST_TOGETHER = 16
+"""Constraints up to which rates are solved for all at once, by orthogonal columns."""
+
+
+def least_quality_of_rates(pivots: Pivots) -> float:
+    """Return the quality below which :func:`allowed` is not to be trusted."""
+    return constrained.LEAST_QUALITY if len(pivots) <= MOST_TOGETHER else loop_clusters.LEAST_QUALITY_OF_CLUSTERS
 
 
 def independent_freedoms(tree: Model, pivots: Pivots) -> list[int]:
     """Return the freedoms that no constraint determines."""
     dependent = {j for _, j in pivots}
     return [j for j in range(tree.nv) if j not in dependent]
+
+
+class LoopsTogether(NamedTuple):
+    """Loops that share joints: all their constraints, those that count, and the freedoms that all others follow."""
+
+    rows: list[int]
+    pivots: Pivots
+    independent: list[int]
+
+
+def clusters(tree: Model, pivots: Pivots) -> list[LoopsTogether]:
+    """Return the clusters of loops of a mechanism."""
+    found = []
+    for rows, columns in constraints.connected(tree):
+        own = [(i, j) for i, j in pivots if i in rows]
+        dependent = {j for _, j in own}
+        found.append(LoopsTogether(rows, own, [j for j in columns if j not in dependent]))
+    return found
+
+
+def pattern(tree: Model, pivots: Pivots) -> list[tuple[int, int]]:
+    """Return where G has anything but zeros and ones: freedoms that follow, with the independent ones they follow."""
+    return [(j, i) for part in clusters(tree, pivots) for _, j in part.pivots for i in part.independent]
 
 
 class Embedding(NamedTuple):
@@ -35,57 +69,286 @@ class Embedding(NamedTuple):
     """All constraints, those that are redundant included."""
     drift: list[Scalar]
     pivots: Pivots
+    clusters: list[LoopsTogether]
     size: float
-    basis: Matrix
-    """G, by rows: one per freedom of the tree, a column per independent one."""
-    particular: list[Scalar]
-    """g: the accelerations when the independent ones are zero."""
+    free: list[int]
+    """The independent freedoms."""
+    shares: dict[int, dict[int, Scalar]]
+    """G: by which shares each of the other freedoms follows the independent ones."""
+    particular: dict[int, Scalar]
+    """g: accelerations of the others when the independent ones are zero."""
     quality: Scalar
-    """Between 0 and 1: how well the choice of independent freedoms serves here."""
+    """Between 0 and 1: how well the pivots serve here."""
+
+    @property
+    def basis(self) -> Matrix:
+        """G, by rows: one per freedom of the tree, a column per independent one."""
+        return [[row.get(i, 0.0) for i in self.free] for row in (self.shares.get(j, {j: 1.0}) for j in range(self.nv))]
+
+    @property
+    def nv(self) -> int:
+        """How many freedoms the tree has."""
+        return len(self.free) + len(self.shares)
 
     @property
     def columns(self) -> Matrix:
         """G by columns."""
         return [list(column) for column in zip(*self.basis, strict=True)]
 
+    def leverage(self, tree: Model) -> Scalar:
+        """Return the largest sum of squares of G of a cluster: how much faster others move than the independent ones.
+
+        All as lengths.  Each pivot may be fair while their product is not.  Then columns of G are large and nearly
+        parallel, and G^T M G, whose condition is that of G squared, loses what accelerations are made of.
+        """
+        length = [self.size if unit == "rad" else 1.0 for unit in tree.v_units]
+        largest: Scalar = 0.0
+        for cluster in self.clusters:
+            total: Scalar = 0.0
+            for _, j in cluster.pivots:
+                for i, share in self.shares[j].items():
+                    scaled = share if length[i] == length[j] else share * (length[j] / length[i])
+                    total = total + scaled * scaled
+            largest = where(total > largest, total, largest) if cluster.pivots else largest
+        return largest
+
+    def worth(self, tree: Model) -> Scalar:
+        """Return how well pivots and independent freedoms serve here, between 0 and 1."""
+        loss = 1.0 / (1.0 + self.leverage(tree))
+        return where(loss < self.quality, loss, self.quality)
+
     def followed(self, targets: Mapping[int, Scalar]) -> list[Scalar]:
         """Return x with K x = targets (by the pivots' rows) and nothing at independent freedoms."""
-        found, _ = follow(self.k, {i: [targets[i]] for i, _ in self.pivots}, self.pivots, self.size)
-        return [found[j][0] if j in found else 0.0 for j in range(len(self.basis))]
+        whole: list[Scalar] = [0.0] * self.nv
+        for cluster in self.clusters:
+            found, _ = follow(self.k, {i: [targets[i]] for i, _ in cluster.pivots}, cluster.pivots, self.size)
+            for j, x in found.items():
+                whole[j] = x[0]
+        return whole
 
     def multipliers(self, force: Scalars) -> dict[int, Scalar]:
-        """Return what the constraints carry so that nothing is left at dependent freedoms: K_d^T lambda = force_d."""
-        across = [list(column) for column in zip(*self.k, strict=True)]
-        turned = [(j, i) for i, j in self.pivots]
-        found, _ = follow(across, {j: [force[j]] for j, _ in turned}, turned, self.size)
-        return {i: x[0] for i, x in found.items()}
+        """Return what the pivots' constraints carry so that nothing is left at the others: K_d^T lambda = force_d."""
+        return {i: x[0] for part in self.clusters for i, x in self._carried(part, [force]).items()}
+
+    def _carried(self, part: LoopsTogether, forces: Sequence[Scalars]) -> dict[int, list[Scalar]]:
+        """Return what a cluster's constraints that count carry of several forces, by these constraints."""
+        turned = [(j, i) for i, j in part.pivots]
+        across = {j: {i: self.k[i][j] for i, _ in part.pivots} for _, j in part.pivots}
+        return follow(across, {j: [force[j] for force in forces] for j in across}, turned, self.size)[0]
+
+    def shortest_multipliers(self, force: Scalars) -> list[Scalar]:
+        """Return the smallest multipliers of all constraints that do the same as :meth:`multipliers`.
+
+        Redundant rows of K are C times those of the pivots, so that lambda_p + C^T lambda_r = alone.  The smallest are
+        lambda_r = (1 + C C^T)^-1 C alone.
+        """
+        found: dict[int, Scalar] = {}
+        for part in (part for part in self.clusters if part.pivots):
+            count = {i for i, _ in part.pivots}
+            redundant = [i for i in part.rows if i not in count and any(present(x) for x in self.k[i])]
+            carried = self._carried(part, [force, *(self.k[i] for i in redundant)])
+            alone, *c = (list(column) for column in zip(*carried.values(), strict=True))
+            squares = [[inner(a, b) + (1.0 if m == n else 0.0) for n, b in enumerate(c)] for m, a in enumerate(c)]
+            shared = ldl_solve(ldl(squares), product(c, alone))
+            own = [x - inner([row[n] for row in c], shared) for n, x in enumerate(alone)]
+            found |= dict(zip([*carried, *redundant], [*own, *shared], strict=True))
+        return [found.get(i, 0.0) for i in range(len(self.k))]
 
     def along(self, force: Scalars) -> list[Scalar]:
         """Return G^T force: what a force on all freedoms is on the independent ones."""
-        return [inner(column, force) for column in self.columns]
+        found = {j: force[j] for j in self.free}
+        for j, shares in self.shares.items():
+            for i, share in shares.items():
+                if present(force[j]):
+                    found[i] = found[i] + share * force[j]
+        return [found[j] for j in self.free]
+
+    def laid_out(self, independent: Scalars) -> list[Scalar]:
+        """Return numbers of the independent freedoms among all, zero elsewhere."""
+        y = dict(zip(self.free, independent, strict=True))
+        return [y.get(j, 0.0) for j in range(self.nv)]
 
     def acceleration(self, independent: Scalars) -> list[Scalar]:
         """Return G y'' + g."""
         whole = self.spread(independent)
-        return [x + p if present(p) else x for x, p in zip(whole, self.particular, strict=True)]
+        for j, x in self.particular.items():
+            if present(x):
+                whole[j] = whole[j] + x
+        return whole
 
     def spread(self, independent: Scalars) -> list[Scalar]:
         """Return G y."""
-        return [inner(row, independent) for row in self.basis]
+        whole = self.laid_out(independent)
+        for j, shares in self.shares.items():
+            whole[j] = inner(list(shares.values()), [whole[i] for i in shares])
+        return whole
+
+    def driven(self, given: Mapping[int, Scalar]) -> Embedding:
+        """Return the motions that are left where some independent freedoms are given accelerations."""
+        shares, particular = dict[int, dict[int, Scalar]](), dict[int, Scalar](given)
+        for j, own in self.shares.items():
+            moved = [share * given[i] for i, share in own.items() if i in given]
+            shares[j] = {i: share for i, share in own.items() if i not in given}
+            particular[j] = sum(moved, self.particular[j])
+        shares |= {j: {} for j in given}
+        free = [j for j in self.free if j not in given]
+        return self._replace(free=free, shares=shares, particular=particular)
+
+    def following(self, group: ClusterJoint) -> dict[int, list[Scalar]]:
+        """Return how freedoms of bodies that move together follow, as :func:`.loop_clusters.accelerations` asks it."""
+        return {
+            j: [*(shares.get(i, 0.0) for i in group.independent), self.particular[j]]
+            for j, shares in ((j, self.shares[j]) for j in group.dependent)
+        }
 
 
 def embed(tree: Model, q: Scalars, v: Scalars, pivots: Pivots) -> Embedding:
     """Find the motions that loops allow."""
     posed = poses(tree, q)
     k, drift = constraints.constraint_matrix(tree, q, posed), constraints.drift(tree, q, v, posed)
-    size = constraints.usual_size(tree)
+    size, parts = constraints.usual_size(tree), clusters(tree, pivots)
+    quality: Scalar = 1.0
+    shares, particular = dict[int, dict[int, Scalar]](), dict[int, Scalar]()
+    for part in parts:
+        sides = {
+            i: [*(-k[i][j] if present(k[i][j]) else 0.0 for j in part.independent), -drift[i]] for i, _ in part.pivots
+        }
+        found, own = follow(k, sides, part.pivots, size)
+        quality = where(own < quality, own, quality)
+        for j, x in found.items():
+            shares[j] = {i: y for i, y in zip(part.independent, x[:-1], strict=True) if present(y)}
+            particular[j] = x[-1]
+    return Embedding(k, drift, pivots, parts, size, independent_freedoms(tree, pivots), shares, particular, quality)
+
+
+# ---------------------------------------------------------------- accelerations
+
+
+def allowed(
+    tree: Model, q: Scalars, v: Scalars, a: Scalars | None, pivots: Pivots
+) -> tuple[list[Scalar], Scalar, constrained.Residuals]:
+    """Return all velocities from the independent ones, or where ``a`` is given accelerations from independent ones.
+
+    Other entries of what is given last count for nothing.  Then how well the pivots serve, and how consistent the state
+    is.
+    """
+    given, still = (v, [0.0] * tree.nv) if a is None else (a, v)
     free = independent_freedoms(tree, pivots)
-    sides = {i: [*(-k[i][j] if present(k[i][j]) else 0.0 for j in free), -drift[i]] for i, _ in pivots}
-    followed, quality = follow(k, sides, pivots, size)
-    unit = {j: [1.0 if m == n else 0.0 for m in range(len(free))] for n, j in enumerate(free)}
-    basis = [followed[j][:-1] if j in followed else unit[j] for j in range(tree.nv)]
-    particular = [followed[j][-1] if j in followed else 0.0 for j in range(tree.nv)]
-    return Embedding(k, drift, pivots, size, basis, particular, quality)
+    if len(pivots) > MOST_TOGETHER:
+        motion = embed(tree, q, still, pivots)
+        k, drift, quality = motion.k, motion.drift, motion.worth(tree)
+        found = motion.acceleration([given[j] for j in free])
+    else:
+        k = constraints.constraint_matrix(tree, q)
+        drift = [0.0] * len(k) if a is None else constraints.drift(tree, q, v)
+        rows, dependent = [i for i, _ in pivots], [j for _, j in pivots]
+        size = constraints.usual_size(tree)
+        found, quality = constrained.allowed(k, [given[j] for j in free], drift, rows, dependent, size)
+    return found, quality, constrained.residuals(tree, q, still, None, k, drift)
+
+
+def forward_dynamics(
+    tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, pivots: Pivots
+) -> tuple[list[Scalar], Scalar, constrained.Residuals]:
+    """Return accelerations, how well the choice of pivots serves here, and how consistent the state is."""
+    motion = embed(tree, q, v, pivots)
+    a = accelerations(tree, q, v, tau, gravity, loads, motion)
+    return a, motion.worth(tree), constrained.residuals(tree, q, v, None, motion.k, motion.drift)
+
+
+def accelerations(
+    tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, motion: Embedding
+) -> list[Scalar]:
+    """Return accelerations under forces on all joints, along the motions that are free (Khalil eq. 10.46)."""
+    if tree.has_followers:
+        return _accelerations_by_mass_matrix(tree, q, v, tau, gravity, loads, motion)
+    tau = springs.left_for_bodies(tree, q, tau)
+    moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), nothing(tree))
+    return loop_clusters.accelerations(tree, groups(tree, motion.free), moving, loads, tau, motion.following)
+
+
+def _accelerations_by_mass_matrix(
+    tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, motion: Embedding
+) -> list[Scalar]:
+    """Return the same where leaders and followers, which may be far apart, share freedoms."""
+    a = motion.acceleration([0.0] * len(motion.free))
+    if not motion.free:
+        return a
+    bias, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
+    left = motion.along([t - b for t, b in zip(tau, bias, strict=True)])
+    return motion.acceleration(ldl_solve(ldl(reduced(composite_body.mass_matrix(tree, q), motion.columns)), left))
+
+
+def hybrid_dynamics(
+    tree: Model, q: Scalars, v: Scalars, given: Scalars, loads: Any, motion: Embedding, known: Sequence[int]
+) -> tuple[list[Scalar], list[Scalar]]:
+    """Return all accelerations and forces where some freedoms are given accelerations, all others forces.
+
+    ``known`` are independent freedoms whose entries of ``given`` are accelerations.  The others accelerate as forces
+    say, G_u^T (M a + h - tau) = 0 with u the unknown ones; then the forces at the known ones are what is left,
+    G_k^T (M a + h - tau) (Featherstone eq. 7.32-7.34 along the motions that loops allow).
+    """
+    tau = [0.0 if j in known else x for j, x in enumerate(given)]
+    a = accelerations(tree, q, v, tau, tree.gravity, loads, motion.driven({j: given[j] for j in known}))
+    if known:
+        force, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)
+        missing = motion.along([f - t for f, t in zip(force, tau, strict=True)])
+        for j, needed in zip(motion.free, missing, strict=True):
+            if j in known:
+                tau[j] = needed
+    return a, tau
+
+
+# ---------------------------------------------------------------- forces
+
+
+def inverse_dynamics(
+    tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Any, loads: Any, motion: Embedding, rubbing: bool = False
+) -> list[Scalar]:
+    """Return forces on the independent freedoms, zero elsewhere; with friction if ``rubbing``.
+
+    They are G^T tau of the tree (Khalil eq. 10.40), of which each cluster has its own part.
+    """
+    tau, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
+    if rubbing:
+        tau = [add(t, f) for t, f in zip(tau, friction.lost(tree, q, v), strict=True)]
+    return motion.laid_out(motion.along(tau))
+
+
+def multipliers(
+    tree: Model, q: Scalars, v: Scalars, a: Scalars, tau: Scalars, gravity: Any, loads: Any, motion: Embedding
+) -> list[Scalar]:
+    """Return what all constraints carry during a motion under joint forces, the smallest where some are redundant."""
+    needed, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
+    return motion.shortest_multipliers([n - t for n, t in zip(needed, tau, strict=True)])
+
+
+class LoopForces(NamedTuple):
+    """What loops and joints carry during a motion."""
+
+    multipliers: list[Scalar]
+    """The smallest where constraints are redundant."""
+    own: list[Force]
+    """Of each loop joint on its successor, in the joint's moving frame."""
+    world: list[Force]
+    """The same in world axes, at the joint."""
+    joints: Sequence[Force]
+    """What each joint of the tree passes to its body, in body axes at the body's origin."""
+
+
+def loop_forces(
+    tree: Model, q: Scalars, v: Scalars, a: Scalars, tau: Scalars, gravity: Any, loads: Any, motion: Embedding
+) -> LoopForces:
+    """Return the forces of loops and joints during a motion under joint forces ``tau``, friction taken off."""
+    posed, carried = poses(tree, q), multipliers(tree, q, v, a, tau, gravity, loads, motion)
+    own = constraints.loop_wrenches(tree, q, carried, posed)
+    pushed = constraints.loads_on_bodies(tree, q, own, posed)
+    acting = [add(x, y) for x, y in zip(loads or nothing(tree), pushed, strict=True)]
+    _, joints = newton_euler.inverse_dynamics(tree, q, v, a, gravity, tendons.with_lines(tree, q, acting))
+    return LoopForces(carried, own, constraints.in_world_axes(tree, own, posed), joints)
+
+
+# ---------------------------------------------------------------- inertia
 
 
 def product(matrix: Matrix, vector: Scalars) -> list[Scalar]:
@@ -99,53 +362,9 @@ def reduced(mass: Matrix, motions: Matrix) -> Matrix:
     return [[inner(a, b) for b in moved] for a in motions]
 
 
-def hybrid_dynamics(
-    tree: Model, q: Scalars, v: Scalars, given: Scalars, loads: Any, motion: Embedding, known: Sequence[int]
-) -> tuple[list[Scalar], list[Scalar]]:
-    """Return all accelerations and forces where some freedoms are given accelerations, all others forces.
-
-    ``known`` are independent freedoms whose entries of ``given`` are accelerations.  The others accelerate as forces
-    say, G_u^T (M a + h - tau) = 0 with u the unknown ones; then the forces at the known ones are what is left,
-    G_k^T (M a + h - tau) (Featherstone eq. 7.32-7.34 along the motions that loops allow).
-    """
-    free = independent_freedoms(tree, motion.pivots)
-    columns = motion.columns
-    tau = [0.0 if j in known else x for j, x in enumerate(given)]
-    y = [given[j] if j in known else 0.0 for j in free]
-    a = motion.acceleration(y)
-    unknown = [m for m, j in enumerate(free) if j not in known]
-    if unknown:
-        bias, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)
-        left = [t - b for t, b in zip(tau, bias, strict=True)]
-        moving = [columns[m] for m in unknown]
-        factors = ldl(reduced(composite_body.mass_matrix(tree, q), moving))
-        for m, x in zip(unknown, ldl_solve(factors, [inner(c, left) for c in moving]), strict=True):
-            y[m] = x
-        a = motion.acceleration(y)
-    if not known:
-        return a, tau
-    force, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)
-    missing = [f - t for f, t in zip(force, tau, strict=True)]
-    for m, j in enumerate(free):
-        if j in known:
-            tau[j] = inner(columns[m], missing)
-    return a, tau
-
-
-def forward_dynamics(
-    tree: Model, q: Scalars, v: Scalars, tau: Scalars, loads: Any, pivots: Pivots
-) -> list[Scalar]:  # fmt: skip
-    """Return accelerations under forces on all joints (Khalil eq. 10.46), and nothing else: good where pivots are."""
-    return hybrid_dynamics(tree, q, v, tau, loads, embed(tree, q, v, pivots), ())[0]
-
-
-def inverse_dynamics(
-    tree: Model, q: Scalars, v: Scalars, a: Scalars, loads: Any, pivots: Pivots
-) -> list[Scalar]:  # fmt: skip
-    """Return forces on the independent freedoms, G^T tau of the tree (Khalil eq. 10.40), zero elsewhere."""
-    motion = embed(tree, q, v, pivots)
-    whole, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)
-    forces: list[Scalar] = [0.0] * tree.nv
-    for j, force in zip(independent_freedoms(tree, pivots), motion.along(whole), strict=True):
-        forces[j] = force
-    return forces
+def mass_matrix(tree: Model, q: Scalars, motion: Embedding) -> Matrix:
+    """Return G^T M G, by composite bodies that go through clusters like through joints."""
+    if tree.has_followers:
+        return reduced(composite_body.mass_matrix(tree, q), motion.columns)
+    entries = loop_clusters.mass_matrix(tree, q, groups(tree, motion.free), motion.following)
+    return [[entries.get((max(i, j), min(i, j)), 0.0) for j in motion.free] for i in motion.free]

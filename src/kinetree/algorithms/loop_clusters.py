@@ -15,7 +15,7 @@ are chosen beforehand (:attr:`kinetree.loops.coordinates.Coordinates.pivots`) so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..model.tree import BASE, Model
@@ -25,17 +25,18 @@ from ..spatial import (
     ArticulatedInertia,
     Force,
     Motion,
+    RigidInertia,
     Scalar,
+    Transform,
     combine_forces,
     ldl,
     ldl_inverse,
     where,
 )
-from . import constrained, constraints, newton_euler, springs
+from . import constrained, constraints
 from .articulated_body import times
-from .kinematics import poses
 from .newton_euler import base_at_rest, inertia_force, move
-from .passes import Scalars, nothing, outward, positions, present, rates
+from .passes import Scalars, add, nothing, outward, positions, present
 
 Matrix = list[list[Scalar]]
 Pivots = Sequence[tuple[int, int]]
@@ -54,45 +55,34 @@ class ClusterJoint(NamedTuple):
     bodies: tuple[int, ...]
     carrier: int
     independent: tuple[int, ...]
-    pivots: tuple[tuple[int, int], ...]
+    dependent: tuple[int, ...] = ()
 
 
-def groups(tree: Model, pivots: Pivots) -> list[ClusterJoint]:
-    """Return the groups of bodies of a mechanism, carriers first."""
+def groups(tree: Model, free: Collection[int]) -> list[ClusterJoint]:
+    """Return the groups of bodies of a mechanism whose freedoms are independent of others or not, carriers first."""
     body_of = {j: i for i, link in enumerate(tree.links) for j in range(link.v_slice.start, link.v_slice.stop)}
-    found: dict[int, ClusterJoint] = {}
-    for rows, bodies in _hanging_together(
-        tree, [(set(rows), {body_of[j] for j in columns}) for rows, columns in constraints.connected(tree)]
-    ):
-        own = tuple((i, j) for i, j in pivots if i in rows)
-        dependent = {j for _, j in own}
+    together = _hanging_together(tree, [{body_of[j] for j in columns} for _, columns in constraints.connected(tree)])
+    inside, independent, found = {i for bodies in together for i in bodies}, set(free), []
+    for bodies in sorted([*together, *([i] for i in range(len(tree.links)) if i not in inside)]):
         freedoms = [j for i in bodies for j in range(tree.links[i].v_slice.start, tree.links[i].v_slice.stop)]
-        group = ClusterJoint(bodies, tree.parents[bodies[0]], tuple(j for j in freedoms if j not in dependent), own)
-        found |= dict.fromkeys(bodies, group)
-    for i, link in enumerate(tree.links):
-        if i not in found:
-            found[i] = ClusterJoint((i,), link.parent, tuple(range(link.v_slice.start, link.v_slice.stop)), ())
-    return [found[i] for i in range(len(tree.links)) if found[i].bodies[0] == i]
+        first, others = ([j for j in freedoms if (j in independent) is kind] for kind in (True, False))
+        found.append(ClusterJoint(tuple(bodies), tree.parents[bodies[0]], tuple(first), tuple(others)))
+    return found
 
 
-def _hanging_together(
-    tree: Model, clusters: Sequence[tuple[set[int], set[int]]]
-) -> list[tuple[set[int], tuple[int, ...]]]:
-    """Return rows and bodies of clusters, with all bodies between those that a coupling binds.
+def _hanging_together(tree: Model, clusters: Sequence[set[int]]) -> list[list[int]]:
+    """Return the bodies of clusters, with all between those that a coupling binds.
 
     The bodies around a loop hang together as they are; those that are coupled may have others between them.
     """
-    found: list[tuple[set[int], set[int]]] = []
-    for rows, bodies in clusters:
+    found: list[set[int]] = []
+    for bodies in clusters:
         bodies = _with_those_between(tree, bodies)
-        apart = []
-        for other in found:
-            if other[1] & bodies:
-                rows, bodies = rows | other[0], bodies | other[1]
-            else:
-                apart.append(other)
-        found = [*apart, (rows, bodies)]
-    return [(rows, tuple(sorted(bodies))) for rows, bodies in found]
+        for other in [other for other in found if other & bodies]:
+            found.remove(other)
+            bodies = bodies | other
+        found.append(bodies)
+    return [sorted(bodies) for bodies in found]
 
 
 def _with_those_between(tree: Model, bodies: set[int]) -> set[int]:
@@ -101,9 +91,7 @@ def _with_those_between(tree: Model, bodies: set[int]) -> set[int]:
     return {i for path in paths for i in path if i not in shared} if tree.couplings else bodies
 
 
-def follow(
-    k: Matrix, sides: Mapping[int, Scalars], pivots: Pivots, size: float
-) -> tuple[dict[int, list[Scalar]], Scalar]:
+def follow(k: Any, sides: Mapping[int, Scalars], pivots: Pivots, size: float) -> tuple[dict[int, list[Scalar]], Scalar]:
     """Solve ``K_d X = sides`` by elimination in a given order; entries that are exactly zero cost nothing.
 
     Returns
@@ -143,20 +131,106 @@ def follow(
     return x, quality
 
 
-def _leverage(tree: Model, group: ClusterJoint, followed: Mapping[int, Scalars], size: float) -> Scalar:
-    """Return the sum of squares of G: how much faster than the independent freedoms the others move, all as lengths.
+Following = Callable[[ClusterJoint], dict[int, list[Scalar]]]
+"""How each freedom of a group that is not independent follows those that are: shares; last, what it does if these
+rest."""
 
-    Each pivot may be fair while their product is not.  Then columns of G are large and nearly parallel, and
-    G^T M G, whose condition is that of G squared, loses what accelerations are made of.
+
+class Together(NamedTuple):
+    """A group whose freedoms move all of its bodies, with all that these carry."""
+
+    basis: dict[int, list[Scalar]]
+    """By which shares each of its freedoms follows the independent ones."""
+    particular: dict[int, Scalar]
+    felt: dict[int, list[Force | None]]
+    """What each body has to pass on for a unit of each independent freedom; last, for what constraints alone demand."""
+    handed: list[Force | None]
+    """The same at the carrier."""
+    d: Matrix
+    """How the independent freedoms resist one another."""
+    inertia: Any
+    """What the carrier feels of all bodies as if the group were rigid; None if that is the base."""
+
+
+def _together(
+    tree: Model, group: ClusterJoint, moving: Sequence[Any], inertia: Sequence[Any], followed: dict[int, list[Scalar]]
+) -> Together:
+    count = len(group.independent)
+    basis = {j: [1.0 if n == m else 0.0 for m in range(count)] for n, j in enumerate(group.independent)}
+    basis |= {j: x[:count] for j, x in followed.items()}
+    particular: dict[int, Scalar] = dict.fromkeys(basis, 0.0) | {j: x[count] for j, x in followed.items()}
+    # how bodies move with each of the group's freedoms, and by what the constraints alone demand
+    along: dict[int, list[Motion | None]] = {group.carrier: [None] * (count + 1)}
+    for i in group.bodies:
+        link, m = tree.links[i], moving[i]
+        along[i] = [None if x is None else m.transform.motion_to_child(x) for x in along[link.parent]]
+        for s, j in zip(m.subspace, range(link.v_slice.start, link.v_slice.stop), strict=True):
+            for n, share in enumerate([*basis[j], particular[j]]):
+                if present(share):
+                    along[i][n] = add(along[i][n], s if isinstance(share, float) and share == 1.0 else s * share)
+    d: Matrix = [[0.0] * count for _ in range(count)]
+    felt: dict[int, list[Force | None]] = {i: [None] * (count + 1) for i in (group.carrier, *group.bodies)}
+    whole: dict[int, Any] = {group.carrier: None} | {i: inertia[i] for i in group.bodies}
+    for i in reversed(group.bodies):
+        link, m = tree.links[i], moving[i]
+        own = [None if x is None else inertia[i] @ x for x in along[i]]
+        felt[i] = [add(a, b) for a, b in zip(felt[i], own, strict=True)]
+        for s, j in zip(m.subspace, range(link.v_slice.start, link.v_slice.stop), strict=True):
+            armature = link.armature[j - link.v_slice.start]
+            for n, share in enumerate(basis[j]):
+                for o in range(n, count) if present(share) else ():
+                    f = felt[i][o]
+                    if f is not None:
+                        d[n][o] = d[n][o] + share * s.dot(f)
+                    if present(armature) and present(basis[j][o]):
+                        d[n][o] = d[n][o] + armature * (share * basis[j][o])
+        parts = [None if f is None else m.transform.force_to_parent(f) for f in felt[i][:count]]
+        felt[link.parent] = [add(a, b) for a, b in zip(felt[link.parent], [*parts, None], strict=True)]
+        if link.parent != BASE:
+            whole[link.parent] = add(whole[link.parent], _to_parent(m.transform, whole[i]))
+    for n in range(count):
+        for o in range(n):
+            d[n][o] = d[o][n]
+    return Together(basis, particular, felt, felt[group.carrier][:count], d, whole[group.carrier])
+
+
+def _to_parent(x: Transform, inertia: Any) -> Any:
+    return x.rigid_to_parent(inertia) if isinstance(inertia, RigidInertia) else x.articulated_to_parent(inertia)
+
+
+def mass_matrix(
+    tree: Model, q: Scalars, order: Sequence[ClusterJoint], following: Following
+) -> dict[tuple[int, int], Scalar]:
+    """Return how independent freedoms resist one another, by composite bodies that go through groups of bodies.
+
+    Entries are found by their freedoms, the larger one first; those between branches are left out.
     """
-    length = [size if unit == "rad" else 1.0 for unit in tree.v_units]
-    total: Scalar = 0.0
-    for j, shares in followed.items():
-        for i, share in zip(group.independent, shares, strict=False):  # the last is what constraints alone demand
-            if present(share):
-                scaled = share if length[i] == length[j] else share * (length[j] / length[i])
-                total = total + scaled * scaled
-    return total
+    still = [[0.0] * link.kind.nv for link in tree.links]
+    moving = outward(tree, move, base_at_rest((0.0, 0.0, 0.0)), positions(tree, q), still, nothing(tree))
+    rigid = all(link.added is None for link in tree.links)
+    inertia: list[Any] = [link.inertia if rigid else link.articulated() for link in tree.links]
+    group_of = {i: group for group in order for i in group.bodies}
+    entries: dict[tuple[int, int], Scalar] = {}
+    bases: dict[int, list[Scalar]] = {}
+    for group in order:
+        bases |= {j: [1.0 if i == j else 0.0 for i in group.independent] for j in group.independent}
+        bases |= {j: x[:-1] for j, x in following(group).items()}
+    for group in reversed(order):
+        one = _together(tree, group, moving, inertia, {j: [*bases[j], 0.0] for j in group.dependent})
+        if group.carrier != BASE:
+            inertia[group.carrier] = inertia[group.carrier] + one.inertia
+        for n, j in enumerate(group.independent):
+            entries |= {(max(i, j), min(i, j)): x for i, x in zip(group.independent, one.d[n], strict=True)}
+            force, body = one.handed[n], group.carrier
+            while body != BASE and force is not None:
+                link, m = tree.links[body], moving[body]
+                for s, k in zip(m.subspace, range(link.v_slice.start, link.v_slice.stop), strict=True):
+                    for i, share in zip(group_of[body].independent, bases[k], strict=True):
+                        if present(share):
+                            entry = max(i, j), min(i, j)
+                            entries[entry] = entries.get(entry, 0.0) + share * s.dot(force)
+                force, body = m.transform.force_to_parent(force), link.parent
+    return entries
 
 
 class Eliminated(NamedTuple):
@@ -168,74 +242,10 @@ class Eliminated(NamedTuple):
     psi: tuple[Force, ...]
 
 
-def forward_dynamics(
-    tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, pivots: Pivots
-) -> tuple[list[Scalar], Scalar, constrained.Residuals]:
-    """Return accelerations, how well the choice of pivots serves here, and how consistent the state is."""
-    posed, tau = poses(tree, q), springs.left_for_bodies(tree, q, tau)
-    moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), nothing(tree))
-    k, drift = constraints.constraint_matrix(tree, q, posed), constraints.drift(tree, q, v, posed)
-    size = constraints.usual_size(tree)
-    quality: Scalar = 1.0
-
-    def following(group: ClusterJoint) -> dict[int, list[Scalar]]:
-        nonlocal quality
-        sides = {i: [*_minus(k[i], group.independent), -drift[i]] for i, _ in group.pivots}
-        followed, own = _followed(tree, group, k, sides, size)
-        quality = where(own < quality, own, quality)
-        return followed
-
-    acceleration = accelerations(tree, groups(tree, pivots), moving, loads, tau, following)
-    return acceleration, quality, constrained.residuals(tree, q, v, None, k, drift)
-
-
-def _followed(
-    tree: Model, group: ClusterJoint, k: Matrix, sides: Mapping[int, Scalars], size: float
-) -> tuple[dict[int, list[Scalar]], Scalar]:
-    """Return how the freedoms of a group follow its independent ones, and what else there is; and how well they do."""
-    followed, quality = follow(k, sides, group.pivots, size)
-    if followed:
-        loss = 1.0 / (1.0 + _leverage(tree, group, followed, size))
-        quality = where(loss < quality, loss, quality)
-    return followed, quality
-
-
-def _minus(row: Scalars, columns: Sequence[int]) -> list[Scalar]:
-    return [-row[j] if present(row[j]) else 0.0 for j in columns]
-
-
-def inverse_dynamics(
-    tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Any, loads: Any, pivots: Pivots
-) -> tuple[list[Scalar], Scalar, constrained.Residuals]:
-    """Return forces on the independent freedoms, how well the pivots serve, and how consistent the motion is.
-
-    They are G^T tau of the tree (Khalil eq. 10.40), of which each cluster has its own part.
-    """
-    posed = poses(tree, q)
-    tau, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
-    k, drift = constraints.constraint_matrix(tree, q, posed), constraints.drift(tree, q, v, posed)
-    size = constraints.usual_size(tree)
-    quality: Scalar = 1.0
-    forces: list[Scalar] = [0.0] * tree.nv
-    for group in groups(tree, pivots):
-        sides = {i: _minus(k[i], group.independent) for i, _ in group.pivots}
-        followed, own = _followed(tree, group, k, sides, size)
-        quality = where(own < quality, own, quality)
-        for n, j in enumerate(group.independent):
-            shares = [share[n] for share in followed.values()]
-            forces[j] = tau[j] + constrained.inner(shares, [tau[d] for d in followed]) if shares else tau[j]
-    return forces, quality, constrained.residuals(tree, q, v, a, k, drift)
-
-
 def accelerations(
-    tree: Model, order: Sequence[ClusterJoint], moving: Sequence[Any], loads: Any, tau: Scalars,
-    following: Callable[[ClusterJoint], dict[int, list[Scalar]]],
-) -> list[Scalar]:  # fmt: skip
-    """Return accelerations by articulated bodies that go through groups of bodies like through joints.
-
-    ``following(group)`` says how each freedom of a group that is not independent follows those that are: by which
-    shares, and last by what it does if these rest.
-    """
+    tree: Model, order: Sequence[ClusterJoint], moving: Sequence[Any], loads: Any, tau: Scalars, following: Following
+) -> list[Scalar]:
+    """Return accelerations by articulated bodies that go through groups of bodies like through joints."""
     inertia = [link.articulated() for link in tree.links]
     force = [inertia_force(link, m, f) for link, m, f in zip(tree.links, moving, loads or nothing(tree), strict=True)]
     given_way = [_give_way(tree, group, moving, inertia, force, tau, following(group)) for group in reversed(order)]
@@ -260,69 +270,28 @@ def _give_way(
     tau: Scalars, followed: dict[int, list[Scalar]],
 ) -> Eliminated:  # fmt: skip
     """Hand what a group's bodies have, less what its freedoms take, to its carrier (in ``inertia`` and ``force``)."""
-    count = len(group.independent)
-    basis = {j: [1.0 if n == m else 0.0 for m in range(count)] for n, j in enumerate(group.independent)}
-    basis |= {j: x[:count] for j, x in followed.items()}
-    particular: dict[int, Scalar] = dict.fromkeys(basis, 0.0) | {j: x[count] for j, x in followed.items()}
-    # how bodies move with each of the group's freedoms, and by what the constraints alone demand
-    along: dict[int, list[Motion | None]] = {group.carrier: [None] * (count + 1)}
-    for i in group.bodies:
-        link, m = tree.links[i], moving[i]
-        along[i] = [None if x is None else m.transform.motion_to_child(x) for x in along[link.parent]]
-        for s, j in zip(m.subspace, range(link.v_slice.start, link.v_slice.stop), strict=True):
-            for n, share in enumerate([*basis[j], particular[j]]):
-                if present(share):
-                    along[i][n] = _sum(along[i][n], s if isinstance(share, float) and share == 1.0 else s * share)
-    felt: dict[int, list[Force | None]] = {}
-    d: Matrix = [[0.0] * count for _ in range(count)]
+    one, count = _together(tree, group, moving, inertia, followed), len(group.independent)
     excess: list[Scalar] = [0.0] * count
-    whole = {i: inertia[i] for i in group.bodies}
-    handed: list[Force | None] = [None] * count
     for i in reversed(group.bodies):
         link, m = tree.links[i], moving[i]
-        own = [None if x is None else inertia[i] @ x for x in along[i]]
-        felt[i] = [_sum(a, b) for a, b in zip(felt.get(i, [None] * (count + 1)), own, strict=True)]
-        required = _sum(force[i], felt[i][count])
+        required = add(force[i], one.felt[i][count])
         for s, j in zip(m.subspace, range(link.v_slice.start, link.v_slice.stop), strict=True):
             armature = link.armature[j - link.v_slice.start]
             left = tau[j] - s.dot(required)
-            if present(armature) and present(particular[j]):
-                left = left - armature * particular[j]
-            for n, share in enumerate(basis[j]):
-                if not present(share):
-                    continue
-                excess[n] = excess[n] + share * left
-                for o in range(n, count):
-                    f = felt[i][o]
-                    if f is not None:
-                        d[n][o] = d[n][o] + share * s.dot(f)
-                    if present(armature) and present(basis[j][o]):
-                        d[n][o] = d[n][o] + armature * (share * basis[j][o])
-        up = m.transform
-        parts = [None if f is None else up.force_to_parent(f) for f in felt[i][:count]]
-        carried = up.force_to_parent(required)
-        if link.parent == group.carrier:
-            handed = [_sum(a, b) for a, b in zip(handed, parts, strict=True)]
-            if group.carrier != BASE:
-                force[group.carrier] = force[group.carrier] + carried
-                inertia[group.carrier] = inertia[group.carrier] + up.articulated_to_parent(whole[i])
-        else:
-            waiting = felt.get(link.parent, [None] * (count + 1))
-            felt[link.parent] = [_sum(a, b) for a, b in zip(waiting, [*parts, None], strict=True)]
-            force[link.parent] = force[link.parent] + carried
-            whole[link.parent] = whole[link.parent] + up.articulated_to_parent(whole[i])
-    for n in range(count):
-        for o in range(n):
-            d[n][o] = d[o][n]
-    inverse = [[1.0 / d[0][0]]] if count == 1 else ldl_inverse(ldl(d)) if count else []
-    u = tuple(ZERO_FORCE if f is None else f for f in handed)
+            if present(armature) and present(one.particular[j]):
+                left = left - armature * one.particular[j]
+            for n, share in enumerate(one.basis[j]):
+                if present(share):
+                    excess[n] = excess[n] + share * left
+        if link.parent != BASE:
+            force[link.parent] = force[link.parent] + m.transform.force_to_parent(required)
+    inverse = [[1.0 / one.d[0][0]]] if count == 1 else ldl_inverse(ldl(one.d)) if count else []
+    u = tuple(ZERO_FORCE if f is None else f for f in one.handed)
     psi = tuple(combine_forces(u, column) for column in inverse)
-    if group.carrier != BASE and count:
+    if group.carrier != BASE:
+        inertia[group.carrier] = inertia[group.carrier] + one.inertia
         for a, b in zip(psi, u, strict=True):
             inertia[group.carrier] = inertia[group.carrier] - ArticulatedInertia.dyad(a, b)
-        force[group.carrier] = force[group.carrier] + combine_forces(psi, excess)
-    return Eliminated(basis, particular, times(inverse, excess) if count else [], psi)
-
-
-def _sum(a: Any, b: Any) -> Any:
-    return b if a is None else a if b is None else a + b
+        if count:
+            force[group.carrier] = force[group.carrier] + combine_forces(psi, excess)
+    return Eliminated(one.basis, one.particular, times(inverse, excess) if count else [], psi)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..model.tree import Link, Model
+from ..model.tree import Model
 from ..spatial import Scalar, ldl, ldl_solve
 from .loop_clusters import ClusterJoint, accelerations
 from .newton_euler import Wrenches, base_at_rest, move
@@ -43,9 +43,9 @@ def clusters(tree: Model) -> list[ClusterJoint]:
     free = tree.independent
     found = []
     for bodies in sorted(map(sorted, together)):
-        own = [i for i in bodies if not tree.links[i].follows]
-        freedoms = tuple(j for i in own for j in range(free.nv)[free.links[i].v_slice])
-        found.append(ClusterJoint(tuple(bodies), tree.parents[bodies[0]], freedoms, ()))
+        led, own = ([i for i in bodies if tree.links[i].follows is kind] for kind in (True, False))
+        freedoms = (tuple(j for i in some for j in range(free.nv)[free.links[i].v_slice]) for some in (own, led))
+        found.append(ClusterJoint(tuple(bodies), tree.parents[bodies[0]], *freedoms))
     return found
 
 
@@ -88,7 +88,7 @@ def forward_dynamics(
     wide_q = [x for own in positions(tree, q) for x in own]
     wide_v = [x for own in rates(tree, v) for x in own]
     a = solve(free, wide_q, wide_v, expand(tree, tau), gravity, wrenches)
-    rows = [_row(tree, free, link) for link in tree.links if link.follows]
+    rows = ties(tree)
     still, weightless = [0.0] * free.nv, (0.0, 0.0, 0.0)
     responses = [solve(free, wide_q, still, row, weightless) for row in rows]
     system = [[_dot(row, response) for response in responses] for row in rows]
@@ -99,12 +99,15 @@ def forward_dynamics(
     return [x for i in owners for x in a[free.links[i].v_slice]]
 
 
-def _row(tree: Model, free: Model, follower: Link) -> list[float]:
-    """Return coefficients of ``a_f - ratio * a_leader``."""
-    row = [0.0] * free.nv
-    row[free.links[follower.index].v_slice.start] = 1.0
-    row[free.links[_leader(tree, follower.index)].v_slice.start] -= follower.ratio
-    return row
+def ties(tree: Model) -> list[list[float]]:
+    """Return coefficients of ``a_f - ratio * a_leader`` of the freed tree, a row per follower."""
+    free, rows = tree.independent, []
+    for follower in (link for link in tree.links if link.follows):
+        row = [0.0] * free.nv
+        row[free.links[follower.index].v_slice.start] = 1.0
+        row[free.links[_leader(tree, follower.index)].v_slice.start] -= follower.ratio
+        rows.append(row)
+    return rows
 
 
 def _leader(tree: Model, follower: int) -> int:

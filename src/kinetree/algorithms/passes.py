@@ -18,9 +18,9 @@ from ..spatial.dual import Dual
 from .tree_walk import Column, Coupling, LazyMatrix, add, walk_of
 
 __all__ = [
-    "Coupling", "Scalars", "add", "at_tip", "bias_motion", "collect", "each", "everywhere", "inward", "moving_along",
-    "nothing", "on_demand", "outward", "pairs", "part", "path_to", "positions", "present", "rates", "side_by_side",
-    "table", "tips_first", "total",
+    "Coupling", "Scalars", "add", "at_tip", "bias_motion", "body_columns", "collect", "each", "everywhere", "inward",
+    "moving_along", "nothing", "on_demand", "outward", "pairs", "part", "path_to", "positions", "present", "rates",
+    "side_by_side", "table", "tips_first", "total",
 ]  # fmt: skip
 
 Scalars = Sequence[Scalar]
@@ -58,6 +58,18 @@ def pairs(
     is.  Entries between separate branches are exact zeros.
     """
     return walk_of(tree).pairs(couplings, carry, **per_body)
+
+
+def body_columns(
+    tree: Model, width: int, length: int, take: Callable[..., Any], felt: Callable[..., Scalar],
+    **per_body: Sequence[Any],
+) -> list[list[Scalar]]:  # fmt: skip
+    """Return a matrix with a row per freedom and ``width`` columns per body, zeros up to ``length`` columns in all.
+
+    ``take(k, own)`` is what column k of a body takes along to all that carry it, as it is; ``felt(taken, m, own)`` the
+    entry in the row of freedom m of a body that carries it, or of its own.
+    """
+    return walk_of(tree).body_columns(width, length, take, felt, **per_body)  # type: ignore[no-any-return]
 
 
 def on_demand(tree: Model) -> Model:

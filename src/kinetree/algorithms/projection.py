@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from ..model.tree import Model
 from ..spatial import Scalar, where
-from . import constrained, constraints, kinematics, loop_clusters, newton_euler
+from . import constrained, constraints, independent_motion, kinematics, loop_clusters, newton_euler
 from .constrained import LEAST_QUALITY, UNDRIVEN, EnergyWay, ShortestWay, Targets, inner
 from .passes import Scalars
 
@@ -105,5 +105,5 @@ def _slower_by_clusters(
     """Return what a blow M v gives the mechanism at rest, G (G^T M G)^-1 G^T M v, by its own dynamics."""
     still = [0.0] * tree.nv
     blow, _ = newton_euler.inverse_dynamics(tree, q, still, v, WEIGHTLESS, None)
-    slower, quality, _ = loop_clusters.forward_dynamics(tree, q, still, blow, WEIGHTLESS, None, pivots)
+    slower, quality, _ = independent_motion.forward_dynamics(tree, q, still, blow, WEIGHTLESS, None, pivots)
     return slower, quality / loop_clusters.LEAST_QUALITY_OF_CLUSTERS

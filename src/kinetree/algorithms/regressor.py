@@ -8,18 +8,18 @@ forces.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import UnsupportedError
 from ..model.parameters import OF_BODIES, OF_SPRINGS, Parameter, rows
-from ..model.tree import Link, Model
+from ..model.tree import BASE, Link, Model
 from ..spatial import BASIS, ZERO3, Force, Motion, Scalar, Transform, Vec3, dot
 from . import springs, tendons
 from .algorithm import ALL
 from .friction import fading, sign
-from .kinematics import MovingBody, poses, velocities
+from .kinematics import AT_ORIGIN, MovingBody, poses, velocities
 from .newton_euler import Moving, base_at_rest, move
-from .passes import Scalars, add, each, on_demand, outward, positions, rates
+from .passes import Scalars, add, body_columns, each, on_demand, outward, part, positions, rates
 
 Columns = Sequence[str] | str
 OfFreedom = Callable[[int, int], Scalar]
@@ -102,7 +102,7 @@ def axes_of_carriers(
 
 def felt_by_joints(
     tree: Model, columns: Sequence[Parameter], axes: Sequence[Sequence[FreedomSeen]],
-    of_body: Callable[[int], Mapping[str, Force]], of_freedom: Mapping[str, OfFreedom],
+    of_body: Callable[[int], Mapping[str, Force]], own: OfJoints,
 ) -> list[list[Scalar]]:  # fmt: skip
     """Return a matrix with a row per degree of freedom and a column per parameter; what is nowhere given is zero.
 
@@ -113,9 +113,8 @@ def felt_by_joints(
     for c, p in enumerate(columns):
         if p.symbol in OF_BODIES:
             of_bodies.setdefault(p.body, []).append((c, p.symbol))
-        elif p.symbol in of_freedom:
-            link, value = tree.links[p.body], of_freedom[p.symbol](p.body, p.freedom)
-            matrix[link.v_slice.start + p.freedom][c] = value * link.ratio if link.follows else value
+    for (row, c), value in own.items():
+        matrix[row][c] = value
     for i in sorted(of_bodies):
         forces, felt = of_body(i), set[int]()
         for row, axis in axes[i]:
@@ -125,31 +124,84 @@ def felt_by_joints(
     return matrix
 
 
-def torque_regressor(
-    tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Scalars, parameters: Columns = ALL, friction: bool = False
-) -> list[list[Scalar]]:
-    """Return Y with tau = Y p; without ``friction`` its columns are zero."""
-    speeds, accelerations, coordinates = rates(tree, v), rates(tree, a), positions(tree, q)
-    bodies = on_demand(tree)
-    moving = outward(bodies, move, base_at_rest(gravity), coordinates, speeds, accelerations)
-    axes = axes_of_carriers(
-        bodies, each(bodies, lambda _, m: m.transform, moving), each(bodies, lambda _, m: m.subspace, moving)
-    )
+def felt_in_root_frame(
+    tree: Model, transforms: Sequence[Transform], subspaces: Sequence[Sequence[Motion]], forces: Sequence[Any],
+    length: int,
+) -> list[list[Scalar]]:  # fmt: skip
+    """Return the columns of all parameters of bodies, and zeros for others, ``length`` in all, seen from the root body.
+
+    ``forces`` are those of each body's ten parameters, in order.  More operations than :func:`felt_by_joints`, but the
+    same for every pair of a body and one that carries it.
+    """
+
+    def place(link: Link, parent: tuple[Transform], x: Transform) -> tuple[Transform]:
+        return (parent[0] if link.parent == BASE else (parent[0] @ x).collapsed(),)
+
+    def felt(force: Force, m: int, own: Any) -> Scalar:
+        return own.screws[m].dot(force)
+
+    posed = part(outward(tree, place, (AT_ORIGIN.pose,), transforms), 0)
+    screws = each(tree, lambda _, x, s: tuple(x.motion_to_parent(axis) for axis in s), posed, subspaces)
+    seen = each(tree, lambda _, x, ten: tuple(x.force_to_parent(f) for f in ten), posed, forces)
+    return body_columns(tree, len(OF_BODIES), length, lambda k, own: own.seen[k], felt, screws=screws, seen=seen)
+
+
+OfJoints = dict[tuple[int, int], Scalar]
+"""Entries of the columns of parameters of joints, by row and column."""
+
+
+def of_joints(
+    tree: Model, columns: Sequence[Parameter], of_freedom: Mapping[str, OfFreedom],
+    coordinates: Sequence[Scalars] | None = None,
+) -> OfJoints:  # fmt: skip
+    """Return what joints feel of their own parameters, of springs where ``coordinates`` are given."""
+    found: OfJoints = {}
+    for c, p in enumerate(columns):
+        link = tree.links[p.body]
+        felt: list[tuple[int, Scalar]] = []
+        if p.symbol in OF_SPRINGS and coordinates is not None:  # the spring of a ball joint is felt about all its axes
+            felt = list(enumerate(springs.pull_per_stiffness(link, coordinates[p.body], p.freedom)))
+        elif p.symbol in of_freedom:
+            felt = [(p.freedom, of_freedom[p.symbol](p.body, p.freedom))]
+        for k, value in felt:
+            found[link.v_slice.start + k, c] = value * link.ratio if link.follows else value
+    return found
+
+
+def torques_of_joints(
+    tree: Model, q: Scalars, v: Scalars, a: Scalars, parameters: Columns = ALL, friction: bool = False
+) -> OfJoints:
+    """Return what is in the columns of parameters of joints of :func:`torque_regressor`."""
+    refuse_sprung_tendons(tree)
+    speeds, accelerations = rates(tree, v), rates(tree, a)
     of_freedom: dict[str, OfFreedom] = {"rotor_inertia": lambda i, k: accelerations[i][k]}
     if friction:
         of_freedom["damping"] = lambda i, k: speeds[i][k]
         of_freedom["friction"] = lambda i, k: sign(speeds[i][k])
         of_freedom["offset"] = lambda i, k: 1.0
         of_freedom["stribeck"] = lambda i, k: sign(speeds[i][k]) * _fading(tree, speeds, i, k)
-    columns = selected(tree, parameters)
-    matrix = felt_by_joints(tree, columns, axes, lambda i: required_forces(moving[i]), of_freedom)
-    refuse_sprung_tendons(tree)
-    for c, p in enumerate(columns):
-        if p.symbol in OF_SPRINGS:  # the spring of a ball joint is felt about all its axes
-            link = tree.links[p.body]
-            for k, value in enumerate(springs.pull_per_stiffness(link, coordinates[p.body], p.freedom)):
-                matrix[link.v_slice.start + k][c] = value * link.ratio if link.follows else value
-    return matrix
+    return of_joints(tree, selected(tree, parameters), of_freedom, positions(tree, q))
+
+
+def torque_regressor(
+    tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Scalars, parameters: Columns = ALL, friction: bool = False
+) -> list[list[Scalar]]:
+    """Return Y with tau = Y p; without ``friction`` its columns are zero."""
+    bodies = on_demand(tree)
+    moving = outward(bodies, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), rates(tree, a))
+    axes = axes_of_carriers(
+        bodies, each(bodies, lambda _, m: m.transform, moving), each(bodies, lambda _, m: m.subspace, moving)
+    )
+    own = torques_of_joints(tree, q, v, a, parameters, friction)
+    return felt_by_joints(tree, selected(tree, parameters), axes, lambda i: required_forces(moving[i]), own)
+
+
+def torques_of_bodies(tree: Model, q: Scalars, v: Scalars, a: Scalars, *, length: int) -> list[list[Scalar]]:
+    """Return Y but for the columns of parameters of joints, in a form that loops over large trees."""
+    moving = outward(tree, move, base_at_rest(tree.gravity), positions(tree, q), rates(tree, v), rates(tree, a))
+    forces = each(tree, lambda _, m: tuple(required_forces(m).values()), moving)
+    subspaces = each(tree, lambda _, m: m.subspace, moving)
+    return felt_in_root_frame(tree, each(tree, lambda _, m: m.transform, moving), subspaces, forces, length)
 
 
 def _fading(tree: Model, speeds: Sequence[Scalars], joint: int, freedom: int) -> Scalar:
@@ -163,15 +215,28 @@ def refuse_sprung_tendons(tree: Model) -> None:
         raise UnsupportedError("springs along tendons have no parameters, so that there is no regressor")
 
 
+def momenta_of_joints(tree: Model, q: Scalars, v: Scalars, parameters: Columns = ALL) -> OfJoints:
+    """Return what is in the columns of parameters of joints of :func:`joint_momentum_regressor`."""
+    speeds = rates(tree, v)
+    of_freedom: dict[str, OfFreedom] = {"rotor_inertia": lambda i, k: speeds[i][k]}
+    return of_joints(tree, selected(tree, parameters), of_freedom)
+
+
 def joint_momentum_regressor(tree: Model, q: Scalars, v: Scalars, *, parameters: Columns = ALL) -> list[list[Scalar]]:
     """Return the matrix that maps the parameters to the momenta of the joints, M v."""
-    coordinates, speeds, moving = positions(tree, q), rates(tree, v), velocities(tree, q, v)
-    subspaces = each(tree, lambda link, x: link.subspace(x), coordinates)
+    moving = velocities(tree, q, v)
+    subspaces = each(tree, lambda link, x: link.subspace(x), positions(tree, q))
     axes = axes_of_carriers(tree, [m.transform for m in moving], subspaces)
-    columns = selected(tree, parameters)
-    return felt_by_joints(
-        tree, columns, axes, lambda i: momenta(moving[i].velocity), {"rotor_inertia": lambda i, k: speeds[i][k]}
-    )
+    own = momenta_of_joints(tree, q, v, parameters)
+    return felt_by_joints(tree, selected(tree, parameters), axes, lambda i: momenta(moving[i].velocity), own)
+
+
+def momenta_of_bodies(tree: Model, q: Scalars, v: Scalars, *, length: int) -> list[list[Scalar]]:
+    """Return the same but for the columns of parameters of joints, in a form that loops over large trees."""
+    moving = velocities(tree, q, v)
+    subspaces = each(tree, lambda link, x: link.subspace(x), positions(tree, q))
+    forces = each(tree, lambda _, m: tuple(momenta(m.velocity).values()), moving)
+    return felt_in_root_frame(tree, each(tree, lambda _, m: m.transform, moving), subspaces, forces, length)
 
 
 # ------------------------------------------------------------------ of the whole robot: one row, or six

@@ -20,9 +20,7 @@ from . import (
     absolute_coordinates,
     articulated_body,
     centroidal,
-    closed_algorithms,
     composite_body,
-    constraints,
     coriolis,
     derivatives,
     energy,
@@ -46,24 +44,21 @@ from . import (
 )
 from .algorithm import (
     CONFIGURATIONS,
-    DEPENDENT,
     FRAME,
     FRAMES,
+    FRICTION,
     KNOWN,
-    KNOWN_FREEDOMS,
     PAIRS,
     PARAMETERS,
     PASSES,
-    PIVOTS,
-    ROWS,
-    STABILIZATION,
-    STRAIGHT,
+    PASSES_OF_FREE_JOINTS,
     Algorithm,
     LargeTree,
     Option,
     Options,
     Shape,
 )
+from .loop_table import LOOP_ALGORITHMS
 from .passes import each, positions, table
 from .singular_joints import BY_ELIMINATION
 
@@ -91,7 +86,6 @@ INVERSE = Option("inverse", False)
 HANDLE_METHODS = ("factors", "handles")
 HANDLE_METHOD = Option("method", HANDLE_METHODS[0], HANDLE_METHODS)
 CLASSICAL = Option("classical", False)
-FRICTION = Option("friction", False)
 INVERSE_METHOD = Option("method", INVERSE_METHODS[0], INVERSE_METHODS)
 MASS_MATRIX_METHOD = Option("method", MASS_MATRIX_METHODS[0], MASS_MATRIX_METHODS)
 METHOD = Option("method", FORWARD_METHODS[0], FORWARD_METHODS, counted=FORWARD_METHODS[:2])
@@ -298,23 +292,6 @@ def _per_v(*before: int) -> Callable[[Model, Options], Shape]:
     return lambda tree, options: (*before, tree.nv)
 
 
-def _per_constraint(*before: int) -> Callable[[Model, Options], Shape]:
-    return lambda tree, options: (*before, tree.n_constraints)
-
-
-def _closed(tree: Model, options: Options) -> Shape:
-    """Return forces or accelerations, multipliers, the quality of the choice, three residuals."""
-    return (tree.nv + len(options["rows"]) + 4,)
-
-
-def _by_clusters(tree: Model, options: Options) -> Shape:
-    return (tree.nv + 4,)
-
-
-def _freedoms(tree: Model, options: Options) -> int:
-    return tree.nv - len(options["pivots"])
-
-
 def _square(tree: Model, options: Options) -> Shape:
     return (tree.nv, tree.nv)
 
@@ -329,6 +306,10 @@ def _per_parameter(*before: int) -> Callable[[Model, Options], Shape]:
 
 def _per_v_and_parameter(tree: Model, options: Options) -> Shape:
     return (tree.nv, len(regressor.selected(tree, options["parameters"])))
+
+
+def _per_length(tree: Model, options: Options) -> Shape:
+    return (tree.nv, options["length"])
 
 
 def _factor_shape(tree: Model, options: Options) -> Shape:
@@ -354,7 +335,10 @@ def _moved_as_given(tree: Model, options: Options) -> Collection[int]:
 # ------------------------------------------------------------------ large trees
 
 _BY_COLUMNS = LargeTree(
-    "columns", Algorithm("inverse_mass_matrix times tau", ("q", "tau"), _mobility_times, _per_v(), large=PASSES)
+    "columns",
+    Algorithm(
+        "inverse_mass_matrix times tau", ("q", "tau"), _mobility_times, _per_v(), needs_inertia=True, large=PASSES
+    ),
 )
 _BY_SOLVING = LargeTree(
     "solving",
@@ -364,7 +348,19 @@ _BY_SOLVING = LargeTree(
     ),
 )  # fmt: skip
 _BY_FACTORS = LargeTree(
-    "factors", Algorithm("mass_matrix_factors in one matrix", ("q",), tree_factors.tree_factors, _square, large=PAIRS)
+    "factors",
+    Algorithm("mass_matrix_factors in one matrix", ("q",), tree_factors.tree_factors, _square, large=PAIRS),
+    followers=False,
+)
+_TORQUES_OF_BODIES = LargeTree(
+    "bodies",
+    Algorithm("regressor of bodies", ("q", "v", "a"), regressor.torques_of_bodies, _per_length, large=PAIRS),
+    beside=regressor.torques_of_joints,
+)
+_MOMENTA_OF_BODIES = LargeTree(
+    "bodies",
+    Algorithm("joint_momentum_regressor of bodies", ("q", "v"), regressor.momenta_of_bodies, _per_length, large=PAIRS),
+    beside=regressor.momenta_of_joints,
 )
 
 
@@ -378,17 +374,17 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "integrate", _QV, kinematics.integrate, lambda t, o: (t.nq,),
             "Configuration reached from q in unit time with constant velocity v.",
-            of_places=True, direct=True, large=PASSES,
+            of_places=True, direct=True, large=PASSES_OF_FREE_JOINTS,
         ),
         Algorithm(
             "difference", ("q0", "q1"), kinematics.difference, _per_v(),
             "The constant velocity that leads from q0 to q1 in unit time.",
-            large=PASSES,
+            large=PASSES_OF_FREE_JOINTS,
         ),
         Algorithm(
             "configuration_rate", _QV, kinematics.configuration_rate, lambda t, o: (t.nq,),
             "Time derivative of q when moving with v (equal to v but for quaternion joints).",
-            direct=True, large=PASSES,
+            direct=True, large=PASSES_OF_FREE_JOINTS,
         ),
         Algorithm(
             "pose", _Q, lambda t, q, *, frame: kinematics.frame_pose(t, q, frame), _fixed(4, 4),
@@ -432,13 +428,13 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "momentum_rate", _QVA, centroidal.momentum_rate, _fixed(6),
-            "Rate of the momentum about the center of mass: the external force and moment, gravity included.",
+            "Rate of the momentum about the center of mass: the external wrench, gravity included.",
             large=PASSES,
         ),
         Algorithm(
             "centroidal_momentum_matrix", _Q,
             lambda t, q: jacobian.rows(centroidal.centroidal_matrix(t, q)), _per_v(6),
-            "The 6 x nv matrix A with momentum = A v, about the center of mass.",
+            "The matrix A with momentum = A v, about the center of mass.",
             direct=True, large=PASSES,
         ),
         Algorithm(
@@ -461,8 +457,8 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "joint_wrenches", _QVA, _joint_wrenches, lambda t, o: (len(t.bodies), 6),
-            "What each joint transmits to its body: moment and force in body axes at the body's origin.",
-            loads=True, tree_only=True, large=PASSES,
+            "The wrench that each joint transmits to its body: moment and force in body axes at the body's origin.",
+            loads=True, tree_only=True, closed_by="closed_joint_wrenches", large=PASSES,
         ),
         Algorithm(
             "joint_subspaces", _Q, _joint_subspaces, lambda t, o: (sum(link.kind.nv for link in t.links), 6),
@@ -500,7 +496,9 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "hybrid_dynamics", _QVT, _hybrid_dynamics, _per_v(2),
             "All accelerations and forces, where some joints are given accelerations, the others forces.",
-            (KNOWN,), loads=True, needs_inertia=True, held=_moved_as_given, tree_only=True, regroups=True, large=PASSES,
+            (KNOWN,), loads=True, needs_inertia=True, held=_moved_as_given, tree_only=True, regroups=True,
+            large=PASSES_OF_FREE_JOINTS,
+            closed_by="independent_hybrid_dynamics",
         ),
         Algorithm(
             "mass_matrix", _Q, _mass_matrix, _square,
@@ -537,32 +535,32 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "regressor", _QVA, _regressor, _per_v_and_parameter,
             "The matrix Y that maps the parameters to the joint forces of a motion.",
-            (PARAMETERS, FRICTION), tree_only=True, direct=True, large=STRAIGHT,
+            (PARAMETERS, FRICTION), tree_only=True, direct=True, large=_TORQUES_OF_BODIES,
         ),
         Algorithm(
             "joint_momentum_regressor", _QV, regressor.joint_momentum_regressor, _per_v_and_parameter,
             "The matrix that maps the parameters to the momenta of the joints, M v.",
-            (PARAMETERS,), direct=True, large=STRAIGHT,
+            (PARAMETERS,), direct=True, large=_MOMENTA_OF_BODIES,
         ),
         Algorithm(
             "momentum_regressor", _QV, regressor.momentum_regressor, _per_parameter(6),
             "The matrix that maps the parameters to the momentum about the world's origin, in world axes.",
-            (PARAMETERS,), direct=True, large=STRAIGHT,
+            (PARAMETERS,), direct=True,
         ),
         Algorithm(
             "kinetic_energy_regressor", _QV, regressor.kinetic_energy_regressor, _per_parameter(),
             "The row that maps the parameters to the kinetic energy.",
-            (PARAMETERS,), direct=True, large=STRAIGHT,
+            (PARAMETERS,), direct=True,
         ),
         Algorithm(
             "potential_energy_regressor", _Q, _potential_energy_regressor, _per_parameter(),
             "The row that maps the parameters to the potential energy.",
-            (PARAMETERS,), direct=True, large=STRAIGHT,
+            (PARAMETERS,), direct=True,
         ),
         Algorithm(
             "power_regressor", _QVA, _power_regressor, _per_parameter(),
             "The row that maps the parameters to the power of the joint forces of a motion.",
-            (PARAMETERS, FRICTION), direct=True, large=STRAIGHT,
+            (PARAMETERS, FRICTION), direct=True,
         ),
         Algorithm(
             "operational_space_inertia", _Q, _operational_space_inertia, _frames_square,
@@ -587,104 +585,3 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
     )
 }  # fmt: skip
-
-LOOP_ALGORITHMS: dict[str, Algorithm] = {
-    a.name: a
-    for a in (
-        Algorithm(
-            "loop_gaps", _Q, constraints.gaps, _per_constraint(),
-            "How far each loop constraint is from being met.",
-            parts=("gaps",), of_places=True, large=STRAIGHT,
-        ),
-        Algorithm(
-            "loop_jacobian", _Q, constraints.constraint_matrix, lambda t, o: (t.n_constraints, t.nv),
-            "K, with which velocities obey K v = 0: a row per constraint, a column per entry of v.",
-            parts=("rows",), of_places=True,
-        ),
-        Algorithm(
-            "loop_jacobian_entries", _Q, constraints.constraint_entries, lambda t, o: (len(constraints.pattern(t)),),
-            "The entries of K, with which velocities obey K v = 0, that are not always zero.",
-            parts=("entries",), of_places=True, is_method=False, large=STRAIGHT,
-        ),
-        Algorithm(
-            "loop_drift", _QV, constraints.drift, _per_constraint(),
-            "dK/dt v, with which accelerations obey K a + drift = 0.",
-            parts=("drift",), large=STRAIGHT,
-        ),
-        Algorithm(
-            "closed_inverse_dynamics", _QVA, closed_algorithms.inverse_dynamics, _closed,
-            "Forces of the motors for a motion, with the loops closed.",
-            (ROWS, DEPENDENT), loads=True, parts=("tau", "lambda", "quality", "residuals"), is_method=False,
-            direct=True, regroups=True,
-        ),
-        Algorithm(
-            "closed_forward_dynamics", _QVT, closed_algorithms.forward_dynamics, _closed,
-            "Accelerations under joint forces, with the loops closed.",
-            (ROWS, STABILIZATION), loads=True, parts=("a", "lambda", "quality", "residuals"), is_method=False,
-            direct=True, regroups=True,
-        ),
-        Algorithm(
-            "reduced_forward_dynamics", _QVT, closed_algorithms.forward_dynamics_by_independent, _closed,
-            "Accelerations under joint forces, with the loops closed, by the inertia of the independent freedoms.",
-            (ROWS, PIVOTS), loads=True, parts=("a", "lambda", "quality", "residuals"), is_method=False,
-            regroups=True,
-        ),
-        Algorithm(
-            "handled_forward_dynamics", _QVT, closed_algorithms.forward_dynamics_by_handles, _closed,
-            "Accelerations under joint forces, with loop joints as handles of an articulated body.",
-            (ROWS, STABILIZATION), loads=True, parts=("a", "lambda", "quality", "residuals"), is_method=False,
-            direct=True, regroups=True,
-        ),
-        Algorithm(
-            "clustered_forward_dynamics", _QVT, closed_algorithms.forward_dynamics_by_clusters, _by_clusters,
-            "Accelerations under joint forces, with the loops closed cluster by cluster.",
-            (PIVOTS,), loads=True, parts=("a", "quality", "residuals"), is_method=False, direct=True, regroups=True,
-            large=STRAIGHT,
-        ),
-        Algorithm(
-            "clustered_inverse_dynamics", _QVA, closed_algorithms.inverse_dynamics_by_clusters, _by_clusters,
-            "Forces of the motors for a motion, with the loops closed cluster by cluster.",
-            (PIVOTS,), loads=True, parts=("tau", "quality", "residuals"), is_method=False, direct=True, regroups=True,
-            large=STRAIGHT,
-        ),
-        Algorithm(
-            "independent_inverse_dynamics", _QVA, closed_algorithms.independent_inverse_dynamics, _per_v(),
-            "Forces on the independent freedoms for a motion, with the loops closed.",
-            (PIVOTS,), loads=True, results=("tau",), is_method=False, regroups=True,
-        ),
-        Algorithm(
-            "independent_forward_dynamics", _QVT, closed_algorithms.independent_forward_dynamics, _per_v(),
-            "Accelerations under joint forces, with the loops closed, by those of the independent freedoms.",
-            (PIVOTS,), loads=True, results=("a",), needs_inertia=True, is_method=False, regroups=True,
-        ),
-        Algorithm(
-            "closed_hybrid_dynamics", _QVT, closed_algorithms.hybrid_dynamics, lambda tree, options: (2 * tree.nv + 4,),
-            "Accelerations and forces, with the loops closed, where some freedoms are given accelerations.",
-            (PIVOTS, KNOWN_FREEDOMS), loads=True, is_method=False, regroups=True,
-        ),
-        Algorithm(
-            "closed_inverse_dynamics_derivatives", _QVA, closed_algorithms.inverse_dynamics_derivatives,
-            lambda t, o: (3 * _freedoms(t, o) ** 2 + 4,),
-            "How the forces on independent freedoms change with these, their rates and accelerations.",
-            (PIVOTS, FRICTION), loads=True, is_method=False, direct=True, regroups=True,
-        ),
-        Algorithm(
-            "closed_forward_dynamics_derivatives", _QVT, closed_algorithms.forward_dynamics_derivatives,
-            lambda t, o: (4 * _freedoms(t, o) * t.nv + 4,),
-            "How accelerations change with independent freedoms, their rates and all joint forces.",
-            (PIVOTS, FRICTION), loads=True, needs_inertia=True, is_method=False, direct=True, regroups=True,
-        ),
-        Algorithm(
-            "closed_force_slopes", (*_QVA, "tau"), closed_algorithms.force_slopes,
-            lambda t, o: (3 * _freedoms(t, o) * (_freedoms(t, o) + t.nv) + 4,),
-            "How the equations of motion change with independent freedoms, their rates and accelerations.",
-            (PIVOTS, FRICTION), loads=True, is_method=False, regroups=True,
-        ),
-        Algorithm(
-            "basis_slopes", _Q, closed_algorithms.basis_slopes, lambda t, o: (_freedoms(t, o), t.nv, _freedoms(t, o)),
-            "How G of v = G v_independent changes with each independent coordinate.",
-            (PIVOTS,), is_method=False,
-        ),
-    )
-}  # fmt: skip
-"""Those that only a mechanism with loops has."""

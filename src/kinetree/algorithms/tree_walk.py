@@ -105,6 +105,10 @@ class TreeWalk(ABC):
         """Look at each body with each of those that carry it."""
 
     @abstractmethod
+    def body_columns(self, width: int, length: int, take: Any, felt: Any, **per_body: Any) -> Any:
+        """Look at each body with its own joint and each of those that carry it."""
+
+    @abstractmethod
     def total(self, per_body: Any, zero: Any) -> Any:
         """Return the sum over all bodies."""
 
@@ -203,6 +207,24 @@ class Unrolled(TreeWalk):
                         total.add(carrier, m, link, k, above)
                         total.add(link, k, carrier, m, below)
         return [total.rows() for total in sums]
+
+    def body_columns(
+        self, width: int, length: int, take: Callable[..., Any], felt: Callable[..., Scalar], **per_body: Sequence[Any]
+    ) -> Matrix:
+        """Go from each body to the base."""
+        tree = self.tree
+        matrix: list[list[Any]] = [[None] * length for _ in range(tree.nv)]
+        bodies = [OfBody(per_body, itemgetter(link.index)) for link in tree.links]
+        for link in tree.links:
+            held, i = [take(k, bodies[link.index]) for k in range(width)], link.index
+            while i != BASE:
+                carrier = tree.links[i]
+                for m, k in product(range(carrier.kind.nv), range(width)):
+                    value, row = felt(held[k], m, bodies[i]), matrix[carrier.v_slice.start + m]
+                    place = width * link.index + k
+                    row[place] = add(row[place], value * carrier.ratio if carrier.follows else value)
+                i = carrier.parent
+        return [[0.0 if x is None else x for x in row] for row in matrix]
 
     def total(self, per_body: Sequence[Any], zero: Any) -> Any:
         """Return the sum over all bodies."""

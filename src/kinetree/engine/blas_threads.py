@@ -10,8 +10,8 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ContextDecorator, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,32 +47,41 @@ def _libraries(*packages: str) -> tuple[_OpenBlas, ...]:
 
 
 _lock = threading.Lock()
-_holders: list[int] = []
-"""One for everybody who wants one thread now."""
-
 _before: list[tuple[_OpenBlas, int]] = []
 """How many threads to go back to."""
 
 
-@contextmanager
-def one_blas_thread(size: int = 0) -> Iterator[None]:
-    """Let BLAS use one thread inside, unless matrices are large."""
-    if size > SMALL:
-        yield
-        return
-    with _lock:
-        if not _holders:
-            libraries = _libraries("numpy", *(["scipy"] if "scipy.linalg" in sys.modules else []))
-            several = [(library, threads) for library in libraries if (threads := library.get()) > 1]
-            for library, _ in several:
-                library.set(1)
-            _before[:] = several
-        _holders.append(1)
-    try:
-        yield
-    finally:
+class one_blas_thread(ContextDecorator):
+    """Lets BLAS use one thread inside, or in a function, unless matrices are large.
+
+    Parameters
+    ----------
+    size : int
+        Rows or columns of the largest matrix.
+    """
+
+    _holders = 0
+    """Those who want one thread now."""
+
+    def __init__(self, size: int = 0) -> None:
+        self.is_small = size <= SMALL
+
+    def __enter__(self) -> None:
+        if not self.is_small:
+            return
         with _lock:
-            _holders.pop()
-            if not _holders:
+            if not one_blas_thread._holders:
+                libraries = _libraries("numpy", *(["scipy"] if "scipy.linalg" in sys.modules else []))
+                _before[:] = [(library, threads) for library in libraries if (threads := library.get()) > 1]
+                for library, _ in _before:
+                    library.set(1)
+            one_blas_thread._holders += 1
+
+    def __exit__(self, *problem: object) -> None:
+        if not self.is_small:
+            return
+        with _lock:
+            one_blas_thread._holders -= 1
+            if not one_blas_thread._holders:
                 for library, threads in _before:
                     library.set(threads)

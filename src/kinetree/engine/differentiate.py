@@ -132,7 +132,8 @@ def reverse(graph: Graph, outputs: Sequence[int], weights: Sequence[int], wrt: S
             continue
         for a, partial in zip(args, partials(graph, i), strict=True):
             if a in active:
-                contribute(a, _guarded(graph, graph.mul(adjoint, partial), guards[i]))
+                factor = partial if graph.is_const(partial) else _guarded(graph, partial, guards[i])
+                contribute(a, graph.mul(adjoint, factor))
     return [adjoints.get(x, zero) for x in wrt]
 
 

@@ -82,6 +82,19 @@ class Graph:
             return self._gathered(int(other.values[i]), place[other.args[i][0]])
         return self.node(kind, *(place[a] for a in other.args[i]))
 
+    def remade(self, other: Graph, i: int, place: Mapping[int, int]) -> int:
+        """Make node ``i`` of another graph, whose arguments are at ``place`` here, and simplify it."""
+        if other.kinds[i] in (CONST, INPUT, GATHER):
+            return self.copied(other, i, place)
+        return getattr(self, other.kinds[i])(*(place[a] for a in other.args[i]))  # type: ignore[no-any-return]
+
+    def inlined(self, other: Graph, outputs: Sequence[int], inputs: Sequence[int]) -> list[int]:
+        """Make some nodes of another graph, which shares its tables with this one, with nodes for its inputs."""
+        place: dict[int, int] = {}
+        for i in other.reachable(outputs):
+            place[i] = inputs[int(other.values[i])] if other.kinds[i] == INPUT else self.remade(other, i, place)
+        return [place[o] for o in outputs]
+
     def const(self, value: float) -> int:
         """Make a number. Minus zero and zero differ, NaNs are all one."""
         value = float(value)

@@ -82,16 +82,18 @@ class StateChecks:
     def normalized(self, q: ArrayLike) -> Array:
         """Return a copy of ``q`` with every quaternion scaled to unit length."""
         array = np.array(as_array(q, (self.model.nq,), "q"))
+        if not self._quaternions:
+            return array
         quaternions = array[..., self.quaternion_places]
-        length = np.linalg.norm(quaternions, axis=-1, keepdims=True)
-        zero = np.moveaxis(length[..., 0] == 0, -1, 0)
-        if np.any(zero):
+        with np.errstate(all="ignore"):  # infinity becomes NaN, without a word
+            length = np.sqrt((quaternions * quaternions).sum(axis=-1, keepdims=True))
+            array[..., self.quaternion_places] = quaternions / length
+        if not length.all():
+            zero = np.moveaxis(length[..., 0] == 0, -1, 0)
             worst = int(np.argwhere(zero)[0][0])
             place = "" if array.ndim == 1 else f" (batch index {_first(zero[worst])})"
             name = self._quaternions[worst][0]
             raise StateError(f"the quaternion of joint {name!r} is zero{place} and cannot be normalized")
-        with np.errstate(all="ignore"):  # infinity becomes NaN, without a word
-            array[..., self.quaternion_places] = quaternions / length
         return array
 
     @cached_property

@@ -7,19 +7,21 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..algorithms.algorithm import STRAIGHT
+from ..algorithms import mimic
+from ..algorithms.algorithm import ALL
 from ..algorithms.passes import each, positions, total
-from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, LOOP_ALGORITHMS, Algorithm, find
+from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, Algorithm, find
 from ..engine import cache
 from ..engine.differentiate import differentiate
 from ..engine.graph import INPUT, TooLong
 from ..engine.kernels.composed import (
+    BodyColumnsKernel,
     FactorKernel,
     ImplicitEquation,
     QuadraticFormKernel,
@@ -28,6 +30,7 @@ from ..engine.kernels.composed import (
 )
 from ..engine.kernels.direct_call import DirectCall, available
 from ..engine.kernels.kernel import Kernel
+from ..engine.kernels.led import LedKernel, LedSolutionKernel, Spread
 from ..engine.kernels.loop_kernel import RolledKernel
 from ..engine.llvm import host
 from ..engine.make_once import MAKING, made_once
@@ -37,6 +40,7 @@ from ..io.progress import in_steps
 from ..model.changes.regrouping import regrouped
 from ..model.changes.single_joints import expand_in_order
 from ..model.joints import Custom
+from ..model.parameters import rows
 from ..model.tree import Link, Model
 from ..spatial import Force, Matrix3, MatrixRotation, Scalar, Transform, Vec3, ldl, ldl_inverse, where
 from ..spatial.arrays import flatten, pack, split
@@ -115,6 +119,11 @@ def fingerprint() -> str:
     """Return what changes whenever the algorithms do, so that stale code is never used."""
     root, rooms = Path(__file__).parents[1], ("algorithms", "engine", "model", "run", "spatial")
     return cache.digest(*(cache.digest_of_sources(root / room) for room in rooms))
+
+
+def is_coupled(tree: Model) -> bool:
+    """Return whether branches have to do with one another, which no loop over bodies knows."""
+    return tree.has_followers or any(t.stiffness for t in tree.tendons)
 
 
 class Compiler:
@@ -228,8 +237,7 @@ class Compiler:
 
     def loops(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
         """Return whether an algorithm is not to become straight-line code."""
-        of_loops = name in LOOP_ALGORITHMS and find(name).large is not STRAIGHT  # which grow faster than trees do
-        large = self.rolled and not self._coupled and (of_loops or find(name).loops_over(options or {}))
+        large = self.rolled and not self._coupled and find(name).loops_over(options or {})
         if large and options and find(name).is_of_a_frame:
             large = len(self.tree.support(self.tree.frame(options["frame"]).body)) > LARGEST_UNROLLED
         return large or (name, _method(options)) in self._too_long
@@ -238,12 +246,20 @@ class Compiler:
         """Return whether there is machine code for an algorithm: for large trees only for those that can be rolled."""
         if not self.loops(name, options):
             return True
-        return find(name).loops_over(options or {}) and not self._coupled
+        large = find(name).large
+        if large is None or not find(name).loops_over(options or {}) or any(t.stiffness for t in self.tree.tendons):
+            return False
+        return large.followers or not self.tree.has_followers
 
     @made_once
     def _coupled(self) -> bool:
-        """Whether branches have to do with one another, which no loop over bodies knows."""
-        return self.tree.has_followers or any(t.stiffness for t in self.tree.tendons)
+        """Whether branches have to do with one another, so that straight-line code is the shorter way."""
+        return is_coupled(self.tree)
+
+    @made_once
+    def _free(self) -> Compiler:
+        """Loops over the same tree with every joint free."""
+        return Compiler(self.tree.independent, self.single_precision, self.cpu)
 
     def _make_rolled(
         self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...],
@@ -257,15 +273,52 @@ class Compiler:
             return self._by_solving(algorithm, lengths, shape, loaded)
         if large.by == "frames":
             return self._felt_at_frames(algorithm, options, lengths, shape)
+        if large.by == "bodies":
+            return self._columns_of_bodies(algorithm, options, lengths, shape)
         if large.by == "factors":
             assert large.of is not None
             both = self._make_rolled(large.of, {}, lengths, (self.tree.nv, self.tree.nv), False)
             return FactorKernel(**self._called(algorithm, lengths, shape), both=both)
+        if self.tree.has_followers:
+            return self._led(algorithm, options, lengths, shape, loaded)
         layouts = self._layouts(algorithm, loaded)
         return RolledKernel(
             f"{algorithm.name} of {self.tree.name!r}", lambda: self.trace(algorithm.name, options), lengths, shape,
             None, algorithm.inputs, self.single_precision, target=self.target, schedule=lambda: roll(algorithm.function,
             self.tree, layouts, dict(options)),
+        )  # fmt: skip
+
+    def _led(
+        self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...],
+        loaded: bool,
+    ) -> LedKernel:  # fmt: skip
+        """Return a kernel for joints that follow others, made of the loops over a tree of free joints."""
+        tree, free = self.tree, self._free
+        wide = tuple(x for x in free._lengths(algorithm, each_body(tree) if loaded else ()))
+        rates = _spread(tree, "v_slice", lambda link: (link.ratio, 0.0))
+        how = {
+            "q": _spread(tree, "q_slice", lambda link: (link.ratio, link.offset)), "v": rates,
+            "tau": _spread(tree, "v_slice", lambda link: (0.0 if link.follows else 1.0, 0.0)),
+        }  # fmt: skip
+        names = ["q" if name in CONFIGURATIONS else "tau" if name == "tau" else "v" for name in algorithm.inputs]
+        spreads = [how[name] for name in names] + ([None] if loaded else [])
+        own = [i for i, link in enumerate(tree.links) if not link.follows]
+        common = {
+            **self._called(algorithm, lengths, shape), "spreads": spreads, "rates": rates,
+            "own": np.concatenate([np.arange(free.tree.nv)[free.tree.links[i].v_slice] for i in own]),
+        }  # fmt: skip
+        if not algorithm.needs_inertia:
+            found = algorithm.shape(free.tree, options)
+            inner = free._make_rolled(algorithm, options, wide, found, loaded)
+            axes = tuple(k - len(shape) for k, (x, y) in enumerate(zip(found, shape, strict=True)) if x != y)
+            return LedKernel(**common, free=inner, axes=axes)
+        times = find("inverse_mass_matrix").large
+        assert times is not None
+        assert times.of is not None
+        nv = (free.tree.nv,)
+        return LedSolutionKernel(
+            **common, free=free._make_rolled(algorithm, options, wide, nv, loaded),
+            product=free._make_rolled(times.of, {}, (wide[0], *nv), nv, False), ties=np.array(mimic.ties(tree)),
         )  # fmt: skip
 
     def _called(self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...]) -> dict[str, Any]:
@@ -298,32 +351,65 @@ class Compiler:
         assert algorithm.large.of is not None
         by_columns = self._by_columns(inverse, lengths[:1], shape[1:])
         assert by_columns.product is not None
-        inverted: Kernel = by_columns
-        if not self.loops("inverse_mass_matrix"):
-            try:
-                inverted = self.kernel("inverse_mass_matrix")
-                _ = inverted.lanes_address
-            except TooLong:
-                self.give_up("inverse_mass_matrix")
-                inverted = by_columns
         equation = ImplicitEquation(
             solution=self._make_rolled(forward, {}, lengths, shape[-1:], loaded),
-            slopes=self._make_rolled(algorithm.large.of, {}, lengths, (2, *shape[1:]), loaded), inverse=inverted,
-            product=by_columns.product, place=2,
-        )  # fmt: skip
+            slopes=self._make_rolled(algorithm.large.of, {}, lengths, (2, *shape[1:]), loaded),
+            inverse=self._part("inverse_mass_matrix") or by_columns,
+            product=by_columns.product,
+            place=2,
+        )
         return SolutionDerivativeKernel(**self._called(algorithm, lengths, shape), equation=equation)
+
+    def _part(self, name: str, options: Mapping[str, Any] | None = None) -> Kernel | None:
+        """Return straight-line code of an algorithm that is part of another; None where that would be too long."""
+        if not self.loops(name, options):
+            try:
+                kernel = self.kernel(name, options)
+                _ = kernel.lanes_address
+                return kernel
+            except TooLong:
+                self.give_up(name, options)
+        return None
 
     def _felt_at_frames(
         self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...]
     ) -> QuadraticFormKernel:
-        nv, jacobian = self.tree.nv, find("jacobian")
+        nv = self.tree.nv
         rows = [{"frame": frame, "axes": options["axes"]} for frame in options["frames"]]
         return QuadraticFormKernel(
             **self._called(algorithm, lengths, shape),
-            rows=[self._make(jacobian, one, ()) for one in rows],
+            rows=[self._part("jacobian", one) or self._make(find("jacobian"), one, ()) for one in rows],
             product=self._by_columns(find("inverse_mass_matrix"), lengths, (nv, nv)).product,
             finish=None if options["inverse"] else _inverses,
         )
+
+    def _columns_of_bodies(
+        self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...]
+    ) -> BodyColumnsKernel:
+        tree, large, places = self.tree, algorithm.large, list[tuple[int, int]]()
+        assert large is not None
+        assert large.of is not None
+        assert large.beside is not None
+        beside = partial(large.beside, tree, **dict(options, parameters=ALL))
+
+        def entries(*vectors: Sequence[Scalar]) -> list[Scalar]:
+            found = beside(*vectors)
+            places[:] = found
+            return list(found.values())
+
+        traced = trace(entries, lengths, flatten)
+        every = {p.name: k for k, p in enumerate(rows(tree))}
+        chosen = options["parameters"]
+        return BodyColumnsKernel(
+            **self._called(algorithm, lengths, shape),
+            bodies=self._make_rolled(large.of, {"length": len(every)}, lengths, (tree.nv, len(every)), False),
+            beside=Kernel(
+                f"{algorithm.name} of joints of {tree.name!r}", lambda: traced, lengths, (len(places),), None,
+                algorithm.inputs, self.single_precision, target=self.target, tables=traced.graph.tables,
+            ),
+            places=np.array(places, dtype=int).reshape(-1, 2).T,
+            chosen=None if chosen == ALL else np.array([every[name] for name in chosen]),
+        )  # fmt: skip
 
     def give_up(self, name: str, options: Mapping[str, Any] | None = None) -> None:
         """Do without straight-line code of an algorithm, which would be too long; say so if nothing is as fast.
@@ -513,6 +599,17 @@ def _as_transform(pose: np.ndarray) -> Transform:
     """Return the homogeneous matrices (..., 4, 4) as a transform over arrays."""
     x, y, z = (Vec3(*split(pose[..., i, :3])) for i in range(3))
     return Transform([MatrixRotation(Matrix3(x, y, z))], Vec3(*split(pose[..., :3, 3])))
+
+
+def _spread(tree: Model, where: str, numbers: Callable[[Link], tuple[float, float]]) -> Spread:
+    """Return how numbers of all joints follow from those of the ones that do not follow others."""
+    places = [(k, *numbers(link)) for link in tree.links for k in range(*_ends(getattr(link, where)))]
+    index, factor, offset = zip(*places, strict=True)
+    return Spread(np.array(index, dtype=int), np.array(factor), np.array(offset))
+
+
+def _ends(place: slice) -> tuple[int, int]:
+    return place.start, place.stop
 
 
 def _key(

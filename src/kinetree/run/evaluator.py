@@ -129,8 +129,8 @@ class Evaluator:
         try:
             with np.errstate(all="ignore"):
                 batch = batch_shape(**shapes)
-                shape = (*batch, *algorithm.shape(self.model, options))
-                check_out(out, shape)
+                if out is not None:
+                    check_out(out, (*batch, *algorithm.shape(self.model, options)))
                 real = not any(np.iscomplexobj(a) for a, _ in shapes.values())
                 vectors = list(arrays.values())
                 compiler = self.compiler if real else None
@@ -150,6 +150,7 @@ class Evaluator:
                 if algorithm.loads:
                     scalars.append(self.loads(given, arrays["q"], tree))
                 # lists of nothing do not know how many axes they have
+                shape = (*batch, *algorithm.shape(self.model, options))
                 result = pack(algorithm.function(tree, *scalars, **options), batch).reshape(shape)
         except NoValueError as problem:
             raise NoValueError(self._all_without_value(name, options, parameters) or problem.symbols) from None

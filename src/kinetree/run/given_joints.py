@@ -35,9 +35,8 @@ def read_given(model: Model, a: Mapping[str, Any] | None, tau: Mapping[str, Any]
     both = set(given) & set(prescribed)
     if both:
         raise OptionError(f"joint {sorted(both)[0]!r} is given both an acceleration and a force")
-    values: list[Any] = [0.0] * model.nv
     moved = [False] * len(model.joints)
-    batches: dict[str, tuple[Array, int]] = {}
+    batches, places = dict[str, tuple[Array, int]](), list[slice]()
     for source, is_motion in ((prescribed, True), (given, False)):
         for name, value in source.items():
             joint = model.joint(name)
@@ -49,8 +48,9 @@ def read_given(model: Model, a: Mapping[str, Any] | None, tau: Mapping[str, Any]
                 array = array[..., None]
             array = as_array(array, (joint.nv,), what)
             batches[what] = (array, 1)
-            for k in range(joint.nv):
-                values[joint.v_slice.start + k] = array[..., k]
+            places.append(joint.v_slice)
             moved[model.joint_index[name]] = is_motion
-    batch = batch_shape(**batches)
-    return GivenAtJoints(np.stack([np.broadcast_to(x, batch) for x in values], axis=-1), tuple(moved))
+    values = np.zeros((*batch_shape(**batches), model.nv))
+    for place, (array, _) in zip(places, batches.values(), strict=True):
+        values[..., place] = array
+    return GivenAtJoints(values, tuple(moved))

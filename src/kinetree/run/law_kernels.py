@@ -7,8 +7,12 @@ so equal laws are compiled once however often they are set up.
     a law of named vectors;
 :class:`StepProgram`
     many steps of a law that asks for rates, which never leave the machine code in between;
+:class:`SearchProgram`
+    steps from a start until each lane says that it is done;
 :class:`TangentProgram`
     a law with its derivative along directions;
+:class:`SlopeProgram`
+    all derivatives of a law by some of its vectors, or those of weighted sums;
 :class:`TreeProgram`
     a recursion over a large tree, as loops.
 """
@@ -16,19 +20,24 @@ so equal laws are compiled once however often they are set up.
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..algorithms.table import find
 from ..engine import cache
-from ..engine.differentiate import along
-from ..engine.graph import LESS, Graph, Node, Undecided, inputs
+from ..engine.differentiate import along, costs, jacobian, reverse
+from ..engine.graph import LESS, Graph, Node, TooLong, Undecided, inputs
+from ..engine.kernels.direct_call import DirectCall, available
 from ..engine.kernels.kernel import Kernel, PreparedCall
 from ..engine.kernels.loop_kernel import RolledKernel
-from ..engine.kernels.step_kernel import StepKernel, trace_stages
+from ..engine.kernels.search_kernel import SearchKernel, trace_search
+from ..engine.kernels.step_kernel import CallingStepKernel, StepKernel, trace_stages
 from ..engine.llvm import host
 from ..engine.make_once import MAKING
 from ..engine.trace import Traced, trace
@@ -36,7 +45,8 @@ from ..errors import CompileError, SpeedWarning, callers_level
 from ..model.tree import Model
 from ..spatial import Scalar
 from ..spatial.arrays import Array, flatten, pack, split
-from .compiler import LARGEST_UNROLLED, fingerprint, supported
+from ..spatial.dual import Dual
+from .compiler import LARGEST_UNROLLED, fingerprint, is_coupled, supported
 from .large_trees import roll
 
 Scalars = Sequence[Scalar]
@@ -78,6 +88,13 @@ def unrolls(robot: Runnable) -> bool:
 def can_compile(robot: Runnable) -> bool:
     """Return whether laws around this robot are run as straight-line machine code."""
     return unrolls(robot) and has_machine_code(robot)
+
+
+def moves_in_loops(robot: Runnable, method: str) -> bool:
+    """Return whether a robot is large, and its accelerations are found by a loop over bodies in machine code."""
+    if unrolls(robot) or not has_machine_code(robot) or robot.model.is_constrained or is_coupled(robot.model):
+        return False
+    return find("forward_dynamics").loops_over({"method": method})
 
 
 def has_machine_code(robot: Runnable) -> bool:
@@ -134,12 +151,12 @@ def count_operations(law: Callable[..., Any], lengths: Sequence[int]) -> int:
 
 
 def once(
-    content: str, cpu: str, make: Callable[[str, host.Machine], Any], tables: Sequence[Array] = ()
+    content: str, cpu: str, make: Callable[[str, host.Machine], Any], tables: Sequence[Any] = ()
 ) -> Any:  # fmt: skip
     """Return the kernel with this content: one made before, or a new one.
 
-    ``make`` gets the key that it is kept on disk under, and what it is made for.  Tables are data: kernels that differ
-    in them alone share the code on disk, and each is loaded for its own.
+    ``make`` gets the key that it is kept on disk under, and what it is made for.  Tables are data, and so are loops
+    that it calls: kernels that differ in them alone share the code on disk, and each is loaded for its own.
     """
     key, target = cache.digest(fingerprint(), content), host.target(cpu)
     places = tuple(map(id, tables))  # the kernel keeps them alive
@@ -153,14 +170,32 @@ def once(
     return made
 
 
-def _run(kernel: Kernel, *arrays: Array, threads: int) -> Array:
+def _kernel(
+    name: str, traced: Traced, cpu: str, names: tuple[str, ...] = (), single: bool = False
+) -> Kernel:  # fmt: skip
+    """Return a graph as machine code; ``names`` are those of its vectors, for messages."""
+    graph = traced.graph
+
+    def make(key: str, target: host.Machine) -> Kernel:
+        return Kernel(
+            name, lambda: traced, traced.lengths, traced.shape, key, names, single, target=target, tables=graph.tables
+        )
+
+    content = repr((graph.kinds, graph.args, graph.values, traced.outputs, traced.lengths)) + SINGLE * single
+    kernel: Kernel = once(content, cpu, make, graph.tables)
+    return kernel
+
+
+def run_kernel(kernel: Kernel, *arrays: Array, threads: int) -> Array:
+    """Run machine code on arrays."""
     try:
         return kernel(*arrays, threads=threads)
     except host.CompilationError as problem:
         raise CompileError(str(problem)) from None
 
 
-def _prepared(kernel: Kernel, arrays: Sequence[Array], threads: int) -> PreparedCall:
+def prepared_call(kernel: Kernel, arrays: Sequence[Array], threads: int) -> PreparedCall:
+    """Lay out a call of machine code for arrays that stay where they are."""
     try:
         return kernel.prepared(*arrays, threads=threads)
     except host.CompilationError as problem:
@@ -208,7 +243,7 @@ class LawProgram:
             if all(traced.graph.is_const(i) for i in traced.outputs):
                 self.constants = np.array([traced.graph.values[i] for i in traced.outputs], dtype=float)
             elif longest is None or len(traced.graph) <= longest:
-                self.kernel = self._make(traced, names, cpu)
+                self.kernel = _kernel(name, traced, cpu, names, single)
             else:
                 warnings.warn(
                     f"{name} takes {len(traced.graph)} operations, more than the {longest} that are worth compiling: "
@@ -217,19 +252,6 @@ class LawProgram:
                     stacklevel=callers_level(),
                 )
             self._local = threading.local()  # several threads may run the same simulator
-
-    def _make(self, traced: Traced, names: tuple[str, ...], cpu: str) -> Kernel:
-        graph = traced.graph
-
-        def make(key: str, target: host.Machine) -> Kernel:
-            return Kernel(
-                self.name, lambda: traced, traced.lengths, traced.shape, key, names, self.single, target=target,
-                tables=graph.tables,
-            )  # fmt: skip
-
-        content = repr((graph.kinds, graph.args, graph.values, traced.outputs)) + SINGLE * self.single
-        kernel: Kernel = once(content, cpu, make, graph.tables)
-        return kernel
 
     def __call__(self, vectors: Mapping[str, Array], threads: int = 1) -> Array:
         """Evaluate for one state or a batch; vectors are (..., n)."""
@@ -240,20 +262,21 @@ class LawProgram:
             return self._as_written(vectors)
         arrays = [vectors[name] for name in self.lengths]
         if not all(a.ndim == 1 for a in arrays):
-            return _run(self.kernel, *arrays, threads=threads)
-        fast: _OneState | None = getattr(self._local, "fast", None)
+            return run_kernel(self.kernel, *arrays, threads=threads)
+        fast: OneState | None = getattr(self._local, "fast", None)
         if fast is None:
-            try:
-                fast = self._local.fast = _OneState(self.kernel)
-            except host.CompilationError as problem:
-                raise CompileError(str(problem)) from None
-        return fast(arrays)
+            fast = self._local.fast = OneState(self.kernel)
+        return fast(*arrays)
+
+    def of_one_state(self) -> OneState | None:
+        """Return machine code for one state at a time, for one thread; None where there is none."""
+        return None if self.kernel is None else OneState(self.kernel)
 
     def prepared(self, vectors: Mapping[str, Array], threads: int = 1) -> Callable[[], Array]:
         """Return the evaluation of a batch that stays where it is, vectors (count, n) whose numbers may change."""
         if self.kernel is None:
             return lambda: self(vectors, threads)
-        return _prepared(self.kernel, [vectors[name] for name in self.lengths], threads)
+        return prepared_call(self.kernel, [vectors[name] for name in self.lengths], threads)
 
     def _as_written(self, vectors: Mapping[str, Array]) -> Array:
         batch = np.broadcast_shapes(*(vectors[name].shape[:-1] for name in self.lengths))
@@ -262,19 +285,23 @@ class LawProgram:
             return pack(result, batch)
 
 
-class _OneState:
+class OneState:
     """A kernel called for one state at a time, from fixed buffers: microseconds matter to an integrator."""
 
     def __init__(self, kernel: Kernel) -> None:
-        self.call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(kernel.single_address)
+        try:
+            self.call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(kernel.single_address)
+        except host.CompilationError as problem:
+            raise CompileError(str(problem)) from None
         self.kernel = kernel
         self.inputs = [np.empty(n) for n in kernel.lengths]
         self.out = np.empty(kernel.shape)
         self.table = (ctypes.c_void_p * len(self.inputs))(*(a.ctypes.data for a in self.inputs))
         self.table_at, self.out_at = ctypes.addressof(self.table), self.out.ctypes.data
 
-    def __call__(self, arrays: list[Array]) -> Array:
-        for own, given in zip(self.inputs, arrays, strict=True):
+    def __call__(self, *arrays: Array | float) -> Array:
+        """Evaluate; what comes behind the arrays that are given stays as it was."""
+        for own, given in zip(self.inputs, arrays, strict=False):
             own[:] = given
         self.call(self.table_at, self.out_at)
         return self.out.copy()
@@ -299,7 +326,7 @@ class StepProgram:
     advance : callable
         ``advance(ask, t, state, h, parameters)`` returns the next state; ``ask(question)`` returns the answer.
     rate : callable
-        ``rate(question, parameters)`` answers.
+        ``rate(question, parameters)`` answers; or returns what ``inside`` is called with, and the rest of the answer.
     sizes : Sizes
     cpu : str
         What machine code is made for; the usual processor if empty.
@@ -309,26 +336,38 @@ class StepProgram:
         Machine code or plain Python.
     samples : int
         How many states it returns, one after every n steps.
+    inside : TreeProgram, optional
+        What the rate calls.
+    longest : float
+        Operations beyond which there is no machine code: then ``is_too_long``.
     """
 
     def __init__(
         self, name: str, advance: Callable[..., list[Scalar]], rate: Callable[..., list[Scalar]], sizes: Sizes,
         cpu: str = "", single: bool = False, compiled: bool = True, samples: int = 1,
+        inside: TreeProgram | None = None, longest: float = math.inf,
     ) -> None:  # fmt: skip
-        self.advance, self.rate, self.compiled = advance, rate, compiled
+        self.advance, self.rate, self.sizes, self.compiled = advance, rate, sizes, compiled
+        self.is_too_long = False
         if not compiled:
             return
-        stages = trace_stages(advance, rate, *sizes, samples)
+        loop = None if inside is None else inside.kernel
+        try:
+            stages = trace_stages(advance, rate, *sizes, samples, None if loop is None else loop.inside, longest)
+        except TooLong:
+            self.is_too_long = True
+            return
         names = ("t", "h", "n", "state", "parameters")
 
         def make(key: str, target: host.Machine) -> StepKernel:
-            return StepKernel(
-                name, _of_no_graph, stages.lengths, stages.shape, key, names, single, target=target,
+            kind = StepKernel if loop is None else partial(CallingStepKernel, loop=loop)
+            return kind(
+                name, of_no_graph, stages.lengths, stages.shape, key, names, single, target=target,
                 stages=lambda: stages, tables=stages.graph.tables,
             )  # fmt: skip
 
         content = "repeated" + stages.content() + SINGLE * single
-        self.kernel: StepKernel = once(content, cpu, make, stages.graph.tables)
+        self.kernel: StepKernel = once(content, cpu, make, [*stages.graph.tables, *([] if loop is None else [loop])])
 
     def __call__(
         self, t: float | Array, state: Array, h: float, n: int, parameters: Array, threads: int = 1
@@ -342,7 +381,7 @@ class StepProgram:
             return self._as_written(t, state, h, n, parameters)
         numbers = [np.asarray(x, dtype=float)[..., None] for x in (t, h, n)]
         given = [parameters] if parameters.shape[-1] else []
-        return _run(self.kernel, *numbers, state, *given, threads=threads)
+        return run_kernel(self.kernel, *numbers, state, *given, threads=threads)
 
     def _as_written(self, t: float | Array, state: Array, h: float, n: int, parameters: Array) -> Array:
         batch, p = np.broadcast_shapes(state.shape[:-1], parameters.shape[:-1]), split(parameters)
@@ -352,18 +391,118 @@ class StepProgram:
                 state = pack(new, batch)
         return state
 
-    def prepared(
-        self, t: Array, state: Array, h: Array, n: Array, parameters: Array, threads: int = 1
-    ) -> Callable[[Array], Array]:
+    def prepared(self, t: Array, state: Array, h: Array, n: Array, parameters: Array, threads: int = 1) -> PreparedCall:
         """Return steps of a batch that stays where it is: arrays (count, ...) whose numbers may change.
 
-        What is returned takes the array that the new state goes into.
+        What is returned takes the array that the new state goes into, or makes one.
         """
-        return _prepared(self.kernel, [t, h, n, state, *([parameters] if parameters.shape[-1] else [])], threads)
+        return prepared_call(self.kernel, [t, h, n, state, *([parameters] if parameters.shape[-1] else [])], threads)
+
+    def of_one_state(self) -> OneStateSteps:
+        """Return the same for one state at a time, for one thread."""
+        return OneStateSteps(self)
 
 
-def _of_no_graph() -> Traced:
+class OneStateSteps:
+    """Steps of one state at a time, from fixed buffers: microseconds matter to an integrator.
+
+    Parameters
+    ----------
+    program : StepProgram
+    """
+
+    def __init__(self, program: StepProgram) -> None:
+        self._t, self._h, self._n = (np.zeros((1, 1)) for _ in range(3))
+        self._state, self._parameters = np.zeros((1, program.sizes.state)), np.zeros((1, program.sizes.parameters))
+        self._call: Callable[[], Array]
+        if not isinstance(program.kernel, CallingStepKernel):
+            self._call = program.prepared(self._t, self._state, self._h, self._n, self._parameters)
+        else:
+            given = self._t, self._h, self._n, self._state, *([self._parameters] if program.sizes.parameters else [])
+            self._call = lambda: run_kernel(program.kernel, *(x[0] for x in given), threads=1)[None]
+
+    def __call__(self, t: float, parts: Sequence[Array], h: float, n: int, parameters: Array) -> Array:
+        """Take n steps of h from time t; the state is given in parts.  Return the state there, or those of samples."""
+        self._t[0, 0], self._h[0, 0], self._n[0, 0] = t, h, n
+        np.concatenate(parts, out=self._state[0])
+        self._parameters[0] = parameters
+        return self._call()[0]
+
+
+def of_no_graph() -> Traced:
+    """Stand for the graph of a kernel that is made of several."""
     raise AssertionError("made of stages, not of one graph")
+
+
+class SearchProgram:
+    """Steps from a start until each lane says that it is done; see :mod:`kinetree.engine.kernels.search_kernel`.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    begin, step : callables
+        ``begin(start, parameters)`` and ``step(state, parameters)`` return a state, lists of scalars.
+    sizes : sequence of int
+        How many numbers a start has, and each vector of parameters; those of none are left out.
+    going : int
+        Place in the state of a number that is positive until a lane is done.
+    returned : sequence of int
+        Places in the state of what is returned.
+    cpu : str
+        What machine code is made for; the usual processor if empty.
+    compiled : bool
+        Machine code or plain Python.
+    """
+
+    def __init__(
+        self, name: str, begin: Callable[..., list[Scalar]], step: Callable[..., list[Scalar]], sizes: Sequence[int],
+        going: int, returned: Sequence[int], cpu: str = "", compiled: bool = True,
+    ) -> None:  # fmt: skip
+        self.name, self.begin, self.step, self.compiled = name, begin, step, compiled
+        self.going, self.returned, self.some = going, list(returned), [size > 0 for size in sizes[1:]]
+        if not compiled:
+            return
+        search = trace_search(begin, step, [size for size in sizes if size], going, returned)
+
+        def make(key: str, target: host.Machine) -> SearchKernel:
+            names = ("most", "start", "parameters")
+            return SearchKernel(
+                name, of_no_graph, search.lengths, search.shape, key, names, target=target, search=lambda: search
+            )
+
+        self.kernel: SearchKernel = once("search" + search.content(), cpu, make)
+
+    def __call__(self, start: Array, parameters: Sequence[Array], most: int, threads: int = 1) -> Array:
+        """Search from one start or a batch, with at most so many steps; return what is returned of each, (..., n)."""
+        given = [x for x, is_there in zip(parameters, self.some, strict=True) if is_there]
+        if not self.compiled:
+            return self._as_written(start, given, most)
+        return run_kernel(self.kernel, np.array([float(most)]), start, *given, threads=threads)
+
+    def _as_written(self, start: Array, parameters: Sequence[Array], most: int) -> Array:
+        batch = np.broadcast_shapes(start.shape[:-1], *(x.shape[:-1] for x in parameters))
+        p = [number for x in parameters for number in split(x)]
+        with np.errstate(all="ignore"):
+            state = pack(self.begin(split(start), p), batch)
+            for _ in range(most):
+                state = pack(self.step(split(state), p), batch)
+                if not (state[..., self.going] > 0.0).any():
+                    break
+        return np.asarray(state[..., self.returned])
+
+    def direct(self, otherwise: Callable[..., Any]) -> Callable[..., Array] | None:
+        """Return a built-in function of the number of steps, a start and parameters, for one state; None if none is.
+
+        What machine code does not understand goes to ``otherwise``, with the same arguments.
+        """
+        if not self.compiled or not available():
+            return None
+        call = DirectCall.make(self.kernel, otherwise, "search")
+        if call is None:
+            return None
+        call.enable_single()
+        return call.function
 
 
 class TangentProgram:
@@ -386,20 +525,101 @@ class TangentProgram:
     def __init__(self, name: str, law: Law, lengths: Sequence[int], moved: Sequence[int], cpu: str = "") -> None:
         sizes = (*lengths, len(moved))
         traced = along(trace(lambda *vectors: law(*vectors[:-1]), sizes, lambda x: x), moved)
-        graph = traced.graph
-
-        def make(key: str, target: host.Machine) -> Kernel:
-            return Kernel(
-                name, lambda: traced, traced.lengths, traced.shape, key, target=target, tables=graph.tables
-            )  # fmt: skip
-
-        content = "along" + repr((graph.kinds, graph.args, graph.values, traced.outputs, traced.lengths))
-        self.kernel: Kernel = once(content, cpu, make, graph.tables)
+        self.kernel = _kernel(name, traced, cpu)
 
     def __call__(self, *vectors: Array, direction: Array, threads: int = 1) -> tuple[Array, Array]:
         """Return values and how fast they change, each (..., n); batches broadcast."""
-        found = _run(self.kernel, *vectors, direction, threads=threads)
+        found = run_kernel(self.kernel, *vectors, direction, threads=threads)
         return found[..., 0, :], found[..., 1, :]
+
+
+MOST_SLOPES = 30_000
+"""Operations up to which all derivatives of a law are one sequence of them; beyond, each column is computed alone."""
+
+
+class SlopeProgram:
+    """How a law changes with some of its vectors: all derivatives, or those of weighted sums of what it returns.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    law : callable
+        Takes lists of scalars by name, returns a flat list of scalars.
+    lengths : mapping of str to int
+        Length of each vector; those of length zero are left out.
+    by : sequence of str
+        Vectors that derivatives are taken by, one after the other.
+    compiled : bool
+        Machine code, or the law as it is written, on dual numbers.
+    cpu : str
+        What machine code is made for; the usual processor if empty.
+    """
+
+    def __init__(
+        self, name: str, law: Law, lengths: Mapping[str, int], by: Sequence[str], compiled: bool, cpu: str = ""
+    ) -> None:  # fmt: skip
+        self.name, self.law, self.compiled, self.cpu = name, law, compiled, cpu
+        self.lengths = {key: n for key, n in lengths.items() if n}
+        self.empty: dict[str, list[Any]] = {key: [] for key, n in lengths.items() if not n}
+        self.by = [key for key in by if key in self.lengths]
+        first = dict(zip(self.lengths, np.cumsum([0, *self.lengths.values()]).tolist(), strict=False))
+        self.places = [first[key] + k for key in self.by for k in range(self.lengths[key])]
+
+    def _traced(self, more: int = 0) -> Traced:
+        """Return the law on nodes, with so many more inputs that it does not ask for."""
+        return trace(self._in_order, (*self.lengths.values(), *((more,) if more else ())), lambda x: x)
+
+    @cached_property
+    def _all(self) -> Kernel | TangentProgram:
+        traced = self._traced()
+        graph, wrt = traced.graph, [traced.graph.input(k) for k in self.places]
+        if len(graph) + min(costs(graph, traced.outputs, wrt)) > MOST_SLOPES:
+            return TangentProgram(self.name, self._in_order, tuple(self.lengths.values()), self.places, self.cpu)
+        slopes = [x for row in jacobian(graph, traced.outputs, wrt) for x in row]
+        shape = (len(traced.outputs), len(wrt))
+        return _kernel(self.name, Traced(graph, slopes, traced.lengths, shape), self.cpu, tuple(self.lengths))
+
+    def _in_order(self, *vectors: Any) -> list[Any]:
+        return self.law(**dict(zip(self.lengths, vectors, strict=False)), **self.empty)
+
+    @cached_property
+    def _back(self) -> Kernel:
+        count = len(self._traced().outputs)
+        traced = self._traced(count)
+        graph, last = traced.graph, sum(self.lengths.values())
+        weights = [graph.input(last + k) for k in range(count)]
+        slopes = reverse(graph, traced.outputs, weights, [graph.input(k) for k in self.places])
+        return _kernel(self.name, Traced(graph, slopes, traced.lengths, (len(self.places),)), self.cpu)
+
+    def jacobian(self, vectors: Mapping[str, Array], threads: int = 1) -> Array:
+        """Return the derivatives of all that the law returns, (..., results, numbers)."""
+        if not self.compiled:
+            return self._as_written(vectors)
+        arrays = [vectors[name] for name in self.lengths]
+        if isinstance(self._all, Kernel):
+            return run_kernel(self._all, *arrays, threads=threads)
+        every = np.eye(len(self.places))
+        _, slopes = self._all(*(a[..., None, :] for a in arrays), direction=every, threads=threads)
+        return np.swapaxes(slopes, -1, -2)
+
+    def gradient(self, vectors: Mapping[str, Array], weights: Array, threads: int = 1) -> Array:
+        """Return the derivatives of weighted sums of what the law returns, (..., numbers); weights (..., results)."""
+        if not self.compiled:
+            return (weights[..., None, :] @ self._as_written(vectors))[..., 0, :]
+        return run_kernel(self._back, *(vectors[name] for name in self.lengths), weights, threads=threads)
+
+    def _as_written(self, vectors: Mapping[str, Array]) -> Array:
+        """Return the derivatives by dual numbers, whose rates are those of all columns."""
+        count = len(self.places)
+        columns = iter(np.eye(count))
+        with np.errstate(all="ignore"):
+            given = {name: split(vectors[name][..., None, :]) for name in self.lengths}
+            given |= {name: [Dual(x, next(columns)) for x in given[name]] for name in self.by}
+            found = self.law(**given, **self.empty)
+        batch = np.broadcast_shapes(*(vectors[name].shape[:-1] for name in self.lengths))
+        rates = [x.rate if isinstance(x, Dual) else np.zeros(count) for x in found]
+        return np.stack([np.broadcast_to(rate, (*batch, count)) for rate in rates], axis=-2)
 
 
 class TreeProgram:
@@ -436,4 +656,4 @@ class TreeProgram:
 
     def __call__(self, *arrays: Array) -> Array:
         """Evaluate for one state or a batch."""
-        return _run(self.kernel, *arrays, threads=self.threads)
+        return run_kernel(self.kernel, *arrays, threads=self.threads)

@@ -30,6 +30,9 @@ TABLES = ("bodies", "joints", "frames", "loops", "tendons")
 GEOMETRY = ("position", "rpy", "seat")
 """Properties that say where something is."""
 
+DRAWING = "drawing"
+"""Numbers of the drawing that a planar linkage was made from, by their names: coordinates and distances of points."""
+
 GRAVITY = "gravity"
 OF_FRICTION = (*FRICTION, *OF_FADING, "friction_offset")
 FLAT = "parameters"
@@ -43,7 +46,7 @@ class Place(NamedTuple):
     """Where some numbers go in a model."""
 
     table: str
-    """One of :data:`TABLES`, :data:`GRAVITY`, :data:`FLAT` or :data:`SYMBOLS`."""
+    """One of :data:`TABLES`, :data:`DRAWING`, :data:`GRAVITY`, :data:`FLAT` or :data:`SYMBOLS`."""
     owner: str = ""
     """A body, joint, frame, joint that closes a loop or tendon; empty for gravity and parameters of the table."""
     key: str = ""
@@ -56,6 +59,8 @@ class Place(NamedTuple):
     @property
     def path(self) -> str:
         """As nested mappings lead there, with points between: ``bodies.trunk.mass``."""
+        if self.table == DRAWING:
+            return f"{DRAWING}.{self.key}"
         return f"{self.table}.{self.owner}.{self.key}" if self.table in TABLES else self.key or self.table
 
     @property
@@ -71,7 +76,7 @@ class Place(NamedTuple):
     def __str__(self) -> str:
         if self.table == GRAVITY:
             return GRAVITY
-        return repr(self.key) if self.table in (FLAT, SYMBOLS) else f"{self.key} of {self.owner!r}"
+        return repr(self.key) if self.table in (FLAT, SYMBOLS, DRAWING) else f"{self.key} of {self.owner!r}"
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ class GivenParameters:
     @property
     def of_geometry(self) -> tuple[Place, ...]:
         """Those that change where joints and frames are, and with them which configurations are closed."""
-        return tuple(place for place in self.places if place.key in GEOMETRY)
+        return tuple(place for place in self.places if place.key in GEOMETRY or place.table == DRAWING)
 
     def of(self, place: Place) -> Array:
         """Return the numbers of one place, (..., its size)."""
@@ -170,7 +175,7 @@ class ParameterReader:
         """Refuse names and counts that are not right; return which of the numbers are masses, and the form."""
         found = self._right.get(places)
         if found is None:
-            put_in(self.model, places, [0.5] * sum(p.size for p in places))
+            put_in(self.model, places, _some(self.model, places))
             found = self._right.setdefault(places, (self._masses(places), next(_FORMS)))
         return found
 
@@ -194,7 +199,10 @@ class ParameterReader:
     def _each(self, given: Mapping[str, Any]) -> Iterator[tuple[Place, Any]]:
         """Yield what is given, one by one."""
         for name, content in given.items():
-            if name == GRAVITY:
+            if name == DRAWING:
+                for key, value in self._drawn(content):
+                    yield Place(DRAWING, key=key), value
+            elif name == GRAVITY:
                 yield Place(GRAVITY, size=3, alone=False), content
             elif name in TABLES:
                 yield from self._properties(name, content)
@@ -209,6 +217,20 @@ class ParameterReader:
                     f"parameters are of {', '.join(TABLES)} and gravity, or named as in robot.parameters(), such as "
                     f"{next(iter(self.table), 'link.M')!r}; not {name!r}"
                 )
+
+    def _drawn(self, content: Any) -> Iterator[tuple[str, Any]]:
+        drawn = None if self.model.drawing is None else self.model.drawing.of(self.model)
+        if drawn is None:
+            raise OptionError(
+                f"{self.model.name!r} has no drawing whose numbers could be parameters: kinetree.linkage() makes "
+                "robots that have one, as long as nothing else of them is changed"
+            )
+        if not isinstance(content, Mapping):
+            raise OptionError(f"{DRAWING} of the parameters must map names such as 'A.x' to numbers, not {content!r}")
+        for key, value in content.items():
+            if key not in drawn.numbers:
+                raise UnknownNameError("number of the drawing", key, drawn.numbers)
+            yield key, value
 
     def _properties(self, table: str, content: Any) -> Iterator[tuple[Place, Any]]:
         if not isinstance(content, Mapping):
@@ -266,6 +288,8 @@ def own_numbers(model: Model, place: Place) -> Array:
         return np.array(model.gravity, dtype=float)
     if place.table == FLAT:
         return np.array([table_of(model)[place.key]])
+    if place.table == DRAWING:
+        return np.array([model.drawing.numbers[place.key]])
     if place.table == SYMBOLS:
         raise NoValueError([place.key])
     if place.table == "bodies":
@@ -306,21 +330,33 @@ def stand_in(model: Model, places: Sequence[Place]) -> Model:
     """Return a model of numbers to ask whether there is an answer: given inertias count as some inertia."""
     if not places:
         return model
-    return _substituted(model, places, [0.5] * sum(p.size for p in places)).stand_in(model)
+    return _substituted(model, places, _some(model, places)).stand_in(model)
+
+
+def _some(model: Model, places: Sequence[Place]) -> list[float]:
+    """Return numbers that any places may have; a drawing is asked for its own, so that its circles meet."""
+    parts = ([0.5] * p.size if p.table != DRAWING else own_numbers(model, p).tolist() for p in places)
+    return [x for part in parts for x in part]
 
 
 def _substituted(model: Model, places: Sequence[Place], numbers: Sequence[Scalar]) -> Substitution:
     tables: dict[str, Any] = {}
+    drawn: dict[str, Scalar] = {}
     first = 0
     for place in places:
         values = list(numbers[first : first + place.size])
         first += place.size
         per_freedom = place.table == "joints" and place.key in PER_FREEDOM
         one = values if per_freedom or not place.alone else values[0]
-        if place.table == GRAVITY:
+        if place.table == DRAWING:
+            drawn[place.key] = one
+        elif place.table == GRAVITY:
             tables[GRAVITY] = values
         elif place.table in (FLAT, SYMBOLS):
             tables.setdefault(place.table, {})[place.key] = one
         else:
             tables.setdefault(place.table, {}).setdefault(place.owner, {})[place.key] = one
+    for table, owners in model.drawing.tables(model, drawn).items() if drawn else ():
+        own = tables.setdefault(table, {})
+        own |= {owner: {**numbers, **own.get(owner, {})} for owner, numbers in owners.items()}
     return substitution(model, **tables)

@@ -22,7 +22,8 @@ def _rounded_to_single(x: float) -> float:
         return math.copysign(math.inf, x)
 
 
-def _hex(x: float) -> str:
+def bits_of(x: float) -> str:
+    """Write a double so that it is read as exactly that."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
 
 
@@ -74,7 +75,7 @@ class Emitter:
         element = element or self.real
         if element == "float":
             x = _rounded_to_single(x)
-        text = f"splat ({element} {_hex(x)})" if self.lanes > 1 else _hex(x)
+        text = f"splat ({element} {bits_of(x)})" if self.lanes > 1 else bits_of(x)
         if self.numbers is None or element != self.real:
             return text
         place = self.numbers.setdefault(text, len(self.numbers))

@@ -65,8 +65,10 @@ class Pairs:
 
     def __init__(
         self, bodies: LoopedBodies, starts: PerBody, couplings: Sequence[Coupling], carry: Callable[..., Any] | None,
-        columns: Mapping[str, PerBody],
+        columns: Mapping[str, PerBody], of_bodies: tuple[int, int] | None = None,
     ) -> None:  # fmt: skip
+        self.of_bodies = of_bodies
+        """How many columns each body has and how long rows are, where these are no columns of freedoms."""
         self.bodies, self.couplings, self.carry, self.columns = bodies, couplings, carry, columns
         self.template = next(value for values, _ in starts.values for value in values)
         size = len(scalars(self.template))

@@ -87,18 +87,24 @@ def roll(function: Callable[..., Any], tree: Model, layouts: Sequence[str], opti
 def _pair_schedule(rolled: LoopedTree, tree: Model, layouts: Sequence[str], pairs: Pairs) -> Schedule:
     """Schedule passes and then pairs; find which of the numbers that these leave each entry of the matrices is."""
     links, nv, several = rolled.links, tree.nv, len(pairs.symmetric)
-    carried = list(_carried_freedoms(tree))
+    if pairs.of_bodies is None:
+        length, owns = nv, [(link.v_slice.start, link.v_slice.stop - link.v_slice.start) for link in links]
+    else:
+        width, length = pairs.of_bodies
+        owns = [(width * link.index, width) for link in links]
+    carried = list(_carried(tree, owns))
     met = sum(links[i].kind.nv * size for i, runs in carried for _, size in runs)
     if met * pairs.rows_per_freedom > MOST_SIDE_BY_SIDE:
+        if pairs.of_bodies is not None:
+            return _large_schedule_of_bodies(rolled, layouts, pairs, carried, *pairs.of_bodies)
         return _large_schedule(rolled, tree, layouts, pairs, carried)
-    places = np.zeros((several, nv, nv), dtype=np.int64)
+    places = np.zeros((several, nv, length), dtype=np.int64)
     block_at = [1]  # the first number is zero, as entries between separate branches are
-    for link in links:
-        own = np.arange(link.v_slice.start, link.v_slice.stop)
-        size = several * len(own) ** 2
-        numbers = np.arange(block_at[-1], block_at[-1] + size)
-        places[:, own[:, None], own[None, :]] = numbers.reshape(several, len(own), len(own))
-        block_at.append(block_at[-1] + size)
+    for link, (first, size) in zip(links, owns, strict=True):
+        rows, own = np.arange(nv)[link.v_slice], np.arange(first, first + size)
+        numbers = np.arange(block_at[-1], block_at[-1] + several * len(rows) * size)
+        places[:, rows[:, None], own[None, :]] = numbers.reshape(several, len(rows), size)
+        block_at.append(block_at[-1] + len(numbers))
     at, calls = block_at[-1], []
     for i, runs in carried:
         for first, size in runs:
@@ -108,10 +114,11 @@ def _pair_schedule(rolled: LoopedTree, tree: Model, layouts: Sequence[str], pair
                 for n, symmetric in enumerate(pairs.symmetric):
                     places[n, m, run] = np.arange(at, at + size)
                     at += 0 if symmetric else size
-                    places[n, run, m] = np.arange(at, at + size)
+                    if pairs.of_bodies is None:
+                        places[n, run, m] = np.arange(at, at + size)
                     at += size
-    columns = HeldColumns(width=len(pairs.varying), count=nv)
-    found = _schedule(rolled, layouts, lambda link: block_at[link.index], [], calls, columns)
+    columns = HeldColumns(width=len(pairs.varying), count=length)
+    found = _schedule(rolled, layouts, lambda link: block_at[link.index], [], calls, columns, [c for c, _ in owns])
     return replace(found, outs=at, places=places.ravel())
 
 
@@ -130,7 +137,7 @@ def _large_schedule(
     own = [link.v_slice.start for link in links]
     calls = [(i, own[i] * nv + first, first, size) for i, runs in carried for first, size in runs]
     columns = HeldColumns(width=len(pairs.varying), count=nv)
-    found = _schedule(rolled, layouts, lambda link: own[link.index] * (nv + 1), [], calls, columns)
+    found = _schedule(rolled, layouts, lambda link: own[link.index] * (nv + 1), [], calls, columns, own)
     at, rows, below = found.work_vectors, list[tuple[str, int]](), list[int | None]()
     for n, symmetric in enumerate(pairs.symmetric):
         rows += [("out", n * nv * nv)] if symmetric else [("out", n * nv * nv), ("work", at)]
@@ -143,15 +150,38 @@ def _large_schedule(
     return replace(found, work_vectors=at, columns=columns, large=large)
 
 
-def _carried_freedoms(tree: Model) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Return bodies that carry others, from the tips, with the freedoms of those: runs of one another's neighbors."""
+def _large_schedule_of_bodies(
+    rolled: LoopedTree, layouts: Sequence[str], pairs: Pairs, carried: Sequence[tuple[int, list[tuple[int, int]]]],
+    width: int, length: int,
+) -> Schedule:  # fmt: skip
+    """Schedule the same with columns of bodies, of which each has as many."""
+    for trace in pairs.starts:
+        for n, (place, accumulate) in enumerate(trace.step.targets):
+            if place.base == "out":
+                row, column = divmod(place.index, width)
+                trace.step.targets[n] = replace(place, index=row * length + column), accumulate
+    links = rolled.links
+    calls = [(i, links[i].v_slice.start * length + first, first, size) for i, runs in carried for first, size in runs]
+    columns = HeldColumns(width=len(pairs.varying), count=length, rows=(("out", 0),))
+
+    def own(link: Link) -> int:
+        return link.v_slice.start * length + width * link.index
+
+    found = _schedule(rolled, layouts, own, [], calls, columns, [width * link.index for link in links])
+    return replace(found, large=LargeMatrices(False, [], np.zeros((2, 0), dtype=np.int64)))
+
+
+def _carried(tree: Model, owns: Sequence[tuple[int, int]]) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+    """Return bodies that carry others, from the tips, with the columns of those, runs (first, size), neighbors joined.
+
+    ``owns`` are each body's own columns.
+    """
     runs: list[list[tuple[int, int]]] = [[] for _ in tree.links]
     for i in reversed(range(len(tree.links))):
         if tree.children[i]:
             yield i, runs[i]
         if tree.parents[i] != BASE:
-            own = tree.links[i].v_slice
-            runs[tree.parents[i]] = _joined(runs[tree.parents[i]], [(own.start, own.stop - own.start)], runs[i])
+            runs[tree.parents[i]] = _joined(runs[tree.parents[i]], [owns[i]], runs[i])
 
 
 def _joined(*several: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -260,6 +290,7 @@ class _Read:
 def _schedule(
     rolled: LoopedTree, layouts: Sequence[str], out_at: Callable[[Link], int], blanks: Sequence[int],
     pair_calls: Sequence[tuple[int, int, int, int]] = (), columns: HeldColumns | None = None,
+    first_columns: Sequence[int] = (),
 ) -> Schedule:  # fmt: skip
     """Put steps and what each call of them needs in order; of ``pair_calls`` body, place of results, columns."""
     read = _Read(rolled)
@@ -291,7 +322,7 @@ def _schedule(
     calls = np.tile(whole, (bodies, 1))
     calls[:, PARAMS] = np.cumsum([0, *map(len, varying)])[:-1]
     calls[:, RECORD], calls[:, OUT] = record_at[:-1], [out_at(link) for link in rolled.links]
-    calls[:, FIRST] = [link.v_slice.start for link in rolled.links]
+    calls[:, FIRST] = first_columns or 0
     calls[:, FIRST_INPUT:] = _shares(rolled, layouts)
     parents = np.array(tree.parents, dtype=int)
     pools = 0

@@ -188,6 +188,21 @@ class LoopedTree(LoopedBodies, TreeWalk):
 
         return Pairs(self, self.each(begin, *columns.values()), couplings, carry, columns).matrices
 
+    def body_columns(
+        self, width: int, length: int, take: Callable[..., Any], felt: Callable[..., Any], **columns: PerBody
+    ) -> list[PairedMatrix]:
+        """Look at each body with its own joint and each of those that carry it."""
+        names, coupling = list(columns), Coupling(felt, take, felt)
+
+        def begin(link: Link, *values: Any) -> tuple[list[Any], Any]:
+            own = OfBody(dict(zip(names, values, strict=True)), lambda x: x)
+            taken = [coupling.taken(k, own) for k in range(width)]
+            block = [[felt(held.above, m, own) for held in taken] for m in range(link.kind.nv)]
+            return [[held] for held in taken], [block]
+
+        found = Pairs(self, self.each(begin, *columns.values()), [coupling], None, columns, (width, length))
+        return found.matrices
+
     def on_demand(self) -> LoopedTree:
         """Return a loop has one order only."""
         return self
