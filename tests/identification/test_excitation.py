@@ -4,6 +4,7 @@ import pytest
 import kinetree as kt
 from helpers.measured_motions import two_links
 from kinetree.identification import random_motion
+from kinetree.identification.excitation import OF_BODIES, Structure, _basis, _ExcitationSearch, _limits
 
 LIMITS = {"velocity": 2.0, "acceleration": 8.0, "lower": -1.5, "upper": 1.5}
 
@@ -11,7 +12,7 @@ LIMITS = {"velocity": 2.0, "acceleration": 8.0, "lower": -1.5, "upper": 1.5}
 @pytest.mark.parametrize("form", ["fourier", "spline"])
 @pytest.mark.parametrize("criterion", ["condition", "determinant"])
 def test_motions_keep_to_their_limits_and_tell_more_than_random_ones(form, criterion):
-    robot = two_links()
+    robot = two_links().with_backend("compiled")
     effort = 1.2 * np.abs(robot.gravity_force([0.0, 0.0])) + 2.0
     options = {**LIMITS, "form": form, "effort": effort, "clearance": {"lower": -0.5}}
     found = kt.exciting_motion(robot, 6.0, criterion=criterion, starts=2, steps=30, samples=40, **options)
@@ -29,6 +30,22 @@ def test_motions_keep_to_their_limits_and_tell_more_than_random_ones(form, crite
     assert np.allclose(np.gradient(found.v, found.t, axis=0)[1:-1], found.a[1:-1], atol=5e-2)
 
 
+@pytest.mark.parametrize("backend", ["compiled", "reference"])
+@pytest.mark.parametrize("criterion", ["condition", "determinant"])
+def test_the_slope_of_what_is_minimized_is_that_of_differences(criterion, backend):
+    robot, rng, eps = two_links().with_backend(backend), np.random.default_rng(0), 1e-6
+    limits = _limits(robot, 2.0, 8.0, 5.0, -1.5, 1.5, {"lower": -0.5})
+    names = tuple(name for name in robot.parameters().names if name.rpartition(".")[2] in OF_BODIES)
+    search = _ExcitationSearch(robot, limits, np.zeros(2), Structure(robot).groups(names).independent, True, criterion)
+    basis = _basis("fourier", 6.0, 4, np.linspace(0.0, 6.0, 12, endpoint=False))
+    x = rng.standard_normal((basis[0].shape[1], 2))  # beyond all limits
+    value, slope = search.value_and_slope(x, basis)
+    d = rng.standard_normal(x.shape)
+    ends = [search.value_and_slope(x + sign * d, basis)[0] for sign in (eps, -eps)]
+    assert np.isclose(slope @ d.reshape(-1), (ends[0] - ends[1]) / (2.0 * eps), rtol=1e-6)
+    assert value > search.criterion_of(x, basis)
+
+
 @pytest.mark.slow
 def test_the_kuka_is_excited_five_times_better_than_at_random():
     robot = kt.gallery.load("kuka-kr5").with_backend("compiled")
@@ -39,7 +56,7 @@ def test_the_kuka_is_excited_five_times_better_than_at_random():
 
 
 def test_tables_are_replayed(tmp_path):
-    found = kt.exciting_motion(two_links(), 4.0, starts=1, steps=5, samples=30, **LIMITS)
+    found = kt.exciting_motion(two_links(), 4.0, starts=1, steps=2, samples=10, **LIMITS)
     for name in ("e.csv", "e.npz", "e.parquet"):
         if name.endswith("parquet"):
             pytest.importorskip("pyarrow")

@@ -9,8 +9,8 @@ import kinetree as kt
 from helpers.random_arms import body, random_arm
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
 from kinetree import symbolic
-from kinetree.gallery.systems.sr400 import table_10_2
-from kinetree.gallery.systems.sr400.study import letters
+from kinetree_gallery.systems.sr400 import table_10_2
+from kinetree_gallery.systems.sr400.study import letters
 
 REAL = {**{n: (p, False) for n, p in FIXED.items()}, **{n: (p, True) for n, p in FLOATING.items()}}
 

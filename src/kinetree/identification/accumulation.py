@@ -195,7 +195,7 @@ class Accumulator:
         return np.asarray(upper + np.triu(upper, 1).T)
 
     def triangle(self, weights: ArrayLike | None = None) -> tuple[Array, Array]:
-        """Return R and Q^T tau of a QR of all rows.
+        """Return R, (p, p), and Q^T tau, (p,), of a QR of all rows.
 
         Each joint force has a weight (1 by default), of which its rows get the root.
         """
@@ -272,7 +272,7 @@ class Accumulator:
         return np.asarray(np.sqrt(squares) @ np.abs(self._combinations))
 
     def noise(self, values: ArrayLike) -> Array:
-        """Return the root mean square of ``tau - Y p`` of each joint force."""
+        """Return the root mean square of ``tau - Y p`` of each joint force, (nv,)."""
         given, found = self._combinations @ as_array(values, (len(self.names),), "values"), []
         for columns, factor in zip(self._felt, self.factors, strict=True):
             x = np.append(-given[columns], 1.0)
@@ -333,15 +333,9 @@ def _at_random(robot: Robot, names: tuple[str, ...], friction: bool, count: int)
 
 
 def accumulate_files(
-    robot: Robot,
-    files: Iterable[str | Path] | str | Path,
-    parameters: Sequence[str] | str = ALL,
-    *,
-    friction: bool = True,
-    method: str = "qr",
-    client: Any = None,
-    workers: int | None = None,
-) -> Accumulator:
+    robot: Robot, files: Iterable[str | Path] | str | Path, parameters: Sequence[str] | str = ALL, *,
+    friction: bool = True, method: str = "qr", client: Any = None, workers: int | None = None,
+) -> Accumulator:  # fmt: skip
     """Accumulate samples that lie in files, each read by one of several processes.
 
     Parameters

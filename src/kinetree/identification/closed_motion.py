@@ -19,14 +19,9 @@ if TYPE_CHECKING:
 
 
 def motions_of(
-    robot: Robot,
-    data: Data,
-    band: Band | None = None,
-    gains: Array | None = None,
-    cutoff: float | None = None,
-    both_sides: float | None = None,
-    q_guess: Array | None = None,
-) -> tuple[list[FilteredMotion], Band, list[str]]:
+    robot: Robot, data: Data, band: Band | None = None, gains: Array | None = None, cutoff: float | None = None,
+    both_sides: float | None = None, q_guess: Array | None = None,
+) -> tuple[list[FilteredMotion], Band, list[str]]:  # fmt: skip
     """Return motions, the frequencies of their filters, and what was done to the data.
 
     Parameters
@@ -78,14 +73,9 @@ def _at(band: Band, piece: Piece) -> Band:
 
 
 def _closed_motions(
-    robot: Robot,
-    pieces: Sequence[Piece],
-    band: Band | None,
-    cutoff: float | None,
-    both_sides: float | None,
-    q_guess: Array | None,
-    notes: list[str],
-) -> tuple[list[FilteredMotion], Band, list[str]]:
+    robot: Robot, pieces: Sequence[Piece], band: Band | None, cutoff: float | None, both_sides: float | None,
+    q_guess: Array | None, notes: list[str],
+) -> tuple[list[FilteredMotion], Band, list[str]]:  # fmt: skip
     """Filter the independent joints as if they were a robot of their own; the others follow."""
     independent = list(robot.coordinates.independent)
     reduced = [replace(p, **_picked(robot, p, independent)) for p in pieces]

@@ -2,8 +2,8 @@
 
 Both are linear in what is looked for: ``q = center + B x``, a column of x per joint.  The condition number of the
 equations (or their determinant) and a penalty for what leaves the limits are minimized by gradient from several random
-starts; all slopes come from one batch of motions.  At the end a motion is shrunk around its center until it keeps to
-every limit.
+starts: an eigenvalue changes as its vector says, and equations and limits with the motion as their own derivatives do.
+At the end a motion is shrunk around its center until it keeps to every limit.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import make_interp_spline
 from scipy.optimize import minimize
 
+from ..algorithms.passes import Scalars
+from ..algorithms.regressor import torque_regressor
 from ..errors import IdentificationError, OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ..io.atomic_files import beside
 from ..io.progress import in_steps
@@ -26,6 +29,8 @@ from ..io.tables.formats import format_of
 from ..io.tables.writing import csv_text, write_parquet
 from ..model.parameters import OF_BODIES
 from ..motion.splines import Piecewise, sampled
+from ..run.law_kernels import SlopeProgram, can_compile
+from ..spatial import Scalar
 from ..spatial.arrays import Array
 from ..spatial.numbers import random_source, real_number
 from . import tuned
@@ -128,8 +133,8 @@ def exciting_motion(
     upper: ArrayLike | None = None,
     clearance: Mapping[str, float] | None = None,
     friction: bool = True,
-    starts: int = 4,
-    steps: int = 60,
+    starts: int = 8,
+    steps: int = 120,
     samples: int = 60,
     rate: float = 100.0,
     seed: int = 0,
@@ -195,7 +200,7 @@ def exciting_motion(
                 x, jac=True, method="L-BFGS-B", options={"maxiter": steps, "ftol": 1e-7},
             ).x  # fmt: skip
         shrunk = _within(search, x.reshape(begin.shape), form, duration, count, rate)
-        return float(search.criterion_of(shrunk, basis)), shrunk
+        return search.criterion_of(shrunk, basis), shrunk
 
     work = [(f"improving motion {k} of {starts}", from_a_random_start) for k in range(1, starts + 1)]
     _, best = min(in_steps(work, show=progress), key=lambda found: np.nan_to_num(found[0], nan=np.inf))
@@ -313,38 +318,70 @@ def _random_start(
 
 
 class _ExcitationSearch:
-    """What is minimized, for a batch of motions at once."""
+    """What is minimized, and its slope."""
 
     def __init__(
         self, robot: Robot, limits: Limits, middle: Array, independent: tuple[str, ...], friction: bool, criterion: str
     ) -> None:
         self.robot, self.limits, self.middle, self.independent = robot, limits, middle, independent
         self.friction, self.criterion, self.penalty = friction, criterion, tuned.PENALTIES[0]
+        self.smooth = tuned.SMOOTH_SIGN * limits.velocity
+        """Speeds at which the smooth friction of the search turns over."""
 
     def motion(self, x: Array, basis: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        """Return positions, velocities and accelerations, (..., n, joints)."""
+        """Return positions, velocities and accelerations, (n, joints)."""
         return self.middle + basis[0] @ x, basis[1] @ x, basis[2] @ x
 
-    def criteria(self, q: Array, v: Array, a: Array) -> Array:
-        """Return what is to be small, per motion."""
+    def columns(self, q: Array, v: Array, a: Array) -> Array:
+        """Return the equations of what is to be told, (n, joints, p): of bodies, then of friction joint by joint."""
         y = self.robot.regressor(q, v, a, parameters=self.independent)
-        if self.friction:
-            joints = self.robot.nv
-            more = np.zeros((*y.shape[:-1], 3 * joints))
-            for j in range(joints):
-                more[..., j, 3 * j] = v[..., j]
-                more[..., j, 3 * j + 1] = np.tanh(v[..., j] / (0.05 * self.limits.velocity[j]))
-                more[..., j, 3 * j + 2] = 1.0
-            y = np.concatenate([y, more], axis=-1)
-        tall = y.reshape(*y.shape[:-3], -1, y.shape[-1])
-        normal = np.swapaxes(tall, -1, -2) @ tall
-        s = np.sqrt(np.maximum(np.linalg.eigvalsh(normal), 1e-300))
+        if not self.friction:
+            return y
+        rubbing = np.stack([v, np.tanh(v / self.smooth), np.ones_like(v)], axis=-1)
+        own = rubbing[:, :, None, :] * np.eye(self.robot.nv)[:, :, None]
+        return np.concatenate([y, own.reshape(*v.shape, -1)], axis=-1)
+
+    def judged(self, y: Array) -> tuple[float, Array]:
+        """Return what is to be small, and how it changes with each entry of the equations.
+
+        An eigenvalue of the normal matrix N changes with it by u^T dN u, u being its vector.
+        """
+        tall = y.reshape(-1, y.shape[-1])
+        squares, u = np.linalg.eigh(tall.T @ tall)
+        squares = np.maximum(squares, 1e-300)
         if self.criterion == "condition":
-            return np.asarray(np.log(s[..., -1] / s[..., 0]))
-        return np.asarray(-np.mean(np.log(s), axis=-1))
+            share = np.zeros_like(squares)
+            share[-1], share[0] = 1.0, -1.0
+        else:
+            share = np.full_like(squares, -1.0 / len(squares))
+        slope = tall @ ((u * (share / squares)) @ u.T)
+        return float(0.5 * np.sum(share * np.log(squares))), slope.reshape(y.shape)
+
+    @cached_property
+    def _regressor(self) -> SlopeProgram:
+        tree, names = self.robot.model, self.independent
+
+        def law(q: Scalars, v: Scalars, a: Scalars) -> list[Scalar]:
+            found = torque_regressor(tree, q, v, a, tree.gravity, names, False)
+            return [x for row in found for x in row]
+
+        lengths = dict.fromkeys("qva", tree.nv)
+        name = f"slopes of the regressor of {self.robot.name!r}"
+        return SlopeProgram(name, law, lengths, "qva", can_compile(self.robot), self.robot.cpu)
+
+    def _pulled(self, q: Array, v: Array, a: Array, slope: Array) -> list[Array]:
+        """Return how a number changes with the motion that changes with its equations in this way."""
+        own = len(self.independent)
+        flat = slope[..., :own].reshape(len(q), -1)
+        found = np.split(self._regressor.gradient({"q": q, "v": v, "a": a}, flat), 3, axis=-1)
+        if self.friction:
+            joints = np.arange(self.robot.nv)
+            by_v, by_sign = (slope[:, joints, own + 3 * joints + k] for k in (0, 1))
+            found[1] = found[1] + by_v + by_sign / (self.smooth * np.cosh(v / self.smooth) ** 2)
+        return found
 
     def excess(self, q: Array, v: Array, a: Array) -> Array:
-        """Return by how much a motion leaves its limits at worst, as a share of them, (..., limits)."""
+        """Return by how much a motion leaves its limits at worst, as a share of them, (n, limits)."""
         limits = self.limits
         span = limits.upper - limits.lower
         found = [
@@ -354,25 +391,36 @@ class _ExcitationSearch:
         if np.isfinite(limits.effort).any():
             found.append(np.abs(self.robot.inverse_dynamics(q, v, a)) / limits.effort - 1.0)
         for frame, height in limits.clearance.items():
-            found.append((height - self.robot.pose(q, frame)[..., 2, 3])[..., None] * np.ones(q.shape[-1]))
+            found.append((height - self.robot.pose(q, frame)[..., 2, 3])[..., None])
         return np.concatenate(found, axis=-1)
 
-    def values(self, x: Array, basis: tuple[Array, Array, Array]) -> Array:
-        """Return criterion and penalty, per motion."""
-        q, v, a = self.motion(x, basis)
-        over = np.maximum(self.excess(q, v, a) + (1.0 - tuned.ROOM), 0.0)
-        return self.criteria(q, v, a) + self.penalty * np.sum(over**2, axis=(-1, -2))
+    def _excess_pulled(self, q: Array, v: Array, a: Array, slope: Array) -> list[Array]:
+        """Return how a number changes with the motion that changes with what leaves the limits in this way."""
+        limits, n = self.limits, self.robot.nv
+        span = limits.upper - limits.lower
+        above, below, fast, hard, rest = np.split(slope, [n, 2 * n, 3 * n, 4 * n], axis=-1)
+        found = [(above - below) / span, fast * np.sign(v) / limits.velocity, hard * np.sign(a) / limits.acceleration]
+        if np.isfinite(limits.effort).any():
+            strong, rest = rest[:, :n], rest[:, n:]
+            pushed = strong * np.sign(self.robot.inverse_dynamics(q, v, a)) / limits.effort
+            slopes = self.robot.inverse_dynamics_derivatives(q, v, a)
+            found = [x + (pushed[:, None] @ m)[:, 0] for x, m in zip(found, slopes, strict=True)]
+        for k, frame in enumerate(limits.clearance):
+            found[0] = found[0] - rest[:, k, None] * self.robot.jacobian(q, frame, "aligned")[:, 5]
+        return found
 
     def value_and_slope(self, x: Array, basis: tuple[Array, Array, Array]) -> tuple[float, Array]:
-        """Return what is minimized and its gradient, by differences in one batch."""
-        size = max(1e-3, float(np.abs(x).max()))
-        shifts = tuned.SLOPE_STEP * size * np.eye(x.size).reshape(x.size, *x.shape)
-        found = self.values(np.concatenate([x[None], x + shifts]), basis)
-        return float(found[0]), (found[1:] - found[0]) / (tuned.SLOPE_STEP * size)
+        """Return what is minimized, criterion and penalty, and its gradient."""
+        motion = self.motion(x, basis)
+        value, slope = self.judged(self.columns(*motion))
+        over = np.maximum(self.excess(*motion) + (1.0 - tuned.ROOM), 0.0)
+        found = self._pulled(*motion, slope), self._excess_pulled(*motion, 2.0 * self.penalty * over)
+        gradient = sum(b.T @ (one + other) for b, one, other in zip(basis, *found, strict=True))
+        return value + self.penalty * float(np.sum(over**2)), np.asarray(gradient).reshape(-1)
 
     def criterion_of(self, x: Array, basis: tuple[Array, Array, Array]) -> float:
         """Return the criterion alone."""
-        return float(self.criteria(*self.motion(x, basis)))
+        return self.judged(self.columns(*self.motion(x, basis)))[0]
 
 
 def _dense(form: str, duration: float, count: int, rate: float) -> tuple[Array, tuple[Array, Array, Array]]:
@@ -407,4 +455,6 @@ def _finished(search: _ExcitationSearch, x: Array, form: str, duration: float, c
         search.robot, search.limits, search.middle, search.independent, search.friction, "condition"
     )
     tau = search.robot.inverse_dynamics(q, v, a)
-    return Excitation(t, q, v, a, tau, float(np.exp(measure.criteria(q, v, a))), tuple(search.robot.v_names))
+    return Excitation(
+        t, q, v, a, tau, float(np.exp(measure.judged(measure.columns(q, v, a))[0])), tuple(search.robot.v_names)
+    )

@@ -334,10 +334,14 @@ class Decimation:
         start = self.centers[first] - len(self.weights) // 2
         if len(self.weights) == 1:
             return x[centers - start]
-        flat = x.reshape(len(x), -1)
-        rows = [self.weights @ flat[c - start - len(self.weights) // 2 : c - start + len(self.weights) // 2 + 1]
-                for c in centers]  # fmt: skip
-        return np.stack(rows).reshape(len(centers), *x.shape[1:])
+        flat, half = x.reshape(len(x), -1), len(self.weights) // 2
+        if flat.shape[1] <= tuned.NARROW:
+            found = signal.upfirdn(self.weights, flat, down=self.factor, axis=0)[2 * half // self.factor :][
+                : len(centers)
+            ]
+        else:
+            found = np.stack([self.weights @ flat[c - start - half : c - start + half + 1] for c in centers])
+        return found.reshape(len(centers), *x.shape[1:])
 
     def block(self, first: int, last: int) -> slice:
         """Return which samples the windows around some centers need."""

@@ -15,8 +15,9 @@ import numpy as np
 from ..errors import OptionError
 from ..spatial.arrays import Array
 from . import tuned
+from .estimators.products import Folds
 from .measured import motors
-from .model_choice import ChosenModel, Folds
+from .model_choice import ChosenModel
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot

@@ -145,7 +145,7 @@ class Identified(ExplainsArguments):
 
     @property
     def relative_deviations(self) -> Array:
-        """Standard deviations over the size of the values; infinite where a value is zero."""
+        """Standard deviations over the size of the values, (parameters,); infinite where a value is zero."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.deviations > 0.0, self.deviations / np.abs(self.values), 0.0)
 
@@ -196,7 +196,7 @@ class Identified(ExplainsArguments):
         return columns.equations().only(self.columns)
 
     def errors(self, data: Data | None = None) -> Array:
-        """Return relative errors of predicted joint forces, per joint: the size of the error over that of the force.
+        """Return relative errors of predicted joint forces, (nv,): the size of the error over that of the force.
 
         Both are filtered as in the fit; 0.05 is 5 %.
 

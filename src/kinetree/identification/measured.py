@@ -82,18 +82,10 @@ class Measured(ExplainsArguments):
     named: bool = False
 
     def __init__(
-        self,
-        t: ArrayLike,
-        q: ArrayLike,
-        tau: ArrayLike,
-        v: ArrayLike | None = None,
-        a: ArrayLike | None = None,
-        wrenches: Mapping[str, ArrayLike] | None = None,
-        name: str = "the data",
-        currents: bool = False,
-        remark: str = "",
-        named: bool = False,
-    ) -> None:
+        self, t: ArrayLike, q: ArrayLike, tau: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None,
+        wrenches: Mapping[str, ArrayLike] | None = None, name: str = "the data", currents: bool = False,
+        remark: str = "", named: bool = False,
+    ) -> None:  # fmt: skip
         times = _numbers(t, "t", 1)
         if len(times) < tuned.LEAST_SAMPLES:
             raise IdentificationError(

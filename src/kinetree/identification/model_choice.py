@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -18,6 +16,7 @@ from ..spatial.arrays import Array
 from . import tuned
 from .equations import MeasuredEquations, Prepared
 from .estimators.least_squares import estimate
+from .estimators.products import Folds, cross_validated, fitted, grams
 from .friction_models import MODELS, SIGN_OF_STEPS, FrictionModel
 from .identifiable import ParameterGroups, Structure
 from .unknowns import Unknowns
@@ -166,13 +165,9 @@ def choose_friction(columns: Columns, wanted: Mapping[int, str], row_of: Mapping
 
 
 def _take_back(
-    columns: Columns,
-    simple: dict[int, Friction],
-    chosen: dict[int, Friction],
-    open_to: Sequence[int],
-    row_of: Mapping[int, int],
-    before: Array,
-) -> None:
+    columns: Columns, simple: dict[int, Friction], chosen: dict[int, Friction], open_to: Sequence[int],
+    row_of: Mapping[int, int], before: Array,
+) -> None:  # fmt: skip
     """Take back what was chosen for joints that do not gain by it beside what the others have now; in place.
 
     Each kind was judged with all joints of that kind, and what one of them has may be another's gain.
@@ -199,14 +194,9 @@ def _shaped(columns: Columns, friction: Mapping[int, Friction], open_to: Mapping
 
 
 def _is_there(
-    columns: Columns,
-    equations: MeasuredEquations,
-    before: Folds,
-    after: Folds,
-    friction: Mapping[int, Friction],
-    joint: int,
-    row: int,
-) -> bool:
+    columns: Columns, equations: MeasuredEquations, before: Folds, after: Folds, friction: Mapping[int, Friction],
+    joint: int, row: int,
+) -> bool:  # fmt: skip
     """Return whether Stribeck friction shows beyond doubt; True for all other kinds.
 
     It must be more at low speed, not less, fade well within the speeds of the motion and beyond their noise, and leave
@@ -273,95 +263,6 @@ def _best(
 
 def _weighted(y: Array, weight: Array) -> Array:
     return (y * weight[..., None]).reshape(-1, y.shape[-1])
-
-
-def grams(equations: MeasuredEquations, part: slice = slice(None)) -> Array:
-    """Return the products of all columns, forces last, with one another, per row: (r, p + 1, p + 1)."""
-    counted = equations.counted[part]
-    both = np.concatenate([equations.y[part], equations.tau[part][..., None]], axis=-1) * counted[..., None]
-    tall = np.ascontiguousarray(np.swapaxes(both, 0, 1))
-    return np.swapaxes(tall, -1, -2) @ tall
-
-
-def fitted(products: Array, counts: Array) -> tuple[Array, Array]:
-    """Return the weighted fit and the noise of each row, from products of columns; forces have some noise at least."""
-    size = np.sqrt(np.maximum(products[:, -1, -1], 1e-300) / np.maximum(counts, 1.0))
-    noise = size
-    for _ in range(tuned.FIT_ROUNDS):
-        x = _solved(np.tensordot(noise**-2.0, products, axes=1))
-        noise = np.sqrt(_left(products, x) / np.maximum(counts * (1.0 - len(x) / counts.sum()), 1.0))
-        noise = np.hypot(noise, tuned.NOISELESS * size)
-    return x, noise
-
-
-def _solved(products: Array) -> Array:
-    size = np.sqrt(np.maximum(np.diagonal(products)[:-1], 1e-300))
-    scaled = products[:-1, :-1] / np.outer(size, size) + tuned.RIDGE * np.eye(len(size))
-    return np.linalg.solve(scaled, products[:-1, -1] / size) / size
-
-
-def _left(products: Array, x: Array) -> Array:
-    """Return the sum of squares that a solution leaves, per row."""
-    both = np.append(x, -1.0)
-    return np.maximum(both @ products @ both, 1e-300)
-
-
-@dataclass(frozen=True)
-class Folds:
-    """Products of columns, part by part of the data, from which fits to some of the columns are judged.
-
-    Attributes
-    ----------
-    parts : ndarray (folds, r, p + 1, p + 1)
-    counts : ndarray (r,)
-        Rows that count.
-    """
-
-    parts: Array
-    counts: Array
-
-    @classmethod
-    def of(cls, equations: MeasuredEquations, folds: int = tuned.FOLDS) -> Folds:
-        """Cut the data."""
-        bounds = np.linspace(0, len(equations.t), folds + 1).astype(int)
-        parts = [grams(equations, slice(first, last)) for first, last in pairwise(bounds)]
-        return cls(np.stack(parts), equations.counted.sum(axis=0))
-
-    def with_columns(self, columns: Sequence[int]) -> Folds:
-        """Return the same data with some of the columns."""
-        kept = np.array([*columns, self.parts.shape[-1] - 1])
-        return Folds(self.parts[:, :, kept[:, None], kept], self.counts)
-
-    @cached_property
-    def whole(self) -> Array:
-        """Products of columns of all data."""
-        return np.asarray(np.sum(self.parts, axis=0))
-
-    @cached_property
-    def fit(self) -> tuple[Array, Array]:
-        """Values of a fit to all data, and what it leaves in each row, as a standard deviation."""
-        return fitted(self.whole, self.counts)
-
-    @cached_property
-    def errors(self) -> Array:
-        """The error of each row, predicted for every part of the data by a fit to all others."""
-        weights = self.fit[1] ** -2.0
-        left = [_left(part, _solved(np.tensordot(weights, self.whole - part, axes=1))) for part in self.parts]
-        total = np.sum(left, axis=0) + tuned.NOISELESS**2 * self.whole[:, -1, -1]
-        return np.asarray(np.sqrt(total / np.maximum(self.counts, 1)))
-
-    def last_over_deviation(self) -> float:
-        """Return the value of the last column in a fit to all data, over its standard deviation."""
-        x, noise = self.fit
-        normal = np.tensordot(noise**-2.0, self.whole, axes=1)[:-1, :-1]
-        size = np.sqrt(np.maximum(np.diagonal(normal), 1e-300))
-        inverse = np.linalg.inv(normal / np.outer(size, size) + tuned.RIDGE * np.eye(len(size)))
-        return float(x[-1] * size[-1] / np.sqrt(inverse[-1, -1]))
-
-
-def cross_validated(equations: MeasuredEquations, folds: int = tuned.FOLDS) -> Array:
-    """Return the error of each row, predicted for every part of the data by a fit to all others."""
-    return Folds.of(equations, folds).errors
 
 
 def choose_springs(columns: Columns, candidates: Mapping[int, float], row_of: Mapping[int, int]) -> None:

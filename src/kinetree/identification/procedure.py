@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +18,7 @@ from ..errors import (
     UnknownNameError,
     callers_level,
     explains_arguments,
-)
+)  # fmt: skip
 from ..former_names import former_arguments
 from ..model.parameters import ParameterTable
 from ..spatial.arrays import Array
@@ -36,12 +35,12 @@ from .estimators.least_squares import METHODS, Estimate, estimate
 from .force_gains import agreeing_gains, disagreeing, words_about
 from .identifiable import ParameterGroups, Structure, is_inertial
 from .identified import Identified
-from .measured import Data, as_measured
+from .measured import Data, Measured, as_measured
 from .model_choice import ChosenModel, Columns, Friction, choose_model
 from .residuals import relative_errors
 from .simulated.controlled_motion import ControlledRun
 from .solution import consistent_solution, is_physical, nearest_to_file
-from .unknowns import gains_of, refuse_currents, unknowns_of
+from .unknowns import Unknowns, gains_of, refuse_currents, unknowns_of
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -138,56 +137,30 @@ def identify(
     _check_options(estimator, consistent)
     if estimator == "didim":
         friction = _simple_friction(friction)
-    factors = None if isinstance(gains, str) and gains == "auto" else gains_of(robot, gains)
+    measured = as_measured(data, robot)
+    refuse_currents(measured, robot, gains)
+    odd_units = [word for one in measured for word in of_units(one, robot)]
+    first = [*odd_units, *(word for one in measured for word in of_stuck_encoders(one, robot))]
+    _warn(first)
     start = None if q_guess is None else np.asarray(q_guess, dtype=float)
-    data = as_measured(data, robot)
-    refuse_currents(data, robot, gains)
-    lasts = sum(float(one.t[-1] - one.t[0]) for one in data)
-    odd_units = [word for one in data for word in of_units(one, robot)]
-    warned: list[str] = []
-    mixed: list[str] = []  # columns that are another's, or of the wrong sign: then scales and units are no news
-    scaled: list[str] = []  # forces that are all off by a common factor
-
-    def warn(words: Iterable[str]) -> None:
-        found = list(words)
-        _warn(found)
-        warned.extend(found)
-
-    warn([*odd_units, *(word for one in data for word in of_stuck_encoders(one, robot))])
-
-    structures: list[Structure] = []  # one, found when it is needed first
-
-    def model_with(factors: Array | None) -> ChosenModel:
-        motions, band, notes = motions_of(robot, data, None, factors, cutoff, both_sides, start)
-        prepared = Prepared(robot, motions, band, contacts)
-        asked = unknowns_of(prepared, friction, springs, fixed)
-        if not structures:
-            sprung = _with_springs(robot, asked.springs)
-            structures.append(Structure(sprung, np.concatenate([m.q for m in motions])))
-        chosen = choose_model(prepared, asked, rotor_inertia, structures[0])
-        return replace(chosen, notes=(*notes, *chosen.notes))
-
-    if isinstance(gains, str):
-        factors = agreeing_gains(robot, model_with)
-    model = model_with(factors)
-    asked, motions = unknowns_of(model.columns.prepared, friction, springs, fixed), model.columns.prepared.motions
+    choice = _ModelChoice(robot, measured, friction, rotor_inertia, springs, fixed, cutoff, both_sides, contacts, start)
+    if isinstance(gains, str) and gains == "auto":
+        factors = agreeing_gains(robot, choice.model_with)
+    else:
+        factors = gains_of(robot, gains)
+    model = choice.model_with(factors)
+    asked, prepared = choice.unknowns(model.columns.prepared), model.columns.prepared
     said_by = None if instruments is None else _instruments(model.columns, instruments, factors)
     prior = model.groups.values(asked.file_values)
-    known_groups = prior[: len(model.columns.groups)]
-    short = of_shortness(model.columns.prepared, lasts)
+    short = of_shortness(prepared, sum(float(one.t[-1] - one.t[0]) for one in measured))
+    method = "weighted" if estimator == "didim" else estimator
 
-    def fitted(model: ChosenModel, aloud: bool = True) -> Identified:
-        equations = model.columns.equations() if said_by is None else said_by(model.columns.equations())
-        method = "weighted" if estimator == "didim" else estimator
-        fit = estimate(equations.y, equations.tau, method, equations.counted, prior, equations.sources)
-        if aloud and not short:
-            predicted = equations.y @ fit.values
-            if not odd_units:
-                mixed.extend(of_columns(model.columns, relative_errors(equations.tau, predicted)))
-            wrong = mixed or signs(model.columns.friction_names(), fit, equations) or of_delay(model.columns, fit)
-            scaled.extend([] if wrong else of_scale(fit, equations, known_groups))
-            scales = {} if wrong or scaled or isinstance(gains, str) else disagreeing(model)
-            warn([*wrong, *scaled, *words_about(robot, scales)])
+    def fitted(model: ChosenModel) -> tuple[MeasuredEquations, Estimate]:
+        own = model.columns.equations()
+        equations = own if said_by is None else said_by(own)
+        return equations, estimate(equations.y, equations.tau, method, equations.counted, prior, equations.sources)
+
+    def solved(model: ChosenModel, equations: MeasuredEquations, fit: Estimate) -> Identified:
         try:
             if consistent is None:
                 solution = nearest_to_file(model.groups, fit.values, asked.file_values)
@@ -199,13 +172,78 @@ def identify(
             raise IdentificationError(f"{short}: no possible bodies explain its forces") from None
         return _result(model, equations, fit, solution, (*_of_gains(robot, gains, factors), *model.notes), factors)
 
-    result = fitted(model)
+    known_groups, fit = prior[: len(model.columns.groups)], fitted(model)
+    odd, second = (False, []) if short else _about(model, *fit, known_groups, bool(odd_units), isinstance(gains, str))
+    _warn(second)
+    result = solved(model, *fit)
     if estimator == "didim":
-        run = ControlledRun(robot, controller, motions, result.robot)  # type: ignore[arg-type]
-        result = _by_simulation(run, model, result, partial(fitted, aloud=False))
-    odd = bool(odd_units or mixed or scaled)
-    warn(doubts(result, known_groups, [robot.v_names[k] for k in asked.still], odd, short))
-    return replace(result, warned=tuple(warned))
+        run = ControlledRun(robot, controller, prepared.motions, result.robot)  # type: ignore[arg-type]
+        result = _by_simulation(run, model, result, lambda model: solved(model, *fitted(model)))
+    still = [robot.v_names[k] for k in asked.still]
+    last = doubts(result, known_groups, still, bool(odd_units) or odd, short)
+    _warn(last)
+    return replace(result, warned=(*first, *second, *last))
+
+
+@dataclass
+class _ModelChoice:
+    """How the model of a robot is chosen from measured motions; as :func:`identify` takes its arguments."""
+
+    robot: Robot
+    data: Sequence[Measured]
+    friction: str | Mapping[str, str]
+    rotor_inertia: bool | str
+    springs: bool | str | Sequence[str]
+    fixed: Sequence[str]
+    cutoff: float | None
+    both_sides: float | None
+    contacts: Sequence[str]
+    start: Array | None
+    structure: Structure | None = None
+    """What acts together, whatever the gains; found once."""
+
+    def unknowns(self, prepared: Prepared) -> Unknowns:
+        """Return what the data are asked for."""
+        return unknowns_of(prepared, self.friction, self.springs, self.fixed)
+
+    def model_with(self, gains: Array | None) -> ChosenModel:
+        """Return the model that predicts best, of forces multiplied with gains."""
+        given = self.data, None, gains, self.cutoff, self.both_sides, self.start
+        motions, band, notes = motions_of(self.robot, *given)
+        prepared = Prepared(self.robot, motions, band, self.contacts)
+        asked = self.unknowns(prepared)
+        if self.structure is None:
+            sprung = _with_springs(self.robot, asked.springs)
+            self.structure = Structure(sprung, np.concatenate([m.q for m in motions]))
+        chosen = choose_model(prepared, asked, self.rotor_inertia, self.structure)
+        return replace(chosen, notes=(*notes, *chosen.notes))
+
+
+def _about(
+    model: ChosenModel, equations: MeasuredEquations, fit: Estimate, known: Array, odd_units: bool, corrected: bool
+) -> tuple[bool, list[str]]:
+    """Return whether columns or scales of forces are odd, and what is to be said of them.
+
+    Where columns are another's, or of the wrong sign, scales are no news; nor are single ones where all are off.
+
+    Parameters
+    ----------
+    model : ChosenModel
+    equations, fit
+        Of it.
+    known : ndarray
+        The groups of inertial parameters of the robot as it is.
+    odd_units : bool
+        Whether units of the motion are in doubt already.
+    corrected : bool
+        Whether forces were made to agree.
+    """
+    columns, robot = model.columns, model.columns.prepared.robot
+    mixed = [] if odd_units else of_columns(columns, relative_errors(equations.tau, equations.y @ fit.values))
+    wrong = mixed or signs(columns.friction_names(), fit, equations) or of_delay(columns, fit)
+    scaled = [] if wrong else of_scale(fit, equations, known)
+    single = {} if wrong or scaled or corrected else disagreeing(model)
+    return bool(mixed or scaled), [*wrong, *scaled, *words_about(robot, single)]
 
 
 def _by_simulation(
@@ -242,13 +280,9 @@ def _simple_friction(wanted: str | Mapping[str, str]) -> str | Mapping[str, str]
 
 
 def _result(
-    model: ChosenModel,
-    equations: MeasuredEquations,
-    fit: Estimate,
-    solution: dict[str, float],
-    notes: tuple[str, ...],
+    model: ChosenModel, equations: MeasuredEquations, fit: Estimate, solution: dict[str, float], notes: tuple[str, ...],
     gains: Array | None,
-) -> Identified:
+) -> Identified:  # fmt: skip
     """Put together what was found: the robot, what its groups are, what it predicts."""
     columns, groups = model.columns, model.groups
     prepared, robot, table = columns.prepared, columns.prepared.robot, columns.prepared.robot.parameters()
@@ -262,31 +296,15 @@ def _result(
     total = prepared.equations.tau
     predicted = columns.equations().y @ values + total - equations.tau
     return Identified(
-        robot=found,
-        names=groups.names,
-        values=values,
-        deviations=fit.deviations,
-        units=tuple(_unit(table, name) for name in groups.independent),
-        row_names=row_names(robot),
-        training_errors=relative_errors(total, predicted),
-        condition=condition,
-        untold=untold,
-        physical=physical,
-        noise=fit.noise,
-        band=prepared.band,
-        friction=friction,
-        springs={robot.v_names[k]: rest for k, rest in model.springs.items()},
-        notes=notes,
-        given=robot,
+        robot=found, names=groups.names, values=values, deviations=fit.deviations,
+        units=tuple(_unit(table, name) for name in groups.independent), row_names=row_names(robot),
+        training_errors=relative_errors(total, predicted), condition=condition, untold=untold, physical=physical,
+        noise=fit.noise, band=prepared.band, friction=friction,
+        springs={robot.v_names[k]: rest for k, rest in model.springs.items()}, notes=notes, given=robot,
         equations=replace(equations, y=np.stack([predicted], axis=-1), tau=total, names=("prediction",)),
-        known=model.held,
-        solution=solution,
-        matrix=groups.matrix,
-        parameters=groups.parameters,
-        columns=groups.independent,
-        contacts=prepared.contacts,
-        gains=gains,
-    )
+        known=model.held, solution=solution, matrix=groups.matrix, parameters=groups.parameters,
+        columns=groups.independent, contacts=prepared.contacts, gains=gains,
+    )  # fmt: skip
 
 
 def _with_springs(robot: Robot, rests: Mapping[int, float]) -> Robot:

@@ -37,14 +37,9 @@ def nearest_to_file(groups: ParameterGroups, values: Array, file_values: Mapping
 
 
 def consistent_solution(
-    model: ChosenModel,
-    fit: Estimate,
-    file_values: Mapping[str, float],
-    way: str,
-    pull: str,
-    weight: float,
+    model: ChosenModel, fit: Estimate, file_values: Mapping[str, float], way: str, pull: str, weight: float,
     said_by: Callable[[MeasuredEquations], MeasuredEquations] | None = None,
-) -> dict[str, float]:
+) -> dict[str, float]:  # fmt: skip
     """Return all parameters, of possible bodies and with friction that takes energy away.
 
     Parameters

@@ -42,6 +42,8 @@ ORDER = 4
 """Of the Butterworth filters."""
 LEAST_KEPT = 100
 """How many samples the filter of both sides should leave of short motions."""
+NARROW = 16
+"""Columns up to which windows go along them rather than over all at once, which is quicker for few."""
 WHITE = 1.1
 """Cutoff of the second filter, over half the rate of what is kept, at which kept samples of noise are uncorrelated."""
 FEWEST = 12
@@ -182,8 +184,8 @@ OUTPUT_SETTLED = 1e-6
 
 # ------------------------------------------------------------------ motions to measure, and loads
 
-SLOPE_STEP = 1e-6
-"""Of the coefficients of a motion, by which derivatives of its condition are differences."""
+SMOOTH_SIGN = 0.05
+"""Share of a joint's largest speed below which Coulomb friction is smooth while motions are looked for."""
 PENALTIES = (3.0, 30.0, 300.0)
 """Of leaving the limits, one after the other: first the way, then the walls."""
 ROOM = 0.98

@@ -1,13 +1,13 @@
 """Changes of parameters that no torque notices, found joint by joint: null-space propagation.
 
 A change of parameters goes unnoticed if the energy of every motion stays the same, up to a constant (Khalil section
-10.2.4).  Let the last body of a branch change by x.  Of all energies only its own depends on its joint's coordinates,
-so that of x must not; then x acts as if it were welded to the parent, which can take it back.  So every joint has a
-small space of changes that may be handed on to its parent, and these, joint by joint, are all there are.  How small
-it is depends on how the parent can move and lie in gravity, which is handed outwards.
+10.2.4).  Let the last body of a branch change by x.  Only the energy of that body depends on its joint's coordinates,
+so the energy of x must not; then x acts as if it were welded to the parent, which can compensate it.  So every joint
+has a small space of changes that may be passed on to its parent, and these, joint by joint, are all there are.  The
+space depends on how the parent can move and be oriented in gravity, which is propagated outward.
 
-Every kind of joint will do, since it is asked for its transform and its motion subspace only.  What followers and
-closed loops add is not local, and is found by numbers afterwards.
+This works for every kind of joint, since only its transform and its motion subspace are used.  What followers and
+closed loops add is not local, and is found numerically afterwards.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from .grouping import null_space, span
 
 SEED = 20
 SAMPLES = 8
-"""Positions looked at per freedom of a joint: energies are polynomials of degree two in q, or in sin and cos of it."""
+"""Positions sampled per freedom of a joint: energies are polynomials of degree two in q, or in its sine and cosine."""
 
 LEAST = 1e-9
-"""Effects below this part of the largest are rounding."""
+"""Effects below this fraction of the largest are rounding."""
 
 
 class Attainable(NamedTuple):
-    """What a body can do, whatever its carriers do; lengths in the robot's own unit."""
+    """The attainable motions of a body, over all motions of its carriers; lengths in the robot's own unit."""
 
     energies: Array
-    """(10, e): kinetic energies per unit of each of ten parameters span this."""
+    """(10, e): basis of the kinetic energies per unit of each of the ten parameters."""
     velocities: Array
-    """(6, r): its velocities span this."""
+    """(6, r): basis of its velocities."""
     gravity: Array
-    """(4, g): gravity in its axes, and 1, span this."""
+    """(4, g): basis of gravity in its axes, and 1."""
 
 
 def at_rest(gravity: Sequence[float]) -> Attainable:
-    """Return the base."""
+    """Return the attainable motions of the base, which does not move."""
     g = np.array(gravity, dtype=float)
     size = np.linalg.norm(g) or 1.0
     return Attainable(np.zeros((10, 0)), np.zeros((6, 0)), np.array([*(g / size), 1.0])[:, None])
@@ -54,7 +54,7 @@ class Placed(NamedTuple):
     """A joint at several positions: batch first, lengths in the robot's own unit."""
 
     to_parent: Array
-    """(n, 10, 10): ten parameters as the parent has them."""
+    """(n, 10, 10): maps ten parameters to the parent's frame."""
     motion_to_child: Array
     """(n, 6, 6)"""
     rotation: Array
@@ -64,7 +64,7 @@ class Placed(NamedTuple):
 
 
 def unnoticed(considered: Considered) -> list[Vector]:
-    """Return a basis of the changes that no torque of the tree notices; followers are taken as free joints."""
+    """Return a basis of the changes that no torque of the tree notices; followers count as independent joints."""
     rng = np.random.default_rng(SEED)
     reach = {BASE: at_rest(considered.model.gravity)}
     vectors: list[Vector] = []
@@ -77,7 +77,7 @@ def unnoticed(considered: Considered) -> list[Vector]:
 
 
 def handed_on(link: Link, placed: Placed, parent: Attainable, considered: Considered) -> list[Vector]:
-    """Return the changes that this joint lets through to the parent, taken back there."""
+    """Return the changes that this joint lets through to the parent, which compensates them."""
     nv = placed.subspace.shape[1]
     rotors = [k for k in range(nv) if considered.rotor(link.index, k) is not None]
     offsets = [k for k in range(nv) if considered.offset(link.index, k) is not None]
@@ -85,7 +85,7 @@ def handed_on(link: Link, placed: Placed, parent: Attainable, considered: Consid
     rows: list[Array] = []
 
     def demand(of_body: Array, rotor: int | None = None, offset: int | None = None, constant: Any = 0.0) -> None:
-        """Ask that this is zero: so much per unit of the ten, 1 per unit of a rotor, so much per unit of an offset."""
+        """Demand that an effect is zero, given per unit of the ten parameters, of a rotor (1) and of an offset."""
         block = np.zeros((*of_body.shape[:-1], width))
         block[..., :10] = of_body
         if rotor in rotors:
@@ -94,7 +94,7 @@ def handed_on(link: Link, placed: Placed, parent: Attainable, considered: Consid
             block[..., 10 + len(rotors) + offsets.index(offset)] = constant
         rows.append(block.reshape(-1, width))
 
-    felt = np.swapaxes(placed.motion_to_child @ parent.velocities, -1, -2)  # the parent's velocities, seen from here
+    felt = np.swapaxes(placed.motion_to_child @ parent.velocities, -1, -2)  # the parent's velocities in this frame
     weights = gravity_here(placed, parent)
     for k in range(nv):
         own = placed.subspace[:, k]
@@ -113,10 +113,10 @@ def handed_on(link: Link, placed: Placed, parent: Attainable, considered: Consid
 
 
 def _equal_rotors(kind: JointKind, rotors: list[int], width: int) -> Array:
-    """Return what makes rotors that turn with the body act like inertia of it: they must be equal.
+    """Return the conditions under which rotors that turn with the body act like its inertia: they must be equal.
 
-    Their force is inertia times the rate of v.  Where v are no rates of coordinates, but components along the body's
-    own axes, that leaves out w x I w, and so the energy, but for an inertia that is the same about all axes.
+    Their force is inertia times the rate of v.  If v are components along the body's own axes instead of rates of
+    coordinates, that leaves out w x I w, which is zero only for an inertia that is the same about all axes.
     """
     turning = [k for k in rotors if kind.v_units[k] == "rad"]
     equal = [(turning[0], k) for k in turning[1:]] if len(turning) == 3 else [(k, k) for k in turning]
@@ -128,7 +128,7 @@ def _equal_rotors(kind: JointKind, rotors: list[int], width: int) -> Array:
 
 
 def carried(placed: Placed, parent: Attainable) -> Attainable:
-    """Return what a body can do, from what its parent can."""
+    """Return the attainable motions of a body, from those of its parent."""
     felt = np.swapaxes(placed.motion_to_child @ parent.velocities, -1, -2)
     own = placed.subspace
     energies = [(parent.energies.T @ placed.to_parent).reshape(-1, 10)]
@@ -143,7 +143,7 @@ def carried(placed: Placed, parent: Attainable) -> Attainable:
 
 
 def energy(v: Array, w: Array) -> Array:
-    """Return ``v . I w`` per unit of each of the ten parameters of I: twice the kinetic energy, for v = w."""
+    """Return ``v . I w`` per unit of each of the ten parameters of I; for v = w it is twice the kinetic energy."""
     v, w = np.broadcast_arrays(v, w)
     (a, u), (b, s) = (v[..., :3], v[..., 3:]), (w[..., :3], w[..., 3:])
     second = [
@@ -163,14 +163,14 @@ def holding_force(motion: Array, gravity: Array) -> Array:
 
 
 def gravity_here(placed: Placed, parent: Attainable) -> Array:
-    """Return the span of gravity in the body's axes, and 1, at every position: (n, g, 4)."""
+    """Return the basis of gravity in the body's axes, and 1, at every position: (n, g, 4)."""
     turned = np.swapaxes(placed.rotation, -1, -2) @ parent.gravity[:3]
     constant = np.broadcast_to(parent.gravity[3:], (*turned.shape[:-2], 1, turned.shape[-1]))
     return np.swapaxes(np.concatenate([turned, constant], axis=-2), -1, -2)
 
 
 def place(link: Link, length: float, rng: np.random.Generator) -> Placed:
-    """Return a joint at random positions, with lengths in the unit given."""
+    """Return a joint at random positions, with lengths in the given unit."""
     kind = link.kind
     count = 1 if kind.nv == 0 else SAMPLES * kind.nv
     q = random_positions(kind, length, rng, count)
@@ -189,20 +189,20 @@ def place(link: Link, length: float, rng: np.random.Generator) -> Placed:
 
 
 def random_positions(kind: JointKind, length: float, rng: np.random.Generator, count: int) -> Array:
-    """Return positions anywhere: all turns, and slides as long as the robot."""
+    """Return random positions: any angle, and slides as long as the robot."""
     limits = [{"rad": np.pi, "m": length}.get(unit, np.inf) for unit in kind.q_units]
     return kind.random(rng, [-x for x in limits], limits, (count,))
 
 
 def _spreader(count: int) -> Any:
-    """Return what makes one array of entries that are numbers or one per position."""
+    """Return a function that makes one array of entries that are numbers or arrays over positions."""
     return lambda entries: np.stack([np.broadcast_to(np.asarray(x, dtype=float), (count,)) for x in entries], axis=-1)
 
 
 def _vector(
     x: Array, link: Link, rotors: list[int], offsets: list[int], to_parent: Array, considered: Considered
 ) -> Vector:
-    """Return a change in the units of the table: of the body and its joint, and what the parent takes back."""
+    """Return a change in the units of the table: of the body and its joint, and what the parent compensates."""
     found: Vector = {10 * link.index + k: x[k] for k in range(10)}
     found |= {_known(considered.rotor(link.index, k)): x[10 + i] for i, k in enumerate(rotors)}
     found |= {_known(considered.offset(link.index, k)): x[10 + len(rotors) + i] for i, k in enumerate(offsets)}

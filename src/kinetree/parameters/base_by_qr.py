@@ -1,8 +1,8 @@
-"""Changes of parameters that no torque notices, found by numbers: QR with pivoting of sampled regressors.
+"""Changes of parameters that no torque notices, found numerically: QR with pivoting of sampled regressors.
 
-Torques of random states are linear in the parameters.  The columns of that tall matrix that depend on one another show
+Torques are linear in the parameters.  Sampled at random states they form a tall matrix, whose dependent columns show
 which parameters act together (Khalil section 10.3.4; the numerical method of its appendix 5).  This needs no theory of
-joints, trees and loops, and so it judges the other methods, and finds what closed loops add.
+joints, trees and loops, so it checks the other methods, and finds what closed loops add.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ CHUNK = 64
 """States at a time: the matrix itself is never stored."""
 
 ROUNDING, CLEAR = 1e-12, 1e-6
-"""Pivots below the first part of the largest are rounding, above the second they count; between them nobody can tell.
+"""Pivots below the first fraction of the largest are rounding, those above the second count; between is undecided.
 
 The same holds for lengths of columns in the robot's own units.
 """
 
 
 class Motions(NamedTuple):
-    """Random states of a robot, and what its torques are multiplied by: the basis G of a mechanism, else None."""
+    """Random states of a robot, and the basis G of a mechanism that its torques are multiplied by; None for a tree."""
 
     q: Array
     v: Array
@@ -43,14 +43,14 @@ Draw = Callable[[int, np.random.Generator], Motions]
 
 
 class Found(NamedTuple):
-    """Changes that no force shows, in units of :attr:`Considered.sizes`, and how clearly they differ from others."""
+    """Changes that no force notices, in units of :attr:`Considered.sizes`, and how clearly they differ from others."""
 
     unnoticed: Array
     gap: float
 
 
 def random_motions(considered: Considered) -> Draw:
-    """Return what draws states of a tree: positions anywhere, rates and accelerations of the robot's own size."""
+    """Return a function that draws states of a tree: any positions, rates and accelerations to the robot's scale."""
     model, length, time = considered.model, considered.length, considered.time
 
     def draw(count: int, rng: np.random.Generator) -> Motions:
@@ -73,7 +73,7 @@ def freedom_sizes(considered: Considered) -> Array:
 def triangle(considered: Considered, draw: Draw, columns: tuple[int, ...], seed: int = 0) -> Array:
     """Return R of the QR decomposition of sampled regressors, with columns in the robot's own units."""
     rng = np.random.default_rng(seed)
-    # every freedom of a tree sees a dozen parameters that no freedom further out does; followers and loops see more
+    # every freedom of a tree depends on a dozen parameters that no outer freedom does; followers and loops on more
     coupled = considered.model.has_followers or considered.model.is_constrained
     states = len(columns) + 50 if coupled else max(40, 4 * len(columns) // max(considered.model.nv, 1))
     result = np.zeros((0, len(columns)))
@@ -117,7 +117,7 @@ def unnoticed(
     columns : tuple of int, optional
         The parameters that may change; all considered ones by default.
     in_between : {"refuse", "ignore"}
-        What becomes of effects that are too large for rounding and too small to count.
+        What to do with effects that are too large for rounding and too small to count.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def unnoticed(
     relative = lengths / max(lengths.max(initial=0.0), 1e-300)
     _refuse_in_between(relative, least, considered, "effects of single parameters")
     felt, silent = np.flatnonzero(relative > least), np.flatnonzero(relative <= least)
-    scaled = r[:, felt] / lengths[felt]  # columns of length one: no unit of a parameter matters
+    scaled = r[:, felt] / lengths[felt]  # columns of length one, so that units of parameters do not matter
     _, pivoted, places = qr(scaled, mode="economic", pivoting=True)
     pivots = np.abs(np.diag(pivoted))
     _refuse_in_between(pivots / max(pivots.max(initial=0.0), 1e-300), least, considered, "pivots")

@@ -1,11 +1,11 @@
 """Changes of parameters that no torque notices, by the rules of Khalil, sections 10.2.4 and 10.3.4 to 10.3.6.
 
-A rule says what may be moved between bodies, or taken away, and no torque notices: each is a change, a vector with few
-entries.  Placements may hold any scalar, so the same text gives numbers and symbols; which rule applies is decided on
-numbers.
+A rule says what can be moved between bodies, or removed, without any torque noticing: each is a change, a vector with
+few entries.  Placements may hold any scalar, so the same text gives numbers and symbols; which rule applies is decided
+on numbers.
 
-Khalil has z along every joint.  Here an axis may point anywhere: YY of a hinge is any inertia across its axis.  On a
-floating base, which tells all ten parameters of its body, rule 2 is all there is.
+In Khalil's notation z is along every joint.  Here an axis may point anywhere: YY of a hinge is any inertia across its
+axis.  On a floating base, which distinguishes all ten parameters of its body, only rule 2 applies.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FLOATING = (Free, EulerFree)
 
 TENSORS = tuple(Symmetric3(*row) for row in np.eye(6).tolist())
 PARALLEL = 1e-9
-"""Sine of the angle below which two axes are parallel; :mod:`.round_geometry` has been before."""
+"""Sine of the angle below which two axes are parallel, after :mod:`.round_geometry`."""
 
 
 def reached(model: Model) -> str:
@@ -49,7 +49,7 @@ def reached(model: Model) -> str:
 def unnoticed(
     considered: Considered, parallelograms: Sequence[Parallelogram] = (), symbolic: Model | None = None
 ) -> list[Vector]:
-    """Return the changes that the rules know.
+    """Return the changes that the rules give.
 
     Parameters
     ----------
@@ -76,14 +76,14 @@ def unnoticed(
 
 
 class Carriage(NamedTuple):
-    """A joint on its way from the base, all at q = 0: rotations between parallel axes do not matter to the rules."""
+    """A joint and the path from the base to it, at q = 0: rotations between parallel axes do not matter here."""
 
     carriers: tuple[int, ...]
-    """Joints before it, the first first."""
+    """Joints before it, from the base on."""
     r1: int | None
-    """The first hinge up to and with this joint."""
+    """The first hinge on the path, including this joint."""
     r2: int | None
-    """The first one after it that is not parallel to it."""
+    """The first hinge after r1 that is not parallel to it."""
 
 
 class _Rules:
@@ -101,7 +101,7 @@ class _Rules:
     # ---------------------------------------------------------------- tree joints
 
     def of_joint(self, j: int) -> Iterator[Vector]:
-        """Yield what the rules 2 to 7 of section 10.3.6, and those for rotors, say of one joint."""
+        """Yield the changes by rules 2 to 7 of section 10.3.6, and those for rotors, at one joint."""
         kind = self.model.joints[j].kind
         # rule 2: theorems 10.1 and 10.2
         placement = self.symbolic.joints[j].placement.spatial()
@@ -135,7 +135,7 @@ class _Rules:
         i = self.model.joints[j].parent
         x = self.symbolic.joints[j].placement.spatial()
         seen = x.rotate(e)
-        offset = x.translation.dot(seen)  # minus the parent's origin, seen from here: -P . e of eq. 10.22
+        offset = x.translation.dot(seen)  # minus the parent's origin in this frame: -P . e of eq. 10.22
         axis = Vec3(*self.model.joints[k].kind.axis)  # type: ignore[attr-defined]
         return _sum(
             self._first(j, e),
@@ -144,7 +144,7 @@ class _Rules:
         )
 
     def _of_parallel_hinge(self, j: int, path: Carriage) -> Iterator[Vector]:
-        """Yield rules 5 and 6: bodies that only ever turn about one direction."""
+        """Yield rules 5 and 6: bodies that only turn about one direction."""
         axis = Vec3(*self.model.joints[j].kind.axis)  # type: ignore[attr-defined]
         x, y = _across(axis)
         for a, b in ((x, x), (x, y), (x, axis), (y, axis)):  # rule 5: XX, XY, XZ, YZ
@@ -162,13 +162,13 @@ class _Rules:
         kind, hinges = self.model.joints[j].kind, [i for i in path.carriers if self._turns(i)]
         if isinstance(kind, Revolute):
             first = not hinges
-            # r2: across r1 nothing but its own rate turns it about its axis
+            # r2: if it is perpendicular to r1, only its own rate turns it about its axis
             second = path.r2 == j and all(self._square(j, i) for i in hinges)
             if first or second:
                 axis = Vec3(*kind.axis)
                 yield _sum({rotor: 1.0}, self._ten(j, RigidInertia(second=Symmetric3.outer(axis) * -1.0)))
             return
-        # p1, and further slides across all before them: mass slides like the rotor, and otherwise moves with the parent
+        # p1, and further slides perpendicular to all before: mass slides like the rotor, and else moves with the parent
         across = all(
             self._parallel(j, i) if self._turns(i) else self._square(j, i) for i in self._moving(path.carriers)
         )
@@ -183,7 +183,7 @@ class _Rules:
     # ---------------------------------------------------------------- loops
 
     def of_cut(self, loop: object) -> Iterator[Vector]:
-        """Yield rule 1: a cut joint cannot tell its two sides apart, like a joint of the tree (eq. 10.49-10.53)."""
+        """Yield rule 1: a cut joint cannot distinguish its two sides, like a joint of the tree (eq. 10.49-10.53)."""
         index = self.model.loops.index(loop)  # type: ignore[arg-type]
         numbers, here = self.model.loops[index], self.symbolic.loops[index]
         yield from self._both_sides(
@@ -191,9 +191,10 @@ class _Rules:
         )
 
     def of_parallelogram(self, p: Parallelogram) -> Iterator[Vector]:
-        """Yield rule 1 for bodies that turn alike: their inertia tensors are one (eq. 10.54-10.56).
+        """Yield rule 1 for bodies that turn alike: only the sum of their inertia tensors matters (eq. 10.54-10.56).
 
-        Khalil has motors on independent joints alone.  With more of them, what resists the speed of a corner is one.
+        Khalil has motors only on independent joints.  With more, only the sum of what resists the speed of a corner
+        matters.
         """
         for pair in p.alike:
             turn = Transform((pair.rotation,))
@@ -205,7 +206,7 @@ class _Rules:
             yield from ({c: 1.0, columns[0]: -1.0} for c in columns[1:])
 
     def _both_sides(self, kind: JointKind, i: int, x: Transform, j: int, y: Transform) -> Iterator[Vector]:
-        """Yield what a joint cannot tell: whether that sits on one side of it or on the other.
+        """Yield the changes that a joint cannot notice: inertia moved from one of its sides to the other.
 
         Mass, first moment along a hinge and inertia across it (eq. 10.14 to 10.19, 10.51), all inertia of a slide (eq.
         10.20, 10.52), everything of a weld.
@@ -268,7 +269,7 @@ class _Rules:
 
 
 def _across(axis: Vec3) -> tuple[Vec3, Vec3]:
-    """Return two directions across an axis: the coordinate axes, for a coordinate axis."""
+    """Return two directions perpendicular to an axis; coordinate axes for a coordinate axis."""
     a = np.array([*axis])
     z = int(np.argmax(np.abs(a)))
     x = np.eye(3)[(z + 1) % 3] - a * a[(z + 1) % 3]
@@ -301,7 +302,7 @@ def _is_zero(x: Scalar) -> bool:
 
 
 def upper_bound(model: Model, parallelograms: int = 0) -> int | None:
-    """Return the most base parameters that links can have, rotors left out (eq. 10.24, 10.57); None for other joints.
+    """Return the most base parameters of links, without rotors (eq. 10.24, 10.57); None with other joints.
 
     ``7 n_r + 4 n_p - 4 n_r0 - 3 n_p0 - 2 n_g0 - 11 n_par``: hinges, slides, those directly on the base, hinges
     directly on the base along gravity, parallelograms; and ten of a floating base.

@@ -1,4 +1,4 @@
-"""The base parameters of a robot: as few numbers as its torques can tell apart, and what is grouped into each."""
+"""The base parameters of a robot: the fewest numbers that determine its torques, and what is grouped into each."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .considered import Considered
 from .grouping import group, null_space
 
 LEAST = 1e-9
-"""Effects and shares below this, in the robot's own units, are rounding."""
+"""Effects and coefficients below this, in the robot's own units, are rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters(ExplainsArguments):
-    """As few parameters as the torques of a robot can tell apart.
+    """The fewest parameters that determine the torques of a robot.
 
-    Every base parameter stands for a group: it is named for the one parameter that stays, and into it go others, each
-    with a coefficient.  ``matrix`` maps all parameters to the base ones, and the regressor's columns of those that stay
-    are the regressor of the base ones:
+    Every base parameter stands for a group: it is named for the one parameter that stays, and includes others, each
+    with a coefficient.  ``matrix`` maps all parameters to the base parameters, and the regressor's columns of those
+    that stay are the regressor of the base parameters:
 
         base.values == base.matrix @ robot.parameters().values
         robot.regressor(q, v, a)[..., base.columns] @ base.values == robot.inverse_dynamics(q, v, a)
@@ -42,23 +42,23 @@ class BaseParameters(ExplainsArguments):
     table : ParameterTable
         All parameters of the robot.
     columns : tuple of int
-        Where in that table, and among the regressor's columns, those that stay are.
+        Indices of those that stay, in that table and among the regressor's columns.
     matrix : ndarray, shape (len(base), p)
     considered : tuple of int
-        Where in the table the parameters are that were to be grouped; not among them are friction, unless it was asked
-        for, and rotors of joints without a motor.
+        Indices in the table of the parameters that were to be grouped; friction, unless asked for, and rotors of joints
+        without a motor are not among them.
     method : str
         How they were found, in words.
     notes : tuple of str
-        What there is to know about this result: geometry that was rounded, how the mechanism is assembled, ...
+        Remarks on this result: geometry that was rounded, how the mechanism is assembled, ...
     upper_bound : int or None
-        The most base parameters, rotors left out, that a robot with such joints can have (Khalil eq. 10.24, 10.57).
+        The most base parameters, without rotors, that a robot with such joints can have (Khalil eq. 10.24, 10.57).
     coefficients : mapping, optional
         ``{grouped: {kept: expression}}`` over symbols, for a robot with symbols among its dimensions.
     asked : Considered, optional
-        What was to be grouped, of which robot.
+        The model, and which of its parameters were to be grouped.
 
-    Of a robot with symbols that have no value, ``values`` and, where they are among its dimensions, ``matrix`` hold
+    For a robot with symbols that have no value, ``values`` and, if they are among its dimensions, ``matrix`` hold
     formulas in place of numbers.
     """
 
@@ -85,7 +85,7 @@ class BaseParameters(ExplainsArguments):
 
     @cached_property
     def values(self) -> Array:
-        """The groups' values for this robot: numbers, or formulas in its symbols."""
+        """Values of the groups for this robot, (n,): numbers, or formulas in its symbols."""
         return np.asarray(self.matrix @ self.table.values)
 
     @property
@@ -101,7 +101,7 @@ class BaseParameters(ExplainsArguments):
 
     @cached_property
     def grouped(self) -> tuple[str, ...]:
-        """Parameters that act only together with others, and are counted there."""
+        """Parameters that act only together with others, and are part of their groups."""
         gone = {*self.columns, *(self.table.index(name) for name in self.without_effect)}
         return tuple(self.table.names[c] for c in self.considered if c not in gone)
 
@@ -116,14 +116,14 @@ class BaseParameters(ExplainsArguments):
         return value if isinstance(value, ScalarFormula) else float(value)
 
     def index(self, name: str) -> int:
-        """Return the place of a base parameter; an unknown name suggests the nearest."""
+        """Return the index of a base parameter; the error for an unknown name suggests the nearest."""
         try:
             return self.names.index(name)
         except ValueError:
             raise UnknownNameError("base parameter", name, self.names) from None
 
     def group(self, name: str) -> dict[str, Any]:
-        """Return what is in a group: every parameter with its coefficient, the one that stays first.
+        """Return the parameters in a group with their coefficients, the one that stays first.
 
         Coefficients are numbers, or formulas where dimensions of the robot are symbols without a value.
 
@@ -141,11 +141,11 @@ class BaseParameters(ExplainsArguments):
         return {name: x if isinstance(x, ScalarFormula) else float(x) for name, x in found.items()}
 
     def formulas(self) -> dict[str, str]:
-        """Return every group as the books write it: ``{"XXR2": "XX2 - YY2 - D3**2*(M3 + M4 + M5 + M6)", ...}``.
+        """Return every group as in the books: ``{"XXR2": "XX2 - YY2 - D3**2*(M3 + M4 + M5 + M6)", ...}``.
 
-        Groups are called XXR2 where the parameter XX of the second link stays, as by Khalil.  Parameters are called as
-        the robot's file has them where they are symbols there, else by their symbol and the number of their link;
-        those that are zero in a file with symbols are left out.
+        The group in which the parameter XX of the second link stays is called XXR2, as by Khalil.  Parameters that are
+        symbols in the robot's file keep these names; others are named by their symbol and the number of their link.
+        Those that are zero in a file with symbols are left out.
 
         Examples
         --------
@@ -157,14 +157,15 @@ class BaseParameters(ExplainsArguments):
         return book_formulas(self)
 
     def among(self, names: Iterable[str]) -> BaseParameters:
-        """Return the base parameters of a robot of which only some parameters are unknown, and all others are known.
+        """Return the base parameters of a robot if only some parameters are unknown.
 
-        What acts together with known parameters only is told alone then, so these are other groups, and fewer.
+        A parameter that acts only together with known ones can then be identified alone, so the groups differ, and
+        there are fewer of them.
 
         Parameters
         ----------
         names : iterable of str
-            The unknown parameters; of them those count that were to be grouped.
+            The unknown parameters; only those that were to be grouped count.
 
         Examples
         --------
@@ -198,8 +199,8 @@ class BaseParameters(ExplainsArguments):
     def expressions(self) -> dict[str, Any]:
         """Return every group as a SymPy expression in symbols named like the parameters.
 
-        Coefficients are expressions in the robot's symbols where it has some, and otherwise fractions of what their
-        decimals say, as in :func:`kinetree.symbolic.expression`.
+        Coefficients are expressions in the robot's symbols if it has any, and otherwise fractions that equal their
+        decimals, as in :func:`kinetree.symbolic.expression`.
         """
         library("sympy")
         from .symbolic_groups import group_expressions
@@ -258,7 +259,7 @@ def _term(x: Any, name: str) -> str:
 def formula_matrix(
     matrix: Array, names: Sequence[str], kept: Sequence[int], coefficients: Mapping[str, Mapping[str, Any]]
 ) -> Array:
-    """Return the map from all parameters to the base ones with formulas in the robot's own symbols in it."""
+    """Return the map from all parameters to the base ones, with formulas in the robot's own symbols."""
     place = {names[c]: k for k, c in enumerate(kept)}
     found = np.where(np.isin(np.arange(matrix.shape[1]), list(kept)), matrix, 0.0).astype(object)
     for grouped, into in coefficients.items():

@@ -1,4 +1,4 @@
-"""Groups of parameters as the books write them: ``ZZR2 = ZZ2 + IA2 + D3**2*(M3 + M4)``."""
+"""Groups of parameters in the notation of the books: ``ZZR2 = ZZ2 + IA2 + D3**2*(M3 + M4)``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NUMBER = re.compile(r"(?<!\d)(\d+)$")
 
 
 class Grouped(Protocol):
-    """Base parameters, as far as they are written."""
+    """What this module needs of base parameters."""
 
     @property
     def table(self) -> ParameterTable:
@@ -25,18 +25,18 @@ class Grouped(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the groups."""
+        """Names of the groups."""
 
     @property
     def is_symbolic(self) -> bool:
-        """Whether parameters have names of their own."""
+        """Whether parameters are symbols with names of their own."""
 
     def group(self, name: str) -> dict[str, Any]:
-        """Return what is in a group."""
+        """Return the parameters in a group, with coefficients."""
 
 
 def parsed(text: str) -> Any:
-    """Return the formula that an expression of SymPy is, in symbols of the robot."""
+    """Convert the text of a SymPy expression to a formula in the robot's symbols."""
     found = parse(text)
     return found if isinstance(found, ScalarFormula) and found.symbols else float(found)
 
@@ -61,7 +61,7 @@ def book_formulas(base: Grouped) -> dict[str, str]:
 
 
 def _numbers(names: tuple[str, ...]) -> dict[str, str]:
-    """Return the number of each body and joint: that behind its name, where all have one, else its place."""
+    """Return the number of each body and joint: the one at the end of its name if all have one, else its index."""
     owners: dict[bool, list[str]] = {True: [], False: []}
     for name in names:
         owner, _, symbol = name.rpartition(".")
@@ -83,7 +83,7 @@ def _name(name: str, numbers: Mapping[str, str], mark: str = "") -> str:
 
 
 def _sum(terms: list[tuple[Any, str]], constant: Any) -> str:
-    """Return a sum in which parameters with the same factor stand together in a bracket."""
+    """Return a sum in which parameters with the same factor are collected in a bracket."""
     together: dict[str, tuple[bool, list[tuple[bool, str]]]] = {}
     for factor, word in terms:
         negative, size = _split(factor)
@@ -104,7 +104,7 @@ def _sum(terms: list[tuple[Any, str]], constant: Any) -> str:
 
 
 def _addends(factor: Any) -> list[Any]:
-    """Return what a factor is the sum of: the books have ``D2**2*(M2 + M3) + D3**2*M3``."""
+    """Return the terms of a factor: the books have ``D2**2*(M2 + M3) + D3**2*M3``."""
     if not isinstance(factor, ScalarFormula) or factor.kind not in ("+", "-", "neg"):
         return [factor]
     parts = [_addends(part) for part in factor.parts]
@@ -114,7 +114,7 @@ def _addends(factor: Any) -> list[Any]:
 
 
 def _split(factor: Any) -> tuple[bool, str]:
-    """Return whether a factor is negative, and the text of its size."""
+    """Return whether a factor is negative, and its absolute value as text."""
     if isinstance(factor, ScalarFormula):
         turned = factor.kind == "neg"
         return turned, str(-factor if turned else factor)
@@ -126,7 +126,7 @@ def _shown(x: Any) -> str:
 
 
 def _is_one(text: str) -> bool:
-    """Return whether a text is no sum but of what stands in brackets."""
+    """Tell whether a text is not a sum, except within brackets."""
     depth = 0
     for at, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")

@@ -1,7 +1,7 @@
-"""Random motions of a mechanism with closed loops, all in one way of assembling it.
+"""Random motions of a mechanism with closed loops, all in one assembly mode.
 
-A parallelogram can also be put together crossed, and then it has other base parameters.  So samples are reached from
-one closed configuration in small steps, and those near singular ones, where the ways meet, are left out.
+A parallelogram can also be assembled crossed, and then has other base parameters.  So samples are reached from one
+closed configuration in small steps, and those near singular configurations, where assembly modes meet, are left out.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from .parallelograms import Parallelogram, parallelograms
 
 STEPS = 20
 FARTHEST = 2.5
-"""How far samples lie off, in radians or lengths of the mechanism."""
+"""How far samples are from the start, in radians or lengths of the mechanism."""
 
 LEAST_QUALITY = 0.2
-"""Where the least singular value of K that counts is below this part of what it is at the start, no sample goes.
+"""Samples avoid configurations where the least singular value of K that counts is below this share of its start.
 
-That is wide enough for no step to get across.
+The region is wide enough that no step crosses it.
 """
 
 
 def assembled(loops: Loops, candidates: Array, rank: int) -> Assembled:
-    """Return one way of assembling a mechanism.
+    """Return one assembly mode of a mechanism.
 
     Parameters
     ----------
     loops : Loops
-        Of the mechanism.
+        Loops of the mechanism.
     candidates : ndarray, shape (n, nq)
-        Closed configurations; of several the one with most parallelograms, then the least singular, is taken.
+        Closed configurations; the one with most parallelograms, then the least singular, is chosen.
     rank : int
-        Of K, in general.
+        Generic rank of K.
     """
     considered = Considered(loops.model)
     shapes = [_parallelograms(loops, q, considered.length) for q in candidates]
@@ -54,7 +54,7 @@ def _parallelograms(loops: Loops, q: Array, length: float) -> list[Parallelogram
 
 
 def closed_motions(loops: Loops, start: Array, rank: int, considered: Considered) -> Draw:
-    """Return what draws closed states around a closed configuration."""
+    """Return a function that draws closed states around a closed configuration."""
     model, length, time = considered.model, considered.length, considered.time
     unit = np.array([length if u == "m" else 1.0 for u in model.v_units])
 
@@ -69,14 +69,14 @@ def closed_motions(loops: Loops, start: Array, rank: int, considered: Considered
             size = np.abs(along / unit).max(axis=-1, keepdims=True)
             step = along * reach / np.maximum(size, 1e-9) / STEPS
             moved = loops.closing.close(loops.geometry.moved(q, step), must_close=False, limits=False)
-            # where the next step is singular, or cannot be closed, the sample stays where it is
+            # if the next step is singular or cannot be closed, the sample stays where it is
             moved = np.where(np.isfinite(moved).all(axis=-1, keepdims=True), moved, q)
             there = loops.geometry.jacobian(moved)
             good = _quality(there, rank) > least
             q, k = np.where(good[:, None], moved, q), np.where(good[:, None, None], there, k)
         if not np.isfinite(q).all() or np.abs(q - start).max() < 1e-3:
             raise ClosureError(
-                f"{model.name!r} cannot be moved off q = {np.round(start, 3).tolist()} with its loops closed: give "
+                f"{model.name!r} cannot move away from q = {np.round(start, 3).tolist()} with its loops closed: give "
                 "q_guess=, a configuration from which it can"
             )
         basis = _basis(k, rank)

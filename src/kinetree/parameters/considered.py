@@ -1,4 +1,4 @@
-"""The parameters whose grouping is asked for: how large one unit of each is, and which give way to which first."""
+"""The parameters to be grouped: the size of one unit of each, and the order in which they give way."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ Vector = dict[int, Scalar]
 class Considered:
     """A model's table of parameters, and those of its columns that are to be grouped.
 
-    Left out are friction, unless it is asked for, and the rotors of joints that have no motor.
+    Friction, unless it is asked for, and the rotors of joints without a motor are left out.
 
     Attributes
     ----------
     model : Model
     friction : bool
-        Whether damping, Coulomb friction and offsets are among them.
+        Whether damping, Coulomb friction and offsets are included.
     only : frozenset of str, optional
-        Names of those that may change, where the others are known; all by default.
+        Names of the parameters that may change, if the others are known; all by default.
     """
 
     model: Model
@@ -79,20 +79,20 @@ class Considered:
 
     @cached_property
     def length(self) -> float:
-        """A length of the robot's size, so that nothing depends on the unit of length."""
+        """A length of the size of the robot, so that nothing depends on the unit of length."""
         arms = constraints.arms(self.model)
         weight = math.hypot(*self.model.gravity)
         return sum(arms) / len(arms) if arms else weight / 10.0 if weight else 1.0
 
     @cached_property
     def time(self) -> float:
-        """A time of the order of a swing of that length."""
+        """A time of the order of the period of a pendulum of that length."""
         weight = math.hypot(*self.model.gravity)
         return math.sqrt(self.length / weight) if weight else 1.0
 
     @cached_property
     def sizes(self) -> Array:
-        """One unit of each parameter, for a robot of one kilogram and of its own length and time."""
+        """One unit of each parameter, for one kilogram and the robot's own length and time."""
         return np.array([self._size(p) for p in self.rows])
 
     def _size(self, parameter: Parameter) -> float:
@@ -113,7 +113,7 @@ class Considered:
     def order(self) -> tuple[int, ...]:
         """The columns in the order in which they give way to others.
 
-        As Khalil has it: rotors first, then body by body from the last to the first (section 10.3.6).
+        As in Khalil: rotors first, then body by body from the last to the first (section 10.3.6).
         """
         rotors = [c for c in self.columns if self.rows[c].symbol == "rotor_inertia"]
         others = [c for c in self.columns if self.rows[c].symbol in (*FRICTION, *OF_SOME)]
@@ -126,10 +126,10 @@ class Considered:
 
 
 def _symbols_in_order(model: Model, body: int) -> list[str]:
-    """Return which of a body's ten parameters are grouped rather than kept, the first first.
+    """Return a body's ten parameters in the order in which they are grouped rather than kept.
 
     Khalil's joints turn about z and slide along it: a hinge groups M, MZ and YY, a slide the whole tensor.  For another
-    axis the letters are exchanged in turn, x for y for z.
+    axis the letters are permuted cyclically.
     """
     kind = model.joints[body].kind
     axis = kind.axis if isinstance(kind, (Revolute, Prismatic)) else (0.0, 0.0, 1.0)

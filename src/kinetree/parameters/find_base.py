@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,40 +28,40 @@ EXACT = 1e-10
 """Coefficients below this are rounding: those of rules, and of small decompositions."""
 
 SAMPLED = 1e-7
-"""The same for coefficients out of sampled torques."""
+"""The same for coefficients from sampled torques."""
 
 SAME = 1e-6
 """Two methods agree if no change of one is further than this from those of the other, in the robot's own units."""
 
 LAST_DIGITS = 1e-13
-"""What coefficients by rules may be off, in parts of them, from twelve digits that are meant."""
+"""Relative deviation of coefficients by rules from a number of twelve digits that is taken as rounding."""
 
 IN_BETWEEN = ("refuse", "ignore")
 
 
 @dataclass(frozen=True)
 class Tidied:
-    """A robot with its geometry rounded, as far as symbols take the place of its numbers."""
+    """A robot with rounded geometry, in the form that functions with symbols need."""
 
     model: Model
     precision: str = "double"
 
-    def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
-        """Return the algorithm as it is: parameters are grouped on the tree."""
+    def closed_form(self, name: str, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Return the algorithm unchanged: parameters are grouped on the tree."""
         return name, {}
 
 
 class Assembled(NamedTuple):
-    """A mechanism as it is put together: random closed motions, and its parallelograms."""
+    """A mechanism in one assembly mode: random closed motions, and its parallelograms."""
 
     draw: Draw
     parallelograms: Sequence[Parallelogram]
     way: str
-    """Of assembling, in words."""
+    """The assembly mode in words."""
 
 
 class Unnoticed(NamedTuple):
-    """Unnoticed changes as columns, what counts as rounding in them, and how they were found."""
+    """Unnoticed changes as columns, their rounding level, and how they were found."""
 
     unnoticed: Array
     noise: float
@@ -86,33 +86,27 @@ def tidied(model: Model, tolerance: float) -> tuple[Model, tuple[str, ...]]:
 
 @one_blas_thread()
 def base_parameters(
-    model: Model,
-    method: str,
-    *,
-    friction: bool = False,
-    assembled: Assembled | None = None,
-    symbols: Parametric | None = None,
-    notes: tuple[str, ...] = (),
-    in_between: str = "refuse",
-) -> BaseParameters:
+    model: Model, method: str, *, friction: bool = False, assembled: Assembled | None = None,
+    symbols: Parametric | None = None, notes: tuple[str, ...] = (), in_between: str = "refuse",
+) -> BaseParameters:  # fmt: skip
     """Return the base parameters of a model.
 
     Parameters
     ----------
     model : Model
-        With its geometry rounded already, see :func:`tidied`.  It may have symbols without a value: where these are
-        among its dimensions, ``symbols`` says so.
+        The model with rounded geometry, see :func:`tidied`.  It may have symbols without a value; if these are among
+        its dimensions, ``symbols`` must be given.
     method : {"auto", "rules", "null_space", "qr"}
     friction : bool
-        Group damping, Coulomb friction and offsets, too.
+        Whether to group damping, Coulomb friction and offsets, too.
     assembled : Assembled, optional
-        Of a model with closed loops.
+        Assembly of a model with closed loops.
     symbols : Parametric, optional
         The same robot with symbols for some of its dimensions: coefficients are expressions in them.
     notes : tuple of str
-        What else to say about the result.
+        Further remarks on the result.
     in_between : {"refuse", "ignore"}
-        What becomes of effects, found by numbers, that are too large for rounding and too small to count.
+        What to do with effects, found numerically, that are too large for rounding and too small to count.
     """
     if method not in METHODS:
         raise UnknownNameError("method of finding base parameters", method, METHODS)
@@ -145,7 +139,7 @@ def base_parameters(
 
 
 class _ThreeMethods:
-    """One model, and the ways to find out what acts together in it."""
+    """One model, and three methods to find which parameters act together."""
 
     def __init__(self, considered: Considered, assembled: Assembled | None, in_between: str) -> None:
         self.considered, self.assembled, self.in_between = considered, assembled, in_between
@@ -153,7 +147,7 @@ class _ThreeMethods:
 
     @property
     def draw(self) -> Draw:
-        """What draws the states that torques are sampled at."""
+        """Draws the states at which torques are sampled."""
         return base_by_qr.random_motions(self.considered) if self.assembled is None else self.assembled.draw
 
     def by_rules(self) -> Unnoticed:
@@ -163,7 +157,7 @@ class _ThreeMethods:
         return Unnoticed(dense(vectors, self.considered), EXACT, "the rules of Khalil")
 
     def by_null_space(self) -> Unnoticed:
-        """Propagate null spaces along the tree; what followers and loops add is found by numbers."""
+        """Propagate null spaces along the tree; find what followers and loops add numerically."""
         own = span(dense(base_by_null_space.unnoticed(self.considered), self.considered))
         if not self.coupled:
             return Unnoticed(own, EXACT, "null-space propagation")
@@ -182,7 +176,7 @@ class _ThreeMethods:
         return Unnoticed(found.unnoticed, SAMPLED, f"QR with pivoting of sampled torques{gap}")
 
     def by_agreement(self) -> Unnoticed:
-        """Propagate null spaces, and take the rules' word where they say the same: theirs is without rounding."""
+        """Propagate null spaces, and use the rules if they agree, since these are without rounding."""
         whole = self.by_null_space()
         reason = base_by_rules.reached(self.considered.model)
         if reason:
@@ -198,12 +192,12 @@ METHODS = {"auto": "by_agreement", "rules": "by_rules", "null_space": "by_null_s
 
 
 def _as_meant(matrix: Array) -> Array:
-    """Return coefficients without rounding in their last digits, since formulas show them: 80 for 80.00000000000004."""
+    """Remove rounding from the last digits of coefficients, which formulas show: 80 for 80.00000000000004."""
     short = np.array([float(f"{x:.12g}") for x in matrix.ravel()]).reshape(matrix.shape)
     return np.where(np.abs(matrix - short) <= LAST_DIGITS * np.maximum(1.0, np.abs(matrix)), short, matrix)
 
 
 def _within(changes: Array, others: Array) -> bool:
-    """Return whether changes are among those that others span."""
+    """Tell whether changes are in the span of others."""
     basis, own = span(others), span(changes)
     return bool(np.abs(own - basis @ (basis.T @ own)).max(initial=0.0) < SAME)

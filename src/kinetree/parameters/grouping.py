@@ -13,11 +13,11 @@ from ..spatial.arrays import Array
 from .considered import Considered, Vector
 
 LEAST_ANGLE = 1e-6
-"""A parameter can give way if some unnoticed change moves it by at least this part of all that the change moves."""
+"""A parameter can give way if some unnoticed change moves it by at least this fraction of the whole change."""
 
 
 class Grouping(NamedTuple):
-    """Which columns of the table give way, and how much of each goes into which of those that stay."""
+    """The columns of the table that give way, and how much of each goes into those that stay."""
 
     kept: tuple[int, ...]
     given_up: tuple[int, ...]
@@ -46,22 +46,22 @@ def span(matrix: Array, least: float = 1e-9) -> Array:
     if not matrix.size:
         return np.zeros((len(matrix), 0))
     if matrix.shape[1] > 2 * len(matrix):
-        matrix = triangular(matrix.T).T  # the same span, in as many columns as it can need
+        matrix = triangular(matrix.T).T  # the same span, in as few columns as possible
     u, s, _ = np.linalg.svd(matrix, full_matrices=False)
     return np.asarray(u[:, s > least * s[0]] if s[0] > 0.0 else u[:, :0])
 
 
 def null_space(matrix: Array, least: float) -> Array:
-    """Return an orthonormal basis of what a matrix maps to nothing: to less than ``least`` of the most, or of one."""
+    """Return an orthonormal basis of what a matrix maps to zero: to less than ``least`` times the largest, or one."""
     _, s, vt = np.linalg.svd(triangular(matrix), full_matrices=True)
     rank = int((s > least * max(s[0], 1.0)).sum()) if s.size else 0
     return np.asarray(vt[rank:].T)
 
 
 def give_way(unnoticed: Array, order: Sequence[int]) -> tuple[int, ...]:
-    """Return the columns that give way, as early in ``order`` as can be, as many as there are unnoticed changes.
+    """Return the columns that give way, as early in ``order`` as possible, one per unnoticed change.
 
-    A column gives way if one of the changes that leave alone all those that have given way already moves it.
+    A column gives way if it is moved by a change that does not move those that have given way already.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def give_way(unnoticed: Array, order: Sequence[int]) -> tuple[int, ...]:
         if length < LEAST_ANGLE:
             continue
         found.append(c)
-        left = left @ _turned_to_first(row / length)[:, 1:]  # what is left moves this column no longer
+        left = left @ _turned_to_first(row / length)[:, 1:]  # what is left no longer moves this column
     return tuple(found)
 
 
@@ -92,9 +92,9 @@ def _turned_to_first(unit: Array) -> Array:
 
 
 def shares(basis: Array, kept: Sequence[int], given_up: Sequence[int]) -> Array:
-    """Return how much of each parameter given up goes into which of those kept, (kept, given up).
+    """Return how much of each parameter given up goes into each of those kept, (kept, given up).
 
-    With the parameters divided into kept (B) and given up (D), a change n leaves the groups ``x_B + K x_D`` alone if
+    With parameters kept (B) and given up (D), a change n does not affect the groups ``x_B + K x_D`` if
     ``n_B + K n_D = 0``; so K is ``-N_B N_D^-1``.
     """
     if not given_up:
@@ -111,7 +111,7 @@ def group(unnoticed: Array, considered: Considered, noise: float) -> Grouping:
         A basis, as :func:`dense` makes it.
     considered : Considered
     noise : float
-        Coefficients smaller than this, in the robot's own units, are rounding, and zero.
+        Coefficients smaller than this, in the robot's own units, are set to zero.
     """
     basis = span(unnoticed)
     given_up = give_way(basis, considered.order)
@@ -125,7 +125,7 @@ def group(unnoticed: Array, considered: Considered, noise: float) -> Grouping:
 
 
 def group_exactly(vectors: Sequence[Vector], given_up: Sequence[int], simplify: object) -> dict[int, Vector]:
-    """Return, over symbols, how much of each column given up goes into which column kept.
+    """Return, over symbols, how much of each column given up goes into each column kept.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def group_exactly(vectors: Sequence[Vector], given_up: Sequence[int], simplify: 
     given_up : sequence of int
         The columns that give way, in that order.
     simplify : callable
-        Brings a scalar into a form in which zero is ``0``.
+        Simplifies a scalar so that zero becomes ``0``.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def group_exactly(vectors: Sequence[Vector], given_up: Sequence[int], simplify: 
 
 
 def _without(vector: Vector, column: int, unit: Vector, simplify: object) -> Vector:
-    """Return a change less as much of another as takes its part of one column away."""
+    """Subtract a multiple of another change so that the entry in one column vanishes."""
     assert callable(simplify)
     if column not in vector:
         return vector

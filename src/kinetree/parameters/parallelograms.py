@@ -12,17 +12,17 @@ from ..spatial import Matrix3, MatrixRotation
 from ..spatial.arrays import Array
 
 FLAT = 1e-9
-"""How far sides may be off, in lengths of the mechanism, and axes in radians."""
+"""Tolerance of sides, in lengths of the mechanism, and of axes, in radians."""
 
 
 class Alike(NamedTuple):
     """Two bodies that always turn in the same way."""
 
     first: int
-    """Takes the other's inertia: the earlier body, or the base."""
+    """The body that takes the other's inertia: the earlier one, or the base."""
     second: int
     rotation: MatrixRotation
-    """Of the second in the first."""
+    """Rotation of the second in the first."""
 
 
 class Parallelogram(NamedTuple):
@@ -31,16 +31,16 @@ class Parallelogram(NamedTuple):
     loop: str
     alike: tuple[Alike, Alike]
     hinges: tuple[int, ...]
-    """Joints between two sides, which turn at the same speed, to one side or the other."""
+    """Joints between two sides, which turn at the same speed in one direction or the other."""
 
 
 class Side(NamedTuple):
-    """A body of a loop, and the way from one of its two joints to the other, in the plane of the loop."""
+    """A body of a loop, and the vector from one of its two joints to the other, in the plane of the loop."""
 
     body: int
     way: Array
     joint: int | None
-    """The first of these; None if it is the one that is cut."""
+    """The first of these joints; None if it is the cut joint."""
 
 
 def parallelograms(model: Model, poses: Array, length: float) -> list[Parallelogram]:
@@ -50,9 +50,9 @@ def parallelograms(model: Model, poses: Array, length: float) -> list[Parallelog
     ----------
     model : Model
     poses : ndarray, shape (bodies, 4, 4)
-        Of all bodies in the base, at a closed configuration in the way of assembling that is meant.
+        Poses of all bodies in the base, at a closed configuration of the assembly mode in question.
     length : float
-        A length of the mechanism's size.
+        A length of the size of the mechanism.
     """
     found = []
     for loop in model.loops:

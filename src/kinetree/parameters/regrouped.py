@@ -1,10 +1,10 @@
-"""Parameters with the same torques and as many zeros as can be: zeros are skipped, so regrouped robots cost less.
+"""Parameters with the same torques and as many zeros as possible: zeros are skipped, so regrouped robots cost less.
 
-Base parameters say how few numbers there need to be, but not which: what a hinge cannot tell may sit on either side of
-it.  Three choices save operations, besides Khalil's zeros: a body that has no extent along its hinge (ZZ = XX + YY in
-place of YY = 0) has one second moment of mass less; mass at the next joint in place of a first moment towards it needs
+Base parameters say how few numbers are needed, but not which: what a hinge cannot distinguish may be on either side of
+it.  Three choices save operations, besides Khalil's zeros: a body without extent along its hinge (ZZ = XX + YY in
+place of YY = 0) has one second moment of mass less; mass at the next joint in place of a first moment toward it needs
 3 products in place of 5; and along principal axes Euler's equations do without the accelerations of other points.
-Whether they do depends on what else is zero, so operations are counted.
+Which is best depends on what else is zero, so operations are counted.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
     ----------
     model : Model
     base : BaseParameters
-        Of this model.
+        Base parameters of this model.
     form : {"fewest", "table", "symbols"}
         ``"table"``: everything but the base parameters is zero (Khalil Table 10.2).  ``"symbols"``: the same with a
-        symbol for each that is neither one already nor zero.  ``"fewest"``: of the table and two other choices the one
-        whose inverse dynamics takes the fewest operations.
+        symbol for each number that is not zero.  ``"fewest"``: of the table and two other choices, the one whose
+        inverse dynamics takes the fewest operations.
     """
     if form not in FORMS:
         raise UnknownNameError("form of grouped parameters", form, FORMS)
@@ -60,7 +60,7 @@ def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
 
 
 def _operations(model: Model, values: Array) -> int:
-    """Count what inverse dynamics of the tree takes with these parameters."""
+    """Count the operations of inverse dynamics of the tree with these parameters."""
     tree = with_parameters(model, values, physical=False).opened()
     return count_algorithm(tree, "inverse_dynamics", {}).total
 
@@ -75,7 +75,7 @@ def _spare_operations(model: Model, values: Array, base: BaseParameters, *, mass
         joint = model.joints[i]
         if not isinstance(joint.kind, Revolute):
             continue
-        if masses and kept[i][:6].any():  # else a loop lets others have its inertia, and this would bring it back
+        if masses and kept[i][:6].any():  # otherwise a loop gives its inertia to others, and this would bring it back
             _put_mass_at_the_next_joint(model, i, tens)
         *mass_and_first, second = joint.kind.cannot_tell()
         _hand_on(joint, tens, i, mass_and_first)
@@ -86,20 +86,20 @@ def _spare_operations(model: Model, values: Array, base: BaseParameters, *, mass
 
 
 def _hand_on(joint: Joint, tens: Array, i: int, parts: Sequence[RigidInertia]) -> None:
-    """Take as much of some parts off a body as leaves zeros, and give it to its parent."""
+    """Move as much of some parts from a body to its parent as leaves zeros."""
     kept, handed = divided(inertia_of(tens[i].tolist()), parts)
     tens[i] = ten_of(kept)
     _receive(joint, tens, handed)
 
 
 def _receive(joint: Joint, tens: Array, handed: RigidInertia) -> None:
-    """Give something to the parent of a joint; the base has no use for it."""
+    """Add an inertia to the parent of a joint; the base ignores it."""
     if joint.parent != BASE:
         tens[joint.parent] += ten_of(joint.placement.spatial().rigid_to_parent(handed))
 
 
 def _put_mass_at_the_next_joint(model: Model, i: int, tens: Array) -> None:
-    """Replace one component of the first moment by mass of a body that hangs on a hinge in that direction.
+    """Replace one component of the first moment by mass of a body that is carried by a hinge in that direction.
 
     That body must need the acceleration of its origin anyway.
     """
@@ -123,7 +123,7 @@ def _carried(model: Model, i: int) -> list[int]:
 
 
 def _other_points_matter(model: Model, i: int, ten: Array) -> bool:
-    """Return whether accelerations of other points than the origin are needed: if not, Euler's equations cost less."""
+    """Tell whether accelerations of points other than the origin are needed; if not, Euler's equations cost less."""
     return bool(np.any(ten[[1, 2, 4, 6, 7, 8]])) or any(
         any(model.joints[k].placement.translation) for k in model.children[i]
     )

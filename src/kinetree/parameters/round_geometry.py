@@ -1,4 +1,4 @@
-"""Geometry as it is meant: 1.5708 in a file is taken for a right angle, where a question depends on it."""
+"""Geometry without the rounding of files: 1.5708 counts as a right angle where that matters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RIGHT = math.pi / 2
 
 
 class Rounded(NamedTuple):
-    """A model, and by how much entries of its rotations, axes and positions (in its own lengths) were changed."""
+    """A model, and how much entries of its rotations, axes and positions (in its own lengths) were changed."""
 
     model: Model
     largest: float
@@ -31,9 +31,9 @@ def rounded(model: Model, tolerance: float, length: float) -> Rounded:
     ----------
     model : Model
     tolerance : float
-        Entries below this are zero: of rotation matrices and axes as they are, of positions divided by ``length``.
+        Entries below this are set to zero; entries of positions are divided by ``length`` first.
     length : float
-        A length of the robot's size.
+        A length of the size of the robot.
     """
     changes = [0.0]
 
@@ -91,7 +91,7 @@ def _cut(entries: Array, least: float) -> Array:
 
 
 def _round_rotation(matrix: Array, tolerance: float) -> Array:
-    """Return the rotation nearest to the matrix without its small entries; multiples of right angles are exact."""
+    """Return the rotation nearest to the matrix without its small entries; exact for multiples of right angles."""
     cut = _cut(matrix, tolerance)
     if np.array_equal(cut, matrix) and not _nearly_one(matrix, tolerance):
         return matrix

@@ -18,17 +18,17 @@ from .parallelograms import Parallelogram
 def coefficient_expressions(
     considered: Considered, shapes: Sequence[Parallelogram], found: Grouping, symbols: Parametric
 ) -> dict[str, dict[str, Any]]:
-    """Return how much of each parameter given up goes into which that is kept, as expressions.
+    """Return how much of each parameter given up goes into each one kept, as expressions.
 
     Parameters
     ----------
     considered : Considered
     shapes : sequence of Parallelogram
-        Those among the loops.
+        The parallelograms among the loops.
     found : Grouping
-        The same in numbers: it says which parameters are given up.
+        The grouping in numbers, which decides which parameters are given up.
     symbols : Parametric
-        The robot with symbols in the place of some of its dimensions, others rounded.
+        The robot with symbols in place of some of its dimensions, others rounded.
     """
     scalars = symbols.tree(exact, everything=True, symbols=symbol_values(symbols.symbols))
     vectors = [
@@ -42,7 +42,7 @@ def coefficient_expressions(
 
 
 def simplified(x: Any) -> Any:
-    """Return an expression in a short form in which zero is 0."""
+    """Return a short form of an expression, in which zero is 0."""
     turned = sp.trigsimp(sp.cancel(x)) if x.has(sp.sin, sp.cos) else sp.cancel(x)
     return sp.factor_terms(sp.expand(turned))
 
@@ -59,11 +59,11 @@ def group_expressions(
     Parameters
     ----------
     names : sequence of str
-        Of the groups.
+        Names of the groups.
     groups : sequence of mapping
-        What is in each, with numbers for coefficients.
+        The parameters in each, with numbers as coefficients.
     coefficients : mapping, optional
-        Expressions in the place of these numbers: ``{grouped: {kept: expression}}``.
+        Expressions in place of these numbers: ``{grouped: {kept: expression}}``.
     """
     result: dict[str, Any] = {}
     for name, group in zip(names, groups, strict=True):
@@ -76,5 +76,5 @@ def group_expressions(
 
 
 def _number(x: float) -> Any:
-    """Return a coefficient as the fraction that is meant: rounding in its last digits does not count."""
+    """Return a coefficient as a fraction, without rounding in its last digits."""
     return as_written(float(f"{x:.12g}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from ...model.joints import Revolute
 from ...spatial.arrays import Array
 from .. import tuned
 from ..equations import Prepared
+from ..estimators.products import left, solved
 from ..model_choice import Columns
 
 
@@ -21,6 +23,17 @@ class Change(NamedTuple):
     sign: Array
     turn: Array
     force: Array
+
+
+class MeanColumns(NamedTuple):
+    """Columns of a motion, averaged in groups of samples."""
+
+    inertial: Array
+    """(groups, joints, parameters)"""
+    rubbing: Array
+    """Viscous and Coulomb friction and an offset of every joint, (groups, joints, 3 joints)."""
+    fast: Array
+    """Which rows count, (groups, joints): joints that are about to turn back have any friction."""
 
 
 def of_columns(columns: Columns, errors: Array) -> list[str]:
@@ -39,7 +52,7 @@ def of_columns(columns: Columns, errors: Array) -> list[str]:
     simple = all(joint.nv == joint.nq == 1 and joint.actuated and not joint.mimic for joint in robot.model.joints)
     if not simple or robot.loops is not None or prepared.contacts:
         return []
-    judge = _Judge(prepared)
+    judge = _Judge(prepared, columns.groups)
     changes: dict[str, Change] = {}
     if np.any(errors > tuned.MIXED_UP):
         changes |= judge.exchanges() | judge.signs()
@@ -47,9 +60,9 @@ def of_columns(columns: Columns, errors: Array) -> list[str]:
         changes |= judge.zeros()
     found = _best(judge.by_fit(judge.same), {words: judge.by_fit(change) for words, change in changes.items()})
     if found:
-        words, left, before = found
+        words, share, before = found
         return [
-            f"with {words} the model leaves {100 * left:.2g} % of the forces instead of {100 * before:.2g} %: columns "
+            f"with {words} the model leaves {100 * share:.2g} % of the forces instead of {100 * before:.2g} %: columns "
             "are probably mixed up, or joints turn the other way, or from another zero, than in the file"
         ]
     before = judge.by_file(judge.same)
@@ -58,9 +71,9 @@ def of_columns(columns: Columns, errors: Array) -> list[str]:
     found = _best(before, {words: judge.by_file(change) for words, change in judge.zeros().items()})
     if not found:
         return []
-    words, left, _ = found
+    words, share, _ = found
     return [
-        f"with {words} the file's masses leave {100 * left:.2g} % of the forces instead of {100 * before:.2g} %, and "
+        f"with {words} the file's masses leave {100 * share:.2g} % of the forces instead of {100 * before:.2g} %, and "
         "the fit cannot tell: the joint's zero is probably another one than in the file"
     ]
 
@@ -72,10 +85,18 @@ def _best(before: float, judged: dict[str, float]) -> tuple[str, float, float] |
 
 
 class _Judge:
-    """Some of the samples, and what is left of their forces if columns were others."""
+    """Some of the samples, and what is left of their forces if columns were others.
 
-    def __init__(self, prepared: Prepared) -> None:
+    Parameters
+    ----------
+    prepared : Prepared
+    groups : sequence of str
+        Parameters whose columns say all that bodies and rotors do.
+    """
+
+    def __init__(self, prepared: Prepared, groups: Sequence[str]) -> None:
         self.robot, self.inertial = prepared.robot, prepared.inertial
+        self.independent = [k for k, name in enumerate(self.inertial) if name in set(groups)]
         parts = [(m, slice(d.centers[0], d.centers[-1] + 1))  # at the ends accelerations are poor
                  for m, d in zip(prepared.motions, prepared.decimations, strict=True)]  # fmt: skip
         rows = sum(inside.stop - inside.start for _, inside in parts)
@@ -91,6 +112,7 @@ class _Judge:
         self.file = np.array([table[name] for name in self.inertial])
         count = self.robot.nv
         self.same = Change(np.arange(count), np.ones(count), np.zeros(count), tau)
+        self._columns: dict[tuple[bytes, ...], MeanColumns] = {}
 
     def exchanges(self) -> dict[str, Change]:
         """Return what may be exchanged: positions, forces, or both, of two joints."""
@@ -123,44 +145,38 @@ class _Judge:
                 found[f"positions of {name} turned by {degrees} degrees"] = self.same._replace(turn=turn)
         return found
 
-    def _moved(self, change: Change) -> tuple[Array, Array]:
-        """Return the regressor and the velocities of changed columns."""
-        q, v, a = (change.sign * x[:, change.order] for x in self.motion)
-        return self.robot.regressor(q + change.turn, v, a, parameters=self.inertial), v
+    def columns(self, change: Change) -> MeanColumns:
+        """Return the columns of a changed motion; those who differ in forces alone share them."""
+        key = tuple(x.tobytes() for x in change[:3])
+        if key not in self._columns:
+            q, v, a = (change.sign * x[:, change.order] for x in self.motion)
+            y = self.robot.regressor(q + change.turn, v, a, parameters=self.inertial)
+            rubbing = self._mean(np.stack([v, np.sign(v), np.ones_like(v)], axis=1))
+            own = rubbing[:, None] * np.eye(self.robot.nv)[:, None]  # each in its own joint's row
+            fast = np.abs(v) > tuned.FASTER * np.abs(v).max(axis=0)
+            counted = fast.reshape(self.groups, -1, self.robot.nv).all(axis=1)
+            self._columns[key] = MeanColumns(self._mean(y), own.reshape(*counted.shape, -1), counted)
+        return self._columns[key]
+
+    def _mean(self, x: Array) -> Array:
+        return np.asarray(x.reshape(self.groups, len(x) // self.groups, -1).mean(axis=1)).reshape(-1, *x.shape[1:])
 
     def by_fit(self, change: Change) -> float:
         """Return which share of forces a fit leaves."""
-        y, v = self._moved(change)
-        return _left_of(y, v, change.force, _size(change.force), self.groups)
+        found = self.columns(change)
+        return self._left_of([found.inertial[..., self.independent], found.rubbing], self._mean(change.force), change)
 
     def by_file(self, change: Change) -> float:
         """Return which share of forces the file's masses leave, beside friction that is fitted; nothing without any."""
         if not np.any(self.file):
             return 0.0
-        y, v = self._moved(change)
-        return _left_of(y[..., :0], v, change.force - y @ self.file, _size(change.force), self.groups)
+        found = self.columns(change)
+        return self._left_of([found.rubbing], self._mean(change.force) - found.inertial @ self.file, change)
 
-
-def _size(force: Array) -> Array:
-    return np.maximum(np.sqrt(np.mean(force**2, axis=0)), 1e-300)
-
-
-def _left_of(regressor: Array, v: Array, force: Array, size: Array, groups: int) -> float:
-    """Return the root mean square that a fit with viscous and Coulomb friction leaves of forces, in units of a size.
-
-    Samples are averaged in groups.  Joints that are about to turn back do not count: a sample there has any friction.
-    """
-
-    def averaged(x: Array) -> Array:
-        return np.asarray(x.reshape(groups, len(x) // groups, *x.shape[1:]).mean(axis=1))
-
-    joints = v.shape[1]
-    fast = (np.abs(v) > tuned.FASTER * np.abs(v).max(axis=0)).reshape(groups, -1, joints).all(axis=1).reshape(-1)
-    rubbing = [np.eye(joints) * averaged(x)[:, None, :] for x in (v, np.sign(v), np.ones_like(v))]
-    both = np.concatenate([averaged(regressor), *rubbing, averaged(force)[:, :, None]], axis=-1) / size[:, None]
-    tall, target = np.split(both.reshape(len(fast), -1)[fast], [-1], axis=1)
-    target = target[:, 0]
-    width = np.linalg.norm(tall, axis=0)
-    tall = tall[:, width > 0.0] / width[width > 0.0]
-    rest = target - tall @ np.linalg.lstsq(tall, target, rcond=1e-8)[0]
-    return float(np.sqrt(np.mean(rest**2)))
+    def _left_of(self, columns: Sequence[Array], force: Array, change: Change) -> float:
+        """Return the root mean square that a fit leaves of forces, in units of their size."""
+        size = np.maximum(np.sqrt(np.mean(change.force**2, axis=0)), 1e-300)
+        both = np.concatenate([*columns, force[..., None]], axis=-1) / size[:, None]
+        tall = both[self.columns(change).fast]
+        products = tall.T @ tall
+        return float(np.sqrt(left(products, solved(products)) / len(tall)))

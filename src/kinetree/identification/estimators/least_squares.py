@@ -6,7 +6,9 @@ coordinates in which the columns of Y are orthonormal, so that normal equations 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from scipy.optimize import nnls
@@ -14,6 +16,8 @@ from scipy.optimize import nnls
 from ...errors import IdentificationError, UnknownNameError
 from ...spatial.arrays import Array
 from .. import tuned
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -42,13 +46,9 @@ class Estimate:
 
 
 def estimate(
-    y: Array,
-    tau: Array,
-    method: str = "weighted",
-    counted: Array | None = None,
-    prior: Array | None = None,
+    y: Array, tau: Array, method: str = "weighted", counted: Array | None = None, prior: Array | None = None,
     sources: Array | None = None,
-) -> Estimate:
+) -> Estimate:  # fmt: skip
     """Solve ``Y x = tau`` for x.
 
     Parameters
@@ -85,15 +85,9 @@ def estimate(
 
 
 def _settled(
-    y: Array,
-    force: Array,
-    alive: Array,
-    size: Array,
-    least: Array,
-    method: str,
-    rounds: int,
+    y: Array, force: Array, alive: Array, size: Array, least: Array, method: str, rounds: int,
     sources: Array | None = None,
-) -> Estimate:
+) -> Estimate:  # fmt: skip
     """Solve until the noise of the joints does not change any more, with rows in units of a size per joint."""
     r = y.shape[1]
     basis, back = _orthonormal(y * (alive / size)[..., None])
@@ -101,8 +95,10 @@ def _settled(
     force = force / size
     noise = np.ones((*force.shape[:-2], r)) / (size if method == "ordinary" else 1.0)
     weights = np.broadcast_to(alive, force.shape)
-    z, inverse = _solve(basis, force, noise, weights)
-    for _ in range(rounds):
+
+    def weighed(noise: Array, found: tuple[Array, Array, Array]) -> tuple[Array, tuple[Array, Array, Array]]:
+        """Solve with the noise that the last solution left."""
+        z, inverse, weights = found
         residual = force - _apply(basis, z)
         if method == "ordinary":
             new = _common_noise(residual * size, alive, basis.shape[-1]) / size
@@ -114,11 +110,9 @@ def _settled(
         if method == "reweighted":
             ratio = np.abs(residual) / new[..., None, :]
             weights = alive * np.where(ratio > tuned.HUBER, tuned.HUBER / np.maximum(ratio, tuned.HUBER), 1.0)
-        settled = np.all(np.abs(new - noise) <= tuned.NOISE_SETTLED * new)
-        noise = new
-        z, inverse = _solve(basis, force, noise, weights)
-        if settled:
-            break
+        return new, (*_solve(basis, force, new, weights), weights)
+
+    noise, (z, inverse, weights) = settle(weighed, noise, (*_solve(basis, force, noise, weights), weights), rounds)
     residual = force - _apply(basis, z)
     if method == "ordinary":  # joints have noise of their own, though their rows count alike
         own = _noise(residual, alive, _taken(per_joint, inverse, noise))
@@ -219,10 +213,37 @@ def _taken(per_joint: Array, inverse: Array, noise: Array) -> Array:
 
 def _noise(residual: Array, alive: Array, taken: Array) -> Array:
     """Return the standard deviation of each joint's residuals, of which so many are lost to parameters, (..., r)."""
-    rows = alive.sum(axis=0)
-    square = np.sum(alive * residual**2, axis=-2)
-    found = np.sqrt(square / np.maximum(rows - taken, 1.0))
+    return noise_left(np.sum(alive * residual**2, axis=-2), alive.sum(axis=0), taken)
+
+
+def noise_left(squares: Array, rows: Array, taken: Array) -> Array:
+    """Return the standard deviation that sums of squares of so many rows mean, of which some are lost to parameters."""
+    found = np.sqrt(squares / np.maximum(rows - taken, 1.0))
     return np.where(rows > 0, np.maximum(found, 1e-300), 1.0)
+
+
+def settle(
+    weighed: Callable[[Array, Found], tuple[Array, Found]], noise: Array, found: Found, rounds: int
+) -> tuple[Array, Found]:
+    """Fit again and again, with rows weighed by the noise that the last fit left, until that does not change any more.
+
+    Parameters
+    ----------
+    weighed : callable
+        ``(noise, found)`` to the noise that a fit leaves, and what it finds.
+    noise : ndarray
+        To begin with.
+    found
+        The fit that left it.
+    rounds : int
+        At most.
+    """
+    for _ in range(rounds):
+        before = noise
+        noise, found = weighed(noise, found)
+        if np.all(np.abs(noise - before) <= tuned.NOISE_SETTLED * noise):
+            break
+    return noise, found
 
 
 def _common_noise(residual: Array, alive: Array, parameters: int) -> Array:
