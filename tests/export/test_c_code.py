@@ -518,6 +518,23 @@ def test_the_header_says_what_each_number_of_a_mechanism_is(tmp_path, name):
         assert result[k] == pytest.approx(jacobian[names.index(row), int(column)], abs=1e-12)
 
 
+def test_forces_of_loops_as_c(tmp_path):
+    robot = kt.gallery.load("four-bar")
+    moved = ("hybrid_dynamics", {"known": ["crank_joint"]})
+    exported = robot.codegen(tmp_path, ["multipliers", "joint_wrenches", "reduced_mass_matrix", moved], prefix="m")
+    compiled = library(exported)
+    q = kt.gallery.start("four-bar")
+    v, tau = robot.velocities(q, [2.0]), np.array([0.3, 0.0, 0.0])
+    a = robot.forward_dynamics(q, v, tau)
+    assert_close(compiled("m_multipliers", 5, q, v, tau), robot.multipliers(q, v, tau), 1e-12)
+    assert_close(compiled("m_closed_joint_wrenches", 18, q, v, a).reshape(3, 6), robot.joint_wrenches(q, v, a), 1e-10)
+    assert_close(compiled("m_reduced_mass_matrix", 1, q), robot.reduced_mass_matrix(q)[0], 1e-12)
+    both = robot.hybrid_dynamics(q, v, a={"crank_joint": 1.5})
+    assert_close(compiled("m_independent_hybrid_dynamics", 6, q, v, [1.5, 0, 0]), np.concatenate(both), 1e-10)
+    said = told_entries(exported.header.read_text(), "m_multipliers")
+    assert [re.search("'(.*)'", meaning)[1] for meaning in said.values()] == list(robot.constraint_names)
+
+
 def test_a_file_in_the_place_of_the_folder_is_said(tmp_path):
     (tmp_path / "taken").write_text("mine")
     with pytest.raises(kt.OutputError, match=r"'.*taken': that is a file; name a folder"):

@@ -376,6 +376,148 @@ def test_dynamics_with_loops_closed(backend, name):
     assert_close(found, expected, 1e-10)
 
 
+def trammel():
+    """Two sliders at right angles, joined by a rod and by a second one that says the same."""
+    b = kt.Builder("trammel", gravity=(0, -9.81, 0)).body("a", "base", kt.Prismatic("x"), mass=2.0)
+    b.body("b", "base", kt.Prismatic("y"), mass=3.0, actuated=False)
+    b.loop("twin", "a", "b", kt.Distance(1.0), placement=(0, 0, 0.5), seat=(0, 0, 0.5))
+    return b.loop("rod", "a", "b", kt.Distance(1.0)).build()
+
+
+def geared_bars():
+    """A five-bar with one motor, and a wheel that is geared to it: fewer motors than freedoms, and a coupling."""
+    b = kt.Builder("geared", gravity=(0, -9.81, 0))
+    turn, link = kt.Revolute("z"), kt.MassProperties.rod
+    b.body("left", "base", turn, mass_properties=link(1.0, (0, 0, 0), (0.4, 0, 0)))
+    b.body(
+        "right", "base", turn, position=(0.5, 0, 0), actuated=False, mass_properties=link(1.0, (0, 0, 0), (0.4, 0, 0))
+    )
+    b.body("up", "left", turn, position=(0.4, 0, 0), actuated=False, mass_properties=link(1.0, (0, 0, 0), (0.6, 0, 0)))
+    b.body(
+        "down", "right", turn, position=(0.4, 0, 0), actuated=False, mass_properties=link(1.0, (0, 0, 0), (0.6, 0, 0))
+    )
+    b.body("wheel", "base", turn, position=(-1, 0, 0), actuated=False, mass=1.0, inertia=(0.1, 0.1, 0.1))
+    b.loop("pin", "up", "down", turn, placement=(0.6, 0, 0), seat=(0.6, 0, 0))
+    return b.gear("mesh", "left_joint", "wheel_joint", (1, 2)).build()
+
+
+OF_LOOPS = {
+    "multipliers": lambda robot, q, v, a, tau: robot.multipliers(q, v, tau),
+    "basis": lambda robot, q, v, a, tau: robot.basis(q),
+    "reduced_mass_matrix": lambda robot, q, v, a, tau: robot.reduced_mass_matrix(q),
+    "reduced_bias_force": lambda robot, q, v, a, tau: robot.reduced_bias_force(q, v),
+    "reduced_inverse_dynamics": lambda robot, q, v, a, tau: robot.basis(q).T @ tau,
+    "joint_wrenches": lambda robot, q, v, a, tau: robot.constraint_forces(q, v, a).joint_wrenches,
+    "forward_dynamics": lambda robot, q, v, a, tau: robot.forward_dynamics(q, v, tau),
+}
+
+
+def moving(robot, seed=3):
+    """A state that the loops allow, motor forces, and how it moves under these."""
+    rng = np.random.default_rng(seed)
+    q = robot.close([0.6, 0.8] if robot.name == "trammel" else robot.assembled())
+    v = robot.velocities(q, rng.standard_normal(len(robot.independent())))
+    tau = np.where(robot.driven, rng.standard_normal(robot.nv), 0.0)
+    return {"q": q, "v": v, "a": robot.forward_dynamics(q, v, tau), "tau": tau}
+
+
+def on_symbols(robot, name, backend, state, **options):
+    if backend == "sympy":
+        return numbers_in(symbolic.expression(robot, name, simplify=False, **options), state)
+    with jax.disable_jit():
+        found = symbolic.function(robot, name, backend, **options)(*(state[n] for n in find(name).inputs))
+    return (found.full() if backend == "casadi" else np.asarray(found)).ravel()
+
+
+@pytest.mark.parametrize("name", OF_LOOPS)
+@pytest.mark.parametrize(
+    ("backend", "make"),
+    [("casadi", trammel), ("jax", trammel), ("sympy", trammel), ("casadi", geared_bars), ("jax", four_bar)],
+)
+def test_forces_of_loops(backend, make, name):
+    robot = make()
+    state = moving(robot)
+    expected = np.ravel(OF_LOOPS[name](robot, **state))
+    assert_close(on_symbols(robot, name, backend, state), expected, 1e-10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["space-five-bar", "bricard", "delta"])
+def test_forces_of_loops_of_the_gallery(name):
+    """A floating base, redundant constraints that are not zero, and loops in space."""
+    robot = kt.load(name)
+    state = moving(robot)
+    for asked, compute in OF_LOOPS.items():
+        assert_close(on_symbols(robot, asked, "casadi", state), np.ravel(compute(robot, **state)), 1e-9)
+
+
+@pytest.mark.parametrize(("backend", "make"), [("casadi", geared_bars), ("jax", trammel), ("sympy", trammel)])
+def test_hybrid_dynamics_with_loops_closed(backend, make):
+    """One joint is moved, all others are pushed; joints that are moved need not be those with motors."""
+    robot = make()
+    state = moving(robot)
+    moved = robot.joint_names[1]
+    place = robot.joint(moved).v_slice
+    rng = np.random.default_rng(0)
+    state["tau"] = rng.standard_normal(robot.nv)
+    pushed = {j: state["tau"][robot.joint(j).v_slice] for j in robot.joint_names if j != moved}
+    a, tau = robot.hybrid_dynamics(state["q"], state["v"], a={moved: state["tau"][place]}, tau=pushed)
+    found = on_symbols(robot, "hybrid_dynamics", backend, state, known=[moved])
+    assert_close(found, np.concatenate([a, tau]), 1e-10)
+    flags = [name == moved for name in robot.joint_names]
+    assert_close(on_symbols(robot, "hybrid_dynamics", backend, state, known=flags), found, 0.0)
+
+
+@pytest.mark.slow
+def test_derivatives_of_loop_forces():
+    """JAX and CasADi agree on how pin forces change with motor forces, and both with differences."""
+    robot = four_bar()
+    state = moving(robot)
+    q, v, tau = (state[n] for n in ("q", "v", "tau"))
+    by_tau = jax.jacfwd(symbolic.function(robot, "multipliers", "jax"), argnums=2)(q, v, tau)
+    f = symbolic.function(robot, "multipliers", "casadi")
+    u = casadi.SX.sym("u", robot.nv)
+    slope = casadi.Function("slope", [u], [casadi.jacobian(f(q, v, u), u)])(tau).full()
+    assert_close(slope, np.asarray(by_tau), 1e-12)
+    differences = np.stack(
+        [robot.multipliers(q, v, tau + e) - robot.multipliers(q, v, tau) for e in np.eye(3)], axis=-1
+    )
+    assert_close(slope, differences, 1e-10)  # forces are linear in forces
+
+
+def test_symbols_do_not_leave_couplings_out():
+    b = kt.Builder("gears", gravity=(0, -9.81, 0))
+    for name, mass in (("small", 1.0), ("large", 2.0)):
+        b.body(name, "base", kt.Revolute("z"), mass=mass, com=(0.2, 0, 0), inertia=(0.1, 0.1, 0.1))
+    robot = b.gear("mesh", "small_joint", "large_joint", (1, 2)).build()
+    state = moving(robot)
+    assert_close(on_symbols(robot, "forward_dynamics", "casadi", state), state["a"], 1e-12)
+
+
+def test_motors_where_freedoms_follow():
+    robot = geared_bars()
+    with pytest.raises(
+        kt.UnsupportedError, match="reduced_inverse_dynamics has the forces on the independent freedoms"
+    ):
+        symbolic.function(robot, "inverse_dynamics", "casadi")
+    b = (
+        kt.Builder("braced")
+        .body("a", "base", kt.Prismatic("x"), mass=2.0)
+        .body("b", "base", kt.Prismatic("y"), mass=3.0)
+    )
+    both = b.loop("rod", "a", "b", kt.Distance(1.0)).build()
+    with pytest.raises(kt.UnsupportedError, match="b_joint of 'braced' has a motor, and its motion follows"):
+        symbolic.function(both, "joint_wrenches", "casadi")
+    with pytest.raises(kt.SingularError, match="motion of 2 is given"):
+        symbolic.function(both, "hybrid_dynamics", "casadi", known=["a_joint", "b_joint"])
+    with pytest.raises(kt.UnknownNameError, match="no joint named 'c'"):
+        symbolic.function(both, "hybrid_dynamics", "casadi", known=["c"])
+    with pytest.raises(kt.OptionError, match="hybrid_dynamics needs to know the known"):
+        symbolic.function(both, "hybrid_dynamics", "casadi")
+    with pytest.raises(kt.ModelError, match="has no closed loops, so it has no multipliers"):
+        symbolic.function(small_arm(), "multipliers", "casadi")
+
+
 def test_equations_of_a_mechanism_have_multipliers():
     """By actuator and loop forces that are found on numbers; redundant constraints are left out."""
     robot = four_bar()

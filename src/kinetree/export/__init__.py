@@ -1,1 +1,1 @@
-"""What leaves kinetree: C source, operation counts, expressions of SymPy, JAX and CasADi."""
+"""Exports: C source, operation counts, expressions of SymPy, JAX and CasADi."""

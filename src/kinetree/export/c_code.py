@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ from .model_of import Modeled, model_of
 from .result_names import entries, parts
 
 MOST_STATES = 10_000
-"""Random states of a test program, at most: each is written out as text."""
+"""The most random states of a test program: each is written out as text."""
 
 __all__ = ["PRECISIONS", "Exported", "codegen"]
 
@@ -54,19 +54,19 @@ __all__ = ["PRECISIONS", "Exported", "codegen"]
 PRECISIONS = ("double", "single")
 
 TOLERANCE = {"double": 1e-12, "single": 1e-5}
-"""How far the test program lets results be off, relative to the largest number of each, where rounding allows it."""
+"""Tolerance of the test program, relative to the largest number of each result, if rounding allows it."""
 
 WORTHLESS = 1e-2
-"""Rounding errors beyond this part of the largest number of a result are warned of."""
+"""Rounding errors beyond this fraction of the largest number of a result cause a warning."""
 
 
 def trace_algorithm(
     model: Model, name: str, options: Mapping[str, Any], wrenches: bool = False, regroup: bool = False
 ) -> Traced:
-    """Return the graph of an algorithm; with ``wrenches`` six more inputs per body, its moment and force.
+    """Return the graph of an algorithm; with ``wrenches``, six more inputs per body: its moment and force.
 
-    ``regroup`` lets it have regrouped parameters where that does not change its results.  Symbols of the model without
-    a value are its last input.
+    ``regroup`` allows regrouped parameters where that does not change the results.  Symbols of the model without a
+    value are the last input.
     """
     loaded = each_body(model) if wrenches and find(name).loads else ()
     try:
@@ -90,7 +90,7 @@ class Exported:
     ----------
     source, header, test : Path
     functions : dict of str to Count
-        The C functions and what each call of one costs.
+        The C functions and the cost of each call.
     """
 
     source: Path
@@ -116,22 +116,22 @@ def codegen(
     robot : Robot, or its model
         Symbols without a value become an argument: functions take their numbers.
     directory : path-like
-        Made if it is not there. Files of the same names are replaced, each wholly or not at all.
+        Created if it does not exist. Files of the same names are replaced, each completely or not at all.
     algorithms : sequence
         Names, or pairs of a name and its options: ``["mass_matrix", ("jacobian", {"frame": "tool"})]``.
     prefix : str
-        In front of all names; by default the robot's name in small letters.
+        Prefix of all names; by default the robot's name in lower case.
     precision : {"double", "single"}
         The type of all numbers: ``double`` or ``float``.
     own_math : bool
-        Bring sine, cosine and square root along, so that not even math.h is needed.
+        Whether to include sine, cosine and square root, so that not even math.h is needed.
     fma : bool
-        Use C99's ``fma`` wherever a product is added; worth it only where the processor has it.
+        Whether to use C99's ``fma`` wherever a product is added; worth it only if the processor has it.
     wrenches : bool
-        Let dynamics take external forces: one more argument, moment and force of every body
+        Whether dynamics takes external forces: one more argument, moment and force of every body
         in its own axes at its own origin.
     reentrant : bool
-        Keep temporaries on the stack instead of in static memory, so that a function may run
+        Whether to keep temporaries on the stack instead of in static memory, so that a function may run
         twice at the same time.
     states : int
         Random states in the test program, with results computed by the reference.
@@ -143,7 +143,7 @@ def codegen(
     Raises
     ------
     UnknownNameError, OptionError
-        If an algorithm, one of its options or the prefix cannot be.
+        If an algorithm, one of its options or the prefix is not valid.
     OutputError
         If the files cannot be written.
     """
@@ -164,7 +164,8 @@ def codegen(
     dialect = c_source.Dialect(name, precision == "single", own_math)
     asked = requests(generic(model), algorithms)
     exports = [_Export(model, dialect, *request, wrenches, fma, states) for request in asked]
-    _name_functions(name, exports)
+    for export, own in zip(exports, function_names(asked, name), strict=True):
+        export.c_name = own
     texts = {
         f"{name}.c": _source(model, dialect, exports, reentrant),
         f"{name}.h": _header(model, dialect, exports),
@@ -180,7 +181,7 @@ def codegen(
 
 
 class _Export:
-    """One algorithm on its way to C: its graph, its test states and their results."""
+    """One algorithm to be written in C: its graph, its test states and their results."""
 
     c_name = ""
 
@@ -208,19 +209,19 @@ class _Export:
 
     @property
     def summary(self) -> str:
-        """What it computes."""
+        """What the function computes."""
         return find(self.name).summary or self.name
 
     @property
     def function(self) -> c_source.CFunction:
-        """As the engine writes it."""
+        """The function for the engine's writer."""
         results = find(self.name).results
         return c_source.CFunction(
             self.c_name, self.graph, self.outputs, self.arguments, results[0] if len(results) == 1 else "result"
         )
 
     def _tolerance(self, model: Model, single_precision: bool) -> float:
-        """Return what the test program may allow: rounding errors are measured in a longer arithmetic."""
+        """Return the tolerance of the test program; rounding errors are measured in extended arithmetic."""
         narrow, wide = (np.float32, np.float64) if single_precision else (np.float64, np.longdouble)
         g, o = self.traced.graph, self.traced.outputs
         errors = [0.0]
@@ -244,7 +245,7 @@ class _Export:
 
 
 def _size(values: np.ndarray) -> float:
-    """Return the largest magnitude of a result, which errors are relative to."""
+    """Return the largest magnitude of a result, to which errors are relative."""
     return float(np.max(np.abs(values), initial=0.0)) or 1.0
 
 
@@ -294,31 +295,31 @@ def _reference(
     return result
 
 
-def _name_functions(prefix: str, exports: Sequence[_Export]) -> None:
-    """Give every export a C name of its own: prefix, algorithm, and the options that are not the default."""
-    taken: set[str] = set()
-    for e in exports:
-        parts = [prefix, e.name]
-        for option in find(e.name).options:
-            value = e.options[option.name]
+def function_names(asked: Iterable[tuple[str, Mapping[str, Any]]], prefix: str = "") -> list[str]:
+    """Return a unique name for each algorithm: prefix, algorithm, and the options that are not the default."""
+    taken: list[str] = []
+    for name, options in asked:
+        parts = [prefix, name] if prefix else [name]
+        for option in find(name).options:
+            value = options[option.name]
             if not option.chosen_by_loops and (option.needed or value != option.default):
                 parts.append(_word(option.name, value))
-        e.c_name = _fresh("_".join(parts), taken)
-        taken.add(e.c_name)
+        taken.append(_fresh("_".join(parts), taken))
+    return taken
 
 
 def _word(option: str, value: Any) -> str:
     """Return an option's value as part of a name."""
     if value is True:
         return option
-    if isinstance(value, tuple) and all(isinstance(v, bool) for v in value):  # which joints are moved as given
+    if isinstance(value, tuple) and all(isinstance(v, bool) for v in value):  # the joints that move as given
         return "".join("m" if motion else "f" for motion in value)
     texts = [str(v) for v in value] if isinstance(value, (tuple, list)) else [str(value)]
     return "_".join(c_source.identifier(text, "frame") for text in texts)
 
 
-def _fresh(name: str, taken: set[str]) -> str:
-    """Return the name itself, or with the first number that makes it new."""
+def _fresh(name: str, taken: Collection[str]) -> str:
+    """Return the name, with a number appended if it is taken."""
     if name not in taken:
         return name
     return next(f"{name}_{k}" for k in range(2, len(taken) + 3) if f"{name}_{k}" not in taken)
@@ -395,7 +396,7 @@ def _header(model: Model, dialect: c_source.Dialect, exports: Sequence[_Export])
 
 
 def _layout(model: Model) -> list[str]:
-    """Return which joint owns which entries of q and v."""
+    """Return comments that say which joint owns which entries of q and v."""
     lines = ["   Joints, with their entries of q and of v (a and tau are laid out like v):"]
     for joint, body in zip(model.joints, model.bodies, strict=True):
         name = c_source.comment(joint.name)
@@ -431,7 +432,7 @@ def _joint_defines(model: Model, upper: str) -> list[str]:
 
 
 def _symbol_defines(model: Model, upper: str) -> list[str]:
-    """Return where each symbol of the robot that has no value is among the numbers that functions take for them."""
+    """Return macros with the index of each symbol of the robot among the numbers that functions take for symbols."""
     if not model.symbols:
         return []
     lines, taken = ["/* Numbers of the robot that functions take in symbols: how many, and where each is. */"], {"S"}
@@ -444,7 +445,7 @@ def _symbol_defines(model: Model, upper: str) -> list[str]:
 
 
 def _declaration(dialect: c_source.Dialect, e: _Export) -> list[str]:
-    shown = [o.name for o in find(e.name).options if not o.chosen_by_loops]  # the others show in the entries
+    shown = [o.name for o in find(e.name).options if not o.chosen_by_loops]  # the others can be seen in the entries
     chosen = ", ".join(f"{c_source.comment(name)} = {c_source.comment(str(e.options[name]))}" for name in shown)
     size = max(1, int(np.prod(e.shape)))
     shape = " x ".join(str(n) for n in e.shape) or "1"
@@ -516,7 +517,7 @@ def _test_program(dialect: c_source.Dialect, exports: Sequence[_Export]) -> str:
 
 
 def _check(dialect: c_source.Dialect, e: _Export, number: int) -> list[str]:
-    """Return one static function that runs one exported function on all states."""
+    """Return a static function that runs one exported function on all states."""
     macro, count = f"{e.c_name.upper()}_SIZE", len(e.states)
     lines = [f"static void check_{number}(void)", "{"]
     for j, (name, length) in enumerate(e.arguments):

@@ -1,4 +1,4 @@
-"""What algorithms cost: counted on a robot, and as the sources publish it."""
+"""The cost of algorithms, counted on a robot and as published by the sources."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = [
 def cost(robot: Modeled | Model, name: str, **options: Any) -> Count:
     """Count the operations that one evaluation of an algorithm takes on this robot.
 
-    What is constant is folded, what is zero is skipped and what occurs twice is computed
-    once; multiplications and additions are not fused.  Counted is the algorithm with the
-    robot's parameters as they are: machine code and C take fewer operations where these can
-    be regrouped without changing results, about those of ``robot.grouped()``.
+    Constants are folded, zeros are skipped and common subexpressions are computed
+    once; multiplications and additions are not fused.  The count is that of the algorithm with
+    the robot's parameters as they are: machine code and C take fewer operations where these can
+    be regrouped without changing results, about as many as ``robot.grouped()``.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def cost(robot: Modeled | Model, name: str, **options: Any) -> Count:
     name : str
         An algorithm, such as ``"inverse_dynamics"``.
     **options
-        As the method of that name takes them: ``frame="tool"``, ``method="composite_body"``, ...
+        Options of the method of that name: ``frame="tool"``, ``method="composite_body"``, ...
 
     Returns
     -------
@@ -58,7 +58,7 @@ def cost(robot: Modeled | Model, name: str, **options: Any) -> Count:
 
 
 def count_algorithm(model: Model, name: str, options: Mapping[str, Any], results: int | None = None) -> Count:
-    """Count the operations of an algorithm with all its options; of its first ``results`` numbers only, if given."""
+    """Count the operations of an algorithm with all its options; with ``results``, for its first numbers only."""
     traced = trace_algorithm(model, name, options)
     return count(traced.graph, traced.outputs[:results])
 
@@ -69,9 +69,9 @@ def count_function(function: Callable[..., Iterable[Any]], *lengths: int) -> Cou
     Parameters
     ----------
     function : callable
-        Takes lists of scalars and returns the numbers that it computes.
+        Takes lists of scalars and returns several numbers.
     *lengths : int
-        Of the vectors it takes.
+        Lengths of the vectors that it takes.
 
     Examples
     --------
@@ -89,14 +89,14 @@ def count_function(function: Callable[..., Iterable[Any]], *lengths: int) -> Cou
 
 
 class Counted(Modeled, Protocol):
-    """A robot, as far as an overview of its costs asks it: mechanisms count some algorithms with their loops closed."""
+    """What an overview of costs needs of a robot: mechanisms count some algorithms with their loops closed."""
 
     def cost(self, name: str, **options: Any) -> Count:
         """Count the operations of an algorithm."""
 
 
 class Costed(NamedTuple):
-    """An algorithm with the options it was counted with; without a count where it has no answer."""
+    """An algorithm with the options it was counted with; without a count if it has no answer."""
 
     name: str
     options: Mapping[str, Any]
@@ -107,9 +107,9 @@ class Costed(NamedTuple):
 def all_costs(robot: Counted) -> list[Costed]:
     """Return the cost of every algorithm on this robot, or the reason why it has no answer there.
 
-    Frames are the last body's, and forward dynamics comes by articulated and by composite bodies.  Of a mechanism,
-    inverse and forward dynamics are counted with its loops closed, everything that does not feel them without, and
-    what only its tree has is left out.
+    The frame is that of the last body, and forward dynamics is counted by articulated and by composite bodies.  For a
+    mechanism, inverse and forward dynamics are counted with closed loops, everything that loops do not affect
+    without, and algorithms for trees only are left out.
     """
     looped = robot.model.is_constrained
     return [
@@ -121,7 +121,7 @@ def all_costs(robot: Counted) -> list[Costed]:
 
 
 def _shown(model: Model, algorithm: Algorithm, looped: bool) -> list[dict[str, Any]]:
-    """Return the options that an algorithm is counted with: examples of what it needs, some choices side by side."""
+    """Return the options that an algorithm is counted with: examples of required ones, and some choices."""
     given = {o.name: o.example(model) for o in algorithm.options if o.needed and o.example is not None}
     variants = [{o.name: value} for o in algorithm.options for value in o.counted]
     return [given | variant for variant in ([] if looped else variants) or [{}]]
@@ -146,12 +146,12 @@ class Variables(NamedTuple):
 
     @property
     def n(self) -> int:
-        """All of them."""
+        """Number of all joint variables."""
         return sum(self)
 
 
 def joint_variables(robot: Modeled | Model) -> Variables:
-    """Return the numbers that the published formulas are in.
+    """Return the numbers of joint variables, on which the published formulas depend.
 
     A joint with more than three degrees of freedom counts as several of three or fewer.
     """

@@ -1,4 +1,4 @@
-"""What is exported: a model, or anything that has one, as robots do."""
+"""The subject of exports: a model, or anything that has one, such as a robot."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..model.tree import Model
 
 
 class Modeled(Protocol):
-    """A robot, as far as exports know it."""
+    """What exports need of a robot."""
 
     @property
     def model(self) -> Model:

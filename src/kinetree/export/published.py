@@ -1,6 +1,6 @@
 """Operation counts that the sources publish, as data and as functions of the number of joint variables.
 
-The numbers are in ``published.yaml``, which is read when the first of them is asked for.
+The numbers are in ``published.yaml``, which is read when it is first needed.
 
 M counts multiplications and divisions, A additions and subtractions; sines and cosines
 are not counted.  ``docs/references.md`` lists the texts.
@@ -48,7 +48,7 @@ def _plain(x: Number) -> str:
 
 @dataclass(frozen=True)
 class Formula:
-    """A polynomial in n = n1 + n2 + n3, plus terms in the variables of 1-, 2- and 3-DOF joints by themselves.
+    """A polynomial in n = n1 + n2 + n3, plus separate terms in the variables of 1-, 2- and 3-DOF joints.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Formula:
     by_freedom: tuple[Number, Number, Number] = (0, 0, 0)
 
     def __call__(self, n1: int, n2: int = 0, n3: int = 0) -> Number:
-        """Return the value, whole wherever it is."""
+        """Return the value, as an int if it is whole."""
         n = n1 + n2 + n3
         value = sum((Fraction(p) * n**k for k, p in enumerate(self.powers)), Fraction(0))
         value += sum(Fraction(p) * x for p, x in zip(self.by_freedom, (n1, n2, n3), strict=True))
@@ -98,7 +98,7 @@ class Published:
     algorithm : str
         ``inverse_dynamics``, ``forward_dynamics``, ``mass_matrix`` or ``floating_base_inverse_dynamics``.
     floating : bool
-        Whether for a floating base, whose six variables are not part of n.
+        Whether it is for a floating base, whose six variables are not part of n.
     author : str
     source : str
         Where it is printed.
@@ -119,7 +119,7 @@ class Published:
     note: str = ""
 
     def __call__(self, n1: int, n2: int = 0, n3: int = 0) -> MA:
-        """Return the count for so many variables of 1-, 2- and 3-DOF joints."""
+        """Return the count for these numbers of variables of 1-, 2- and 3-DOF joints."""
         return MA(self.multiplications(n1, n2, n3), self.additions(n1, n2, n3))
 
     def __str__(self) -> str:
@@ -152,13 +152,13 @@ class StepTable:
     note: str = ""
 
     def per_joint(self, freedoms: int) -> MA:
-        """Return the count of a link on a joint with so many freedoms (tables 6.10 and 7.5 of Shah)."""
+        """Return the count for a link on a joint with this number of freedoms (tables 6.10 and 7.5 of Shah)."""
         (m, a), (dm, da) = self.first, self.further
         return MA(m + dm * (freedoms - 1), a + da * (freedoms - 1))
 
 
 class Storage(NamedTuple):
-    """Numbers that a spatial quantity takes as a matrix and in compact form."""
+    """How many numbers a spatial quantity takes as a matrix and in compact form."""
 
     matrix: int
     compact: int
@@ -170,7 +170,7 @@ def total(counts: Sequence[MA]) -> MA:
 
 
 def rows(floating: bool = False) -> list[Published]:
-    """Return what is published for a fixed or a floating base."""
+    """Return the published rows for a fixed or a floating base."""
     return [row for row in _tables()["ALL"] if row.floating == floating]
 
 
@@ -209,14 +209,14 @@ TABLE_10_3: dict[str, MA]
 
 
 def __getattr__(name: str) -> Any:
-    """Give a table of the file beside this one."""
+    """Return a table of the file ``published.yaml``."""
     if not name.isupper() or name not in _tables():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _tables()[name]
 
 
 def __dir__() -> list[str]:
-    """Return what is meant for users, with the names of the tables."""
+    """Return the public names, including those of the tables."""
     return sorted({*__all__, *_tables()})
 
 
@@ -224,7 +224,7 @@ def __dir__() -> list[str]:
 def _tables() -> dict[str, Any]:
     """Read the file of published counts."""
     text = resources.files(__package__).joinpath("published.yaml").read_text(encoding="utf-8")
-    read = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # the one in C is ten times faster
+    read = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # the parser in C is ten times faster
     formulas = {name: tuple(_row(row) for row in rows) for name, rows in read["formulas"].items()}
     return {
         **formulas,
@@ -241,7 +241,7 @@ def _row(read: dict[str, Any]) -> Published:
 
 
 def _formula(read: list[int | str] | dict[str, int | str]) -> Formula:
-    """Make a polynomial, or terms by freedom and a constant; fractions are written as texts."""
+    """Make a polynomial, or terms by freedom and a constant; fractions are texts."""
     if isinstance(read, list):
         return Formula(tuple(Fraction(c) for c in reversed(read)))
     n1, n2, n3 = (Fraction(read[key]) for key in ("n1", "n2", "n3"))

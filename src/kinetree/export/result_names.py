@@ -1,7 +1,7 @@
-"""What each number of a result is where its shape does not say so: the vectors of mechanisms with loops.
+"""The meaning of each number of a result whose shape does not show it: the vectors of mechanisms with loops.
 
-The parts that such a result consists of are named in its row of the table of algorithms; here is what each part's
-numbers are.
+The parts of such a result are named in its row of the table of algorithms; this module explains the numbers of each
+part.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..model.units import FORCE_OF
 
 
 class ResultEntry(NamedTuple):
-    """One number of a result, or some that follow one another."""
+    """One number of a result, or several consecutive ones."""
 
     first: int
     last: int
@@ -24,12 +24,12 @@ class ResultEntry(NamedTuple):
 
     @property
     def place(self) -> str:
-        """As an index in C."""
+        """Its index in C."""
         return str(self.first) if self.first == self.last else f"{self.first}..{self.last}"
 
 
 def entries(model: Model, algorithm: Algorithm, options: Mapping[str, Any], least_quality: float) -> list[ResultEntry]:
-    """Return what the numbers that an algorithm gives are, one by one; nothing where its shape says it.
+    """Return the meaning of the numbers of a result, one by one; an empty list if its shape shows it.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def entries(model: Model, algorithm: Algorithm, options: Mapping[str, Any], leas
     options : mapping
         Its options, complete.
     least_quality : float
-        The quality below which a closed result is worthless.
+        The quality below which a result of closed loops is worthless.
     """
     found: list[ResultEntry] = []
     for part in algorithm.parts:
@@ -52,7 +52,7 @@ def entries(model: Model, algorithm: Algorithm, options: Mapping[str, Any], leas
 
 
 def parts(model: Model, algorithm: Algorithm, options: Mapping[str, Any]) -> dict[str, int]:
-    """Return where the parts of a result begin, under names for macros; nothing where there is one part."""
+    """Return the offsets of the parts of a result, by names for macros; empty if there is only one part."""
     found, first = {}, 0
     for part in algorithm.parts if len(algorithm.parts) > 1 else ():
         found[part.upper()] = first
@@ -79,14 +79,14 @@ def _accelerations(model: Model, options: Mapping[str, Any]) -> list[str]:
 
 def _multipliers(model: Model, options: Mapping[str, Any]) -> list[str]:
     names, units = model.constraint_names, model.constraint_units
-    return [f"lambda, {names[r]!r} ({FORCE_OF[units[r]]})" for r in options["rows"]]
+    return [f"lambda, {names[r]!r} ({FORCE_OF[units[r]]})" for r in options.get("rows", range(len(names)))]
 
 
 def _residuals(model: Model, options: Mapping[str, Any]) -> list[str]:
     return [
         "sum of the squares of the gaps of all loops (m, rad): how far q is from closed",
         "sum of the squares of the rates of these gaps: how far v is from what the loops allow",
-        # accelerations are found such that there are none
+        # accelerations are such that there are none
         "sum of the squares of their second rates: how far a is from it" if "dependent" in options else "always 0",
     ]
 
@@ -114,4 +114,4 @@ _MEANINGS: dict[str, Meaning] = {
     "rows": lambda model, options: [f"row of {name!r}" for name in model.constraint_names],
     "entries": _entries_of_k,
 }
-"""What the numbers of a part are, one by one; of ``rows``, row by row."""
+"""Functions that explain the numbers of a part one by one, and those of ``rows`` row by row."""

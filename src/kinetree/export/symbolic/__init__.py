@@ -1,6 +1,6 @@
 """The algorithms on other scalars: JAX arrays, CasADi symbols, SymPy symbols.
 
-Each of the three libraries is an extra of kinetree and is imported when it is asked for.
+Each of the three libraries is an extra of kinetree and is imported when it is needed.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def function(robot: Computing | Parametric, name: str, backend: str, *, wrenches
     robot : Robot or Parametric
         A robot, or one with parameters from :func:`with_parameters`.
     name : str
-        A name out of ``kinetree.algorithms.table.ALGORITHMS``: the methods of :class:`kinetree.Robot`.
+        A name in ``kinetree.algorithms.table.ALGORITHMS``, which are methods of :class:`kinetree.Robot`.
     backend : {"jax", "casadi", "sympy"}
     wrenches : bool
-        Let dynamics take external forces: one more input of shape (bodies, 6), moment and
+        Whether dynamics takes external forces: one more input of shape (bodies, 6), moment and
         force on every body in its own axes at its own origin.
     **options
-        Of the algorithm, such as ``frame="tool"``.  With ``"sympy"`` also those of
+        Options of the algorithm, such as ``frame="tool"``.  With ``"sympy"`` also those of
         :func:`expression`.
 
     Returns
@@ -60,8 +60,8 @@ def function(robot: Computing | Parametric, name: str, backend: str, *, wrenches
 
     Notes
     -----
-    States are not checked: whether a quaternion has unit length is not known before there
-    are numbers.
+    States are not checked: whether a quaternion has unit length is not known without
+    numbers.
     """
     if backend == "sympy":
         return expression(robot, name, wrenches=wrenches, **options)
@@ -92,19 +92,19 @@ def expression(
     symbols : mapping of input name to sequence of symbols
         By default q1, q2, ... for ``q``, and so on, all real.
     numbers : "exact", "float" or callable
-        Numbers as fractions of what their decimals say (0.1 is 1/10; only fractions of more
-        than twelve digits are written as decimals); as decimals; or as a function of yours
-        makes them out of floats, such as ``sympy.nsimplify``.
+        Write numbers as fractions that equal their decimals (0.1 is 1/10; only fractions of more
+        than twelve digits are written as decimals), as decimals, or as your function
+        converts floats, such as ``sympy.nsimplify``.
     simplify : bool or callable
-        Bring every entry into a short form (those of many thousand terms stay as they come), leave it as it comes,
-        or apply a function of yours such as ``sympy.simplify``.
+        Bring every entry into a short form (except those of many thousand terms), leave it as it is, or apply your
+        own function such as ``sympy.simplify``.
     wrenches, **options
         As in :func:`function`.
 
     Returns
     -------
     Expression
-        With ``value``, ``inputs`` and ``latex()``; called with sequences it puts them in.
+        With ``value``, ``inputs`` and ``latex()``; calling it with sequences substitutes them.
     """
     library("sympy")
     from . import on_sympy
@@ -127,8 +127,8 @@ def equations(
     Returns
     -------
     Equations
-        With ``mass_matrix``, ``coriolis``, ``gravity``, ``tau`` and more, and ``latex()``.  Of a mechanism
-        a ConstrainedEquations, which has ``constraints``, their ``jacobian`` and ``drift``, and ``multipliers``, too.
+        With ``mass_matrix``, ``coriolis``, ``gravity``, ``tau`` and more, and ``latex()``.  For a
+        mechanism, ConstrainedEquations, with ``constraints``, their ``jacobian`` and ``drift``, and ``multipliers``.
 
     Examples
     --------

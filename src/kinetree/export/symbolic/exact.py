@@ -1,4 +1,4 @@
-"""SymPy expressions as scalars, with every float that meets them taken for the number it was written as."""
+"""SymPy expressions as scalars; every float combined with them counts as the number that its decimals say."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Number = Callable[[float], Any]
 
 
 def as_written(x: float) -> Any:
-    """Return the fraction that a float's shortest decimal form says: 0.1 is 1/10."""
+    """Return the fraction equal to a float's shortest decimal form: 0.1 is 1/10."""
     return sp.Rational(repr(float(x))) if math.isfinite(x) else sp.Float(x)
 
 
 def exact(x: Any, number: Number = as_written) -> Exact:
-    """Return anything as such a scalar: numbers, expressions, and what is one already."""
+    """Convert numbers and expressions to such a scalar; return one unchanged."""
     if isinstance(x, Exact):
         return x
     return Exact(number(float(x)) if isinstance(x, (int, float)) else sp.sympify(x), number)
 
 
 def symbol_values(names: Iterable[str], number: Number = as_written) -> dict[str, Exact]:
-    """Return symbols of SymPy, all real, for those of a robot that have no value; pi is pi."""
+    """Return real SymPy symbols for those of a robot that have no value; pi is SymPy's pi."""
     return {name: Exact(sp.Symbol(name, real=True), number) for name in names} | {PI: Exact(sp.pi, number)}
 
 
@@ -41,7 +41,7 @@ class Exact:
     ----------
     expression : sympy.Expr
     number : callable
-        Makes a SymPy number of a float.
+        Converts a float to a SymPy number.
     """
 
     __slots__ = ("expression", "number")
@@ -73,7 +73,7 @@ class Exact:
     def __mul__(self, other: Any) -> Exact:
         factor = self._of(other)
         if factor is sp.S.Zero or self.expression is sp.S.Zero:
-            return self._new(sp.S.Zero)  # SymPy would first find out whether the other factor is finite
+            return self._new(sp.S.Zero)  # SymPy would first check whether the other factor is finite
         return self._new(self.expression * factor)
 
     __rmul__ = __mul__

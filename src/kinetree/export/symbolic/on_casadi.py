@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...algorithms.table import find
 from ...engine.graph import ABS, ADD, ATAN2, COS, DIV, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB
 from ...errors import ModelError
 from .programs import Call, Program, library
@@ -35,7 +34,7 @@ def casadi_function(call: Call) -> Any:
     casadi = library("casadi")
     program = Program.of(call)
     symbols = {name: casadi.SX.sym(name, *shape) for name, shape in call.arguments.items()}
-    # CasADi runs through matrices by columns, we by rows
+    # CasADi stores matrices by columns, we by rows
     flat = [x for s in symbols.values() for x in casadi.vertsplit(casadi.vec(s.T))]
     parameters = [_parameter(casadi, x) for x in call.subject.scalars]
     results = program.replay(operations(casadi), [*flat, *parameters])
@@ -53,7 +52,7 @@ def casadi_function(call: Call) -> Any:
         names = [*symbols, *(x.name() for x in extra), *outputs]
         if len(set(names)) == len(names):
             raise
-        raise ModelError(f"two of the names {', '.join(names)} are the same: give your symbols others") from problem
+        raise ModelError(f"two of the names {', '.join(names)} are the same: rename your symbols") from problem
 
 
 def _parameter(casadi: Any, value: Any) -> Any:
@@ -65,11 +64,11 @@ def _parameter(casadi: Any, value: Any) -> Any:
 
 
 def _outputs(casadi: Any, call: Call, results: Sequence[Any]) -> dict[str, Any]:
-    """Return a scalar, a column, a matrix; or several matrices where there are three dimensions."""
+    """Return a scalar, a column or a matrix; several matrices if there are three dimensions."""
     *before, rows, columns = (1, 1, *call.shape) if len(call.shape) != 1 else (1, call.shape[0], 1)
     size = rows * columns
     blocks = [
         casadi.reshape(casadi.vertcat(*results[k * size : (k + 1) * size]), columns, rows).T
         for k in range(math.prod(before))
     ]
-    return dict(zip(find(call.name).results or (call.name,), blocks, strict=True))
+    return dict(zip(call.algorithm.results or (call.name,), blocks, strict=True))

@@ -59,12 +59,12 @@ def jax_function(call: Call) -> Callable[..., Any]:
 
 
 def _real(jax: Any, single: bool) -> Any:
-    """Return the type to compute in; that JAX would quietly make it single precision is an error."""
+    """Return the type to compute in; refuse JAX's mode that would silently use single precision."""
     if single:
         return np.float32
     if jax.dtypes.canonicalize_dtype(np.float64) != np.float64:
         raise OptionError(
-            "JAX is in its 32-bit mode, in which double precision cannot be had: call "
+            "JAX is in its 32-bit mode, in which double precision is not available: call "
             "jax.config.update('jax_enable_x64', True) first, or ask for single precision with "
             "robot.with_precision('single')"
         )
@@ -72,7 +72,7 @@ def _real(jax: Any, single: bool) -> Any:
 
 
 def _array(jnp: Any, real: Any, value: Any, shape: Shape, name: str) -> Any:
-    """Return an array of the right shape and type; anything else is an error that names the argument."""
+    """Return an array of the right shape and type, or raise an error that names the argument."""
     try:
         array = jnp.asarray(value)
     except (TypeError, ValueError, OverflowError) as problem:

@@ -35,7 +35,7 @@ Symbols = Mapping[str, Sequence[Any]]
 
 @dataclass(frozen=True)
 class Style:
-    """How numbers are taken and shown, and how results are simplified."""
+    """How numbers are read and written, and how results are simplified."""
 
     number: Number
     decimals: bool
@@ -54,7 +54,7 @@ class Style:
         return exact(x, self.number)
 
     def finished(self, x: Any) -> Any:
-        """Return a result as it is shown."""
+        """Return a result in its final form."""
         e = x.expression if isinstance(x, Exact) else self.number(float(x))
         if self.simplify is not None:
             e = self.simplify(e)
@@ -71,7 +71,7 @@ class Style:
         return shown[e]
 
     def _is_long(self, r: Any) -> bool:
-        if self.decimals and r.q > 2:  # halves stay: they are exponents of roots, too
+        if self.decimals and r.q > 2:  # halves stay: they are also exponents of roots
             return True
         return bool(max(abs(r.p), r.q) > LONGEST)
 
@@ -80,7 +80,7 @@ class Style:
 
 
 def default_symbols(letter: str, count: int) -> tuple[Any, ...]:
-    """Return q1, q2, ..., real."""
+    """Return real symbols q1, q2, ..."""
     return tuple(sp.Symbol(f"{letter}{k + 1}", real=True) for k in range(count))
 
 
@@ -95,7 +95,7 @@ def chosen_symbols(name: str, count: int, symbols: Symbols | None) -> tuple[Any,
 
 
 def check_symbols(symbols: Symbols | None, names: Iterable[str]) -> None:
-    """Refuse symbols for inputs that there are not."""
+    """Refuse symbols for inputs that do not exist."""
     if symbols is not None and not isinstance(symbols, Mapping):
         raise OptionError("symbols must map input names to sequences of symbols, such as {'q': (alpha, beta)}")
     for name in symbols or ():
@@ -104,7 +104,7 @@ def check_symbols(symbols: Symbols | None, names: Iterable[str]) -> None:
 
 
 def latex_names(model: Model, symbols: Mapping[str, Sequence[Any]]) -> dict[Any, str]:
-    """Return how coordinates and their rates are written: v as a dotted q where it is the rate of q."""
+    """Return the LaTeX names of coordinates and rates: v as a dotted q if it is the rate of q."""
     names: dict[Any, str] = {}
     for joint in model.joints if "q" in symbols else ():
         if joint.mimic or joint.kind.quaternion is not None:
@@ -130,7 +130,7 @@ class Expression:
     Attributes
     ----------
     name : str
-        Of the algorithm.
+        Name of the algorithm.
     inputs : dict of str to tuple of symbols
     value : sympy.Expr, sympy.ImmutableMatrix (vectors are columns) or sympy.ImmutableDenseNDimArray
     """
@@ -139,10 +139,10 @@ class Expression:
     inputs: dict[str, tuple[Any, ...]]
     value: Any
     names: Mapping[Any, str]
-    """How symbols are written in LaTeX."""
+    """LaTeX names of symbols."""
 
     def __call__(self, *vectors: Sequence[Any]) -> Any:
-        """Return the value with other numbers or symbols put in, one sequence per input."""
+        """Return the value with other numbers or symbols substituted, one sequence per input."""
         table: dict[Any, Any] = {}
         for (name, symbols), vector in zip(self.inputs.items(), vectors, strict=True):
             if len(vector) != len(symbols):
@@ -175,7 +175,7 @@ def expression(call: Call, symbols: Symbols | None, style: Style) -> Expression:
 
 
 def _check_names(call: Call, inputs: Symbols, own: Sequence[str]) -> None:
-    """Refuse symbols of the robot that are called like a coordinate, a rate or a force."""
+    """Refuse symbols of the robot that have the name of a coordinate, a rate or a force."""
     for name, symbols in inputs.items():
         for symbol in symbols:
             if str(symbol) in own:
@@ -199,10 +199,10 @@ def _shaped(nested: Any, shape: tuple[int, ...], style: Style) -> Any:
 
 
 class Equations:
-    """The equations of motion M(q) a + c(q, v) + g(q) = tau; each part is derived when it is asked for.
+    """The equations of motion M(q) a + c(q, v) + g(q) = tau; each part is derived when it is first used.
 
-    M has the rotors' inertia in it, g the springs of joints and along tendons.  Friction is left out: tau is what is
-    left for the motion when that of the joints is overcome.
+    M includes the inertia of rotors, g the springs of joints and tendons.  Friction is left out: tau is the force on
+    the motion after friction has been overcome.
 
     Attributes
     ----------
@@ -295,12 +295,12 @@ class Equations:
 
 
 class ConstrainedEquations(Equations):
-    """The equations of motion of a mechanism with closed loops, forces of its constraints included.
+    """The equations of motion of a mechanism with closed loops, including constraint forces.
 
         M(q) a + c(q, v) + g(q) = tau + K(q)^T lambda,    phi(q) = 0,  K v = 0,  K a + k(q, v) = 0
 
-    M, c and g are those of the spanning tree.  Constraints that follow from others are left out.  K is the slope of phi
-    where phi is zero.
+    M, c and g are those of the spanning tree.  Redundant constraints are left out.  K is the derivative of phi where
+    phi is zero.
 
     Attributes
     ----------
@@ -324,7 +324,7 @@ class ConstrainedEquations(Equations):
 
     @cached_property
     def constraints(self) -> Any:
-        """phi(q): how far loops are from closed, a column; zero where constraints hold velocities only."""
+        """phi(q): the gaps of the loops, a column; zero for constraints on velocities."""
         return self._kept(self._derive("loop_gaps"))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Robots some of whose constants are other scalars: symbols, or numbers to differentiate by."""
+"""Robots with other scalars for some of their constants: symbols, or numbers to differentiate by."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..model_of import Modeled
 
 
 class Computing(Modeled, Protocol):
-    """A robot, as far as functions of other libraries know it."""
+    """What functions of other libraries need of a robot."""
 
     @property
     def precision(self) -> str:
@@ -24,15 +24,15 @@ class Computing(Modeled, Protocol):
 
 @runtime_checkable
 class ClosingLoops(Protocol):
-    """A robot that knows how dynamics is done with its loops closed."""
+    """A robot that knows which algorithms include its closed loops."""
 
-    def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
-        """Return the algorithm that does the same with loops closed, and its choices."""
+    def closed_form(self, name: str, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Return the algorithm that computes the same with closed loops, and its options."""
 
 
 @dataclass(frozen=True)
 class Parametric:
-    """A robot, and the scalars that take the place of some of its numbers; see :func:`with_parameters`."""
+    """A robot, and the scalars that replace some of its numbers; see :func:`with_parameters`."""
 
     robot: Computing
     substitution: Substitution = field(default_factory=Substitution)
@@ -44,7 +44,7 @@ class Parametric:
 
     @property
     def scalars(self) -> list[Any]:
-        """Every parameter that is no plain number, once, in the order given."""
+        """All parameters that are not plain numbers, each once, in the order given."""
         return self.substitution.scalars
 
     @property
@@ -54,53 +54,46 @@ class Parametric:
 
     @cached_property
     def stand_in(self) -> Model:
-        """A model of numbers to check options against: parameters of inertia count as some inertia."""
+        """A model of numbers to check options against, with arbitrary inertias where these are parameters."""
         return self.substitution.stand_in(self.robot.model)
 
     def tree(self, convert: Convert, *, everything: bool = False, symbols: Values | None = None) -> Model:
-        """Return the model with the parameters in it, each given to ``convert``; with ``everything`` all numbers, too.
+        """Return the model with the parameters put in, each passed to ``convert``; with ``everything``, all numbers.
 
-        Exact zeros stay what they are, so that they are skipped as in any model.  ``symbols`` has scalars for the
-        robot's own symbols.
+        Exact zeros stay zeros, so that they are skipped as in any model.  ``symbols`` has scalars for the robot's own
+        symbols.
         """
         return self.substitution.tree(valued(self.robot.model, symbols or {}), convert, everything=everything)
 
 
 def with_parameters(
-    robot: Computing,
-    *,
-    bodies: Mapping[str, Given] | None = None,
-    joints: Mapping[str, Given] | None = None,
-    frames: Mapping[str, Given] | None = None,
-    gravity: Any = None,
-    parameters: Given | None = None,
-    loops: Mapping[str, Given] | None = None,
-    tendons: Mapping[str, Given] | None = None,
-    symbols: Given | None = None,
-) -> Parametric:
-    """Return a robot with other scalars in the place of some of its numbers.
+    robot: Computing, *, bodies: Mapping[str, Given] | None = None, joints: Mapping[str, Given] | None = None,
+    frames: Mapping[str, Given] | None = None, gravity: Any = None, parameters: Given | None = None,
+    loops: Mapping[str, Given] | None = None, tendons: Mapping[str, Given] | None = None, symbols: Given | None = None,
+) -> Parametric:  # fmt: skip
+    """Return a robot with other scalars in place of some of its numbers.
 
     Parameters
     ----------
     robot : Robot
     bodies : mapping of body name to mapping
         ``mass``, ``com`` (3) and ``inertia`` about the center of mass: 3 (xx, yy, zz) or 6
-        (xx, yy, zz, xy, xz, yz).  What is welded to a body is part of it.
+        (xx, yy, zz, xy, xz, yz).  Whatever is welded to a body is part of it.
     joints : mapping of joint name to mapping
-        Where the joint sits on its parent: ``position`` (3) and ``rpy`` (3, as in URDF); its motor:
-        ``rotor_inertia`` and ``gear_ratio``; ``damping``, ``friction`` and ``friction_offset``; ``stiffness`` and
-        ``spring_rest``, where it has a spring.
+        The joint's pose on its parent: ``position`` (3) and ``rpy`` (3, as in URDF); its motor: ``rotor_inertia`` and
+        ``gear_ratio``; ``damping``, ``friction`` and ``friction_offset``; ``stiffness`` and ``spring_rest``, if it has
+        a spring.
     frames : mapping of frame name to mapping
         ``position`` and ``rpy`` of named frames.
     gravity : sequence of 3
         Acceleration of free fall.
     parameters : mapping of name to scalar
-        Of the table of :meth:`kinetree.Robot.parameters`, such as ``"link_3.MX"``: the others of that body stay.
+        Names of the table of :meth:`kinetree.Robot.parameters`, such as ``"link_3.MX"``; the others of that body stay.
     loops : mapping of loop joint name to mapping
-        Where a joint that closes a loop sits: ``position`` and ``rpy`` on its predecessor, and its position ``seat`` on
-        its successor.
+        The place of a joint that closes a loop: ``position`` and ``rpy`` on its predecessor, and its position ``seat``
+        on its successor.
     tendons : mapping of tendon name to mapping
-        ``stiffness`` and ``rest`` of the spring along it; of one that is slack between two lengths the longer.
+        ``stiffness`` and ``rest`` of the spring along it; if it is slack between two lengths, ``rest`` is the longer.
     symbols : mapping of name to scalar
         For symbols of the robot that have no value (:attr:`kinetree.Robot.symbols`): numbers, arrays of JAX, symbols of
         CasADi or SymPy.  Those left out stay symbols of SymPy, or become further arguments of functions.

@@ -1,4 +1,4 @@
-"""Algorithms as graphs that are run again, operation by operation, on the scalars of another library."""
+"""Algorithms as graphs that are replayed, operation by operation, on the scalars of another library."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...algorithms.table import LOOP_ALGORITHMS, find
+from ...algorithms.table import LOOP_ALGORITHMS, Algorithm, find
 from ...engine.graph import CONST, DIV, INPUT
 from ...engine.trace import Traced, trace
 from ...errors import ModelError, OptionError, SingularError, UnsupportedError
@@ -21,11 +21,11 @@ from .parameters import ClosingLoops, Computing, Parametric
 Shape = tuple[int, ...]
 
 EXTRAS = {"jax": "jax", "casadi": "casadi", "sympy": "symbolic"}
-"""Which extra of kinetree brings which library."""
+"""The extra of kinetree that installs each library."""
 
 
 def library(name: str) -> Any:
-    """Return a library that is an extra, or raise an error that says how to get it."""
+    """Import a library that is an extra, or raise an error that says how to install it."""
     try:
         return importlib.import_module(name)
     except ImportError as problem:
@@ -35,32 +35,32 @@ def library(name: str) -> Any:
 
 
 def check_loops(model: Model, name: str) -> None:
-    """Refuse what would leave out the forces of closed loops, and gaps where there are no loops."""
-    if model.is_constrained and find(name).tree_only:
+    """Refuse algorithms that would leave out the forces of closed loops, and gaps if there are no loops."""
+    if model.is_constrained and find(name).tree_only and not find(name).closed_by:
         raise UnsupportedError(
             f"{name} of robot {model.name!r} on symbols would leave out the forces of its closed loops; "
-            "inverse_dynamics and forward_dynamics have them, and that of the opened tree can be had with .tree"
+            "inverse_dynamics and forward_dynamics include them, and .tree gives the opened tree"
         )
     if not model.is_constrained and name in LOOP_ALGORITHMS:
         raise ModelError(f"robot {model.name!r} has no closed loops, so it has no {name}")
 
 
 def as_parametric(robot: Computing | Parametric) -> Parametric:
-    """Return a robot with its parameters, of which there may be none."""
+    """Return a robot with its parameters, perhaps none."""
     return robot if isinstance(robot, Parametric) else Parametric(robot)
 
 
 @dataclass(frozen=True)
 class Call:
-    """One algorithm of one robot, options checked: what goes in and what comes out."""
+    """One algorithm of one robot with checked options: its inputs and its result."""
 
     subject: Parametric
     name: str
     options: dict[str, Any]
     loaded: bool
-    """Whether the wrenches on all bodies are the last input."""
-    closed: tuple[str, dict[str, Any]] | None = None
-    """The algorithm that does it with the loops closed, and its choices."""
+    """Whether the last input is the wrenches on all bodies."""
+    closed_by: str = ""
+    """The algorithm that includes closed loops, to which the options belong."""
 
     @classmethod
     def of(cls, robot: Computing | Parametric, name: str, options: Mapping[str, Any], wrenches: bool) -> Call:
@@ -71,33 +71,38 @@ class Call:
             raise UnsupportedError(f"{name} does not take external wrenches")
         check_loops(subject.robot.model, name)
         checked = subject.stand_in if subject.scalars or subject.symbols else subject.robot.model
-        complete = complete_options(checked, name, options)
-        if not (subject.robot.model.loops and algorithm.closed_by):
+        by_choice = any(option.chosen_by_loops for option in algorithm.options)
+        complete = {} if by_choice else complete_options(checked, name, options)
+        if not by_choice and not (checked.is_constrained and algorithm.closed_by):
             return cls(subject, name, complete, wrenches)
         if not isinstance(subject.robot, ClosingLoops):
-            raise UnsupportedError(
-                f"{name} with loops closed is had from a kinetree.Mechanism, not from its model alone"
-            )
-        if options:
+            raise UnsupportedError(f"{name} with closed loops needs a kinetree.Mechanism, not its model alone")
+        if options and name != "hybrid_dynamics":
             raise OptionError(f"{name} of a mechanism takes no options on symbols, got {', '.join(options)}")
         if subject.substitution.joints or subject.substitution.loops:
             raise UnsupportedError(
-                f"parameters of joints decide where the loops of {subject.name!r} close, so its dynamics is had with "
+                f"parameters of joints decide where the loops of {subject.name!r} close, so its dynamics allows "
                 "parameters of bodies and of gravity only"
             )
-        return cls(subject, name, complete, wrenches, subject.robot.closed_form(name))
+        closed_by, choices = subject.robot.closed_form(name, complete)
+        return cls(subject, name, choices, wrenches, closed_by)
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """The algorithm that is run."""
+        return find(self.closed_by or self.name)
 
     @property
     def inputs(self) -> dict[str, Shape]:
-        """Shape of every input, batch left out."""
+        """Shape of every input, without the batch."""
         model = self.subject.robot.model
-        algorithm = find(self.name)
-        shapes: dict[str, Shape] = {n: (k,) for n, k in zip(algorithm.inputs, algorithm.lengths(model), strict=True)}
+        lengths = zip(self.algorithm.inputs, self.algorithm.lengths(model), strict=True)
+        shapes: dict[str, Shape] = {name: (length,) for name, length in lengths}
         return shapes | ({"wrenches": (len(model.bodies), 6)} if self.loaded else {})
 
     @property
     def arguments(self) -> dict[str, Shape]:
-        """Shape of every input, and of the robot's symbols without a value, which are further arguments."""
+        """Shape of every input, and of the robot's symbols without a value, which are additional arguments."""
         taken = [name for name in self.subject.symbols if name in self.inputs]
         if taken:
             raise OptionError(
@@ -108,8 +113,8 @@ class Call:
 
     @property
     def shape(self) -> Shape:
-        """Shape of the result, batch left out."""
-        return find(self.name).shape(self.subject.robot.model, self.options)
+        """Shape of the result, without the batch."""
+        return self.algorithm.shape(self.subject.robot.model, self.options)
 
     def singular(self) -> SingularError:
         """Return the error for a division by zero."""
@@ -117,8 +122,7 @@ class Call:
 
     def run(self, tree: Any, vectors: Sequence[Sequence[Scalar]]) -> Any:
         """Run the algorithm's text on any scalars; wrenches come as one flat vector."""
-        name, options = self.closed or (self.name, self.options)
-        algorithm = find(name)
+        algorithm, options = self.algorithm, self.options
         try:
             if not algorithm.loads:
                 return flatten(algorithm.function(tree, *vectors, **options))
@@ -131,7 +135,7 @@ class Call:
             raise self.singular() from None
         except (TypeError, ModelError) as problem:
             reason = problem.__cause__ if isinstance(problem, ModelError) else problem
-            if not isinstance(reason, TypeError):  # a joint's own function that asks a symbol for its value
+            if not isinstance(reason, TypeError):  # a joint's own function that needs the value of a symbol
                 raise
             raise UnsupportedError(
                 f"{self.name} of robot {self.subject.name!r} cannot be run on symbols: {reason}. A joint's own "
@@ -141,14 +145,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Program:
-    """A call as a graph; the robot's symbols come after its inputs, and parameters after these."""
+    """A call as a graph; the robot's symbols come after its inputs, then parameters."""
 
     call: Call
     traced: Traced
 
     @classmethod
     def of(cls, call: Call) -> Program:
-        """Trace."""
+        """Trace a call."""
         parameters, symbols = call.subject.scalars, call.subject.symbols
         lengths = [math.prod(shape) for shape in call.arguments.values()]
 
@@ -165,7 +169,7 @@ class Program:
         return cls(call, traced)
 
     def replay(self, operations: Mapping[str, Callable[..., Any]], scalars: Sequence[Any]) -> list[Any]:
-        """Return results, one after the other, for all inputs and parameters one after the other."""
+        """Return all results as one list, given all inputs and parameters as one list."""
         graph, values = self.traced.graph, dict[int, Any]()
         for i in graph.reachable(self.traced.outputs):
             kind = graph.kinds[i]
@@ -179,7 +183,7 @@ class Program:
 
 
 def _divides_by_zero(traced: Traced) -> bool:
-    """Return whether some divisor is zero whatever the inputs are."""
+    """Tell whether some divisor is zero for all inputs."""
     graph = traced.graph
     divisors = (graph.args[i][1] for i in graph.reachable(traced.outputs) if graph.kinds[i] == DIV)
     return any(graph.is_const(d) and graph.values[d] == 0.0 for d in divisors)

@@ -1,13 +1,13 @@
 """Short forms of the expressions that occur in equations of motion.
 
 They are polynomials, or quotients of polynomials, in sines and cosines and other symbols.
-As such they are expanded in exact arithmetic, common subexpressions only once, with
-sin^2 + cos^2 = 1 used up.  Of the three forms that gives (without sin^2, without cos^2, in
-sines and cosines of sums of angles) the shortest is kept, with what its terms have in
-common factored out.  General simplifiers try much more and take minutes for it.
+As such they are expanded in exact arithmetic, common subexpressions only once, and
+sin^2 + cos^2 = 1 is used.  Of the three resulting forms (without sin^2, without cos^2, in
+sines and cosines of sums of angles) the shortest is kept, with common factors taken
+out.  General simplifiers try much more and take minutes.
 
-Forces of an arm with six joints have tens of thousands of terms when they are expanded, which nobody reads: what grows
-so is left as it comes.
+Forces of an arm with six joints have tens of thousands of terms when expanded, which nobody reads: expressions that
+grow so much are left as they are.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import sympy as sp
 from sympy.polys.rings import PolyElement, PolyRing
 
 SHORT = 3
-"""Brackets with up to so many terms are left as they are."""
+"""Brackets with up to this many terms are left as they are."""
 
 MOST_PRODUCTS, MOST_IN_QUOTIENTS = 40_000, 4_000
-"""Products of two terms that one expression may take to expand; quotients take longer, for common divisors."""
+"""The most products of two terms that expanding an expression may take; quotients take longer, for common divisors."""
 
 Powers = tuple[int, ...]
 Terms = Mapping[Powers, Any]
@@ -31,7 +31,7 @@ Terms = Mapping[Powers, Any]
 
 
 def tidy(expression: Any) -> Any:
-    """Return a short form of an expression, or the expression where it has none."""
+    """Return a short form of an expression, or the expression itself if there is none."""
     e = sp.sympify(expression)
     if not e.free_symbols or not _parts(e):
         return e
@@ -50,17 +50,17 @@ def _is_whole_power(e: Any) -> bool:
 
 
 def _parts(e: Any) -> Sequence[Any]:
-    """Return what an expression is made of by + * and whole powers; nothing if it is a generator."""
+    """Return the operands of an expression made by + * and whole powers; none if it is a generator."""
     if e.is_Add or e.is_Mul:
         return e.args  # type: ignore[no-any-return]
     return (e.base,) if _is_whole_power(e) else ()
 
 
 def postorder(expression: Any, parts: Callable[[Any], Sequence[Any]]) -> list[Any]:
-    """Return every different part of an expression once, parts before wholes.
+    """Return every distinct part of an expression once, parts before wholes.
 
-    SymPy's own traversals visit a part as often as it occurs, which in nested
-    expressions grows without bounds.
+    SymPy's own traversals visit a part as often as it occurs, which grows without bound in nested
+    expressions.
     """
     order: dict[Any, None] = {}
     waiting = [(expression, False)]
@@ -84,7 +84,7 @@ def _fold(function: Callable[[Any, Any], Any], values: Iterable[Any]) -> Any:
 
 
 class _TooManyTerms(Exception):
-    """An expression is no shorter when it is expanded."""
+    """Raised if expanding an expression takes too many terms."""
 
 
 class _Form:
@@ -102,7 +102,7 @@ class _Form:
         self.numerator, self.denominator = (value, self.ring.one) if polynomial else (value.numer, value.denom)
 
     def _evaluate(self, order: Sequence[Any], expression: Any) -> Any:
-        """Evaluate in the ring, or in its field of fractions if anything is divided by."""
+        """Evaluate in the ring, or in its field of fractions if there is a division."""
         divides = any(_is_whole_power(e) and e.exp < 0 for e in order)
         domain, self.left = (self.ring.to_field(), MOST_IN_QUOTIENTS) if divides else (self.ring, MOST_PRODUCTS)
         known = dict(zip(self.generators, domain.gens, strict=True))
@@ -159,7 +159,7 @@ class _Form:
         for powers, c in p.terms():
             for k, (real, imaginary) in _waves(powers[:n], powers[n : 2 * n]).items():
                 if k < (0,) * n:
-                    continue  # the conjugate of -k, which counts twice instead
+                    continue  # the conjugate of -k, which is counted twice instead
                 for is_sine, x in ((False, real), (True, -imaginary)):
                     key = k, is_sine, powers[2 * n :]
                     amplitudes[key] = amplitudes.get(key, 0) + c * x * (2 if any(k) else 1)
@@ -211,7 +211,7 @@ def _waves(sines: Powers, cosines: Powers) -> dict[Powers, tuple[Any, Any]]:
 def grouped(terms: Terms, generators: Sequence[Any], to_sympy: Callable[[Any], Any]) -> Any:
     """Return a polynomial with what its terms have in common factored out, group by group.
 
-    A group are the terms with the power of a generator that most of them share.
+    A group consists of the terms that share the most common power of a generator.
     """
 
     def product(powers: Powers) -> Any:
@@ -227,7 +227,7 @@ def grouped(terms: Terms, generators: Sequence[Any], to_sympy: Callable[[Any], A
         return sign * product(common) * total({p: sign * c for p, c in inner.items()}, innermost)
 
     def total(own: Terms, innermost: int) -> Any:
-        """Return a sum, group by group; short ones as they are."""
+        """Return a sum, group by group; short ones unchanged."""
         left, summands = dict(own), []
         while len(left) > innermost:
             shared = Counter((k, e) for p in left for k, e in enumerate(p) if e)
