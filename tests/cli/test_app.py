@@ -152,6 +152,16 @@ def test_codegen_writes_what_compiles_and_agrees(urdf, tmp_path):
     assert subprocess.run([out / "leg_test"], capture_output=True, check=False).returncode == 0
 
 
+def test_codegen_writes_webassembly(urdf, tmp_path):
+    out = tmp_path / "made" / "here"
+    told = invoke("codegen", urdf, "-o", out, "--webassembly", "-a", "mass_matrix", "--prefix", "arm").stdout
+    assert sorted(path.name for path in out.iterdir()) == ["arm.json", "arm.wasm"]
+    assert told.count("wrote") == 2
+    data = json.loads(invoke("codegen", urdf, "-o", tmp_path, "--webassembly", "--json").stdout)
+    assert set(data["functions"]) == {"inverse_dynamics", "forward_dynamics"}
+    assert "for C" in error_line(invoke("codegen", urdf, "-o", out, "--webassembly", "--float", code=1))
+
+
 def test_codegen_as_json(urdf, tmp_path):
     data = json.loads(invoke("codegen", urdf, "-o", tmp_path, "--json", "--method", "composite_body").stdout)
     assert [Path(f).name for f in data["files"]] == ["two_link.c", "two_link.h", "two_link_test.c"]

@@ -21,10 +21,10 @@ from kinetree.cli import run as running
 from kinetree.cli.app import app
 from kinetree.cli.shared import complete_algorithm, complete_robot, complete_study
 from kinetree.gallery import Fact, Outcome, Study
-from kinetree.gallery.systems.walking_machine import walker
 from kinetree.studies.report import _legend
 from kinetree.studies.sources import COMPUTED
 from kinetree.studies.user_study import read, starter
+from kinetree_gallery.systems.walking_machine import walker
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLDS = Fact("holds", 1.0, 1.0)
@@ -472,7 +472,7 @@ def test_a_walker_brings_its_ground_and_its_start(tmp_path, monkeypatch):
     options = "integrator: bdf, rtol: 1e-4, atol: 1e-6, samples: 11"
     path = study_file(tmp_path, f"{WALK}simulation: {{time: 0.5, {options}}}\n")
     plan = read(path).analyses["simulation"].__self__
-    machine = kt.gallery.systems.walking_machine.walker("quadruped")
+    machine = walker("quadruped")
     assert np.allclose(plan.q, machine.start()[0])
     assert np.allclose(plan.v, machine.start()[1])
     assert plan.begins == "It begins on the motion."

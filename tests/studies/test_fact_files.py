@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+import kinetree_gallery
 from kinetree import gallery
-from kinetree.gallery.analyses.common_facts import common
-from kinetree.gallery.comparisons import cassie
 from kinetree.studies import user_study
 from kinetree.studies.fact_files import FactFile, facts_of, stated
+from kinetree_gallery.analyses.common_facts import common
+from kinetree_gallery.comparisons import cassie
 
 HEAD = "kinetree-facts: 1\ninverse:\n"
 FACT = "  - fact: torque at {where}\n    measured: torque\n    is: [1.5, -2]\n    within: 1e-3\n    unit: N m\n"
@@ -81,7 +82,7 @@ def test_mistakes_are_told_with_file_and_line(tmp_path, rows, told):
 
 
 def test_other_files_and_sections_are_refused(tmp_path):
-    with pytest.raises(kt.FileFormatError, match="no file of facts: it must begin with 'kinetree-facts: 1'"):
+    with pytest.raises(kt.FileFormatError, match="not a file of facts: it must begin with 'kinetree-facts: 1'"):
         written(tmp_path, "inverse: []\n")("inverse")
     with pytest.raises(kt.FileFormatError, match="line 1: only version 1"):
         written(tmp_path, "kinetree-facts: 2\n")("inverse")
@@ -101,7 +102,7 @@ def test_facts_of_the_gallery_belong_to_analyses_that_there_are(name):
 
 @pytest.mark.parametrize("file", [common, cassie.FACTS], ids=["analyses", "comparisons"])
 def test_shared_facts_are_asked_for(file):
-    code = "".join(path.read_text(encoding="utf-8") for path in Path(gallery.__file__).parent.rglob("*.py"))
+    code = "".join(path.read_text(encoding="utf-8") for path in Path(kinetree_gallery.__file__).parent.rglob("*.py"))
     sections = [s for s in file.sections if not s.startswith(("walking, feedforward b", "walking, equally"))]
     assert [s for s in sections if f'"{s}"' not in code] == []
 

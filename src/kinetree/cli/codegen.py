@@ -56,6 +56,9 @@ def codegen(
     wrenches: Annotated[bool, typer.Option("--wrenches", help="Let dynamics take a wrench on every body.")] = False,
     reentrant: Annotated[bool, typer.Option("--reentrant", help="Temporaries on the stack, not static.")] = False,
     states: Annotated[int, typer.Option(help="States in the test program.")] = 4,
+    webassembly: Annotated[
+        bool, typer.Option("--webassembly", help="Write .wasm, and .json that describes it, instead of C.")
+    ] = False,
     floating_base: FloatingBase = False,
     mimic: Mimic = "follow",
     strict: Strict = False,
@@ -74,13 +77,27 @@ def codegen(
 
         kinetree codegen kuka-kr5 -o build
         kinetree codegen arm.urdf -o build -a inverse_dynamics -a jacobian -f tool
+        kinetree codegen kuka-kr5 -o build --webassembly
     """
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, values=values, loops=loops)
     names = algorithm or ["inverse_dynamics", "forward_dynamics"]
+    wanted = _requests(robot, names, frame or [], axes, method)
+    if webassembly:
+        of_c = {"--float": single, "--own-math": own_math, "--fma": fma, "--reentrant": reentrant}
+        if any(of_c.values()):
+            raise OptionError(f"{', '.join(flag for flag, given in of_c.items() if given)}: for C, not for WebAssembly")
+        output.mkdir(parents=True, exist_ok=True)
+        made = robot.webassembly(wanted, wrenches=wrenches)
+        files = made.save(output / f"{prefix}.wasm" if prefix else output)
+        if as_json:
+            print_json({"files": [str(path) for path in files], **made.description})
+        else:
+            for path in files:
+                make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)
+        return
     exported = robot.codegen(
-        output, _requests(robot, names, frame or [], axes, method), prefix=prefix,
-        precision="single" if single else "double", own_math=own_math, fma=fma, wrenches=wrenches,
-        reentrant=reentrant, states=states,
+        output, wanted, prefix=prefix, precision="single" if single else "double", own_math=own_math, fma=fma,
+        wrenches=wrenches, reentrant=reentrant, states=states,
     )  # fmt: skip
     if as_json:
         functions = {name: count.to_dict() for name, count in exported.functions.items()}

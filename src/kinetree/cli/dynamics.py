@@ -15,7 +15,7 @@ from rich.table import Table
 
 from ..errors import OptionError
 from ..io.gallery_files import gallery_names
-from ..io.units import Quantity
+from ..io.units import Quantity, ShownUnits
 from ..model.units import FORCE_OF
 from .shared import (
     FloatingBase,
@@ -27,6 +27,7 @@ from .shared import (
     RobotName,
     Separate,
     Strict,
+    Units,
     Values,
     complete_joint,
     load_robot,
@@ -95,27 +96,12 @@ Threads = Annotated[int, typer.Option(help="Number of threads; 0 for one per pro
 
 
 def inverse(
-    robot_name: RobotName,
-    motion: Motion = None,
-    output: Output = None,
-    speed: Speed = None,
-    turns: Turns = None,
-    q_guess: Guess = None,
-    differentiate: Differentiate = False,
-    cutoff: Cutoff = None,
-    plot: Picture = None,
-    separate: Separate = False,
-    friction: Friction = False,
-    threads: Threads = 0,
-    floating_base: FloatingBase = False,
-    mimic: Mimic = "follow",
-    strict: Strict = False,
-    missing_meshes: MissingMeshes = "refuse",
-    locked: Locked = None,
-    values: Values = None,
-    loops: Loops = None,
-    as_json: Json = False,
-) -> None:
+    robot_name: RobotName, motion: Motion = None, output: Output = None, speed: Speed = None, turns: Turns = None,
+    q_guess: Guess = None, differentiate: Differentiate = False, cutoff: Cutoff = None, plot: Picture = None,
+    separate: Separate = False, friction: Friction = False, threads: Threads = 0, floating_base: FloatingBase = False,
+    mimic: Mimic = "follow", strict: Strict = False, missing_meshes: MissingMeshes = "refuse", locked: Locked = None,
+    values: Values = None, loops: Loops = None, units: Units = None, as_json: Json = False,
+) -> None:  # fmt: skip
     """Compute inverse dynamics: joint forces for every row of a motion.
 
     The motion has a column for each coordinate, velocity and acceleration, named as in `q_elbow`, `v_elbow`, `a_elbow`
@@ -155,29 +141,17 @@ def inverse(
                 raise OptionError("--speed is the motion: leave out the table, and --differentiate")
             motion = _turning(robot, start(), speed, 1.0 if turns is None else turns, Path(folder))
         _run(
-            robot, start, "inverse_dynamics", motion, output, friction, threads, as_json, plot, separate, differentiate,
-            cutoff,
+            robot, start, "inverse_dynamics", motion, output, friction, threads, as_json, plot, separate, units,
+            differentiate, cutoff,
         )  # fmt: skip
 
 
 def forward(
-    robot_name: RobotName,
-    motion: Motion = None,
-    output: Output = None,
-    q_guess: Guess = None,
-    plot: Picture = None,
-    separate: Separate = False,
-    friction: Friction = False,
-    threads: Threads = 0,
-    floating_base: FloatingBase = False,
-    mimic: Mimic = "follow",
-    strict: Strict = False,
-    missing_meshes: MissingMeshes = "refuse",
-    locked: Locked = None,
-    values: Values = None,
-    loops: Loops = None,
-    as_json: Json = False,
-) -> None:
+    robot_name: RobotName, motion: Motion = None, output: Output = None, q_guess: Guess = None, plot: Picture = None,
+    separate: Separate = False, friction: Friction = False, threads: Threads = 0, floating_base: FloatingBase = False,
+    mimic: Mimic = "follow", strict: Strict = False, missing_meshes: MissingMeshes = "refuse", locked: Locked = None,
+    values: Values = None, loops: Loops = None, units: Units = None, as_json: Json = False,
+) -> None:  # fmt: skip
     """Compute forward dynamics: accelerations for every row of states and joint forces.
 
     The table has a column for each coordinate, velocity and joint force, named as in `q_elbow`, `v_elbow`,
@@ -189,13 +163,15 @@ def forward(
     """
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked, values, loops)
     start = _Start(robot, "" if locked else robot_name, q_guess)
-    _run(robot, start, "forward_dynamics", motion, output, friction, threads, as_json, plot, separate)
+    _run(robot, start, "forward_dynamics", motion, output, friction, threads, as_json, plot, separate, units)
 
 
 def _run(
     robot: Robot, start: _Start, method: str, motion: Path | None, output: Path | None, friction: bool, threads: int,
-    as_json: bool, plot: Path | None, separate: bool, differentiate: bool = False, cutoff: float | None = None,
+    as_json: bool, plot: Path | None, separate: bool, units: str | None, differentiate: bool = False,
+    cutoff: float | None = None,
 ) -> None:  # fmt: skip
+    shown = ShownUnits.read(units)
     if motion is None:
         more = ", or --speed JOINT=60rpm for a joint that turns" if method == "inverse_dynamics" else ""
         raise OptionError(f"give a table of states as MOTION{more}")
@@ -214,7 +190,7 @@ def _run(
         )  # fmt: skip
         which = METHODS[method][1]
         if plot is not None:
-            draw_table(robot, which, written, plot, separate)
+            draw_table(robot, which, written, plot, separate, shown)
             note(f"wrote {plot}")
         lines = [] if output else _by_joint(robot, which, written)
     told = {"output": str(output)} if output else {"joints": lines}
@@ -223,7 +199,7 @@ def _run(
         return
     console = make_console()
     if lines:
-        console.print(_table(lines))
+        console.print(_table(lines, shown))
     where = f"written to {escape(str(output))}" if output else "written nowhere: -o FILE keeps them"
     console.print(f"{done.rows:,} rows in {done.seconds:.2f} s, {where}", soft_wrap=True)
 
@@ -273,15 +249,15 @@ def _by_joint(robot: Robot, which: str, file: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _table(lines: list[dict[str, Any]]) -> Table:
+def _table(lines: list[dict[str, Any]], units: ShownUnits) -> Table:
     table = Table("joint", box=None, pad_edge=False)
     for heading in ("peak", "at, s", "rms", "mean"):
         table.add_column(heading, justify="right")
     table.add_column("")
     for line in lines:
-        numbers = [line[key] for key in ("peak", "time", "rms", "mean")]
-        shown = ["" if x is None else f"{x:.5g}" for x in numbers]
-        table.add_row(escape(line["joint"]), *shown, line["unit"])
+        numbers = [(line[key], "s" if key == "time" else line["unit"]) for key in ("peak", "time", "rms", "mean")]
+        shown = ["" if x is None else f"{units.shown(x, unit):.5g}" for x, unit in numbers]
+        table.add_row(escape(line["joint"]), *shown, units.label(line["unit"]))
     return table
 
 

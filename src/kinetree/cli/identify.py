@@ -75,31 +75,14 @@ BothSides = Annotated[
 
 
 def identify(
-    robot_name: RobotName,
-    motions: Motions,
-    output: Output = None,
-    report: Report = None,
-    format: Format = "html",
-    held_out: HeldOut = 0.0,
-    estimator: Estimator = "weighted",
-    friction_model: FrictionModel = "auto",
-    friction: FormerFriction = None,
-    springs: Springs = "auto",
-    consistent: Consistent = "barrier",
-    pull: Pull = "log_det",
-    pull_weight: PullWeight = 1.0,
-    fixed: Fixed = None,
-    gains: Gains = None,
-    cutoff: Cutoff = None,
-    both_sides: BothSides = None,
-    floating_base: FloatingBase = False,
-    mimic: Mimic = "follow",
-    strict: Strict = False,
-    missing_meshes: MissingMeshes = "refuse",
-    locked: Locked = None,
-    values: Values = None,
+    robot_name: RobotName, motions: Motions, output: Output = None, report: Report = None, format: Format = "html",
+    held_out: HeldOut = 0.0, estimator: Estimator = "weighted", friction_model: FrictionModel = "auto",
+    friction: FormerFriction = None, springs: Springs = "auto", consistent: Consistent = "barrier",
+    pull: Pull = "log_det", pull_weight: PullWeight = 1.0, fixed: Fixed = None, gains: Gains = None,
+    cutoff: Cutoff = None, both_sides: BothSides = None, floating_base: FloatingBase = False, mimic: Mimic = "follow",
+    strict: Strict = False, missing_meshes: MissingMeshes = "refuse", locked: Locked = None, values: Values = None,
     as_json: Json = False,
-) -> None:
+) -> None:  # fmt: skip
     """Identify masses, inertias and friction from measured motions.
 
     Columns are named for joints, as in `q_elbow`, `v_elbow`, `tau_elbow`, or numbered, as in `q1`; velocities and

@@ -36,13 +36,10 @@ def main() -> None:
 
 @app.command("redysim")
 def redysim(
-    context: typer.Context,
-    folder: Folder,
-    output: Output = None,
-    analysis: Analysis = None,
+    context: typer.Context, folder: Folder, output: Output = None, analysis: Analysis = None,
     trajectory: Instead = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
-) -> None:
+) -> None:  # fmt: skip
     """Write a robot file, and a study that runs the folder as ReDySim does.
 
     The MATLAB files of the folder are read and run by kinetree: no MATLAB is needed, nothing else is run, and no file

@@ -32,15 +32,9 @@ if TYPE_CHECKING:
 
 
 def info(
-    robot_name: RobotName,
-    floating_base: FloatingBase = False,
-    mimic: Mimic = "follow",
-    strict: Strict = False,
-    missing_meshes: MissingMeshes = "refuse",
-    values: Values = None,
-    loops: Loops = None,
-    as_json: Json = False,
-) -> None:
+    robot_name: RobotName, floating_base: FloatingBase = False, mimic: Mimic = "follow", strict: Strict = False,
+    missing_meshes: MissingMeshes = "refuse", values: Values = None, loops: Loops = None, as_json: Json = False,
+) -> None:  # fmt: skip
     """Show a robot: its tree, joints, masses, limits, frames; of a mechanism also its loops and what they leave.
 
     Joints are shown with their place in q (and in v, where it is another): the order in which all commands and

@@ -202,7 +202,7 @@ def _loaded(robot: str | Path, missing_meshes: str, options: dict[str, Any]) -> 
     path = Path(robot)
     if path.suffix.lower() not in ROBOT_FILES and len(path.parts) < 2 and not path.exists():
         what, study = "robot file or system of the gallery", only_a_study(str(robot))
-        raise UnknownNameError(what, str(robot), gallery_names(), instead=study)
+        raise UnknownNameError(what, str(robot), gallery_names(), instead=study, most=8)
     return load(path, **options, missing_meshes=missing_meshes)
 
 
@@ -299,5 +299,8 @@ Values = Annotated[
 Loops = Annotated[
     Path | None,
     typer.Option("--loops", help="YAML file with the joints that close loops, for a URDF file.", show_default=False),
+]
+Units = Annotated[
+    str | None, typer.Option("--units", help="Units to show instead of SI, such as deg,mm,rpm.", show_default=False)
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]

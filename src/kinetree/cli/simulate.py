@@ -17,11 +17,12 @@ from ..errors import OptionError, OutputError, SimulationError, UnknownNameError
 from ..forces.from_yaml import load as load_forces
 from ..io.gallery_files import gallery_names
 from ..io.paths import is_folder
+from ..io.units import ShownUnits
 from ..motion import trajectories
 from ..simulation.integrators.fixed_step_methods import ADAPTIVE
 from ..simulation.oddities.unheld import without_ranges
 from ..simulation.options import OPTIONS, STEPS_AT_MOST
-from ..simulation.prescribed import Prescribed
+from ..simulation.prescribed import Prescribed, PrescribedLaws
 from ..simulation.records.files import record_format
 from ..simulation.simulator import simulate as run
 from ..studies import simulation_setup
@@ -38,6 +39,7 @@ from .shared import (
     RobotName,
     Separate,
     Strict,
+    Units,
     Values,
     complain,
     load_robot,
@@ -154,6 +156,7 @@ ROWS: Rows = {
         OptionRow("output", Path, "Record to write: .npz, .csv or .parquet.", flags=("--output", "-o")),
         OptionRow("plot", Path, "Picture to draw: .png, .svg or .pdf."),
         OptionRow("separate", Separate, default=False, needs="plot"),
+        OptionRow("units", Units),
         OptionRow("as_json", Json, default=False),
     ],
 }  # fmt: skip
@@ -225,13 +228,14 @@ def _tell(robot: Robot, given: SimpleNamespace, record: Record, desired: Any, ga
     followed = desired if given.controller not in ("none", "gravity") else None
     written: list[Path] = []
     try:
-        for path in _write(record, given.output, given.plot, followed, given.separate):
+        for path in _write(record, given.output, given.plot, followed, given.separate, given.units):
             written.append(path)
     finally:  # whatever happens to files, the result is on the screen
         if given.as_json:
             print_json(_summary(record) | {"gains": gains, "files": [str(path) for path in written]})
         else:
-            _show(robot, record, gains if given.kp is None or given.kd is None else {}, given.stops)
+            chosen = gains if given.kp is None or given.kd is None else {}
+            _show(robot, record, chosen, given.stops, ShownUnits.read(given.units))
             for path in written:
                 make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)
     if record.status == "interrupted":
@@ -346,7 +350,7 @@ def _followed(
             raise OptionError(f"{option}: {named[0]!r} follows {table}; give the other joints only")
         whole.append(isinstance(values, list))
     motion = Prescribed(trajectory, joints)
-    return motion, *motion.start(robot, 0.0, q, v, (whole[0], whole[1]))
+    return motion, *PrescribedLaws(robot, motion).start(robot, 0.0, q, v, (whole[0], whole[1]))
 
 
 # ------------------------------------------------------------------ gains
@@ -392,21 +396,21 @@ def _by_name(given: dict[str, list[float]], motors: dict[str, int], option: str,
 
 
 def _write(
-    record: Record, output: Path | None, plot: Path | None, desired: Any = None, separate: bool = False
+    record: Record, output: Path | None, plot: Path | None, desired: Any, separate: bool, units: str | None
 ) -> Iterator[Path]:
     """Write the files that are asked for, and yield each when it is there."""
     if output is not None:
         record.save(output)
         yield output
     if plot is not None:
-        draw(record, plot, desired, separate)
+        draw(record, plot, desired, separate, units)
         yield plot
 
 
-def draw(record: Record, plot: Path, desired: Any = None, separate: bool = False) -> None:
+def draw(record: Record, plot: Path, desired: Any, separate: bool, units: str | None) -> None:
     """Draw a picture of a record, wholly or not at all; with errors where a motion was desired."""
     try:
-        record.plot(path=plot, desired=desired, separate=separate)
+        record.plot(path=plot, desired=desired, separate=separate, units=units)
     except OptionError as problem:  # about the ending
         raise OptionError(f"--plot {plot}: {problem}") from None
 
@@ -426,7 +430,7 @@ def _summary(record: Record) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _show(robot: Robot, record: Record, gains: dict[str, Any], stops: bool) -> None:
+def _show(robot: Robot, record: Record, gains: dict[str, Any], stops: bool, units: ShownUnits) -> None:
     console = make_console()
     summary = _summary(record)
     console.print(
@@ -434,10 +438,12 @@ def _show(robot: Robot, record: Record, gains: dict[str, Any], stops: bool) -> N
         f"{record.status}",
         soft_wrap=True,
     )
+    if robot.nv and not np.any(record.tau) and not record.constraint_forces.size:
+        console.print("motors off: joints move freely, --controller holds or moves them", soft_wrap=True)
     if gains:
         said = (f"{name} {','.join(f'{x:.4g}' for x in np.atleast_1d(value))}" for name, value in gains.items())
         console.print(f"gains: {'  '.join(said)}", soft_wrap=True, highlight=False)
-    console.print(_states(record))
+    console.print(_states(record, units))
     console.print(_energies(record))
     error, relative = summary["energy_error"], summary["energy_relative_error"]
     console.print(
@@ -449,16 +455,22 @@ def _show(robot: Robot, record: Record, gains: dict[str, Any], stops: bool) -> N
         console.print(escape(told.replace("ground=kt.forces.JointStops()", "--stops")), soft_wrap=True)
 
 
-def _states(record: Record) -> Table:
+def _states(record: Record, units: ShownUnits) -> Table:
     table = Table(title="Where it ends", title_justify="left")
     table.add_column("coordinate")
     for heading in ("begin", "end"):
         table.add_column(heading, justify="right")
-    for k, name in enumerate(record.q_names):
-        table.add_row(escape(name), f"{record.q[0, k]:.6g}", f"{record.q[-1, k]:.6g}")
-    table.add_section()
-    for k, name in enumerate(record.v_names):
-        table.add_row(f"speed of {escape(name)}", f"{record.v[0, k]:.6g}", f"{record.v[-1, k]:.6g}")
+    table.add_column("unit")
+    robot = record.robot
+    assert robot is not None  # what was simulated
+    for word, names, values, of in (
+        ("", record.q_names, record.q, robot.q_units),
+        ("speed of ", record.v_names, record.v, [f"{unit}/s" for unit in robot.v_units]),
+    ):
+        for k, (name, unit) in enumerate(zip(names, of, strict=True)):
+            ends = (f"{units.shown(values[at, k], unit):.6g}" for at in (0, -1))
+            table.add_row(word + escape(name), *ends, units.label(unit).replace("1", ""))
+        table.add_section()
     return table
 
 

@@ -40,15 +40,9 @@ Rows = Annotated[int, typer.Option(help="How many, with --best.")]
 
 
 def sweep(
-    file: File,
-    output: Output = None,
-    workers: Workers = None,
-    cluster: Cluster = None,
-    best: Best = None,
-    largest: Largest = False,
-    rows: Rows = 5,
-    as_json: Json = False,
-) -> None:
+    file: File, output: Output = None, workers: Workers = None, cluster: Cluster = None, best: Best = None,
+    largest: Largest = False, rows: Rows = 5, as_json: Json = False,
+) -> None:  # fmt: skip
     """Compute a study for every row of a design; resume an interrupted sweep.
 
     The part `sweep` of the file says what varies (`parameters`, with values or distributions, or a `table` of rows),

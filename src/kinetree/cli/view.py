@@ -10,7 +10,17 @@ import typer
 from rich.markup import escape
 
 from ..errors import OptionError
-from .shared import FloatingBase, Loops, MissingMeshes, RobotName, Values, make_console, mention_loop_file, read_symbols
+from .shared import (
+    FloatingBase,
+    Loops,
+    MissingMeshes,
+    RobotName,
+    Units,
+    Values,
+    make_console,
+    mention_loop_file,
+    read_symbols,
+)
 
 
 def view(
@@ -67,6 +77,7 @@ def view(
     missing_meshes: MissingMeshes = "refuse",
     values: Values = None,
     loops: Loops = None,
+    units: Units = None,
 ) -> None:
     """See a robot in the browser: play its motion, drag its joints, look at forces and energy.
 
@@ -80,6 +91,7 @@ def view(
         kinetree view kuka-kr5 fall.npz --ghost reference.csv
         kinetree view quadruped --screenshot quadruped.png --at 0.5 --show com --trail trunk
         kinetree view quadruped --recording walk.html
+        kinetree view four-bar --units deg,mm,rpm
     """
     from ..view import play
 
@@ -97,7 +109,7 @@ def view(
         robot_name, record, screenshot=screenshot, video=video, recording=recording, ghost=ghost, trails=trail or (),
         show=read_switches(show), meshes=meshes, time=at, size=read_size(size), panel=panel, fps=fps,
         speed=speed, open_browser=browser, say=lambda line: make_console().print(escape(line), soft_wrap=True),
-        geometry=geometry, load_options=loading or None, **options,
+        geometry=geometry, load_options=loading or None, units=units, **options,
     )  # fmt: skip
     for path in written:
         make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all: written beside their place, then renamed into it."""
+"""Files and folders that appear complete or not at all: written under a temporary name, then renamed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..errors import KinetreeError, OutputError
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """Give a name beside a file to write to; it takes the file's place when all went well, and is gone otherwise."""
+    """Yield a temporary file to write to; it replaces the file if all went well, and is removed otherwise."""
     with all_beside([path], f"{path} cannot be written") as (place,):
         yield place
 
 
 @contextmanager
 def all_beside(paths: Sequence[Path], refusal: str) -> Iterator[list[Path]]:
-    """Give names beside files to write to; none takes its file's place before all are on the disk.
+    """Yield temporary files to write to; none replaces its file before all are on the disk.
 
     Links are followed, so that a file keeps its other names; permissions are those of any new file.
 
@@ -31,7 +31,7 @@ def all_beside(paths: Sequence[Path], refusal: str) -> Iterator[list[Path]]:
     paths : sequence of Path
         The files, in folders that exist.
     refusal : str
-        How the error begins where they cannot be written: ``robot.yaml cannot be written``.
+        Beginning of the error if they cannot be written: ``robot.yaml cannot be written``.
     """
     places: list[Path] = []
     try:
@@ -44,7 +44,7 @@ def all_beside(paths: Sequence[Path], refusal: str) -> Iterator[list[Path]]:
         for place, target in zip(places, targets, strict=True):
             os.replace(place, target)
     except KinetreeError:
-        raise  # it says what is wrong already
+        raise  # it already says what is wrong
     except OSError as problem:
         raise OutputError(f"{refusal}: {problem.strerror or problem}") from None
     finally:
@@ -55,10 +55,10 @@ def all_beside(paths: Sequence[Path], refusal: str) -> Iterator[list[Path]]:
 
 @contextmanager
 def folder_beside(folder: Path) -> Iterator[Path]:
-    """Give an empty folder to fill; when all went well it takes the place of the other, with all that was in there.
+    """Yield an empty folder to fill; if all went well, it replaces the old folder with everything in it.
 
-    Whatever goes wrong, and if the user interrupts, the old folder is there as it was. Errors of the disk are raised
-    as they are.
+    If anything goes wrong, or the user interrupts, the old folder stays as it was. Errors of the disk are raised
+    unchanged.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     hidden = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
@@ -80,13 +80,13 @@ def folder_beside(folder: Path) -> Iterator[Path]:
 
 
 def _reserve(target: Path) -> Path:
-    """Make an empty file in the same folder, hidden, with the same ending, by which writers know what to write."""
+    """Make an empty, hidden file in the same folder, with the same ending, from which writers know the format."""
     place = target.with_name(f".{uuid.uuid4().hex}{target.suffix}")
     os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     return place
 
 
 def _put_on_disk(place: Path) -> None:
-    """Wait until the file is on the disk: a rename must not come before what it is about."""
+    """Wait until the file is on the disk: the rename must not get there before the content."""
     with place.open("r+b") as stream:
         os.fsync(stream.fileno())

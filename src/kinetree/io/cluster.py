@@ -1,4 +1,4 @@
-"""Who computes: processes of this machine that live as long as a block, or a Dask cluster."""
+"""Executors: processes of this machine that live as long as a ``with`` block, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PATIENCE = 10.0
 """Seconds in which a cluster must answer."""
 
 AHEAD = 3
-"""Calls that wait for each that is being computed, so that nobody is idle and memory suffices."""
+"""Calls queued for each one being computed: enough that no process is idle, and few enough for memory."""
 
 MOST_PER_PROCESSOR, ALWAYS = 4, 64
-"""Processes that may be asked for: so many for each processor, or so many in any case."""
+"""The most processes that may be asked for: per processor, or in any case."""
 
 
 def need_dask() -> Any:
@@ -33,18 +33,18 @@ def need_dask() -> Any:
 
 
 def most_processes() -> int:
-    """Return how many processes may be asked for on this machine."""
+    """Return the most processes that may be asked for on this machine."""
     return max(ALWAYS, MOST_PER_PROCESSOR * (os.cpu_count() or 1))
 
 
 @contextmanager
 def executor_of(cluster: Any, workers: int | None, timeout: float = PATIENCE) -> Iterator[tuple[Executor, int]]:
-    """Give an executor, and how many calls it computes at a time; what was made here is gone when the block ends.
+    """Yield an executor and the number of calls it computes at a time; what was started here ends with the block.
 
     Parameters
     ----------
     cluster : dask.distributed.Client, cluster of Dask, str or None
-        A client is used as it is; to an address, ``"tcp://host:8786"``, it is connected; None makes processes here.
+        A client to use, an address to connect to, ``"tcp://host:8786"``, or None for processes on this machine.
     workers : int, optional
         How many processes to make; one per processor by default.
     timeout : float
@@ -61,7 +61,7 @@ def executor_of(cluster: Any, workers: int | None, timeout: float = PATIENCE) ->
 
 
 def ended_its_processes(problem: BaseException) -> bool:
-    """Return whether a call failed because the processes ended that tried it, one after the other."""
+    """Tell whether a call failed because every process that tried it ended."""
     distributed = sys.modules.get("distributed")
     return isinstance(problem, ProcessesDiedError) or (
         distributed is not None and isinstance(problem, distributed.KilledWorker)

@@ -1,4 +1,4 @@
-"""Whether Ctrl-C ends one simulation, of which the record is kept, or all that is being computed."""
+"""Whether Ctrl-C ends only the current simulation, whose record is kept, or everything."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PASSED_ON: ContextVar[bool] = ContextVar("interrupts are passed on", default=Fa
 
 @contextmanager
 def interrupts_passed_on() -> Iterator[None]:
-    """Let Ctrl-C end what calls runs, too: where they make one result, a part of a run must not pass for a whole."""
+    """Let Ctrl-C also end the caller of runs, for which an incomplete run must not pass for a complete one."""
     before = _PASSED_ON.set(True)
     try:
         yield
@@ -20,5 +20,5 @@ def interrupts_passed_on() -> Iterator[None]:
 
 
 def are_interrupts_passed_on() -> bool:
-    """Return whether an interrupt is to be raised again."""
+    """Tell whether an interrupt is to be raised again."""
     return _PASSED_ON.get()

@@ -1,4 +1,4 @@
-"""Paths that users give: checked once, so that nothing but an error of ours comes out of a bad one."""
+"""Checks of the paths that users give: a bad one raises an error of ours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def as_path(given: Any, what: str) -> Path:
     ----------
     given : str or path-like
     what : str
-        For messages: ``the file of a record``.
+        What it is, for messages: ``the file of a record``.
     """
     try:
         text = os.fspath(given)
@@ -28,7 +28,7 @@ def as_path(given: Any, what: str) -> Path:
     if not text:
         raise OptionError(f"{what} has no name: the text is empty")
     if "\0" in text:
-        raise OptionError(f"{what} cannot be {text!r}: a file's name has no NUL in it")
+        raise OptionError(f"{what} cannot be {text!r}: a file's name cannot contain NUL")
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
@@ -37,7 +37,7 @@ def as_path(given: Any, what: str) -> Path:
 
 
 def is_folder(path: Path) -> bool:
-    """Return whether there is such a folder; no for names that cannot be, where the system raises errors."""
+    """Tell whether there is such a folder; False for impossible names, for which the system raises errors."""
     try:
         return path.is_dir()
     except OSError:
@@ -45,7 +45,7 @@ def is_folder(path: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Return whether there is such a file; no for names that cannot be."""
+    """Tell whether there is such a file; False for impossible names."""
     try:
         return path.is_file()
     except OSError:
@@ -53,14 +53,14 @@ def is_file(path: Path) -> bool:
 
 
 def file_meant(path: Path, endings: Collection[str] = ()) -> str:
-    """Say, behind a message that a file is missing, which one may have been meant; of all, or of those that end so."""
+    """Suggest, for a message that a file is missing, which one may have been meant, perhaps among some endings."""
     folder = path.parent
     if not is_folder(folder):
         return f": there is no directory {str(folder)!r}"
     try:
         there = [p.name for p in folder.iterdir() if not endings or p.suffix.lower() in endings if p.is_file()]
         near = nearest(path.name, there)
-    except OSError:  # a folder that may not be looked into
+    except OSError:  # a folder without permission
         return ""
     return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
@@ -68,7 +68,7 @@ def file_meant(path: Path, endings: Collection[str] = ()) -> str:
 def whole_content(
     path: Path, what: str, missing: type[KinetreeError] = MissingFileError, hint: Callable[[], str] = str
 ) -> bytes:
-    """Read a file at once; say what it is that is not there or cannot be read.
+    """Read a whole file; errors say what is missing or cannot be read.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ def whole_content(
     what : str
         What it should be: ``robot file``.
     missing : type
-        The error where there is none.
+        The error to raise if there is no such file.
     hint : callable
-        Finds what else to say then.
+        Returns what else to say then.
     """
     try:
         return path.read_bytes()

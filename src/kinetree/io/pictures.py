@@ -1,4 +1,4 @@
-"""Pictures: made without a screen in the one style, and written wholly or not at all."""
+"""Pictures: drawn without a screen in one style, and written completely or not at all."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def drawing(size: tuple[float, float], path: str | os.PathLike[str] | None) -> Iterator[Figure]:
-    """Yield an empty figure of a size in inches, and write it at the end where a place is given.
+    """Yield an empty figure of a size in inches, and write it at the end if a path is given.
 
-    Its ending says in which format.  Where matplotlib is missing, the error says how to get it.
+    The ending of the path tells the format.  If matplotlib is missing, the error says how to install it.
     """
     try:
         import matplotlib  # only who draws needs it

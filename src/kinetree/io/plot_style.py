@@ -1,4 +1,4 @@
-"""How every picture looks, whoever draws it: one set of colors, units on the axes, legends beside the curves."""
+"""The style of all pictures: one set of colors, units on the axes, legends next to the curves."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLORS = ("#1f5fa8", "#d1495b", "#2a9d6f", "#e9a23b", "#7b4ea3", "#4aa8c0", "#8a5a44", "#5c6670")
-"""Told apart by people who confuse red and green, and on paper without color."""
+"""Colors that people with red-green blindness can tell apart, also on paper without color."""
 
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
-"""Once the colors are used up, the dashes change."""
+"""Dashes that change once the colors are used up."""
 
 RC: Any = {
     "font.family": "DejaVu Sans",
@@ -49,13 +49,13 @@ RC: Any = {
 }
 
 MOST_IN_LEGEND = 120
-"""Names in one legend; a drawing of more curves than that has none."""
+"""The most names in one legend; a drawing of more curves has none."""
 
 MOST_IN_COLUMN = 14
-"""Names below one another, as long as three columns hold all of them."""
+"""The most names in a column, as long as three columns suffice."""
 
 LINE_OF_LEGEND = 0.175
-"""Inches that a name takes."""
+"""Inches per name."""
 
 
 def line(k: int) -> dict[str, Any]:
@@ -64,12 +64,12 @@ def line(k: int) -> dict[str, Any]:
 
 
 def columns_of_legend(names: int) -> int:
-    """Return how many columns a legend of so many names has."""
+    """Return the number of columns of a legend."""
     return min(3, -(-names // MOST_IN_COLUMN))
 
 
 def height_beside(names: int, least: float) -> float:
-    """Return the height in inches of a drawing that has so many names beside it."""
+    """Return the height in inches of a drawing with that many names in its legend."""
     shown = names if names <= MOST_IN_LEGEND else 0
     return max(least, 0.3 + LINE_OF_LEGEND * -(-shown // max(1, columns_of_legend(shown))))
 
@@ -82,11 +82,11 @@ def legend_beside(axis: Axes) -> None:
 
 
 ROUNDING = 1e-9
-"""Share of the largest value below which a curve beside it is zero."""
+"""Fraction of the largest value below which a curve counts as zero."""
 
 
 def keep_zero_flat(axis: Axes, beside: Sequence[np.ndarray]) -> None:
-    """Draw curves that are zero but for rounding as zero, beside others of the same kind in other panels."""
+    """Draw a curve that is zero but for rounding as zero, compared with curves of the same kind in other panels."""
     largest = max((float(np.nanmax(np.abs(x), initial=0.0)) for x in beside), default=0.0)
     curves = [np.asarray(curve.get_ydata(), dtype=float) for curve in axis.lines]
     own = max((float(np.nanmax(np.abs(x), initial=0.0)) for x in curves), default=0.0)

@@ -1,8 +1,8 @@
-"""Processes beside this one that compute what they are given.
+"""Helper processes that compute calls.
 
-They are reached by pipes, which nobody else can open: a port, also one of this machine only, is open to every account
-on it, and whoever can send a function to it runs code as its owner.  They are started as programs of their own and not
-as copies of this one, so a script needs no ``if __name__ == "__main__":``, and end with this process, however it ends.
+They are connected by pipes, which nobody else can open: even a local port is open to every account on the machine, and
+whoever can send a function to it runs code as its owner.  They are started as separate programs and not as copies of
+this one, so a script needs no ``if __name__ == "__main__":``, and they end with this process, however it ends.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from typing import IO, Any
 from ..errors import KinetreeError
 
 TRIES = 4
-"""How many processes a call may end before it is given up."""
+"""How many processes may die on a call before it fails."""
 
 PROGRAM = "import sys; sys.path[:] = {path!r}\nfrom {module} import serve\nserve()"
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""Variables by which linear algebra is told to use one thread: there is a process for each processor."""
+"""Environment variables that limit linear algebra to one thread: there is a process for each processor."""
 
 Call = tuple[Future[Any], bytes]
 
 
 class ProcessesDiedError(Exception):
-    """A call that ended every process that tried it."""
+    """Raised if every process that tried a call died."""
 
 
 class Processes(Executor):
-    """Processes of this machine; each is started when there is work for it.
+    """Processes of this machine, each started when there is work for it.
 
-    At the end of a ``with`` block they end at once, with what has not been computed.
+    At the end of a ``with`` block they are killed, and calls that have not been computed are dropped.
 
     Parameters
     ----------
     count : int
-        How many there are at most.
+        The most processes.
     """
 
     def __init__(self, count: int) -> None:
@@ -56,7 +56,7 @@ class Processes(Executor):
         self._closed = False
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
-        """Compute ``function(*args, **named)`` in one of the processes; all of them must be known there, too."""
+        """Compute ``function(*args, **named)`` in one of the processes, which must be able to import all of them."""
         future: Future[Any] = Future()
         call = pickle.dumps((function, args, named), pickle.HIGHEST_PROTOCOL)
         with self._lock:
@@ -69,7 +69,7 @@ class Processes(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:
-        """End the processes at once."""
+        """Kill the processes."""
         with self._lock:
             self._closed = True
             for _ in self._threads:
@@ -81,7 +81,7 @@ class Processes(Executor):
                 thread.join()
 
     def _work(self) -> None:
-        """Hand calls to one process, and to the next when that dies."""
+        """Pass calls to one process, and to a new one when it dies."""
         process: _Process | None = None
         while (call := self._calls.get()) is not None:
             future, request = call
@@ -116,7 +116,7 @@ class Processes(Executor):
 
 
 class _Process:
-    """One of them."""
+    """One of the processes."""
 
     def __init__(self) -> None:
         program = PROGRAM.format(path=sys.path, module=__name__)
@@ -129,7 +129,7 @@ class _Process:
         return self.process.poll() is None
 
     def ask(self, request: bytes) -> bytes | None:
-        """Return the answer; None where the process has died."""
+        """Return the answer; None if the process has died."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:
@@ -139,11 +139,11 @@ class _Process:
             return None
 
     def kill(self) -> None:
-        """End it, without waiting until it has."""
+        """Kill it without waiting."""
         self.process.kill()
 
     def stop(self) -> int:
-        """End it at once; return the code it ended with."""
+        """Kill it; return its exit code."""
         self.kill()
         code = self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
@@ -171,8 +171,8 @@ def _received(stream: IO[bytes]) -> bytes | None:
 
 
 def serve() -> None:
-    """Compute what is asked for until the process that asks has ended; the processes run this."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Windows; whoever started this one hears Ctrl-C, too, and ends it
+    """Compute calls until the parent process has ended; this runs in the helper processes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Windows; the parent gets Ctrl-C, too, and ends this process
     asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -186,7 +186,7 @@ def serve() -> None:
 def _listen(asked: IO[bytes], calls: queue.SimpleQueue[bytes]) -> None:
     while (request := _received(asked)) is not None:
         calls.put(request)
-    os._exit(0)  # nobody is there any more, whatever is being computed
+    os._exit(0)  # the parent is gone, whatever is being computed
 
 
 def _answer(request: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Bars on the terminal for work that takes long: drawn by the work itself, or from another thread beside it."""
+"""Progress bars on the terminal for long work, updated by the work itself or by another thread."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ BEFORE_BAR = 1.0
 """Seconds that pass before a bar is shown."""
 
 BEFORE_LOG = 5.0
-"""Seconds that pass before a line is written where there is no terminal."""
+"""Seconds that pass before a line is written if there is no terminal."""
 
 PAUSE = 0.1
-"""Seconds between two looks of a simulation at its bar."""
+"""Seconds between two updates of a simulation's bar."""
 
 T = TypeVar("T")
 
 
 class Bar:
-    """A bar for work that itself says how far it is; it shows on a terminal only, and goes away at the end.
+    """A bar for work that reports its own progress; it is shown on terminals only, and disappears at the end.
 
     Parameters
     ----------
     total : float
-        What :meth:`show` counts up to.
+        The value of :meth:`show` when all is done.
     text : str
-        What is going on, until :meth:`show` says otherwise.
+        Initial text.
     counted : bool
-        Show how many are done of how many, and the time taken; otherwise the share, and the time left.
+        Whether to show the count and the elapsed time instead of the percentage and the time left.
     wanted : bool
         Whether to show anything at all.
     """
@@ -51,7 +51,7 @@ class Bar:
             self._bar.stop()
 
     def open(self) -> None:
-        """Show the bar; without a terminal nothing is shown from now on."""
+        """Show the bar; without a terminal, never show anything."""
         from rich.markup import escape
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
@@ -65,7 +65,7 @@ class Bar:
             self._bar.start()
 
     def show(self, done: float, text: str | None = None) -> None:
-        """Show how much is done, and what is going on."""
+        """Update what is done, and the text."""
         self.done, self.text = done, self.text if text is None else text
         if self._bar is not None:
             from rich.markup import escape
@@ -79,7 +79,7 @@ class TimeBar(Bar):
     Parameters
     ----------
     begin, end : float
-        From when until when the simulation goes, in seconds.
+        Start and end of the simulation, in seconds.
     wanted : bool
         Whether to show anything at all.
     """
@@ -92,7 +92,7 @@ class TimeBar(Bar):
         return self
 
     def show_time(self, t: float) -> None:
-        """Show how far the simulation is, ten times a second at most."""
+        """Show the simulated time, at most ten times a second."""
         if not self.wanted or (now := clock.monotonic()) < self._next:
             return
         self._next = now + PAUSE
@@ -102,10 +102,10 @@ class TimeBar(Bar):
 
 
 def in_steps(steps: Sequence[tuple[str, Callable[[], T]]], show: bool) -> list[T]:
-    """Do one step after the other; after a second, show which one it is and how many are done.
+    """Run one step after the other; after a second, show the current one and how many are done.
 
-    The bar comes from another thread, so that it appears in the middle of a long step, too.  It goes to standard
-    error if that is a terminal or a notebook; elsewhere one line says after five seconds what is being waited for.
+    The bar is drawn by another thread, so that it also appears in the middle of a long step.  It goes to standard
+    error if that is a terminal or a notebook; otherwise one line after five seconds says what takes so long.
     """
     bar = _LateBar(len(steps)) if show else None
     try:
@@ -127,8 +127,8 @@ class _LateBar:
         self._closed = False
         self._lock = threading.Lock()
         self._over = threading.Event()
-        with suppress(RuntimeError):  # no more threads here: the work goes on without a bar
-            # a Timer would wait for its own beginning, for ever if memory is short
+        with suppress(RuntimeError):  # no more threads: the work goes on without a bar
+            # a Timer would wait for its own start, forever if memory is short
             _thread.start_new_thread(self._open_late, ())
 
     def _open_late(self) -> None:
@@ -174,7 +174,7 @@ class _LateBar:
 
 
 def _drawn(*columns: Any) -> Any:
-    """Make a bar of Rich on standard error that goes away at its end; None without a terminal."""
+    """Make a Rich progress bar on standard error that disappears at its end; None without a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 

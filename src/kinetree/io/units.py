@@ -1,13 +1,14 @@
-"""Units that people use: in headers of tables, ``q_elbow [deg]``, and behind numbers, ``"45 deg"``, ``60rpm``.
+"""Units in headers of tables, ``q_elbow [deg]``, after numbers, ``"45 deg"``, ``60rpm``, and of what is shown.
 
-They are converted to SI; what is not understood or does not fit is refused.
+They are converted to SI, and back where numbers are shown; unknown units and those of another quantity are refused.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import OptionError, nearest
@@ -20,7 +21,7 @@ FORCES = {"N": 1.0, "mN": 1e-3, "kN": 1e3}
 
 
 def _spelled() -> Iterator[tuple[str, tuple[str, float]]]:
-    """Yield every spelling with its unit in SI, and what it is of that."""
+    """Yield every spelling with its SI unit and the factor to it."""
     yield from (("1", ("1", 1.0)), ("-", ("1", 1.0)), ("rpm", ("rad/s", math.tau / 60.0)))
     yield from (("A", ("A", 1.0)), ("mA", ("A", 1e-3)), ("kg", ("kg", 1.0)), ("g", ("kg", 1e-3)), ("Hz", ("Hz", 1.0)))
     for unit, factor in TIMES.items():
@@ -39,34 +40,36 @@ def _spelled() -> Iterator[tuple[str, tuple[str, float]]]:
 
 
 UNITS = dict(_spelled())
+SHOWN = ("rad", "rad/s", "rad/s^2", "m", "m/s", "m/s^2", "N", "N m")
+"""Units in SI that can be shown as others."""
 _NUMBER_WITH_UNIT = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-zA-Z°µμ][\w°µμ²/^*·⋅. -]*)")
 
 
 class Quantity(float):
-    """A number that was written with a unit; as a number it is in SI.
+    """A number that was written with a unit; its value is in SI.
 
     Attributes
     ----------
     written : str
-        As it was written, such as ``45 deg``.
+        The original text, such as ``45 deg``.
     unit : str
-        In SI, such as ``rad``.
+        SI unit, such as ``rad``.
     """
 
     written: str
     unit: str
 
     def refuse_other(self, wanted: str, what: str) -> None:
-        """Refuse it where a number in another unit is meant."""
+        """Refuse it if a number in another unit is needed."""
         if self.unit != plain(wanted):
             meant = "" if wanted == "1" else f" in {wanted}, or in a unit of the same kind"
             raise OptionError(f"{what}: {self.written!r} does not fit: give a number{meant}")
 
 
 def quantity(text: str, what: str = "a number") -> Quantity | None:
-    """Return what ``"45deg"``, ``"45 °"`` or ``"60 rpm"`` is in SI; None for anything but a number with a unit."""
+    """Convert ``"45deg"``, ``"45 °"`` or ``"60 rpm"`` to SI; None for anything but a number with a unit."""
     found = _NUMBER_WITH_UNIT.fullmatch(text.strip())
-    if found is None or re.fullmatch(r"[eE][-+]?\d+", found[2]):  # 1e5 is a number without
+    if found is None or re.fullmatch(r"[eE][-+]?\d+", found[2]):  # 1e5 is a number without a unit
         return None
     times = factor(found[2], None)
     if isinstance(times, str):
@@ -77,35 +80,75 @@ def quantity(text: str, what: str = "a number") -> Quantity | None:
 
 
 def in_si(value: Any, wanted: str, what: str) -> Any:
-    """Return a value, or values in lists, with texts such as ``"45 deg"`` as numbers in SI; all else as it is.
+    """Convert texts such as ``"45 deg"`` to numbers in SI, also in lists; return everything else unchanged.
 
     Parameters
     ----------
     value : object
     wanted : str
-        The unit in SI that a text must be of.
+        The SI unit of the quantity.
     what : str
-        What it is called in messages.
+        Its name in messages.
     """
-    if isinstance(value, str):
-        found = quantity(value, what)
+    if isinstance(value, (str, Quantity)):
+        found = quantity(value, what) if isinstance(value, str) else value
         if found is not None:
             found.refuse_other(wanted, what)
             return float(found)
-    if isinstance(value, (list, tuple)):
-        return type(value)(in_si(x, wanted, what) for x in value) if any(isinstance(x, str) for x in value) else value
+    if isinstance(value, (list, tuple)) and any(isinstance(x, (str, Quantity)) for x in value):
+        return type(value)(in_si(x, wanted, what) for x in value)
     return value
 
 
+@dataclass(frozen=True)
+class ShownUnits:
+    """What numbers are shown in instead of SI.
+
+    Attributes
+    ----------
+    others : mapping from SI unit to (unit, factor)
+        A number in SI is divided by the factor.
+    """
+
+    others: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, given: str | Sequence[str] | ShownUnits | None) -> ShownUnits:
+        """Read ``"deg mm rpm"``, ``["deg", "mm"]`` or ``"deg,mm"``; rates follow their lengths and angles."""
+        if isinstance(given, ShownUnits):
+            return given
+        words = re.split(r"[,;]|(?<!N) ", given) if isinstance(given, str) else list(given or ())
+        found: dict[str, tuple[str, float]] = {}
+        for word in sorted(filter(None, map(str.strip, words)), key=lambda w: w == "rpm"):  # which says more than deg
+            times = factor(word, None)
+            if isinstance(times, str):
+                raise OptionError(f"units: {times}")
+            unit = UNITS[plain(word)][0].replace("Nm", "N m")
+            if unit not in SHOWN:
+                raise OptionError(f"units: {word!r} is not one of angles, lengths, their rates, forces or moments")
+            found[unit] = word, times
+            if unit in ("rad", "m"):
+                found |= {f"{unit}/s{square}": (f"{word}/s{square}", times) for square in ("", "^2")}
+        return cls(found)
+
+    def label(self, unit: str) -> str:
+        """Return the unit that is shown for one in SI."""
+        return self.others.get(unit, (unit, 1.0))[0]
+
+    def shown(self, values: Any, unit: str) -> Any:
+        """Return numbers, or an array, as they are shown."""
+        return values / self.others[unit][1] if unit in self.others else values
+
+
 def factor(written: str, wanted: str | None) -> float | str:
-    """Return the factor from a unit to SI, or in words why there is none.
+    """Return the factor from a unit to SI, or a message why there is none.
 
     Parameters
     ----------
     written : str
-        As in the header: ``deg``, ``N·m``, ``mm/s²``.
+        The unit as in the header: ``deg``, ``N·m``, ``mm/s²``.
     wanted : str or None
-        The unit in SI that the numbers must be of, such as ``rad/s``; None for any.
+        The SI unit of the quantity, such as ``rad/s``; None for any.
     """
     found = UNITS.get(plain(written))
     if found is None:
@@ -121,6 +164,6 @@ def factor(written: str, wanted: str | None) -> float | str:
 
 
 def plain(written: str) -> str:
-    """Return one spelling of many: ``N·m``, ``N.m`` and ``N m`` are ``Nm``, ``°/s²`` is ``deg/s^2``."""
+    """Normalize the spelling: ``N·m``, ``N.m`` and ``N m`` become ``Nm``, ``°/s²`` becomes ``deg/s^2``."""
     text = written.replace("**", "^").replace("²", "^2").replace("°", "deg").replace("µ", "u").replace("μ", "u")
     return re.sub(r"[\s·⋅*]", "", text.replace("N-m", "Nm").replace("N.m", "Nm"))

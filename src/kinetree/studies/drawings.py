@@ -1,4 +1,4 @@
-"""Line drawings of mechanisms: bars from joint to joint, at one instant, with ghosts of others."""
+"""Line drawings of mechanisms: bars from joint to joint, at one instant, with others drawn faintly."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 PLANE = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-"""Planar mechanisms of the sources lie in xy."""
+"""The xy plane, in which the sources' planar mechanisms move."""
 
 OBLIQUE = np.array([[0.87, -0.5, 0.0], [-0.25, -0.43, 0.87]]) * np.array([1.0, -1.0, 1.0])
-"""Seen from the front, a little from the right and from above; z is up."""
+"""View from the front, slightly from the right and from above; z is up."""
 
 SIDE = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-"""Seen from the right: x forward, z up."""
+"""View from the right: x forward, z up."""
 
 FLOATING = ("free", "free_euler", "planar")
-"""Kinds of joints that hold nothing to the ground."""
+"""Kinds of joints that do not connect a body to the ground."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,14 @@ class Sketch:
     robot : Robot
     configurations : ndarray, shape (k, nq)
     paths : mapping from str to ndarray
-        Curves in space, (n, 3), by name: what a point draws.
+        Curves in space, (n, 3), by name: paths of points.
     caption : str
     view : ndarray, shape (2, 3)
-        From space to the paper: :data:`PLANE` or :data:`OBLIQUE`.
+        Projection from space to the paper: :data:`PLANE` or :data:`OBLIQUE`.
     height : float
-        In inches.
+        Height in inches.
     unit : str
-        Of the scales: ``"m"``, ``"mm"``, ``"in"``.
+        Unit of the scales: ``"m"``, ``"mm"``, ``"in"``.
     """
 
     robot: Robot
@@ -85,7 +85,7 @@ class Sketch:
 
     def _bars(self, axis: Axes, q: Array, faint: bool) -> None:
         strength = 0.22 if faint else 1.0
-        model = self.robot.model  # outlines are seen from the joint that carries a body, wherever its own frame is
+        model = self.robot.model  # outlines are relative to the joint that carries a body, wherever its own frame is
         poses = [self.robot.pose(q, b.name) @ model.frame(b.name).pose.inverse().matrix for b in model.bodies]
         for first, second in self._slides(poses):
             ends = self.view @ np.stack([first, second], axis=1)
@@ -101,7 +101,7 @@ class Sketch:
             axis.plot(*ground, "^", color="#3c444c", markersize=7, zorder=4)
 
     def _slides(self, poses: Sequence[Array]) -> list[tuple[Array, Array]]:
-        """Return, for every body, where its joint sits on the parent and its own origin: apart where joints slide."""
+        """Return, for every body, the place of its joint on the parent and its own origin, apart for slides."""
         ends = []
         for joint, pose in zip(self.robot.model.joints, poses, strict=True):
             if joint.kind.name in FLOATING:
@@ -113,33 +113,27 @@ class Sketch:
 
 @explains_arguments
 def plot_mechanism(
-    robot: Robot,
-    q: ArrayLike | None = None,
-    *,
-    path: str | Sequence[str] | Mapping[str, tuple[str, ArrayLike]] = (),
-    phantoms: int = 5,
-    view: str = "xy",
-    units: str = "m",
-    file: str | os.PathLike[str] | None = None,
-) -> Figure:
-    """Draw a mechanism with lines: links, pins and ground, phantom positions, and what points of it draw.
+    robot: Robot, q: ArrayLike | None = None, *, path: str | Sequence[str] | Mapping[str, tuple[str, ArrayLike]] = (),
+    phantoms: int = 5, view: str = "xy", units: str = "m", file: str | os.PathLike[str] | None = None,
+) -> Figure:  # fmt: skip
+    """Draw a mechanism with lines: links, pins and ground, phantom positions, and paths of points.
 
     Parameters
     ----------
     robot : Robot
     q : array_like, shape (nq,) or (T, nq), optional
-        A configuration, or a motion, such as :meth:`kinetree.Mechanism.follow` gives: the first one is drawn
-        strongly. Where it is drawn by default.
+        A configuration, or a motion, such as from :meth:`kinetree.Mechanism.follow`: the first one is drawn
+        strongly.  By default the configuration as drawn in the robot's file.
     path : str, sequence of str, or mapping from name to (frame, point)
-        Bodies or frames whose paths are drawn, or points in the coordinates of some.
+        Bodies or frames whose paths are drawn, or points in their coordinates.
     phantoms : int
         How many further positions of a motion are drawn faintly.
     view : {"xy", "xz", "yz"}
         The plane of the picture: to the right and up.
     units : {"m", "mm", "cm", "in"}
-        Of the scales.
+        Unit of the scales.
     file : path-like, optional
-        Where the picture is written: ``.png``, ``.svg``, ``.pdf``.
+        File to write the picture to: ``.png``, ``.svg``, ``.pdf``.
 
     Returns
     -------
@@ -172,14 +166,14 @@ def plot_mechanism(
 
 
 def _seen_along(direction: Array) -> str:
-    """Return the axis of space that an axis of the paper is, if it is one."""
+    """Return the name of the space axis along an axis of the paper, if there is one."""
     return next((f"{x} " for x, unit in zip("xyz", np.eye(3), strict=True) if np.array_equal(unit, direction)), "")
 
 
 def outlines(robot: Robot) -> list[Array]:
-    """Return the points of every body that its drawing joins: its own joint, further joints, frames."""
-    points = attachments(robot.model, frames_below=3)  # the outline of a plate needs no middle
-    # a body that floats is drawn from its origin: there is nothing else to show where it is
+    """Return the points of every body that its drawing connects: its own joint, further joints, frames."""
+    points = attachments(robot.model, frames_below=3)  # the outline of a plate does not need its center
+    # a floating body is drawn from its origin: nothing else shows where it is
     return [_distinct(np.concatenate([np.zeros((1, 3)), points[i]])) for i in range(len(robot.model.bodies))]
 
 

@@ -1,4 +1,4 @@
-"""Facts as data: files that say what is stated, by whom and how exactly, and name what is measured.
+"""Facts as data: files with statements, their sources and tolerances, and the names of what is measured.
 
 A file has a list of facts for each analysis; the analysis computes what they name::
 
@@ -11,8 +11,8 @@ A file has a list of facts for each analysis; the analysis computes what they na
         unit: N m
         source: Shah section 8.3
 
-Names in braces stand for what the analysis computes: ``{seconds:g}`` within a text is written as Python formats it,
-and ``"{planned}"`` alone, in the place of a number, is that number.
+Names in braces stand for what the analysis computes: ``{seconds:g}`` within a text is formatted as in Python, and
+``"{planned}"`` alone, in place of a number, is that number.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import FileFormatError, UnknownNameError
-from ..io.gallery_files import gallery_folder
+from ..io.gallery_files import gallery_file
 from ..io.paths import whole_content
 from ..model.formats import yaml_nodes
 from ..model.formats.source import Source
@@ -46,14 +45,14 @@ READINGS: dict[str, Callable[[Any], Any]] = {
     "first": lambda x: np.asarray(x)[0],
     "last": lambda x: np.asarray(x)[-1],
 }
-"""What is compared of what is measured: all of it, its largest absolute value, its maximum, ..."""
+"""What is compared of a measured value: all of it, its largest absolute value, its maximum, ..."""
 
 RELATIONS = {"is": "=", "below": "<", "above": ">"}
 
 FACT_KEYS = ("fact", *READINGS, *RELATIONS, "within", "unit", "source", "reason")
 
 Values = Mapping[str, Any]
-"""What an analysis measures, by name: values, or functions that compute one when a fact asks for it."""
+"""What an analysis measures, by name: values, or functions that compute a value when a fact needs it."""
 
 _PLACE = re.compile(r"\{([A-Za-z_][\w.]*)(?::([^{}]*))?\}")
 _WHOLE = re.compile(r"[-+]?[0-9]+")
@@ -66,14 +65,14 @@ class StatedFact:
     Attributes
     ----------
     given : mapping
-        What the file says: ``fact``, ``unit``, ``source``, ``reason`` and ``within``.
+        Entries of the file: ``fact``, ``unit``, ``source``, ``reason`` and ``within``.
     reading, measure : str
-        One of :data:`READINGS`, and what it is taken of.
+        One of :data:`READINGS`, and the name of what it is applied to.
     relation : str
         One of :data:`RELATIONS`.
     stated : number, list or str
     file, line
-        Where it stands.
+        Its place.
     """
 
     given: Mapping[str, Any]
@@ -85,7 +84,7 @@ class StatedFact:
     line: int
 
     def beside(self, values: Values) -> Fact:
-        """Return the statement beside what was measured."""
+        """Return the fact with the measured value."""
 
         def value(name: str) -> Any:
             if name not in values:
@@ -108,7 +107,7 @@ class StatedFact:
 
 
 class FactReader(NodeReader):
-    """Reads facts; complaints name the file and the line."""
+    """Reads facts; errors name the file and the line."""
 
     def sections(self, node: Node, what: str) -> dict[str, list[StatedFact]]:
         """Read facts by analysis."""
@@ -117,7 +116,7 @@ class FactReader(NodeReader):
         return {key: [self.fact(item) for item in self.items(rows, key)] for key, rows in node.entries.items()}
 
     def fact(self, node: Node) -> StatedFact:
-        """Read one of them."""
+        """Read a single fact."""
         fields = self.fields(node, "a fact", FACT_KEYS, required=("fact",))
         reading = self._one_of(fields, READINGS, "what is measured", node)
         relation = self._one_of(fields, RELATIONS, "what is stated", node)
@@ -152,7 +151,7 @@ class FactReader(NodeReader):
 
 @dataclass(frozen=True)
 class FactFile:
-    """Facts by analysis, read when the first is asked for.
+    """Facts by analysis, read when they are first needed.
 
     Attributes
     ----------
@@ -172,14 +171,14 @@ class FactFile:
         source = Source(self.path, whole_content(self.path, "file of facts"))
         reader, root = FactReader(source.file), yaml_nodes.nodes(source)
         if not isinstance(root, Table) or MARK not in root.entries:
-            raise reader.error(f"this is no file of facts: it must begin with '{MARK}: {VERSION}'", root)
+            raise reader.error(f"this is not a file of facts: it must begin with '{MARK}: {VERSION}'", root)
         mark = root.entries.pop(MARK)
         if not isinstance(mark, Scalar) or mark.text != str(VERSION):
             raise reader.error(f"only version {VERSION} of files of facts is understood", mark)
         return reader.sections(root, "a file of facts")
 
     def __call__(self, section: str, values: Values | None = None, /, **more: Any) -> list[Fact]:
-        """Return the facts of a section, which it must have, beside what was measured."""
+        """Return the facts of a section, which must exist, with the measured values."""
         if section not in self.sections:
             raise FileFormatError(str(UnknownNameError("section", section, self.sections)), str(self.path))
         return [fact.beside({**(values or {}), **more}) for fact in self.sections[section]]
@@ -187,13 +186,12 @@ class FactFile:
 
 @cache
 def facts_of(system: str) -> FactFile:
-    """Return the facts of a system of the gallery, which stand beside its model."""
-    place = resources.files("kinetree").joinpath("gallery", "systems", gallery_folder(system), "facts.yaml")
-    return FactFile(Path(str(place)))
+    """Return the facts of a system of the gallery, which are in the folder of its model."""
+    return FactFile(Path(str(gallery_file(system, "facts.yaml"))))
 
 
 def stated(system: str, section: str, values: Values | None = None, /, **more: Any) -> list[Fact]:
-    """Return what is stated of a system of the gallery beside what was measured.
+    """Return the facts about a system of the gallery, with the measured values.
 
     Parameters
     ----------
@@ -201,12 +199,12 @@ def stated(system: str, section: str, values: Values | None = None, /, **more: A
     section : str
         The analysis.
     values : mapping, optional
-        What was measured, by name; more of it as keywords.
+        Measured values by name; more of them as keywords.
     """
     return facts_of(system)(section, values, **more)
 
 
 def stated_if_any(system: str, section: str, values: Values) -> list[Fact]:
-    """Return the same where something is stated; analyses that every system has are asked so."""
+    """Return the same if there are such facts; used for analyses that every system has."""
     facts = facts_of(system)
     return facts(section, values) if facts.path.exists() and section in facts.sections else []

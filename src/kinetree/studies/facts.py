@@ -1,4 +1,4 @@
-"""Facts: statements beside what was measured."""
+"""Facts: statements with measured values."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from ..io.plain_json import plain
 RELATIONS = ("=", "<", ">")
 
 Value = float | int | bool | str | Sequence[float] | np.ndarray
-"""What a fact is about: a number, several, or words."""
+"""The value of a fact: a number, several, or words."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fact:
-    """A statement beside what was measured.
+    """A statement with the measured value.
 
     Parameters
     ----------
     text : str
         The statement in words.
     stated : number, sequence of numbers or str
-        What it says the value is, or its bound.
+        The stated value, or bound.
     measured : the same
-        What came out.
+        The measured value.
     unit : str
     tolerance : float
-        How far each number may be from the stated one; half a unit of the last printed digit, say.
+        How far each number may be from the stated one, for example half a unit of the last printed digit.
     relation : {"=", "<", ">"}
         ``"<"``: every number measured is below the stated one.
     holds : bool, optional
         Decided by relation and tolerance if not given.
     reason : str
         Why it does not hold, or does so only roughly.  A fact that does not hold and has no reason
-        is a fault of ours, see :attr:`Result.faults`.
+        is our mistake, see :attr:`Result.faults`.
     source : str
-        Who states it; ``"ours"`` for what must be true whatever the source says.
+        Who states it; ``"ours"`` for what must be true in any case.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Fact:
 
     @property
     def known(self) -> bool:
-        """Whether it holds, or we know why it does not."""
+        """Whether it holds, or there is a reason why it does not."""
         return bool(self.holds) or bool(self.reason)
 
     def shown(self, which: str) -> str:
@@ -92,7 +92,7 @@ class Fact:
         return f"{self.text}: stated {self.shown('stated')}{by}, measured {self.shown('measured')}, {verdict}{reason}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
+        """Return the fact as data for JSON."""
         return {
             "text": self.text, "relation": self.relation, "stated": plain(self.stated),
             "measured": plain(self.measured), "unit": self.unit, "tolerance": self.tolerance, "holds": self.holds,
@@ -101,7 +101,7 @@ class Fact:
 
 
 def show(value: Any) -> str:
-    """Return a value as text for people: seven digits, lists in brackets."""
+    """Return a value as readable text: seven digits, lists in brackets."""
     if isinstance(value, str):
         return value
     if isinstance(value, (bool, np.bool_)):
@@ -112,5 +112,5 @@ def show(value: Any) -> str:
     number = array.item()
     if isinstance(number, int):
         return str(number)
-    # what is small compared with one is a residual, of which two digits are enough
+    # small numbers are residuals, for which two digits are enough
     return f"{number:.2g}" if abs(number) < 1e-4 else f"{number:.7g}"

@@ -1,4 +1,4 @@
-"""What can be asked of a motion by name: largest forces, work, how far it came; of one motion or of a batch."""
+"""Measures of a motion by name: largest forces, work, distance; for one motion or a batch."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ Measure = Callable[[MovedBatch], Array]
 
 
 def measures(robot: Robot, simulated: bool) -> dict[str, Measure]:
-    """Return all that can be asked for by name.
+    """Return all measures by name.
 
     Parameters
     ----------
     robot : Robot
     simulated : bool
-        Whether there is a simulation to look at, or only the forces that a motion takes.
+        Whether there is a simulation, or only the forces for a motion.
     """
     motors = [k for j in driven_joints(robot.model) for k in range(j.v_slice.start, j.v_slice.stop)]
     motors = motors or list(range(robot.nv))
@@ -89,25 +89,25 @@ def _poses(moved: MovedBatch) -> Array:
 
 
 def _forward(moved: MovedBatch) -> Array:
-    """Return how far the first body has come along x."""
+    """Return the distance of the first body along x."""
     pose = _poses(moved)
     return np.asarray(pose[-1, :, 0, 3] - pose[0, :, 0, 3])
 
 
 def _lowest(moved: MovedBatch) -> Array:
-    """Return how low the first body came."""
+    """Return the lowest height of the first body."""
     return np.asarray(_poses(moved)[..., 2, 3].min(axis=0))
 
 
 def _tilt(moved: MovedBatch) -> Array:
-    """Return the largest angle by which the first body turned from how it began."""
+    """Return the largest rotation of the first body from its initial orientation."""
     turn = _poses(moved)[..., :3, :3]
     cosine = 0.5 * (np.einsum("nji,tnji->tn", turn[0], turn) - 1.0)
     return np.asarray(np.arccos(np.clip(cosine, -1.0, 1.0)).max(axis=0))
 
 
 def _energy_error(moved: MovedBatch) -> Array:
-    """Return by how much the balance of energy is off, relative to what was exchanged."""
+    """Return the error of the energy balance, relative to the exchanged energy."""
     lanes = [moved.record.lane(k).energy.relative_error for k in range(moved.q.shape[1])]
     return np.asarray(lanes)
 
@@ -115,24 +115,24 @@ def _energy_error(moved: MovedBatch) -> Array:
 def _peak_ground_force(moved: MovedBatch) -> Array:
     if not moved.record.contact_forces.shape[2]:
         raise OptionError(
-            "peak_ground_force is of spots that touch a ground, and there are none: give ground=kt.ground.Ground(...); "
-            "what stops of joints do is in no output"
+            "peak_ground_force needs spots that touch a ground, and there are none: give ground=kt.ground.Ground(...); "
+            "forces of joint stops are not among the outputs"
         )
     force = np.linalg.norm(moved.record.contact_forces.sum(axis=2), axis=-1)
     return np.asarray(force.max(axis=0))
 
 
 def one_of_batch(record: Record) -> Record:
-    """Return the record of one simulation as that of a batch of one, so that outputs see the same axes."""
+    """Return the record of one simulation as that of a batch of one, with the same axes for outputs."""
     arrays = {name: getattr(record, name)[:, None] for name in FIELDS}
     energy = type(record.energy)(**{name: x[:, None] for name, x in record.energy.as_dict().items()})
     return replace(record, energy=energy, **arrays)
 
 
 def height_left(robot: Robot, elements: Sequence[ActingElement], q: Array) -> Array:
-    """Return how high the center of mass is above the ground, as part of that at the first of some times (T, nq).
+    """Return the height of the center of mass above the ground at times (T, nq), relative to that at the first.
 
-    Without ground, how high above where the lowest of the robot's frames was.
+    Without ground, it is the height above the initial position of the robot's lowest frame.
     """
     center = robot.center_of_mass(q)
     grounds = [e for e in elements if isinstance(e, Ground) and e.on is None]

@@ -1,4 +1,4 @@
-"""What the gallery draws: curves in panels or two by two, bars; in one width, units on every axis."""
+"""The gallery's plots: curves in panels or two by two, bars; in one width, with units on every axis."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 5.8
-"""Of every picture, in inches: still legible at the 3.5 inches of a printed column."""
+"""Width of every picture in inches: still legible at the 3.5 inches of a printed column."""
 
 
 class Curve(NamedTuple):
@@ -40,10 +40,10 @@ class PlotPanel:
     Parameters
     ----------
     label : str
-        Of the vertical axis, with the unit: ``"torque [N m]"``.
+        Label of the vertical axis, with the unit: ``"torque [N m]"``.
     curves : sequence of Curve
     log : bool
-        Logarithmic vertical axis, for residuals.
+        Whether the vertical axis is logarithmic, for residuals.
     """
 
     label: str
@@ -58,14 +58,14 @@ class Curves:
     Parameters
     ----------
     x : array_like
-        Of all curves that have none of their own.
+        Horizontal values of all curves that have none of their own.
     panels : sequence of PlotPanel
     caption : str
-        What is to be seen.
+        What the picture shows.
     x_label : str
     log_x : bool
     equal : bool
-        Same scale on both axes, for paths in the plane.
+        Whether both axes have the same scale, for paths in the plane.
     """
 
     x: ArrayLike
@@ -132,11 +132,11 @@ def _power(x: float, _: object) -> str:
 
 
 MOST_BESIDE = 8
-"""So many names stand to the right of a drawing; more stand below it, and the picture grows."""
+"""The most names to the right of a drawing; more are below it, and the picture grows."""
 
 
 def legends(figure: Figure, axes: Sequence[Axes]) -> None:
-    """Put legends where they hide nothing; one name alone needs none where the axis says it."""
+    """Put legends where they hide nothing; a single name that the axis already has needs none."""
     counts = [len(axis.get_legend_handles_labels()[1]) for axis in axes]
     if len(axes) == 1 and counts[0] > MOST_BESIDE:
         width, height = figure.get_size_inches()
@@ -161,7 +161,7 @@ class PlotGrid:
     x_label, y_label : str
     caption : str
     highest : float, optional
-        Where the vertical axes end.
+        Upper end of the vertical axes.
     """
 
     titles: Sequence[str]

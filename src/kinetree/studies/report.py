@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .study import Drawing, Outcome, Result, Table
 
 MARK = "kinetree study"
-"""In ``summary.json``: by it, an earlier result that may be replaced is known."""
+"""Entry of ``summary.json`` that identifies an earlier result, which may be replaced."""
 
 PICTURES = (".png", ".svg")
 
@@ -41,7 +41,7 @@ def terminal_table(result: Result) -> RichTable:
     table = Rich(title=f"{result.study.name}: {escape(result.study.title)}", title_justify="left", show_lines=False)
     sources = {fact.source for fact in result.facts} - {"ours", "this file"}
     columns: dict[str, dict[str, Any]] = {"analysis": {"no_wrap": True}, "fact": {"ratio": 3}}
-    if sources:  # else nobody but ourselves, or the user, states anything
+    if sources:  # otherwise only we, or the user, state anything
         columns["by"] = {"ratio": 1}
     columns |= {"stated": {"ratio": 2}, "measured": {"ratio": 2}, "": {"no_wrap": True}}
     for heading, options in columns.items():
@@ -69,7 +69,7 @@ def _terminal_verdict(fact: Fact) -> str:
 
 
 def summary(result: Result, files: list[str] | None = None) -> dict[str, Any]:
-    """Return everything but the numbers themselves."""
+    """Return everything except the numbers themselves."""
     study = result.study
     return {
         "kind": MARK,
@@ -98,7 +98,7 @@ def summary(result: Result, files: list[str] | None = None) -> dict[str, Any]:
 
 
 def markdown(result: Result) -> str:
-    """Return a page that can be read on its own."""
+    """Return a self-contained page."""
     study = result.study
     title = without_tags(f"{study.title[:1].upper()}{study.title[1:]}")
     lines = [f"# {title}", "", f"Study `{study.name}`. Source: {without_tags(study.source)}.", ""]
@@ -113,18 +113,18 @@ def markdown(result: Result) -> str:
 
 
 def without_tags(text: str) -> str:
-    """Write text so that pages made of it show angle brackets instead of obeying them."""
+    """Escape angle brackets, so that pages show them."""
     return printable(text, keep="\n").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _legend(text: str) -> list[str]:
-    """Return which texts the citations in a text mean."""
+    """Return the full titles of the texts that a text cites."""
     lines = [f"- {line}." for line in _meant(text)]
     return ["## Sources", "", *lines, ""] if lines else []
 
 
 def _meant(text: str) -> list[str]:
-    """Return which texts the citations in a text mean, and who computed what they do not print."""
+    """Return the full titles of the texts that a text cites, and who computed what they do not print."""
     lines = [f"{word}: {title}" for word, title in cited(text).items()]
     if COMPUTED in text:
         lines.append(f"{COMPUTED}: not printed there; found from its formulas and data by independent scripts")
@@ -171,7 +171,7 @@ def _section(name: str, outcome: Outcome, seconds: float) -> list[str]:
 
 @dataclass(frozen=True)
 class _FolderWriter:
-    """Makes the files of a result in a folder nobody sees yet."""
+    """Writes the files of a result into a temporary folder."""
 
     result: Result
     folder: Path
@@ -239,7 +239,7 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def _is_result(folder: Path) -> bool:
-    """Say whether all that is in a folder was written by us."""
+    """Tell whether a folder contains only what kinetree has written."""
     try:
         found = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
         return found["kind"] == MARK and {f.name for f in folder.iterdir()} <= set(found["files"])
@@ -248,7 +248,7 @@ def _is_result(folder: Path) -> bool:
 
 
 def _can_draw() -> bool:
-    """Say whether pictures can be drawn; a warning tells what that takes, for the data are worth having without."""
+    """Tell whether pictures can be drawn; otherwise warn and say how, since the data are useful without."""
     if importlib.util.find_spec("matplotlib") is not None:
         return True
     needed = "no pictures are drawn, only data written: they need matplotlib, pip install 'kinetree[plot]'; "

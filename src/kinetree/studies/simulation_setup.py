@@ -1,4 +1,4 @@
-"""States, controllers and ground from plain words and numbers, as a command line or a study's file gives them."""
+"""States, controllers and ground from plain words and numbers, as on the command line or in a study's file."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ from .named_systems import start
 
 Array = np.ndarray
 Given = Sequence[float] | Mapping[str, Any] | str | None
-"""Numbers for all entries, numbers by joint, the name of a start, or nothing."""
+"""Numbers for all entries, numbers by joint, the name of a start, or None."""
 
 CONTROLLERS = ("none", "pd", "pd+gravity", "pid", "gravity", "computed-torque", "feedforward")
 CLOSED = 1e-6
 """How far loops of a given configuration may be open, in meters and radians."""
 KP = FREQUENCY**2
-"""Stiffness of computed torque unless another is given, in 1/s^2; of other laws it is this times the inertia felt."""
+"""Default stiffness of computed torque in 1/s^2; for other laws it is multiplied by the inertia."""
 
 
 ROUNDED = 1e-2
-"""How far the length of a quaternion that was typed may be from one: it was rounded, and is scaled."""
+"""How far the length of a typed quaternion may be from one: it was rounded, and is normalized."""
 
 
 # ------------------------------------------------------------------ states
@@ -60,21 +60,21 @@ def configuration(
     robot: Robot, given: Given = None, system: str | None = None, what: str = "configuration",
     otherwise: Array | None = None,
 ) -> Array:  # fmt: skip
-    """Make a configuration, loops closed.
+    """Make a configuration (nq,) with closed loops.
 
     Parameters
     ----------
     robot : Robot
     given : sequence, mapping or str, optional
-        All ``nq`` coordinates; or those of some joints by name (``base``), or single ones (``base.z``), the others
-        staying where they are otherwise; or the name of a start of the gallery, such as ``free-fall``, or of a
-        configuration that the robot's file names, such as a keyframe.
+        All ``nq`` coordinates; or those of some joints by name (``base``), or single ones (``base.z``), the others as
+        in ``otherwise``; or the name of a start of the gallery, such as ``free-fall``, or of a configuration in the
+        robot's file, such as a keyframe.
     system : str, optional
         Name in the gallery, if the robot is from there.
     what : str
-        What to call it in messages.
+        Its name in messages.
     otherwise : array, optional
-        Where joints are that are not named; where the robot is drawn by default.
+        Positions of joints that are not named; by default as the robot is drawn.
     """
     if isinstance(given, str):
         return _named_start(robot, given, system, what)
@@ -92,10 +92,10 @@ def configuration(
 
 
 def _drawn(robot: Robot, system: str | None) -> Array:
-    """Return where a robot is if nobody says otherwise."""
+    """Return the default configuration of a robot."""
     if system is not None:
         q = start(system)
-        if len(q) == robot.nq:  # not so on a floating base that was asked for
+        if len(q) == robot.nq:  # not on a floating base that was requested
             return q
     return robot.neutral() if robot.loops is None else robot.assembled()
 
@@ -162,7 +162,7 @@ def _notice_units(robot: Robot, places: Iterable[int], values: Iterable[Any], wh
 
 
 def warn_of_limits(robot: Robot, q: Array, what: str) -> None:
-    """Warn of the first joint that a configuration brings beyond its range: nothing but stops would hold it back."""
+    """Warn of the first joint that a configuration puts beyond its range: only stops would hold it back."""
     for joint in robot.model.joints:
         lower, upper = np.array(joint.lower), np.array(joint.upper)
         own = q[joint.q_slice]
@@ -178,7 +178,7 @@ def warn_of_limits(robot: Robot, q: Array, what: str) -> None:
 
 
 def _scaled(robot: Robot, q: Array) -> Array:
-    """Return a configuration whose quaternions, which somebody wrote with a few digits, have the length one."""
+    """Normalize the quaternions of a configuration, which may have been written with a few digits."""
     for joint in robot.model.joints:
         if joint.kind.quaternion is not None:
             own = np.arange(joint.q_slice.start, joint.q_slice.stop)[joint.kind.quaternion]
@@ -190,7 +190,7 @@ def _scaled(robot: Robot, q: Array) -> Array:
 
 
 def _single(robot: Robot, name: str, which: str) -> int | None:
-    """Return where a single entry of a joint is (``base.z``, or ``base[6]``), or None if the name is none of one."""
+    """Return the index of a single entry of a joint (``base.z``, or ``base[6]``); None for any other name."""
     if name not in robot.joint_names:
         with suppress(UnknownNameError):
             return robot.entry_index(name, which)
@@ -198,12 +198,12 @@ def _single(robot: Robot, name: str, which: str) -> int | None:
 
 
 def velocity(robot: Robot, q: Array, given: Given = None, what: str = "velocity") -> Array:
-    """Make velocities that the loops allow.
+    """Make velocities (nv,) that the loops allow.
 
     Parameters
     ----------
     given : sequence or mapping, optional
-        All ``nv`` of them; or those of some joints by name, the others being zero or, in loops,
+        All ``nv`` velocities; or those of some joints by name, with the others zero or, in loops,
         following from the independent ones; at rest by default.
     """
     v = np.zeros(robot.nv)
@@ -233,7 +233,7 @@ def _refuse_torn(robot: Robot, q: Array, v: Array, what: str) -> Array:
         if not off.max(initial=0.0) <= CLOSED * (1.0 + np.abs(v).max(initial=0.0)):
             name = robot.v_names[int(np.argmax(off))]
             raise StateError(
-                f"{what}: these velocities tear loops open, at joint {name!r} by {off.max():.3g}; give the driven "
+                f"{what}: these velocities open loops, at joint {name!r} by {off.max():.3g}; give the driven "
                 f"joints by name ({', '.join(robot.independent(q))}), and the others follow"
             )
     return v
@@ -248,7 +248,7 @@ def of_joint(robot: Robot, name: str, value: Any, which: str, what: str) -> Arra
 
 
 def _example(robot: Robot, name: str, which: str, what: str) -> list[str]:
-    """Show how to give a joint's several numbers, or one of them, on the command line or in a file."""
+    """Return examples of how to give a joint's numbers, or one of them, on the command line or in a file."""
     joint = robot.joint(name)
     own, names = (joint.q_slice, robot.q_names) if which == "q" else (joint.v_slice, robot.v_names)
     usual = [f"{x:g}" for x in (joint.kind.neutral() if which == "q" else [0.0] * joint.nv)]
@@ -270,7 +270,7 @@ def _counted(given: Any, count: int, what: str, names: Sequence[str]) -> Array:
 
 
 def stay(robot: Robot, q: Array) -> trajectories.Trajectory:
-    """Return a desired motion that stays where it is."""
+    """Return a desired motion that stays in place."""
     return trajectories.Between(robot, q, q, 1.0).held()
 
 
@@ -285,18 +285,18 @@ def controller(
     kind : str
         One of :data:`CONTROLLERS`.
     desired : Trajectory
-        Of the driven joints, or of all.
+        Desired motion of the driven joints, or of all.
     kp, kd, ki : float or sequence, optional
-        Gains; by default those with which every joint answers as fast, critically damped, at the start
+        Gains; by default every joint responds equally fast and critically damped at the start
         (:func:`kinetree.control.gains_for`).
     senses : sequence
-        Ground that laws through the dynamics must know of.
+        Ground that model-based laws must know.
     begin : (q, v)
-        Where the robot starts, which usual gains and feedforward of a floating base need.
+        Initial state, for default gains and for feedforward with a floating base.
     limited : bool
-        Stop at the robot's effort limits.
+        Whether to limit forces to the robot's effort limits.
     limit : float or sequence, optional
-        Stop at these forces instead: one number, or one per motor.
+        Limits to use instead: one number, or one per motor.
     """
     if kind not in CONTROLLERS:
         raise UnknownNameError("controller", kind, CONTROLLERS)
@@ -331,7 +331,7 @@ def _motors(robot: Robot) -> list[int]:
 
 
 def _largest_forces(robot: Robot, limited: bool, limit: Any) -> Array | None:
-    """Return the largest force of each motor, as a PID must know them, too; None without limits."""
+    """Return the largest force of each motor, which a PID needs, too; None without limits."""
     motors = _motors(robot)
     if limit is not None:
         return real_numbers(limit, Setting("limit"), len(motors), positive=True, infinite=True)
@@ -339,17 +339,17 @@ def _largest_forces(robot: Robot, limited: bool, limit: Any) -> Array | None:
 
 
 SAMPLING = ("delay", "encoder", "noise", "seed")
-"""What a controller in discrete time is told beside the time between two samples."""
+"""Options of a controller in discrete time besides the sample time."""
 
 
 def sampled(law: Any, sample_time: float | None, **told: Any) -> Any:
-    """Return a controller in discrete time; as it is where no time between two samples is given.
+    """Return a controller in discrete time, or unchanged if no sample time is given.
 
     Parameters
     ----------
     law : controller or None
     sample_time : float or None
-        Seconds from one sample to the next.
+        Seconds between samples.
     **told
         ``delay`` in seconds, ``encoder`` in counts per turn or meter (velocities are differences of counted positions
         then), ``noise`` of positions in radians and meters, ``seed`` of the noise.
@@ -370,7 +370,7 @@ def sampled(law: Any, sample_time: float | None, **told: Any) -> Any:
 
 
 def completed_gains(kind: str, robot: Robot, q: Array, kp: Any, kd: Any) -> tuple[Any, Any]:
-    """Complete gains that were not given: one frequency for all, critically damped for what each motor feels."""
+    """Complete missing gains: one frequency for all, critically damped for the inertia of each motor."""
     if kind in ("none", "gravity") or (kp is not None and kd is not None):
         return kp, kd
     if kind == "computed-torque":
@@ -391,10 +391,10 @@ GROUNDS: dict[str, tuple[str, ...]] = {
     "firm": ("stiffness", "factor", "damping", "depth"),
     "dusty": ("stiffness", "factor", "damping", "dust"),
 }
-"""Kinds of compliant ground, and the numbers of each beside those of the surface and its friction."""
+"""Kinds of compliant ground, and the numbers of each besides those of the surface and its friction."""
 
 STIFFNESS = {"hunt-crossley": 1e5, "firm": 2000.0, "dusty": 2000.0}
-"""Unless told otherwise: in N/m^1.5, or N/m at each spot (Shah section 10.3.1)."""
+"""Default stiffness in N/m^1.5, or N/m at each spot (Shah section 10.3.1)."""
 
 
 def compliant_ground(
@@ -402,7 +402,7 @@ def compliant_ground(
     friction: float | None = None, sliding_damping: float | None = None, isotropic: bool | None = None,
     height: float = 0.0, slope: float = 0.0, **numbers: float,
 ) -> Ground:  # fmt: skip
-    """Make level or sloping ground that some frames of a robot can touch.
+    """Make level or sloping ground for some frames of a robot.
 
     Parameters
     ----------
@@ -411,18 +411,19 @@ def compliant_ground(
     kind : str, optional
         One of :data:`GROUNDS`: Hunt and Crossley's law (default), or Shah's firm and dusty ground (appendix D).
     source : str, optional
-        One of the sources' walking machines, :data:`kinetree.contact.ground.SOURCE_SETS`: its ground, firm unless
-        told otherwise, but for the numbers that are given.
+        One of the sources' walking machines, :data:`kinetree.contact.ground.SOURCE_SETS`, whose ground is used, firm
+        by default, except for the numbers that are given.
     friction, sliding_damping : float, optional
-        Coefficient of friction (0 for none), and how steeply friction rises with the speed; 0.7 and 1000 N s/m.
+        Coefficient of friction (0 for none), and the slope of friction over speed; 0.7 and 1000 N s/m by default.
     isotropic : bool, optional
-        False treats both directions of the surface by themselves, as the sources print it and as ``source`` has it.
+        False treats both directions of the surface separately, as printed in the sources and used with ``source``.
     height, slope : float
-        Of the plane; the slope in radians about y, going down towards positive x.
+        Height of the plane, and its slope in radians about y, descending toward positive x.
     **numbers : float
-        Of the law: ``stiffness``; ``dissipation`` and ``exponent`` of Hunt and Crossley's; of firm and dusty ground
-        the ``damping``, or the over-damping ``factor`` from which it follows with the robot's mass (10 by default, Shah
-        eq. D.4), and the ``depth`` beyond which the damper acts fully on the way out, or the thickness of the ``dust``.
+        Numbers of the law: ``stiffness``; ``dissipation`` and ``exponent`` of Hunt and Crossley's law; for firm and
+        dusty ground the ``damping``, or the over-damping ``factor`` from which it follows with the robot's mass (10 by
+        default, Shah eq. D.4), and the ``depth`` beyond which the damper acts fully on the way out, or the thickness
+        of the ``dust``.
     """
     usual: Mapping[str, float] = {}
     if source is not None:
@@ -459,7 +460,7 @@ def compliant_ground(
 
 
 def _damped(kind: str, mass: float, numbers: dict[str, float]) -> Firm | Dusty:
-    """Return firm or dusty ground whose damping is given, or follows from the robot's mass."""
+    """Return firm or dusty ground with given damping, or damping from the robot's mass."""
     if "factor" in numbers and "damping" in numbers:
         raise OptionError("ground: give either 'damping' or the 'factor' that it follows from, not both")
     stiffness, damping, factor = numbers.pop("stiffness"), numbers.pop("damping", None), numbers.pop("factor", 10.0)
@@ -472,13 +473,13 @@ def _damped(kind: str, mass: float, numbers: dict[str, float]) -> Firm | Dusty:
 
 
 def table_motion(robot: Robot, path: Path) -> tuple[trajectories.Trajectory, tuple[str, ...]]:
-    """Read a motion of joints from a table with times, and which joints it is of.
+    """Read a motion of joints from a table with times, and the names of the joints.
 
     Parameters
     ----------
     path : Path
         ``.csv``, ``.parquet`` or ``.npz`` with ``time`` and a column ``q_elbow`` for each joint that has a motor (or
-        for every joint); with ``v_elbow`` and ``a_elbow`` the motion meets these, too, and without them it is a smooth
+        for every joint); with ``v_elbow`` and ``a_elbow`` the motion matches these, too; without them it is a smooth
         curve through the positions.
     """
     driven = driven_joints(robot.model)
@@ -498,7 +499,7 @@ def table_motion(robot: Robot, path: Path) -> tuple[trajectories.Trajectory, tup
         raise FileFormatError("a motion needs a column 'time'", str(path))
     times, given = table.whole()
     if times is None or len(times) < 2:
-        raise FileFormatError(f"a motion needs two rows at least, not {0 if times is None else len(times)}", str(path))
+        raise FileFormatError(f"a motion needs at least two rows, not {0 if times is None else len(times)}", str(path))
     if table.rules:
         warnings.warn(f"{path}: {table.rules}", ModelWarning, stacklevel=callers_level())
     try:

@@ -11,21 +11,21 @@ SOURCES = {
     "Biped": "S. V. Shah, S. K. Saha, J. K. Dutt: A Unified Approach to Dynamics of a Biped",
     "Khalil": "W. Khalil, E. Dombre: Modeling, Identification and Control of Robots, chapter 10. Hermes Penton, 2002",
 }
-"""By the word that cites them, such as ``Shah eq. 6.12``; docs/references.md lists them."""
+"""The texts by the word that cites them, as in ``Shah eq. 6.12``; docs/references.md lists them."""
 
 CITATION = re.compile(
     rf"\b({'|'.join(SOURCES)}),? (?:below )?(?:sections?|eqs?\.|[Tt]ables?|[Ff]ig|chapters?|appendix|examples?|preface)"
 )
-"""A place in one of them."""
+"""A citation of one of them."""
 
 COMPUTED = "computed from the book's formulas"
-"""Who states what no source prints: another program, written when the text was read, or files of its authors."""
+"""The source of numbers that no text prints: another program, written while reading the text, or its authors' files."""
 
 
 def cited(*texts: str) -> dict[str, str]:
-    """Return those of the sources that some texts cite.
+    """Return the sources that some texts cite.
 
-    A name with a year, or among other names, is the author of another paper.
+    A name with a year, or among other names, is taken for the author of another paper.
 
     Examples
     --------

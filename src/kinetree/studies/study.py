@@ -1,4 +1,4 @@
-"""Studies: a system of the sources, what is computed on it, and what the source says about the answer.
+"""Studies: a system of the sources, its analyses, and what the source states about the results.
 
 An *analysis* is a plain function ``f(quick) -> Outcome``.  A *study* has a name and some
 analyses; running it gives a *result*, which knows how to show and to write itself.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..simulation.records.record import Record
 
 Table = Mapping[str, Any]
-"""Columns by name (with the unit in brackets), all equally long."""
+"""Columns of equal length by name (with the unit in brackets)."""
 
 Drawing = Callable[["Figure"], None]
 """Draws on an empty figure; its attribute ``caption``, if it has one, is printed below."""
@@ -46,7 +46,7 @@ def _count(number: int, word: str) -> str:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one analysis gives.
+    """The result of one analysis.
 
     Attributes
     ----------
@@ -54,11 +54,11 @@ class Outcome:
     tables : mapping from str to Table
         Numbers to be written as CSV and Parquet.
     records : mapping from str to Record
-        Motions that were simulated, written likewise.
+        Simulated motions, written in the same way.
     figures : mapping from str to Drawing
-        Functions that draw; nothing is drawn unless it is asked for.
+        Functions that draw, called only when needed.
     remarks : sequence of str
-        What a reader should know, a paragraph each.
+        Remarks for the reader, one paragraph each.
     """
 
     facts: Sequence[Fact] = ()
@@ -79,17 +79,17 @@ Analysis = Callable[[bool], Outcome]
 
 @dataclass(frozen=True)
 class Study:
-    """A system and what is done with it.
+    """A system and its analyses.
 
     Attributes
     ----------
     name, title, source : str
     analyses : mapping from str to Analysis
-        In the order in which they run.
+        Analyses in the order in which they run.
     assumptions : sequence of str
-        What the source leaves open, what was taken and how it was found.
+        What the source leaves open, what was assumed, and how that was found.
     system : str or None
-        Name in the gallery of the system it is about, whose model is written beside the results.
+        Name of its system in the gallery, whose model is written with the results.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Study:
 
     @classmethod
     def of(cls, system: str, analyses: Mapping[str, Analysis]) -> Study:
-        """Return the study of a system of the gallery, which says what it is and what was assumed."""
+        """Return the study of a system of the gallery, with its title, source and assumptions."""
         known = about(system)
         return cls(system, known.title, known.source, analyses, known.assumed, system)
 
@@ -113,19 +113,17 @@ class Study:
         return None if self.system is None else model_text(self.system)
 
     def run(
-        self,
-        analyses: Iterable[str] | str | None = None,
-        quick: bool = False,
+        self, analyses: Iterable[str] | str | None = None, quick: bool = False,
         tell: Callable[[str], None] | None = None,
-    ) -> Result:
+    ) -> Result:  # fmt: skip
         """Run some analyses, or all.
 
         Parameters
         ----------
         analyses : str or iterable of str, optional
-            Which; all by default.
+            Analyses to run; all by default.
         quick : bool
-            Fewer samples or less time simulated, for tests and impatient people.
+            Whether to use fewer samples or less simulated time, for tests and impatient people.
         tell : callable, optional
             Called with the name of each analysis before it starts, for progress bars.
 
@@ -152,15 +150,15 @@ class Study:
 
 @dataclass(frozen=True)
 class Result:
-    """What running a study gave.
+    """The result of a study.
 
     Attributes
     ----------
     study : Study
     outcomes : mapping from str to Outcome
-        By analysis.
+        Outcomes by analysis.
     seconds : mapping from str to float
-        How long each analysis took.
+        Duration of each analysis.
     quick : bool
     """
 
@@ -184,12 +182,12 @@ class Result:
 
     @property
     def facts(self) -> list[Fact]:
-        """Of all analyses."""
+        """Facts of all analyses."""
         return [fact for outcome in self.outcomes.values() for fact in outcome.facts]
 
     @property
     def faults(self) -> list[Fact]:
-        """Facts that do not hold and that nobody explains: something is wrong with us."""
+        """Facts that do not hold and are not explained: mistakes of ours."""
         return [fact for fact in self.facts if not fact.known]
 
     @property
@@ -198,7 +196,7 @@ class Result:
         return [fact for fact in self.facts if not fact.holds and fact.known]
 
     def table(self) -> RichTable:
-        """Return the facts, stated beside measured, for a terminal."""
+        """Return the facts with stated and measured values, for a terminal."""
         return report.terminal_table(self)
 
     def as_dict(self) -> dict[str, Any]:
@@ -206,20 +204,20 @@ class Result:
         return report.summary(self)
 
     def markdown(self) -> str:
-        """Return the summary for people, readable on its own; pictures are named as :meth:`write` names them."""
+        """Return the summary as a self-contained page; pictures have the names that :meth:`write` gives them."""
         return report.markdown(self)
 
     def write(self, folder: str | os.PathLike[str], pictures: bool = True) -> Path:
         """Write everything into a folder: plots, data, summaries, the model.
 
-        It is written beside and renamed into place, so that there is no half of it; an earlier
-        result in that place is replaced, anything else there is refused.
+        It is written under a temporary name and renamed, so that it is never incomplete; an earlier
+        result in that place is replaced, anything else is refused.
 
         Parameters
         ----------
         folder : path
         pictures : bool
-            Draw the figures, as PNG and SVG.
+            Whether to draw the figures, as PNG and SVG.
 
         Returns
         -------

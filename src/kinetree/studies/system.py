@@ -1,4 +1,4 @@
-"""What is known of a system of the gallery beside its model: where it comes from, and how it moves."""
+"""What is known about a system of the gallery besides its model: where it comes from, and how it moves."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class States(NamedTuple):
 class PrescribedMotion:
     """A prescribed motion of a system: the actuated joints are driven, all others follow.
 
-    Called with times, a motion gives positions, velocities and accelerations of the driven
-    joints; :meth:`states` gives those of all joints.  Both come from one closed formula for
-    the assembled positions, so that they are exact but for rounding.
+    Called with times, a motion returns positions, velocities and accelerations of the driven
+    joints; :meth:`states` returns those of all joints.  Both come from one closed formula for
+    the assembled positions, so that they are exact up to rounding.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class PrescribedMotion:
         return States(*(np.stack([np.broadcast_to(x, t.shape) for x in columns], axis=-1) for columns in (q, v, a)))
 
     def grid(self, count: int) -> Array:
-        """Return equally spaced times over the span, both ends included."""
+        """Return equally spaced times over the span, (n,), including both ends."""
         return np.linspace(*self.span, whole_number(count, "count", 1))
 
 
@@ -117,9 +117,9 @@ class About:
     ----------
     name, title : str
     source : str
-        Where its data is from.
+        Source of its data.
     assumed : tuple of str
-        What the source leaves open, what was taken and how it was found.
+        What the source leaves open, what was assumed, and how that was found.
     """
 
     name: str
@@ -146,7 +146,7 @@ class GallerySystem:
     motion : str
         The prescribed motion in words.
     assembled : callable
-        All coordinates at a time, over any scalar, loops closed.
+        Returns all coordinates at a time, over any scalar, with closed loops.
     starts : mapping from str to callable
         Other assembled configurations that the source starts from, by name.
     ground : callable, optional

@@ -34,23 +34,17 @@ from .wrench_arrows import with_wrenches
 
 __all__ = ["Track", "Viewer", "play", "view"]
 
+CLOSED = 1e-6
+"""Gap of a loop, in meters or radians, beyond which a motion is not the robot's own."""
+
 ROBOT_FILES = (".urdf", ".xml", ".mjcf", ".yaml", ".yml", ".sdf", ".xacro")
 
 
 def view(
-    robot: Robot | str | os.PathLike[str],
-    motion: Any = None,
-    *,
-    ghost: Any = None,
-    q: ArrayLike | None = None,
-    geometry: str | os.PathLike[str] | None = None,
-    meshes: bool = True,
-    contacts: Any = None,
-    wrenches: Any = None,
-    load_options: dict[str, Any] | None = None,
-    package_dirs: Sequence[str | os.PathLike[str]] = (),
-    **options: Any,
-) -> Viewer:
+    robot: Robot | str | os.PathLike[str], motion: Any = None, *, ghost: Any = None, q: ArrayLike | None = None,
+    geometry: str | os.PathLike[str] | None = None, meshes: bool = True, contacts: Any = None, wrenches: Any = None,
+    load_options: dict[str, Any] | None = None, package_dirs: Sequence[str | os.PathLike[str]] = (), **options: Any,
+) -> Viewer:  # fmt: skip
     """Show a robot in the browser; with a motion, play it.
 
     Parameters
@@ -81,7 +75,7 @@ def view(
     package_dirs : sequence of paths
         Folders that hold ROS packages, for meshes.
     **options
-        ``trails``, ``view``, ``show``, ``host`` and ``port``, see :class:`Viewer`.
+        ``trails``, ``view``, ``show``, ``units``, ``host`` and ``port``, see :class:`Viewer`.
 
     Returns
     -------
@@ -100,8 +94,8 @@ def view(
     track = None
     if motion is not None:
         track = as_track(shown, motion, contacts)
-    elif name is not None and q is None:
-        track = _gallery_motion(name, shown)
+    elif q is None and (name or shown.model.motion_of):
+        track = _gallery_motion(name or shown.model.motion_of, shown)
     if geometry is not None:
         file = as_path(geometry, "geometry")
         if not format_of(file):
@@ -115,22 +109,11 @@ def view(
 
 
 def play(
-    robot: Robot | str | os.PathLike[str],
-    motion: Any = None,
-    *,
-    screenshot: str | os.PathLike[str] | None = None,
-    video: str | os.PathLike[str] | None = None,
-    recording: str | os.PathLike[str] | None = None,
-    time: float | None = None,
-    size: tuple[int, int] | None = None,
-    panel: bool = False,
-    fps: float = 30.0,
-    speed: float = 1.0,
-    port: int | None = None,
-    open_browser: bool = True,
-    say: Any = print,
-    **options: Any,
-) -> list[Path]:
+    robot: Robot | str | os.PathLike[str], motion: Any = None, *, screenshot: str | os.PathLike[str] | None = None,
+    video: str | os.PathLike[str] | None = None, recording: str | os.PathLike[str] | None = None,
+    time: float | None = None, size: tuple[int, int] | None = None, panel: bool = False, fps: float = 30.0,
+    speed: float = 1.0, port: int | None = None, open_browser: bool = True, say: Any = print, **options: Any,
+) -> list[Path]:  # fmt: skip
     """Show a robot until the user presses Ctrl-C; or draw it to files and return.
 
     Parameters
@@ -208,7 +191,7 @@ def _robot(robot: Any, load_options: dict[str, Any]) -> tuple[Robot, Path | None
         return named_systems.load(robot, **load_options), None, robot
     path = as_path(robot, "a robot file")
     if isinstance(robot, str) and path.suffix.lower() not in ROBOT_FILES and not path.exists():
-        raise UnknownNameError("system in the gallery, and no robot file,", robot, named_systems.NAMES)
+        raise UnknownNameError("system in the gallery, and no robot file,", robot, named_systems.NAMES, most=8)
     return load(path, **load_options), path, None
 
 
@@ -241,12 +224,17 @@ def _is_configuration(given: Any) -> bool:
     return isinstance(given, list | tuple) and bool(given) and all(isinstance(x, float | int) for x in given)
 
 
-def _gallery_motion(name: str, robot: Robot) -> Track:
-    """Return the motion a system of the gallery comes with."""
+def _gallery_motion(name: str, robot: Robot) -> Track | None:
+    """Return the motion a system of the gallery comes with; of a changed mechanism as its own loops have it."""
     motion = named_systems.motion(name)
+    if [j.name for j in motion.model.joints] != robot.joint_names or motion.model.nq != robot.nq:
+        return None
     begin, end = motion.span
     times = motion.grid(max(2, int(np.ceil((end - begin) * SAMPLES_PER_SECOND)) + 1))
     q, v, _ = motion.states(times)
+    if robot.loops is not None and robot.closure_error(q).max() > CLOSED:
+        q = robot.follow({j: q[:, robot.joint(j).q_slice] for j in motion.joints}, robot.close(q[0], motion.joints))
+        v = robot.velocities(q, v[:, [robot.v_names.index(freedom) for freedom in robot.independent()]])
     return Track.of_states(robot, times, q, v)
 
 

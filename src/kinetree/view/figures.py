@@ -39,14 +39,9 @@ class Figure:
 
 
 def make_figure(
-    robot: Robot,
-    track: Track | None,
-    *,
-    q: ArrayLike | None = None,
-    file: str | os.PathLike[str] | None = None,
-    package_dirs: Sequence[str | os.PathLike[str]] = (),
-    ghost: bool = False,
-) -> Figure:
+    robot: Robot, track: Track | None, *, q: ArrayLike | None = None, file: str | os.PathLike[str] | None = None,
+    package_dirs: Sequence[str | os.PathLike[str]] = (), ghost: bool = False,
+) -> Figure:  # fmt: skip
     """Make a robot ready to be shown.
 
     Parameters

@@ -14,7 +14,9 @@ import numpy as np
 
 Array = np.ndarray
 
-SCRIPTS = ("linear.js", "data.js", "renderer.js", "orbit.js", "scene.js", "panel.js", "curves.js", "main.js")
+SCRIPTS = (
+    "linear.js", "data.js", "renderer.js", "orbit.js", "scene.js", "units.js", "panel.js", "curves.js", "main.js"
+)  # fmt: skip
 KINDS = {"f": np.float32, "u": np.uint32, "d": np.float64}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import StateError
+from ..io.units import ShownUnits
 from ..model.describe import counted
 from ..model.tree import BASE, Model
 from ..robot.robot import Robot
@@ -68,18 +69,10 @@ def robot_data(figure: Figure) -> dict[str, Any]:
 
 
 def show_data(
-    figures: list[Figure],
-    sight: Sight,
-    ground: tuple[float, bool],
-    follow: Array | None,
-    shown: dict[str, bool],
-    trails: list[str],
-    *,
-    live: bool,
-    playing: bool = True,
-    speed: float = 1.0,
-    rest: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+    figures: list[Figure], sight: Sight, ground: tuple[float, bool], follow: Array | None, shown: dict[str, bool],
+    trails: list[str], *, live: bool, playing: bool = True, speed: float = 1.0, rest: dict[str, Any] | None = None,
+    units: ShownUnits | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Describe everything on a page; the first figure is the robot, the others are ghosts.
 
     Without a motion, ``rest`` says what the pose is like at rest.
@@ -87,7 +80,7 @@ def show_data(
     main = figures[0]
     robot, scene, track = main.robot, main.scene, main.track
     sliders = [
-        {"joint": joint.name, "label": c.label, "low": c.low, "high": c.high}
+        {"joint": joint.name, "label": c.label, "low": c.low, "high": c.high, "unit": c.unit}
         for joint in robot.model.joints
         if joint.nq
         for c in coordinates(robot, joint, scene.size)
@@ -122,6 +115,7 @@ def show_data(
         "rest": rest,
         "trails": list(trails),
         "shown": dict(shown),
+        "units": {} if units is None else {unit: list(other) for unit, other in units.others.items()},
     }  # fmt: skip
 
 

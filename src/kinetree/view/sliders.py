@@ -27,6 +27,7 @@ class Coordinate:
     label: str
     low: float
     high: float
+    unit: str
 
 
 def coordinates(robot: Robot, joint: Joint, size: float) -> list[Coordinate]:
@@ -39,11 +40,11 @@ def coordinates(robot: Robot, joint: Joint, size: float) -> list[Coordinate]:
     for k, unit in enumerate(kind.q_units):
         free = unit == "m" and not (np.isfinite(joint.lower[k]) or np.isfinite(joint.upper[k]))
         bounds = (-reach, reach) if free else (float(low[k]), float(high[k]))
-        plain.append(Coordinate(names[k], *bounds))
+        plain.append(Coordinate(names[k], *bounds, unit))
     where = kind.quaternion
     if where is None:
         return plain
-    turns = [Coordinate(f"{joint.name} turn {axis}", -np.pi, np.pi) for axis in "xyz"]
+    turns = [Coordinate(f"{joint.name} turn {axis}", -np.pi, np.pi, "rad") for axis in "xyz"]
     return [*plain[: where.start], *turns, *plain[where.stop :]]
 
 

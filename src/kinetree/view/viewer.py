@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from ..errors import Message, OptionError, Setting, UnknownNameError
 from ..io.atomic_files import beside
 from ..io.progress import Bar
+from ..io.units import ShownUnits
 from ..model.tree import Joint
 from ..spatial.arrays import Array, as_array
 from . import capture
@@ -73,6 +74,8 @@ class Viewer:
         Direction from the robot to the camera.
     show : mapping or sequence of str
         What to show besides the robot, or not: ``["frames", "com"]``, ``{"ground": False}``; see ``shown``.
+    units : str or sequence of str, optional
+        Other units than SI to begin with, ``"deg mm rpm"``; the page has a switch for them.
     host, port
         Where the page is served; port 0 takes any that is free, another that is taken the next free one.
 
@@ -91,15 +94,9 @@ class Viewer:
     """
 
     def __init__(
-        self,
-        figures: Sequence[Figure],
-        *,
-        trails: Sequence[str] = (),
-        view: Sequence[float] | None = None,
-        show: Any = (),
-        host: str = "127.0.0.1",
-        port: int = PORT,
-    ) -> None:
+        self, figures: Sequence[Figure], *, trails: Sequence[str] = (), view: Sequence[float] | None = None,
+        show: Any = (), units: str | Sequence[str] | None = None, host: str = "127.0.0.1", port: int = PORT,
+    ) -> None:  # fmt: skip
         self.figures = list(figures)
         self.robot, self.scene, self.track = self.figures[0].robot, self.figures[0].scene, self.figures[0].track
         self.trails = [self._known_frame(name) for name in trails]
@@ -108,6 +105,7 @@ class Viewer:
         self._camera: capture.Camera | None = None
         self._html = ""
         self._away = False
+        self.units = ShownUnits.read(units)
         self._still = self.robot.with_backend("reference")  # one pose at a time: compiling would take longer
         self._frame_everything(view)
         for name, visible in _switched(show).items():
@@ -241,7 +239,7 @@ class Viewer:
 
     def _need_player(self) -> Player:
         if self.player is None:
-            raise OptionError("there is no motion to play: give view() a record, or arrays (t, q)")
+            raise OptionError("there is no motion to play: give a record, or a table of times and positions")
         return self.player
 
     def _playing(self, playing: bool) -> None:
@@ -280,8 +278,9 @@ class Viewer:
         else:
             speed = self.player.speed
         return show_data(
-            figures, self.sight, self.ground, self.follow, self.shown, self.trails, live=live, speed=speed, rest=rest
-        )
+            figures, self.sight, self.ground, self.follow, self.shown, self.trails, live=live, speed=speed, rest=rest,
+            units=self.units,
+        )  # fmt: skip
 
     def _tell(self, news: News) -> None:
         self.server.tell(news, but=getattr(self._speaker, "page", ""))
@@ -419,14 +418,9 @@ class Viewer:
         return image
 
     def video(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        fps: float = 30.0,
-        speed: float = 1.0,
-        size: Size = FILM,
+        self, path: str | os.PathLike[str], *, fps: float = 30.0, speed: float = 1.0, size: Size = FILM,
         progress: bool = True,
-    ) -> int:
+    ) -> int:  # fmt: skip
         """Write the motion as a film, without a browser window; needs Chromium.
 
         Parameters

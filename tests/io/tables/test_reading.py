@@ -36,7 +36,7 @@ def test_names_of_parquet_that_are_no_text(tmp_path):
     stream = io.BytesIO()
     parquet.write_table(pyarrow.table({"q_a": np.arange(3.0), "zzzz": np.arange(3.0)}), stream, store_schema=False)
     (tmp_path / "t.parquet").write_bytes(stream.getvalue().replace(b"zzzz", b"\xff\xfe\xff\xfe"))
-    with pytest.raises(kt.FileFormatError, match="no Parquet file"):
+    with pytest.raises(kt.FileFormatError, match="not a Parquet file"):
         read(tmp_path / "t.parquet")
 
 
@@ -130,7 +130,7 @@ def test_what_leaves_a_doubt_is_refused_with_what_to_do(tmp_path):
         "t,q1,q2,i_1,i_2": "i_1, i_2 may be currents",
         "t,target_q_0,target_q_1,tau1,tau2": "missing: q_hip, q_knee",
         "stamp,timestamp,q1,q2,tau1,tau2": "may be the times: name the one that is 't'",
-        "arm 7\n\nt,q1,q2,tau1,tau2": "stand in line 3",
+        "arm 7\n\nt,q1,q2,tau1,tau2": "seem to be in line 3",
     }
     for header, said in cases.items():
         with pytest.raises(kt.FileFormatError) as problem:

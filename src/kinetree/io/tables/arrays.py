@@ -1,4 +1,4 @@
-"""Tables in arrays with names, of NumPy (``.npz``) and MATLAB (``.mat``), each quantity in one or joint by joint."""
+"""Tables as named arrays of NumPy (``.npz``) and MATLAB (``.mat``), with one array per quantity or per joint."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Array = np.ndarray
 MOST_LISTED = 12
 
 NAMES_OF_JOINTS = ("name", "names", "joint_name", "joint_names")
-"""What arrays are called that hold the names of joints, as those of ROS do."""
+"""Names of arrays that hold the names of joints, as in ROS."""
 
 
 class ArrayTable:
     """Arrays by name, rows first; a record saved as ``.npz`` is one.
 
-    Each becomes columns, named for the quantity and its entries, and these are found as those of other tables are.
+    Each array becomes columns, named for the quantity and its entries, which are found as in other tables.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class ArrayTable:
     ) -> None:
         self.path, self.file = path, str(path)
         self.rules: list[str] = []
-        self.in_order: set[str] = set()  # quantities in one array, whose columns have no names
+        self.in_order: set[str] = set()  # quantities in a single array, whose columns have no names
         self.columns: dict[str, Array] = {}
         self.taken: set[str] = set()
         self.there = read_mat(path) if path.suffix.lower() == ".mat" else read_npz(path)
@@ -84,7 +84,7 @@ class ArrayTable:
         return None
 
     def _joints(self) -> list[str]:
-        """Return the joint of every column where an array of texts names them, alike in all of its rows."""
+        """Return the joint of every column if an array of texts names them, the same in all rows."""
         for name in NAMES_OF_JOINTS:
             array = self.there.get(name)
             if array is None or array.dtype.kind != "U" or array.ndim not in (1, 2) or not array.size:
@@ -99,7 +99,7 @@ class ArrayTable:
         return []
 
     def _add_whole(self, key: str, labels: Sequence[str], fewer: Sequence[str] | None, count: int | None) -> None:
-        """Make columns of the array that holds a quantity, if there is one."""
+        """Make columns from the array that holds a quantity, if there is one."""
         found = {key: None} if key in self.there else {
             name: unit for name in self.there if name not in self.taken for unit in array_readings(name, key)
         }  # fmt: skip
@@ -111,7 +111,7 @@ class ArrayTable:
         for name, unit in found.items():
             array = self.there[name]
             if name != key and array.ndim == 1 and len(labels) > 1:
-                continue  # of one joint, as it seems
+                continue  # probably of one joint
             array, own = self._oriented(name, array, labels, fewer, count)
             self.taken.add(name)
             if name != key:
@@ -171,13 +171,13 @@ class ArrayTable:
         self.columns = {f"time [{self.unit_of_time}]" if self.unit_of_time else "time": flat, **self.columns}
 
     def _add_columns(self, rows: int) -> None:
-        """Add arrays that are a column each."""
+        """Add arrays that are one column each."""
         for name, x in self.there.items():
             if name not in self.taken and _is_column(x) and x.size == rows and name not in self.columns:
                 self.columns[name] = x.reshape(-1)
 
     def _refuse_missing(self, wanted: Wanted) -> None:
-        """Refuse a file in which nothing of a quantity can be found."""
+        """Refuse a file without any column of a quantity."""
         for key in wanted:
             there = any(one.startswith(f"{key}_") for one in self.columns)
             if not there and layout_or_nothing(self.file, list(self.columns), wanted, key) is None:
@@ -220,7 +220,7 @@ class ArrayTable:
 
 
 def layout_or_nothing(file: str, names: Sequence[str], wanted: Wanted, key: str) -> Layout | None:
-    """Find the columns of one quantity, if all of them are there."""
+    """Find the columns of one quantity, if all of them exist."""
     try:
         return layout(file, names, len(names), {key: wanted[key]}) if names else None
     except KinetreeError:
@@ -235,7 +235,7 @@ def _is_column(x: Array) -> bool:
 
 
 def read_npz(path: Path) -> dict[str, Array]:
-    """Read all arrays of a file of NumPy that can be read without running anything."""
+    """Read all arrays of a NumPy file that can be read without running code."""
     try:
         with np.load(path, allow_pickle=False) as file:
             return {name: np.asarray(file[name]) for name in file.files}

@@ -1,4 +1,4 @@
-"""Which column of a table of motions holds what: by the names in its first line, or in plain order."""
+"""Finding the columns of a table of motions by the names in its first line, or in plain order."""
 
 from __future__ import annotations
 
@@ -21,49 +21,49 @@ Units = Mapping[str, Mapping[str, str]]
 
 TIME = re.compile(r"t|time", re.IGNORECASE)
 SUGGESTIONS = 4
-"""Missing columns for which one with almost the same name is looked for."""
+"""How many missing columns get a suggestion with almost the same name."""
 
 WORD = re.compile(r"\.([qwv]?[xyz]|-[xyz]|qw|angle|about_[xyz]2?)$")
-"""What distinguishes the entries of joints with several: ``base.qw``, ``base.z``, ``base.wx``, ``trunk.angle``."""
+"""Suffixes of the entries of joints with several: ``base.qw``, ``base.z``, ``base.wx``, ``trunk.angle``."""
 
 BY_NUMBER = 2
-"""The first of the spellings of columns in which these are numbered."""
+"""Index of the first spelling in which columns are numbered."""
 
 WORDS = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "actuator"}
-"""What studies call the quantities in their tables."""
+"""Names of the quantities in tables of studies."""
 
 
 def column_name(name: str) -> str:
-    """Write a name so that it stands on one line: what does not print, such as line ends, as Python writes it."""
+    """Write a name on one line: unprintable characters, such as line ends, as in Python."""
     return printable(name)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things are.
+    """Where the columns are.
 
     Attributes
     ----------
     names : tuple of str
-        What to call each column of the file in messages.
+        Names of the columns for messages.
     time : int or None
         The column of times.
     quantities : mapping from str to tuple of int
         The columns of ``q``, ``v``, ...
     remark : str
-        What the user should know: columns that are not used, names that were not understood.
+        What the user should know: unused columns, names that were not understood.
     fewer : bool
-        Whether these are the fewer columns that do as well.
+        Whether the table has only the ``fewer`` columns, which suffice.
     factors : mapping from int to float
-        By what the numbers of columns with a unit are multiplied.
+        Factors for columns with a unit.
     nanoseconds : int or None
-        The column of nanoseconds that are to be added to the times.
+        The column of nanoseconds to add to the times.
     rules : str
-        What was understood by a rule; ``remark`` does not repeat it.
+        What was inferred by a rule; ``remark`` does not repeat it.
     doubt : str
-        Why the columns may be others than they were taken for.
+        Why the columns may have been misunderstood.
     numbered : frozenset of str
-        Quantities whose columns are numbered, or in plain order, and not named for their entries.
+        Quantities whose columns are numbered or in plain order instead of named.
     """
 
     names: tuple[str, ...]
@@ -85,14 +85,14 @@ class Layout:
 
 
 def in_seconds(found: Layout, first: float) -> Layout:
-    """Return where things are, with times that count since 1970 in another unit than seconds converted.
+    """Return a layout that converts times since 1970 in units other than seconds.
 
     Parameters
     ----------
     found : Layout
-        With a column of times.
+        A layout with a column of times.
     first : float
-        The first of these.
+        The first time.
     """
     unit = unit_since_1970(first)
     if found.time is None or found.time in found.factors or unit is None:
@@ -102,18 +102,18 @@ def in_seconds(found: Layout, first: float) -> Layout:
 
 
 def with_optional(file: str, header: Sequence[str] | None, count: int, wanted: Wanted, optional: Wanted) -> Wanted:
-    """Return the quantities that are needed and those of the optional ones that a table has.
+    """Return the required quantities and those optional ones that a table has.
 
-    With names it has those of which it has a column; without, as many of the first ones as there are columns for.
+    With names, it has the quantities with a column; without names, as many as there are columns for.
 
     Parameters
     ----------
     file, header, count
-        As of :func:`layout`.
+        As in :func:`layout`.
     wanted : mapping from str to sequence of str
-        What is needed.
-    optional : mapping from str to sequence of str
-        What is read where it is there; without names they stand before the last of what is needed, in this order.
+        Required quantities.
+        optional : mapping from str to sequence of str
+        Optional quantities; without names they come before the last required one, in this order.
     """
     if header is not None:
         head = _Header(file, header)
@@ -153,7 +153,7 @@ def layout(
     Parameters
     ----------
     file : str
-        For messages.
+        Name of the file in messages.
     header : sequence of str or None
         Names of the columns, if the file has any.
     count : int
@@ -161,9 +161,9 @@ def layout(
     wanted : mapping from str to sequence of str
         Quantities in their plain order, with the name of each of their entries.
     fewer : mapping from str to sequence of str, optional
-        Some of these, from which the others follow.
+        Some of these that suffice, because the others follow from them.
     units : mapping from str to mapping from str to str, optional
-        What the entries are measured in; any unit that a header names is converted to this.
+        Units of the entries; any unit that a header names is converted to these.
     """
     if header is None:
         return _in_order(file, tuple(f"column {k + 1}" for k in range(count)), wanted, fewer)
@@ -188,7 +188,7 @@ def layout(
 
 
 class _Header:
-    """The names of columns, with and without the units behind them."""
+    """The names of columns, with and without their units."""
 
     def __init__(self, file: str, header: Sequence[str]) -> None:
         self.file = file
@@ -198,7 +198,7 @@ class _Header:
                 raise FileFormatError(f"two columns are named {name!r}", file, 1)
         self.bare, units = zip(*map(_without_unit, self.names), strict=True)
         self.units: list[str | None] = list(units)
-        self.whole: set[int] = set()  # columns that are called as an entry is: brackets in their names are no units
+        self.whole: set[int] = set()  # columns with the name of an entry: brackets in it are not units
         self.others = OtherNames(self.bare)
         self.nanoseconds: int | None = None
         self.numbered: set[str] = set()
@@ -208,7 +208,7 @@ class _Header:
     def find(self, key: str, labels: Sequence[str]) -> list[int | None]:
         """Find the column of every entry.
 
-        By the joint's name, or else numbered from zero or from one; where some are missing, as other programs do.
+        By the joint's name, or numbered from zero or one; if some are missing, in the spellings of other programs.
         """
         best: list[int | None] = [None] * len(labels)
         self.numbered.discard(key)
@@ -220,7 +220,7 @@ class _Header:
                 places.setdefault(name if k in whole else bare, []).append(k)
             own = [self._only([k for form in forms for k in places.get(form, ())]) for forms in spelling]
             if begins and labels and own[0] is None:
-                continue  # q1 alone is the first of those that count from one
+                continue  # q1 alone is the first of columns numbered from one
             if sum(k is not None for k in own) > sum(k is not None for k in best):
                 best, self.whole = own, self.whole | whole
                 if way >= BY_NUMBER:
@@ -228,7 +228,7 @@ class _Header:
         return best if all(k is not None for k in best) else self._find_others(key, labels) or best
 
     def _find_others(self, key: str, labels: Sequence[str]) -> list[int | None]:
-        """Find the column of every entry as other programs name them; refuse what can be read in two ways."""
+        """Find the column of every entry by the names that other programs use; refuse ambiguous ones."""
         choices = self.others.choices(key, labels)
         if not choices:
             return []
@@ -258,7 +258,7 @@ class _Header:
         return list(columns)
 
     def has_just_others(self, found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: Wanted) -> bool:
-        """Tell whether the fewer columns, and no others, are there under names that other programs give them."""
+        """Tell whether just the ``fewer`` columns exist, under names that other programs give them."""
         if any(k is not None for own in found.values() for k in own):
             return False
         complete = (self.others.choices(key, wanted[key]) for key in wanted)
@@ -290,7 +290,7 @@ class _Header:
         return k
 
     def factor(self, k: int, wanted: str | None) -> dict[int, float]:
-        """Return by what a column is to be multiplied, if it has a unit; refuse one that it cannot have."""
+        """Return the factor of a column with a unit; refuse a unit that it cannot have."""
         unit = self.units[k]
         if unit is None or k in self.whole:
             return {}
@@ -302,7 +302,7 @@ class _Header:
     def _to_rename(
         self, key: str, own: Sequence[int | None], labels: Sequence[str], left: Sequence[str]
     ) -> str:  # fmt: skip
-        """Say which columns may be a quantity of which entries are missing, and how to name them."""
+        """Suggest columns that may be the missing entries of a quantity, and how to name them."""
         if all(k is not None for k in own) or not labels:
             return ""
         names = f"'{key}_{labels[0]}'" + (f", '{key}_{labels[1]}', ..." if len(labels) > 1 else "")
@@ -316,7 +316,7 @@ class _Header:
         return ""
 
     def refuse_missing(self, found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: Wanted | None) -> None:
-        """Refuse a table without some of the columns; say which were perhaps meant."""
+        """Refuse a table that lacks columns; suggest which were meant."""
         missing = [
             f"{key}_{label}"
             for key, own in found.items()
@@ -349,7 +349,7 @@ class _Header:
 
 
 def _not_measured(found: Mapping[str, Sequence[int | None]], wanted: Wanted) -> list[str]:
-    """Return entries, as a rule joints, of which a table has no column at all, if it has all columns of others."""
+    """Return entries, usually joints, that have no column at all, if all others have all of theirs."""
     there = [{label for k, label in zip(own, wanted[key], strict=True) if k is not None} for key, own in found.items()]
     known = dict.fromkeys(label for key in found for label in wanted[key])
     if not there or not set.intersection(*there):
@@ -358,20 +358,20 @@ def _not_measured(found: Mapping[str, Sequence[int | None]], wanted: Wanted) -> 
 
 
 def _of_this_kind(missing: str, names: Sequence[str]) -> list[str]:
-    """Return the columns that may be a misspelt one: the force of a joint is not its position."""
+    """Return the columns that may be misspellings of a missing one; the quantity must be the same."""
     kind = missing.partition("_")[0]
     return [name for name in names if not (kinds := _kinds(name)) or kind in kinds]
 
 
 def _kinds(name: str) -> set[str]:
-    """Return the quantities that a name has a word for, at its beginning or anywhere a whole word."""
+    """Return the quantities that a name mentions, at its beginning or as a whole word."""
     words = [word.lower() for word in words_of(name).words]
     own = {word for k, word in enumerate(words) if len(word) > 1 or k == 0}
     return {key for key, known in OTHER_WORDS.items() if own & known}
 
 
 def _without_unit(name: str) -> tuple[str, str | None]:
-    """Split off the unit at the end of a name, as studies write it: ``q elbow [rad]``; ``q_hip[0]`` has none."""
+    """Split off the unit at the end of a name, as in studies: ``q elbow [rad]``; ``q_hip[0]`` has none."""
     at = max(name.rfind("["), name.rfind("("))
     unit = name[at + 1 : -1].strip()
     if at < 1 or name[-1] not in "])" or not unit or (unit.isdigit() and not name[at - 1].isspace()):
@@ -380,7 +380,7 @@ def _without_unit(name: str) -> tuple[str, str | None]:
 
 
 def _are_just(found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: Wanted) -> bool:
-    """Tell whether the fewer columns are there, and none of the others."""
+    """Tell whether the ``fewer`` columns exist, and none of the others."""
     return all(
         (k is not None) == (label in fewer[key])
         for key, own in found.items()
@@ -389,7 +389,7 @@ def _are_just(found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: 
 
 
 def _spellings(key: str, labels: Sequence[str]) -> Iterator[tuple[list[tuple[str, ...]], bool]]:
-    """Yield ways to name the columns of a quantity, and whether the first of them must be there."""
+    """Yield spellings of the columns of a quantity, and whether the first column must exist."""
     labels = [column_name(label) for label in labels]
     for own in (labels, _counted(labels)):
         yield [(f"{key}_{x}", f"{key}:{x}", f"{key} {x}", f"{WORDS.get(key, key)} {x}") for x in own], False
@@ -399,7 +399,7 @@ def _spellings(key: str, labels: Sequence[str]) -> Iterator[tuple[list[tuple[str
 
 
 def _counted(labels: Sequence[str]) -> list[str]:
-    """Return the number the entries of quaternions, positions and their rates: ``base.qx``, ... as ``base[0]``, ..."""
+    """Number the entries of quaternions, positions and their rates: ``base[0]``, ... for ``base.qx``, ..."""
     seen: dict[str, int] = {}
     found = []
     for label in labels:
@@ -410,13 +410,13 @@ def _counted(labels: Sequence[str]) -> list[str]:
 
 
 def _in_order(file: str, names: tuple[str, ...], wanted: Wanted, fewer: Wanted | None = None) -> Layout:
-    """Take the columns in their order: perhaps time, then one quantity after the other."""
+    """Take the columns in plain order: perhaps time, then one quantity after the other."""
     needed = sum(len(labels) for labels in wanted.values())
     if fewer is not None and len(names) < needed:
         try:
             return replace(_in_order(file, names, fewer), fewer=True)
         except FileFormatError:
-            pass  # the error about all columns mentions the fewer ones, too
+            pass  # the error about all columns also mentions the fewer ones
     order = ", ".join(f"{len(labels)} of {key}" for key, labels in wanted.items())
     time = 0 if len(names) == needed + 1 else None
     rest = [k for k in range(len(names)) if k != time]

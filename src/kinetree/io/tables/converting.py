@@ -1,4 +1,4 @@
-"""Tables turned into others row by row: parts are read, computed and written in order, a few of them at once."""
+"""Converting tables row by row: parts are read, computed and written in order, a few at a time."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Law = Callable[..., Array]
 
 @dataclass(frozen=True)
 class Computed:
-    """A part that is through."""
+    """A part that has been computed."""
 
     part: Part
     rows: int
     encoded: Any
     left_out: int = 0
-    """Rows that were the one before once more."""
+    """Number of rows that repeat the previous one."""
     first: tuple[float, tuple[Array, ...]] = (np.inf, ())
     last: tuple[float, tuple[Array, ...]] = (-np.inf, ())
-    """Times and states; without times every part seems to come later than the one before."""
+    """Last time and state; without times, every part counts as later than the previous one."""
     without_first: Callable[[], Any] | None = None
 
 
@@ -44,24 +44,24 @@ def convert(
     share: float = 1.0,
     tell: Callable[[str], None] | None = None,
 ) -> int:
-    """Compute every row and write the answers in order; return how many there were.
+    """Compute every row and write the results in order; return the number of rows.
 
-    Rows that are the one before once more, time and all, are left out.
+    Rows that repeat the previous one, including its time, are left out.
 
     Parameters
     ----------
     parts : iterable of Part
     law : callable
-        Of some rows.
+        Computes some rows.
     sink : Sink
-        Where answers go.
+        Where results go.
     threads : int
-        Parts that are computed at once.
+        Number of parts that are computed at the same time.
     bar : Bar, optional
     share : float
-        Of this table in all that the bar shows.
+        Share of this table in what the bar shows.
     tell : callable, optional
-        Called with words about rows that were left out.
+        Called with a message about rows that were left out.
     """
     rows, left_out = 0, 0
     last: tuple[float, tuple[Array, ...]] = (-np.inf, ())
@@ -89,7 +89,7 @@ def _are_same(one: tuple[float, tuple[Array, ...]], other: tuple[float, tuple[Ar
 
 
 def _in_order(parts: Iterable[Part], work: Callable[[Part], Computed], threads: int) -> Iterator[Computed]:
-    """Work on a few parts at once; the first alone, since it makes the machine code for all."""
+    """Compute a few parts at a time; the first one alone, since it makes the machine code for all."""
     waiting: deque[Future[Computed]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
@@ -139,8 +139,8 @@ def _compute(part: Part, law: Law, sink: Sink) -> Computed:
 
 
 def first_fault(arrays: tuple[Array, ...], law: Law) -> int:
-    """Find the first row that a law refuses, by halving."""
-    begin, end = 0, len(arrays[0])  # it is in here, and everything before is good
+    """Find the first row that a law refuses, by bisection."""
+    begin, end = 0, len(arrays[0])  # it is in here, and everything before it is good
     while end - begin > 1:
         middle = (begin + end) // 2
         try:
@@ -152,7 +152,7 @@ def first_fault(arrays: tuple[Array, ...], law: Law) -> int:
 
 
 def _of_one_row(arrays: tuple[Array, ...], row: int, law: Law, problem: KinetreeError) -> str:
-    """Return what the law says about that row alone, without its place in a batch."""
+    """Return the law's message about that row alone, without its index in a batch."""
     try:
         law(*(x[row] for x in arrays))
     except KinetreeError as alone:

@@ -1,4 +1,4 @@
-"""The first lines of a table in text: names, units, comments, what parts columns, and how numbers are written."""
+"""The first lines of a text table: names, units, comments, the delimiter, and the form of numbers."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from .formats import RECORD_MARK
 from .joints_in_rows import named_by_row
 
 LINES = 60
-"""That are looked at."""
+"""How many lines are examined."""
 
 DELIMITERS = ",;\t"
 COMMENT = ("#", "%")
 DECIMAL_COMMA = re.compile(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*")
 LONE_RETURN = re.compile(rb"\r(?!\n)")
 EXCELS = re.compile(r"sep=(.)\s*", re.IGNORECASE)
-"""How Excel is told what parts columns."""
+"""The line that tells Excel the delimiter."""
 
 
 @dataclass(frozen=True)
 class CsvHead:
-    """What the first lines of a table say.
+    """What the first lines of a table tell.
 
     Attributes
     ----------
     names : tuple of str or None
-        Of the columns, with their units in brackets behind them; None where there are none.
+        Names of the columns, followed by their units in brackets; None if there are none.
     line : int
-        Of the names, or of the first row where there are none.
+        Line of the names, or of the first row if there are none.
     skipped : int
-        Lines before the first row.
+        Number of lines before the first row.
     count : int
-        Columns.
+        Number of columns.
     delimiter : str
-        What parts columns; a space for any number of spaces and tabs.
+        Delimiter; a space stands for any number of spaces and tabs.
     decimal : str
         The decimal point, or comma.
     rules : tuple of str
-        What was understood that may need a look.
+        Inferences that the user may want to check.
     joints : mapping from int to str
-        Columns of texts that say which joint numbers are of, and what they say in the first row.
+        Columns of texts that name joints, with the name in the first row.
     """
 
     names: tuple[str, ...] | None
@@ -60,14 +60,14 @@ class CsvHead:
 
 
 def read_head(path: Path) -> CsvHead:
-    """Look at the first lines of a file."""
+    """Read the first lines of a file."""
     with path.open("rb") as stream:
         lines = list(islice(stream, LINES))
     return _Lines(str(path), lines).head()
 
 
 def split(line: str, delimiter: str) -> list[str]:
-    """Return the cells of a line; csv.Error where it has none."""
+    """Return the cells of a line; raise csv.Error if it cannot be split."""
     if delimiter == " ":
         return line.split()
     return next(csv.reader([line], delimiter=delimiter, strict=True), [])
@@ -87,7 +87,7 @@ def _is_any_number(cell: str) -> bool:
 
 
 def refuse_lone_returns(file: str, block: bytes, line: int) -> None:
-    """Refuse carriage returns that end no line: some readers take them for line ends, and some do not."""
+    """Refuse lone carriage returns, which some readers take for line ends and some do not."""
     if b"\r" in block and block.count(b"\r") != block.count(b"\r\n"):
         before = LONE_RETURN.search(block)
         here = line + (block.count(b"\n", 0, before.start()) if before else 0)
@@ -108,7 +108,7 @@ def decoded(file: str, data: bytes, line: int) -> str:
 
 
 class _Lines:
-    """The first lines of a file, and where to go on in them."""
+    """The first lines of a file, and the position in them."""
 
     def __init__(self, file: str, lines: list[bytes]) -> None:
         self.file, self.lines, self.at = file, lines, 0
@@ -141,7 +141,7 @@ class _Lines:
         return self._finished(CsvHead(tuple(cells), line, line, len(cells), delimiter))
 
     def _pass_over_comments(self) -> str:
-        """Go to the first line that is none; return the last that is, which may hold names."""
+        """Go to the first line that is not a comment; return the last comment, which may hold names."""
         comment = ""
         if self.lines and self.lines[0].startswith(RECORD_MARK.encode()):
             self.at = 1
@@ -155,7 +155,7 @@ class _Lines:
         return comment.strip()
 
     def _text(self, at: int, errors: str = "") -> str:
-        """Return a line; nothing behind the last."""
+        """Return a line; an empty string after the last one."""
         data = self.lines[at] if at < len(self.lines) else b""
         text = data.decode("utf-8", errors) if errors else decoded(self.file, data, at + 1)
         return text.lstrip("\ufeff") if at == 0 else text
@@ -174,7 +174,7 @@ class _Lines:
             return []
 
     def _delimiter(self, at: int) -> str:
-        """Find what parts columns: what is most frequent, unless commas are those of numbers; or spaces."""
+        """Find the delimiter: the most frequent one, unless commas are decimal commas; otherwise spaces."""
         first, second = self._text(at, "replace"), self._text(at + 1, "replace")
         for one in ";\t":
             if one in first and all(map(_is_any_number, self._split_or_nothing(first, one))):
@@ -189,7 +189,7 @@ class _Lines:
         return max(DELIMITERS, key=first.count)
 
     def _refuse_lines_above_names(self, count: int) -> None:
-        """Say where names stand if they seem to stand below other lines."""
+        """Raise an error that says where the names are, if they seem to be below other lines."""
         if len(self._split_or_nothing(self._text(self.at + 1, "replace"), self._delimiter(self.at))) == count > 1:
             return
         for at in range(self.at + 1, len(self.lines) - 1):
@@ -197,14 +197,14 @@ class _Lines:
             names, row = (self._split_or_nothing(self._text(k, "replace"), delimiter) for k in (at, at + 1))
             if 1 < len(names) == len(row) != count and any(map(is_number, row)) and not any(map(is_number, names)):
                 raise FileFormatError(
-                    f"the names of columns seem to stand in line {at + 1}: leave out the lines above them, or begin "
+                    f"the names of columns seem to be in line {at + 1}: leave out the lines above them, or begin "
                     "these with '#'",
                     self.file,
                     self.at + 1,
                 )
 
     def _finished(self, head: CsvHead) -> CsvHead:
-        """Look at what stands between names and numbers, and at how these are written."""
+        """Examine the lines between names and numbers, and the form of the numbers."""
         rows = [self._split_or_nothing(self._text(k, "replace"), head.delimiter)
                 for k in range(head.skipped, len(self.lines))]  # fmt: skip
         if head.names is not None and rows and len(rows[0]) == head.count and not any(map(_is_any_number, rows[0])):

@@ -1,4 +1,4 @@
-"""Kinds of files that hold tables, and the package that reads and writes some of them."""
+"""File formats of tables, and the package that reads and writes some of them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from ...errors import OptionError
 
 FORMATS = (".npz", ".csv", ".parquet")
-"""That are written, and read."""
+"""Formats that are written and read."""
 
 TEXTS = (".csv", ".txt", ".dat", ".tsv")
 READABLE = (*TEXTS, ".parquet", ".npz", ".mat")
-"""That measurements are read from."""
+"""Formats that measurements are read from."""
 
 ELSEWHERE = {
     (".xlsx", ".xls", ".ods"): "save the sheet as CSV, or in pandas: pd.read_excel({0!r}).to_csv('m.csv', index=False)",
@@ -24,14 +24,14 @@ ELSEWHERE = {
     (".gz", ".zip", ".bz2", ".xz", ".7z"): "unpack it first",
     (".feather", ".arrow"): "in pandas: pd.read_feather({0!r}).to_parquet('m.parquet')",
 }  # fmt: skip
-"""What to do with files that tables often come in."""
+"""What to do with other files that often contain tables."""
 
 RECORD_MARK = "# kinetree record "
-"""How the first line of a record saved as CSV begins."""
+"""Beginning of the first line of a record saved as CSV."""
 
 
 def format_of(path: Path, what: str = "tables are .csv, .parquet, .npz files") -> str:
-    """Return the ending of a file's name in lower case; refuse one that no table has, in words that begin with what."""
+    """Return the ending of a file's name in lower case; refuse one that no table has (``what`` begins the message)."""
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         raise OptionError(f"{what}, not {path.suffix or 'without ending'!r}: {path}")
@@ -39,7 +39,7 @@ def format_of(path: Path, what: str = "tables are .csv, .parquet, .npz files") -
 
 
 def readable_format(path: Path) -> str:
-    """Return the ending of a table to be read in lower case; refuse others, and say what to do with these."""
+    """Return the ending of a table to read in lower case; refuse others, and say what to do with them."""
     suffix = path.suffix.lower()
     if suffix in READABLE:
         return suffix
@@ -49,7 +49,7 @@ def readable_format(path: Path) -> str:
 
 
 def pyarrow() -> Any:
-    """Return the package pyarrow, or None where it is not installed."""
+    """Return the package pyarrow, or None if it is not installed."""
     try:
         import pyarrow.csv
         import pyarrow.parquet
@@ -59,7 +59,7 @@ def pyarrow() -> Any:
 
 
 def need_pyarrow() -> Any:
-    """Return the package pyarrow, or raise an error that says how to get it."""
+    """Return the package pyarrow, or raise an error that says how to install it."""
     found = pyarrow()
     if found is None:
         raise OptionError("Parquet files need the package pyarrow: pip install 'kinetree[parquet]'")

@@ -1,4 +1,4 @@
-"""Tables that say in texts of every row which joint a number is of, as ROS does: ``name0``, ``position0``, ..."""
+"""Tables whose rows name the joint of each number in columns of text, as ROS does: ``name0``, ``position0``, ..."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import re
 from collections.abc import Mapping, Sequence
 
 NUMBERED = re.compile(r"(?<![A-Za-z])(?P<word>[A-Za-z]++)[\[_]?(?P<number>\d++)\]?\Z")
-"""The end of a column's name.  No run of letters or digits is looked at twice, however long it is."""
+"""The end of a column's name.  The possessive quantifiers keep it from backtracking on long names."""
 
 
 def named_by_row(names: Sequence[str], texts: Mapping[int, str]) -> tuple[tuple[str, ...], dict[int, str]]:
-    """Put the names of joints that stand in columns ``name0``, ``name[1]``, ... in the place of these numbers.
+    """Replace the numbers of columns by the names of joints in the columns ``name0``, ``name[1]``, ...
 
     Parameters
     ----------
     names : sequence of str
-        Of the columns.
+        Names of the columns.
     texts : mapping from int to str
-        What stands in the first row of those columns that hold no numbers.
+        Content of the first row in columns of text.
 
     Returns
     -------
     tuple of str
         Names of the columns, ``position/elbow`` for ``position0``.
     dict from int to str
-        The columns of texts that name a joint, and which: it must be the same in every row.
+        The columns of text that name a joint, with its name, which must be the same in every row.
     """
     cut = [NUMBERED.search(name.strip()) for name in names]
     places = [(name.strip()[: one.start()], one["number"]) if one else None
@@ -41,12 +41,12 @@ def named_by_row(names: Sequence[str], texts: Mapping[int, str]) -> tuple[tuple[
 
 
 def of_another_joint(column: str, first: str, here: str) -> str:
-    """Say that a row is of other joints than the first one, so that its numbers belong elsewhere.
+    """Return the message that a row names other joints than the first one, so that its numbers belong elsewhere.
 
     Parameters
     ----------
     column : str
-        Of the texts.
+        Name of the column of text.
     first, here : str
         The joint of the first row, and that of the row in question.
     """

@@ -1,7 +1,7 @@
-"""Variables in files of MATLAB, versions 5 to 7.
+"""Variables in MATLAB files, versions 5 to 7.
 
-SciPy's reader is written for files that one trusts: damaged ones can end the process.  This one reads arrays of real
-numbers, text, and structures and cells of them, and passes over all else: sparse matrices, functions, objects.
+SciPy's reader is written for trusted files: damaged ones can crash the process.  This one reads arrays of real
+numbers, text, and structures and cells of them, and skips everything else: sparse matrices, functions, objects.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8
 MATRIX, COMPRESSED = 14, 15
 CELL, STRUCTURE, TEXT = 1, 2, 4
 CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
-"""Classes of arrays; the bytes of one may be of a smaller type, such as those of doubles that are whole numbers."""
+"""Classes of arrays; data may be stored in a smaller type, such as doubles that are whole numbers."""
 
 LETTERS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16"}
 """Encodings of text by the type of its data."""
 
 LOGICAL, COMPLEX = 0x0200, 0x0800
 DEEPEST = 6
-"""Structures and cells within others that are looked into."""
+"""The deepest nesting of structures and cells."""
 
 MOST_AXES, MOST_FIELDS = 32, 10_000
-"""Of an array, and of a structure or cell: a few bytes that were compressed could unfold into millions of them."""
+"""The most axes of an array, and fields of a structure or cell: a few compressed bytes could expand into millions."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class _MatlabElement:
 
 
 class _Damaged(Exception):
-    """Something that no file of MATLAB has."""
+    """Raised for something that no MATLAB file has."""
 
 
 def read_mat(path: Path) -> dict[str, Array]:
-    """Read all arrays of real and of logical numbers; those in structures by their whole names, ``log.q``.
+    """Read all arrays of real and logical numbers; those in structures by their full names, ``log.q``.
 
-    Rows and columns have one axis.  Cells are left out.
+    Rows and columns become arrays with one axis.  Cells are left out.
     """
     read = read_variables(path.read_bytes(), str(path))
     found = {name: x for name, x in read.items() if isinstance(x, np.ndarray) and "{" not in name}
@@ -68,7 +68,7 @@ def read_mat(path: Path) -> dict[str, Array]:
 
 
 def read_variables(data: bytes, file: str) -> dict[str, Variable]:
-    """Read all variables by their whole names: ``model.NB``, ``model.Xtree{2}``; what is not understood is None."""
+    """Read all variables by their full names: ``model.NB``, ``model.Xtree{2}``; None for what is not understood."""
     order = {b"IM": "<", b"MI": ">"}.get(data[126:HEADER])
     if order is not None and data[125 if order == "<" else 124] == 2:
         raise FileFormatError(
@@ -88,14 +88,14 @@ def read_variables(data: bytes, file: str) -> dict[str, Variable]:
 
 
 def _elements(data: bytes, order: str) -> Iterator[_MatlabElement]:
-    """Yield the elements that stand one behind the other."""
+    """Yield the consecutive elements."""
     at = 0
     while at + 8 <= len(data):
         kind, size = struct.unpack_from(f"{order}II", data, at)
-        if kind >> 16:  # a small one, in its own tag
+        if kind >> 16:  # a small one, stored in its own tag
             kind, size, begin, end = kind & 0xFFFF, kind >> 16, at + 4, at + 8
             if size > 4:
-                raise _Damaged(f"an element of {size} bytes where four have room")
+                raise _Damaged(f"an element of {size} bytes where only four fit")
         else:
             begin = at + 8
             end = begin + size + (0 if kind == COMPRESSED else -size % 8)
@@ -106,7 +106,7 @@ def _elements(data: bytes, order: str) -> Iterator[_MatlabElement]:
 
 
 def _unpacked(element: _MatlabElement, order: str) -> _MatlabElement:
-    """Return the matrix that a compressed element holds: a single one, whatever else its bytes unfold into."""
+    """Return the matrix in a compressed element; only the first one, whatever else its bytes expand into."""
     if element.kind != COMPRESSED:
         return element
     return next(_elements(zlib.decompress(element.data), order), _MatlabElement(MATRIX, b""))
@@ -115,7 +115,7 @@ def _unpacked(element: _MatlabElement, order: str) -> _MatlabElement:
 def _variables(
     element: _MatlabElement, order: str, path: str, depth: int, name: str = ""
 ) -> Iterator[tuple[str, Variable]]:
-    """Yield what is in an element, with the names of all."""
+    """Yield the variables in an element, with their names."""
     if element.kind != MATRIX or not element.data:
         return
     inside = _elements(element.data, order)
@@ -153,7 +153,7 @@ def _variables(
 
 
 def _text(element: _MatlabElement, order: str) -> str | None:
-    """Return the letters of an element; None if they are written in no known way."""
+    """Return the text of an element; None if its encoding is unknown."""
     kind = LETTERS.get(element.kind)
     if kind == "utf-16":
         kind = {"<": "utf-16-le", ">": "utf-16-be"}[order]
@@ -161,7 +161,7 @@ def _text(element: _MatlabElement, order: str) -> str | None:
 
 
 def _numbers(element: _MatlabElement, order: str) -> Array:
-    """Return the numbers of an element, in the processor's own order of bytes."""
+    """Return the numbers of an element, in native byte order."""
     kind = NUMBERS.get(element.kind)
     if kind is None or len(element.data) % int(kind[1]):
         raise _Damaged(f"an element of type {element.kind} where numbers should be")

@@ -1,8 +1,8 @@
-"""Columns as other programs name them: ``/joint_states/position[0]``, ``elbow.velocity``, ``torque1``, ``actual_qd_3``.
+"""Column names of other programs: ``/joint_states/position[0]``, ``elbow.velocity``, ``torque1``, ``actual_qd_3``.
 
-A name is cut into words.  It is understood if it is a word for a quantity and the name of a joint, or a number, in
-either order, perhaps behind a path (``/arm/``) and beside words that add nothing (``measured``), and perhaps with a
-unit at its end (``torque_1_Nm``).  Any other word leaves it alone: ``target_q_0`` is no measured position.
+A name is split into words.  It is understood if it consists of a word for a quantity and the name or number of a joint,
+in either order, perhaps after a path (``/arm/``), with words that add nothing (``measured``), or with a unit at its end
+(``torque_1_Nm``).  With any other word it is not used: ``target_q_0`` is not a measured position.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ WORDS: Mapping[str, frozenset[str]] = {
     "tau": _set("tau torque torques effort efforts trq force forces τ"),
     "current": _set("i iq cur current currents"),
 }
-"""What quantities are called, in small letters."""
+"""Words for quantities, in lower case."""
 
 NOTHING_MORE = _set(
     "actual act measured meas measurement msr real field data feedback fb joint joints state states robot j axis"
     " ax dof jnt value values"
 )
-"""Words that say nothing about which quantity or joint it is."""
+"""Words that do not matter for the quantity or joint."""
 
 NOT_MEASURED = _set(
     "cmd command commanded commands desired des target targets ref reference references setpoint setpoints goal goals"
     " error errors err limit limits max min ext external std var offset"
 )
-"""Words of columns that are something else than what was measured; also in a path."""
+"""Words of columns that were not measured; also in a path."""
 
 UNITS = {
     ("rad",): "rad", ("deg",): "deg", ("degrees",): "deg", ("mm",): "mm", ("m",): "m", ("rpm",): "rpm",
@@ -54,12 +54,12 @@ PIECES = re.compile(r"(?P<letters>[^\W\d_]+)|(?P<digits>\d+)|(?P<between>[\W_]+)
 HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 PATH = frozenset("/.:")
 LONGEST = 200
-"""Letters of a name that is looked at."""
+"""The most letters of a name that is examined."""
 
 
 @dataclass(frozen=True)
 class Words:
-    """A name cut into words; ``starts`` are the places of those that something like a slash stands before."""
+    """A name split into words; ``starts`` are the indices of those after a slash or the like."""
 
     words: tuple[str, ...]
     starts: frozenset[int] = frozenset()
@@ -69,7 +69,7 @@ class Words:
 
 
 def words_of(name: str) -> Words:
-    """Cut a name where letters become digits, small letters capital ones, and at everything that is neither."""
+    """Split a name between letters and digits, before capitals, and at all other characters."""
     words: list[str] = []
     starts: set[int] = set()
     for piece in PIECES.finditer(name[:LONGEST]):
@@ -83,7 +83,7 @@ def words_of(name: str) -> Words:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a column may be: an entry of a quantity, by name or by number, and all that its name says besides.
+    """A possible meaning of a column: an entry of a quantity, by name or by number, and the rest of its name.
 
     Columns that belong together share ``style``.
     """
@@ -95,16 +95,16 @@ class Reading:
 
 
 def readings(name: str, labels: frozenset[tuple[str, ...]]) -> Iterator[Reading]:
-    """Yield everything that a column's name can mean.
+    """Yield all possible meanings of a column's name.
 
     Parameters
     ----------
     name : str
     labels : set of tuple of str
-        The words of the names of all entries, in small letters.
+        The words of the names of all entries, in lower case.
     """
     cut = words_of(name)
-    if WORDS["current"] & {word.lower() for word in cut.words}:  # which are a motor's always; forces need not be
+    if WORDS["current"] & {word.lower() for word in cut.words}:  # these are always of a motor; forces need not be
         cut = _without(cut, "motor")
     if len(name) > LONGEST or NOT_MEASURED & {word.lower() for word in cut.words}:
         return
@@ -147,14 +147,14 @@ def _without(cut: Words, word: str) -> Words:
 
 
 def _adds_nothing(words: Sequence[str], cut: Words, end: int) -> bool:
-    """Tell whether words in front are a path, or say nothing."""
+    """Tell whether leading words are a path, or add nothing."""
     while end and end not in cut.starts and words[end - 1].lower() in NOTHING_MORE:
         end -= 1
     return not end or end in cut.starts
 
 
 def _entries(words: tuple[str, ...], labels: frozenset[tuple[str, ...]]) -> Iterator[tuple[tuple[str, ...] | int, str]]:
-    """Yield the entry that words name, or else that they number, with the words beside the number."""
+    """Yield the entry that words name, or else its number, with the words next to the number."""
     small = tuple(word.lower() for word in words)
     if small in labels:
         yield small, ""
@@ -166,12 +166,12 @@ def _entries(words: tuple[str, ...], labels: frozenset[tuple[str, ...]]) -> Iter
 
 @dataclass
 class OtherNames:
-    """The columns of a table as other programs may have named them.
+    """The columns of a table, as other programs may have named them.
 
     Parameters
     ----------
     names : sequence of str
-        Without the units in brackets.
+        Names without units in brackets.
     """
 
     names: Sequence[str]
@@ -180,14 +180,13 @@ class OtherNames:
     def choices(
         self, key: str, labels: Sequence[str], by_name: bool = False
     ) -> list[tuple[list[int], list[str | None]]]:
-        """Return all ways to find every entry of a quantity: their columns, and units at the ends of their names.
+        """Return all ways to find every entry of a quantity: the columns, and units at the ends of their names.
 
-        Columns that are named for joints come before those that are numbered, from zero or else from one; ``by_name``
-        leaves numbers alone.
+        Columns that are named for joints come before those numbered from zero or one; ``by_name`` ignores the latter.
         """
         cut = [tuple(word.lower() for word in words_of(label).words) for label in labels]
         if len(set(cut)) != len(cut):
-            cut = [()] * len(labels)  # names that cannot be told apart when they are cut: numbers are left
+            cut = [()] * len(labels)  # names that are the same once split: only numbers are left
         whole = frozenset(words for words in cut if words)
         if whole not in self._found:
             self._found[whole] = [list(readings(name, whole)) for name in self.names]
@@ -212,7 +211,7 @@ class OtherNames:
         return []
 
     def like(self, key: str) -> list[str]:
-        """List columns with a word for a quantity in their names: they may be it, whichever entry they are."""
+        """List columns whose names have a word for a quantity, whichever entry they may be."""
         words = [{word.lower() for word in words_of(name).words} for name in self.names]
         return [
             name
@@ -223,7 +222,7 @@ class OtherNames:
 
 @dataclass(frozen=True)
 class TimeColumns:
-    """Where times are: a column, perhaps its unit, and perhaps another one with the nanoseconds to be added."""
+    """The column of times, perhaps with its unit and a column of nanoseconds to add."""
 
     column: int
     unit: str | None = None
@@ -231,7 +230,7 @@ class TimeColumns:
 
 
 def times_among(names: Sequence[str]) -> list[TimeColumns]:
-    """Find columns of times that are not simply called so: ``timestamp``, ``t_ms``, ``/header/stamp/sec``."""
+    """Find columns of times under other names: ``timestamp``, ``t_ms``, ``/header/stamp/sec``."""
     found, seconds, nano = [], {}, {}
     for k, name in enumerate(names):
         cut = words_of(name)
@@ -252,7 +251,7 @@ def times_among(names: Sequence[str]) -> list[TimeColumns]:
 
 
 def array_readings(name: str, key: str) -> Iterator[str | None]:
-    """Yield the unit, None where no word is one, if a name is of a whole quantity: ``log.joint_positions_deg``."""
+    """Yield the unit, or None without one, if a name is that of a whole quantity: ``log.joint_positions_deg``."""
     cut = words_of(name)
     if len(name) > LONGEST or NOT_MEASURED & {word.lower() for word in cut.words}:
         return

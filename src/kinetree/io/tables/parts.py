@@ -1,4 +1,4 @@
-"""What a table looks like to those who read it: parts, in order, of rows with times and an array per quantity."""
+"""The interface of tables: ordered parts of rows, with times and an array per quantity."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .columns import Layout
 Array = np.ndarray
 
 ROWS = 65_536
-"""Rows of a part of a file that is no text."""
+"""Rows per part of a binary file."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Part:
 
     read: Callable[[], Rows]
     fault: Callable[[int, str], FileFormatError]
-    """Of one of its rows, counted from zero."""
+    """Makes an error about one of its rows, counted from zero."""
     share: float
-    """Of the whole file."""
+    """Fraction of the whole file."""
 
 
 @dataclass(frozen=True)
@@ -45,28 +45,28 @@ class OpenTable:
     parts: Callable[[], Iterator[Part]]
     has_time: bool
     remark: str = ""
-    """What the user should know, if told anything: columns that are not used, and all of ``rules``."""
+    """What the user should know: unused columns, and all of ``rules``."""
     fewer: bool = False
-    """Whether it holds the fewer columns that do as well."""
+    """Whether it has only the fewer columns that suffice."""
     quantities: tuple[str, ...] = ()
-    """What the arrays of its rows are, in order."""
+    """The quantities of the arrays of its rows, in order."""
     groups: Callable[[Sequence[int]], Iterator[Part]] | None = None
-    """Of a Parquet file the parts of some of its groups of rows."""
+    """For a Parquet file: returns the parts of some of its row groups."""
     rules: str = ""
-    """What was understood by a rule, and not because the file says so in kinetree's own words."""
+    """What was inferred by a rule, because the file does not use kinetree's own names."""
     doubt: str = ""
-    """Why its columns may be others than they were taken for."""
+    """Why its columns may have been misunderstood."""
     numbered: frozenset[str] = frozenset()
-    """Quantities whose columns are numbered, or in plain order, and not named for their entries."""
+    """Quantities whose columns are numbered or in plain order instead of named."""
 
     def parts_of(self, groups: Sequence[int]) -> Iterator[Part]:
-        """Return the parts of some groups of rows of a Parquet file."""
+        """Return the parts of some row groups of a Parquet file."""
         if self.groups is None:
             raise OptionError("only Parquet files without joints that follow others can be read from the middle")
         return self.groups(groups)
 
     def whole(self) -> tuple[Array | None, dict[str, Array]]:
-        """Read all rows: times, if there are any, and the array of each quantity; without rows nothing of either."""
+        """Read all rows: times, if there are any, and the array of each quantity; None and no arrays without rows."""
         rows = [part.read() for part in self.parts()]
         if not rows:
             return None, {}
@@ -77,7 +77,7 @@ class OpenTable:
 
 
 def opened(layout: Layout, parts: Callable[[], Iterator[Part]], rules: Sequence[str] = ()) -> OpenTable:
-    """Return a table whose columns were found."""
+    """Return a table with a known layout."""
     rules = [text for text in (*rules, layout.rules) if text]
     said = [*rules, *([layout.remark] if layout.remark else [])]
     names = tuple(layout.quantities)

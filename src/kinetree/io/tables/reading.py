@@ -1,4 +1,4 @@
-"""Tables of motions read in parts: text, Parquet, and arrays of NumPy or MATLAB; every fault with its file and row."""
+"""Reading tables of motions in parts: text, Parquet, and arrays of NumPy or MATLAB; errors name file and row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .parts import ROWS, OpenTable, Part, Rows, opened
 
 Array = np.ndarray
 BLOCK = 4_000_000
-"""Bytes of a part of a CSV file."""
+"""Bytes per part of a CSV file."""
 
 DATE = re.compile(r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\s*\d{1,2}:\d{2}")
 NUMBER_AND_UNIT = re.compile(r"\s*[+-]?[\d.]+(?:[eE][+-]?\d+)?\s*([A-Za-z°]+)\s*")
@@ -33,7 +33,7 @@ NUMBER_AND_UNIT = re.compile(r"\s*[+-]?[\d.]+(?:[eE][+-]?\d+)?\s*([A-Za-z°]+)\s
 def open_table(
     path: Path, wanted: Wanted, fewer: Wanted | None = None, units: Units | None = None, optional: Wanted | None = None
 ) -> OpenTable:
-    """Look at the head of a file; its rows are read when its parts are.
+    """Open a file and read its head; rows are read part by part.
 
     Parameters
     ----------
@@ -41,15 +41,15 @@ def open_table(
     wanted : mapping
         Quantities with the names of their entries.
     fewer : mapping, optional
-        Some of these entries, with which alone a table does as well.
+        Some of these entries that suffice.
     units : mapping, optional
-        What the entries are measured in: columns whose names end in another unit, ``q_elbow [deg]``, are converted.
+        Units of the entries: columns whose names end in another unit, ``q_elbow [deg]``, are converted.
     optional : mapping, optional
-        Further quantities, read where the table has them.
+        Further quantities, read if the table has them.
     """
     kind = readable_format(path)
     if is_folder(path):
-        raise FileFormatError("this is no file", str(path))
+        raise FileFormatError("this is not a file", str(path))
     if not is_file(path):
         raise MissingFileError(f"there is no file {str(path)!r}{file_meant(path)}")
     tables = {".parquet": ParquetTable, ".npz": ArrayTable, ".mat": ArrayTable}
@@ -67,9 +67,9 @@ def open_table(
 
 
 class CsvTable:
-    """Comma-separated values; semicolons, tabs and spaces are understood, too, and so are decimal commas.
+    """Comma-separated values; also with semicolons, tabs or spaces, and with decimal commas.
 
-    Every line is a row.  An empty one is a fault (a lost sample, perhaps) but for those at the end of the file.
+    Every line is a row.  An empty line is an error (a lost sample, perhaps) except at the end of the file.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class CsvTable:
         self._find_unit_of_times()
 
     def _find_unit_of_times(self) -> None:
-        """Convert times since 1970 that are no seconds."""
+        """Convert times since 1970 that are not in seconds."""
         time = self.layout.time
         if time is None or self.layout.nanoseconds is not None:
             return
@@ -100,7 +100,7 @@ class CsvTable:
         try:
             first = float(split(row, self.delimiter)[time].replace(self.head.decimal, "."))
         except (ValueError, IndexError, csv.Error):
-            return  # whoever reads the row says what is wrong with it
+            return  # reading the row reports what is wrong with it
         self.layout = in_seconds(self.layout, first)
 
     def source(self) -> OpenTable:
@@ -124,7 +124,7 @@ class CsvTable:
                 line += block.count(b"\n")
 
     def _part(self, block: bytes, line: int, share: float, empty: int) -> Part:
-        """Make a part of some lines; ``empty`` is the number of an empty line just before them, or zero."""
+        """Make a part of some lines; ``empty`` is the number of an empty line just before them, if any, else zero."""
 
         def fault(row: int, message: str) -> FileFormatError:
             return FileFormatError(message, self.file, line + row)
@@ -132,16 +132,16 @@ class CsvTable:
         return Part(lambda: self._read(block, line, empty), fault, share)
 
     def _refuse_empty(self, line: int) -> NoReturn:
-        raise FileFormatError("the line is empty; only at the end of the file may lines be so", self.file, line)
+        raise FileFormatError("the line is empty; empty lines are allowed only at the end of the file", self.file, line)
 
     def _read(self, block: bytes, line: int, empty: int) -> Rows:
         if empty:
             self._refuse_empty(empty)
         refuse_lone_returns(self.file, block, line)
-        if self.delimiter == " ":  # any number of them, and of tabs
+        if self.delimiter == " ":  # any number of spaces and tabs
             block = b"\n".join(b" ".join(row.split()) for row in block.split(b"\n"))
         columns = csv_numbers(block, self.count, self.layout.used, self.delimiter, self.head.decimal)
-        if columns is None:  # not installed, or something is wrong: the slow reader says what and where
+        if columns is None:  # not installed, or something is wrong: the slow reader reports what and where
             columns = self._carefully(block, line)
         if self.head.joints:
             self._refuse_other_joints(block, line)
@@ -167,7 +167,7 @@ class CsvTable:
             yield line + reader.line_num - 1, cells
 
     def _refuse_other_joints(self, block: bytes, line: int) -> None:
-        """Refuse rows that name other joints than the first: their numbers are of those, not of the columns' joints."""
+        """Refuse rows that name other joints than the first row: their numbers do not belong to the columns' joints."""
         for here, cells in self._cells(block, line):
             for k, joint in self.head.joints.items():
                 if cells[k].strip() != joint:
@@ -215,7 +215,7 @@ class CsvTable:
 def csv_numbers(
     block: bytes, count: int, used: Sequence[int], delimiter: str = ",", decimal: str = "."
 ) -> dict[int, Array] | None:
-    """Read columns of numbers out of whole lines by pyarrow; None where that is not installed, or something is wrong.
+    """Read columns of numbers from whole lines by pyarrow; None if that is not installed, or something is wrong.
 
     Parameters
     ----------
@@ -224,9 +224,9 @@ def csv_numbers(
     count : int
         Columns of the file.
     used : sequence of int
-        Those to read.
+        The columns to read.
     delimiter : str
-        What stands between two columns.
+        Delimiter between columns.
     decimal : str
         The decimal point, or comma.
     """
@@ -279,7 +279,7 @@ class ParquetTable:
             self.schema = arrow.parquet.read_schema(path)
             names = list(self.schema.names)
         except (arrow.ArrowException, OSError, UnicodeDecodeError) as problem:
-            raise FileFormatError(f"this is no Parquet file ({problem})", self.file) from None
+            raise FileFormatError(f"this is not a Parquet file ({problem})", self.file) from None
         says_nothing = names == [str(k) for k in range(len(names))]
         self.joints: dict[int, str] = {}
         texts = [k for k, kind in enumerate(self.schema.types) if _is_text(arrow, kind)]
@@ -299,7 +299,7 @@ class ParquetTable:
         self._find_unit_of_times()
 
     def _find_unit_of_times(self) -> None:
-        """Convert times since 1970 that are no seconds."""
+        """Convert times since 1970 that are not in seconds."""
         time = self.layout.time
         if time is None or self.layout.nanoseconds is not None:
             return
@@ -307,7 +307,7 @@ class ParquetTable:
             self.layout = in_seconds(self.layout, float(np.asarray(first).astype(float)))
 
     def _first_row(self, columns: Sequence[int]) -> dict[int, Any]:
-        """Return what stands in the first row of some columns; nothing of those where nothing stands."""
+        """Return the values in the first row of some columns, without missing ones."""
         arrow = need_pyarrow()
         try:
             with arrow.parquet.ParquetFile(self.path) as file:
@@ -317,7 +317,7 @@ class ParquetTable:
                 own = {k: batch.column(self.schema.names[k]) for k in columns}
                 return {k: np.asarray(x)[0] for k, x in own.items() if not x.null_count}
         except (arrow.ArrowException, OSError):
-            return {}  # whoever reads the rows says what is wrong with them
+            return {}  # reading the rows reports what is wrong with them
 
     def source(self) -> OpenTable:
         """Return the table, ready to be read."""
@@ -335,7 +335,7 @@ class ParquetTable:
                 for batch in file.iter_batches(ROWS, row_groups=groups, columns=names):
                     yield self._part(batch, first, batch.num_rows / total)
                     first += batch.num_rows
-        except (arrow.ArrowException, OSError) as problem:  # damage behind the head
+        except (arrow.ArrowException, OSError) as problem:  # damage after the head
             raise FileFormatError(f"the file cannot be read beyond row {first} ({problem})", self.file) from None
 
     def _part(self, batch: Any, first: int, share: float) -> Part:

@@ -1,4 +1,4 @@
-"""Small tables to be read by people: on a terminal, and in a notebook."""
+"""Small tables for people to read, on a terminal and in a notebook."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from html import escape
 from numbers import Real
 
 MOST_ROWS = 24
-"""Rows that a screen holds beside a title; the rest is counted."""
+"""The most rows that are shown; the rest is counted."""
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """Rows of words and numbers under names.
+    """Rows of words and numbers under column names.
 
     Parameters
     ----------
     columns : sequence of str
     rows : sequence of sequences
-        Numbers are written with four digits and stand to the right.
+        Numbers are written with four digits and right-aligned.
     title : str
         A line above.
     more : str
-        What to do to see rows that are left out: ``"forces.multipliers has all"``.
+        How to see rows that are left out: ``"forces.multipliers has all"``.
     notes : sequence of str
         Lines below.
     """
@@ -45,7 +45,7 @@ class TextTable:
         return "\n".join([*([self.title] if self.title else []), *lines, *self._below()])
 
     def html(self) -> str:
-        """Return the same for a notebook."""
+        """Return the table in HTML, for a notebook."""
         head = "".join(f"<th>{escape(str(name))}</th>" for name in self.columns)
         styles = [' style="text-align: right"' if self._is_number(k) else "" for k in range(len(self.columns))]
         body = "".join(

@@ -1,4 +1,4 @@
-"""Times of tables: since 1970 in any unit, rows that came twice, and clocks whose digits were lost."""
+"""Times of tables: since 1970 in any unit, repeated rows, and times with too few digits."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ SINCE_1970 = {"milliseconds": 1e-3, "microseconds": 1e-6, "nanoseconds": 1e-9}
 """Units of clocks that count since 1970, besides seconds."""
 
 CLOCKS = (1e9, 4e9)
-"""What such a clock shows in seconds, between 2001 and 2096; as seconds from any other start it would be a lifetime."""
+"""Range of such a clock in seconds, from 2001 to 2096; counted from any other start it would be a lifetime."""
 
 LOST_DIGITS = 0.05
-"""Share of rows with the time of the row before beyond which times have too few digits."""
+"""Times have too few digits if more than this share of rows has the time of the previous row."""
 FEW = 3
-"""Such rows that are no pattern yet."""
+"""So few such rows are not a pattern."""
 
 
 def unit_since_1970(first: float) -> str | None:
-    """Return the unit of times that count since 1970 and are no seconds; None for all others.
+    """Return the unit of times since 1970 that are not in seconds; None for all others.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def unit_since_1970(first: float) -> str | None:
 
 
 def repeated(times: Array, arrays: Sequence[Array]) -> Array:
-    """Return which rows are the row before once more, time and all: messages that came twice."""
+    """Tell which rows repeat the previous one, including its time: messages that came twice."""
     same = np.diff(times) == 0.0
     for x in arrays:
         if not same.any():
@@ -43,12 +43,12 @@ def repeated(times: Array, arrays: Sequence[Array]) -> Array:
 
 
 def words_about_repeated(count: int, rows: int) -> str:
-    """Say that so many of so many rows were left out."""
+    """Return the message that repeated rows were left out."""
     return f"{count} of {rows} rows repeat the one before, times included; they are left out"
 
 
 def not_increasing(before: float, now: float) -> str:
-    """Say what is wrong with a time that is not later than the one before."""
+    """Return the message about a time that is not later than the previous one."""
     if np.isnan(now):
         return "time is not a number"
     if now == before:
@@ -57,12 +57,12 @@ def not_increasing(before: float, now: float) -> str:
 
 
 def lost_digits(times: Array) -> str:
-    """Say that times were written with too few digits; nothing where they were not.
+    """Return the message that times have too few digits; an empty string if they do not.
 
     Parameters
     ----------
     times : ndarray (n,)
-        Without rows that came twice.
+        Times without those of repeated rows.
     """
     steps = np.diff(times)
     still = int(np.sum(steps == 0.0))

@@ -1,4 +1,4 @@
-"""Tables written at once, or part by part beside their place and put there when whole."""
+"""Writing tables at once, or part by part into a temporary file that is renamed when complete."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def csv_text(columns: Mapping[str, Any], first_line: str = "") -> str:
     Parameters
     ----------
     columns : mapping from str to array-like
-        Numbers or words, as many in each.
+        Numbers or words, the same number in each.
     first_line : str
-        What stands above the names.
+        A line above the names.
     """
     return (f"{first_line}\n" if first_line else "") + _csv_lines([list(columns)]) + _csv_rows(columns)
 
 
 def write_parquet(path: Path, columns: Mapping[str, Any], metadata: Mapping[str, str] | None = None) -> None:
-    """Write columns as Parquet, with words about them."""
+    """Write columns as Parquet, with metadata."""
     arrow = need_pyarrow()
     table = arrow.table({name: np.asarray(column) for name, column in columns.items()})
     with path.open("wb") as stream:
@@ -56,12 +56,12 @@ def _csv_lines(rows: Iterable[Sequence[Any]]) -> str:
 
 
 class Sink:
-    """Where rows go.
+    """A table that rows are written to.
 
     Parameters
     ----------
     key : str
-        What the numbers are, such as ``tau``.
+        Name of the quantity, such as ``tau``.
     labels : sequence of str
         A name for each of them.
     has_time : bool
@@ -94,7 +94,7 @@ class Sink:
 
 
 class CsvSink(Sink):
-    """Numbers with as many digits as it takes to read them back to the last bit."""
+    """CSV, with enough digits to read numbers back to the last bit."""
 
     def open(self) -> None:
         """Write the names."""
@@ -122,17 +122,17 @@ class CsvSink(Sink):
 
 
 class ParquetSink(Sink):
-    """A group of rows per part."""
+    """Parquet, with a row group per part."""
 
     def open(self) -> None:
-        """Say what the columns are."""
+        """Begin the file with its schema."""
         arrow = need_pyarrow()
         self.schema = arrow.schema([(name, arrow.float64()) for name in self.names])
-        # numbers that hardly repeat: a dictionary of them would only cost time
+        # numbers hardly repeat: a dictionary would only cost time
         self.writer = arrow.parquet.ParquetWriter(self.beside, self.schema, use_dictionary=False)
 
     def encode(self, time: Array | None, values: Array) -> Any:
-        """Make a table of Arrow."""
+        """Make an Arrow table."""
         return need_pyarrow().table(self.columns(time, values), schema=self.schema)
 
     def write(self, encoded: Any) -> None:
@@ -140,19 +140,19 @@ class ParquetSink(Sink):
         self.writer.write_table(encoded)
 
     def close(self) -> None:
-        """Write the footer, with which the file is whole."""
+        """Write the footer, which completes the file."""
         self.writer.close()
 
 
 class NpzSink(Sink):
-    """All rows at once, at the end."""
+    """NPZ, written at once at the end."""
 
     def open(self) -> None:
         """Begin with no rows."""
         self.parts: list[tuple[Array | None, Array]] = []
 
     def encode(self, time: Array | None, values: Array) -> tuple[Array | None, Array]:
-        """Leave rows as they are."""
+        """Return rows unchanged."""
         return time, values
 
     def write(self, encoded: tuple[Array | None, Array]) -> None:
@@ -160,7 +160,7 @@ class NpzSink(Sink):
         self.parts.append(encoded)
 
     def close(self) -> None:
-        """Write time, if there is any, and the numbers under their key."""
+        """Write the times, if there are any, and the numbers under their key."""
         arrays: dict[str, Any] = {self.key: np.concatenate([values for _, values in self.parts])} if self.parts else {}
         times = [time for time, _ in self.parts if time is not None]
         if times:
@@ -174,7 +174,7 @@ SINKS: dict[str, type[Sink]] = {".csv": CsvSink, ".parquet": ParquetSink, ".npz"
 
 @contextmanager
 def new_table(path: Path, key: str, labels: Sequence[str], has_time: bool) -> Iterator[Sink]:
-    """Give a table to fill that appears in its place when the block ends well, and not at all otherwise."""
+    """Yield a table to fill, which appears in its place if the block succeeds, and not at all otherwise."""
     with beside(path) as place:
         sink = SINKS[format_of(path)](place, key, labels, has_time)
         try:

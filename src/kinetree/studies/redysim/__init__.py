@@ -1,11 +1,11 @@
-"""Folders of ReDySim that run.
+"""ReDySim folders that run.
 
 :mod:`.system`
-    a folder's robot, motion, torques, and what ReDySim computes of them;
+    a folder's robot, motion, torques, and what ReDySim computes from them;
 :mod:`.stored`
-    what ReDySim has left in a folder;
+    output files of ReDySim in a folder;
 :mod:`.study`
-    both beside each other.
+    comparison of both.
 """
 
 from .study import analyses_of

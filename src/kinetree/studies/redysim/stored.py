@@ -1,7 +1,7 @@
-"""What ReDySim has left in a folder: ``timevar.dat``, ``statevar.dat``, ``tor.dat``, ``envar.dat``, ``mtvar.dat``.
+"""ReDySim's output files in a folder: ``timevar.dat``, ``statevar.dat``, ``tor.dat``, ``envar.dat``, ``mtvar.dat``.
 
-The outputs of an example are written into the working folder above it, over those of the example before: they are
-taken only where they fit.
+The outputs of an example are written into its parent folder, over those of the previous example: they are used only
+if they fit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DIGITS = 1e-6
 """Relative size of the last digit that ReDySim prints, ``%e``."""
 
 TENTH, NEARLY = 0.1, 0.02
-"""Share of a motion by which outputs are told, and how far off they may be there, relative to the largest number."""
+"""Share of a motion by which outputs are recognized, and their tolerance there, relative to the largest number."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Stored:
 
 
 def read_stored(place: Path) -> Stored | None:
-    """Return what is stored in a folder, or None if there are no times and states."""
+    """Return the outputs in a folder, or None if there are no times and states."""
     found: dict[str, Array] = {}
     for name in NAMES:
         path = place / f"{name}.dat"
@@ -59,16 +59,16 @@ def read_stored(place: Path) -> Stored | None:
 
 
 def why_not(stored: Stored, time: Array, state: Array) -> str:
-    """Say why outputs are not those of a run; nothing if they are.
+    """Say why outputs do not belong to a run; an empty string if they do.
 
-    Outputs of another system, or of this one under other forces, may begin at the same place: they are told by the
-    first tenth of the motion.
+    Outputs of another system, or of this one under other forces, may begin at the same place: they are recognized by
+    the first tenth of the motion.
 
     Parameters
     ----------
     stored : Stored
     time, state : ndarray
-        Of the run; numbers that are not known are NaN.
+        Times and states of the run; unknown numbers are NaN.
     """
     if stored.state.shape[1] != state.shape[1]:
         return f"statevar.dat has {stored.state.shape[1]} columns, and this system writes {state.shape[1]}"

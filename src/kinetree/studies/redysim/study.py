@@ -1,4 +1,4 @@
-"""The study of a folder of ReDySim: its run, in ReDySim's columns, beside what ReDySim has stored."""
+"""The study of a ReDySim folder: its run, in ReDySim's columns, compared with ReDySim's stored outputs."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from .system import Redysim, RedysimRun
 Array = np.ndarray
 
 ODE_RTOL, ODE_ATOL = 1e-3, 1e-6
-"""Of MATLAB's integrators, where ``initials.m`` does not say another."""
+"""Default tolerances of MATLAB's integrators, unless ``initials.m`` sets others."""
 
 GROWN = 100.0
-"""How many times its relative tolerance an integrated result may be off at the end."""
+"""How far an integrated result may be off at the end, as a multiple of its relative tolerance."""
 
 MOST_CIRCLES = 25
-"""Of stored numbers in a plot."""
+"""The most circles of stored numbers in a plot."""
 
 ENERGIES = ("potential", "kinetic", "actuators", "total", "ground")
 MOMENTA = ("px", "py", "pz", "hx", "hy", "hz")
 
 
 def analyses_of(system: Redysim) -> dict[str, Callable[[bool], Outcome]]:
-    """Return what is computed of a folder, by the name of its analysis."""
+    """Return the analyses of a folder by name."""
     return {system.analysis: partial(_outcome, system)}
 
 
 def _outcome(system: Redysim, quick: bool) -> Outcome:
-    """Run; ReDySim says at which times, also of a quick run."""
+    """Run the folder; the times are ReDySim's, even for a quick run."""
     run = system.run()
     stored, words = system.stored(run)
     facts = [*_own_facts(system, run), *([] if stored is None else _stored_facts(system, run, stored))]
@@ -71,7 +71,7 @@ def columns_of(system: Redysim, run: RedysimRun) -> dict[str, list[str]]:
 
 
 def _own_facts(system: Redysim, run: RedysimRun) -> list[Fact]:
-    """Return what must hold whatever is stored."""
+    """Return the facts that must hold regardless of stored outputs."""
     if run.record is not None:
         return [_balance(system, run.record)]
     robot, order, n = system.robot, system.laws.order, system.robot.nv
@@ -92,7 +92,7 @@ def _own_facts(system: Redysim, run: RedysimRun) -> list[Fact]:
 
 
 def _balance(system: Redysim, record: Record) -> Fact:
-    """Return how well energy is kept; tolerances of a folder may be too coarse for that, which finer ones show."""
+    """Return the energy balance; the tolerances of a folder may be too coarse for it, which finer ones show."""
     text = "energy balance: kinetic + potential - works is constant; largest relative error"
     limit, found, reason = GROWN * _rtol(system), record.energy.relative_error, ""
     if not found < limit:
@@ -104,7 +104,7 @@ def _balance(system: Redysim, record: Record) -> Fact:
 
 
 def _finer(system: Redysim) -> Record | None:
-    """Return a simulation with finer tolerances, if that can be had."""
+    """Return a simulation with finer tolerances, if that is possible."""
     said = system.initials
     try:
         return system.run(rtol=_rtol(system) / GROWN, atol=(said.atol or ODE_ATOL) / GROWN).record
@@ -130,7 +130,7 @@ def _stored_facts(system: Redysim, run: RedysimRun, stored: Stored) -> list[Fact
 def _difference(
     system: Redysim, run: RedysimRun, stored: Stored, ours: Array, theirs: Array
 ) -> tuple[float, float, float]:  # fmt: skip
-    """Return the largest difference, the largest number, and how large a difference is accounted for."""
+    """Return the largest difference, the largest number, and the difference that can be explained."""
     count = min(ours.shape[1], theirs.shape[1])
     at_theirs = _sampled(run.time, ours[:, :count], stored.time)
     size = float(np.abs(theirs).max(initial=0.0))
@@ -140,7 +140,7 @@ def _difference(
 
 
 def _why(system: Redysim, run: RedysimRun, stored: Stored, name: str, off: float) -> str:
-    """Say why a difference is large, if that can be shown; nothing otherwise."""
+    """Say why a difference is large, if that can be shown; otherwise an empty string."""
     if run.record is None:
         return ""
     if not system.has_motion and name == "tor":
@@ -160,7 +160,7 @@ def _rtol(system: Redysim) -> float:
 
 
 def _sampled(time: Array, x: Array, at: Array) -> Array:
-    """Return columns at other times; at the same ones as they are."""
+    """Return columns interpolated at other times."""
     if len(time) == len(at) and np.abs(time - at).max() < 1e-9 * max(1.0, float(np.abs(time).max())):
         return x
     return np.column_stack([np.interp(at, time, column) for column in x.T])

@@ -1,4 +1,4 @@
-"""A folder of ReDySim that runs: its robot, its motion, its torques, and what ReDySim computes of them."""
+"""A ReDySim folder that runs: its robot, its motion, its torques, and what ReDySim computes from them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BASE = 6
 
 @dataclass(frozen=True)
 class RedysimRun:
-    """What a run gives, in ReDySim's order of columns.
+    """The result of a run, in ReDySim's order of columns.
 
     Attributes
     ----------
@@ -44,15 +44,15 @@ class RedysimRun:
     state : ndarray, shape (K, columns)
         As in ``statevar.dat``.
     torques : ndarray, shape (K, n)
-        Of the joints, without a floating base.
+        Joint torques, without those of a floating base.
     energy : ndarray, shape (K, 4) or None
-        As in ``envar.dat``: potential, kinetic, of the actuators, total; of legged systems the ground's, too.
+        As in ``envar.dat``: potential, kinetic, actuators, total; for legged systems also the ground.
     momentum : ndarray, shape (K, 6) or None
         As in ``mtvar.dat`` of floating bases: linear and angular.
     multipliers : ndarray or None
-        Of closed loops in inverse dynamics, one for each row of J.
+        Multipliers of closed loops in inverse dynamics, one for each row of J.
     record : Record or None
-        Of a simulation.
+        Record of a simulation.
     remarks : sequence of str
     """
 
@@ -66,24 +66,24 @@ class RedysimRun:
     remarks: Sequence[str] = field(default_factory=list)
 
     def columns(self) -> dict[str, Array]:
-        """Return arrays by the names that ReDySim has for their files."""
+        """Return arrays, (T, n) each, by the names of ReDySim's files."""
         tor = self.torques if self.multipliers is None else np.hstack([self.torques, self.multipliers])
         found = {"statevar": self.state, "tor": tor, "envar": self.energy, "mtvar": self.momentum}
         return {name: x for name, x in found.items() if x is not None}
 
 
 class Redysim:
-    """A folder of ReDySim that runs: ``inputs.m``, ``initials.m``, ``trajectory.m``, ``torque.m``, ...
+    """A ReDySim folder that runs: ``inputs.m``, ``initials.m``, ``trajectory.m``, ``torque.m``, ...
 
     Parameters
     ----------
     folder : path-like
     robot : Robot, optional
-        In the place of the one that the folder describes, with the same joints.
+        Replaces the robot of the folder; must have the same joints.
     analysis : {"forward", "inverse"}, optional
-        By default what the solver beside the files computes.
+        By default that of the solver in the folder.
     trajectory : path-like, optional
-        A file that can be read in the place of an encrypted trajectory.
+        A readable file in place of an encrypted trajectory.
 
     Examples
     --------
@@ -113,12 +113,12 @@ class Redysim:
 
     @property
     def has_motion(self) -> bool:
-        """Whether there is a ``trajectory.m`` that can be read."""
+        """Whether there is a readable ``trajectory.m``."""
         return self.folder.code.has("trajectory")
 
     @cached_property
     def motion(self) -> Trajectory:
-        """The motion of all joints but a floating base."""
+        """The motion of all joints except a floating base."""
         if self.has_motion:
             return RedysimMotion(self.laws)
         stored = self._stored_motion
@@ -131,7 +131,7 @@ class Redysim:
 
     @property
     def _without_motion(self) -> Message:
-        """What to do where no file says how the joints move."""
+        """What to do if no file defines the motion of the joints."""
         if "trajectory" not in self.folder.encrypted():
             return Message("there is no trajectory.m: what the joints are to do is not said")
         return Message(
@@ -142,7 +142,7 @@ class Redysim:
 
     @cached_property
     def _stored_motion(self) -> Stored | None:
-        """Stored states of this very system, told by the energies beside them."""
+        """Stored states of this system, recognized by the stored energies."""
         if not self.folder.is_floating or self.analysis != INVERSE:
             return None
         for one in stored_beside(list(self.folder.code.places)):
@@ -168,7 +168,7 @@ class Redysim:
 
     @cached_property
     def _initials(self) -> Initials:
-        """What initials.m says; its state is the stored one where that needs what is encrypted."""
+        """The values in initials.m; the state is the stored one if computing it needs encrypted files."""
         if self.has_motion or not self.folder.code.has("initials"):
             return self.folder.initials()
         try:
@@ -187,25 +187,25 @@ class Redysim:
 
     @property
     def initials(self) -> Initials:
-        """Start, times and tolerances."""
+        """Initial state, times and tolerances."""
         return self.laws.initials
 
     @cached_property
     def times(self) -> Array:
-        """When ReDySim writes a row."""
+        """Times of ReDySim's rows, (T,)."""
         if self.analysis == INVERSE and not self.folder.is_floating:
             begin, end, step = 0.0, float(self.laws.end), self.folder.period_step
         else:
             given = self.initials
             if given.end is None:
-                raise FileFormatError("initials.m does not say until when, tf", str(self.folder.path))
+                raise FileFormatError("initials.m does not set the final time tf", str(self.folder.path))
             begin, end, step = given.begin or 0.0, given.end, given.step
         count = 201 if step is None else int(np.floor((end - begin) / step + 1e-9)) + 1
         return np.linspace(begin, end, count) if step is None else begin + step * np.arange(count)
 
     @cached_property
     def start(self) -> tuple[Array, Array]:
-        """Where it begins, in the robot's coordinates; loops are closed."""
+        """Initial positions (nq,) and velocities (nv,), in the robot's coordinates, with closed loops."""
         state, nv = self.initials.state, self.robot.nv
         if state is None or len(state) < 2 * nv:
             raise FileFormatError(
@@ -223,7 +223,7 @@ class Redysim:
         return np.array(self.laws.order.ours(given.tolist()))
 
     def notes(self) -> list[str]:
-        """Say what was found, borrowed, and stood in for."""
+        """Say what was found, taken from elsewhere, and replaced."""
         found = []
         borrowed = self.folder.borrowed(self.analysis)
         if borrowed:
@@ -250,7 +250,7 @@ class Redysim:
     # ------------------------------------------------------------------ running
 
     def check(self) -> None:
-        """Raise what would keep it from running: files that are missing, encrypted, or say too little."""
+        """Raise an error if it cannot run, because files are missing, encrypted or incomplete."""
         if self.analysis == FORWARD or self.folder.is_floating:
             self.initials  # noqa: B018
         if self.analysis == FORWARD:
@@ -264,8 +264,8 @@ class Redysim:
         Parameters
         ----------
         **options
-            Of :func:`kinetree.simulate`, in the place of those of ``initials.m``: ``integrator``, ``rtol``, ``atol``,
-            ``time``, ``samples``.
+            Options of :func:`kinetree.simulate`, in place of those of ``initials.m``: ``integrator``, ``rtol``,
+            ``atol``, ``time``, ``samples``.
         """
         if self.analysis == FORWARD:
             return self._forward(options)
@@ -287,7 +287,7 @@ class Redysim:
         across = j.swapaxes(1, 2)
         if robot.loops is not None:
             tau = robot.inverse_dynamics(q, v, a)[:, places]
-        else:  # motors and rows together hold the tree
+        else:  # motors and constraint rows together hold the tree
             motors = np.broadcast_to(np.eye(len(places))[:, driven], (len(q), len(places), len(driven)))
             share = _least_squares(np.concatenate([motors, across], axis=2), whole)
             tau = np.zeros_like(whole)
@@ -296,11 +296,11 @@ class Redysim:
         return RedysimRun(self.times, state, tau[:, driven], multipliers=multipliers)
 
     def is_driven(self, place: int) -> bool:
-        """Return whether a coordinate of the robot has a motor."""
+        """Tell whether a coordinate of the robot has a motor."""
         return any(j.actuated and j.v_slice.start <= place < j.v_slice.stop for j in self.robot.model.joints)
 
     def rows_along(self, q: Array, v: Array) -> Array:
-        """Return J at all times, columns in ReDySim's order: of ``inv_kine.m``, or of ``jacobian.m``."""
+        """Return J at all times, (T, rows, columns), in ReDySim's order: of ``inv_kine.m``, or of ``jacobian.m``."""
         j = self.laws.rows_of_motion(self.times)
         if j is None:
             j = self.laws.rows(list(q.T), list(v.T))[0]
@@ -308,7 +308,7 @@ class Redysim:
 
     @property
     def _stiff(self) -> str:
-        """The integrator of stiff systems; loops cannot be closed between the steps that bdf remembers."""
+        """The integrator for stiff systems; with loops not bdf, whose history does not allow closing between steps."""
         return "bdf" if self.robot.loops is None else "radau"
 
     def _options(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -338,7 +338,7 @@ class Redysim:
         return self._of_record(record, remarks)
 
     def _row_forces(self) -> Callable[[Scalar, list[Scalar], list[Scalar]], list[Scalar]]:
-        """Return what the rows of ``jacobian.m`` push with: ReDySim's own way, without a joint that is closed."""
+        """Return the forces of the rows of ``jacobian.m``, by ReDySim's own method without closing joints."""
         tree, laws, controller = self.robot.model, self.laws, self.controller
 
         def push(t: Scalar, q: list[Scalar], v: list[Scalar]) -> list[Scalar]:
@@ -382,7 +382,7 @@ class Redysim:
             energy = [potential, kinetic, actuators, total + ground, ground]
         columns.append(actuators[:, None])
         if self.controller is not None and self.folder.has_ground and self.analysis == FORWARD:
-            columns.append(np.full((len(record), 12), np.nan))  # the controller's own base, which is not recorded
+            columns.append(np.full((len(record), 12), np.nan))  # the controller's own base, not recorded
         momentum = None
         if self.folder.is_floating:
             turning = self.robot.momentum(record.q, record.v, "origin")
@@ -395,7 +395,7 @@ class Redysim:
     # ------------------------------------------------------------------ what is stored
 
     def stored(self, run: RedysimRun) -> tuple[Stored | None, list[str]]:
-        """Return the outputs of ReDySim that are of this system and this run, and words on those that are not."""
+        """Return the outputs of ReDySim that belong to this run, and remarks on those that do not."""
         words = []
         for one in stored_beside(list(self.folder.code.places)):
             reason = why_not(one, run.time, run.state)
@@ -407,7 +407,7 @@ class Redysim:
 
 
 def _least_squares(matrix: Array, side: Array) -> Array:
-    """Return the shortest of the nearest solutions, of many equations at once."""
+    """Return the least-norm least-squares solutions of many systems at once."""
     found: Array = (np.linalg.pinv(matrix, rcond=1e-12) @ side[:, :, None])[:, :, 0]
     return found
 
@@ -415,7 +415,7 @@ def _least_squares(matrix: Array, side: Array) -> Array:
 def _stiff_or_not(
     simulated: Callable[[dict[str, Any]], Record], options: dict[str, Any], stiff: str
 ) -> tuple[Record, list[str]]:  # fmt: skip
-    """Return a record; where ode45 gives up a stiff system, by another integrator, and words on that."""
+    """Return a record, by another integrator if ode45 fails on a stiff system, and remarks on that."""
     try:
         return simulated(options), []
     except SimulationError as problem:

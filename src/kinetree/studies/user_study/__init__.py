@@ -1,6 +1,6 @@
-"""Studies of the user's own: a YAML file says what robot moves how, and what is expected.
+"""Studies of the user's own: a YAML file defines a robot, its motion, and what is expected.
 
-``kinetree new`` writes :func:`starter`, ``kinetree run`` runs it; every fault is reported with its line.
+``kinetree new`` writes :func:`starter`, ``kinetree run`` runs it; every error is reported with its line.
 """
 
 from .plan import StudyPlan

@@ -1,4 +1,4 @@
-"""Gaits in study files: legs by the names of their joints, steps by their numbers, where the trunk starts."""
+"""Gaits in study files: legs by the names of their joints, the numbers of a step, and where the trunk starts."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ LEG_KEYS = ("joints", "angles", "thigh", "shank", "group", "hip")
 def read_gait(
     reader: NodeReader, robot: Robot, q: Array, fields: dict[str, Node], node: Node
 ) -> tuple[trajectories.Trajectory, Walk, float]:
-    """Read a walk: of all driven joints in the robot's order, of the legs alone, and how high the base is above hips.
+    """Read a walk of all driven joints in the robot's order, that of the legs, and the base's height above the hips.
 
-    Driven joints that belong to no leg stay where they are in ``q``.
+    Driven joints that do not belong to a leg stay where they are in ``q``.
     """
     missing = [key for key in ("period", "stride", "height", "foot_height", "legs", "duration") if key not in fields]
     if missing:
@@ -55,7 +55,7 @@ def _leg(reader: NodeReader, robot: Robot, node: Node) -> tuple[Leg, list[str]]:
     joints = [reader.text(item, "a joint of a leg") for item in reader.items(given["joints"], "joints")]
     driven = {j.name: j for j in driven_joints(robot.model)}
     for item, name in zip(reader.items(given["joints"], "joints"), joints, strict=True):
-        robot.joint(name)  # or says which name was meant
+        robot.joint(name)  # or raises an error with the name that was meant
         if name not in driven:
             raise reader.error(f"joint {name!r} cannot be part of a leg: it needs a motor", item)
     places = [place for name in joints for place in angles_of(robot, name)]
@@ -92,9 +92,9 @@ def _whole(robot: Robot, q: Array, walk: Walk, names: list[str]) -> trajectories
 
 
 def walking_start(robot: Robot, motion: trajectories.Trajectory, walk: Walk, above: float) -> tuple[Array, Array]:
-    """Return where a walk begins: joints as it says, the base upright above the hips and moving with them.
+    """Return the initial state of a walk: its joints, and the base upright above the hips and moving with them.
 
-    The base may have any kind of joint whose coordinates in meters move it straight while it is upright.
+    The base may have any kind of joint whose coordinates in meters translate it while it is upright.
     """
     q, v = robot.neutral(), np.zeros(robot.nv)
     positions, rates, _ = motion(0.0)

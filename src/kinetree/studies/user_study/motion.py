@@ -14,7 +14,7 @@ from ...io.units import Quantity, quantity
 from ...model.formats.yaml_nodes import Items, Node, NodeReader, Scalar, Table
 from ...motion import trajectories
 from ...robot.robot import Robot
-from ...simulation.prescribed import Prescribed
+from ...simulation.prescribed import PrescribedLaws
 from .. import named_systems, simulation_setup
 from ..system import States
 from .gait import GAIT_KEYS, read_gait, walking_start
@@ -23,7 +23,7 @@ from .plan import ClosedMotion
 Array = np.ndarray
 
 SAMPLES = 201
-"""Of a motion of the gallery that a controller follows; between them it is of fifth degree in time."""
+"""Samples of a motion of the gallery that a controller follows; between them it is a quintic in time."""
 
 PROFILES = {"cycloid": "cycloid", "quintic": "quintic", "cubic": "cubic", "trapezoid": "trapezoid"}
 
@@ -45,11 +45,11 @@ MOTION_KEYS = {
 
 
 MEASURED_IN = {"speed": "{}/s", "amplitude": "{}", "frequency": "Hz", "phase": "rad"}
-"""Units of numbers that a motion has for each joint, whose coordinate is in rad or m."""
+"""Units of a motion's numbers for each joint, whose coordinate is in rad or m."""
 
 
 class MotionReader(NodeReader):
-    """Reads the part of a study's file that is about the desired motion.
+    """Reads the desired motion of a study's file.
 
     Attributes
     ----------
@@ -57,11 +57,11 @@ class MotionReader(NodeReader):
     system : str or None
         Its name in the gallery.
     q, v : ndarray
-        Where it starts and how fast.
+        Initial state.
     path : Path
-        Of the file.
+        The file.
     free_base : bool
-        Whether only the joints with motors are moved as said, and the others by the dynamics.
+        Whether only the joints with motors follow the motion, and the others move by the dynamics.
     """
 
     robot: Robot
@@ -71,9 +71,9 @@ class MotionReader(NodeReader):
     path: Path
     free_base: bool = False
     brought: tuple[Any, ...] = ()
-    """Ground that a motion comes with, for those who give none."""
+    """Ground that belongs to a motion, if none is given."""
     start_given: tuple[Any, Any] = (None, None)
-    """What the file says of the start: all entries, some by name, or nothing; of positions and of velocities."""
+    """Initial positions and velocities in the file: all entries, some by name, or None."""
 
     def given(self, node: Node | None) -> Any:
         """Return numbers, numbers by joint, or a word."""
@@ -86,7 +86,7 @@ class MotionReader(NodeReader):
         return self.text(node, "a configuration")
 
     def angles(self, node: Node, what: str) -> Any:
-        """Return one number, or a list of them, each perhaps with a unit: ``90 deg``, ``120 mm``, ``60 rpm``."""
+        """Return one number, or a list, each perhaps with a unit: ``90 deg``, ``120 mm``, ``60 rpm``."""
         if isinstance(node, Items):
             return [self.angles(item, what) for item in node.items]
         with self.at(node):
@@ -104,7 +104,7 @@ class MotionReader(NodeReader):
     def read_motion(
         self, node: Node | None
     ) -> tuple[trajectories.Trajectory | None, Callable[[Array], States] | None, float]:
-        """Read the desired motion, the motion of all joints, and how long it takes."""
+        """Read the desired motion, the motion of all joints, and its duration."""
         if node is None:
             return None, None, 0.0
         if not isinstance(node, Table) or "kind" not in node.entries:
@@ -128,7 +128,7 @@ class MotionReader(NodeReader):
         return lambda times: States(*made(times))
 
     def trajectory(self, kind: str, fields: dict[str, Node], node: Node) -> tuple[trajectories.Trajectory, float]:
-        """Make the trajectory of all coordinates or, in a mechanism, of those of the driven joints."""
+        """Make the trajectory of all coordinates or, in a mechanism, of the driven joints."""
         if kind == "spline":
             return self.spline(fields, node)
         if "duration" not in fields:
@@ -155,7 +155,7 @@ class MotionReader(NodeReader):
         return trajectories.Sine(center, *swing), span
 
     def configured(self, fields: dict[str, Node], key: str) -> Array:
-        """Read a configuration: where the robot starts if it is not given."""
+        """Read a configuration; by default the initial one."""
         if key not in fields:
             return self.q
         with self.at(fields[key]):
@@ -167,13 +167,13 @@ class MotionReader(NodeReader):
 
     @property
     def moving(self) -> list[Any]:
-        """Joints that a motion is about."""
+        """Joints that a motion moves."""
         if self.robot.loops is not None:
             return driven_joints(self.robot.model)
         return list(self.robot.model.joints)
 
     def coordinates(self, q: Array) -> Array:
-        """Return the coordinates of the joints that a motion is about."""
+        """Return the coordinates of the joints that a motion moves."""
         if self.robot.loops is None and self.robot.nq != self.robot.nv:
             raise OptionError(
                 f"the robot has quaternions, which this kind of motion cannot move: use one of {', '.join(MOVES)}"
@@ -207,25 +207,25 @@ class MotionReader(NodeReader):
     def table(
         self, fields: dict[str, Node], node: Node
     ) -> tuple[trajectories.Trajectory, Callable[[Array], States] | None, float]:
-        """Read a motion of the driven joints from a table beside the study."""
+        """Read a motion of the driven joints from a table."""
         if "file" not in fields:
             raise self.error("a motion of kind 'table' needs 'file'", node)
         made, _ = simulation_setup.table_motion(self.robot, self.path.parent / self.text(fields["file"], "file"))
         self.free_base = True
-        self.start_on(*Prescribed(made).on_motion(self.robot.model, np.asarray(made.start), self.q, self.v))
+        self.start_on(*PrescribedLaws(self.robot, made).on_motion(np.asarray(made.start), self.q, self.v))
         return made.held(), None, made.end - made.start
 
     def gait(
         self, fields: dict[str, Node], node: Node
     ) -> tuple[trajectories.Trajectory, Callable[[Array], States] | None, float]:
-        """Read a walk; the robot starts on it, but for what the file says of its start."""
+        """Read a walk; the robot starts on it, except for the start that the file gives."""
         made, walk, above = read_gait(self, self.robot, self.q, fields, node)
         self.free_base = True
         self.start_on(*walking_start(self.robot, made, walk, above))
         return made, None, self.measured(fields["duration"], "duration")
 
     def start_on(self, q: Array, v: Array) -> None:
-        """Start on a motion, but for what the file gives."""
+        """Start on a motion, except for the start that the file gives."""
         given_q, given_v = self.start_given
         if given_q is None or isinstance(given_q, dict):
             self.q = simulation_setup.with_entries(self.robot, q, given_q or {}, "q", "start.q")
@@ -250,9 +250,9 @@ class MotionReader(NodeReader):
     def gallery_motion(
         self, fields: dict[str, Node], node: Node
     ) -> tuple[trajectories.Trajectory, Callable[[Array], States], float]:
-        """Return the motion that a system of the gallery comes with, perhaps of another duration."""
-        system = self.text(fields["of"], "of") if "of" in fields else self.system
-        if system is None:
+        """Return the motion of a system of the gallery, perhaps with another duration."""
+        system = self.text(fields["of"], "of") if "of" in fields else self.system or self.robot.model.motion_of
+        if not system:
             raise self.error(
                 "a motion of kind 'gallery' is for robots of the gallery; for one of its files 'of' says whose, "
                 "such as {kind: gallery, of: gripper}",
@@ -283,7 +283,7 @@ class MotionReader(NodeReader):
             raise OptionError(f"loops of this robot do not allow the motion of {system!r}: its links are others")
         followed = trajectories.sampled(times, q[:, places], v[:, speeds], a[:, speeds])
         ground = named_systems.system(system).ground
-        if ground is not None:  # machines fall that have nothing to walk on, and stumble where they do not start so
+        if ground is not None:  # without ground machines fall, and without the right start they stumble
             self.brought = (ground(),)
             self.start_on(q[0], v[0])
         return followed.held(), states, span

@@ -1,9 +1,9 @@
-"""What a study of the user's own computes: forces for a motion, and a simulation."""
+"""What a user's study computes: forces for a motion, and a simulation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -15,7 +15,7 @@ from ...errors import ClosureError, PathError
 from ...motion.trajectory import Trajectory
 from ...robot.robot import Robot
 from ...simulation.oddities.unheld import can_fall
-from ...simulation.prescribed import Prescribed
+from ...simulation.prescribed import PrescribedLaws
 from ...simulation.records.plot import panels
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate, simulate_prescribed
@@ -25,11 +25,16 @@ from ..measures import Measure, MovedBatch, height_left, measures, one_of_batch
 from ..plots import Curve, Curves, PlotPanel
 from ..study import Outcome
 from ..system import States
+from .more_outputs import MoreOutputs
 
 Array = np.ndarray
 
 EXPECTED = FactFile.beside(__file__)
-"""What a file may expect, by its keys."""
+"""Expectations of a file, by their keys."""
+
+NO_JOINT_FORCES = (
+    "Forces at joints are not written of a simulation with ground or force elements, whose pushes they would leave out."
+)
 
 QUICK = 0.25
 """Share of the samples of a quick run."""
@@ -37,19 +42,19 @@ QUICK = 0.25
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """A study's file, understood.
+    """The content of a study's file.
 
     Attributes
     ----------
     robot : Robot
     q, v : ndarray
-        Where it starts.
+        Initial state.
     desired : Trajectory or None
-        Of all joints or of the driven ones.
+        Desired motion of all joints or of the driven ones.
     states : callable or None
-        The desired motion of all joints at some times.
+        Returns the desired motion of all joints at given times.
     span : float
-        How long the motion is looked at.
+        Duration of the motion.
     samples : int
     controller, elements
         For the simulation.
@@ -58,15 +63,17 @@ class StudyPlan:
     plots : sequence of str
         Parts of a record to draw.
     expect : mapping from str to number
-        What the user wants to hold.
+        The user's expectations.
     free_base : bool
-        Whether the motion is one of the joints with motors alone, under which the others move by the dynamics.
+        Whether only the joints with motors follow the motion, and the others move by the dynamics.
     forces : sequence of force elements
-        That act in the simulation.
+        Forces that act in the simulation.
     begins : str
         Where the simulation begins, in words.
     facts : mapping from str to sequence of StatedFact
-        What the file states, by analysis.
+        Facts of the file, by analysis.
+    more : MoreOutputs
+        Other outputs: forces of joints, paths of points; and the units of all of them.
     """
 
     robot: Robot
@@ -85,11 +92,12 @@ class StudyPlan:
     forces: Sequence[Any] = ()
     begins: str = ""
     facts: Mapping[str, Sequence[StatedFact]] = field(default_factory=dict)
+    more: MoreOutputs = field(default_factory=MoreOutputs)
 
     # ---------------------------------------------------------------- inverse dynamics
 
     def inverse(self, quick: bool) -> Outcome:
-        """Compute joint forces along the motion; forward dynamics must give the accelerations back."""
+        """Compute joint forces along the motion; forward dynamics must reproduce the accelerations."""
         assert self.states is not None
         time = np.linspace(0.0, self.span, max(2, int(self.samples * QUICK) if quick else self.samples))
         motion = self.states(time)
@@ -100,10 +108,21 @@ class StudyPlan:
         facts = [*EXPECTED("inverse", back=off), *self._facts("inverse", values)]
         # columns that ``kinetree inverse`` and ``fd`` understand
         table = {name.replace(".", "_", 1): x for name, x in values.items() if isinstance(x, np.ndarray)}
-        return Outcome(facts, {"motion": table}, figures=self._figures(time, motion, tau))
+        tables, figures = self.more.of(self.robot, time, motion)
+        tables = {"motion": self.more.table(table, self._units_of_columns()), **tables}
+        return Outcome(facts, tables, figures=self._figures(time, motion, tau) | figures)
+
+    def _units_of_columns(self) -> dict[str, str]:
+        robot, found = self.robot, {"time": "s"}
+        for key, names, units, rate in (
+            ("q", robot.q_names, robot.q_units, ""), ("v", robot.v_names, robot.v_units, "/s"),
+            ("a", robot.v_names, robot.v_units, "/s^2"), ("tau", robot.v_names, robot.tau_units, ""),
+        ):  # fmt: skip
+            found |= {f"{key}_{name}": unit + rate for name, unit in zip(names, units, strict=True)}
+        return found
 
     def _values(self, time: Array, motion: States, tau: Array, record: Record | None = None) -> dict[str, Any]:
-        """Return what facts can name: ``time``, ``q.elbow`` and the like, and what :func:`measures` has."""
+        """Return the values that facts can name: ``time``, ``q.elbow`` and the like, and those of :func:`measures`."""
         robot, found = self.robot, dict[str, Any](time=time)
         for key, names, values in (
             ("q", robot.q_names, motion.q), ("v", robot.v_names, motion.v), ("a", robot.v_names, motion.a),
@@ -119,13 +138,13 @@ class StudyPlan:
             "beyond_range": lambda: np.maximum(0.0, beyond),
             "beyond_speed": lambda: np.maximum(0.0, np.abs(motion.v) - robot.velocity_limits),
         }
-        unheld = not self.elements and self.forces  # by forces that may lift it
+        unheld = not self.elements and self.forces  # with forces that may lift it
         if record is not None and not unheld and can_fall(robot, self.q):
             found["height_left"] = lambda: height_left(robot, self.elements, motion.q)
         return found
 
     def _facts(self, analysis: str, values: dict[str, Any]) -> list[Fact]:
-        """Return what the file expects of all that is measured, and what it states of this analysis."""
+        """Return the facts that the file expects of all measures, and those that it states about this analysis."""
         wanted = {"stands": True, **self.expect}
         facts = []
         for key, rows in EXPECTED.sections.items():
@@ -134,21 +153,21 @@ class StudyPlan:
         return [*facts, *(fact.beside(values) for fact in self.facts.get(analysis, ()))]
 
     def _figures(self, time: Array, motion: States, tau: Array) -> dict[str, Any]:
-        robot = self.robot
+        robot, shown = self.robot, self.more.units
 
         def by_unit(
             words: Mapping[str, str], units: Sequence[str], names: Sequence[str], values: Array
         ) -> list[PlotPanel]:
             """Return one panel per unit: angles and lengths do not share a scale."""
-            curves = {unit: [Curve(n, x) for n, x, u in zip(names, values.T, units, strict=True) if u == unit]
-                      for unit in dict.fromkeys(units)}  # fmt: skip
-            return [PlotPanel(words[unit], drawn) for unit, drawn in curves.items()]
+            curves = {unit: [Curve(n, shown.shown(x, unit)) for n, x, u in zip(names, values.T, units, strict=True)
+                             if u == unit] for unit in dict.fromkeys(units)}  # fmt: skip
+            return [PlotPanel(f"{words[unit]} [{shown.label(unit)}]", drawn) for unit, drawn in curves.items()]
 
-        places = {"rad": "position [rad]", "m": "position [m]", "1": "quaternion [1]"}
-        rates = {"rad": "velocity [rad/s]", "m": "velocity [m/s]"}
+        places = {"rad": "position", "m": "position", "1": "quaternion"}
+        rates = {"rad/s": "velocity", "m/s": "velocity"}
         moving = by_unit(places, robot.q_units, robot.q_names, motion.q)
-        moving += by_unit(rates, robot.v_units, robot.v_names, motion.v)
-        forces = by_unit({"rad": "torque [N m]", "m": "force [N]"}, robot.v_units, robot.v_names, tau)
+        moving += by_unit(rates, [f"{unit}/s" for unit in robot.v_units], robot.v_names, motion.v)
+        forces = by_unit({"N m": "torque", "N": "force"}, robot.tau_units, robot.v_names, tau)
         return {
             "motion": Curves(time, moving, "The motion that was asked for."),
             "forces": Curves(time, forces, "What the joints must do for it."),
@@ -157,7 +176,7 @@ class StudyPlan:
     # ---------------------------------------------------------------- simulation
 
     def simulated(self, quick: bool) -> Outcome:
-        """Let it move."""
+        """Simulate the motion."""
         around = {"controller": self.controller, "ground": list(self.elements), "forces": list(self.forces)}
         record = simulate(self.robot, self.q, self.v, progress=False, **around, **self._options(quick))
         more = {}
@@ -168,7 +187,7 @@ class StudyPlan:
         return self._outcome("simulation", record, more)
 
     def prescribed(self, quick: bool) -> Outcome:
-        """Let the joints follow the motion exactly: the base moves by the dynamics and the ground, forces are found."""
+        """Let the joints follow the motion exactly while the base moves by the dynamics; find the forces."""
         assert self.desired is not None
         options: dict[str, Any] = {
             "integrator": "bdf",
@@ -177,33 +196,42 @@ class StudyPlan:
             "samples": self.samples,
         } | self._options(quick)
         options |= {"time": self.span, "ground": list(self.elements), "forces": list(self.forces)}
-        others = Prescribed(self.desired).others(self.robot.model)
+        others = PrescribedLaws(self.robot, self.desired).others
         base = np.concatenate([self.q[j.q_slice] for j in others])
         speed = np.concatenate([self.v[j.v_slice] for j in others])
         record = simulate_prescribed(self.robot, self.desired, base, speed, progress=False, **options)
         return self._outcome("prescribed", record, {})
 
     def _options(self, quick: bool) -> dict[str, Any]:
-        """Return those of the simulation."""
+        """Return the options of the simulation."""
         options = dict(self.simulation)
         if quick and isinstance(options.get("samples"), int):
             options["samples"] = max(2, int(options["samples"] * QUICK))
         return options
 
     def _outcome(self, analysis: str, record: Record, more: Values) -> Outcome:
-        drawn = panels(record)
+        drawn = panels(record, units=self.more.units)
         figures = {
             part: Curves(record.time, [PlotPanel(label, [Curve(*c) for c in curves]) for label, curves in drawn[part]])
             for part in self.plots
             if any(curves for _, curves in drawn.get(part, []))
         }
-        values = self._values(record.time, States(record.q, record.v, record.a), record.tau, record)
+        motion = States(record.q, record.v, record.a)
+        pushed = bool(self.elements or self.forces)
+        more_outputs = replace(self.more, forces=False) if pushed else self.more  # which do not know of such pushes
+        tables, others = more_outputs.of(self.robot, record.time, motion)
+        values = self._values(record.time, motion, record.tau, record)
         facts = self._facts(analysis, {**values, **more})
         return Outcome(
             facts,
+            tables,
             records={"record": record},
-            figures=figures,
-            remarks=[_summary(record), *([self.begins] if self.begins else [])],
+            figures=figures | others,
+            remarks=[
+                _summary(record),
+                *([self.begins] if self.begins else []),
+                *([NO_JOINT_FORCES] if pushed and self.more.forces else []),
+            ],
         )
 
 
@@ -226,9 +254,9 @@ class ClosedMotion:
     ----------
     mechanism : Mechanism
     driven : Trajectory
-        Of the coordinates of the driven joints.
+        Trajectory of the coordinates of the driven joints.
     q : ndarray
-        A closed configuration near the beginning, which says on which branch.
+        A closed configuration near the beginning, which decides the branch.
     """
 
     mechanism: Robot

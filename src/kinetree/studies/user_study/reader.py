@@ -1,6 +1,6 @@
-"""Studies of the user's own: a YAML file says what robot moves how, and what is expected.
+"""Studies of the user's own: a YAML file defines a robot, its motion, and what is expected.
 
-``kinetree new`` writes :func:`starter`, ``kinetree run`` runs it; every fault is reported with its line.
+``kinetree new`` writes :func:`starter`, ``kinetree run`` runs it; every error is reported with its line.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ...contact.surfaces import Spot, line, rectangle
 from ...errors import FileFormatError, ModelWarning, UnknownNameError, callers_level
 from ...forces.from_yaml import read_forces
 from ...io.paths import as_path, whole_content
+from ...io.units import ShownUnits, in_si
 from ...model.formats import yaml, yaml_nodes
 from ...model.formats.source import Source
 from ...model.formats.yaml_nodes import Node, Scalar, Table
@@ -33,6 +34,7 @@ from .. import named_systems, simulation_setup
 from ..fact_files import FactReader, StatedFact
 from ..redysim import Redysim, analyses_of
 from ..study import Study
+from .more_outputs import MoreOutputs
 from .motion import MotionReader
 from .plan import StudyPlan
 
@@ -53,7 +55,7 @@ OWNERS = ("bodies", "joints", "frames", "loops")
 
 REDYSIM_KEYS = ("folder", "analysis", "trajectory")
 BESIDE_REDYSIM = (MARK, "name", "title", "robot", "redysim")
-"""What a study has that runs a folder of ReDySim: all else is in the folder."""
+"""Keys of a study that runs a ReDySim folder: everything else is in the folder."""
 
 CONTROLLER_KEYS = ("kind", "kp", "kd", "ki", "limited", "limit", "sample_time", *simulation_setup.SAMPLING)
 
@@ -63,14 +65,14 @@ GROUND_KEYS = (
 )  # fmt: skip
 
 SIMULATION_OPTIONS = {name: row for name, row in OPTIONS.items() if row.kind and name not in ("works", "threads")}
-"""Those of :func:`kinetree.simulate` that a file can hold."""
+"""Options of :func:`kinetree.simulate` that a file can have."""
 
 SIMULATION_KEYS = ("time", "samples", *SIMULATION_OPTIONS)
 
 EVERY_STEP = "steps"
-"""In the place of a number of samples."""
+"""A word in place of a number of samples."""
 
-OUTPUT_KEYS = ("samples", "plots")
+OUTPUT_KEYS = ("samples", "plots", "forces", "paths", "units")
 
 EXPECT_KEYS = ("energy_error", "final_error", "largest_force", "within_limits", "forward", "tilt", "stands")
 
@@ -78,7 +80,7 @@ NAME = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.]*")
 
 
 def starter(walker: bool = False) -> str:
-    """Return a commented file to begin with: of an arm, or of a walking machine."""
+    """Return a commented example file, of an arm or of a walking machine."""
     name = "walker.yaml" if walker else "starter.yaml"
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
@@ -103,7 +105,7 @@ def read(path: str | os.PathLike[str]) -> UserStudy:
 
 @dataclass(frozen=True)
 class UserStudy(Study):
-    """A study that is not part of the gallery; its model is written out of the robot."""
+    """A study that is not part of the gallery; its model is written from the robot."""
 
     robot: Robot | None = None
 
@@ -113,7 +115,7 @@ class UserStudy(Study):
 
 
 class StudyReader(MotionReader):
-    """Goes through the nodes of a file, in the order in which one part needs the other."""
+    """Goes through the nodes of a file, in the order of their dependencies."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source.file)
@@ -125,11 +127,11 @@ class StudyReader(MotionReader):
         if self.number(root.entries[MARK], "the version of the format") != VERSION:
             raise self.error(f"only version {VERSION} of the format is understood", root.entries[MARK])
         self.root = root
-        is_folder = "redysim" in root.entries  # which has a robot of its own
+        is_folder = "redysim" in root.entries  # it has a robot of its own
         self.top = self.fields(root, "the study", TOP_KEYS, required=() if is_folder else ("robot",))
 
     def study(self) -> UserStudy:
-        """Read all of it."""
+        """Read the whole study."""
         name = self.word("name", self.path.stem)
         if not NAME.fullmatch(name):
             where = self.top.get("name", self.root)
@@ -160,7 +162,7 @@ class StudyReader(MotionReader):
         for key in self.top:
             if key not in BESIDE_REDYSIM:
                 at = self.root.lines[key]
-                raise FileFormatError(f"{key!r} is in the folder of ReDySim, not in a study of it", self.file, at)
+                raise FileFormatError(f"{key!r} belongs to the ReDySim folder, not to a study of it", self.file, at)
         robot = self.read_robot(self.top["robot"])[0] if "robot" in self.top else None
         node = self.top["redysim"]
         fields = self.fields(node, "redysim", REDYSIM_KEYS, required=("folder",))
@@ -181,7 +183,7 @@ class StudyReader(MotionReader):
     # ---------------------------------------------------------------- the plan
 
     def plan(self) -> StudyPlan:
-        """Make everything that is computed with."""
+        """Read everything that the analyses need."""
         if "redysim" in self.top:
             raise self.error("a folder of ReDySim is run as it is: nothing of it varies", self.top["redysim"])
         self.robot, self.system = self.read_robot(self.top["robot"])
@@ -189,14 +191,14 @@ class StudyReader(MotionReader):
         desired, states, span = self.read_motion(self.top.get("motion"))
         elements = self.read_elements()
         simulation = self.read_simulation(span)
-        samples, plots = self.read_outputs()
+        samples, plots, more = self.read_outputs()
         controller, expected = self.read_controller(desired, elements), self.read_expect(simulation, desired)
         forces = read_forces(self, self.top["forces"], self.robot.model, self.q) if "forces" in self.top else []
         if simulation and states is not None and desired is not None:
             self.compare_start(desired)
         return StudyPlan(
             self.robot, self.q, self.v, desired, states, span, samples, controller, elements, simulation, plots,
-            expected, self.free_base, forces, self.words_on_start(), self.read_facts(),
+            expected, self.free_base, forces, self.words_on_start(), self.read_facts(), more,
         )  # fmt: skip
 
     def read_robot(self, node: Node) -> tuple[Robot, str | None]:
@@ -224,7 +226,9 @@ class StudyReader(MotionReader):
             else:
                 file = self.text(fields["file"], "robot")
                 if not Path(file).suffix:
-                    raise UnknownNameError("system in the gallery, and no robot file,", file, named_systems.NAMES)
+                    raise UnknownNameError(
+                        "system in the gallery, and no robot file,", file, named_systems.NAMES, most=8
+                    )
                 robot = load(self.beside(file), **options)
         if "parameters" in fields:
             with self.at(fields["parameters"]):
@@ -232,7 +236,7 @@ class StudyReader(MotionReader):
         return robot, name
 
     def other_numbers(self, node: Node) -> dict[str, Any]:
-        """Read numbers in the place of the robot's: ``bodies: {palm: {mass: 0.8}}``, or ``bodies.palm.mass: 0.8``."""
+        """Read numbers that replace the robot's: ``bodies: {palm: {mass: 0.8}}``, or ``bodies.palm.mass: 0.8``."""
         if not isinstance(node, Table):
             raise self.error("parameters are given by name, such as {bodies.palm.mass: 0.8}", node)
         found: dict[str, Any] = {}
@@ -251,11 +255,11 @@ class StudyReader(MotionReader):
         return found
 
     def beside(self, file: str) -> Path:
-        """Return a path as seen from the study's file."""
+        """Return a path relative to the study's file."""
         return self.path.parent / file
 
     def read_start(self) -> tuple[Array, Array]:
-        """Read where it is and how fast; a word is a start of the gallery, or a configuration that the file names."""
+        """Read the initial state; a word is a start of the gallery, or a named configuration of the robot's file."""
         fields: dict[str, Node] = {}
         if "start" in self.top:
             given = self.top["start"]
@@ -268,7 +272,7 @@ class StudyReader(MotionReader):
             return q, simulation_setup.velocity(self.robot, q, self.start_given[1], "start.v")
 
     def words_on_start(self) -> str:
-        """Say where a simulation begins."""
+        """Describe where a simulation begins."""
         if self.start_given != (None, None) or self.free_base or self.brought:
             return "It begins at the start of the file." if "start" in self.top else "It begins on the motion."
         known = self.system is not None and len(named_systems.start(self.system)) == self.robot.nq  # else another base
@@ -276,7 +280,7 @@ class StudyReader(MotionReader):
         return f"It begins {where}, at rest: the file has no start."
 
     def compare_start(self, desired: trajectories.Trajectory) -> None:
-        """Warn where the desired motion begins elsewhere than the simulation."""
+        """Warn if the desired motion and the simulation begin at different places."""
         wanted = np.asarray(desired(0.0)[0])
         if self.robot.loops is not None:
             places = [k for joint in self.moving for k in range(joint.v_slice.start, joint.v_slice.stop)]
@@ -350,7 +354,7 @@ class StudyReader(MotionReader):
         return [spot for item in self.items(node, "spots") for spot in self.spot(item)]
 
     def spot(self, node: Node) -> list[Any]:
-        """Read one of them, or those at the ends of an edge or the corners of a sole."""
+        """Read one spot, or those at the ends of an edge or the corners of a sole."""
         if isinstance(node, Scalar):
             return [self.text(node, "a spot")]
         keys = ("frame", "point", "radius", "length", "width")
@@ -408,26 +412,49 @@ class StudyReader(MotionReader):
         """Read a number of samples."""
         value = self.number(node, what)
         if value != int(value) or value < 2:
-            raise self.error(f"{what} must be a whole number, two at least, not {value:g}", node)
+            raise self.error(f"{what} must be a whole number, at least 2, not {value:g}", node)
         return int(value)
 
-    def read_outputs(self) -> tuple[int, tuple[str, ...]]:
-        """Read how many samples of the motion there are, and what to draw of the simulation."""
+    def read_outputs(self) -> tuple[int, tuple[str, ...], MoreOutputs]:
+        """Read the number of samples of the motion, and what to draw of the simulation."""
         if "outputs" not in self.top:
-            return StudyPlan.samples, tuple(StudyPlan.plots)
+            return StudyPlan.samples, tuple(StudyPlan.plots), MoreOutputs()
         fields = self.fields(self.top["outputs"], "outputs", OUTPUT_KEYS)
         samples = self.whole(fields["samples"], "samples") if "samples" in fields else StudyPlan.samples
+        forces = "forces" in fields and self.boolean(fields["forces"], "forces")
+        paths = self.read_paths(fields["paths"]) if "paths" in fields else {}
+        with self.at(fields.get("units", self.top["outputs"])):
+            listed = [self.text(x, "unit") for x in self.items(fields["units"], "units")] if "units" in fields else []
+            more = MoreOutputs(forces, paths, ShownUnits.read(listed))
         if "plots" not in fields:
-            return samples, tuple(StudyPlan.plots)
+            return samples, tuple(StudyPlan.plots), more
         plots = []
         for item in self.items(fields["plots"], "plots"):
             plots.append(self.text(item, "part of a plot"))
             if plots[-1] not in PANELS:
                 raise self.error(str(UnknownNameError("part of a plot", plots[-1], PANELS)), item)
-        return samples, tuple(plots)
+        return samples, tuple(plots), more
+
+    def read_paths(self, node: Node) -> dict[str, tuple[str, Sequence[float]]]:
+        """Read points whose paths are written: frames, ``[toe]``, or points, ``{pen: {frame: rod, point: [...]}}``."""
+        found: dict[str, tuple[str, Sequence[float]]] = {}
+        if not isinstance(node, Table):
+            names = {self.text(item, "path"): item for item in self.items(node, "paths")}
+            found = {name: (name, (0.0, 0.0, 0.0)) for name in names}
+        else:
+            names = dict(node.entries)
+            for name, entry in node.entries.items():
+                own = self.fields(entry, f"path {name!r}", ("frame", "point"), required=("frame",))
+                point = self.numbers(own["point"], "point", 3, measured=True) if "point" in own else [0.0, 0.0, 0.0]
+                with self.at(own.get("point", entry)):
+                    found[name] = self.text(own["frame"], "frame"), in_si(point, "m", "point")
+        for name, (frame, _) in found.items():
+            with self.at(names[name]):
+                self.robot.frame(frame)
+        return found
 
     def read_facts(self) -> dict[str, list[StatedFact]]:
-        """Read facts by analysis, as files of facts have them; it is this file that states them, if no other source."""
+        """Read facts by analysis, as in files of facts; by default their source is this file."""
         if "facts" not in self.top:
             return {}
         rows = FactReader(self.file).sections(self.top["facts"], "facts")
@@ -437,7 +464,7 @@ class StudyReader(MotionReader):
         }
 
     def read_expect(self, simulation: dict[str, Any], desired: Any) -> dict[str, float | bool]:
-        """Read what the user wants to hold."""
+        """Read the user's expectations."""
         if "expect" not in self.top:
             return {}
         fields = self.fields(self.top["expect"], "expect", EXPECT_KEYS)
@@ -452,7 +479,8 @@ class StudyReader(MotionReader):
                 raise self.error(f"expecting {key!r} needs a simulation{more}", node)
         truths = ("within_limits", "stands")
         return {
-            key: self.boolean(node, key) if key in truths else self.number(node, key) for key, node in fields.items()
+            key: self.boolean(node, key) if key in truths else float(self.angles(node, key))
+            for key, node in fields.items()
         }
 
 

@@ -16,15 +16,18 @@ function written(value, step) {
 }
 
 class Plot {
-  constructor(groups, times, seek) {
+  constructor(groups, times, seek, units) {
     this.groups = groups;
+    this.units = units;
     this.times = times;
     this.group = groups[0];
     this.chosen = new Map(groups.map((g) => [g, this.moving(g)]));
     this.canvas = element("canvas", { className: "plot" });
     this.canvas.setAttribute("role", "img");
     this.chips = element("div", { className: "chips" });
-    this.select = element("select", { ariaLabel: "What is plotted" }, ...groups.map((g, k) => element("option", { value: k, textContent: `${g.title} [${g.unit}]` })));
+    const titled = (g) => `${g.title} [${units.label(g.unit)}]`;
+    this.select = element("select", { ariaLabel: "What is plotted" }, ...groups.map((g, k) => element("option", { value: k, textContent: titled(g) })));
+    units.listeners.push(() => { groups.forEach((g, k) => { this.select.children[k].textContent = titled(g); }); this.draw(this.now, this.elsewhere); });
     this.select.onchange = () => { this.group = groups[this.select.value]; this.makeChips(); this.draw(this.now, this.elsewhere); };
     const wanted = (e) => {
       const box = this.canvas.getBoundingClientRect();
@@ -54,7 +57,10 @@ class Plot {
   }
 
   color(k) { return CURVE_COLORS[k % CURVE_COLORS.length]; }
-  curve(k) { return this.group.data.subarray(k * this.times.length, (k + 1) * this.times.length); }
+  curve(k) {
+    const values = this.group.data.subarray(k * this.times.length, (k + 1) * this.times.length);
+    return this.units.label(this.group.unit) === this.group.unit ? values : values.map((y) => this.units.shown(y, this.group.unit));
+  }
 
   makeChips() {
     const chosen = this.chosen.get(this.group);

@@ -61,13 +61,15 @@ class Panel {
   constructor(node, app) {
     this.app = app;
     const { show } = app;
+    this.units = new Units(show.units);
+    this.units.listeners.push(() => { this.restShown = null; this.updateRest(); if (this.sliders.length) this.setSliders(this.values); });
     this.plots = [];
     node.append(element("h1", { textContent: show.title }), element("p", { className: "about", textContent: show.about }));
     node.append(this.restSection());
     const energy = show.curves.filter((g) => g.title === "Energy"), rest = show.curves.filter((g) => g.title !== "Energy");
     for (const [title, groups, open] of [["Energy", energy, true], ["Curves", rest, innerWidth > 760 || !energy.length]]) {
       if (!groups.length) continue;
-      const plot = new Plot(groups, show.curveTime, (t) => app.seek(t));
+      const plot = new Plot(groups, show.curveTime, (t) => app.seek(t), this.units);
       this.plots.push(plot);
       const made = section(groups === energy ? `Energy [${groups[0].unit}]` : title, open, plot.node);
       plot.aside = element("span", { className: "aside" });
@@ -99,7 +101,7 @@ class Panel {
     this.rest.hidden = !rest;
     if (!rest || rest === this.restShown) return;
     this.restShown = rest;
-    const row = (name, value, unit) => element("div", { className: "row", title: name }, element("span", { textContent: name }), element("span", { textContent: unit, className: "unit" }), element("output", { textContent: value === null ? "–" : Number(value.toPrecision(4)) }));
+    const row = (name, value, unit) => element("div", { className: "row", title: name }, element("span", { textContent: name }), element("span", { textContent: this.units.label(unit), className: "unit" }), element("output", { textContent: value === null ? "–" : Number(this.units.shown(value, unit).toPrecision(4)) }));
     this.restRows.replaceChildren(...[
       row("potential energy", rest.energy, "J"),
       rest.holding.length ? element("p", { className: "about", textContent: "Held against gravity and springs by" }) : null,
@@ -128,7 +130,8 @@ class Panel {
       minus.onclick = () => app.setTrails([]);
       trails = element("div", { className: "pair" }, chosen, plus, minus);
     }
-    return section("Show", innerWidth > 760, element("div", { className: "ticks" }, ...ticks), trails);
+    const units = element("label", { className: "pair" }, element("span", { textContent: "Units" }), this.units.select);
+    return section("Show", innerWidth > 760, element("div", { className: "ticks" }, ...ticks), trails, units);
   }
 
   jointSection() {
@@ -142,7 +145,7 @@ class Panel {
       } else {
         range = element("meter", { min: slider.low, max: slider.high, ariaLabel: slider.label, style: "width:100%" });
       }
-      this.sliders.push({ range, value });
+      this.sliders.push({ range, value, unit: slider.unit });
       return element("div", { className: "row", title: slider.label }, element("span", { textContent: slider.label }), range, value);
     });
     this.values = app.show.sliders.map((s) => s.value);
@@ -154,12 +157,13 @@ class Panel {
 
   setSliders(values) {
     this.values = [...values];
-    this.sliders.forEach(({ range, value }, k) => {
+    this.sliders.forEach(({ range, value, unit }, k) => {
       if (!Number.isFinite(values[k])) { value.textContent = "–"; return; }
       if (values[k] > Number(range.max)) range.max = values[k];
       if (values[k] < Number(range.min)) range.min = values[k];
       range.value = values[k];
-      value.textContent = values[k].toFixed(3);
+      const shown = this.units.shown(values[k], unit);
+      value.textContent = this.units.label(unit) === unit ? shown.toFixed(3) : `${shown.toFixed(1)} ${this.units.label(unit)}`;
     });
   }
 
