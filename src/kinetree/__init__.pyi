@@ -1,5 +1,6 @@
 from . import contact as contact
 from . import control as control
+from . import design as design
 from . import forces as forces
 from . import gallery as gallery
 from . import gym as gym
@@ -50,6 +51,7 @@ from .identification.measured import Measured as Measured
 from .identification.procedure import identify as identify
 from .loops.constraint_forces import ConstraintForces as ConstraintForces
 from .model import euler_angle_joints as euler_angle_joints
+from .model.dh.table import DHTable as DHTable
 from .model.joint_fields import Mimic as Mimic
 from .model.joints import Continuous as Continuous
 from .model.joints import Custom as Custom
@@ -86,6 +88,7 @@ from .robot.builder import Builder as Builder
 from .robot.dh import DHRow as DHRow
 from .robot.dh import KhalilRow as KhalilRow
 from .robot.dh import from_dh as from_dh
+from .robot.linkage import linkage as linkage
 from .robot.load import load as load
 from .robot.mechanism import Mechanism as Mechanism
 from .robot.robot import Robot as Robot

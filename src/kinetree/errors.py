@@ -219,8 +219,9 @@ class UnknownNameError(KinetreeError, KeyError):
     """A name that the robot does not have; suggests the nearest, or says what it is instead."""
 
     def __init__(
-        self, what: str, name: object, known: Iterable[str], *, meant: str | None = None, instead: str = ""
-    ) -> None:
+        self, what: str, name: object, known: Iterable[str], *, meant: str | None = None, instead: str = "",
+        most: int = MOST_LISTED,
+    ) -> None:  # fmt: skip
         names = list(dict.fromkeys(known))
         near = nearest(str(name), names) if meant is None else [meant]
         if instead:
@@ -228,7 +229,7 @@ class UnknownNameError(KinetreeError, KeyError):
         elif near:
             hint = "did you mean " + " or ".join(repr(n) for n in near) + "?"
         elif names:
-            shown = printable(_shown(names, MOST_LISTED))
+            shown = printable(_shown(names, most))
             hint = f"known: {shown}"
         else:
             hint = "there are none"
@@ -651,7 +652,7 @@ def shown(value: Any) -> str:
 
 def _shown(names: Iterable[str], most: int = MOST_ARGUMENTS) -> str:
     listed = list(names)
-    return ", ".join(listed[:most]) + (", ..." if len(listed) > most else "")
+    return ", ".join(listed[:most]) + (f", ... ({len(listed)} in all)" if len(listed) > most else "")
 
 
 _BETWEEN = ("functools", "contextlib")

@@ -10,7 +10,7 @@ from functools import reduce
 from importlib import import_module
 from pkgutil import get_data
 
-_LINE = re.compile(r"^from (\.\S*) import (\w+) as (\w+)$", re.MULTILINE)
+_LINE = re.compile(r"^from (\S+) import (\w+) as (\w+)$", re.MULTILINE)
 
 
 class LazyNames:

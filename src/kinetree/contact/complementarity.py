@@ -1,17 +1,17 @@
-"""Linear complementarity: forces that push only where there is contact, gaps that open only where nothing pushes.
+"""Linear complementarity: forces act only at closed contacts, gaps open only where no force acts.
 
 Given a matrix C and a vector d, find ``f >= 0`` with ``w = C f + d >= 0`` and ``f . w = 0``
 (Featherstone eq. 9.50-9.51).  For contacts C is symmetric and positive semi-definite without friction;
 with friction it is not symmetric.
 
-:func:`solve` is what contacts are solved with.  Behind it are two ways of working:
+Contacts are solved with :func:`solve`, by one of two methods:
 
 :func:`lemke`
-    pivoting, for any C that contacts produce, and it knows when there is no solution;
+    pivoting, for any C that contacts produce; it can tell that there is no solution;
 :func:`gauss_seidel`
     sweeps of one contact at a time, for many contacts;
 
-and two to learn from and to check the others by:
+and there are two to learn from and to check the others:
 
 :func:`enumerate_patterns`
     tries every choice of pushing contacts (Featherstone section 9.8): the reference, for a few contacts;
@@ -36,16 +36,16 @@ from ..spatial.arrays import Array
 METHODS = ("auto", "enumerate", "prune", "lemke", "gauss_seidel")
 
 MOST_ENUMERATED = 16
-"""Contacts up to which every pattern can be tried: 65,536 of them."""
+"""The most contacts for which every pattern is tried: 65,536 of them."""
 
 
 RAISED_DIAGONALS = (0.0, 1e-10, 1e-8)
-"""By what part of itself the diagonal is raised in one attempt of pivoting after the other."""
+"""Fractions by which the diagonal is raised in successive attempts of pivoting."""
 
 
 @dataclass(frozen=True)
 class ContactSolution:
-    """What a solver found.
+    """The result of a solver.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ def checked(matrix: ArrayLike, offset: ArrayLike) -> tuple[Array, Array]:
 
 
 def _tolerance(c: Array, d: Array) -> float:
-    """Return what counts as zero: rounding of the largest numbers that are added."""
+    """Return the tolerance of zero: the rounding of the largest terms."""
     return 1e-10 * max(1e-300, float(np.max(np.abs(d), initial=0.0)))
 
 
@@ -113,15 +113,15 @@ def _tolerance(c: Array, d: Array) -> float:
 
 
 def lemke(matrix: ArrayLike, offset: ArrayLike) -> ContactSolution:
-    """Solve by Lemke's pivoting method, with ties broken lexicographically so that it cannot go round in circles.
+    """Solve by Lemke's pivoting method, with ties broken lexicographically so that it cannot cycle.
 
     An extra unknown z is added to every row until all slacks are zero or more, and driven out
     again pivot by pivot.  If it cannot be driven out (a ray), a problem with positive semi-definite
     or copositive C has no solution.
 
-    Redundant contacts make many bases singular but for rounding.  Where that leads astray the
-    problem is solved again with the diagonal raised a little; a solution counts only if it solves the
-    problem as it was given.
+    Redundant contacts make many bases nearly singular.  If that leads astray, the
+    problem is solved again with a slightly raised diagonal; a solution counts only if it solves the
+    original problem.
     """
     c, d = checked(matrix, offset)
     n = d.size
@@ -141,7 +141,7 @@ def lemke(matrix: ArrayLike, offset: ArrayLike) -> ContactSolution:
         force = _polished(c, d, np.where(g > 0.0, g * level / size, 0.0))
         result = ContactSolution(force, c @ force + d, "lemke", pivots)
         size_d = float(np.max(np.abs(d)))
-        # Forces that cancel one another round; beyond this they are a ray in disguise, not a solution.
+        # Forces that cancel each other are inaccurate; beyond this they are a ray in disguise, not a solution.
         rounding = min(1e-12 * float(np.max(np.abs(c) @ force, initial=0.0)), 1e-5 * size_d)
         if result.residual <= 1e-7 * size_d + rounding:
             cleared = (force > 0.0) | (np.abs(result.slack) < _tolerance(c, d))
@@ -154,11 +154,11 @@ def lemke(matrix: ArrayLike, offset: ArrayLike) -> ContactSolution:
 
 
 def _sizes(c: Array) -> Array:
-    """Return factors s that bring ``c_ij / (s_i s_j)`` to about one: roots of the diagonal where there is one."""
+    """Return factors s that make ``c_ij / (s_i s_j)`` about one: roots of the diagonal where it is not zero."""
     diagonal = np.abs(np.diagonal(c))
     plain = diagonal > 1e-12 * max(float(np.max(np.abs(c))), 1e-300)
     size = np.where(plain, np.sqrt(diagonal), 1.0)
-    if np.any(plain) and not np.all(plain):  # the rows that limit friction have none: fit them to their partners
+    if np.any(plain) and not np.all(plain):  # rows that limit friction have none: scale them by their partners
         partners = np.max(np.abs(c[np.ix_(~plain, plain)]) / size[plain], axis=1)
         size[~plain] = np.where(partners > 0.0, partners, 1.0)
     return size
@@ -198,7 +198,7 @@ def _complementary_pivots(m: Array, q: Array) -> tuple[Array, int]:
 def _smallest_ratio(tableau: Array, candidates: Array, entering: int, basis: list[int], n: int) -> int:
     """Return the row that limits the entering unknown.
 
-    Z leaves when it can, other ties are decided lexicographically.
+    The unknown z leaves if it can; other ties are decided lexicographically.
     """
     column = tableau[candidates, entering]
     ratios = tableau[candidates, -1] / column
@@ -215,7 +215,7 @@ def _smallest_ratio(tableau: Array, candidates: Array, entering: int, basis: lis
 
 
 def _polished(c: Array, d: Array, force: Array) -> Array:
-    """Take one step of iterative refinement on the pushing contacts: pivoting has rounded many times."""
+    """Take one step of iterative refinement on the pushing contacts, to remove the rounding of pivoting."""
     pushing = np.flatnonzero(force > 0.0)
     if pushing.size == 0:
         return force
@@ -227,27 +227,23 @@ def _polished(c: Array, d: Array, force: Array) -> Array:
 
 
 def gauss_seidel(
-    matrix: ArrayLike,
-    offset: ArrayLike,
-    *,
-    start: ArrayLike | None = None,
-    tolerance: float = 1e-10,
+    matrix: ArrayLike, offset: ArrayLike, *, start: ArrayLike | None = None, tolerance: float = 1e-10,
     sweeps: int = 20_000,
-) -> ContactSolution:
-    """Solve by the projected Gauss-Seidel: each force in turn is set to what its own condition asks for.
+) -> ContactSolution:  # fmt: skip
+    """Solve by projected Gauss-Seidel: each force in turn is set to what its own condition requires.
 
-    Converges for symmetric positive semi-definite C wherever there is a solution, linearly; each
+    Converges linearly for symmetric positive semi-definite C if there is a solution; each
     sweep costs n^2.
 
     Parameters
     ----------
     matrix, offset : array_like
     start : array_like, optional
-        Forces to start from, such as those of the step before.
+        Forces to start from, such as those of the previous step.
     tolerance : float
         Largest change of any slack in a sweep, relative to the largest entry of d.
     sweeps : int
-        Most sweeps.
+        The most sweeps.
     """
     c, d = checked(matrix, offset)
     force = np.zeros(d.size) if start is None else np.maximum(np.asarray(start, dtype=float), 0.0)
@@ -269,7 +265,7 @@ def gauss_seidel(
             return ContactSolution(force, np.where(force > 0.0, 0.0, np.maximum(slack, 0.0)), "gauss_seidel", sweep)
     raise NoSolutionError(
         f"projected Gauss-Seidel did not settle in {sweeps} sweeps (last change {worst:.3g}): there is no solution, or "
-        "the problem is ill-conditioned; method='lemke' can tell"
+        "the problem is ill-conditioned; method='lemke' can decide"
     )
 
 
@@ -279,8 +275,8 @@ def gauss_seidel(
 def enumerate_patterns(matrix: ArrayLike, offset: ArrayLike) -> ContactSolution:
     """Try every set of pushing contacts, fewest first (Featherstone section 9.8).
 
-    With a given set the forces follow from ``C'' f = -d''`` (Featherstone eq. 9.61).  Where C is only
-    semi-definite, sets with a singular C'' can be passed over: if there is a solution, there is one
+    For a given set the forces follow from ``C'' f = -d''`` (Featherstone eq. 9.61).  If C is only
+    semi-definite, sets with a singular C'' can be skipped: if there is a solution, there is one
     whose pushing contacts are independent (Featherstone section 9.8).
     """
     c, d = checked(matrix, offset)
@@ -314,9 +310,9 @@ def prune(matrix: ArrayLike, offset: ArrayLike, *, most_negative_first: bool = T
     ----------
     matrix, offset : array_like
     most_negative_first : bool
-        Begin with the contact that is most violated and assume that it pushes, which is right
-        nearly always (Featherstone section 9.8.1).  Without it, contacts are decided in order, first assuming
-        that they do not push: on average 1.5^n patterns instead of 2^n.
+        Whether to begin with the most violated contact and assume that it pushes, which is nearly
+        always right (Featherstone section 9.8.1).  Otherwise contacts are decided in order, first
+        assuming that they do not push: on average 1.5^n patterns instead of 2^n.
     """
     c, d = checked(matrix, offset)
     if d.size and (
@@ -377,7 +373,7 @@ _SOLVERS = {
 
 
 def dependent_contacts(columns: ArrayLike) -> str:
-    """Return what a minimal set of dependent contact normals means for its contacts (Featherstone section 9.8.2).
+    """Classify contacts with a minimal set of dependent normals (Featherstone section 9.8.2).
 
     Parameters
     ----------

@@ -1,26 +1,26 @@
-"""Contacts with round friction cones: Coulomb's law solved by Newton's method, soft contacts made ever harder.
+"""Contacts with round friction cones: Coulomb's law solved by Newton's method, from soft contacts to rigid ones.
 
 Each contact has a force f (normal, two tangents) and an acceleration w of its spot along the same
-axes (a velocity, for impacts); together ``w = C f + d``.  What a contact does is written once, in
-:func:`coulomb`: for any stiffness 1/e the law is
+axes (a velocity, for impacts); together ``w = C f + d``.  The law of a contact is written once, in
+:func:`coulomb`: for any stiffness 1/e it is
 
     f = coulomb(x)   with the trial force   x = f - w / e,
 
-that is f_n = max(0, x_n), and f_t is x_t brought into the circle of radius mu f_n.  Any f that obeys it
-for one e obeys it for all: nothing pulls, nothing enters, friction is within its limit, and at it
-only straight against the sliding (maximal dissipation).
+that is f_n = max(0, x_n), and f_t is x_t projected into the circle of radius mu f_n.  Any f that obeys it
+for one e obeys it for all: nothing pulls, nothing penetrates, friction is within its limit, and reaches it
+only directly opposite to the sliding (maximal dissipation).
 
-**Soft contacts.**  With ``x = -w / e`` the law is that of contacts which give way by e f, all alike.  Then
-the force is unique wherever sliding does not decide otherwise, and for a large e it is nearly known.
-So e is taken from large to small, each solution being the start for the next:
-``e x + C coulomb(x) + d = 0`` by Newton's method.  Its equations are as many as the robot has freedoms that
-the contacts feel, however many contacts there are.
+**Soft contacts.**  With ``x = -w / e`` the law is that of contacts that all yield by e f.  Then
+the force is unique (sliding aside), and for a large e it is nearly known.
+So e is decreased step by step, each solution being the start for the next:
+``e x + C coulomb(x) + d = 0`` by Newton's method.  The number of equations is that of the robot's freedoms
+that the contacts act on, however many contacts there are.
 
-**Rigid contacts.**  In the end it is known what each contact does, and the law with ``w = C f + d`` is linear
-but for the directions of sliding.  A few more steps of Newton's method with e = 0 give the forces to
-rounding.  Where contacts are redundant these equations have many solutions, of which the one nearest to
-the hard contacts' is taken.  Among contacts that stick, or have no friction, it is that of the least
-norm ``sum |f|^2``: they share evenly what they can share.
+**Rigid contacts.**  In the end the state of each contact is known, and the law with ``w = C f + d`` is linear
+except for the directions of sliding.  A few more steps of Newton's method with e = 0 give the forces to
+rounding.  If contacts are redundant, these equations have many solutions, and the one nearest to that of
+the hard contacts is taken.  For contacts that stick, or have no friction, it is that of least
+norm ``sum |f|^2``: they share the load evenly, as far as they can.
 """
 
 from __future__ import annotations
@@ -36,38 +36,38 @@ from ..spatial.arrays import Array
 from .complementarity import ContactSolution, checked
 
 HARD, HARDEST = 1e-7, 1e-10
-"""Softness e at which contacts tell what rigid ones do, and where to stop; in units of the largest mobility."""
+"""Softness e at which contacts behave like rigid ones, and where to stop; in units of the largest mobility."""
 
 HARDENING = 0.01
-"""By how much e is lowered at once; less where Newton's method does not follow."""
+"""Factor by which e is lowered at once; less if Newton's method does not converge."""
 
 PATIENCE = (1, 6)
-"""For how many steps of Newton's method things may get worse, in one attempt after the other."""
+"""For how many steps of Newton's method the residual may grow, in successive attempts."""
 
 MOST_STEPS = 25
-"""Newton's steps for one softness."""
+"""The most Newton steps for one softness."""
 
 MOST_RIGID = 10
-"""Newton's steps with rigid contacts; from a good start two or three are enough."""
+"""The most Newton steps with rigid contacts; from a good start two or three are enough."""
 
 ALIKE = 1e-4
-"""How near, relatively, the shortest forces must be to those of hard contacts to be taken for their limit."""
+"""How close, relatively, the least forces must be to those of hard contacts to be taken as their limit."""
 
 EXACT = 1e-11
-"""How far spots may move against the law, relative to how they would move without contact forces."""
+"""How far the motion of spots may violate the law, relative to their motion without contact forces."""
 
 CLOSE = 1e-7
-"""The same where it cannot be done better, as with contacts that are redundant but for a hair."""
+"""The same if nothing better is possible, as with nearly redundant contacts."""
 
 ROUNDED = 1e-5
-"""The same at most, where large forces on small masses cancel one another and no forces could be rounded better."""
+"""The same at most, if large forces on small masses cancel and rounding allows no better."""
 
 REDUNDANT, DEPENDENT = 1e-11, 1e-13
-"""Directions that contacts feel less than this, relatively, when forces are shared and when they are corrected."""
+"""Relative size below which directions do not count when forces are shared, and when they are corrected."""
 
 
 class NotConverged(NoSolutionError):
-    """Forces that were not found, though there may be some; ``force`` is the best guess."""
+    """Raised if no forces were found, though they may exist; ``force`` is the best guess."""
 
     def __init__(self, message: str, force: Array) -> None:
         super().__init__(message)
@@ -82,7 +82,7 @@ class Cones:
     ----------
     mu : ndarray, shape (n,)
     sliding : ndarray, shape (n, 2)
-        Direction of contacts that slide already, whose friction is known but for its size; NaN for
+        Direction of contacts that already slide, whose friction is known except for its size; NaN for
         those at rest.
     given : ndarray, shape (n,)
         Normal forces that act already and add to the friction limit.
@@ -94,7 +94,7 @@ class Cones:
 
     @classmethod
     def of(cls, friction: ArrayLike, sliding: ArrayLike | None = None, given: ArrayLike | None = None) -> Cones:
-        """With what is not given filled in, and checked."""
+        """Check arguments and fill in defaults."""
         mu = np.asarray(friction, dtype=float)
         known = np.full((mu.size, 2), np.nan) if sliding is None else np.asarray(sliding, dtype=float)
         pressed = np.zeros(mu.size) if given is None else np.asarray(given, dtype=float)
@@ -107,7 +107,7 @@ class Cones:
 
 
 def coulomb(trial: Array, cones: Cones) -> tuple[Array, Array]:
-    """Return the forces (n, 3) that answer trial forces (n, 3), and their derivatives (n, 3, 3)."""
+    """Return the forces (n, 3) for trial forces (n, 3), and their derivatives (n, 3, 3)."""
     normal, along = trial[:, 0], trial[:, 1:]
     pressing = normal > 0.0
     force, slope = np.zeros_like(trial), np.zeros((len(trial), 3, 3))
@@ -132,14 +132,9 @@ def coulomb(trial: Array, cones: Cones) -> tuple[Array, Array]:
 
 
 def solve_cones(
-    matrix: ArrayLike,
-    offset: ArrayLike,
-    friction: ArrayLike,
-    sliding: ArrayLike | None = None,
-    *,
-    given: ArrayLike | None = None,
-    start: ArrayLike | None = None,
-) -> ContactSolution:
+    matrix: ArrayLike, offset: ArrayLike, friction: ArrayLike, sliding: ArrayLike | None = None, *,
+    given: ArrayLike | None = None, start: ArrayLike | None = None,
+) -> ContactSolution:  # fmt: skip
     """Find the forces of contacts with round friction cones.
 
     Parameters
@@ -149,13 +144,13 @@ def solve_cones(
     friction : array_like, shape (n,)
         Coefficients mu.
     sliding : array_like, shape (n, 2), optional
-        Direction of contacts that slide already, whose friction is known but for its size; NaN for
+        Direction of contacts that already slide, whose friction is known except for its size; NaN for
         those at rest.
     given : array_like, shape (n,), optional
         Normal forces that act already (their effect is in ``offset``) and add to the friction limit.
     start : array_like, shape (3n,), optional
-        Forces that are nearly right, such as those of friction pyramids; the soft contacts are passed
-        over if these lead to the solution.
+        Forces that are nearly right, such as those of friction pyramids; soft contacts are skipped
+        if these lead to the solution.
 
     Returns
     -------
@@ -171,7 +166,7 @@ def solve_cones(
     cones = Cones.of(friction, sliding, given)
     if d.size != 3 * cones.mu.size:
         raise ShapeError(f"{cones.mu.size} contacts have {3 * cones.mu.size} unknowns, not {d.size}")
-    if not np.any(c):  # spots that no force moves, or none at all
+    if not np.any(c):  # no contacts, or spots that no force moves
         if np.any(d[::3] < 0.0):
             raise NoSolutionError(f"contact {int(np.argmin(d[::3]))} is violated but no force moves it")
         return ContactSolution(np.zeros_like(d), d, "cones", 0)
@@ -194,9 +189,9 @@ def solve_cones(
 
 
 def violation(matrix: ArrayLike, offset: ArrayLike, cones: Cones, force: ArrayLike) -> float:
-    """By how much spots move against the law: zero if and only if ``force`` (n, 3) is a solution.
+    """Return by how much the motion of spots violates the law: zero if and only if ``force`` (n, 3) is a solution.
 
-    In the units of ``offset``: the largest ``m (f - coulomb(f - w / m))`` with m the mobility of each contact.
+    It is the largest ``m (f - coulomb(f - w / m))``, in the units of ``offset``, with the mobility m of each contact.
     """
     c, d = checked(matrix, offset)
     return _Problem.of(c, d, cones).violation(np.asarray(force, dtype=float).reshape(-1, 3))
@@ -221,14 +216,14 @@ class _Problem:
         return cls(c, d.reshape(-1, 3), cones, _root(c), np.maximum(diagonal, 1e-12 * largest), level)
 
     def violation(self, force: Array) -> float:
-        """Return how far spots move against the law."""
+        """Return how far the motion of spots violates the law."""
         trial = force - self.motion(force) / self.mobility[:, None]
         return float(np.max(np.abs(force - coulomb(trial, self.cones)[0]) * self.mobility[:, None]))
 
     def rounding(self, force: Array) -> float:
-        """Return the error that rounding leaves where forces cancel, as under a body of far more mass.
+        """Return the error of rounding where forces cancel, as under a much heavier body.
 
-        Up to ``ROUNDED``: what is larger are forces that grow without bound.
+        At most ``ROUNDED``: beyond that, forces grow without bound.
         """
         added = float(np.max(np.abs(self.c) @ np.abs(force).ravel()))
         return min(4.0 * float(np.finfo(float).eps) * added, ROUNDED * self.level)
@@ -240,7 +235,7 @@ class _Problem:
     # ------------------------------------------------------------------ soft contacts
 
     def rough(self, start: Array | None) -> Iterator[tuple[int, Array]]:
-        """Return steps made, and forces that are nearly right: of hard contacts, found in one way after the other."""
+        """Yield the number of steps and nearly right forces, those of hard contacts, by one method after the other."""
         if start is None:
             for patience in PATIENCE:
                 yield from self.hardening(patience)
@@ -253,9 +248,9 @@ class _Problem:
                 yield steps, coulomb(trial, self.cones)[0]
 
     def hardening(self, patience: int) -> Iterator[tuple[int, Array]]:
-        """Return steps made, and forces of ever harder contacts, once they are hard enough to tell what rigid ones do.
+        """Yield the number of steps and forces of ever harder contacts, once they behave like rigid ones.
 
-        If they never are, the forces of the hardest ones that were found.
+        If they never do, the forces of the hardest ones that were found.
         """
         unit = float(np.max(self.mobility))
         soft, factor = unit, HARDENING
@@ -269,7 +264,7 @@ class _Problem:
                     yield steps, coulomb(trial, self.cones)[0]
                     steps = 0
             elif factor > 0.8:
-                yield steps, coulomb(trial, self.cones)[0]  # as hard as it goes
+                yield steps, coulomb(trial, self.cones)[0]  # as hard as possible
                 return
             else:
                 factor = factor**0.5
@@ -277,7 +272,7 @@ class _Problem:
     def soft(self, soft: float, trial: Array, patience: int) -> tuple[int, Array, bool]:
         """Solve ``e x + C coulomb(x) + d = 0`` by Newton's method; return the steps made, x, and whether it converged.
 
-        Steps are shortened until what is left is less than the largest of the last few times.
+        Steps are shortened until the residual is below the largest of the last few.
         """
         force, slope = coulomb(trial, self.cones)
         rest = soft * trial + self.motion(force)
@@ -314,7 +309,7 @@ class _Problem:
         """Solve with e = 0 by Newton's method from nearly right forces; return forces, their violation, steps."""
         best, least, steps = rough, self.violation(rough), 0
         shortest = self._solved(rough, np.zeros_like(rough), REDUNDANT)
-        if np.max(np.abs(shortest - rough)) <= ALIKE * np.max(np.abs(rough)):  # as soft contacts have it, to rounding
+        if np.max(np.abs(shortest - rough)) <= ALIKE * np.max(np.abs(rough)):  # as for soft contacts, to rounding
             best, least, steps = shortest, self.violation(shortest), 1
         while least > EXACT * self.level and steps < MOST_RIGID:
             force = self._solved(best, best)
@@ -325,7 +320,7 @@ class _Problem:
         return best, least, steps
 
     def _solved(self, force: Array, near: Array, smallest: float = DEPENDENT) -> Array:
-        """Find the f nearest to ``near`` with ``f = coulomb(f - w / m)``, the law being made linear about ``force``."""
+        """Return the f nearest to ``near`` with ``f = coulomb(f - w / m)``, linearized about ``force``."""
         mobility = self.mobility[:, None]
         trial = force - self.motion(force) / mobility
         answer, slope = coulomb(trial, self.cones)

@@ -1,4 +1,4 @@
-"""Ground for a robot as its file describes it: spots from its collision shapes, and the floor."""
+"""Ground from a robot's file: spots from its collision shapes, and the floor."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 SPOTTED = ("sphere", "capsule", "box")
-"""Kinds of shapes that spots are made of."""
+"""Kinds of shapes that become spots."""
 
 
 PLURALS = {"box": "boxes", "mesh": "meshes"}
 
 
 def counted_kinds(shapes: Iterable[ContactShape]) -> str:
-    """Return in words how many of each kind there are: ``4 spheres, 1 mesh``."""
+    """Return the number of shapes of each kind in words: ``4 spheres, 1 mesh``."""
     counts = Counter(shape.kind for shape in shapes)
     return ", ".join(f"{n} {kind if n == 1 else PLURALS.get(kind, f'{kind}s')}" for kind, n in counts.items())
 
 
 def _sorted(tree: Model) -> tuple[list[ContactShape], list[ContactShape]]:
-    """Return the shapes on bodies that move, and those that stand in the world."""
+    """Return the shapes on moving bodies, and those fixed in the world."""
     placed = [(s, tree.frame_table[s.frame].body) for s in tree.shapes if s.frame in tree.frame_table]
     return [s for s, body in placed if body != BASE], [s for s, body in placed if body == BASE]
 
@@ -38,14 +38,14 @@ def _sorted(tree: Model) -> tuple[list[ContactShape], list[ContactShape]]:
 def collision_spots(robot: Robot, bodies: Sequence[str] | None = None) -> list[Spot]:
     """Return spots from the collision shapes that a robot's file (MJCF, URDF, SDF) gives its bodies.
 
-    A sphere is a ball, a capsule a ball at either end, a box its eight corners.  Other shapes on these bodies are named
-    in a warning, and left out.
+    A sphere becomes a ball, a capsule a ball at either end, a box its eight corners.  Other shapes on these bodies are
+    left out, with a warning that names them.
 
     Parameters
     ----------
     robot : Robot
     bodies : sequence of str, optional
-        Only shapes on these, by the names that the file has for them; by default on all that move.
+        Only shapes on these bodies, by their names in the file; by default on all that move.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def _spots(shape: ContactShape) -> list[Spot]:
 
 
 def collision_floor(robot: Robot) -> Plane:
-    """Return the plane that a robot's file has in the world, the first of several; an error where it has none.
+    """Return the (first) plane that a robot's file has in the world; raise an error if there is none.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def collision_floor(robot: Robot) -> Plane:
 
 
 def unused_shapes(tree: Model) -> str:
-    """Return in words what a file has to stand on the ground with, nothing where it has nothing."""
+    """Return in words the collision shapes of a file that are not used; an empty string if there are none."""
     moving, fixed = _sorted(tree)
     if not moving:
         return ""

@@ -1,14 +1,14 @@
-"""Friction of rigid contacts: which way it points, the polygon that a pyramid leaves of Coulomb's circle, slow sliding.
+"""Friction of rigid contacts: its direction, the polygon of a friction pyramid, and slow sliding.
 
 A pyramid with n sides limits the friction of one contact to a regular polygon whose corners lie on the circle of
-radius ``mu N``.  At rest any force within holds.  What slides is pulled by the force of the polygon that takes the most
-power (maximal dissipation): the corner most against the sliding, or, where it goes straight against a side, a point
-of that side which the motion decides.  Then a contact lets go exactly where sliding friction would no longer hold it.
+radius ``mu N``.  At rest any force within it is possible.  A sliding contact gets the force of the polygon with the
+most dissipation: the corner most opposed to the sliding, or, if the sliding is perpendicular to a side, a point
+of that side determined by the motion.  So a contact starts to slide exactly where sliding friction no longer holds it.
 
-Friction pulls straight against the sliding, so its direction turns at a rate of about ``mu g / speed``.  Where a
-contact slides slowly for long, as a block on a slope whose friction just about holds it, that is fast compared
-with the motion: an explicit integrator is stable only with steps of a few ``speed / (mu g)``, an implicit one goes on
-with those that the motion asks for.  The equations are the same.
+Friction is opposite to the sliding, so its direction turns at a rate of about ``mu g / speed``.  If a
+contact slides slowly for long, like a block on a slope that friction can almost hold, that is fast compared
+with the motion: an explicit integrator is stable only with steps of a few ``speed / (mu g)``, an implicit one can take
+the steps that the motion allows.  The equations are the same.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ import numpy as np
 Array = np.ndarray
 
 CREEP = 1e-6
-"""Sliding slower than this (m/s) is taken to go on in the direction it began or had.
+"""Sliding slower than this (m/s) keeps the direction that it began with or had.
 
-At rest there is no direction, and next to it one that rounding decides.
+At rest there is no direction, and close to rest rounding would decide it.
 """
 
 FAST = 10.0 * CREEP
-"""Sliding faster than this (m/s) has no memory: friction is straight against it."""
+"""Sliding faster than this (m/s) has no memory: friction is exactly opposite to it."""
 
 LIMITED = (2.0, 12.0)
-"""Turning in one step (rate times step) which shows that stability, not accuracy, limits an explicit integrator.
+"""Turning in one step (rate times step) that shows that stability, not accuracy, limits an explicit integrator.
 
-The limits of stability of the explicit integrators are about 3.3 and 6.  Steps with far more turning that were
-found accurate all the same have no need of another integrator: the direction is constant.
+The limits of stability of the explicit integrators are about 3.3 and 6.  Steps with far more turning that are
+accurate nevertheless do not need another integrator: the direction is constant.
 """
 
 WORTHWHILE = 4.0
 """Turning in one step below which an explicit integrator would take steps as long as the implicit one does."""
 
 STEPS_TO_SWITCH = 4
-"""Steps in a row that must show so."""
+"""How many steps in a row must show this."""
 
 
 # ------------------------------------------------------------------ the polygon of a pyramid
 
 
 def polygon_reach(along: Array, sides: int) -> Array:
-    """Return how far away the corners of a polygon must be for it to hold a force (..., 2): its norm, from polygons."""
+    """Return the radius of the corners of the smallest polygon that contains a force (..., 2)."""
     size = np.hypot(along[..., 0], along[..., 1])
     within = np.mod(np.arctan2(along[..., 1], along[..., 0]), 2.0 * math.pi / sides) - math.pi / sides
     return np.asarray(size * np.cos(within) / math.cos(math.pi / sides))
@@ -56,7 +56,7 @@ def polygon_reach(along: Array, sides: int) -> Array:
 def nearest_in_polygon(outside: Array, sides: int) -> tuple[Array, Array]:
     """Find the point of the polygon with corners on the unit circle nearest to one outside, and its derivatives.
 
-    It lies on the side through which the ray to that point goes.
+    It is on the side that the ray to that point crosses.
     """
     step = 2.0 * math.pi / sides
     first = math.floor(math.atan2(outside[1], outside[0]) / step) * step
@@ -73,17 +73,17 @@ def nearest_in_polygon(outside: Array, sides: int) -> tuple[Array, Array]:
 
 
 def direction_of_sliding(along: Array, before: Array, sides: int = 0) -> tuple[Array, Array]:
-    """Find what friction is straight against (2,), and its derivatives (2, 2) by the velocity along the tangents.
+    """Return the direction opposite to friction (2,), and its derivatives (2, 2) by the velocity along the tangents.
 
-    Very slow sliding leans towards ``before``, the direction it had or began with; past a stop it is that.
+    Very slow sliding tends toward ``before``, the direction that it had or began with; after a stop it is that.
 
-    With a pyramid of so many ``sides`` it is the corner of the polygon that is most against the sliding, or a point
-    of a side: where the velocity is along that side's normal but for ``CREEP``.
+    With a pyramid of ``sides`` it is the corner of the polygon most opposed to the sliding, or a point
+    of a side if the velocity is along that side's normal up to ``CREEP``.
     """
     slow = 1.0 - float(along @ along) / FAST**2
     past = slow > 0.0 and float(along @ before) <= 0.0
     if slow > 0.0:
-        lean = CREEP * slow**3  # smooth, and nothing from FAST on
+        lean = CREEP * slow**3  # smooth, and zero from FAST on
         along = before if past else along + (2.0 * lean if sides else lean) * before
     if sides:
         point, slope = nearest_in_polygon(2.0 * before if past else along / CREEP, sides)
@@ -97,7 +97,7 @@ def direction_of_sliding(along: Array, before: Array, sides: int = 0) -> tuple[A
 
 @dataclass
 class Pace:
-    """Whether to integrate implicitly, decided anew from step to step.
+    """Decides from step to step whether to integrate implicitly.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Pace:
     count: int = 0
 
     def changes(self, turning: float) -> bool:
-        """Return whether to change integrators after a step with so much turning (rate times step)."""
+        """Tell whether to change integrators after a step with this turning (rate times step)."""
         asks = turning < WORTHWHILE if self.implicit else LIMITED[0] < turning < LIMITED[1]
         self.count = self.count + 1 if asks else 0
         if self.count < STEPS_TO_SWITCH:

@@ -1,4 +1,4 @@
-"""Compliant ground: forces from how deep a spot has sunk in and how it moves (Shah appendix D, the biped paper).
+"""Compliant ground: forces from the depth and velocity of spots (Shah appendix D, the biped paper).
 
 A *normal law* gives the force along the normal from depth and its rate, a *friction law* the
 force along the surface from the normal force and the sliding velocity.  Both are written once
@@ -58,7 +58,7 @@ __all__ = [
 
 
 def positive_part(x: Scalar) -> Scalar:
-    """Return the number where it is positive, else zero; NaN stays NaN."""
+    """Return a number if it is positive, otherwise zero; NaN stays NaN."""
     return where(x < 0.0, 0.0, x)
 
 
@@ -69,7 +69,7 @@ class FrictionLaw(Protocol):
     """Force along the surface. ``velocity`` lies in it, and ``tangents`` are two directions of it."""
 
     def force(self, pressure: Scalar, velocity: Vec3, tangents: tuple[Vec3, Vec3]) -> Vec3:
-        """Return what acts on the one that slides, under a normal force ``pressure``, in newtons."""
+        """Return the force on the sliding body under a normal force ``pressure``, in newtons."""
         ...
 
 
@@ -77,18 +77,18 @@ class NormalLaw(Protocol):
     """Force along the normal. ``depth`` is positive inside, ``rate`` is positive when going deeper."""
 
     def force(self, depth: Scalar, rate: Scalar) -> Scalar:
-        """Return what the ground pushes back with, in newtons."""
+        """Return the force of the ground, in newtons."""
         ...
 
     def energy(self, depth: Scalar) -> Scalar:
-        """Return what is stored, in joules."""
+        """Return the stored energy, in joules."""
         ...
 
 
 def slopes(law: NormalLaw, depth: Scalar, rate: Scalar) -> tuple[Scalar, Scalar]:
-    """Return stiffness and damping of a law: how its force grows with the depth and with its rate, exactly.
+    """Return stiffness and damping of a law: the exact derivatives of its force by the depth and its rate.
 
-    What would push further the deeper something is, or the faster it goes, is none.
+    Negative ones, which would push something further in, are zero.
     """
     by_depth, by_rate = law.force(Dual(depth, 1.0), rate), law.force(depth, Dual(rate, 1.0))
     stiffness, damping = (f.rate if isinstance(f, Dual) else 0.0 for f in (by_depth, by_rate))
@@ -96,7 +96,7 @@ def slopes(law: NormalLaw, depth: Scalar, rate: Scalar) -> tuple[Scalar, Scalar]
 
 
 class ContactLaw:
-    """Base of laws of ground and stops: those of a user's own have a ``force`` and, along the normal, an ``energy``."""
+    """Base of laws of ground and stops: a user's own law has a ``force`` and, along the normal, an ``energy``."""
 
     varying: ClassVar[tuple[str, ...]] = ()
     """Fields that may vary over a batch; each holds one number, one per simulation, or a node of machine code."""
@@ -113,7 +113,7 @@ class ContactLaw:
         object.__setattr__(self, name, numbers if numbers.ndim else float(numbers))
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Return what may vary over a batch, with one number on the last axis."""
+        """Return the numbers that may vary over a batch by name, (..., 1) each."""
         return {name: np.asarray(getattr(self, name), dtype=float)[..., None] for name in self.varying}
 
     def with_parameters(self, values: Mapping[str, Sequence[Scalar]]) -> Any:
@@ -131,7 +131,7 @@ def _over_critical(law: str, stiffness: float, factor: float, mass: float) -> fl
 
 @dataclass(frozen=True, eq=False)
 class Firm(ContactLaw):
-    """Spring and damper, the damper weaker on the way out (Shah eq. D.1-D.4).
+    """A spring and a damper that is weaker on the way out (Shah eq. D.1-D.4).
 
     On the way in the damping is constant, so that a foot does not bounce; on the way out it
     falls with the depth as a cubic, ``c(d) = damping (3 s^2 - 2 s^3)`` with ``s = d / depth``
@@ -161,7 +161,7 @@ class Firm(ContactLaw):
     def overdamped(
         cls, stiffness: float, factor: float, mass: float, *, depth: float | None = None, lift_speed: float = 4.5
     ) -> Firm:
-        """With the damping that the sources compute from the robot's mass (Shah eq. D.4).
+        """Make a law with the damping that the sources compute from the robot's mass (Shah eq. D.4).
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class Firm(ContactLaw):
         factor : float
             Over-damping factor zeta: ``damping = 2 zeta sqrt(stiffness mass)``.
         mass : float
-            Of the whole robot.
+            Mass of the whole robot.
         depth : float, optional
             delta_max.  By default the smallest one for which the unclipped force never turns
             negative up to ``lift_speed``: ``9/8 damping lift_speed / stiffness``, the maximum of
@@ -190,14 +190,14 @@ class Firm(ContactLaw):
         return where(depth < 0.0, 0.0, positive_part(self.stiffness * depth + c * rate))
 
     def energy(self, depth: Scalar) -> Scalar:
-        """Of the spring."""
+        """Return the energy of the spring."""
         d = positive_part(depth)
         return 0.5 * self.stiffness * d * d
 
 
 @dataclass(frozen=True, eq=False)
 class Dusty(ContactLaw):
-    """A layer of dust that only brakes, with a spring below it (Shah eq. D.6).
+    """A layer of dust that only damps, with a spring below it (Shah eq. D.6).
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class Dusty(ContactLaw):
 
     @classmethod
     def overdamped(cls, stiffness: float, factor: float, mass: float, *, dust: float = 0.01) -> Dusty:
-        """With ``damping = 2 factor sqrt(stiffness mass)`` (Shah eq. D.4)."""
+        """Make a law with ``damping = 2 factor sqrt(stiffness mass)`` (Shah eq. D.4)."""
         return cls(stiffness, _over_critical(cls.__name__, stiffness, factor, mass), dust)
 
     def force(self, depth: Scalar, rate: Scalar) -> Scalar:
@@ -228,7 +228,7 @@ class Dusty(ContactLaw):
         return where(depth < 0.0, 0.0, spring + self.damping * positive_part(rate))
 
     def energy(self, depth: Scalar) -> Scalar:
-        """Of the spring below the dust."""
+        """Return the energy of the spring below the dust."""
         d = positive_part(depth - self.dust)
         return 0.5 * self.stiffness * d * d
 
@@ -242,7 +242,7 @@ class HuntCrossley(ContactLaw):
     stiffness : float
         k, in N/m^n.
     dissipation : float
-        b in s/m.  A blow at speed v comes back with about ``1 - 2/3 b v`` of it while that is near one.
+        b in s/m.  The restitution of an impact at speed v is about ``1 - 2/3 b v`` if that is close to one.
     exponent : float
         n: 1.5 for a ball on a plane (Hertz), 1 for a flat sole.  A multiple of one half, from 1.
     """
@@ -263,7 +263,7 @@ class HuntCrossley(ContactLaw):
         result = d
         for _ in range(whole - 1):
             result = result * d
-        # In the air the root is taken of one, whose slope is finite, and multiplied by zero.
+        # In the air the root of one is taken, whose slope is finite, and multiplied by zero.
         return result * scalar.sqrt(where(d > 0.0, d, where(d < 1.0, 1.0, d))) if exponent != whole else result
 
     def force(self, depth: Scalar, rate: Scalar) -> Scalar:
@@ -272,12 +272,12 @@ class HuntCrossley(ContactLaw):
         return spring * positive_part(1.0 + self.dissipation * rate)
 
     def energy(self, depth: Scalar) -> Scalar:
-        """Of the spring: ``k d^(n+1) / (n+1)``."""
+        """Return the energy of the spring: ``k d^(n+1) / (n+1)``."""
         return self.stiffness * self._power(positive_part(depth), self.exponent + 1) / (self.exponent + 1.0)
 
 
 SLOWEST = 1e-12
-"""Sliding slower than this (m/s) has no direction of its own; friction is then viscous to the last digit."""
+"""Sliding slower than this (m/s) has no direction; friction is then viscous to the last digit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,12 +289,12 @@ class PseudoCoulomb(ContactLaw):
     friction : float
         mu.
     sliding_damping : float
-        c_h in N s/m: the slope at rest.  It is Coulomb friction where the speed is well above
+        c_h in N s/m: the slope at rest.  It is Coulomb friction if the speed is well above
         ``mu F / c_h``.
     isotropic : bool
-        Along the sliding direction, within a circle of radius mu F (default).  False treats the two
-        directions of the surface separately, as the sources print it; the total then reaches
-        sqrt(2) mu F.  In the plane there is no difference.
+        Whether friction is along the sliding direction, within a circle of radius mu F (default).  False
+        treats the two directions of the surface separately, as printed in the sources; the total then
+        reaches sqrt(2) mu F.  In the plane there is no difference.
     """
 
     friction: Any = 0.7
@@ -311,7 +311,7 @@ class PseudoCoulomb(ContactLaw):
         return limit * (2.0 / math.pi) * arctan2(0.5 * math.pi * self.sliding_damping * speed, limit)
 
     def force(self, pressure: Scalar, velocity: Vec3, tangents: tuple[Vec3, Vec3]) -> Vec3:
-        """Against the sliding velocity, which lies in the surface."""
+        """Return the force opposite to the sliding velocity, which lies in the surface."""
         limit = self.friction * pressure
         if self.isotropic:
             square = velocity.dot(velocity)
@@ -322,10 +322,10 @@ class PseudoCoulomb(ContactLaw):
 
 
 def drag(law: FrictionLaw, pressure: Scalar, velocity: Vec3, tangents: tuple[Vec3, Vec3]) -> tuple[Scalar, Scalar]:
-    """Return damping along both tangents that gives a friction law's force: force over speed, the slope at rest.
+    """Return the damping along both tangents equivalent to a friction law: force over speed, the slope at rest.
 
-    A step that takes friction for so much damping slows sliding down and never turns it round.  With the slope of the
-    law, which is next to nothing where it slides, it would: friction would push as hard the other way a step later.
+    An implicit step with this damping slows sliding down and never reverses it.  With the slope of the law, which is
+    almost zero during sliding, it could: friction would push as hard in the other direction a step later.
     """
     found = []
     for tangent in tangents:
@@ -402,7 +402,7 @@ class Ground(ActingElement):
     # The law, over any scalar
 
     def touches(self, tree: Model, q: Scalars, v: Scalars) -> list[Touch]:
-        """Return how every spot stands to the surface."""
+        """Return the relation of every spot to the surface."""
         return self._touches(tree, poses(tree, q), q, v)
 
     def _touches(self, tree: Model, posed: Sequence[Any], q: Scalars, v: Scalars) -> list[Touch]:
@@ -414,7 +414,7 @@ class Ground(ActingElement):
         return BASE if self.on is None else tree.frame(self.on).body
 
     def _force(self, t: Touch) -> Vec3:
-        """On the spot's body, along world axes."""
+        """Return the force on the spot's body, along world axes."""
         leaving = t.velocity.dot(t.normal)
         pressure = self.normal.force(-t.gap, -leaving)
         if self.friction is None:
@@ -441,12 +441,12 @@ class Ground(ActingElement):
         return total, None, []
 
     def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
-        """Return how stiff and how damping the ground is at every spot, along its normal and along the surface.
+        """Return stiffness and damping of the ground at every spot, along its normal and along the surface.
 
         Returns
         -------
         stiffness, damping : list
-            Of single freedoms: none.
+            Empty: those of single freedoms.
         along : list
             Three lines for each spot, see :mod:`kinetree.algorithms.giving_way`.
         """
@@ -472,7 +472,7 @@ class Ground(ActingElement):
         return _total(self.normal.energy(-touching.gap) for touching in self.touches(tree, q, v))
 
     def dissipation(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
-        """Return the rate at which energy is lost in the ground: what goes in less what is stored."""
+        """Return the rate at which energy is lost in the ground: the power into it minus that stored."""
         taken = -self.power(tree, t, q, v, z)
         return taken - self._storing(tree, q, v)
 
@@ -497,7 +497,7 @@ class Ground(ActingElement):
 
 
 def _add(total: Loads, body: int, posed: Sequence[Any], arm: Vec3, force: Vec3) -> None:
-    """Let a force in world axes act on a body at a point given in its coordinates; the base takes any."""
+    """Apply a force in world axes to a body at a point in its coordinates; forces on the base are ignored."""
     if body == BASE:
         return
     pose: Transform = posed[body].pose
@@ -510,7 +510,7 @@ def _add(total: Loads, body: int, posed: Sequence[Any], arm: Vec3, force: Vec3) 
 def _line(
     tree: Model, posed: Sequence[Any], body: int, host: int, touching: Touch, direction: Vec3
 ) -> BodyLine | Taut:  # fmt: skip
-    """Return along what a spot moves against a surface in a direction: a line in the world, if that carries it."""
+    """Return the line along which a spot moves against a surface: one in the world if the surface is fixed."""
     if host == BASE and body != BASE:
         own = posed[body].pose.unrotate(direction)
         return BodyLine(body, Force(touching.arm.cross(own), own), touching.velocity.dot(direction))
@@ -531,7 +531,7 @@ def _total(terms: Iterable[Scalar]) -> Scalar:
 SOURCE_SETS: dict[str, dict[str, float]] = {
     # Shah section 10.3.1; two spots per foot, robot of 9.4 kg
     "planar-biped": {"stiffness": 2000.0, "factor": 10.0, "friction": 0.7, "sliding_damping": 1000.0},
-    # the biped paper prints none for the same links; on the ground above that machine falls in its fifth step, on
+    # the biped paper prints no numbers for the same links; on the ground above that machine falls in its fifth step, on
     # this one it keeps walking
     "unified-biped": {"stiffness": 5000.0, "factor": 10.0, "friction": 0.7, "sliding_damping": 1000.0},
     # no numbers are printed for the spatial biped: those of the planar one, four spots per foot
@@ -544,14 +544,9 @@ SOURCE_SETS: dict[str, dict[str, float]] = {
 
 
 def from_source(
-    name: str,
-    spots: Sequence[Any],
-    mass: float,
-    *,
-    dusty: bool = False,
-    dust: float = 0.01,
+    name: str, spots: Sequence[Any], mass: float, *, dusty: bool = False, dust: float = 0.01,
     surface: Surface | None = None,
-) -> Ground:
+) -> Ground:  # fmt: skip
     """Return the ground of one of the sources' walking machines, see :data:`SOURCE_SETS`.
 
     Parameters
@@ -560,9 +555,9 @@ def from_source(
         ``"planar-biped"``, ``"spatial-biped"``, ``"quadruped"``, ``"hexapod"`` or ``"unified-biped"``.
     spots : sequence of Spot or str
     mass : float
-        Of the whole robot; the damping depends on it (Shah eq. D.4).
+        Mass of the whole robot, which determines the damping (Shah eq. D.4).
     dusty : bool
-        The dusty model instead of the firm one.
+        Whether to use the dusty model instead of the firm one.
     dust : float
         Thickness of the dust.
     surface : optional

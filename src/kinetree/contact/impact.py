@@ -1,18 +1,18 @@
-"""Impact: velocities that change in no time, by impulses at contacts (Featherstone section 9.9).
+"""Impact: instantaneous changes of velocity by impulses at contacts (Featherstone section 9.9).
 
 Poisson's hypothesis in two phases.  *Compression*: impulses that stop every approach, found from
-the same complementarity problem as contact forces with velocities in the place of accelerations
+the same complementarity problem as contact forces with velocities in place of accelerations
 (Featherstone eq. 9.74-9.76).  *Decompression*: each contact gives back its share e of the impulse it took,
 and more where that would leave something penetrating (Featherstone eq. 9.77-9.83).
 
 Kinetic energy never grows.  Without friction, decompression minimizes ``1/2 |g|^2_C + v_c . g`` over
 g >= e g_c, and g = g_c is among the candidates, at which the value is what compression took; this
-holds for any restitutions between 0 and 1.  Friction spoils the argument, so there energy is looked
-at and all restitutions are lowered together as far as needed; the result says by how much.
+holds for any restitutions between 0 and 1.  With friction the argument fails, so the energy is
+checked and all restitutions are lowered together as far as needed; the result says by how much.
 
 All contacts compress and decompress together, an assumption that Featherstone himself calls doubtful: a row
-of touching balls moves on together behind the last one.  ``rule="sequential"`` lets the blows follow
-one another instead, the fastest approach first, as they do in Newton's cradle.
+of touching balls moves on together behind the last one.  With ``rule="sequential"`` impacts follow
+one another instead, the fastest approach first, as in Newton's cradle.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ __all__ = ["RULES", "Impact", "impact"]
 RULES = ("simultaneous", "sequential")
 
 MOST_BLOWS = 1000
-"""Blows per contact in a sequence; after that what still approaches is stopped without rebound."""
+"""The most impacts per contact in a sequence; what still approaches then is stopped without rebound."""
 
 
 @dataclass(frozen=True)
 class Impact:
-    """What a blow did.
+    """The result of an impact.
 
     Attributes
     ----------
     velocity : ndarray, shape (nv,)
-        After it.
+        Velocities after the impact.
     local : ndarray, shape (n, 3)
         Impulses on the spots along normal and tangents, in N s.
     impulse : ndarray, shape (n, 3)
         The same along world axes.
     energy_lost : float
-        In joules, never negative (but for rounding).
+        Lost energy in joules, never negative (except for rounding).
     restitution_scale : float
-        1 unless friction would have made energy out of nothing; then all restitutions were
+        1 unless friction would have created energy; then all restitutions were
         multiplied by this.
     blows : int
-        1 for the simultaneous rule, else the number of single blows.
+        1 for the simultaneous rule, otherwise the number of single impacts.
     """
 
     velocity: Array
@@ -65,15 +65,10 @@ class Impact:
 
 
 def impact(
-    contacts: RigidContacts,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    restitution: ArrayLike | None = None,
-    rule: str = "simultaneous",
-    closed: ArrayLike | None = None,
-) -> Impact:
-    """Return velocities after all contacts that are closed and approaching have struck.
+    contacts: RigidContacts, q: ArrayLike, v: ArrayLike, *, restitution: ArrayLike | None = None,
+    rule: str = "simultaneous", closed: ArrayLike | None = None,
+) -> Impact:  # fmt: skip
+    """Return the velocities after an impact of all closed and approaching contacts.
 
     Contacts at rest and loops (``contacts.constraints``) take part: impulses are transmitted through
     them.
@@ -82,7 +77,7 @@ def impact(
     ----------
     contacts : RigidContacts
     q, v : array_like
-        State just before the blow.
+        State just before the impact.
     restitution : array_like, optional
         One per contact; by default those of the contacts.
     rule : {"simultaneous", "sequential"}
@@ -96,7 +91,7 @@ def impact(
     Raises
     ------
     StateError
-        If the state is not finite: then nobody can tell what strikes.
+        If the state is not finite, so that it is unknown which contacts collide.
     """
     if rule not in RULES:
         raise UnknownNameError("rule of impact", rule, RULES)
@@ -136,7 +131,7 @@ def _restitutions(contacts: RigidContacts, given: ArrayLike | None) -> Array:
 def _together(
     contacts: RigidContacts, state: ContactState, inverse: Array, inertia: Array, v: Array, struck: Array, e: Array
 ) -> tuple[Array, float]:
-    """Return impulses (m, 3) of the struck contacts, and the factor by which restitutions had to be lowered."""
+    """Return impulses (m, 3) of the colliding contacts, and the factor by which restitutions had to be lowered."""
     rows, mu = state.jacobian[struck], contacts.mu[struck]
     free = np.full((struck.size, 2), np.nan)
 
@@ -180,7 +175,7 @@ def _together(
 def _one_by_one(
     contacts: RigidContacts, state: ContactState, inverse: Array, inertia: Array, v: Array, struck: Array, e: Array
 ) -> tuple[Array, float, int]:
-    """Return single blows, the fastest approach first, until nothing approaches."""
+    """Resolve single impacts, the fastest approach first, until nothing approaches."""
     local = np.zeros((len(contacts.contacts), 3))
     now, scale = v.copy(), 1.0
     enough = 1e-12 * float(np.max(np.abs(state.velocity[struck, 0])))

@@ -1,4 +1,4 @@
-"""The forces (or impulses) of some contacts at one state: one problem, two shapes of friction limits.
+"""The forces (or impulses) of contacts at one state: one problem with two shapes of friction limits.
 
 With the rates ``w = C f + d`` along each contact's normal and tangents, Coulomb's round cones go to
 :mod:`kinetree.contact.cones`, pyramids to the linear :mod:`kinetree.contact.complementarity`.
@@ -16,15 +16,15 @@ from .complementarity import ContactSolution, solve
 from .cones import NotConverged, solve_cones
 
 FALLBACK_SIDES = (8, 16)
-"""Pyramids whose forces are tried as a start where the cones' solution is not found from soft contacts."""
+"""Pyramids whose forces are tried as a start if the solution with cones is not found from soft contacts."""
 
 DECIDABLE = 1e8
-"""Spread of mobilities up to which pivoting can be believed when it finds that contacts contradict one another."""
+"""Spread of mobilities up to which pivoting can be trusted when it finds that contacts contradict each other."""
 
 
 @dataclass(frozen=True)
 class ContactProblem:
-    """Contacts, how they answer forces and what limits their friction.
+    """Contacts, their response to forces, and their friction limits.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class ContactProblem:
         d, accelerations (or velocities, for impacts) without these contacts' forces.
     mu : ndarray, shape (m,)
     sliding : ndarray, shape (m, 2)
-        Direction of those that slide already, NaN for those at rest and without friction.
+        Direction of those that already slide, NaN for those at rest and without friction.
     pressure : ndarray, shape (m,)
-        Normal forces (or impulses) that act already: they count for the friction limit.
+        Normal forces (or impulses) that already act: they count for the friction limit.
     """
 
     matrix: Array
@@ -54,11 +54,11 @@ class ContactProblem:
 
     @property
     def at_rest(self) -> Array:
-        """Which contacts' friction is unknown."""
+        """Which contacts have unknown friction."""
         return np.asarray((self.mu > 0.0) & np.isnan(self.sliding[:, 0]))
 
     def with_pressure(self, pressure: Array) -> ContactProblem:
-        """Return the same where normal forces (or impulses) act already."""
+        """Return the same problem with normal forces (or impulses) that already act."""
         return replace(self, pressure=pressure)
 
     def cone_forces(self) -> Array:
@@ -66,7 +66,7 @@ class ContactProblem:
         try:
             return self._cones(None)
         except NotConverged as failed:
-            for sides in FALLBACK_SIDES:  # pivoting finds a way, or that there is none
+            for sides in FALLBACK_SIDES:  # pivoting finds a solution, or that there is none
                 try:
                     return self._cones(Pyramids.of(self, sides).solved("lemke"))
                 except NotConverged:
@@ -83,7 +83,7 @@ class ContactProblem:
             raise failed
 
     def spread(self) -> float:
-        """Divide the largest mobility of a combination of contacts by the smallest that is more than rounding."""
+        """Return the ratio of the largest mobility of a combination of contacts to the smallest beyond rounding."""
         values = np.linalg.eigvalsh(self.matrix)
         return float(values[-1] / np.min(values[values > 1e-14 * values[-1]], initial=values[-1]))
 
@@ -109,9 +109,9 @@ class Pyramids:
     Attributes
     ----------
     matrix, offset : ndarray
-        Of the complementarity problem.
+        Matrix and offset of the complementarity problem.
     pressed : ndarray, shape (3m, ...)
-        From normal forces and forces along sides to forces along normals and tangents.
+        Maps normal forces and forces along sides to forces along normals and tangents.
     """
 
     matrix: Array
@@ -120,7 +120,7 @@ class Pyramids:
 
     @classmethod
     def of(cls, problem: ContactProblem, sides: int) -> Pyramids:
-        """With so many sides."""
+        """Make pyramids with this number of sides."""
         mu, sliding, m = problem.mu, problem.sliding, problem.mu.size
         at_rest = np.flatnonzero(problem.at_rest)
         angles = 2.0 * np.pi * np.arange(sides) / sides
@@ -129,7 +129,7 @@ class Pyramids:
         r = at_rest.size
         top = m + r * sides
         pressed = np.zeros((3 * m, top))
-        felt = np.zeros((top, 3 * m))  # picks the conditions' rates
+        felt = np.zeros((top, 3 * m))  # picks the rates of the conditions
         for i in range(m):
             pressed[3 * i, i] = felt[i, 3 * i] = 1.0
             if not np.isnan(sliding[i, 0]):
@@ -154,7 +154,7 @@ class Pyramids:
 
 
 def named(reason: NoSolutionError, names: list[str]) -> NoSolutionError:
-    """Return the same error, saying which contacts it is about and what can be done."""
+    """Return the same error with the names of the contacts and what can be done."""
     some = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
     advice = (
         "; try shape='pyramid' or fewer contacts (redundant ones can be left out)"

@@ -1,4 +1,4 @@
-"""The ground that a legged system of ReDySim walks on: ``g_prop`` of its ``inputs.m`` (Shah appendix D)."""
+"""The ground of a legged ReDySim system: ``g_prop`` of its ``inputs.m`` (Shah appendix D)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def ground_of(folder: RedysimFolder) -> Ground:
     """Return the ground under the ends of all legs.
 
     ``g_prop`` has stiffness, damping, the largest speed of a foot, friction, its slope at rest, and which axes are
-    vertical, forward and sideways.  What ReDySim does with it is encrypted (the file fcalc): the law of the book stands
-    in, at both ends of every link that carries no other.
+    vertical, forward and sideways.  What ReDySim does with it is encrypted (the file fcalc): the law of the book is
+    used instead, at both ends of every link that carries no other.
     """
     given = folder.inputs
     stiffness, damping, speed, friction, sliding, up, _, _ = (float(x) for x in given.vector("g_prop", 8))

@@ -7,8 +7,8 @@ generalized normals as columns of F, the accelerations of the gaps are ``C f + d
 Loops enter through further constraints ``K a + k = 0``, which are eliminated first (Featherstone section 9.7):
 M^-1 is replaced by what it is for motions that respect them.
 
-Friction, which Featherstone leaves out, is Coulomb's: a contact that slides is pulled against its sliding
-by mu times the normal force; one that does not is held by as much as needed, up to that.
+Friction, which Featherstone leaves out, is Coulomb's: on a sliding contact it is mu times the normal force, opposite
+to the sliding; otherwise it is as large as needed to hold the contact, up to that.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from ..algorithms.jacobian import frame_columns
 from ..algorithms.kinematics import configuration_rate, poses, twists
 from ..errors import ModelError, NoSolutionError, OptionError, ShapeError, StateError, UnknownNameError
 from ..model.tree import BASE, Model
+from ..robot.kept_programs import programs_of
 from ..robot.robot import Robot, require_robot
 from ..run.law_kernels import LawProgram, can_compile
 from ..spatial import Motion, Scalar, Vec3
@@ -46,7 +47,7 @@ Constraints = Callable[[Array, Array], tuple[ArrayLike, ArrayLike]]
 FRICTION_SHAPES = ("cone", "pyramid")
 
 RESOLUTION = {"cone": 1e-9, "pyramid": 1e-8}
-"""Accelerations that count as zero, relative to those that the spots would have without contact forces."""
+"""Accelerations that count as zero, relative to those of the spots without contact forces."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +59,9 @@ class Contact:
     frame : str
         Body or frame the spot is fixed to.
     point : three floats
-        In that frame.
+        Point in that frame.
     radius : float
-        Of a ball around the point; 0 for the point itself.
+        Radius of a ball around the point; 0 for the point itself.
     surface : Plane, HeightField, Grid or Ball
         The plane z = 0 by default.
     on : str, optional
@@ -69,9 +70,9 @@ class Contact:
     friction : float
         Coulomb's mu.
     restitution : float
-        From 0 (no rebound) to 1 (no loss); only impacts use it.
+        From 0 (no rebound) to 1 (no loss); used only in impacts.
     name : str, optional
-        For messages; made from the frame by default.
+        Name in messages; by default made from the frame.
     """
 
     frame: str
@@ -116,7 +117,7 @@ def contacts_at(spots: Sequence[Any], **options: Any) -> list[Contact]:
 
 
 def contact_rows(tree: Model, contacts: Sequence[Contact], q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Any]:
-    """Return everything the equations need of each contact, over any scalar.
+    """Return everything that the equations need for each contact, over any scalar.
 
     One row per contact: gap; normal, first and second tangent, point (world); relative velocity along
     these three directions; its rate when all accelerations are zero; the three rows of the Jacobian.
@@ -168,7 +169,7 @@ def _point_columns(tree: Model, q: Sequence[Scalar], frame: str, posed: Any, poi
 
 @dataclass(frozen=True)
 class ContactState:
-    """Where the contacts are and how they move, for one state of the robot; index 0 is the contact.
+    """Positions and velocities of the contacts at one state of the robot; the first index is the contact.
 
     Attributes
     ----------
@@ -194,9 +195,9 @@ class ContactState:
 
 @dataclass(frozen=True)
 class ForceResponse:
-    """How the robot answers forces at one state: ``a = free + inverse @ Q`` for further joint forces Q.
+    """The response of the robot to forces at one state: ``a = free + inverse @ Q`` for additional joint forces Q.
 
-    ``inverse`` is M^-1, or what is left of it where loops restrict the motion.
+    ``inverse`` is M^-1, or its restriction to the motions that loops allow.
     """
 
     inverse: Array
@@ -227,8 +228,12 @@ class ContactForces:
     mode: tuple[str, ...]
 
 
+ROWS = "rows of contacts"
+"""What is kept of contacts that were looked at before."""
+
+
 class RigidContacts:
-    """The contacts of one robot, ready to be asked about any state.
+    """The contacts of one robot, to be evaluated at any state.
 
     Parameters
     ----------
@@ -236,16 +241,16 @@ class RigidContacts:
     contacts : sequence of Contact
     constraints : callable, optional
         ``constraints(q, v)`` returning ``(K, k)`` with ``K a + k = 0`` for every motion that is
-        possible; the loops of a :class:`kinetree.Mechanism` are taken by default.
+        possible; by default the loops of a :class:`kinetree.Mechanism`.
     shape : {"cone", "pyramid"}
-        Of the friction limit.  The cone is round and solved by Newton's method (:mod:`kinetree.contact.cones`),
-        the pyramid by pivoting.  What slides is pulled by the force within the limit that takes the most power:
-        straight against the sliding, or the corner of the pyramid that is most against it.
+        Shape of the friction limit.  The cone is round and solved by Newton's method (:mod:`kinetree.contact.cones`),
+        the pyramid by pivoting.  Sliding friction is the force within the limit with the most
+        dissipation: directly opposite to the sliding, or the corner of the pyramid most opposed to it.
     sides : int
-        Of the pyramid.
+        Number of sides of the pyramid.
     method : str
-        Solver of the linear complementarity problem, which pyramids are and contacts without friction,
-        see :func:`kinetree.contact.complementarity.solve`; ``"auto"`` takes cones wherever they will do.
+        Solver of the linear complementarity problem, for pyramids and contacts without friction,
+        see :func:`kinetree.contact.complementarity.solve`; ``"auto"`` uses cones where possible.
     gap_tolerance, speed_tolerance : float
         Gaps (m) and speeds (m/s) below which a contact counts as closed, and as not sliding.
 
@@ -255,17 +260,10 @@ class RigidContacts:
     """
 
     def __init__(
-        self,
-        robot: Robot,
-        contacts: Contact | Sequence[Contact],
-        *,
-        constraints: Constraints | None = None,
-        shape: str = "cone",
-        sides: int = 4,
-        method: str = "auto",
-        gap_tolerance: float = 1e-6,
+        self, robot: Robot, contacts: Contact | Sequence[Contact], *, constraints: Constraints | None = None,
+        shape: str = "cone", sides: int = 4, method: str = "auto", gap_tolerance: float = 1e-6,
         speed_tolerance: float = 1e-6,
-    ) -> None:
+    ) -> None:  # fmt: skip
         require_robot(robot)
         listed = [contacts] if isinstance(contacts, Contact) or not isinstance(contacts, Iterable) else contacts
         self.robot, self.contacts = robot, tuple(listed)
@@ -281,7 +279,7 @@ class RigidContacts:
             body = robot.model.frame(c.frame).body
             host = BASE if c.on is None else robot.model.frame(c.on).body
             if body == host:
-                raise ModelError(f"contact {c.name!r} is between two places that never move against each other")
+                raise ModelError(f"contact {c.name!r} is between two places that do not move relative to each other")
         if shape not in FRICTION_SHAPES:
             raise UnknownNameError("shape of the friction limit", shape, FRICTION_SHAPES)
         if isinstance(sides, bool) or not isinstance(sides, (int, np.integer)) or sides < 4 or sides % 2:
@@ -297,14 +295,18 @@ class RigidContacts:
 
     @cached_property
     def _rows(self) -> LawProgram:
-        """All rows of all contacts one after the other; see :func:`contact_rows`."""
+        """The rows of all contacts, see :func:`contact_rows`."""
         tree, contacts = self.robot.model, self.contacts
 
         def law(q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
             return [x for row in contact_rows(tree, contacts, q, v) for x in row]
 
         name, lengths = f"contacts of {tree.name!r}", {"q": tree.nq, "v": tree.nv}
-        return LawProgram(name, law, lengths, can_compile(self.robot), cpu=self.robot.cpu)
+        known = programs_of(self.robot, (), ROWS, contacts)
+        if ROWS not in known:
+            known[ROWS] = LawProgram(name, law, lengths, can_compile(self.robot), cpu=self.robot.cpu)
+        found: LawProgram = known[ROWS]
+        return found
 
     def look(self, q: ArrayLike, v: ArrayLike) -> ContactState:
         """Return the gaps, directions, velocities and Jacobians at one state."""
@@ -337,7 +339,7 @@ class RigidContacts:
         return ForceResponse(inverse - grip @ answer.T, free - grip @ (rows @ free + bias))
 
     def constraint_rows(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return K and k of the loops, checked; no rows where there are none."""
+        """Return K and k of the loops, checked; without rows if there are no loops."""
         nv = self.robot.nv
         if self.constraints is None:
             return np.zeros((0, nv)), np.zeros(0)
@@ -366,8 +368,8 @@ class RigidContacts:
         Raises
         ------
         StateError
-            If a closed contact is approaching: the impact comes first.  If the state or the forces are
-            not finite: then nobody can tell which contacts are closed.
+            If a closed contact is approaching, so that the impact comes first, or if the state or the
+            forces are not finite, so that it is unknown which contacts are closed.
         NoSolutionError
             If there are no contact forces that satisfy all conditions.
         """
@@ -382,14 +384,14 @@ class RigidContacts:
                 "impact has to be resolved first, see kinetree.contact.impact"
             )
         closed = np.flatnonzero(touching & (state.velocity[:, 0] <= self.speed_tolerance))
-        with np.errstate(invalid="ignore"):  # said below
+        with np.errstate(invalid="ignore"):  # reported below
             mobility = self.mobility(q, v, tau, wrenches)
         if not np.all(np.isfinite(mobility.free)):
             raise StateError("the accelerations without contact are not finite; check v, tau and wrenches")
         return self.solve(state, mobility, closed)
 
     def check_finite(self, state: ContactState) -> None:
-        """Refuse states in which a contact is nowhere: one that is neither open nor closed has no answer."""
+        """Refuse states that are not finite, in which a contact is neither open nor closed."""
         lost = ~(np.isfinite(state.gap) & np.all(np.isfinite(state.velocity), axis=1))
         if np.any(lost):
             k = int(np.flatnonzero(lost)[0])
@@ -399,13 +401,13 @@ class RigidContacts:
             )
 
     def touching(self, state: ContactState) -> Array:
-        """Return which gaps are closed."""
+        """Tell which gaps are closed."""
         return np.asarray(state.gap <= self.gap_tolerance)
 
     def solve(
         self, state: ContactState, mobility: ForceResponse, closed: Array, sliding: Array | None = None
     ) -> ContactForces:
-        """Return forces of the contacts in ``closed``, some of which may break; ``sliding`` by default as they move."""
+        """Return the forces of the contacts in ``closed``, some of which may open; ``sliding`` is that of the state."""
         sliding = self.sliding_directions(state, closed) if sliding is None else sliding
         local = np.zeros((len(self.contacts), 3))
         if closed.size:
@@ -413,9 +415,9 @@ class RigidContacts:
         return self.result(state, mobility, closed, sliding, local)
 
     def sliding_directions(self, state: ContactState, closed: Array) -> Array:
-        """Return what friction of contacts that slide is straight against, along the tangents; NaN for the others.
+        """Return the directions opposite to the friction of sliding contacts, along the tangents; NaN for the others.
 
-        Unit vectors, or points of the pyramid's polygon.
+        They are unit vectors, or points of the pyramid's polygon.
         """
         along = state.velocity[closed, 1:]
         speed = np.linalg.norm(along, axis=1, keepdims=True)
@@ -427,12 +429,12 @@ class RigidContacts:
         return straight
 
     def reach(self, along: Array) -> Array:
-        """Return how much of ``mu N`` friction forces (n, 2) along the tangents need."""
+        """Return the ``mu N`` that friction forces (n, 2) along the tangents need."""
         along = as_array(along, (2,), "along")
         return np.linalg.norm(along, axis=-1) if self.shape == "cone" else polygon_reach(along, self.sides)
 
     def resolution(self, state: ContactState, mobility: ForceResponse, closed: Array) -> float:
-        """Return accelerations of spots (m/s^2) that are as good as zero: the solver's accuracy, with a margin."""
+        """Return the acceleration of spots (m/s^2) that counts as zero: the solver's accuracy, with a margin."""
         without = state.jacobian[closed] @ mobility.free + state.bias[closed]
         return RESOLUTION[self.shape] * max(1.0, float(np.max(np.abs(without), initial=0.0)))
 
@@ -447,10 +449,8 @@ class RigidContacts:
         rates = state.jacobian @ acceleration + state.bias
         size = self.resolution(state, mobility, closed)
         mode = ["open"] * n
-        pushing = local[:, 0] > 1e-6 * float(
-            np.max(local[:, 0], initial=0.0)
-        )  # rates of those are zero but for rounding
-        inside = pushing & (self.reach(local[:, 1:]) < (1.0 - 1e-6) * self.mu * local[:, 0])  # no load holds nothing
+        pushing = local[:, 0] > 1e-6 * float(np.max(local[:, 0], initial=0.0))  # their rates are zero up to rounding
+        inside = pushing & (self.reach(local[:, 1:]) < (1.0 - 1e-6) * self.mu * local[:, 0])  # no load, no friction
         for k, i in enumerate(closed):
             opening[i] = 0.0 if pushing[i] or abs(rates[i, 0]) <= size else rates[i, 0]
             if opening[i] > 0.0:
@@ -474,7 +474,7 @@ class RigidContacts:
         return self.resolve(problem, closed)
 
     def resolve(self, problem: ContactProblem, closed: Array) -> Array:
-        """Solve one problem of some contacts with the chosen solver and shape of friction limits."""
+        """Solve a problem with the chosen solver and shape of friction limits."""
         try:
             if self.shape == "cone" and (self.method == "auto" or np.any(problem.at_rest)):
                 return problem.cone_forces()

@@ -1,8 +1,9 @@
-"""Whether spots can be found above or inside a height field: it must not jump, nor bend within a ball.
+"""Checks of height fields: they must not jump, nor have hollows smaller than a ball.
 
-The distance to a height field is looked for from straight below (or above) a spot.  Where the height jumps, a spot that
-comes along below is deep inside at once, and is thrown out with energy from nowhere; a ball meets a hollow narrower
-than itself in two places, of which one would be missed.  Neither shows in a formula: fields are sampled along lines.
+The distance to a height field is searched from straight below (or above) a spot.  If the height jumps, a spot that
+moves along below the edge is suddenly deep inside, and is thrown out with energy from nowhere; a ball touches a hollow
+narrower than itself in two places, one of which would be missed.  Formulas do not show this, so fields are sampled
+along lines.
 """
 
 from __future__ import annotations
@@ -17,22 +18,22 @@ Heights = Callable[[Array, Array], Any]
 """Heights over arrays of x and y."""
 
 LINES = 41
-"""Lines in either direction along which a field is looked at."""
+"""Number of lines in either direction along which a field is sampled."""
 
 POINTS = 801
-"""Points on each line, where nothing says how dense they must be."""
+"""Points on each line, unless more are needed."""
 
 MOST_POINTS = 20_001
 
 SMALLEST_JUMP = 1e-3
-"""What counts as a jump, in meters: within a ten-thousandth of that."""
+"""The smallest jump in meters, if it happens within a ten-thousandth of that."""
 
 OFF_THE_GRID = 0.0137
-"""Part of the distance between lines by which they lie beside round numbers, where edges are."""
+"""Fraction of the distance between lines by which they are off round numbers, where edges usually are."""
 
 
 class RoughPlace(NamedTuple):
-    """Where something was found, and how much."""
+    """A place that was found, and its size."""
 
     x: float
     y: float
@@ -40,21 +41,21 @@ class RoughPlace(NamedTuple):
 
 
 Region = tuple[tuple[float, float], tuple[float, float]]
-"""From where to where, in x and in y."""
+"""Range in x and in y."""
 
 
 def find_jump(heights: Heights, region: Region) -> RoughPlace | None:
-    """Find a place where heights jump, the nearest to the origin; None where none is found."""
+    """Find the place nearest to the origin where heights jump; None if there is none."""
     found: list[RoughPlace] = []
     for at, t, across in _lines(region, POINTS):
         rise = np.diff(_sampled(heights, at, t, across), axis=-1)
-        beside = np.pad(rise, ((0, 0), (1, 1)))  # on a curve, rises change evenly from one stretch to the next
+        beside = np.pad(rise, ((0, 0), (1, 1)))  # on a curve, rises change evenly from one interval to the next
         odd = np.abs(rise - 0.5 * (beside[:, :-2] + beside[:, 2:])) > 0.5 * SMALLEST_JUMP
         rows, columns = np.nonzero(odd)
         if not len(rows):
             continue
         low, high, where_ = t[columns], t[columns + 1], across[rows]
-        while np.any(high - low > 1e-4 * SMALLEST_JUMP):  # towards the steepest half, until only a jump is left
+        while np.any(high - low > 1e-4 * SMALLEST_JUMP):  # toward the steepest half, until only a jump is left
             middle = 0.5 * (low + high)
             a, b, c = (_each(heights, at, x, where_) for x in (low, middle, high))
             first = np.abs(b - a) >= np.abs(c - b)
@@ -65,7 +66,7 @@ def find_jump(heights: Heights, region: Region) -> RoughPlace | None:
 
 
 def sharpest_hollow(heights: Heights, region: Region, width: float) -> RoughPlace:
-    """Find where the mean slope over a width grows most from one stretch of that width to the next, and by how much."""
+    """Find where the mean slope grows most from one interval of a width to the next, and by how much."""
     best = RoughPlace(0.0, 0.0, 0.0)
     length = max(high - low for low, high in region)
     count = int(min(max(2.0 * length / width, 8.0), MOST_POINTS - 1)) + 1
@@ -84,7 +85,7 @@ def _place(at: Callable[..., Any], along: Any, across: Any, size: float) -> Roug
 
 
 def _lines(region: Region, count: int) -> Iterator[tuple[Callable[..., Any], Array, Array]]:
-    """Go through lines along x, then along y: how (along, across) are (x, y), points on them, and where they lie."""
+    """Yield lines along x, then along y: how (along, across) map to (x, y), the points on them, and their places."""
     for axis in (0, 1):
         (low, high), (left, right) = region[axis], region[1 - axis]
         beside = OFF_THE_GRID * (right - left) / LINES

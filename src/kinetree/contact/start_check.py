@@ -1,4 +1,4 @@
-"""Starts deep inside compliant ground, which throws the robot out: rarely meant, so a warning reports it."""
+"""A warning for starts deep inside compliant ground, which throws the robot out and is rarely intended."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from .ground import Ground
 from .surfaces import touch
 
 HIGHEST = 1.0
-"""How high (m) the energy stored in the ground at the start may throw a robot before that is reported."""
+"""How high (m) the energy stored in the ground at the start may throw a robot without a warning."""
 
 MOST_DEPTHS = 10.0
-"""The same in depths: who sits in soft ground as deep as its own height is lifted out gently."""
+"""The same in depths: from soft ground a robot is lifted gently even if it is deep inside."""
 
 STANDARD_GRAVITY = 9.81
-"""For heights where nothing falls."""
+"""Gravity for these heights if there is none."""
 
 
 class Sunken(NamedTuple):
     """A start inside the ground."""
 
     frame: str
-    """The deepest one."""
+    """The deepest frame."""
 
     depth: float
     height: float
     """How high the ground would throw the robot (m)."""
 
     lift: tuple[str, int, float] | None
-    """Coordinate of the base, its place in q, and what it must be for the robot to stand above; if there is one."""
+    """Name of a coordinate of the base, its index in q, and its value that puts the robot above the ground; if any."""
 
     def warning(self) -> ContactWarning:
-        """Make a warning that says where it is, what comes of it, and how to start instead."""
+        """Make a warning that says where it is, what will happen, and how to start instead."""
         fact = (
             f"frame {self.frame!r} starts {self.depth:.3g} m inside the ground, which stores enough energy there to "
             f"throw the robot {self.height:.3g} m high"
@@ -49,21 +49,22 @@ class Sunken(NamedTuple):
         return ContactWarning(fact, self.lift)
 
 
-def warn_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> None:
-    """Warn of a start deep inside compliant ground."""
+def warn_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> bool:
+    """Warn of a start deep inside compliant ground; return whether it is."""
     found = find_sunken(robot, elements, q)
     if found is not None:
         warnings.warn(found.warning(), stacklevel=callers_level())
+    return found is not None
 
 
 def find_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> Sunken | None:
-    """Find a start deep inside compliant ground, of a batch the worst; None where all is well."""
+    """Find a start deep inside compliant ground, the worst of a batch; None if there is none."""
     grounds = [e for e in elements if isinstance(e, Ground)]
     if not grounds:
         return None
     stored, deepest, frame = np.zeros(()), np.zeros(()), np.full((), "", dtype=object)
     for ground, name, gap in _gaps(robot, grounds, q):
-        depth = np.maximum(np.nan_to_num(-gap, nan=0.0), 0.0)  # lanes that are no numbers say nothing
+        depth = np.maximum(np.nan_to_num(-gap, nan=0.0), 0.0)  # lanes with NaN do not count
         stored = stored + ground.normal.energy(depth)
         frame = np.where(depth > deepest, name, frame)
         deepest = np.maximum(deepest, depth)
@@ -92,7 +93,7 @@ def _gaps(robot: Robot, grounds: Sequence[Any], q: Array) -> Iterator[tuple[Any,
 
 
 def _lift(robot: Robot, grounds: Sequence[Any], q: Array) -> tuple[str, int, float] | None:
-    """Find the last coordinate of the base's joint, upwards as a rule, at which nothing is inside the ground."""
+    """Find the last coordinate of the base's joint, usually upward, at which nothing is inside the ground."""
     tree = robot.model
     if len(tree.roots) != 1:
         return None
@@ -116,7 +117,7 @@ def _lift(robot: Robot, grounds: Sequence[Any], q: Array) -> tuple[str, int, flo
 
 
 def _opens_loops(robot: Any, q: Array, place: int, value: float) -> bool:
-    """Return whether loops go through the ground, so that the base cannot be lifted alone."""
+    """Tell whether loops go through the ground, so that the base cannot be lifted alone."""
     if not robot.model.is_constrained:
         return False
     moved = q.copy()

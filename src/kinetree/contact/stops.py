@@ -1,4 +1,4 @@
-"""Compliant joint stops: what happens at the position limits of a robot."""
+"""Compliant joint stops at the position limits of a robot."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ __all__ = ["JointStops"]
 class JointStops(ActingElement):
     """Springs with dampers behind the position limits; they push back and never pull.
 
-    A simulation takes them as ``ground=`` or among ``forces=``: the same forces and the same motion.
+    A simulation takes them as ``ground=`` or among ``forces=``, with the same result.
 
     Parameters
     ----------
     law : Firm, Dusty or HuntCrossley
-        From the distance beyond the limit (rad or m) and its rate to the force (N m or N).  The
-        default lets the force grow evenly from zero: 10 kN m/rad (or kN/m), with the damping of a
+        Gives the force (N m or N) from the distance beyond the limit (rad or m) and its rate.  By
+        default the force grows linearly from zero: 10 kN m/rad (or kN/m), with the damping of a
         stiff rubber buffer.
     joints : sequence of str, optional
-        Only these; by default all that have a finite limit.  Use one element per stiffness where they
+        Joints with stops; by default all that have a finite limit.  Use one element per stiffness if they
         differ.
 
     Examples
@@ -61,7 +61,7 @@ class JointStops(ActingElement):
         return replace(self, law=self.law.with_parameters(values))
 
     def _stopped(self, tree: Model) -> Iterator[tuple[Link, Joint]]:
-        """Return joints with a limit, or those asked for, which must have one."""
+        """Yield joints with a limit, or those given, which must have one."""
         if self.joints is not None:
             for name in self.joints:
                 tree.joint(name)
@@ -73,9 +73,9 @@ class JointStops(ActingElement):
                 yield link, joint
 
     def beyond(self, tree: Model, q: Scalars, v: Scalars) -> Iterator[tuple[Taut, Scalar]]:
-        """Go through all limits: how far beyond one the joint is, along its freedoms, and at what rate that grows.
+        """Yield, for all limits, how far the joint is beyond it, along its freedoms, and the rate of that.
 
-        A coordinate q_k changes by dq_k'/dv along the velocities, which is one where v are the rates of q.
+        A coordinate q_k changes by dq_k'/dv along the velocities, which is 1 if v are the rates of q.
         """
         for link, joint in self._stopped(tree):
             position, rate = link.position(q), link.kind.rate(link.position(q), link.velocity(v))
@@ -98,7 +98,7 @@ class JointStops(ActingElement):
         return None, tau, []
 
     def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
-        """Return how stiff and how damping the stops are at each freedom, and along coordinates of several."""
+        """Return stiffness and damping of the stops at each freedom, and along coordinates of several freedoms."""
         limits = self.beyond(tree, q, v)
         return impedance_of(tree, [(along, *slopes(self.law, along.length, rate)) for along, rate in limits])
 

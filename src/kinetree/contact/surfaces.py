@@ -1,7 +1,7 @@
-"""What can be touched, where a robot touches it, and how the two move against each other.
+"""Surfaces, the spots of a robot that touch them, and their relative motion.
 
-A *surface* answers one question over any scalar: how far a point is above it and which way
-is up there.  A *spot* is a point, or a ball of some radius, on a body.  Both the compliant
+A *surface* gives, over any scalar, the distance of a point above it and the normal
+there.  A *spot* is a point, or a ball of some radius, on a body.  Both the compliant
 ground (:mod:`.ground`) and rigid contact (:mod:`.rigid_contacts`) are made of spots on surfaces.
 """
 
@@ -28,18 +28,18 @@ from ..spatial.numbers import real_number
 from .roughness import Region, find_jump, sharpest_hollow
 
 ROUNDS = 3
-"""How often the nearest point of a height field is improved."""
+"""Number of iterations for the nearest point of a height field."""
 
 REACH = 10.0
-"""How far from the origin (m) a height function is looked at for jumps and hollows."""
+"""How far from the origin (m) a height function is checked for jumps and hollows."""
 
 Triple = tuple[float, float, float]
 
 MOST_COEFFICIENTS = 2**24
-"""Of a grid: what single precision counts to."""
+"""The most coefficients of a grid: single precision counts up to this."""
 
 LARGEST_WITH_SYMBOLS = 4096
-"""Largest number of coefficients of a grid where all of them are summed."""
+"""The most coefficients of a grid whose sum over all of them is allowed."""
 
 
 class Surface(Protocol):
@@ -55,7 +55,7 @@ class Surface(Protocol):
 
 
 def triple(value: ArrayLike, what: str) -> Triple:
-    """Return three finite numbers, or an error that says what they were meant to be."""
+    """Return three finite numbers, or raise an error that names them."""
     numbers = floats(value, what)
     if numbers.shape != (3,) or not np.all(np.isfinite(numbers)):
         raise ModelError(f"{what} must be three finite numbers, got {value!r}")
@@ -74,7 +74,7 @@ class Plane:
     point : three floats
         Any point of the plane.
     normal : three floats
-        Outwards; scaled to unit length.
+        Outward normal; scaled to unit length.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Plane:
     def inclined(cls, angle: float, *, axis: ArrayLike = (0.0, 1.0, 0.0), point: ArrayLike = (0.0, 0.0, 0.0)) -> Plane:
         """Return the horizontal plane turned by ``angle`` (radians) about a horizontal axis through ``point``.
 
-        With the default axis y, a positive angle lets the plane fall along +x.
+        With the default axis y, a positive angle makes the plane descend along +x.
         """
         angle, a = real_number(angle, "the angle of an inclined plane"), np.array(triple(axis, "its axis"))
         a /= np.linalg.norm(a)
@@ -124,7 +124,7 @@ class Ball:
     ----------
     radius : float
     center : three floats
-        In the world or, where the surface is carried by a body, in that body's frame.
+        Center in the world or, if a body carries the surface, in that body's frame.
     """
 
     radius: float
@@ -136,13 +136,13 @@ class Ball:
         object.__setattr__(self, "center", triple(self.center, "the center of a ball"))
 
     def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
-        """Return the distance from the ball; undefined (NaN) at its very center."""
+        """Return the distance from the ball; NaN at its center."""
         away = point - Vec3.of(self.center)
         distance = scalar.sqrt(away.dot(away))
         return distance - self.radius, away * (1.0 / distance)
 
     def tangents(self, normal: Vec3) -> tuple[Vec3, Vec3]:
-        """East and north, with the poles on z; near the poles with the poles on x."""
+        """Return east and north, with the poles on z; near the poles, with the poles on x."""
         return _tangents_of(normal)
 
 
@@ -150,18 +150,18 @@ class Ball:
 class HeightField:
     """Ground whose height is a function of x and y.
 
-    The distance is that to the nearest point of the surface, looked for from straight below: exact for planes, and to
-    some thousandths where the radius of a ball, or the depth of a point, is well below that of the curves.
+    The distance is that to the nearest point of the surface, searched from straight below: exact for planes, and to
+    some thousandths if the radius of a ball, or the depth of a point, is well below the radius of curvature.
 
-    Heights that jump are refused: a spot that meets a riser from below would be deep inside at once, and be thrown out
-    with energy from nowhere.  So is a ball, in :class:`Ground`, that is larger than the hollows.  The field is looked
-    at within 10 m of the origin for that.
+    Heights that jump are refused: a spot that meets a step from below would suddenly be deep inside, and be thrown out
+    with energy from nowhere.  :class:`Ground` also refuses a ball that is larger than the hollows.  The field is
+    checked within 10 m of the origin.
 
     Parameters
     ----------
     height : callable
         ``height(x, y)``, written with ``+ - * /`` and :func:`kinetree.sin`, ``cos``, ``sqrt``,
-        ``where``, so that it can be compiled along with everything else.  It must not jump: a step has a ramp.
+        ``where``, so that it can be compiled along with everything else.  It must not jump: make a step with a ramp.
     slope : callable, optional
         ``slope(x, y)`` returning both partial derivatives; by default they are taken exactly
         from ``height`` by automatic differentiation.
@@ -191,17 +191,17 @@ class HeightField:
         if jump is not None:
             raise OptionError(
                 f"the height jumps by {jump.size:.3g} m at ({jump.x:.3g}, {jump.y:.3g}): what meets such a step from "
-                "below would be inside of it at once, and be thrown out. Let the height rise over some way, as a ramp "
-                "does (from 0 to 1 over a width w: s = (x - edge) / w, s * s * (3 - 2 * s) between 0 and 1)"
+                "below would suddenly be inside of it, and be thrown out. Let the height rise over some distance, as a "
+                "ramp does (from 0 to 1 over a width w: s = (x - edge) / w, s * s * (3 - 2 * s) between 0 and 1)"
             )
 
     @property
     def region(self) -> Region:
-        """Where it is looked at for jumps and hollows."""
+        """The region that is checked for jumps and hollows."""
         return (-REACH, REACH), (-REACH, REACH)
 
     def heights_at(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the heights over arrays of x and y."""
+        """Return the heights over arrays of x and y, in their shape."""
         return np.asarray(self.height(x, y), dtype=float)
 
     def _sample(self, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -213,11 +213,11 @@ class HeightField:
         return _value(along_x), _rate(along_x), _rate(along_y)
 
     def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
-        """Return the distance to the nearest point of the surface that is found from straight below."""
+        """Return the distance to the nearest point of the surface, searched from straight below."""
         return _above(point, self._sample)
 
     def tangents(self, normal: Vec3) -> tuple[Vec3, Vec3]:
-        """Return the x axis laid onto the slope, and across."""
+        """Return the x axis projected onto the slope, and the direction across."""
         return _tangents_on_slope(normal)
 
 
@@ -225,8 +225,8 @@ class HeightField:
 class Grid:
     """Ground given by heights on a regular grid, made smooth by a bicubic spline through all of them.
 
-    Slopes are continuous and so is their rate of change.  Beyond the border the height of the
-    nearest border point goes on.  In machine code the numbers are data, so a grid may have millions of them.
+    Slopes and their rates of change are continuous.  Beyond the border, the height is that of the
+    nearest border point.  In machine code the numbers are data, so a grid may have millions of them.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class Grid:
     heights: Any
     _coefficients: np.ndarray = field(init=False, repr=False, compare=False)
     _tables: tuple[np.ndarray, np.ndarray, np.ndarray] = field(init=False, repr=False, compare=False)
-    """What machine code looks up: all coefficients row by row, and whole numbers up to the last bump along x and y."""
+    """Tables for machine code: all coefficients row by row, and whole numbers up to the last bump along x and y."""
 
     def __post_init__(self) -> None:
         x, y, h = floats(self.x, "x"), floats(self.y, "y"), floats(self.heights, "heights")
@@ -269,7 +269,7 @@ class Grid:
         _, whole_x, whole_y = self._tables
         i0, j0 = _first_bump(sx, whole_x), _first_bump(sy, whole_y)
         rows, columns = self._coefficients.shape
-        if i0 is None or j0 is None:  # symbols: which bumps reach this far is not known, so all of them are summed
+        if i0 is None or j0 is None:  # symbols: which bumps reach here is not known, so all of them are summed
             if rows * columns > LARGEST_WITH_SYMBOLS:
                 raise UnsupportedError(
                     f"a grid of {rows - 2} x {columns - 2} heights is too large for symbols, JAX and CasADi; thin it "
@@ -292,26 +292,26 @@ class Grid:
         return scalar.gather(self._tables[0], 0, i0 * columns + j0 + float(i * columns + j))
 
     def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
-        """Return the distance to the nearest point of the surface that is found from straight below."""
+        """Return the distance to the nearest point of the surface, searched from straight below."""
         return _above(point, self._sample)
 
     def tangents(self, normal: Vec3) -> tuple[Vec3, Vec3]:
-        """Return the x axis laid onto the slope, and across."""
+        """Return the x axis projected onto the slope, and the direction across."""
         return _tangents_on_slope(normal)
 
     @property
     def region(self) -> Region:
-        """Where its heights are given."""
+        """The region with given heights."""
         return (self.x[0], self.x[-1]), (self.y[0], self.y[-1])
 
     def heights_at(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the heights over arrays of x and y."""
+        """Return the heights over arrays of x and y, in their shape."""
         return np.asarray(self._sample(x, y)[0], dtype=float)
 
 
 @lru_cache(maxsize=64)
 def refuse_hollows(surface: HeightField | Grid, radius: float) -> None:
-    """Refuse a ball in hollows narrower than itself: it touches in two places, and is inside before one is found."""
+    """Refuse a ball in hollows narrower than itself: it touches in two places, and penetrates before one is found."""
     hollow = sharpest_hollow(surface.heights_at, surface.region, 0.5 * radius)
     if hollow.size > 0.5:  # as in a hollow of the ball's own radius
         raise OptionError(
@@ -324,8 +324,8 @@ def refuse_hollows(surface: HeightField | Grid, radius: float) -> None:
 def _above(point: Vec3, sample: Callable[[Scalar, Scalar], tuple[Scalar, Scalar, Scalar]]) -> tuple[Scalar, Vec3]:
     """Return distance and normal of the nearest point of a height field.
 
-    From straight below, the foot moves to where the perpendicular meets the tangent plane (Gauss and Newton's method),
-    which is exact for planes.  Where that leads nowhere near, far above rough ground, the first plane counts.
+    From straight below, the foot moves to where the perpendicular meets the tangent plane (Gauss-Newton method), which
+    is exact for planes.  If that does not converge, far above rough ground, the first plane counts.
     """
     x, y = point.x, point.y
     height, dx, dy = sample(x, y)
@@ -333,14 +333,14 @@ def _above(point: Vec3, sample: Callable[[Scalar, Scalar], tuple[Scalar, Scalar,
     last = first
     for _ in range(ROUNDS):
         away, below = last
-        # the foot of the perpendicular, in the plane: the point less its distance along the normal
+        # the foot of the perpendicular in the plane: the point minus its distance along the normal
         x, y = point.x - below.x * away, point.y - below.y * away
         height, dx, dy = sample(x, y)
         last = _plane(point, x, y, height, dx, dy)
     gap, normal = last
     ex, ey, ez = point.x - x, point.y - y, point.z - height
     square = ex * ex + ey * ey + ez * ez
-    aside = square - gap * gap  # of the point against the normal at its foot
+    aside = square - gap * gap  # deviation of the point from the normal at its foot
     strays, turned = aside > 0.25 * square, gap * first[0] < 0.0
     chosen = [where(strays, a, where(turned, a, b)) for a, b in zip((first[0], *first[1]), (gap, *normal), strict=True)]
     return chosen[0], Vec3(*chosen[1:])
@@ -375,16 +375,16 @@ def _rate(x: Any) -> Scalar:
 
 
 def _spline_coefficients(heights: np.ndarray) -> np.ndarray:
-    """Return weights of the bumps along the first axis so that the curve passes through all heights.
+    """Return the weights of the bumps along the first axis for which the curve passes through all heights.
 
     At a grid line three bumps overlap with weights 1/6, 4/6, 1/6; one more bump beyond either
     end is chosen so that the curvature vanishes there (natural ends).
     """
     n = len(heights)
     found = np.zeros((n + 2, *heights.shape[1:]))
-    found[1], found[n] = heights[0], heights[-1]  # no curvature: 1, -2, 1 beside 1/6, 4/6, 1/6
+    found[1], found[n] = heights[0], heights[-1]  # no curvature: 1, -2, 1 in addition to 1/6, 4/6, 1/6
     pivots = np.zeros(n + 1)
-    for k in range(2, n):  # three diagonals, eliminated downwards, then upwards
+    for k in range(2, n):  # three diagonals, eliminated downward, then upward
         pivots[k] = 1.0 / (4.0 - pivots[k - 1])
         found[k] = (6.0 * heights[k - 1] - found[k - 1]) * pivots[k]
     for k in range(n - 1, 1, -1):
@@ -408,9 +408,9 @@ def _grid_coordinate(x: Scalar, lines: Sequence[float]) -> tuple[Scalar, Scalar]
 
 
 def _first_bump(s: Scalar, whole: np.ndarray) -> Any:
-    """Return the number of the first of the four bumps that reach a position; None where it is not known yet.
+    """Return the index of the first of the four bumps that reach a position; None if it is not known yet.
 
-    Machine code has no floor: it looks up whole numbers in a table of them, which cuts off fractions.
+    Machine code has no floor: it looks up whole numbers in a table, which cuts off fractions.
     """
     while isinstance(s, Dual):
         s = s.value
@@ -456,9 +456,9 @@ class Spot:
     frame : str
         Body or frame it is fixed to.
     point : three floats
-        In that frame's coordinates.
+        Point in that frame's coordinates.
     radius : float
-        Of a ball around the point; 0 for the point itself.
+        Radius of a ball around the point; 0 for the point itself.
     """
 
     frame: str
@@ -467,14 +467,14 @@ class Spot:
 
     def __post_init__(self) -> None:
         if not isinstance(self.frame, str):
-            raise OptionError(f"a spot sits on a body or frame given by name, not {self.frame!r}")
+            raise OptionError(f"a spot is on a body or frame given by name, not {self.frame!r}")
         object.__setattr__(self, "point", triple(self.point, f"the point on {self.frame!r}"))
         if real_number(self.radius, "the radius of a contact", error=ModelError) < 0.0:
             raise ModelError(f"the radius of the spot on {self.frame!r} must not be negative, got {self.radius!r}")
 
     @property
     def label(self) -> str:
-        """The frame's name, and the point where it is not the frame's origin."""
+        """The frame's name, and the point if it is not the frame's origin."""
         if not any(self.point):
             return self.frame
         return f"{self.frame}({', '.join(f'{x:g}' for x in self.point)})"
@@ -516,7 +516,7 @@ def whole_body(tree: Any) -> list[Spot]:
     Returns
     -------
     list of Spot
-        Coinciding places on the same body are listed once.
+        Coinciding points on the same body are listed once.
     """
     model: Model = getattr(tree, "model", tree)
     found: dict[tuple[int, Triple], Spot] = {}
@@ -536,17 +536,17 @@ def whole_body(tree: Any) -> list[Spot]:
 
 
 class Touch(NamedTuple):
-    """How a spot and a surface stand to each other; vectors along world axes."""
+    """The relation of a spot to a surface; vectors along world axes."""
 
     gap: Scalar
     normal: Vec3
-    """Unit vector from the surface towards the spot."""
+    """Unit vector from the surface toward the spot."""
     point: Vec3
     """Where they meet, or would meet."""
     velocity: Vec3
-    """Of the spot's body against the surface's, at that point; its part along the normal is the gap's rate."""
+    """Velocity of the spot's body relative to the surface's at that point; its normal part is the rate of the gap."""
     tangents: tuple[Vec3, Vec3]
-    """Two directions along the surface, at right angles to the normal and each other."""
+    """Two directions along the surface, perpendicular to the normal and to each other."""
     arm: Vec3
     """The point in coordinates of the spot's body."""
     host_arm: Vec3

@@ -1,4 +1,4 @@
-"""Controllers: what the motors do at every moment, each a law over any scalar, compiled with the robot it drives."""
+"""Controllers: laws for the motor forces, over any scalar and compiled with the robot that they drive."""
 
 from ..lazy_names import LazyNames
 

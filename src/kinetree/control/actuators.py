@@ -22,13 +22,13 @@ from .driven_joints import Scalars
 
 @dataclass(frozen=True, eq=False)
 class Actuators(Controller):
-    """Turn control signals into joint forces as the model's actuators do: motors, position and velocity servos.
+    """Turns control signals into joint forces by the model's actuators: motors, position and velocity servos.
 
     Parameters
     ----------
     signals : float, array_like, mapping of actuator name to number, or Trajectory
-        One number for all, or one per actuator, in the order of ``robot.actuators``, with a batch of simulations in
-        front if you like; a mapping leaves the others at zero.  A trajectory's positions are the signals.
+        One number for all, or one per actuator in the order of ``robot.actuators``, perhaps with a batch of
+        simulations in front; a mapping leaves the others at zero.  The signals of a trajectory are its positions.
 
     Examples
     --------
@@ -48,14 +48,14 @@ class Actuators(Controller):
         return joint_forces(tree, self.at(tree, t, q, v)), []
 
     def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
-        """Return how stiff and how damping the servos are at each freedom, for steps that are implicit in them.
+        """Return stiffness and damping of the servos at each freedom, for implicit steps.
 
-        What a tendon couples is counted where it acts, so that a step with it is never less stable than the truth.
+        What a tendon couples is counted where it acts, so that a step is never less stable than with the exact matrix.
         """
         return joint_impedance(tree, self.at(tree, t, q, v))
 
     def at(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> list[Driven]:
-        """Return what every actuator does at a state."""
+        """Return the effect of every actuator at a state."""
         check_has_actuators(tree)
         signals = self._at_time(tree, t)
         return [drive(tree, a, u, q, v) for a, u in zip(tree.actuators, signals, strict=True)]
@@ -91,7 +91,7 @@ def check_has_actuators(tree: Model) -> None:
 
 
 def joint_forces(tree: Model, actuators: Sequence[Driven]) -> list[Scalar]:
-    """Return what actuators do to the joints, within the joints' effort limits."""
+    """Return the joint forces of actuators, within the joints' effort limits."""
     tau: list[Scalar] = [0.0] * tree.nv
     for driven in actuators:
         for k, s in driven.taut.slope.items():
@@ -105,16 +105,16 @@ def joint_forces(tree: Model, actuators: Sequence[Driven]) -> list[Scalar]:
 
 
 def joint_impedance(tree: Model, actuators: Sequence[Driven]) -> GivingWay:
-    """Return how stiff and how damping actuators are at each freedom; see :meth:`Actuators.impedance`."""
-    some = (0.0, math.inf)  # what drives away from rest is left to the step as it is
+    """Return stiffness and damping of actuators at each freedom; see :meth:`Actuators.impedance`."""
+    some = (0.0, math.inf)  # forces that drive away from rest stay explicit
     lengths = [(d.taut, clamped(d.stiffness, some), clamped(d.damping, some)) for d in actuators]
     return *at_freedoms(tree, lengths), []
 
 
 def resting_signals(tree: Model, q: np.ndarray) -> np.ndarray:
-    """Return the signals, (..., actuators), with which actuators pull least where the robot rests at q (..., nq).
+    """Return the signals (..., actuators) with the least forces at rest in q (..., nq).
 
-    A motor's is zero, a position servo's where it is; the nearest in range where those are not.
+    That is zero for a motor and the position for a position servo, or the nearest signal in range.
     """
     found = []
     for actuator in tree.actuators:

@@ -1,4 +1,4 @@
-"""What every controller answers, and controllers added to one another.
+"""The interface of controllers, and sums of controllers.
 
 A controller is a small frozen dataclass whose law is written over any scalar: lists of
 scalars in, lists of scalars out, with the algorithms of :mod:`kinetree.algorithms` inside.
@@ -42,12 +42,12 @@ def gains(value: Gain, count: int, name: str) -> list[Scalar]:
 
 
 def holds_scalars(value: Gain) -> TypeGuard[list[Scalar]]:
-    """Return whether a gain is a list of scalars of any kind, or of arrays over a batch, rather than numbers."""
+    """Tell whether a gain is a list of scalars of any kind, or of arrays over a batch, rather than numbers."""
     return isinstance(value, list) and bool(value) and not isinstance(value[0], (int, float))
 
 
 def as_gain(value: Gain, count: int, name: str, each: str = "driven degree of freedom") -> np.ndarray:
-    """Return a gain as an array (..., count), one for each of what is controlled."""
+    """Return a gain as an array (..., count), with an entry for each controlled quantity."""
     numbers = finite_numbers(value, name)
     if numbers.ndim == 0:
         return np.full(count, float(numbers))
@@ -61,7 +61,7 @@ def as_gain(value: Gain, count: int, name: str, each: str = "driven degree of fr
 
 
 def finite_numbers(value: Gain, name: str) -> np.ndarray:
-    """Return a gain as an array; refuse what is no real number, and what is not finite."""
+    """Return a gain as an array; refuse entries that are not finite real numbers."""
     numbers = as_numbers(value)
     if numbers is None:
         raise ShapeError(Message(Setting(name), f" must be numbers, got {shown(value)}"))
@@ -77,7 +77,7 @@ def _counted(value: list[Scalar], count: int, name: str) -> list[Scalar]:
 
 
 def critical_damping(kp: ArrayLike, ratio: float = 1.0) -> np.ndarray:
-    """Return the velocity gain 2 ratio sqrt(kp) by which e'' + kd e' + kp e = 0 rests soonest (Shah section 9.1.1).
+    """Return the velocity gain 2 ratio sqrt(kp) with which e'' + kd e' + kp e = 0 settles fastest (Shah section 9.1.1).
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def critical_damping(kp: ArrayLike, ratio: float = 1.0) -> np.ndarray:
 
 
 def servo(e: Scalars, e_dot: Scalars, kp: Gain, kd: Gain) -> list[Scalar]:
-    """Return kp e + kd e', the part that all these laws share."""
+    """Return kp e + kd e', the part that all these laws have in common."""
     n = len(e)
     columns = (gains(kp, n, "kp"), e, gains(kd, n, "kd"), e_dot)
     return [p * x + d * y for p, x, d, y in zip(*columns, strict=True)]
@@ -103,30 +103,30 @@ class Controller(ActingElement):
     """Base of all controllers: elements whose law gives the forces of the motors."""
 
     loops: Coordinates | None = field(default=None, kw_only=True, repr=False)
-    """What the law has to know of the robot's closed loops, see :meth:`bound`."""
+    """What the law needs to know about the robot's closed loops, see :meth:`bound`."""
 
     GAINS: ClassVar[tuple[str, ...]] = ()
     """Fields that may vary over a batch of simulations."""
 
     EACH: ClassVar[str] = "driven degree of freedom"
-    """What there is a gain for each of."""
+    """What each gain belongs to, for messages."""
 
     RELIES_ON_LOOPS: ClassVar[bool] = False
-    """Whether the law computes with closed loops, so that its forces mean nothing where they are open."""
+    """Whether the law computes with closed loops, so that its forces are meaningless if they are open."""
 
     def __post_init__(self) -> None:
         self.refuse_no_trajectory()
         self.refuse_no_numbers()
 
     def refuse_no_numbers(self) -> None:
-        """Refuse what cannot be a gain; how many are needed, the robot says."""
+        """Refuse what cannot be a gain; the number of gains is checked with the robot."""
         for name in self.GAINS:
             given = getattr(self, name)
             if not is_unknown(given):
                 finite_numbers(given, name)
 
     def refuse_no_trajectory(self) -> None:
-        """Refuse anything else where a trajectory is needed."""
+        """Refuse anything but a trajectory where one is needed."""
         given = getattr(self, "trajectory", None)
         if given is not None and not isinstance(given, Trajectory):
             raise OptionError(
@@ -135,27 +135,27 @@ class Controller(ActingElement):
             )
 
     def relies_on_loops(self) -> bool:
-        """Return whether forces are refused where loops are open."""
+        """Tell whether forces are refused if loops are open."""
         return self.RELIES_ON_LOOPS
 
     def inner(self) -> Sequence[Controller]:
-        """Return the controllers that it is made of; most are made of none."""
+        """Return the controllers that it consists of; most have none."""
         return ()
 
     def takes_to_fall(self) -> bool:
-        """Return whether it computes with a robot in free fall, as it does not know of the ground."""
+        """Tell whether it computes with a robot in free fall, because it does not know about the ground."""
         return False
 
     def plain_function(self) -> Callable[..., Any] | None:
-        """Return the function of arrays that it asks, if it is one: that cannot be part of a compiled law."""
+        """Return the Python function of arrays that it calls, if any, which cannot be part of a compiled law."""
         return None
 
     def known(self, tree: Model) -> Model:
-        """Return the mechanism that the law computes with: the one that it drives."""
+        """Return the mechanism that the law computes with; by default the one that it drives."""
         return tree
 
     def bound(self, robot: Any) -> Self:
-        """Return the controller with what it has to know of a robot's loops; itself where there is nothing to know."""
+        """Return the controller with what it needs to know about a robot's loops; itself if that is nothing."""
         if not (self.RELIES_ON_LOOPS and robot.model.is_constrained):
             return self
         return replace(self, loops=known_loops(robot))
@@ -170,13 +170,13 @@ class Controller(ActingElement):
         return None, tau, rates
 
     def update(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars, period: float) -> Outcome:
-        """Return the joint forces at a sample instant and what the states are at the next one, by Euler's rule."""
+        """Return the joint forces at a sample instant and the states at the next one, by Euler's rule."""
         tau, rates = self.law(tree, t, q, v, z)
         return tau, [x + period * rate for x, rate in zip(z, rates, strict=True)]
 
     @property
     def span(self) -> tuple[float, float]:
-        """The time that its trajectories are known for."""
+        """The common time span of its trajectories."""
         return span_of(self)
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
@@ -196,7 +196,7 @@ class Controller(ActingElement):
         return replace(self, **changed)
 
     def __add__(self, other: Controller) -> Controller:
-        """Return both at once: their forces add up."""
+        """Return the sum of two controllers: their forces add up."""
         return Sum((self, other))
 
     def __call__(
@@ -211,11 +211,11 @@ class Controller(ActingElement):
         t : float or array_like, shape (...)
         q, v : array_like, shapes (..., nq), (..., nv)
         z : array_like, shape (..., nz), optional
-            The controller's own states; by default those it begins with.
+            The controller's own states; by default the initial ones.
         tolerance : float, optional
             How far loops may be open, in meters and radians, before a law that computes with them is refused.  By
-            default a hundredth, of the mechanism's size where that is below a meter: what encoders measure and what
-            integrators try on their way is never quite closed.
+            default 0.01, times the mechanism's size if that is below a meter: positions from encoders and trial
+            states of integrators are never quite closed.
 
         Returns
         -------
@@ -239,7 +239,7 @@ class Controller(ActingElement):
 
 
 def _named(parts: Sequence[Controller], numbers: Mapping[str, Scalars]) -> list[dict[str, Scalars]]:
-    """Return the numbers of each part, out of names such as ``1.kp``."""
+    """Return the numbers of each part, from names such as ``1.kp``."""
     found: list[dict[str, Scalars]] = [{} for _ in parts]
     for name, values in numbers.items():
         which, _, own = name.partition(".")
@@ -260,7 +260,7 @@ def require_compilable(part: Controller) -> Controller:
 
 
 class AdaptedController(Controller):
-    """An object that is no :class:`Controller` but has its ``law``, and answers other questions by the same names."""
+    """Wraps an object that is not a :class:`Controller` but has its ``law``, and perhaps others of its methods."""
 
     QUESTIONS: ClassVar = ("law", "update", "initial_states", "parameters", "impedance")
     given: Any
@@ -274,16 +274,16 @@ class AdaptedController(Controller):
         return AdaptedController(self.given.with_parameters(numbers))
 
     def bound(self, robot: Any) -> AdaptedController:
-        """Return this controller with what it needs to know of a robot, if it asks for that."""
+        """Return this controller with what it needs to know about a robot, if it has ``bound``."""
         return AdaptedController(self.given.bound(robot)) if hasattr(self.given, "bound") else self
 
     @property
     def span(self) -> tuple[float, float]:
-        """The time for which it knows what to do, if it says so."""
+        """Its time span, if it has one."""
         return getattr(self.given, "span", (-math.inf, math.inf))
 
     def kinks(self, begin: float, end: float) -> np.ndarray:
-        """Return its kinks, if it has some: times, or a function of when these are asked for."""
+        """Return its kinks, if it has any: times, or a function that returns them."""
         found = getattr(self.given, "kinks", ())
         return np.asarray(found(begin, end) if callable(found) else found, dtype=float)
 
@@ -298,9 +298,9 @@ class AdaptedController(Controller):
 
 
 def as_controller(given: Any) -> Controller | None:
-    """Return what was given as a controller; None if it has no law.
+    """Return an object as a controller; None if it has no law.
 
-    This is the one place that looks at an object to find out whether it is a controller.
+    This is the only place that decides whether an object is a controller.
     """
     if isinstance(given, Controller):
         return given
@@ -321,11 +321,11 @@ class Sum(Controller):
 
     @property
     def span(self) -> tuple[float, float]:
-        """The time that all of them know."""
+        """The common time span of all parts."""
         return max(p.span[0] for p in self.parts), min(p.span[1] for p in self.parts)
 
     def kinks(self, begin: float, end: float) -> np.ndarray:
-        """Return those of all parts."""
+        """Return the kinks of all parts."""
         return np.unique(np.concatenate([np.zeros(0), *(p.kinks(begin, end) for p in self.parts)]))
 
     def inner(self) -> Sequence[Controller]:
@@ -333,11 +333,11 @@ class Sum(Controller):
         return self.parts
 
     def relies_on_loops(self) -> bool:
-        """Return whether one of them does."""
+        """Tell whether any of the parts does."""
         return any(part.relies_on_loops() for part in self.parts)
 
     def bound(self, robot: Any) -> Self:
-        """Return the same controllers, each with what it has to know of the robot's loops."""
+        """Return the same controllers, each with what it needs to know about the robot's loops."""
         return replace(self, parts=tuple(part.bound(robot) for part in self.parts))
 
     def initial_states(self, tree: Model) -> np.ndarray:
@@ -380,7 +380,7 @@ class Sum(Controller):
 
 @dataclass(frozen=True, eq=False)
 class Around(Controller):
-    """Another controller, and something done to what it knows or to what it answers; base of those that do."""
+    """Base of controllers that wrap another one and change its inputs or its forces."""
 
     controller: Controller
 
@@ -393,19 +393,19 @@ class Around(Controller):
 
     @property
     def span(self) -> tuple[float, float]:
-        """That of the other controller."""
+        """The time span of the other controller."""
         return self.controller.span
 
     def kinks(self, begin: float, end: float) -> np.ndarray:
-        """Return those of the other controller."""
+        """Return the kinks of the other controller."""
         return self.controller.kinks(begin, end)
 
     def relies_on_loops(self) -> bool:
-        """Return whether the other controller does."""
+        """Tell whether the other controller does."""
         return self.controller.relies_on_loops()
 
     def bound(self, robot: Any) -> Self:
-        """Return this controller, the other one with what it needs to know of the robot's loops."""
+        """Return this controller, with what the other one needs to know about the robot's loops."""
         return replace(self, controller=self.controller.bound(robot))
 
     def initial_states(self, tree: Model) -> np.ndarray:

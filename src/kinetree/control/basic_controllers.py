@@ -1,8 +1,8 @@
-"""Simple laws of control: PD, PID, what gravity and friction take, tables, limits, functions of your own.
+"""Simple control laws: PD, PID, compensation of gravity and friction, tables, limits, your own functions.
 
 Each one is a few lines of law over any scalar; see :mod:`kinetree.control.base`
-for what they have in common.  Forces of joints without a motor (a floating base among
-them) are zero.
+for what they have in common.  Forces of joints without a motor (including a floating
+base) are zero.
 
 Examples
 --------
@@ -80,7 +80,7 @@ class PID(Controller):
         One number, one per driven degree of freedom, or a batch of those.
     limit : float or array_like, optional
         Largest force of each driven degree of freedom.  While a force is at its limit, an error that would drive it
-        beyond is not integrated: the integral does not wind up.
+        beyond is not integrated, so the integral does not wind up.
     """
 
     trajectory: Trajectory
@@ -96,7 +96,7 @@ class PID(Controller):
             real_numbers(self.limit, Setting("limit"), positive=True, infinite=True)
 
     def initial_states(self, tree: Model) -> np.ndarray:
-        """Return zeros: the integrals of the errors at the beginning."""
+        """Return zeros, the initial integrals of the errors."""
         return np.zeros(sum(j.nv for j in driven_joints(tree)))
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
@@ -122,7 +122,7 @@ def _not_beyond(force: Scalar, bound: float, error: Scalar) -> Scalar:
 
 @dataclass(frozen=True, eq=False)
 class GravityCompensation(Controller):
-    """tau = g(q): what holds the robot still. Of a floating base, what its joints hold when the base is held.
+    """tau = g(q): the forces that hold the robot still, if something else holds its floating base.
 
     The motors of a mechanism with closed loops carry the weight of all its links.
     """
@@ -140,14 +140,14 @@ class GravityCompensation(Controller):
 
 @dataclass(frozen=True, eq=False)
 class FrictionCompensation(Controller):
-    """What overcomes the friction of the driven joints: added to a law that computes with the rigid robot alone.
+    """Forces that overcome the friction of the driven joints, to be added to a law that does not know friction.
 
-    The motors of a mechanism with closed loops overcome that of its passive joints too.
+    The motors of a mechanism with closed loops also overcome the friction of its passive joints.
 
     Parameters
     ----------
     friction_speed : float
-        As given to :func:`kinetree.simulate`; Coulomb friction is ``friction v / sqrt(v^2 + friction_speed^2)``.
+        As in :func:`kinetree.simulate`; Coulomb friction is ``friction v / sqrt(v^2 + friction_speed^2)``.
 
     Examples
     --------
@@ -172,17 +172,17 @@ class FrictionCompensation(Controller):
 
 @dataclass(frozen=True, eq=False)
 class TorqueTable(Controller):
-    """Forces out of a table, replayed.
+    """Forces from a table.
 
     Parameters
     ----------
     times : array_like, shape (K,)
     tau : array_like, shape (K, n)
-        Of the driven degrees of freedom, or of all.
+        Forces of the driven degrees of freedom, or of all.
     kind : {"linear", "step"}
-        Straight between rows, or each row until the next, and the last for as long as the one before it.
+        Linear between rows, or constant until the next row; the last row then lasts as long as the one before it.
     hold : bool
-        Keep the last row after the end (and the first before the start) instead of an error.
+        Whether to keep the last row after the end (and the first before the start) instead of raising an error.
     """
 
     times: ArrayLike
@@ -204,7 +204,7 @@ class TorqueTable(Controller):
         object.__setattr__(self, "table", Piecewise(knots, made, hold=self.hold))
 
     def kinks(self, begin: float, end: float) -> np.ndarray:
-        """Return the times of the rows at which the table bends or jumps; dense rows of a curve do not."""
+        """Return the times of rows at which the table has a kink or jump; dense samples of a curve have none."""
         return self.table.kinks(begin, end)
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
@@ -223,7 +223,7 @@ class TorqueTable(Controller):
 
 @dataclass(frozen=True, eq=False)
 class Saturated(Around):
-    """Another controller whose forces stop at limits.
+    """Another controller with limited forces.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class Saturated(Around):
             real_numbers(self.limit, Setting("limit"), infinite=True)
 
     def limits(self, tree: Model) -> np.ndarray:
-        """Return the largest force of each degree of freedom."""
+        """Return the largest force of each degree of freedom, (nv,)."""
         if self.limit is not None:
             return real_numbers(self.limit, Setting("limit"), tree.nv, infinite=True)
         bounds = tree.joint_vector("effort_limit")
@@ -251,7 +251,7 @@ class Saturated(Around):
         return bounds
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Return the joint forces, none above its limit."""
+        """Return the joint forces within their limits."""
         tau, rates = super().law(tree, t, q, v, z)
         return self._limited(tree, tau), rates
 
@@ -265,7 +265,7 @@ class Saturated(Around):
 
 
 def limited(x: Scalar, bound: float) -> Scalar:
-    """Return a force, no larger than a bound either way."""
+    """Limit a force to a bound in both directions."""
     if math.isinf(bound) or (isinstance(x, float) and x == 0.0):
         return x
     return where(x > bound, bound, where(x < -bound, -bound, x))  # NaN is not hidden
@@ -310,6 +310,7 @@ class Law(Controller):
 class PythonLaw(Controller):
     """Any Python function of arrays as a controller; it cannot be compiled. Made by :func:`from_function`."""
 
+    IN_MACHINE_CODE = False
     python_function: Callable[[Any, np.ndarray, np.ndarray], ArrayLike]
 
     def plain_function(self) -> Callable[..., Any]:

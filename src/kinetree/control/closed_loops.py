@@ -1,17 +1,17 @@
-"""What a controller has to know of closed loops, over any scalar.
+"""What a controller needs to know about closed loops, over any scalar.
 
 As many joints as a mechanism has freedoms are its coordinates c, in which its motion is given;
 everything else, d, follows from the loops,
 
     gap(q) = 0,    K_d v_d = -K_c v_c,    K_d a_d = -K_c a_c - drift.
 
-Forces tau that the joints of the tree would need are left to the motors m; no motor, p, no force:
+Forces tau that the joints of the tree would need are left to the motors m; passive joints p have no force:
 
     K_p^T lambda = tau_p,    u = tau_m - K_m^T lambda        (Shah eq. 8.4).
 
-More motors than freedoms share them so that the sum of their squares is least; with fewer, the
-motors' joints are held to what is asked of them like loops to their closure, and the rest gives way.
-Which constraints are independent of one another is known beforehand (:class:`~kinetree.loops.coordinates.Coordinates`).
+More motors than freedoms share the forces so that the sum of their squares is least; with fewer, the
+joints of the motors are constrained to their desired motion, as loops are to closure, and the rest gives way.
+Which constraints are independent is known beforehand (:class:`~kinetree.loops.coordinates.Coordinates`).
 """
 
 from __future__ import annotations
@@ -38,34 +38,34 @@ from .driven_joints import Desired, Scalars, driven_joints, gathered, spread
 Matrix = list[list[Scalar]]
 
 SHARES = (0.25, 1.0 / 3.0, 0.5, 1.0)
-"""Of the way that is left to the desired position: four equal steps, so that far ones stay on their branch."""
+"""Shares of the remaining distance to a desired position: four equal steps, to stay on the branch."""
 
 ROUNDS = 4
-"""Newton steps there, each of which doubles the digits."""
+"""Newton steps at the end, each of which doubles the number of digits."""
 
 
 OPEN = 0.01
-"""Loops open by more than this (rad, and m or the mechanism's size) are not those that a law computes with."""
+"""Loops that are open by more than this (rad, and m or the mechanism's size) are refused."""
 
 
 def known_loops(robot: Robot) -> Coordinates:
-    """Return what a controller has to know of a robot's loops: independent constraints, and how many freedoms.
+    """Return what a controller needs to know about a robot's loops: independent constraints and the number of freedoms.
 
-    It is found at a closed configuration, so an error says what to do where none is known.
+    It is found at a closed configuration; if none is known, an error says what to do.
     """
     try:
         return robot.coordinates
     except ClosureError as problem:
-        raise ClosureError(f"a controller has to know how {robot.name!r} moves, and {problem}") from None
+        raise ClosureError(f"a controller needs to know how {robot.name!r} moves, but {problem}") from None
 
 
 def loops_of(tree: Model) -> Coordinates:
-    """Find the loops of a model anew; a controller that knows its robot has them already."""
+    """Find the loops of a model; a bound controller has them already."""
     return known_loops(make(tree, backend="reference"))
 
 
 def refuse_open(robot: Robot, q: ArrayLike, tolerance: float | None) -> None:
-    """Raise an error where loops are open; forces would be those of another mechanism."""
+    """Raise an error if loops are open; forces would be those of another mechanism."""
     robot.check_closed(q, OPEN * constraints.usual_size(robot.model) if tolerance is None else tolerance)
 
 
@@ -73,9 +73,9 @@ def refuse_open(robot: Robot, q: ArrayLike, tolerance: float | None) -> None:
 
 
 def followed_joints(tree: Model, names: Sequence[str] | None, loops: Coordinates | None) -> list[Joint]:
-    """Return the joints whose motion a trajectory tells.
+    """Return the joints whose motion a trajectory gives.
 
-    Those named, or those with motors; refused where that cannot be.
+    They are those named, or those with motors; an error is raised if that is impossible.
     """
     driven = driven_joints(tree)
     if not tree.is_constrained:
@@ -89,8 +89,8 @@ def followed_joints(tree: Model, names: Sequence[str] | None, loops: Coordinates
             enough = set(_enough(tree, loops, _freedoms(driven)))
             some = ", ".join(repr(j.name) for j in driven if enough & set(_freedoms([j])))
             raise UnsupportedError(
-                f"{_size_of(tree, loops)}, so that its motors cannot move independently of one another: say which "
-                f"joints the trajectory tells the motion of, such as coordinates=[{some}]; all motors share the forces"
+                f"{_size_of(tree, loops)}, so that its motors cannot move independently: say which "
+                f"joints the trajectory is for, such as coordinates=[{some}]; all motors share the forces"
             )
         _check_coordinates(tree, loops, driven, motors)
         return driven
@@ -126,7 +126,7 @@ def _named(tree: Model, names: Sequence[str]) -> list[Joint]:
 
 
 def _check_coordinates(tree: Model, loops: Coordinates, joints: Sequence[Joint], wanted: int) -> None:
-    """Refuse coordinates that are too few or too many, or that leave something open while saying others twice."""
+    """Refuse coordinates that are too few, too many, or not independent."""
     listed = ", ".join(j.name for j in joints) or "none"
     count = sum(j.nv for j in joints)
     if count != wanted:
@@ -136,7 +136,7 @@ def _check_coordinates(tree: Model, loops: Coordinates, joints: Sequence[Joint],
     others = _freedoms_but(tree, _freedoms(joints))
     if rank.numerical_rank(loops.sample[:, others]) < len(loops.rows):
         raise SingularError(
-            f"{listed} of {tree.name!r} cannot move independently of one another: the loops tie them together, or "
+            f"{listed} of {tree.name!r} cannot move independently: the loops couple them, or "
             "nothing else moves with them; name others with coordinates=[...], or move the motors"
         )
 
@@ -146,12 +146,12 @@ def _check_motors(tree: Model, loops: Coordinates, driven: Sequence[Joint]) -> N
     if rank.numerical_rank(loops.sample[:, passive]) < len(passive):
         listed = ", ".join(j.name for j in driven) or "none"
         raise SingularError(
-            f"the motors of {tree.name!r} ({listed}) have no hold on one of its motions: it moves while they are locked"
+            f"the motors of {tree.name!r} ({listed}) do not control one of its motions: it moves while they are locked"
         )
 
 
 def _enough(tree: Model, loops: Coordinates, freedoms: Sequence[int]) -> list[int]:
-    """Return some of the freedoms from which all motion follows, the first ones where possible."""
+    """Return freedoms that determine all motion, the first ones if possible."""
     left = list(freedoms)
     for freedom in reversed(freedoms):
         others = [k for k in range(tree.nv) if k not in left or k == freedom]
@@ -161,7 +161,7 @@ def _enough(tree: Model, loops: Coordinates, freedoms: Sequence[int]) -> list[in
 
 
 def _surest(tree: Model, loops: Coordinates, freedoms: Sequence[int]) -> list[int]:
-    """Return some of the freedoms from which all motion follows, the best determined by pivoting."""
+    """Return freedoms that determine all motion, the best ones by pivoting."""
     own = np.isin(np.arange(tree.nv), freedoms)
     return list(preferred(loops, own).independent)
 
@@ -181,9 +181,9 @@ def forces_for(
     tree: Model, loops: Coordinates, q: Scalars, v: Scalars, joints: Sequence[Joint], a: Scalars,
     loads: Sequence[Force | None] | None,
 ) -> list[Scalar]:  # fmt: skip
-    """Return the motor forces that give some joints the accelerations asked for, at a closed state.
+    """Return the motor forces that give some joints the desired accelerations, at a closed state.
 
-    The joints are coordinates from which all motion follows; or the driven ones where those are fewer.
+    The joints are coordinates that determine all motion, or the driven ones if those are fewer.
     """
     own = _freedoms(joints)
     if len(own) < loops.freedoms:
@@ -195,7 +195,7 @@ def forces_for(
 
 
 def left_to_motors(tree: Model, loops: Coordinates, q: Scalars, tau: Scalars, law: str) -> list[Scalar]:
-    """Return the motor forces that do what forces ``tau`` on all joints would; a floating base is held by others."""
+    """Return motor forces equivalent to forces ``tau`` on all joints; a floating base is held by others."""
     driven, k = driven_joints(tree), _matrix(tree, loops, q)
     floating = [tree.joints[k] for k in tree.roots if tree.is_floating and not tree.joints[k].actuated]
     held = [*driven, *floating]
@@ -210,7 +210,7 @@ def left_to_motors(tree: Model, loops: Coordinates, q: Scalars, tau: Scalars, la
     if count > loops.freedoms:
         return _shared(tree, loops, k, tau)
     passive = _freedoms_but(tree, _freedoms(held))
-    columns = [[row[j] for j in passive] for row in k]  # of K_p^T
+    columns = [[row[j] for j in passive] for row in k]  # columns of K_p^T
     multipliers, quality = _solved(tree, columns, [tau[j] for j in passive])
     forces = [tau[j] - inner([row[j] for row in k], multipliers) for j in _freedoms(driven)]
     return spread(tree, driven, trusted(forces, quality))
@@ -238,7 +238,7 @@ def _giving_way(
     tree: Model, loops: Coordinates, q: Scalars, v: Scalars, driven: Sequence[Joint], a: Scalars,
     loads: Sequence[Force | None] | None,
 ) -> list[Scalar]:  # fmt: skip
-    """Return the forces of fewer motors than freedoms: their joints are constraints, driven as asked for."""
+    """Return the forces of fewer motors than freedoms; the desired motions of their joints are constraints."""
     places = [(j.q_slice.start + i, j.v_slice.start + i) for j in driven for i in range(j.nv)]
     still = [0.0] * len(places)
     asked = Targets(tuple(places), (), still, still, a)
@@ -247,7 +247,7 @@ def _giving_way(
 
 
 class Yielding:
-    """How a mechanism gives way to forces while its loops stay closed: (M^-1 - Y (K Y)^-1 Y^T) tau, Y = M^-1 K^T."""
+    """The response of a mechanism to forces with closed loops: (M^-1 - Y (K Y)^-1 Y^T) tau, Y = M^-1 K^T."""
 
     def __init__(self, tree: Model, loops: Coordinates, q: Scalars) -> None:
         self.tree, self.loops = tree, loops
@@ -255,16 +255,16 @@ class Yielding:
         self.quality = self.coupling.quality()
 
     def held(self, a: Scalars, sums: Scalars) -> list[Scalar]:
-        """Find the accelerations nearest to ``a``, in energy, with K a = sums."""
+        """Return the accelerations nearest to ``a``, in energy, with K a = sums."""
         off = [inner(row, a) - s for row, s in zip(self.coupling.k, sums, strict=True)]
         return [x + y for x, y in zip(a, self.coupling.back(off), strict=True)]
 
     def to(self, tau: Scalars) -> list[Scalar]:
-        """Return accelerations that joint forces add."""
+        """Return the accelerations due to joint forces."""
         return self.held(self.coupling.free(tau), [0.0] * len(self.coupling.k))
 
     def at_rest(self, q: Scalars, v: Scalars) -> list[Scalar]:
-        """Return some accelerations that keep the loops closed at these velocities: the least ones, in energy."""
+        """Return the least accelerations, in energy, that keep the loops closed at these velocities."""
         drift = constraints.drift(self.tree, q, v)
         return self.held([0.0] * self.tree.nv, [-drift[r] for r in self.loops.rows])
 
@@ -277,7 +277,7 @@ def completed(
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
     """Return all positions, velocities and accelerations of a desired motion of the coordinates.
 
-    Positions are searched from ``q`` on, so they are on its branch; they are NaN where no closed ones are found.
+    Positions are searched from ``q``, so they are on its branch; they are NaN if no closed ones are found.
     """
     own = _freedoms(joints)
     goal = list(q)
@@ -303,7 +303,7 @@ def completed(
 def _following(
     tree: Model, k: Matrix, own: Sequence[int], given: Scalars, sums: Scalars
 ) -> tuple[list[Scalar], Scalar]:
-    """Return the x with K x = sums that is given at its own coordinates; and how well they determine it."""
+    """Return the x with K x = sums and given coordinates, and how well these determine it."""
     others = _freedoms_but(tree, own)
     rest = [s - inner([row[j] for j in own], given) for s, row in zip(sums, k, strict=True)]
     x, quality = _solved(tree, [[row[j] for row in k] for j in others], rest)
@@ -320,11 +320,11 @@ def _matrix(tree: Model, loops: Coordinates, q: Scalars) -> Matrix:
 def _solved(tree: Model, columns: Sequence[Scalars], rhs: Scalars) -> tuple[list[Scalar], Scalar]:
     try:
         return constrained.orthogonal_solve(columns, rhs, constraints.usual_size(tree))
-    except ZeroDivisionError:  # exact zeros, which plain numbers stop at
+    except ZeroDivisionError:  # exact zeros, at which plain numbers would raise an error
         return [math.nan] * len(columns), 0.0
 
 
 def trusted(values: Scalars, quality: Scalar) -> list[Scalar]:
-    """NaN where a configuration is too near a singular one for the choice of coordinates, constraints and motors."""
+    """Return NaN where a configuration is too close to singular for the chosen coordinates, constraints and motors."""
     poor = quality < LEAST_QUALITY
     return [where(poor, math.nan, x) for x in values]

@@ -1,7 +1,8 @@
-"""What motors do with a command that comes now and then, as from a policy: it is held until the next one."""
+"""Motors under commands that come at intervals, as from a policy, and are held until the next one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +20,12 @@ from .driven_joints import Scalars, driven_joints, gathered, spread
 
 SIGNAL = "signal"
 MODES = ("torque", "position", "velocity", SIGNAL)
-"""What a command is: joint forces, where joints shall be, how fast they shall go, or signals of actuators."""
+"""Kinds of commands: joint forces, joint positions, joint velocities, or signals of actuators."""
 
 
 @dataclass(frozen=True, eq=False)
 class Commanded(Controller):
-    """Motors under commands: forces as they are, or a servo's towards a target.
+    """Motors under commands: forces, or targets of a servo.
 
     Parameters
     ----------
@@ -32,15 +33,15 @@ class Commanded(Controller):
         ``tau = c``, ``tau = kp (c - q) - kd v`` or ``tau = kd (c - v)``, times the strength; or signals of the robot's
         own actuators, with their gears, gains and ranges, as in :class:`Actuators`.
     kp, kd : float or array_like
-        Of the servo, one or one per motor.
+        Gains of the servo, one or one per motor.
     strength : float or array_like
-        What part of the force a motor gives.
+        Fraction of the force that a motor delivers.
     command, before : array_like
-        The command, and the one before it, which holds until the delay is over.
+        The command, and the previous one, which holds until the delay is over.
     given_at, delay : float
         When the command was given, and how long it takes to arrive, in seconds.
     limited : bool
-        Whether forces end at the effort limits of the robot's joints.
+        Whether forces are limited to the effort limits of the robot's joints.
     """
 
     mode: str = "torque"
@@ -69,7 +70,7 @@ class Commanded(Controller):
                 )
             if np.any(numbers < 0.0) or (needed and not np.any(numbers)):
                 raise OptionError(
-                    f"{name} of commands of {self.mode} must be positive, not {value!r}: else nothing moves"
+                    f"{name} of commands of {self.mode} must be positive, not {value!r}: otherwise nothing moves"
                 )
 
     def _width(self, tree: Model, name: str) -> int:
@@ -78,7 +79,7 @@ class Commanded(Controller):
         return len(tree.actuators) if self.mode == SIGNAL else super()._width(tree, name)
 
     def names(self, tree: Model) -> list[str]:
-        """Return what is commanded: actuators, or joints, with a number where they have several freedoms."""
+        """Return the names of commands: actuators, or joints, with a number if they have several freedoms."""
         if self.mode == SIGNAL:
             check_has_actuators(tree)
             return [actuator.name for actuator in tree.actuators]
@@ -86,7 +87,7 @@ class Commanded(Controller):
                 for k in range(joint.nv)]  # fmt: skip
 
     def _driven(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> list[Driven]:
-        """Return what the robot's actuators do with the signals that have arrived, each with its strength."""
+        """Return the effect of the robot's actuators under the signals that have arrived, each with its strength."""
         strength = gains(self.strength, len(tree.actuators), "strength")
         found = Actuators(self.current(tree, t)).at(tree, t, q, v)
         return [
@@ -94,9 +95,9 @@ class Commanded(Controller):
         ]
 
     def motors(self, tree: Model) -> list[Joint]:
-        """Return the joints with a motor; those with quaternions take forces and speeds only."""
+        """Return the joints with a motor; those with quaternions take only forces and speeds."""
         joints = driven_joints(tree)
-        if not joints and self.mode != "torque":  # forces of no motors are none
+        if not joints and self.mode != "torque":  # no motors, no forces
             raise OptionError(f"no joint of {tree.name!r} has a motor to command")
         for joint in joints:
             if self.mode == "position" and joint.kind.nq != joint.kind.nv:
@@ -105,14 +106,15 @@ class Commanded(Controller):
                 )
         return joints
 
-    def resting(self, tree: Model, q: np.ndarray) -> np.ndarray:
-        """Return the command, (..., motors), that asks for nothing at q: where motors are, or no speed and no force."""
+    def resting(self, tree: Model) -> Callable[[np.ndarray], np.ndarray]:
+        """Return a function that gives the neutral commands (..., motors) at q: the positions of motors, or zeros."""
         if self.mode == SIGNAL:
-            return resting_signals(tree, q)
+            return lambda q: resting_signals(tree, q)
         joints = self.motors(tree)
+        places = np.array([k for joint in joints for k in range(joint.q_slice.start, joint.q_slice.stop)], dtype=int)
         if self.mode == "position":
-            return np.concatenate([q[..., joint.q_slice] for joint in joints], axis=-1)
-        return np.zeros((*q.shape[:-1], sum(joint.nv for joint in joints)))
+            return lambda q: q[..., places]
+        return lambda q: np.zeros((*q.shape[:-1], sum(joint.nv for joint in joints)))
 
     def current(self, tree: Model, t: Scalar) -> list[Scalar]:
         """Return the command that has arrived."""
@@ -144,7 +146,7 @@ class Commanded(Controller):
         return spread(tree, joints, [s * f for s, f in zip(strength, forces, strict=True)]), []
 
     def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
-        """Return stiffness and damping of each freedom, for steps that are implicit in them."""
+        """Return stiffness and damping of each freedom, for implicit steps."""
         if self.mode == SIGNAL:
             return joint_impedance(tree, self._driven(tree, t, q, v))
         joints = self.motors(tree)

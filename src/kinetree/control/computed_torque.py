@@ -24,24 +24,24 @@ from .driven_joints import Scalars, forces_for, gathered, spread, tracking_error
 class ComputedTorque(Controller):
     """tau = I alpha + h with alpha = q''_des + kp e + kd e' (Shah eq. 9.3-9.4, floating base 9.8-9.9, 9.11).
 
-    The error then obeys e'' + kd e' + kp e = 0 whatever the robot, but for the friction of its joints,
-    which :class:`FrictionCompensation` takes away.  With ``ki`` alpha has ki times the integral of e, too, and what is
-    constant and unknown leaves no error; the equation is of third order then, and stable while ki < kp kd.
+    The error then obeys e'' + kd e' + kp e = 0 for any robot, apart from the friction of its joints, which
+    :class:`FrictionCompensation` removes.  With ``ki``, alpha includes ki times the integral of e, so that constant
+    unknown forces leave no error; the equation is then of third order, and stable if ki < kp kd.
 
     Parameters
     ----------
     trajectory : Trajectory
     kp, kd : gains
-        In 1/s^2 and 1/s.
+        Gains in 1/s^2 and 1/s.
     senses : sequence of force elements
         Ground or other elements whose forces the controller knows.  A walking machine that does
-        not know its ground takes itself to be falling.
+        not know its ground computes as if it were falling.
     coordinates : sequence of str, optional
-        For mechanisms with closed loops: names of the joints that the trajectory, the errors and the gains belong
-        to, from which all others follow; by default those with motors.  Must be given where there are more motors
-        than freedoms, which then share the forces so that the sum of their squares is least.
+        For mechanisms with closed loops: names of the joints of the trajectory, the errors and the gains, which
+        determine all others; by default those with motors.  Required if there are more motors than freedoms; these
+        then share the forces so that the sum of their squares is least.
     ki : gain, optional
-        In 1/s^3.  The integral is a state of the simulation.
+        Gain in 1/s^3.  The integral is a state of the simulation.
     """
 
     trajectory: Trajectory
@@ -61,7 +61,7 @@ class ComputedTorque(Controller):
         check_senses(self.senses)
 
     def takes_to_fall(self) -> bool:
-        """Return whether it senses nothing that could carry the robot."""
+        """Tell whether it senses nothing that could carry the robot."""
         return not self.senses
 
     def joints(self, tree: Model) -> list[Joint]:
@@ -69,7 +69,7 @@ class ComputedTorque(Controller):
         return followed_joints(tree, self.coordinates, self.loops)
 
     def initial_states(self, tree: Model) -> np.ndarray:
-        """Return zeros: the integrals of the errors at the beginning, if there are any."""
+        """Return zeros, the initial integrals of the errors, if there are any."""
         return np.zeros(0 if self.ki is None else sum(j.nv for j in self.joints(tree)))
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
@@ -95,14 +95,14 @@ class ComputedTorque(Controller):
 
 
 def check_senses(elements: Sequence[Any]) -> None:
-    """Refuse what cannot push on a robot."""
+    """Refuse anything that cannot push on a robot."""
     for element in elements:
         if as_element(element) is None:
             raise OptionError(f"senses must be force elements such as a ground, not {type(element).__name__}")
 
 
 def sensed(tree: Model, elements: Sequence[Any], t: Scalar, q: Scalars, v: Scalars) -> list[Force | None] | None:
-    """Return the forces of elements on the bodies at a state; elements with states of their own cannot be foreseen."""
+    """Return the forces of elements on the bodies at a state; refuse elements with states of their own."""
     total: list[Force | None] | None = None
     for element in filter(None, map(as_element, elements)):
         if len(element.initial_states(tree)):

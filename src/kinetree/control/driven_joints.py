@@ -1,4 +1,4 @@
-"""Which joints a controller drives, what is desired of them, and the refusal of forces where there is no motor."""
+"""The joints that a controller drives, their desired motion, and the refusal of forces on joints without a motor."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ Scalars = Sequence[Scalar]
 
 
 def driven_joints(tree: Model) -> list[Joint]:
-    """Return joints with a motor.
+    """Return the joints with a motor.
 
-    Actuated, and not following another; a floating base has one only where that was said.
+    They are actuated and do not follow another joint; a floating base has a motor only if that was specified.
     """
     return [j for j in tree.joints if j.actuated and not j.mimic]
 
 
 def idle_joints(tree: Model) -> list[Joint]:
-    """Return all other joints that have coordinates of their own."""
+    """Return all other joints with coordinates of their own."""
     driven = {j.name for j in driven_joints(tree)}
     return [j for j in tree.joints if j.name not in driven and not j.mimic]
 
 
 def spread(tree: Model, joints: Sequence[Joint], values: Scalars) -> list[Scalar]:
-    """Return one value per degree of freedom of the tree from those of some joints; zero for the others."""
+    """Return one value per degree of freedom of the tree: those of some joints, and zero for the others."""
     result: list[Scalar] = [0.0] * tree.nv
     rest = iter(values)
     for joint in joints:
@@ -46,16 +46,16 @@ def spread(tree: Model, joints: Sequence[Joint], values: Scalars) -> list[Scalar
 
 
 def gathered(joints: Sequence[Joint], values: Scalars) -> list[Scalar]:
-    """Return the velocities (or forces) of some joints out of those of the tree."""
+    """Return the velocities (or forces) of some joints from those of the tree."""
     return [x for j in joints for x in values[j.v_slice]]
 
 
 def forces_for(
     tree: Model, q: Scalars, v: Scalars, driven: Sequence[Joint], a: Scalars, loads: Sequence[Force | None] | None
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Return all accelerations and forces when the driven joints accelerate as asked and nothing drives the others.
+    """Return all accelerations and forces if the driven joints accelerate as desired and nothing drives the others.
 
-    With a floating base this is Shah eq. 9.8-9.9: first the base gives way, then the forces follow.
+    With a floating base this is Shah eq. 9.8-9.9: first the acceleration of the base, then the forces.
     """
     given = spread(tree, driven, a)
     if not idle_joints(tree):
@@ -71,7 +71,7 @@ def _follows(tree: Model, joint: Joint, driven: Sequence[Joint]) -> bool:
 
 
 class TrackingError(NamedTuple):
-    """How far joints are behind the desired motion, and that motion's acceleration."""
+    """The errors of joints relative to the desired motion, and its acceleration."""
 
     position: list[Scalar]
     velocity: list[Scalar]
@@ -81,7 +81,7 @@ class TrackingError(NamedTuple):
 def tracking_error(
     tree: Model, trajectory: Trajectory, t: Scalar, q: Scalars, v: Scalars, joints: Sequence[Joint] | None = None
 ) -> TrackingError:
-    """Return the desired motion minus the actual one, joint by joint; between orientations the shortest rotation."""
+    """Return the desired motion minus the actual one, joint by joint; for orientations, the shortest rotation."""
     followed = driven_joints(tree) if joints is None else joints
     desired = desired_motion(tree, trajectory, t, followed)
     position = [x for j, goal in zip(followed, desired.per_joint, strict=True)
@@ -127,7 +127,7 @@ def desired_motion(tree: Model, trajectory: Trajectory, t: Scalar, joints: Seque
 
 
 def checked_model(model: Any) -> Robot:
-    """Return a robot that a controller computes with, or an error."""
+    """Return the robot that a controller computes with, or raise an error if it is not one."""
     if not isinstance(model, Robot):
         raise OptionError(f"the model that a controller computes with must be a robot, not {shown(model)}")
     return model
@@ -155,14 +155,14 @@ def _joints(tree: Model) -> list[str]:
 
 
 def motorless(tree: Model) -> dict[int, str]:
-    """Return the places in v, and joints' names, of the degrees of freedom that no motor drives."""
+    """Return the indices in v, with joint names, of the degrees of freedom without a motor."""
     pulled = driven_by_tendons(tree)
     idle = {k: j.name for j in idle_joints(tree) for k in range(j.v_slice.start, j.v_slice.stop)}
     return {k: name for k, name in idle.items() if k not in pulled}
 
 
 def driven_by_tendons(tree: Model) -> set[int]:
-    """Return the places in v of the freedoms that an actuator pulls at through a tendon."""
+    """Return the indices in v of the freedoms that an actuator drives through a tendon."""
     used = {a.tendon for a in tree.actuators}
     found: set[int] = set()
     for tendon in tree.tendons:
@@ -176,8 +176,8 @@ def driven_by_tendons(tree: Model) -> set[int]:
 def refuse_motorless(joints: dict[int, str], tau: Sequence[Scalar], t: Any) -> None:
     """Refuse forces on joints without a motor.
 
-    Numbers must be zero (or NaN, which is lost already).  A traced law must be the constant zero there: so it costs
-    nothing while it runs, and holds for all times and states.
+    Numbers must be zero (or NaN, which passes through).  A traced law must be the constant zero there: this costs
+    nothing at run time, and holds for all times and states.
     """
     for place, name in joints.items():
         if not _is_nothing(tau[place]):
@@ -186,7 +186,7 @@ def refuse_motorless(joints: dict[int, str], tau: Sequence[Scalar], t: Any) -> N
 
 def asked_too_much(name: str, amount: str, t: Any) -> Fault:
     """Return the fault of a controller that asks for a force at a joint without a motor."""
-    when = float(t) if isinstance(t, (int, float)) else math.nan  # a node, a batch of times: as far as the run has come
+    when = float(t) if isinstance(t, (int, float)) else math.nan  # a node or a batch of times: where the run is
     return Fault(
         f"the controller asks for a force{amount} at joint {name!r}, which has no motor: give exactly 0.0 there, or "
         "give the joint a motor, actuated=True; what pushes from outside is a force element, forces=[...]",

@@ -1,4 +1,4 @@
-"""Feedforward: the forces of the desired motion, and a servo beside them."""
+"""Feedforward: the forces of the desired motion plus a servo."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ from .driven_joints import (
 class Feedforward(Controller):
     """tau = tau_ID(desired motion) + kp e + kd e' (Shah eq. 9.12, floating base 9.13; Biped eq. 25).
 
-    Of a robot with a floating base (or other joints without motor) the desired motion of the
-    driven joints says what they do, not what the base does.  So the base's own motion along the
-    desired one is integrated beside it, with the ground's forces there, as the sources do: it is
+    For a robot with a floating base (or other joints without motor), the desired motion of the
+    driven joints does not determine the motion of the base.  So the base's own motion along the
+    desired one is integrated, too, with the ground's forces there, as in the sources: it is
     the controller's state ``z``.
 
-    In a mechanism with closed loops the desired motion is completed along them: positions are searched from those
-    of the robot on, so they are put together in the same way.  Where none are found the forces are NaN.
+    In a mechanism with closed loops, the desired motion is completed along them: positions are searched from those of
+    the robot, so they are on the same branch.  If none are found, the forces are NaN.
 
     Parameters
     ----------
     trajectory : Trajectory
     kp, kd : gains
-        In N m/rad and N m s/rad (or the like); zero replays the forces open loop.
+        Gains in N m/rad and N m s/rad (or the like); with zero the forces are applied in open loop.
     senses : sequence of force elements
         Ground under the desired motion.
     q0, v0 : array_like, optional
-        Where the joints without motor start, and how fast; by default at zero, at rest.
-        Not for mechanisms with closed loops, in which they follow the others.
+        Initial positions and velocities of the joints without motor; zero by default.
+        Not for mechanisms with closed loops, in which these joints follow the others.
     coordinates : sequence of str, optional
         As in :class:`ComputedTorque`.
     """
@@ -82,11 +82,11 @@ class Feedforward(Controller):
         return followed_joints(tree, self.coordinates, self.loops)
 
     def initial_states(self, tree: Model) -> np.ndarray:
-        """Return positions and velocities of the joints without motor; none where loops say what these are."""
+        """Return positions and velocities of the joints without motor; none if loops determine them."""
         if tree.is_constrained:
             if self.q0 is not None or self.v0 is not None:
                 raise OptionError(
-                    f"leave q0 and v0 out: robot {tree.name!r} has closed loops, its joints follow the motors'"
+                    f"leave q0 and v0 out: robot {tree.name!r} has closed loops, its joints follow those of the motors"
                 )
             return np.zeros(0)
         idle = idle_joints(tree)
@@ -114,12 +114,12 @@ class Feedforward(Controller):
         return spread(tree, driven, tau), moving + gathered(idle, a)
 
     def _along_loops(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> list[Scalar]:
-        """Return the motor forces along the completed motion, and what the servo adds to them."""
+        """Return the motor forces along the completed motion plus those of the servo."""
         loops, followed = self.loops or loops_of(tree), self.joints(tree)
         if sum(j.nv for j in followed) < loops.freedoms:
             raise UnsupportedError(
                 f"robot {tree.name!r} has closed loops and fewer motors than freedoms, so its desired motion does not "
-                "follow from the trajectory: use ComputedTorque, which looks at where it is"
+                "follow from the trajectory: use ComputedTorque, which uses the actual state"
             )
         error = tracking_error(tree, self.trajectory, t, q, v, followed)
         planned = completed(tree, loops, q, followed, desired_motion(tree, self.trajectory, t, followed))
@@ -145,7 +145,7 @@ class Feedforward(Controller):
 
 
 def _unit(joint: Joint, q: list[Scalar]) -> list[Scalar]:
-    """Return a joint's coordinates with the quaternion scaled to unit length, from which integration drifts."""
+    """Return a joint's coordinates with the quaternion normalized, since integration drifts."""
     where_ = joint.kind.quaternion
     if where_ is None:
         return q

@@ -1,7 +1,7 @@
-"""Observers: what a sampled controller believes of the robot's state, from what it measures and what it commanded.
+"""Observers: estimates of the robot's state for sampled controllers, from measurements and commands.
 
-They are laws over any scalar with a memory, compiled together with the controller behind them.  Between two looks they
-go on with what they know of the robot; at a look they correct that by what they see.
+They are laws over any scalar with a memory, compiled together with their controller.  Between two samples they predict
+the state by their model of the robot; at a sample they correct it by the measurement.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from ..spatial.numbers import real_number, real_numbers
 from .driven_joints import Scalars
 
 SAME_PERIOD = 1e-9
-"""Part of a period by which that of an observer's model may differ from the controller's."""
+"""Relative difference that is allowed between the periods of an observer's model and of the controller."""
 
 
 class StateEstimate(NamedTuple):
-    """What an observer believes after a look at the robot."""
+    """The estimate of an observer after a sample."""
 
     q: Sequence[Scalar]
     v: Sequence[Scalar]
     load: Sequence[Scalar]
-    """Joint forces from outside, nv of them; empty if the observer does not tell."""
+    """The nv external joint forces; empty if the observer does not estimate them."""
     memory: Sequence[Scalar]
 
 
 class Observer:
-    """What a sampled controller asks of an observer."""
+    """The interface of observers."""
 
     compensate: bool = False
-    """Whether the load that it sees is opposed."""
+    """Whether the estimated load is compensated."""
 
     def check(self, tree: Model, period: float) -> None:
         """Refuse a robot or a period that it was not made for."""
@@ -52,13 +52,13 @@ class Observer:
         raise NotImplementedError
 
     def first_memory(self, tree: Model, period: float, q: Scalars, v: Scalars) -> list[Scalar]:
-        """Return what it remembers before the first look, at which a state is measured."""
+        """Return its memory before the first sample, at which a state is measured."""
         raise NotImplementedError
 
     def update(
         self, tree: Model, period: float, q: Scalars, v: Scalars, tau: Scalars, memory: Scalars
     ) -> StateEstimate:
-        """Return what it believes after a look; ``tau`` are the forces that acted since the last one, on average."""
+        """Return the estimate after a sample; ``tau`` are the average forces since the last one."""
         raise NotImplementedError
 
 
@@ -67,18 +67,18 @@ class Observer:
 
 @dataclass(frozen=True, eq=False)
 class LinearObserver(Observer):
-    """Follow the linear model beside a state: x = A x + B u, then x + L (y - C x) with what is measured, y = C x.
+    """Follows the linear model about a state: x = A x + B u, corrected to x + L (y - C x) by the measurement y = C x.
 
     Made by :func:`luenberger` and :func:`kalman`.
 
     Parameters
     ----------
     model : LinearModel
-        In discrete time, with the controller's period.
+        Model in discrete time, with the controller's period.
     gain : array_like, shape (2 nv, m)
-        L, of the m = nv positions, or of positions and velocities.
+        L, for the m = nv positions, or for positions and velocities.
     q, v, tau : array_like
-        The state that the model is beside of, and the joint forces there.
+        The state about which the model is linear, and the joint forces there.
     """
 
     model: LinearModel
@@ -100,9 +100,9 @@ class LinearObserver(Observer):
         return 2 * tree.nv
 
     def first_memory(self, tree: Model, period: float, q: Scalars, v: Scalars) -> list[Scalar]:
-        """Return the deviation that is measured, from which the model is gone back by a step.
+        """Return the measured deviation, propagated back by one step.
 
-        So that the first look finds what it expects.
+        So the first sample agrees with the prediction.
         """
         x = np.array(np.broadcast_arrays(*self._deviation(tree, q, v)), dtype=float)
         still = np.asarray(self.model.rate, dtype=float) - np.asarray(self.model.B) @ self.tau
@@ -112,7 +112,7 @@ class LinearObserver(Observer):
     def update(
         self, tree: Model, period: float, q: Scalars, v: Scalars, tau: Scalars, memory: Scalars
     ) -> StateEstimate:
-        """Return what it believes after a look."""
+        """Return the estimate after a sample."""
         n, u = tree.nv, [a - b for a, b in zip(tau, self.tau.tolist(), strict=True)]
         ahead = _product(self.model.A, memory, _product(self.model.B, u, self.model.rate.tolist()))
         seen = self._deviation(tree, q, v)[: self.gain.shape[1]]
@@ -127,7 +127,7 @@ class LinearObserver(Observer):
 
 
 def _product(matrix: Array, x: Scalars, beside: Scalars) -> list[Scalar]:
-    """Return ``matrix x + beside``, leaving out what is multiplied by zero."""
+    """Return ``matrix x + beside``, skipping products with zero."""
     found = []
     for row, total in zip(np.asarray(matrix).tolist(), beside, strict=True):
         for factor, value in zip(row, x, strict=True):
@@ -140,9 +140,9 @@ def _product(matrix: Array, x: Scalars, beside: Scalars) -> list[Scalar]:
 def linear_model(
     robot: Any, q: ArrayLike, v: ArrayLike | None, tau: ArrayLike | None, period: float, forces: Any = ()
 ) -> tuple[LinearModel, Array, Array, Array]:
-    """Return a robot's discrete model beside a state, and that state with its forces.
+    """Return a robot's discrete model about a state, and that state with its forces.
 
-    Without forces those that hold it there, in so far as it has motors.
+    By default the forces are those that hold it there, as far as it has motors.
     """
     real_number(period, "period", positive=True, unit="seconds")
     place = np.asarray(robot.evaluator.states.configuration(q), dtype=float)
@@ -175,21 +175,21 @@ def luenberger(
     robot: Any, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, period: float,
     bandwidth: float, forces: Any = (),
 ) -> LinearObserver:  # fmt: skip
-    """Return an observer of velocities from positions, whose errors die out with a bandwidth.
+    """Return an observer of velocities from positions, whose errors decay with a given bandwidth.
 
     Parameters
     ----------
     robot : Robot
         A tree.
     q, v, tau : array_like
-        The state beside which the robot is, at rest by default, and the joint forces there; by default those that hold
-        it there.
+        The state about which the robot moves, at rest by default, and the joint forces there; by default those that
+        hold it there.
     period : float
-        Of the controller, in seconds.
+        Period of the controller, in seconds.
     bandwidth : float
-        Hertz: errors shrink by exp(-2 pi bandwidth t), about.
+        In hertz: errors decay about as exp(-2 pi bandwidth t).
     forces : force elements
-        That act on the robot, as in :func:`kinetree.simulate`.
+        Forces that act on the robot, as in :func:`kinetree.simulate`.
 
     Examples
     --------
@@ -205,9 +205,9 @@ def luenberger(
 
 
 def _decoupled_gain(a: Array, first: float, second: float) -> Array:
-    """Return L for which (1 - L C) A, C taking the positions, has two eigenvalues, each once for every freedom.
+    """Return L for which (1 - L C) A, where C picks the positions, has two given eigenvalues for every freedom.
 
-    With w, the positions that are expected next, in the place of velocities, A is [[0, 1], [f, g]], and L makes it
+    With w, the predicted positions, in place of velocities, A is [[0, 1], [f, g]], and L makes it
     [[0, -first second / f], [f, first + second]].
     """
     n = len(a) // 2
@@ -222,22 +222,22 @@ def kalman(
     robot: Any, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, period: float,
     force_noise: ArrayLike, position_noise: ArrayLike, velocity_noise: ArrayLike | None = None, forces: Any = (),
 ) -> LinearObserver:  # fmt: skip
-    """Return the steady Kalman filter of a robot beside a state: the estimate of least variance.
+    """Return the steady-state Kalman filter of a robot about a state: the estimate of least variance.
 
     Parameters
     ----------
     robot : Robot
         A tree.
     q, v, tau : array_like
-        As of :func:`luenberger`.
+        As in :func:`luenberger`.
     period : float
-        Of the controller, in seconds.
+        Period of the controller, in seconds.
     force_noise : float or array_like
-        Standard deviation of joint forces that nobody knows of, constant within a period: one or nv.
+        Standard deviation of unknown joint forces, constant within a period: one or nv.
     position_noise, velocity_noise : float or array_like
-        Of what is measured; without the second, positions alone are looked at.
+        Standard deviations of measurements; without the second, only positions are measured.
     forces : force elements
-        That act on the robot.
+        Forces that act on the robot.
 
     Examples
     --------
@@ -270,19 +270,19 @@ def kalman(
 
 @dataclass(frozen=True, eq=False)
 class MomentumObserver(Observer):
-    """Tell what forces from outside act at the joints, from the momentum that motors and gravity do not explain.
+    """Estimates external joint forces from the momentum that motors and gravity do not explain.
 
     With p = M v, p' = tau + C^T v - g + friction + load.  The residual r = k (p - p_0 - integral of what is known + r)
-    follows the load as a low-pass filter of bandwidth k does.  No acceleration is needed, and no matrix is inverted.
+    follows the load like a low-pass filter of bandwidth k.  No acceleration is needed, and no matrix is inverted.
 
     Parameters
     ----------
     gain : float
-        k, in 1/s: after 3 / k seconds 95 % of a sudden load are seen.  Below one over the period.
+        k, in 1/s: 95 % of a sudden load are seen after 3 / k seconds.  Must be below one over the period.
     compensate : bool
-        Whether the controller's forces take the load off again.
+        Whether the controller's forces compensate the load.
     friction : bool
-        Whether the joints' friction is known.
+        Whether the observer knows the joints' friction.
     friction_speed : float
         As in :func:`kinetree.simulate`.
     """
@@ -311,22 +311,22 @@ class MomentumObserver(Observer):
             )
 
     def memory_size(self, tree: Model) -> int:
-        """Return how many numbers it remembers: what is explained, the residual, and the last known rate."""
+        """Return the size of its memory: the explained momentum, the residual, and the last known rate."""
         return 3 * tree.nv
 
     def first_memory(self, tree: Model, period: float, q: Scalars, v: Scalars) -> list[Scalar]:
-        """Return the momentum a period before the beginning, no residual, and the rate there without motors."""
+        """Return the momentum one period before the start, no residual, and the rate there without motors."""
         p, rate = self._known(tree, q, v)
         return [*(a - period * b for a, b in zip(p, rate, strict=True)), *[0.0] * tree.nv, *rate]
 
     def update(
         self, tree: Model, period: float, q: Scalars, v: Scalars, tau: Scalars, memory: Scalars
     ) -> StateEstimate:
-        """Return the state as it is measured, and the load."""
+        """Return the measured state and the load."""
         n = tree.nv
         explained, residual, before = memory[:n], memory[n : 2 * n], memory[2 * n :]
         p, rate = self._known(tree, q, v)
-        # the trapezoidal rule for what is known, and r implicit in it: r = k (p - explained - period r / 2)
+        # the trapezoidal rule for the known rates, implicit in r: r = k (p - explained - period r / 2)
         now, load = [], []
         for k in range(n):
             total = explained[k] + period * (tau[k] + 0.5 * (rate[k] + before[k]) + 0.5 * residual[k])
@@ -336,7 +336,7 @@ class MomentumObserver(Observer):
         return StateEstimate(q, v, load, [*now, *load, *rate])
 
     def _known(self, tree: Model, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        """Return momenta, and their rate by all that is known but motors."""
+        """Return the momenta, and their known rates without motors."""
         both = joint_momenta.momenta(tree, q, v)
         weight, _ = newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity)
         rubbing = friction_force(tree, v, self.friction_speed, q) if self.friction else [0.0] * tree.nv

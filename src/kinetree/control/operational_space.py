@@ -1,4 +1,4 @@
-"""Operational space: a frame follows a path, and the joints do what that takes."""
+"""Operational-space control: a frame follows a path in space."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from .driven_joints import Scalars, driven_joints, gathered, idle_joints, spread
 
 @dataclass(frozen=True, eq=False)
 class OperationalSpace(Controller):
-    """A frame follows a path in space: tau = J^T Lambda (x''_des + kp e + kd e' - J' v) + h, and a posture beside it.
+    """A frame follows a path in space: tau = J^T Lambda (x''_des + kp e + kd e' - J' v) + h, perhaps with a posture.
 
-    Away from singularities the error of the position obeys e'' + kd e' + kp e = 0.  In a mechanism with closed loops
-    Lambda is that of the closed mechanism, and the motors do what is asked of all joints.
+    Away from singularities the error of the position obeys e'' + kd e' + kp e = 0.  In a mechanism with closed loops,
+    Lambda is that of the closed mechanism, and the motors produce the forces of all joints.
 
     Parameters
     ----------
@@ -35,17 +35,17 @@ class OperationalSpace(Controller):
     path : Trajectory
         Three coordinates of its origin in the world.
     kp, kd : gains
-        In 1/s^2 and 1/s: one number, or one per controlled direction, x, y, z, then rotations about x, y, z.  A force
-        from outside is resisted by Lambda kp, with next to nothing where the robot is light, as wrists are that turn;
-        :class:`CartesianImpedance` has stiffnesses instead.
+        Gains in 1/s^2 and 1/s: one number, or one per controlled direction, x, y, z, then rotations about x, y, z.  The
+        stiffness against external forces is Lambda kp, which is very small where the robot is light, as in rotations
+        of a wrist; :class:`CartesianImpedance` has stiffnesses instead.
     orientation : Trajectory or 3x3 matrix, optional
-        A quaternion over time (:class:`~kinetree.motion.basic_trajectories.Rotation`) or one orientation to
-        keep; left free when not given.  Its error is axis times sine of the angle.
+        A quaternion over time (:class:`~kinetree.motion.basic_trajectories.Rotation`) or a constant orientation;
+        free if not given.  Its error is axis times sine of the angle.
     posture : array_like, shape (nq,), optional
-        Where the joints are drawn to as far as the frame does not feel it.
+        Positions that the joints are drawn to, as far as that does not affect the frame.
     posture_kp, posture_kd : float or array_like, shape (nv,)
-        Stiffness and damping of that, in N m/rad and N m s/rad (or the like), for all joints or one each; the damping
-        acts without a posture too.
+        Stiffness and damping of the posture, in N m/rad and N m s/rad (or the like), for all joints or one each; the
+        damping also acts without a posture.
     damping : float
         Added to the inverse inertia as damping^2 on its diagonal: bounds the forces near singularities.
     """
@@ -97,7 +97,7 @@ class OperationalSpace(Controller):
 
         compliance = operational_space.inverse_inertia(tree, q, [self.frame], "aligned")
         bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, tree.gravity)
-        if drawn is not None:  # less what of it the frame would feel
+        if drawn is not None:  # minus the part that would affect the frame
             felt = articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, drawn, [0.0] * 3, springs=False)
             needed = [x - dot(row, felt) for row, x in zip(rows, needed, strict=True)]
             bias = [a + b for a, b in zip(bias, drawn, strict=True)]
@@ -106,12 +106,12 @@ class OperationalSpace(Controller):
     def _wanted(
         self, tree: Model, t: Scalar, q: Scalars, v: Scalars
     ) -> tuple[list[int], list[list[Scalar]], list[Scalar], list[Scalar]]:
-        """Return which directions are controlled, their rows of J, kp e + kd e', and the desired acceleration."""
+        """Return the controlled directions, their rows of J, kp e + kd e', and the desired acceleration."""
         if idle_joints(tree) and not tree.is_constrained:
             raise ModelError(
-                f"robot {tree.name!r} has joints without motor: operational-space control needs all driven"
+                f"robot {tree.name!r} has joints without motor: operational-space control needs all joints driven"
             )
-        chosen = [3, 4, 5, 0, 1, 2][: self._width(tree, "kp")]  # position first; Jacobians have the rotation first
+        chosen = [3, 4, 5, 0, 1, 2][: self._width(tree, "kp")]  # position first; Jacobians have rotation first
         every = jacobian.rows(jacobian.jacobian(tree, q, self.frame, "aligned"))
         rows = [list(every[i]) for i in chosen]
         e, wanted, acceleration = self._error(tree, t, q)
@@ -119,7 +119,7 @@ class OperationalSpace(Controller):
         return chosen, rows, servo(e, e_dot, self.kp, self.kd), acceleration
 
     def _pushed(self, rows: Sequence[Scalars], compliance: Any, needed: Scalars, bias: Scalars) -> list[Scalar]:
-        """Return J^T F + h, with the force F that gives the frame the acceleration that is needed."""
+        """Return J^T F + h, with the force F that gives the frame the needed acceleration."""
         stiff = [[x + (self.damping**2 if i == j else 0.0) for j, x in enumerate(row)]
                  for i, row in enumerate(compliance)]  # fmt: skip
         force = ldl_solve(ldl(stiff), needed)
@@ -130,7 +130,7 @@ class OperationalSpace(Controller):
     ) -> list[Scalar]:
         """Return the motor forces of the task for a mechanism.
 
-        It gives way as its loops allow, moves along them, and its motors do it all.
+        The response is that of the closed mechanism, and only its motors act.
         """
         loops = self.loops or loops_of(tree)
         yielding = Yielding(tree, loops, q)
@@ -179,24 +179,24 @@ class OperationalSpace(Controller):
 
 @dataclass(frozen=True, eq=False)
 class CartesianImpedance(OperationalSpace):
-    """A frame hangs on springs and dampers: tau = J^T (kp e + kd e') + g, and a posture beside it.
+    """Springs and dampers act on a frame: tau = J^T (kp e + kd e') + g, perhaps with a posture.
 
-    What pushes on the frame with a force f moves it by f / kp, whatever the robot's inertia, and no acceleration is
-    asked for.  For touching things; :class:`OperationalSpace` follows paths more exactly.
+    A force f on the frame moves it by f / kp, whatever the robot's inertia.  Use it to touch things;
+    :class:`OperationalSpace` follows paths more exactly.
 
     Parameters
     ----------
     frame : str
         Body or frame that follows.
     path : Trajectory
-        Three coordinates in the world where its origin is drawn to.
+        Three coordinates in the world that its origin is drawn to.
     kp, kd : gains
-        In N/m and N s/m, of rotations in N m/rad and N m s/rad: one number, or one per controlled direction, x, y, z,
-        then rotations about x, y, z.
+        Gains in N/m and N s/m, for rotations in N m/rad and N m s/rad: one number, or one per controlled direction,
+        x, y, z, then rotations about x, y, z.
     orientation, posture, posture_kp, posture_kd
-        As of :class:`OperationalSpace`.
+        As in :class:`OperationalSpace`.
     damping : float
-        As of :class:`OperationalSpace`, for what of the posture's pull the frame does not feel.
+        As in :class:`OperationalSpace`, for the part of the posture's forces that does not affect the frame.
 
     Examples
     --------
@@ -213,7 +213,7 @@ class CartesianImpedance(OperationalSpace):
         drawn = self._drawn(tree, q, v)
         if drawn is not None and tree.is_constrained:
             raise UnsupportedError("a posture with an impedance is for robots without closed loops")
-        if drawn is not None:  # less what of it the frame would feel
+        if drawn is not None:  # minus the part that would affect the frame
             compliance = operational_space.inverse_inertia(tree, q, [self.frame], "aligned")
             felt = articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, drawn, [0.0] * 3, springs=False)
             unfelt = [-dot(row, felt) for row in rows]

@@ -1,4 +1,4 @@
-"""The forces that ``torque.m`` of a folder of ReDySim says, compiled with the robot like any law."""
+"""The forces of ``torque.m`` of a ReDySim folder, compiled with the robot like any law."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ TREE = ("n", "alp", "a", "b", "th", "bt", "r", "dx", "dy", "dz", "m", "g", "Icxx
         "Iczx")  # fmt: skip
 FLOATING = ("n", "alp", "a", "b", "bt", "dx", "dy", "dz", "al", "alt", "m", "g", "Icxx", "Icyy", "Iczz", "Icxy", "Icyz",
             "Iczx")  # fmt: skip
-"""What ReDySim's own functions get behind the state: the robot, as ``inputs.m`` has it."""
+"""Arguments of ReDySim's own functions after the state: the robot, as in ``inputs.m``."""
 
 
 @dataclass(frozen=True, eq=False)
 class RedysimTorque(Controller):
-    """Forces of ``torque.m``; functions that ReDySim keeps encrypted are those of kinetree.
+    """Forces of ``torque.m``; functions that ReDySim encrypts are replaced by kinetree's.
 
     Parameters
     ----------
     laws : RedysimLaws
     senses : sequence of force elements
-        The ground of a legged system, which its ``torque.m`` computes with.
+        The ground of a legged system, which its ``torque.m`` needs.
     """
 
     laws: RedysimLaws
@@ -44,14 +44,14 @@ class RedysimTorque(Controller):
         check_senses(self.senses)
 
     def initial_states(self, tree: Model) -> np.ndarray:
-        """Return the base as a legged system's controller takes it to begin, ``qq`` and ``dqq``."""
+        """Return the initial base motion that a legged system's controller assumes, ``qq`` and ``dqq``."""
         state = self.laws.initials.state
         if not self.laws.folder.has_ground or state is None:
             return np.zeros(0)
         return state[-12:]
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Return the joint forces, and the rates of what is integrated beside the motion."""
+        """Return the joint forces, and the rates of additional states."""
         return self.laws.torque(t, q, v, z, self._hosts(tree, t))
 
     def _hosts(self, tree: Model, t: Scalar) -> dict[str, HostFunction]:

@@ -1,9 +1,9 @@
-"""Controllers in discrete time, as computers are: they look now and then, compute, and hold forces meanwhile.
+"""Controllers in discrete time, as in computers: they measure at intervals, compute, and hold forces in between.
 
-A :class:`Sampled` controller is any other controller behind converters.  Its law is asked at the sample instants
-alone, with what encoders and sensors tell then; the forces that it answers act after the delay and are held until the
-next ones arrive.  What is held is the controller's state ``z``, whose rate is zero: between two instants the robot
-moves under constant forces, by any integrator, in machine code.  :mod:`kinetree.simulation.sampling` stops there.
+A :class:`Sampled` controller is any other controller between converters.  Its law is evaluated only at the sample
+instants, with the readings of encoders and sensors; its forces act after the delay and are held until the next ones
+arrive.  The held forces are the controller's state ``z``, whose rate is zero: between two instants the robot moves
+under constant forces, by any integrator, in machine code.  :mod:`kinetree.simulation.sampling` stops at these instants.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from .observers import Observer
 
 MEASURED, DIFFERENCES = "measured", "differences"
 VELOCITIES = (MEASURED, DIFFERENCES)
-"""How a sampled controller knows velocities."""
+"""How a sampled controller gets velocities."""
 
 MOST_BITS = 52
-"""Of a converter: as many as a number has digits."""
+"""The most bits of a converter: those of a double's fraction."""
 
 
 class SampleDecision(NamedTuple):
-    """What a sampled controller makes of one look at the robot."""
+    """The result of one sample."""
 
     tau: list[Scalar]
-    """Forces, nv of them, before they are limited and rounded; without those of a function of the user's own."""
+    """The nv forces before they are limited and rounded, without those of a user's own function."""
     q: list[Scalar]
     v: list[Scalar]
-    """The state that its law was asked with."""
+    """The velocities that its law was evaluated with."""
     load: list[Scalar]
-    """Forces from outside that its observer tells of; none by most."""
+    """External forces estimated by its observer, if any."""
     memory: list[Scalar]
-    """What observer and law remember until the next time."""
+    """What observer and law keep for the next sample."""
 
 
 _ALLOWED: dict[str, dict[str, Any]] = {
@@ -54,25 +54,25 @@ _ALLOWED: dict[str, dict[str, Any]] = {
     "velocity_noise": {},
     "limit": {"infinite": True},
 }
-"""What the numbers of converters and sensors may be."""
+"""Allowed values of the numbers of converters and sensors."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sampled(Around):
     """Another controller, or a function of your own, in discrete time.
 
-    Every ``period`` it measures, decides, and after the ``delay`` lets its forces act, which are held until the next
-    ones arrive.  The first sample is at the beginning of the simulation; motors do nothing until its forces arrive.
+    Every ``period`` it measures and computes; after the ``delay`` its forces act, and are held until the next ones
+    arrive.  The first sample is at the beginning of the simulation; motors do nothing until its forces arrive.
 
     Parameters
     ----------
     controller : Controller or callable
-        One of :mod:`kinetree.control`: its law is compiled, and its states (the integral of a PID) go on by Euler's
-        rule from sample to sample; :class:`DiscreteLaw` says itself how they go on.  Or any Python function
-        ``f(t, q, v) -> tau``, which is asked exactly once per sample, in their order, so it may remember whatever it
-        likes; its method ``reset()``, if there is one, is called when a run begins.
+        One of :mod:`kinetree.control`: its law is compiled, and its states (the integral of a PID) advance by Euler's
+        rule from sample to sample; :class:`DiscreteLaw` defines their update itself.  Or any Python function
+        ``f(t, q, v) -> tau``, which is called exactly once per sample, in order, so it may keep a memory; its method
+        ``reset()``, if there is one, is called when a run begins.
     period : float
-        Seconds from one sample to the next.
+        Seconds between samples.
     delay : float
         Seconds from a sample to its forces, less or more than a period.
     encoder : float or array_like, optional
@@ -82,26 +82,26 @@ class Sampled(Around):
         Whether velocities are measured, or are the differences of measured positions from sample to sample (zero
         at the first one).
     cutoff : float, optional
-        Hertz at which a first-order low-pass filter cuts off what is measured or differenced of velocities.
+        Cutoff frequency in hertz of a first-order low-pass filter of velocities.
     position_noise, velocity_noise : float or array_like
-        Standard deviations of what sensors add, Gaussian, in radians and meters (per second): one number or one per
+        Standard deviations of Gaussian sensor noise, in radians and meters (per second): one number or one per
         freedom.
     seed : int
-        The noise of the k-th sample of the n-th simulation of a batch depends on the seed, k and n only.
+        The noise of the k-th sample of the n-th simulation of a batch depends only on the seed, k and n.
     observer : Observer, optional
-        Makes the state that the law is asked with from what is measured, see
+        Estimates the state for the law from measurements, see
         :func:`kinetree.control.luenberger`, :func:`kinetree.control.kalman` and :class:`MomentumObserver`.
     limit : float or array_like, optional
-        Largest force of each freedom that the converter gives: one number or nv of them.
+        Largest force of each freedom that the converter can output: one number or nv.
     bits : int, optional
-        Of the converter, whose forces have ``2**bits - 1`` levels from minus to plus the limit; the robot's effort
-        limits where no ``limit`` is given.
+        Bits of the converter, whose forces have ``2**bits - 1`` levels from minus to plus the limit, which is the
+        robot's effort limit by default.
     model : Robot, optional
-        What law and observer believe the robot to be, if that is not the one that is simulated: the same joints, other
-        numbers; see :class:`WithModel`, whose model an observer shares.
+        The robot that law and observer assume, if it is not the simulated one: the same joints, other numbers; see
+        :class:`WithModel`, whose model an observer shares.
     keep : bool, optional
-        Whether the record keeps what was measured and commanded, ``record.sampled``; by default for single
-        simulations but not for batches.
+        Whether the record keeps measurements and commands, ``record.sampled``; by default for single simulations
+        but not for batches.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class Sampled(Around):
                 self._checked(name)
         if self.encoder is not None and (least := float(np.min(self._checked("encoder"), initial=np.inf))) < 1.0:
             raise OptionError(
-                f"encoder counts per turn, or per meter: {least:g} of them see nothing; a resolution of {least:g} rad "
+                f"encoder counts per turn, or per meter: {least:g} is too few; a resolution of {least:g} rad "
                 f"is {2.0 * math.pi / least:.6g} counts per turn"
             )
         if self.velocity == DIFFERENCES and np.any(np.asarray(self.velocity_noise) != 0.0):
@@ -170,11 +170,11 @@ class Sampled(Around):
 
     @property
     def function(self) -> Callable[..., Any] | None:
-        """The user's own function, if it is one that is sampled."""
+        """The user's own function, if that is what is sampled."""
         return self.controller.plain_function()
 
     def kinks(self, begin: float, end: float) -> np.ndarray:
-        """Return none: between two samples forces are held."""
+        """Return no kinks: between two samples forces are held."""
         return np.zeros(0)
 
     def bound(self, robot: Any) -> Self:
@@ -183,11 +183,11 @@ class Sampled(Around):
         return replace(self, controller=self.controller.bound(robot if self.model is None else self.model))
 
     def initial_states(self, tree: Model) -> np.ndarray:
-        """Return zeros: no forces are held before the first ones arrive."""
+        """Return zeros: no forces act before the first ones arrive."""
         return np.zeros(len(self.driven(tree)))
 
     def driven(self, tree: Model) -> list[int]:
-        """Return the places in v of the freedoms that forces are held at."""
+        """Return the indices in v of the freedoms with held forces."""
         idle = motorless(tree)
         return [k for k in range(tree.nv) if k not in idle]
 
@@ -196,14 +196,14 @@ class Sampled(Around):
         return self.controller.parameters(self.known(tree)) if self.function is None else {}
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Return the forces that are held, which stay as they are."""
+        """Return the held forces, which do not change."""
         tau: list[Scalar] = [0.0] * tree.nv
         for k, held in zip(self.driven(tree), z, strict=True):
             tau[k] = held
         return tau, [0.0] * len(z)
 
     def __call__(self, robot: Any, *state: Any, **options: Any) -> np.ndarray:
-        """Return what the other controller answers to a state as it is."""
+        """Return the forces of the other controller at a given state."""
         if self.function is not None:
             return np.asarray(self.function(*state), dtype=float)
         answer: np.ndarray = self.controller(robot if self.model is None else self.model, *state, **options)
@@ -212,7 +212,7 @@ class Sampled(Around):
     # ------------------------------------------------------------------ at a sample
 
     def first_memory(self, tree: Model, q: Scalars, v: Scalars) -> list[Scalar]:
-        """Return what observer and law remember before the first sample, at which a state is measured."""
+        """Return the memory of observer and law before the first sample, at which a state is measured."""
         tree = self.known(tree)
         own = [] if self.observer is None else list(self.observer.first_memory(tree, self.period, q, v))
         return own + ([] if self.function is not None else self.controller.initial_states(tree).tolist())
@@ -220,9 +220,9 @@ class Sampled(Around):
     def estimate(
         self, tree: Model, q: Scalars, v: Scalars, tau: Scalars, memory: Scalars
     ) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar], Scalars]:  # fmt: skip
-        """Return state and load that are believed after a look, and what observer and law remember.
+        """Return the estimated state and load after a sample, and the memory of observer and law.
 
-        ``tau`` are the forces that acted since the look before, on average.
+        ``tau`` are the average forces since the previous sample.
         """
         if self.observer is None:
             return list(q), list(v), [], [], memory
@@ -231,12 +231,12 @@ class Sampled(Around):
         return list(seen.q), list(seen.v), list(seen.load), list(seen.memory), memory[count:]
 
     def decide(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, tau: Scalars, memory: Scalars) -> SampleDecision:
-        """Return what follows from a look at the robot, over any scalar."""
+        """Return the result of a sample, over any scalar."""
         tree = self.known(tree)
         q, v, load, observed, own = self.estimate(tree, q, v, tau, memory)
         answer: Sequence[Scalar] = [0.0] * tree.nv
         after: Sequence[Scalar] = []
-        if self.function is None:  # which is asked elsewhere, on arrays, and what it answers is added
+        if self.function is None:  # it is called elsewhere, on arrays, and its forces are added
             answer, after = self.controller.update(tree, t, q, v, own, self.period)
         if len(answer) != tree.nv:
             raise ShapeError(f"the controller returned {len(answer)} forces, robot {tree.name!r} has nv = {tree.nv}")
@@ -252,7 +252,7 @@ class Sampled(Around):
     # ------------------------------------------------------------------ converters
 
     def encoders(self, tree: Model) -> tuple[list[int], np.ndarray] | None:
-        """Return the coordinates that encoders count, and how long their counts are; None without encoders."""
+        """Return the coordinates with encoders, and the size of their counts; None without encoders."""
         if self.encoder is None:
             return None
         per_unit = self._checked("encoder", tree.nv)
@@ -265,16 +265,16 @@ class Sampled(Around):
                     lengths.append((2.0 * math.pi if joint.kind.q_units[0] == "rad" else 1.0) / here[0])
             elif joint.mimic is None and np.ndim(self.encoder) and np.any(np.isfinite(here)):
                 raise OptionError(
-                    f"joint {joint.name!r} has several freedoms, which no encoder counts: give infinity there"
+                    f"joint {joint.name!r} has several freedoms, which encoders cannot count: give infinity there"
                 )
         return places, np.array(lengths)
 
     def noise(self, tree: Model) -> tuple[np.ndarray, np.ndarray]:
-        """Return the deviations of what sensors add to positions and velocities, (nv,) each."""
+        """Return the standard deviations of the noise of positions and velocities, (nv,) each."""
         return self._checked("position_noise", tree.nv), self._checked("velocity_noise", tree.nv)
 
     def _checked(self, name: str, count: int | None = None) -> np.ndarray:
-        """Return what converters and sensors are given, one number for each freedom."""
+        """Return checked numbers of converters and sensors, one for each freedom."""
         return real_numbers(getattr(self, name), Setting(name), count, **_ALLOWED[name])
 
     def limits(self, tree: Model) -> np.ndarray | None:
@@ -287,13 +287,13 @@ class Sampled(Around):
         driven = self.driven(tree)
         if not np.isfinite(bounds[driven]).all():
             raise OptionError(
-                Message("a converter of so many bits needs its largest force, ", Setting("limit", ...), f": robot "
+                Message("a converter with bits needs its largest force, ", Setting("limit", ...), f": robot "
                         f"{tree.name!r} has no effort limits")
             )  # fmt: skip
         return bounds
 
     def check(self, tree: Model) -> None:
-        """Refuse what does not fit a robot."""
+        """Refuse settings that do not fit a robot."""
         self.encoders(tree)
         self.noise(tree)
         self.limits(tree)
@@ -303,7 +303,7 @@ class Sampled(Around):
             self.observer.check(self.known(tree), self.period)
 
     def filtered(self) -> float:
-        """Return what part of a velocity is taken over from the sample before: exp(-2 pi cutoff period)."""
+        """Return the weight of the previous velocity in the filter: exp(-2 pi cutoff period)."""
         return 0.0 if self.cutoff is None else math.exp(-2.0 * math.pi * self.cutoff * self.period)
 
 
@@ -317,7 +317,7 @@ class DiscreteLaw(Controller):
         ``function(t, q, v, memory)`` gets a scalar and lists of scalars and returns nv forces and the next memory; it
         uses ``+ - * /``, :func:`kinetree.sin` and the like, and :func:`kinetree.where` instead of ``if``.
     memory : array_like
-        What it begins with.
+        Initial memory.
 
     Examples
     --------
@@ -330,12 +330,12 @@ class DiscreteLaw(Controller):
     memory: ArrayLike = ()
 
     def initial_states(self, tree: Model) -> np.ndarray:
-        """Return the memory that it begins with."""
+        """Return the initial memory."""
         return np.atleast_1d(np.asarray(self.memory, dtype=float))
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Refuse: there is no law between two samples."""
-        raise UnsupportedError("a DiscreteLaw lives in discrete time: put it into control.Sampled(law, period=...)")
+        """Raise an error: there is no law between two samples."""
+        raise UnsupportedError("a DiscreteLaw works in discrete time: put it into control.Sampled(law, period=...)")
 
     def update(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars, period: float) -> Outcome:
         """Return forces and the next memory."""
@@ -355,11 +355,11 @@ class DiscreteLaw(Controller):
 
 
 class SampledPart(NamedTuple):
-    """Where in a controller the sampled part is."""
+    """The place of the sampled part in a controller."""
 
     part: Sampled
     path: tuple[int, ...]
-    """Numbers of the parts of sums on the way to it."""
+    """Indices of the parts of sums on the way to it."""
 
     def within(self, controller: Controller) -> Sampled:
         """Return that part of the same controller with other scalars put in."""
@@ -369,7 +369,7 @@ class SampledPart(NamedTuple):
         return controller
 
     def first_state(self, controller: Controller, tree: Model) -> int:
-        """Return where in the controller's states those of that part begin."""
+        """Return the index of that part's first state among the controller's states."""
         first = 0
         for k in self.path:
             parts = controller.inner()

@@ -1,4 +1,4 @@
-"""State feedback beside an equilibrium, and the gains of the linear-quadratic regulator in discrete time."""
+"""State feedback about an equilibrium, and the gains of the linear-quadratic regulator."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from .driven_joints import Scalars, motorless
 from .observers import linear_model
 
 UNMOVED = 1e-9
-"""Part of the fastest decay by which a motion at least decays that the cost sees."""
+"""Motions that decay more slowly than this fraction of the fastest one are not seen by the cost."""
 
 STILL = 1e-3
-"""Speed and acceleration, in SI units, of what is still taken for an equilibrium: numbers may be rounded."""
+"""Largest speed and acceleration, in SI units, of an equilibrium, whose numbers may be rounded."""
 
 
 @dataclass(frozen=True, eq=False)
 class StateFeedback(Controller):
-    """tau = tau_0 - K x, x being how far positions and velocities are from a state.
+    """tau = tau_0 - K x, where x is the deviation of positions and velocities from a state.
 
     Parameters
     ----------
     gain : array_like, shape (nv, 2 n)
-        K: of the n positions, then of the n velocities.
+        K, for the n positions, then the n velocities.
     q, v, tau : array_like
         The state, and the forces there.
     independent : tuple of int, optional
@@ -76,24 +76,24 @@ def lqr(
 ) -> StateFeedback:  # fmt: skip
     """Return the feedback that brings a robot back to a state at the least cost: the linear-quadratic regulator.
 
-    The cost is the sum over all samples (the integral over time) of the squares of deviations and motor forces, each
-    times its weight.  The discrete one knows of the hold between samples, so it goes into
+    The cost is the sum over all samples (or the integral over time) of the weighted squares of deviations and motor
+    forces.  The discrete regulator accounts for the hold between samples; use it as
     ``Sampled(lqr(..., period=T), period=T)``.
 
     Parameters
     ----------
     robot : Robot, or path-like
-        With or without loops; joints without motor are balanced by the others.
+        A robot with or without loops; joints without motor are balanced by the others.
     q, v, tau : array_like
         The state, an equilibrium, and its joint forces; by default those that hold it there.
     period : float, optional
-        Of the samples, in seconds; continuous time without it.
+        Sample period in seconds; continuous time without it.
     positions, velocities : float or array_like
         Weights of deviations, one or one per (independent) freedom, or a symmetric matrix: the blocks of Q.
     efforts : float or array_like
         Weights of motor forces, one or one per motor's freedom, or a symmetric matrix: R.
     forces : force elements
-        That act on the robot.
+        Forces that act on the robot.
 
     Examples
     --------
@@ -134,9 +134,7 @@ def lqr(
             s = solve_discrete_are(a, b, cost, price)
             k = np.linalg.solve(price + b.T @ s @ b, b.T @ s @ a)
     except (np.linalg.LinAlgError, ValueError) as problem:
-        raise OptionError(
-            f"no feedback of the motors of {robot.name!r} holds it there at a finite cost ({problem})"
-        ) from None
+        raise OptionError(f"no motor feedback holds {robot.name!r} there at a finite cost ({problem})") from None
     _refuse_unseen(a - b @ k, model, period)
     gain = np.zeros((robot.nv, 2 * n))
     gain[motors] = k
@@ -145,20 +143,19 @@ def lqr(
 
 
 def _refuse_unseen(closed: Array, model: LinearModel, period: float | None) -> None:
-    """Refuse weights that leave a motion as it is, since the cost does not see it."""
+    """Refuse weights under which a motion has no cost, and so is not controlled."""
     values, vectors = np.linalg.eig(closed)
     growth = values.real if period is None else (np.abs(values) - 1.0) / period
     if growth.max() < -UNMOVED * max(1.0, float(np.abs(growth).max())):
         return
     name = model.states[int(np.argmax(np.abs(vectors[:, int(np.argmax(growth))])))]
     raise OptionError(
-        f"these weights leave {name!r} as it is, since the cost does not see it: give its position a weight, if "
-        "a small one"
+        f"these weights do not control {name!r}, whose motion has no cost: give its position a weight, if a small one"
     )
 
 
 def _weights(given: ArrayLike, count: int, name: str, positive: bool = False) -> Array:
-    """Return a symmetric matrix of weights, of one number, a row of them, or such a matrix."""
+    """Return a symmetric matrix of weights from one number, a row of numbers, or a matrix."""
     what = f"weights of {name}"
     if np.ndim(given) != 2:
         return np.diag(real_numbers(given, what, count, positive=positive))

@@ -12,7 +12,7 @@ from ..robot.robot import Robot
 from .driven_joints import driven_joints
 
 FREQUENCY = 10.0
-"""How fast a joint answers unless specified otherwise, in rad/s: steady within half a second."""
+"""Default frequency of a joint's response, in rad/s: it settles within half a second."""
 
 
 class Gains(NamedTuple):
@@ -23,11 +23,11 @@ class Gains(NamedTuple):
 
 
 def gains_for(robot: Robot, q: ArrayLike, frequency: ArrayLike = FREQUENCY, ratio: ArrayLike = 1.0) -> Gains:
-    """Choose gains of a PD law so that every joint answers with one frequency, whatever it carries.
+    """Choose gains of a PD law so that every joint responds with one frequency, whatever it carries.
 
     Stiffness is ``m frequency^2`` and damping ``2 ratio m frequency``, where ``m`` is the inertia that the motor feels
-    in this configuration while the others hold still: the diagonal of the mass matrix; in a mechanism with loops, of
-    the mass matrix seen from the motors.
+    in this configuration while the others hold still: the diagonal of the mass matrix, in a mechanism with loops that
+    of the motor coordinates.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ def gains_for(robot: Robot, q: ArrayLike, frequency: ArrayLike = FREQUENCY, rati
     q : array_like
         One configuration, loops closed.
     frequency : array_like
-        In rad/s, one or one per freedom with a motor.
+        Frequency in rad/s, one or one per freedom with a motor.
     ratio : array_like
-        Of damping: 1 is critical, less swings.
+        Damping ratio: 1 is critical, less oscillates.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def gains_for(robot: Robot, q: ArrayLike, frequency: ArrayLike = FREQUENCY, rati
 
 
 def _felt(robot: Robot, q: np.ndarray) -> np.ndarray:
-    """Return the inertia at each freedom with a motor, the other motors holding still."""
+    """Return the inertia at each freedom with a motor while the other motors hold still."""
     motors = [k for joint in driven_joints(robot.model) for k in range(joint.v_slice.start, joint.v_slice.stop)]
     if not motors:
         raise OptionError(f"no joint of {robot.name!r} has a motor")

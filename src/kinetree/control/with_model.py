@@ -1,4 +1,4 @@
-"""Controllers that do not know the robot exactly: they compute with another one than they drive."""
+"""Controllers that do not know the robot exactly: they compute with another one than the one they drive."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .sampled import find_sampled
 
 @dataclass(frozen=True, eq=False)
 class WithModel(Around):
-    """Another controller that computes with a model of its own, whatever the robot that it drives is like.
+    """Another controller that computes with a model of its own instead of the robot that it drives.
 
-    So it is seen what a wrong mass, a load that nobody told of, or an unknown friction does.  ``parameters=`` of a
-    simulation change the robot alone.
+    This shows the effect of a wrong mass, an unknown load or unknown friction.  ``parameters=`` of a simulation change
+    only the robot.
 
     Parameters
     ----------
     controller : Controller
     model : Robot
-        What it believes the robot to be: the same joints, other numbers.
+        The robot that it assumes: the same joints, other numbers.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class WithModel(Around):
         return mechanism
 
     def bound(self, robot: Any) -> Self:
-        """Return this controller, the other one with what it needs to know of its model's loops."""
+        """Return this controller, with what the other one needs to know about its model's loops."""
         refuse_other_joints(self.model, robot.model)
         return replace(self, controller=self.controller.bound(self.model))
 

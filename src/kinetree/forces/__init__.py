@@ -1,4 +1,4 @@
-"""Force elements: what pushes on a robot beside its controller and the ground.
+"""Force elements: what acts on a robot besides its controller and the ground.
 
 ``kt.simulate(robot, ..., forces=[...])``.  Each is a few lines over any scalar, compiled with the robot; see
 :mod:`kinetree.forces.element` for how to write another.

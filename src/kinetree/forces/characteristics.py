@@ -1,4 +1,4 @@
-"""Characteristics: how a force depends on a displacement or a speed, as a number, a table or a function."""
+"""Characteristics: the dependence of a force on a displacement or a speed, as a number, a table or a function."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .element import ForceElement, is_number
 
 @dataclass(frozen=True, eq=False)
 class Characteristic:
-    """A table of forces over displacements or speeds, straight between its rows and beyond its ends; or over an angle.
+    """A table of forces over displacements, speeds or an angle, linear between its rows and beyond its ends.
 
     It may have any number of rows: in machine code they are data.
 
@@ -30,11 +30,11 @@ class Characteristic:
     x, y : array_like, shape (K,)
         Displacements (or speeds), rising, and the force at each.
     period : float, optional
-        After which the table repeats itself, such as ``2 * pi`` over the angle of a crank, ``4 * pi`` for four strokes.
-        Rows may begin anywhere, and leave out the last one, which is the first again.
+        Period after which the table repeats itself, such as ``2 * pi`` over the angle of a crank, ``4 * pi`` for four
+        strokes.  Rows may begin anywhere, and may leave out the last one, which equals the first.
     smooth : bool
-        Bend between the rows, without kinks at them and without going beyond them (Fritsch and Carlson, 1980), across
-        the seam of a period, too.
+        Whether to use a smooth curve through the rows without overshoot (Fritsch and Carlson, 1980), also across the
+        ends of a period.
 
     Examples
     --------
@@ -54,9 +54,9 @@ class Characteristic:
     _energy: IntervalTable = field(init=False, repr=False)
     _begin: float = field(init=False, repr=False)
     _turn: float = field(init=False, repr=False)
-    """The area below a whole period."""
+    """The area under a whole period."""
     _none: Scalar = field(init=False, repr=False)
-    """The energy that the tables have where nothing is displaced."""
+    """The energy in the tables at zero displacement."""
 
     def __post_init__(self) -> None:
         x = check_times(self.x)
@@ -81,10 +81,10 @@ class Characteristic:
         put("_energy", polynomial_rows(knots, np.concatenate([below[:-1, None, None], areas], axis=1)))
         put("_turn", float(below[-1]))
         put("_none", 0.0)
-        put("_none", float(self.energy(0.0)))  # none is stored where nothing is displaced
+        put("_none", float(self.energy(0.0)))  # nothing is stored at zero displacement
 
     def _whole_period(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the table from its first row on, with the first one again at the end."""
+        """Return the table with its first row repeated at the end."""
         period = real_number(self.period, "period", positive=True)
         left = period - (x[-1] - x[0])
         near = 1e-9 * period
@@ -102,7 +102,7 @@ class Characteristic:
         return np.append(x[:-1] - x[0], period), np.append(y[:-1], y[0])
 
     def _bent(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return knots and cubics; beyond the ends of a table without period straight lines as steep as these."""
+        """Return knots and cubics; beyond the ends of a table without period, straight lines with the end slopes."""
         h, rise = np.diff(x), np.diff(y) / np.diff(x)
         if self.period is not None:
             slopes = _gentle(np.append(h[-1], h), np.append(rise[-1], rise))
@@ -115,7 +115,7 @@ class Characteristic:
         return np.concatenate([[x[0] - 1.0], x, [x[-1] + 1.0]]), np.concatenate([ends[:1], cubics, ends[1:]])
 
     def _since(self, x: Scalar) -> Scalar:
-        """Return how far it is from the first row, within a period."""
+        """Return the distance from the first row, within a period."""
         return x if self.period is None else since(Jet(x - self._begin, 0.0, 0.0), self.period).value
 
     def __call__(self, x: Scalar) -> Scalar:
@@ -123,7 +123,7 @@ class Characteristic:
         return polynomials(self._force, 1, self._since(x))[0]
 
     def energy(self, x: Scalar) -> Scalar:
-        """Return the area below the curve from zero on, whole periods included."""
+        """Return the area under the curve from zero, including whole periods."""
         within = self._since(x)
         area = polynomials(self._energy, 1, within)[0] - self._none
         if self.period is None:
@@ -132,7 +132,7 @@ class Characteristic:
 
 
 def _gentle(h: np.ndarray, rise: np.ndarray) -> np.ndarray:
-    """Return slopes at the knots between intervals of lengths h: zero at peaks, else means of the rises."""
+    """Return slopes at the knots between intervals of lengths h: zero at peaks, otherwise means of the rises."""
     before, after = 2.0 * h[1:] + h[:-1], h[1:] + 2.0 * h[:-1]
     same = rise[:-1] * rise[1:] > 0.0
     first, second = (np.where(same, r, 1.0) for r in (rise[:-1], rise[1:]))
@@ -152,19 +152,19 @@ def check_characteristic(element: ForceElement, name: str) -> None:
 
 
 def follow(given: Any, x: Scalar) -> Scalar:
-    """Return the force of a characteristic: in proportion for a number."""
+    """Return the force of a characteristic; a number is a factor."""
     return given(x) if callable(given) else given * x
 
 
 def energy_of(given: Any, x: Scalar) -> Scalar:
-    """Return what is stored at a displacement; a plain function is not known to give anything back."""
+    """Return the energy stored at a displacement; zero for a plain function, whose energy is not known."""
     if hasattr(given, "energy"):
         return given.energy(x)
     return 0.0 if callable(given) else 0.5 * given * x * x
 
 
 def slope_of(given: Any, x: Scalar) -> Scalar:
-    """Return how the force grows with the displacement."""
+    """Return the derivative of the force by the displacement."""
     if not callable(given):
         return given
     found = given(Dual(x, 1.0))
@@ -172,10 +172,10 @@ def slope_of(given: Any, x: Scalar) -> Scalar:
 
 
 def damping_of(given: Any, rate: Scalar) -> Scalar:
-    """Return how a damper resists: the slope of its force, or force over speed where that is more.
+    """Return the damping of a damper for implicit steps: the slope of its force, or force over speed if that is more.
 
-    Where a damper saturates, as friction does, its slope is next to nothing, and a step that knew only that would
-    turn the motion round, again and again.
+    If a damper saturates, like friction, its slope is almost zero, and a step that used only the slope would reverse
+    the motion again and again.
     """
     if not callable(given):
         return given

@@ -1,6 +1,6 @@
-"""What every force element answers, and what it sees of the robot it acts on.
+"""The interface of force elements, and what they can see of the robot.
 
-An element is a small frozen dataclass.  Its law :meth:`ForceElement.act` looks at the robot at one instant
+An element is a small frozen dataclass.  Its law :meth:`ForceElement.act` sees the robot at one instant
 (:class:`Surroundings`: coordinates of joints, points and frames of bodies, and how they move) and pushes on it there.
 It is written over any scalar, so it runs on numbers, on batches and as machine code together with the robot.
 """
@@ -32,22 +32,22 @@ Point = Any
 
 
 class MovingPoint(NamedTuple):
-    """A point of a body: where it is, how it moves, and the frame it belongs to."""
+    """A point of a body: its position, its motion, and the frame that it belongs to."""
 
     body: int
     arm: Vec3
-    """In coordinates of the body."""
+    """The point in coordinates of the body."""
     position: Vec3
-    """In the world, as all that follows."""
+    """The point in the world, as everything below."""
     velocity: Vec3
     pose: Transform
-    """Of the frame."""
+    """Pose of the frame."""
     spin: Vec3
     """The angular velocity."""
 
 
 class Surroundings:
-    """A robot at one instant, as force elements see it, and what they do to it.
+    """A robot at one instant, as force elements see it, and the forces that they apply.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Surroundings:
         return twists(self.tree, self.q, self.v, None, self.posed)
 
     def coordinate(self, joint: str, number: int = 0) -> Taut:
-        """Return a coordinate of a joint, followers' included, and how it changes with the freedoms of the robot."""
+        """Return a coordinate of a joint, also of a follower, and its derivatives by the freedoms of the robot."""
         link = self.tree.links[self.tree.joint_index[self.tree.joint(joint).name]]
         count = link.kind.nv
         if link.kind.quaternion is not None:
@@ -94,7 +94,7 @@ class Surroundings:
     def point(self, at: Point) -> MovingPoint:
         """Return a point of a body, or of the base."""
         name, local = frame_and_point(at)
-        is_base = name == "base" and name not in self.tree.frame_table  # whatever a file calls it
+        is_base = name == "base" and name not in self.tree.frame_table  # by whatever name a file has for it
         found = place(self.tree, None if is_base else name, self.posed, self.moving)
         arm = found.frame.point(Vec3.of(local))
         return MovingPoint(
@@ -104,21 +104,21 @@ class Surroundings:
         )  # fmt: skip
 
     def distance(self, a: MovingPoint, b: MovingPoint) -> tuple[Scalar, Scalar, Vec3]:
-        """Return how far two points are from one another, how fast that grows, and the direction from a to b.
+        """Return the distance of two points, its rate, and the direction from a to b.
 
-        Points that meet have no direction: it is zero there.
+        The direction is zero if the points coincide.
         """
         length, direction = distance(b.position - a.position)
         return length, (b.velocity - a.velocity).dot(direction), direction
 
     def line(self, a: MovingPoint, b: MovingPoint) -> Taut:
-        """Return the distance of two points and how it changes with the freedoms of the robot."""
+        """Return the distance of two points and its derivatives by the freedoms of the robot."""
         length, _, direction = self.distance(a, b)
         slopes = [point_slope(self.tree, self.posed, x.body, x.arm, direction) for x in (a, b)]
         return Taut(length, difference(slopes[1], slopes[0]))
 
     def held(self, a: MovingPoint, b: MovingPoint) -> Taut | BodyLine:
-        """Return along what two points give way: a line through a body where the other point is the world's."""
+        """Return the line along which two points yield: one through a body if the other point is fixed in the world."""
         if (a.body == BASE) == (b.body == BASE):
             return self.line(a, b)
         _, rate, direction = self.distance(a, b)
@@ -127,19 +127,19 @@ class Surroundings:
         return BodyLine(body, Force(arm.cross(own), own), rate)
 
     def push(self, at: MovingPoint, force: Vec3) -> None:
-        """Let a force along world axes act at a point; the base takes any."""
+        """Apply a force along world axes at a point; forces on the base are ignored."""
         self.pushes.append(force)
         if at.body != BASE:
             own = self.posed[at.body].pose.unrotate(force)
             self._add(at.body, Force(at.arm.cross(own), own))
 
     def turn(self, at: MovingPoint, torque: Vec3) -> None:
-        """Let a torque along world axes act on the body of a point."""
+        """Apply a torque along world axes to the body of a point."""
         if at.body != BASE:
             self._add(at.body, Force(self.posed[at.body].pose.unrotate(torque), Vec3(0.0, 0.0, 0.0)))
 
     def drive(self, along: Taut, force: Scalar) -> None:
-        """Let a force act along a coordinate."""
+        """Apply a force along a coordinate."""
         for k, share in along.slope.items():
             self.joint_forces[k] = self.joint_forces[k] + share * force
 
@@ -150,12 +150,12 @@ class Surroundings:
 
 @dataclass(frozen=True, eq=False)
 class ForceElement(ActingElement):
-    """Base of springs, pushes and the like: a new one says how it acts and, if it stores energy, how much.
+    """Base of springs, pushes and the like: a new one defines how it acts and, if it stores energy, how much.
 
     Parameters
     ----------
     name : str
-        For records; the kind of element by default.
+        Name in records; by default the kind of element.
     """
 
     name: str = field(default="", kw_only=True)
@@ -168,11 +168,11 @@ class ForceElement(ActingElement):
         raise NotImplementedError
 
     def stored(self, on: Surroundings) -> Scalar:
-        """Return the energy that it holds and can give back."""
+        """Return the energy that it stores and can give back."""
         return 0.0
 
     def yields(self, on: Surroundings) -> Along:
-        """Return along what it gives way, how stiff it is there and how damping: for implicit steps."""
+        """Return the lines along which it yields, with stiffness and damping, for implicit steps."""
         return []
 
     # ------------------------------------------------------------------ what simulations ask
@@ -184,11 +184,11 @@ class ForceElement(ActingElement):
         return on.loads, on.joint_forces, []
 
     def energy(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
-        """Return the energy that is stored in it."""
+        """Return its stored energy."""
         return self.stored(Surroundings(tree, t, q, v))
 
     def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
-        """Return how stiff and how damping it is along what it gives way along."""
+        """Return stiffness and damping along the lines of :meth:`yields`."""
         return impedance_of(tree, self.yields(Surroundings(tree, t, q, v)))
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
@@ -208,27 +208,26 @@ class ForceElement(ActingElement):
 
     @property
     def span(self) -> tuple[float, float]:
-        """The time that its trajectories are known for."""
+        """The common time span of its trajectories."""
         return span_of(self)
 
     def kinks(self, begin: float, end: float) -> np.ndarray:
-        """Return the times between two others at which its trajectories bend or jump."""
+        """Return the times between two others at which its trajectories have kinks or jumps."""
         return np.unique(np.concatenate([np.zeros(0), *(x.kinks(begin, end) for x in trajectories_of(self))]))
 
     def books(self, record: Any) -> dict[str, np.ndarray]:
-        """Return what it does at the samples of a record: its forces, its power on the robot, the energy stored in it.
+        """Return its effect at the samples of a record: its forces, its power on the robot, its stored energy.
 
         Parameters
         ----------
         record : Record
-            With its robot.
+            A record with its robot.
 
         Returns
         -------
         dict
-            ``power`` in watts and ``energy`` in joules, arrays (T, ...); ``force`` at each point that it pushes at, in
-            the order of these, along world axes, (T, ..., points, 3); ``joint_force`` along the freedoms that it drives
-            directly, (T, ..., nv).
+            ``power`` in watts and ``energy`` in joules, arrays (T, ...); ``force`` at each point that it acts on, along
+            world axes, (T, ..., points, 3); ``joint_force`` along the freedoms that it drives directly, (T, ..., nv).
         """
         if getattr(record, "robot", None) is None:
             raise OptionError(
@@ -257,7 +256,7 @@ class ForceElement(ActingElement):
     # ------------------------------------------------------------------ checks
 
     def check_number(self, name: str, *, least: float = -math.inf, width: int = 0, or_else: str = "") -> None:
-        """Turn a field into numbers, with a batch in front perhaps; refuse what is none or too small."""
+        """Convert a field to numbers, perhaps with a batch in front; refuse what is not a number or too small."""
         value = getattr(self, name)
         if is_unknown(value):
             return
@@ -274,7 +273,7 @@ class ForceElement(ActingElement):
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a field holds numbers, not a law, a trajectory or scalars put in by a simulation."""
+    """Tell whether a field holds numbers, not a law, a trajectory or scalars put in by a simulation."""
     if isinstance(value, (list, tuple)):
         return all(is_number(x) for x in value)
     return isinstance(value, (int, float, np.ndarray, np.generic)) and not isinstance(value, bool)
@@ -297,7 +296,7 @@ def frame_and_point(at: Point) -> tuple[str, tuple[float, float, float]]:
 
 
 def at_time(given: Any, t: Scalar, count: int, what: str) -> list[Scalar]:
-    """Return so many numbers at a time: constant ones, those of a trajectory, or those of a function of time."""
+    """Return ``count`` numbers at a time: constants, or those of a trajectory or a function of time."""
     if isinstance(given, Trajectory):
         found: Sequence[Scalar] = given.at(t)[0]
     elif callable(given):
@@ -305,7 +304,7 @@ def at_time(given: Any, t: Scalar, count: int, what: str) -> list[Scalar]:
         several = isinstance(answer, (list, tuple, Vec3)) or (count > 1 and np.ndim(answer) > 0)
         found = list(answer) if several else [answer]
     elif isinstance(given, np.ndarray):
-        found = split(given) if count > 1 else [given]  # a single number has no axis of its own behind a batch
+        found = split(given) if count > 1 else [given]  # a single number has no axis of its own after the batch
     else:
         found = given if isinstance(given, list) else [given]
     if len(found) != count:
@@ -314,14 +313,14 @@ def at_time(given: Any, t: Scalar, count: int, what: str) -> list[Scalar]:
 
 
 def listed(answer: Any, label: str) -> list[Scalar]:
-    """Return what a function of the user's says as a list; refuse a single number, or nothing."""
+    """Return the result of a user's function as a list; refuse a single number, or nothing."""
     if isinstance(answer, (str, bytes)) or not isinstance(answer, Iterable):
         raise OptionError(f"the function of {label} must return a list of forces, not {shown(answer)}")
     return list(answer)
 
 
 def check_given(element: ForceElement, name: str, width: int) -> None:
-    """Refuse what is neither numbers, so many or one, nor something over time."""
+    """Refuse what is neither ``width`` numbers, nor one, nor a function of time."""
     value = getattr(element, name)
     if isinstance(value, Trajectory):
         if value.n != max(width, 1):

@@ -1,4 +1,4 @@
-"""What fills the space around a robot: air and water that drag, and gravity of every kind."""
+"""Fields around a robot: air and water that drag, and gravity of every kind."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .element import ForceElement, MovingPoint, Point, Surroundings, at_time, ch
 
 @dataclass(frozen=True, eq=False)
 class Drag(ForceElement):
-    """What a medium takes from a body that moves in it: -(linear + quadratic |u|) u, u being its speed in the medium.
+    """The drag of a medium on a body: -(linear + quadratic |u|) u, where u is its velocity relative to the medium.
 
     Parameters
     ----------
     at : str or (str, (x, y, z))
         Where it acts: a body or frame, or a point in its coordinates.
     linear, quadratic : float
-        In N s/m and N s^2/m^2; the latter is half the density times area times drag coefficient.
+        Coefficients in N s/m and N s^2/m^2; the latter is half the density times area times drag coefficient.
     turning : float
-        N m s/rad against the turning of the body.
+        Coefficient in N m s/rad of a torque against the rotation of the body.
     wind : three numbers, Trajectory or function of time
-        How the medium moves, along world axes.
+        Velocity of the medium, along world axes.
     """
 
     at: Point
@@ -44,7 +44,7 @@ class Drag(ForceElement):
         check_given(self, "wind", 3)
 
     def act(self, on: Surroundings) -> None:
-        """Hold the body back."""
+        """Apply the drag."""
         at = on.point(self.at)
         u = at.velocity - Vec3.of(at_time(self.wind, on.t, 3, "wind"))
         on.push(at, u * -(self.linear + self.quadratic * sqrt(u.dot(u))))
@@ -53,14 +53,14 @@ class Drag(ForceElement):
 
 @dataclass(frozen=True, eq=False)
 class GravityField(ForceElement):
-    """Gravity that differs from place to place: acts on every body at its center of mass, beside the model's own.
+    """Gravity that varies in space: acts on every body at its center of mass, in addition to the model's own.
 
     Parameters
     ----------
     field : callable
-        ``field(x)`` gets a place in the world, a list of three scalars, and returns the acceleration there.
+        ``field(x)`` takes a place in the world, a list of three scalars, and returns the acceleration there.
     potential : callable, optional
-        ``potential(x)``: energy per mass there, for the books.
+        ``potential(x)``: energy per mass there, for the energy balance.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class GravityField(ForceElement):
 
     @classmethod
     def central(cls, mu: float, center: Sequence[float] = (0.0, 0.0, 0.0), **options: Any) -> GravityField:
-        """Return the field of a ball or a point: mu / r^2 towards its center (mu is G times its mass)."""
+        """Return the field of a ball or a point: mu / r^2 toward its center (mu is G times its mass)."""
         if np.shape(center) != (3,):
             raise ShapeError(f"center is a place in the world, three numbers, not {shown(center)}")
         _, place = frame_and_point(("base", center))

@@ -1,4 +1,4 @@
-"""Force elements in YAML files: a list of kinds by name, with their numbers."""
+"""Force elements in YAML files: a list of elements by kind, with their numbers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from ..contact.stops import JointStops
 from ..errors import UnknownNameError
 from ..io.paths import as_path, whole_content
+from ..io.units import Quantity, in_si
 from ..model.formats import yaml_nodes
 from ..model.formats.source import Source
 from ..model.formats.yaml_nodes import Items, Node, NodeReader, Table
@@ -48,7 +49,7 @@ def load(path: str | os.PathLike[str]) -> list[Any]:
 
 
 def read_forces(reader: NodeReader, node: Node, tree: Model | None = None, q: Any = ()) -> list[Any]:
-    """Read a list of force elements; with a robot, each is tried at a configuration, so that names are known."""
+    """Read a list of force elements; with a robot, each is tried at a configuration, to check its names."""
     found = []
     for item in reader.items(node, "forces"):
         found.append(_read_force(reader, item))
@@ -89,6 +90,14 @@ def _number(reader: NodeReader, node: Node, what: str) -> float:
     return reader.number(node, what)
 
 
+def _place(reader: NodeReader, node: Node, what: str) -> float:
+    """Return a position, perhaps with a unit: ``45 deg``, ``120 mm``."""
+    found = reader.number(node, what, measured=True)
+    if isinstance(found, Quantity) and found.unit not in ("rad", "m"):
+        raise reader.error(f"{what}: {found.written!r} is neither an angle nor a length", node)
+    return float(found)
+
+
 def _whole(reader: NodeReader, node: Node, what: str) -> int:
     value = reader.number(node, what)
     if value != int(value):
@@ -108,12 +117,14 @@ def _point(reader: NodeReader, node: Node, what: str) -> Any:
     if not isinstance(node, Table):
         return reader.text(node, what)
     fields = reader.fields(node, what, ("frame", "point"), required=("frame",))
-    point = reader.numbers(fields["point"], "point", 3) if "point" in fields else (0.0, 0.0, 0.0)
+    point = reader.numbers(fields["point"], "point", 3, measured=True) if "point" in fields else (0.0, 0.0, 0.0)
+    with reader.at(fields.get("point", node)):
+        point = in_si(point, "m", "point")
     return reader.text(fields["frame"], "frame"), tuple(point)
 
 
 def _curve(reader: NodeReader, node: Node, what: str) -> Any:
-    """Return a number, or a table ``{x: [...], y: [...]}``, perhaps with its period."""
+    """Return a number, or a table ``{x: [...], y: [...]}``, perhaps with a period."""
     if not isinstance(node, Table):
         return reader.number(node, what)
     fields = reader.fields(node, f"{what} as a table", ("x", "y", "period", "smooth"), required=("x", "y"))
@@ -131,7 +142,7 @@ def _over_time_or_joint(reader: NodeReader, node: Node, what: str) -> Any:
 
 
 def _over_time(count: int) -> Read:
-    """Return what reads so many numbers, or rows ``{times: [...], values: [...]}``, straight between times."""
+    """Return a reader of ``count`` numbers, or of rows ``{times: [...], values: [...]}``, linear between times."""
 
     def read(reader: NodeReader, node: Node, what: str) -> Any:
         if not isinstance(node, Table):
@@ -156,12 +167,12 @@ _ONE, _VECTOR = _over_time(1), _over_time(3)
 KINDS: dict[str, tuple[Callable[..., Any], dict[str, Read], tuple[str, ...]]] = {
     "joint-spring": (
         JointSpring,
-        {"joint": _word, "stiffness": _curve, "damping": _curve, "rest": _number, "coordinate": _whole},
+        {"joint": _word, "stiffness": _curve, "damping": _curve, "rest": _place, "coordinate": _whole},
         ("joint",),
     ),
     "point-spring": (
         PointSpring,
-        {"a": _point, "b": _point, "stiffness": _curve, "damping": _curve, "length": _number, "pulls_only": _truth},
+        {"a": _point, "b": _point, "stiffness": _curve, "damping": _curve, "length": _place, "pulls_only": _truth},
         ("a", "b"),
     ),
     "bushing": (
@@ -194,4 +205,4 @@ KINDS: dict[str, tuple[Callable[..., Any], dict[str, Read], tuple[str, ...]]] = 
     ),
     "joint-stops": (JointStops, {"joints": _words}, ()),
 }  # fmt: skip
-"""Kinds of forces in files: what makes them, what their fields are, and which are needed."""
+"""Kinds of forces in files: how they are made, their fields, and which are required."""

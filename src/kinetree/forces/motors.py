@@ -1,4 +1,4 @@
-"""Motors with their torque over speed, behind a gear with friction."""
+"""Motors with a torque-speed curve, behind a gear with friction."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from .element import ForceElement, Surroundings, at_time, check_given, is_number
 
 @dataclass(frozen=True, eq=False)
 class Motor(ForceElement):
-    """A motor that a signal drives: its torque falls with its speed, and its gear rubs.
+    """A motor driven by a signal: its torque falls with its speed, and its gear has friction.
 
-    At full signal the motor gives the torque of its curve, from ``stall_torque`` at rest to nothing at
-    ``no_load_speed``; a signal u between -1 and 1 shifts the line as the voltage of a direct-current motor does:
-    stall_torque (u - w / no_load_speed).  A curve takes the place of the line: u times the largest torque at the speed
-    at which the motor drives.  Behind the gear, of ``ratio`` motor turns per joint turn, the joint feels ratio times
-    the torque, less what the gear's teeth take (``efficiency``) and rub.
+    At full signal the torque is that of its curve, from ``stall_torque`` at rest to zero at ``no_load_speed``; a
+    signal u between -1 and 1 shifts the line like the voltage of a direct-current motor:
+    stall_torque (u - w / no_load_speed).  With a ``curve`` instead of the line, it is u times the largest torque at the
+    speed.  On the joint side of the gear, with ``ratio`` motor turns per joint turn, the torque is ratio times that,
+    minus the losses of the gear's teeth (``efficiency``) and friction.
 
     Parameters
     ----------
     joint : str
     signal : number, Trajectory, function of time, or function ``f(t, q, v)`` of the joint's coordinate
-        Kept between -1 and 1.
+        Signal, limited to -1 to 1.
     stall_torque, no_load_speed : float
-        Of the motor itself, in N m and rad/s.
+        Values of the motor itself, in N m and rad/s.
     curve : Characteristic, optional
-        Largest torque over speed, of the motor itself, for speeds from zero on.
+        Largest torque of the motor itself over speed, for speeds from zero.
     ratio : float
-        Of the gear.
+        Gear ratio.
     efficiency : float
-        Part of the torque that goes through the gear while the motor drives; the rest is friction of its teeth, which
-        holds back just as well when the joint drives the motor.
+        Fraction of the torque that the gear transmits while the motor drives; the rest is friction of its teeth, which
+        also acts when the joint drives the motor.
     rubbing, damping : float
-        Of the gear, felt at the joint: Coulomb friction in N m and viscous friction in N m s/rad.
+        Friction of the gear, felt at the joint: Coulomb friction in N m and viscous friction in N m s/rad.
     friction_speed : float
-        Where smooth Coulomb friction reaches 71 % of its size.
+        Speed at which smooth Coulomb friction reaches 71 % of its size.
     coordinate : int
-        Of a joint with several.
+        Index of the coordinate, if the joint has several.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Motor(ForceElement):
             )
 
     def _check_gear(self) -> None:
-        """Refuse gears that give more than they get, that turn nothing, or whose friction jumps."""
+        """Refuse gears with an efficiency above 1, a ratio of zero, or friction that jumps."""
         if is_number(self.efficiency) and np.any(np.greater(self.efficiency, 1.0)):
             raise OptionError(
                 f"Motor: efficiency is a part of the torque, between 0 and 1, not {shown(self.efficiency)}: "
@@ -117,24 +117,24 @@ class Motor(ForceElement):
         on.drive(along, given - self._rubbing(given) * (rate / self._smoothed(rate)) - self.damping * rate)
 
     def _given(self, on: Surroundings, along: Taut, rate: Scalar) -> Scalar:
-        """Return what the motor gives at the joint before anything rubs."""
+        """Return the motor torque at the joint without friction."""
         u, speed = self._signal(on, along, rate), rate * self.ratio
         if self.curve is None:
             torque = self.stall_torque * (u - speed / self.no_load_speed)
         else:
-            driving = where(u < 0.0, -speed, speed)  # braked, it gives what it gives at rest
+            driving = where(u < 0.0, -speed, speed)  # while it brakes, the torque is that at rest
             torque = u * self.curve(where(driving < 0.0, 0.0, driving))
         return torque * self.ratio
 
     def _rubbing(self, given: Scalar) -> Scalar:
-        """Return Coulomb friction, with what the teeth rub under a load, whichever way it goes."""
+        """Return Coulomb friction, including that of the teeth under load, in either direction."""
         return self.rubbing + (1.0 - self.efficiency) * abs(given)
 
     def _smoothed(self, rate: Scalar) -> Scalar:
         return sqrt(rate * rate + self.friction_speed * self.friction_speed)
 
     def yields(self, on: Surroundings) -> Along:
-        """Return how it gives way to speed; friction by its force over the speed, which turns no motion round."""
+        """Return its damping; that of friction is force over speed, which never reverses a motion."""
         along = on.coordinate(self.joint, self.coordinate)
         rate = along.rate(on.v)
         rubbing = self._rubbing(self._given(on, along, rate)) / self._smoothed(rate)
@@ -151,11 +151,11 @@ def _has_any(value: Any) -> bool:
 
 
 def takes_three(function: Any) -> bool:
-    """Return whether a function needs time, position and speed rather than the time alone."""
+    """Tell whether a function needs time, position and speed rather than only the time."""
     try:
         inspect.signature(function).bind(0.0)
     except TypeError:
         return True
-    except ValueError:  # of something built in, which tells nothing of itself
+    except ValueError:  # a built-in, which has no signature
         return False
     return False

@@ -1,4 +1,4 @@
-"""Forces that are given: constant, over time, or as functions of your own."""
+"""Given forces: constant, over time, or as your own functions."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Push(ForceElement):
     at : str or (str, (x, y, z))
         A body or frame, or a point in its coordinates.
     force, torque : three numbers, Trajectory or function of time
-        In N and N m; of a trajectory the positions count, which may be a table of any length.
+        In N and N m; a trajectory's positions are the values, which may be a table of any length.
     axes : {"world", "body"}
-        Along the world's axes, or those of the frame as it turns.
+        Whether along world axes, or those of the frame as it turns.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Push(ForceElement):
             check_given(self, name, 3)
 
     def act(self, on: Surroundings) -> None:
-        """Push and turn the body."""
+        """Apply force and torque."""
         at = on.point(self.at)
         for given, what, give in ((self.force, "force", on.push), (self.torque, "torque", on.turn)):
             vector = Vec3.of(at_time(given, on.t, 3, f"{what} of {self.label}"))
@@ -57,18 +57,18 @@ class Push(ForceElement):
 
 @dataclass(frozen=True, eq=False)
 class JointPush(ForceElement):
-    """A force along a joint, constant or over time: beside what the controller does, and at joints without a motor.
+    """A force along a joint, constant or over time, in addition to the controller and also at joints without a motor.
 
     Parameters
     ----------
     joint : str
     force : number, Trajectory or function of time
-        In N m or N.
+        Force in N m or N.
     coordinate : int
-        Of a joint with several.
+        Index of the coordinate, if the joint has several.
     over : str
-        A joint over whose coordinate ``force`` is a Characteristic or a function, instead of over time: the force of
-        the gas on a piston over the angle of the crank.
+        A joint whose coordinate ``force`` is a Characteristic or a function of, instead of time: the force of the gas
+        on a piston over the angle of the crank.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class OwnForce(ForceElement):
         ``+ - * /``, :func:`kinetree.sin` and the like, and :func:`kinetree.where` instead of ``if``, and is compiled
         with the robot.
     potential : callable, optional
-        ``potential(q)``: the energy that it stores, for the books.
+        ``potential(q)``: the energy that it stores, for the energy balance.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class OwnForce(ForceElement):
             raise OptionError(f"a force of your own is a function f(t, q, v), not {self.function!r}")
 
     def act(self, on: Surroundings) -> None:
-        """Ask the function."""
+        """Apply the force of the function."""
         forces = listed(asked_with_lists(self.function, on.t, list(on.q), list(on.v)), self.label)
         if len(forces) != on.tree.nv:
             raise ShapeError(
@@ -139,7 +139,7 @@ class OwnForce(ForceElement):
 
 @dataclass(frozen=True, eq=False)
 class PointForce(ForceElement):
-    """A force of your own on a point of a body: a plain function of where the point is and how it moves.
+    """A force of your own on a point of a body: a plain function of the point's position and velocity.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class PointForce(ForceElement):
         ``function(t, x, v)`` gets the time, the point's position and velocity in the world, lists of three scalars, and
         returns the force along world axes.
     potential : callable, optional
-        ``potential(x)``: the energy that it stores, for the books.
+        ``potential(x)``: the energy that it stores, for the energy balance.
     """
 
     at: Point
@@ -161,7 +161,7 @@ class PointForce(ForceElement):
             raise OptionError(f"a force of your own is a function f(t, x, v), not {self.function!r}")
 
     def act(self, on: Surroundings) -> None:
-        """Ask the function."""
+        """Apply the force of the function."""
         at = on.point(self.at)
         force = listed(self.function(on.t, list(at.position), list(at.velocity)), self.label)
         if len(force) != 3:

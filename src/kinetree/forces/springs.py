@@ -23,16 +23,16 @@ class JointSpring(ForceElement):
     Parameters
     ----------
     joint : str
-        Any joint but those that turn by a quaternion; followers, too.
+        Any joint without a quaternion; also a follower.
     stiffness, damping : number, Characteristic or function
-        In N m/rad or N/m, and per second: a number, a table, or a function over any scalar of the displacement (of the
-        speed).  Numbers may have a batch.
+        In N m/rad or N/m, and times seconds: a number, a table, or a function over any scalar of the displacement (of
+        the speed).  Numbers may have a batch.
     rest : float
-        Where the spring is at rest.
+        Rest position of the spring.
     law : callable, optional
-        ``law(x, rate)``: a further force against the displacement that depends on both.
+        ``law(x, rate)``: an additional force against the displacement that depends on both.
     coordinate : int
-        Of a joint with several.
+        Index of the coordinate, if the joint has several.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class JointSpring(ForceElement):
             raise OptionError(f"law must be a function law(x, rate), not {self.law!r}")
 
     def act(self, on: Surroundings) -> None:
-        """Push the joint back."""
+        """Apply the force at the joint."""
         along = on.coordinate(self.joint, self.coordinate)
         x, rate = along.length - self.rest, along.rate(on.v)
         force = follow(self.stiffness, x) + follow(self.damping, rate)
@@ -66,7 +66,7 @@ class JointSpring(ForceElement):
         return energy_of(self.stiffness, on.coordinate(self.joint, self.coordinate).length - self.rest)
 
     def yields(self, on: Surroundings) -> Along:
-        """Return how it gives way."""
+        """Return the line along which it yields, with stiffness and damping."""
         along = on.coordinate(self.joint, self.coordinate)
         return [
             (along, slope_of(self.stiffness, along.length - self.rest), damping_of(self.damping, along.rate(on.v)))
@@ -80,13 +80,13 @@ class PointSpring(ForceElement):
     Parameters
     ----------
     a, b : str or (str, (x, y, z))
-        A body or frame, or a point in its coordinates; ``"base"`` stands still.
+        A body or frame, or a point in its coordinates; ``"base"`` is fixed.
     stiffness, damping : number, Characteristic or function
-        Of the distance beyond ``length``, and of the speed at which it grows; see :class:`JointSpring`.
+        Stiffness and damping over the distance beyond ``length`` and its rate; see :class:`JointSpring`.
     length : float
-        At which the spring is at rest.
+        Rest length of the spring.
     pulls_only : bool
-        A rope: slack where it is shorter than ``length``, and where its damping would have it push.
+        Whether it is a rope: slack if it is shorter than ``length``, or if its damping would make it push.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class PointSpring(ForceElement):
         return where(tension < 0.0, 0.0, value) if self.pulls_only else value
 
     def _tension(self, stretch: Scalar, rate: Scalar) -> Scalar:
-        """Return the force along the line before a rope goes slack by its damping."""
+        """Return the force along the line, before a rope goes slack because of its damping."""
         return self._taut(stretch, follow(self.stiffness, stretch) + follow(self.damping, rate))
 
     def act(self, on: Surroundings) -> None:
@@ -133,7 +133,7 @@ class PointSpring(ForceElement):
         return self._taut(stretch, energy_of(self.stiffness, stretch))
 
     def yields(self, on: Surroundings) -> Along:
-        """Return how it gives way along the line."""
+        """Return the line along which it yields, with stiffness and damping."""
         a, b = on.point(self.a), on.point(self.b)
         length, rate, _ = on.distance(a, b)
         stretch = length - self.length
@@ -148,13 +148,13 @@ class Bushing(ForceElement):
     """A rubber mount between two frames: springs and dampers along and about the axes of the first.
 
     With x the displacement of the second frame's origin along the axes of the first, and e = 2 sin(angle / 2) times the
-    axis of the turn between them, the energy is half the sum of stiffness x^2 and turning_stiffness e^2; forces and
-    torques are its slopes, so nothing is gained or lost however far it turns.
+    axis of the rotation between them, the energy is half the sum of stiffness x^2 and turning_stiffness e^2; forces and
+    torques are its derivatives, so energy is conserved however far it turns.
 
     Parameters
     ----------
     a, b : str
-        Bodies or frames; ``"base"`` stands still.
+        Bodies or frames; ``"base"`` is fixed.
     stiffness, damping : number or three
         N/m and N s/m along the axes of ``a``.
     turning_stiffness, turning_damping : number or three
@@ -181,13 +181,13 @@ class Bushing(ForceElement):
         x = a.pose.unrotate(b.position - a.position)
         turned = a.pose.matrix().T.times(b.pose.matrix())
         i, j, k, w = quaternion_of(turned)
-        sign = where(w < 0.0, -1.0, 1.0 + 0.0 * w)  # of the two quaternions of a turn that of the shorter way
+        sign = where(w < 0.0, -1.0, 1.0 + 0.0 * w)  # of the two quaternions of a rotation, that of the shorter one
         return a, b, x, Vec3(i * sign, j * sign, k * sign), w * sign
 
     def act(self, on: Surroundings) -> None:
-        """Push and turn both back."""
+        """Apply force and torque to both."""
         a, b, x, half, w = self._relative(on)
-        carried = a.velocity + a.spin.cross(b.position - a.position)  # of the point of a where b's origin is
+        carried = a.velocity + a.spin.cross(b.position - a.position)  # velocity of the point of a where b's origin is
         rate = a.pose.unrotate(b.velocity - carried)
         force = a.pose.rotate(-(_scaled(self.stiffness, x) + _scaled(self.damping, rate)))
         on.push(b, force)

@@ -47,7 +47,7 @@ class Environment(gymnasium.Env):
     def reset(  # type: ignore[override]
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin a new episode; ``options`` may say where, with ``q`` and ``v``."""
+        """Begin a new episode and return its observation, (n,); ``options`` may say where, with ``q`` and ``v``."""
         super().reset(seed=seed)
         observations, infos = self._vector.reset(seed=seed, options=options)
         return observations[0], infos
@@ -57,7 +57,7 @@ class Environment(gymnasium.Env):
 
         Returns
         -------
-        observation, reward, terminated, truncated, info
+        observation (n,), reward, terminated, truncated, info
         """
         given = np.asarray(action)
         if given.shape != self.action_space.shape:

@@ -54,17 +54,10 @@ class VectorEnvironment(VectorEnv):
     """
 
     def __init__(
-        self,
-        world: World,
-        *,
-        scale: ArrayLike = 1.0,
-        center: ArrayLike = 0.0,
-        time_limit: float | None = None,
-        max_episode_steps: int | None = None,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        dtype: Any = np.float32,
-        render_mode: str | None = None,
-    ) -> None:
+        self, world: World, *, scale: ArrayLike = 1.0, center: ArrayLike = 0.0, time_limit: float | None = None,
+        max_episode_steps: int | None = None, autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        dtype: Any = np.float32, render_mode: str | None = None,
+    ) -> None:  # fmt: skip
         if not isinstance(world, World):
             raise OptionError(f"a VectorEnvironment is made of a kinetree.World, not of {world!r}")
         if not world.observation_size or not world.has_reward:
@@ -123,7 +116,7 @@ class VectorEnvironment(VectorEnv):
 
         Returns
         -------
-        observations, infos
+        observations (num_envs, n), infos
         """
         chosen = dict(options or {})
         for name in chosen:
@@ -152,7 +145,7 @@ class VectorEnvironment(VectorEnv):
 
         Returns
         -------
-        observations, rewards, terminations, truncations, infos
+        observations (num_envs, n), rewards, terminations, truncations (num_envs,), infos
             Arrays are new ones every time.  A world that is lost shows zeros and has no reward.
         """
         if not self._is_seeded:
@@ -187,7 +180,7 @@ class VectorEnvironment(VectorEnv):
         return observations, rewards, terminations, truncations, infos
 
     def command(self, actions: Any) -> Array:
-        """Return what motors get for actions: the world's own units."""
+        """Return what motors get for actions, (num_envs, motors): the world's own units."""
         given = np.asarray(actions)
         if given.shape != self.action_space.shape or given.dtype.kind not in "fiu":
             raise ShapeError(

@@ -1,4 +1,4 @@
-"""Tendons, actuators and couplings as plain data: what pulls at joints or between points, drives or binds them."""
+"""Tendons, actuators and couplings of joints, as plain data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 class Waypoint(NamedTuple):
     """A point of a body that a tendon goes through; body -1 is the base.
 
-    Where it was given by a frame it belongs to that, at the offset within it, and goes where other numbers put it.
+    A point that was given by a frame keeps its offset within that frame, and moves along when the frame is placed
+    elsewhere.
     """
 
     body: int
@@ -31,11 +32,11 @@ class Tendon:
     ----------
     name : str
     joints : tuple of str
-        Whose coordinates are summed; each has one degree of freedom.
+        Joints whose coordinates are summed; each has one degree of freedom.
     coefficients : tuple of floats
         One per joint: meters (or radians) of the tendon per radian or meter of the joint.
     points : tuple of Waypoint
-        Two or more, where there are no joints.
+        Two or more points, if there are no joints.
     stiffness : float
         Newtons per meter beyond ``rest``.
     rest : pair of floats
@@ -55,7 +56,7 @@ class Tendon:
 
 @dataclass(frozen=True)
 class Actuator:
-    """A drive with a control signal u: force = gain u + bias, of a length L and its rate, within limits.
+    """A drive with a control signal u: force = gain u + bias within limits, both functions of a length L and its rate.
 
     L is ``gear`` times a joint's coordinate or a tendon's length; the force acts along L, so that the joint feels
     ``gear`` times it.  With the gain (g0, g1, g2) and the bias (b0, b1, b2)
@@ -69,11 +70,11 @@ class Actuator:
     ----------
     name : str
     joint, tendon : str
-        What it drives: one of the two, the other is empty.
+        What it drives: one of the two; the other is empty.
     gear : float
     gain, bias : tuple of 3 floats
     control_range, force_range : pair of floats
-        Signals are taken at the nearest end of the first, the force is held within the second.
+        The signal is clipped to the first, the force to the second.
     """
 
     name: str
@@ -88,24 +89,25 @@ class Actuator:
 
 @dataclass(frozen=True)
 class JointCoupling:
-    """Says that a sum of joint coordinates is a polynomial of another one: ``y = p(x)``.
+    """A constraint that makes one sum of joint coordinates a polynomial of another: ``y = p(x)``.
 
-    With y the sum of ``coefficients[i]`` times the coordinate of ``joints[i]``, x that of ``follows_coefficients[i]``
-    times ``follows[i]``, and p(x) = polynomial[0] + polynomial[1] x + polynomial[2] x² + ...
+    Here y is the sum of ``coefficients[i]`` times the coordinate of ``joints[i]``, x that of
+    ``follows_coefficients[i]`` times ``follows[i]``, and p(x) = polynomial[0] + polynomial[1] x + polynomial[2] x² +
+    ...
 
     Attributes
     ----------
     name : str
     joints : tuple of str
-        Of y; each has one degree of freedom.
+        The joints of y; each has one degree of freedom.
     coefficients : tuple of floats
     follows : tuple of str
-        Of x; empty where y is constant.
+        The joints of x; empty if y is constant.
     follows_coefficients : tuple of floats
     polynomial : tuple of floats
-        The constant first; one number where y is constant.
+        Coefficients of p, the constant first; one number if y is constant.
     unit : str
-        Of y: ``rad`` or ``m``, as the first joint's.
+        Unit of y, which is that of the first joint: ``rad`` or ``m``.
     """
 
     name: str
@@ -118,7 +120,7 @@ class JointCoupling:
 
     @property
     def label(self) -> str:
-        """What the constraint is called."""
+        """The name of the constraint in messages and tables."""
         return f"{self.name}: coupling"
 
     def terms(self) -> Iterator[tuple[str, float, bool]]:

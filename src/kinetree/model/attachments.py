@@ -17,15 +17,15 @@ def sliding_freedoms(kind: JointKind) -> int:
 
 
 def is_held_at_origin(joint: Joint) -> bool:
-    """Tell whether a joint holds its body at the body's origin: one that lets it float holds it nowhere."""
+    """Tell whether a joint holds its body at the body's origin; a free joint does not hold it anywhere."""
     return sliding_freedoms(joint.kind) < (2 if joint.parent == BASE else 3)
 
 
 def attachments(model: Model, frames_below: float = math.inf) -> dict[int, np.ndarray]:
-    """Return, for each body, the base included, the points in its coordinates where something is attached.
+    """Return, for each body including the base, the points where something is attached, in the body's coordinates.
 
-    A body's origin is among them where the joint is that carries it; the frame that is called like a body only says
-    in which coordinates it was described.
+    A body's origin counts only if the joint that carries it is there; the frame named after the body only says in which
+    coordinates it was described.
 
     Parameters
     ----------

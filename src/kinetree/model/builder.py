@@ -1,4 +1,4 @@
-"""Putting a mechanism together, body by body, and checking that it can be."""
+"""Putting a mechanism together body by body, and checking that it is possible."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 BODY_DATA = (
     "mass", "com", "inertia", "about", "mass_properties", "position", "rpy", "rotation", "placement", "joint_name",
 )  # fmt: skip
-"""What :meth:`ModelBuilder.body` takes itself; it hands the rest on to :meth:`ModelBuilder.add_joint`."""
+"""Keywords that :meth:`ModelBuilder.body` uses itself; it passes the rest to :meth:`ModelBuilder.add_joint`."""
 
 
 class CarriedData(JointData, total=False):
-    """The keywords of a joint that carries a body."""
+    """Keywords of a joint that carries a body."""
 
     child_pose: Pose | None
 
@@ -42,7 +42,7 @@ CLOSING_DATA = tuple(word for word in JOINT_DATA if word != "mimic")
 
 
 def _shown(keywords: type) -> Callable[[Method], Method]:
-    """Let ``help`` and notebooks show keywords that type checkers know already."""
+    """Make ``help`` and notebooks show keywords that type checkers already know."""
 
     def show(method: Method) -> Method:
         own = inspect.signature(method)
@@ -71,13 +71,9 @@ class ModelBuilder(DriveBuilder):
     """
 
     def __init__(
-        self,
-        name: str = "robot",
-        *,
-        base: str = "base",
-        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+        self, name: str = "robot", *, base: str = "base", gravity: Sequence[float] = (0.0, 0.0, -9.81),
         strict: bool = True,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if not isinstance(name, str):
             raise ModelError(f"a robot's name must be text, not {shown(name)}")
         self.name = name
@@ -95,7 +91,7 @@ class ModelBuilder(DriveBuilder):
     # Describing
 
     def add_body(self, name: str, mass_properties: MassProperties | None = None) -> None:
-        """Declare a body. :meth:`body` does this and its joint in one go."""
+        """Declare a body. :meth:`body` declares a body and its joint in one call."""
         if not isinstance(name, str) or not name:
             raise ModelError(f"a body needs a name, got {name!r}")
         if name in self._bodies:
@@ -109,7 +105,7 @@ class ModelBuilder(DriveBuilder):
         numbers = floats([properties.mass, *properties.com, *properties.inertia], f"body {name!r}: mass properties")
         largest = float(np.max(np.abs(numbers)))
         if LARGEST < largest < math.inf:
-            raise ModelError(f"body {name!r}: mass properties of {largest:g}; none are beyond {LARGEST:g}")
+            raise ModelError(f"body {name!r}: mass properties of {largest:g}; the limit is {LARGEST:g}")
         for problem in properties.problems():
             message = f"body {name!r}: {problem}"
             if properties.mass < 0 or not properties.is_finite:
@@ -117,13 +113,13 @@ class ModelBuilder(DriveBuilder):
             self._oddity(message + ("; strict=False takes it with a warning" if self.strict else ""))
 
     def _oddity(self, message: str) -> None:
-        """Something a real-world file may contain but a mechanism should not."""
+        """Report something that real-world files may contain but a mechanism should not."""
         if self.strict:
             raise ModelError(message)
         warnings.warn(message, ModelWarning, stacklevel=callers_level())
 
     def doubt(self, message: str) -> None:
-        """Warn of something that may be meant, and is more likely a slip."""
+        """Warn of something that may be intended but is more likely a mistake."""
         warnings.warn(message, ModelWarning, stacklevel=callers_level())
 
     def doubt_limits(self, name: str, kind: JointKind, data: Mapping[str, Any]) -> None:
@@ -134,16 +130,9 @@ class ModelBuilder(DriveBuilder):
 
     @_shown(JointData)
     def add_joint(
-        self,
-        name: str,
-        parent: str,
-        child: str,
-        kind: JointKind,
-        placement: Pose | None = None,
-        *,
-        child_pose: Pose | None = None,
-        **data: Unpack[JointData],
-    ) -> None:
+        self, name: str, parent: str, child: str, kind: JointKind, placement: Pose | None = None, *,
+        child_pose: Pose | None = None, **data: Unpack[JointData],
+    ) -> None:  # fmt: skip
         """Declare a joint between two bodies.
 
         Parameters
@@ -151,14 +140,14 @@ class ModelBuilder(DriveBuilder):
         name, parent, child : str
         kind : JointKind
         placement : Pose
-            Of the joint's fixed frame in the parent body's frame.
+            Pose of the joint's fixed frame in the parent body's frame.
         child_pose : Pose
-            Of the child body's frame in the joint's moving frame (identity as a rule; the
-            standard Denavit-Hartenberg rule puts body frames at the far end of the link).
+            Pose of the child body's frame in the joint's moving frame (usually the identity; the standard
+            Denavit-Hartenberg convention puts body frames at the far end of the link).
         **data
             Limits, friction, motor, spring: one number or one per freedom, see
-            :class:`kinetree.model.joint_fields.JointNumbers`; ``actuated``, whether a motor drives it, as all but free
-            joints are by default; ``mimic``, a :class:`kinetree.Mimic`.
+            :class:`kinetree.model.joint_fields.JointNumbers`; ``actuated``, whether a motor drives the joint (by
+            default all joints but free ones); ``mimic``, a :class:`kinetree.Mimic`.
         """
         if not isinstance(name, str) or not name:
             raise ModelError(f"a joint needs a name, got {name!r}")
@@ -174,29 +163,18 @@ class ModelBuilder(DriveBuilder):
 
     @_shown(CarriedData)
     def body(
-        self,
-        name: str,
-        parent: str,
-        joint: JointKind,
-        *,
-        joint_name: str | None = None,
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        rpy: Sequence[float] | None = None,
-        rotation: Any = None,
-        placement: Pose | Any = None,
-        mass: float | None = None,
-        com: Sequence[float] = (0.0, 0.0, 0.0),
-        inertia: Any = (0.0, 0.0, 0.0),
-        about: str = "com",
-        mass_properties: MassProperties | None = None,
+        self, name: str, parent: str, joint: JointKind, *, joint_name: str | None = None,
+        position: Sequence[float] = (0.0, 0.0, 0.0), rpy: Sequence[float] | None = None, rotation: Any = None,
+        placement: Pose | Any = None, mass: float | None = None, com: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia: Any = (0.0, 0.0, 0.0), about: str = "com", mass_properties: MassProperties | None = None,
         **joint_data: Unpack[CarriedData],
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Add a body and the joint that carries it; returns the builder, so calls can be chained.
 
         Parameters
         ----------
         name : str
-            Of the body.
+            Name of the body.
         parent : str
             Body that carries it, or the base.
         joint : JointKind
@@ -225,7 +203,7 @@ class ModelBuilder(DriveBuilder):
             raise ModelError(f"body {name!r}: a center of mass needs a mass: give mass=..., or no com")
         if mass_properties is not None and (np.any(com) or np.any(inertia)):
             raise ModelError(
-                f"body {name!r}: mass_properties has center of mass and inertia; com and inertia are too much"
+                f"body {name!r}: mass_properties has center of mass and inertia; leave com and inertia out"
             )
         if placement is not None and (np.any(position) or rpy is not None or rotation is not None):
             raise ModelError(f"body {name!r}: give either placement, or position with rpy or rotation")
@@ -251,21 +229,15 @@ class ModelBuilder(DriveBuilder):
         return self
 
     def joint_letters(self) -> str:
-        """Return the joints that move as arms are called: ``"6R"``, ``"2RP3R"``; others by their first letter."""
+        """Return the moving joints in the usual notation: ``"6R"``, ``"2RP3R"``; other kinds by their first letter."""
         moving = [type(draft.kind).__name__[0] for draft in self._joints.values() if not isinstance(draft.kind, Fixed)]
         runs = [(letter, len(list(run))) for letter, run in groupby(moving)]
         return "".join(f"{count if count > 1 else ''}{letter}" for letter, count in runs) or "robot"
 
     def frame(
-        self,
-        name: str,
-        body: str,
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        *,
-        rpy: Sequence[float] | None = None,
-        rotation: Any = None,
-        pose: Pose | None = None,
-    ) -> Self:
+        self, name: str, body: str, position: Sequence[float] = (0.0, 0.0, 0.0), *, rpy: Sequence[float] | None = None,
+        rotation: Any = None, pose: Pose | None = None,
+    ) -> Self:  # fmt: skip
         """Name a place on a body: a tool tip, a sensor, a contact point."""
         if name in self._frames:
             raise ModelError(f"two frames are named {name!r}")
@@ -276,7 +248,7 @@ class ModelBuilder(DriveBuilder):
         return self
 
     def configuration(self, name: str, positions: Mapping[str, float | Sequence[float]]) -> Self:
-        """Name a configuration: a place to start from, with all joints at zero that are not mentioned.
+        """Name a configuration, for example to start from; joints that are not mentioned are at zero.
 
         Parameters
         ----------
@@ -313,18 +285,10 @@ class ModelBuilder(DriveBuilder):
 
     @_shown(JointData)
     def joint(
-        self,
-        name: str,
-        parent: str,
-        child: str,
-        kind: JointKind,
-        placement: Pose | Any = None,
-        child_pose: Pose | Any = None,
-        *,
-        seat: Pose | Any = None,
-        **data: Unpack[JointData],
-    ) -> Self:
-        """Join two bodies that are declared by :meth:`add_body`; joints may form loops. Returns the builder.
+        self, name: str, parent: str, child: str, kind: JointKind, placement: Pose | Any = None,
+        child_pose: Pose | Any = None, *, seat: Pose | Any = None, **data: Unpack[JointData],
+    ) -> Self:  # fmt: skip
+        """Join two bodies that were declared by :meth:`add_body`; joints may form loops. Returns the builder.
 
         Parameters
         ----------
@@ -332,14 +296,13 @@ class ModelBuilder(DriveBuilder):
             The base is a body like any other here, and may be the child.
         kind : JointKind
         placement : Pose, (3,) position or 4x4 matrix
-            Of the joint's fixed frame on the parent.
+            Pose of the joint's fixed frame on the parent.
         child_pose : Pose, (3,) position or 4x4 matrix
-            Of the child's frame in the joint's moving frame.
+            Pose of the child's frame in the joint's moving frame.
         seat : Pose, (3,) position or 4x4 matrix
-            The same the other way round: the joint's moving frame on the child. Give one of the two.
+            The inverse of ``child_pose``: the joint's moving frame on the child. Give one of the two.
         **data
-            Limits, friction, ...: see :meth:`add_joint`. A joint that is to be cut must be passive
-            (``actuated=False``).
+            Limits, friction, ...: see :meth:`add_joint`. A joint that is cut must be passive (``actuated=False``).
         """
         if child_pose is not None and seat is not None:
             raise ModelError(f"joint {name!r}: give either child_pose or seat")
@@ -355,34 +318,27 @@ class ModelBuilder(DriveBuilder):
 
     @_shown(JointData)
     def loop(
-        self,
-        name: str,
-        predecessor: str,
-        successor: str,
-        joint: JointKind,
-        *,
-        placement: Pose | Any = None,
-        seat: Pose | Any = None,
-        **data: Unpack[JointData],
-    ) -> Self:
-        """Close a loop: a joint between two bodies that are carried already.
+        self, name: str, predecessor: str, successor: str, joint: JointKind, *, placement: Pose | Any = None,
+        seat: Pose | Any = None, **data: Unpack[JointData],
+    ) -> Self:  # fmt: skip
+        """Close a loop with a joint between two bodies that have joints of their own already.
 
         Parameters
         ----------
         name : str
-            Of the joint.
+            Name of the joint.
         predecessor, successor : str
-            Bodies or frames it joins; the base is one of them where the loop goes through the ground.
+            The bodies or frames that it joins; one of them is the base if the loop goes through the ground.
         joint : JointKind
             Such as ``kinetree.Revolute("z")``, or ``kinetree.Distance(0.3)`` for a rod.
         placement : Pose, (3,) position or 4x4 matrix
-            Of the joint's fixed frame on the predecessor.
+            Pose of the joint's fixed frame on the predecessor.
         seat : Pose, (3,) position or 4x4 matrix
-            Of the joint's moving frame on the successor.
+            Pose of the joint's moving frame on the successor.
         **data
-            Limits: they count when another choice of cuts puts this joint into the tree.  A joint with more than
-            that (damping, friction, a rotor, a spring, ``actuated=True``; see :meth:`add_joint`) has a coordinate
-            like any other: the successor is cut through beside it, into halves that are welded together.
+            Limits, which count if another choice of cuts puts this joint into the tree.  A joint with more than
+            limits (damping, friction, a rotor, a spring, ``actuated=True``; see :meth:`add_joint`) gets a coordinate
+            like any other: the successor is split next to it, into halves that are welded together.
         """
         if name in self._loops or name in self._joints:
             raise ModelError(f"two joints are named {name!r}")
@@ -406,14 +362,10 @@ class ModelBuilder(DriveBuilder):
     # Building
 
     def model(
-        self,
-        *,
-        floating_base: bool = False,
-        merge_fixed: bool = True,
-        cuts: Sequence[str] | None = None,
+        self, *, floating_base: bool = False, merge_fixed: bool = True, cuts: Sequence[str] | None = None,
         rule: str | None = None,
-    ) -> Model:
-        """Check everything, choose a spanning tree where there are loops, weld what is fixed, and freeze it.
+    ) -> Model:  # fmt: skip
+        """Check everything, choose a spanning tree if there are loops, weld what is fixed, and return frozen data.
 
         Parameters
         ----------
@@ -422,9 +374,9 @@ class ModelBuilder(DriveBuilder):
         merge_fixed : bool
             Weld bodies on fixed joints to their parents.
         cuts : names of joints, optional
-            Joints that close loops; the loops they leave are cut by the rule.
+            Joints that close loops; loops that remain are cut by the rule.
         rule : {"minimum_dof", "shortest"}, optional
-            How to choose the cuts; see :mod:`kinetree.model.spanning`. Where neither cuts nor a rule
+            How to choose the cuts; see :mod:`kinetree.model.spanning`. If neither cuts nor a rule
             are given, joints declared by :meth:`loop` are the cuts, and loops among other joints
             are cut for minimum degrees of freedom.
         """
@@ -453,7 +405,7 @@ class ModelBuilder(DriveBuilder):
     def _split_where_needed(
         self, root: str, bodies: dict[str, MassProperties], drafts: list[Draft], loops: Sequence[Draft]
     ) -> list[Draft]:
-        """Let joints that are cut keep their coordinates where they have more than geometry; return what is cut."""
+        """Split bodies where cut joints must keep a coordinate, having more than geometry; return what is cut."""
         found: list[Draft] = []
         more = why_uncuttable([*drafts, *loops], self._why_coupled())
         check_rods(loops, more)
@@ -471,18 +423,16 @@ class ModelBuilder(DriveBuilder):
         return found
 
     def _check_sizes(self) -> None:
-        """Refuse places so far out that squares of them are no numbers any more; masses are checked when they come."""
+        """Refuse placements so far out that their squares overflow; masses are checked when they are given."""
         drafts = [*self._joints.values(), *self._loops.values()]
         places = [(f"joint {d.name!r}", pose) for d in drafts for pose in (d.placement, d.child_pose)]
         places += [(f"frame {name!r}", pose) for name, (_, pose) in self._frames.items()]
         for what, pose in places:
             if not all(abs(x) <= LARGEST for x in pose.translation):
-                raise ModelError(
-                    f"{what} is placed at {pose.translation} m: numbers beyond {LARGEST:g} cannot be computed with"
-                )
+                raise ModelError(f"{what} is placed at {pose.translation} m: numbers must not exceed {LARGEST:g}")
 
     def _on_bodies(self, loop: Draft) -> Draft:
-        """Return a loop joint between frames as one between the bodies these are on."""
+        """Return a loop joint between frames as one between the bodies that carry the frames."""
         on = {name: place for name, place in self._frames.items() if name not in self._bodies}
         (parent, here), (child, there) = (on.get(end, (end, Pose())) for end in (loop.parent, loop.child))
         seat = there @ loop.seat
@@ -501,7 +451,7 @@ class ModelBuilder(DriveBuilder):
                 raise GraphError(f"joint {draft.name!r} joins body {draft.child!r} to itself", draft.name)
 
     def _find_root(self, bodies: dict[str, MassProperties]) -> str:
-        """Return the base where it is mentioned; but a plain tree may have a body of that name on another root."""
+        """Return the base if it is mentioned; in a plain tree, a body of that name may also be on another root."""
         children = [draft.child for draft in self._joints.values()]
         carried = set(children)
         roots = [b for b in bodies if b not in carried]
@@ -522,13 +472,9 @@ class ModelBuilder(DriveBuilder):
         return roots[0]
 
     def _assemble(
-        self,
-        base_name: str,
-        bodies: dict[str, MassProperties],
-        drafts: list[Draft],
-        loops: Sequence[Draft],
+        self, base_name: str, bodies: dict[str, MassProperties], drafts: list[Draft], loops: Sequence[Draft],
         merge_fixed: bool,
-    ) -> Model:
+    ) -> Model:  # fmt: skip
         # where each described body frame ended up: (index of the moving body, pose on it)
         seat: dict[str, tuple[int, Pose]] = {base_name: (BASE, Pose())}
         names: list[str] = []
@@ -540,7 +486,7 @@ class ModelBuilder(DriveBuilder):
             carrier, pose = seat[draft.parent]
             placement = pose @ draft.placement
             if draft.turned and draft.name not in bodies and draft.name not in self._frames:
-                # the frame that a joint's name stands for is on the child it was described with
+                # a joint's name stands for a frame on the child that it was described with
                 frames.append(Frame(draft.name, carrier, placement))
             if merge_fixed and isinstance(draft.kind, Fixed):
                 place = placement @ draft.child_pose
@@ -592,7 +538,7 @@ class ModelBuilder(DriveBuilder):
         )
 
     def _closed(self, draft: Draft, places: dict[str, tuple[int, Pose]]) -> Loop:
-        """Return a loop joint between bodies whose places are known now."""
+        """Return a loop joint, now that the places of its bodies are known."""
         draft = draft.turn() if isinstance(draft.kind, Reversed) else draft
         if not can_close(draft.kind):
             kind = draft.kind.name
@@ -624,7 +570,7 @@ def _check_unique_frames(frames: list[Frame]) -> None:
 
 
 def _resolve_mimics(joints: list[Joint]) -> list[Joint]:
-    """Let every follower point at a joint that has a coordinate of its own; each link of a chain is looked at once."""
+    """Make every follower refer to a joint that has a coordinate of its own; each link of a chain is visited once."""
     by_name = {j.name: j for j in joints}
     settled: dict[str, Mimic] = {}
     for joint in joints:
@@ -657,16 +603,16 @@ def _check_settled(name: str, mimic: Mimic, by_name: dict[str, Joint]) -> None:
     if not (math.isfinite(mimic.ratio) and math.isfinite(mimic.offset)):
         raise ModelError(
             f"joint {name!r} follows {mimic.leader!r} with ratio {mimic.ratio:g} and offset {mimic.offset:g}: the "
-            "ratios of the joints between them multiply to no finite number"
+            "product of the ratios between them is not finite"
         )
 
 
 MOST_OF_A_CIRCLE = 12
-"""Joints of a circle that a message names."""
+"""The most joints of a circle that a message names."""
 
 
 def circle(chain: Iterable[str], back: str) -> str:
-    """Name the joints of a circle: those of a chain from where it comes back to."""
+    """Name the joints of a circle: the part of a chain from the joint that it returns to."""
     names = list(chain)
     names = [*names[names.index(back) :], back]
     if len(names) > MOST_OF_A_CIRCLE:

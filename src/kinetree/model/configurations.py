@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 
 from ..errors import OptionError, UnknownNameError
+from ..io.units import in_si
 from ..spatial.arrays import as_array, batch_shape
 from .tree import Model
 
 
 def neutral(model: Model) -> np.ndarray:
-    """Return the configuration in which every joint is at its zero."""
+    """Return the configuration (nq,) in which every joint is at its zero."""
     return np.array([x for j in model.joints if not j.mimic for x in j.kind.neutral()])
 
 
 def named(model: Model, name: str) -> np.ndarray:
-    """Return a configuration that the model has a name for."""
+    """Return the configuration (nq,) that the model has under a name."""
     found = {c.name: c for c in model.configurations}
     if name not in found:
         raise UnknownNameError("configuration", name, found)
@@ -37,9 +38,9 @@ def by_joint(model: Model, given: Mapping[str, Any], others: np.ndarray, called:
     ----------
     model : Model
     given : mapping from joint name to position
-        May have a batch's shape; for joints with one coordinate with or without a last axis of length one.
+        Positions may have batch axes; those of joints with one coordinate may omit the last axis.
     others : ndarray, shape (..., nq)
-        Where the joints are that are left out.
+        Positions of the joints that are left out.
     called : str
         The name of ``others``, for messages.
     """
@@ -47,8 +48,8 @@ def by_joint(model: Model, given: Mapping[str, Any], others: np.ndarray, called:
     for name, position in given.items():
         joint, what = model.joint(name), f"the position of {name!r}"
         if joint.mimic:
-            raise OptionError(f"joint {name!r} mimics {joint.mimic.leader!r} and has no position: give that one's")
-        value = as_array(position, (), what)
+            raise OptionError(f"joint {name!r} mimics {joint.mimic.leader!r} and has no position: give its leader's")
+        value = as_array(in_si(position, joint.kind.q_units[0] if joint.nq else "1", what), (), what)
         value = value[..., None] if joint.nq == 1 and value.shape[-1:] != (1,) else value
         values[name] = as_array(value, (joint.nq,), what)
     shapes = {f"the position of {name!r}": (x, 1) for name, x in values.items()}
@@ -65,7 +66,7 @@ def random(model: Model, generator: np.random.Generator, batch: tuple[int, ...] 
 
 
 def within_limits(model: Model, q: np.ndarray, slack: float = 0.0) -> np.ndarray:
-    """Return whether configurations are within the position limits of all joints, (...) of bool."""
+    """Tell whether configurations are within the position limits of all joints: booleans (...)."""
     within = np.isfinite(q).all(axis=-1)
     for joint, link in zip(model.joints, model.links, strict=True):
         own = q[..., link.q_slice] * link.ratio + link.offset if link.follows else q[..., link.q_slice]

@@ -50,7 +50,7 @@ class Modules:
 
 
 def partition(tree: Model, names: Sequence[Sequence[str]] | str | None = None) -> Modules:
-    """Return modules as given by name and checked; automatic when left out; ``"links"`` for one link each."""
+    """Return modules by names of bodies, checked; automatic ones by default; ``"links"`` makes one of each link."""
     if names is None or names == "auto":
         groups = automatic(tree)
     elif names == "links":
@@ -83,11 +83,11 @@ def automatic(tree: Model) -> list[list[int]]:
 
 
 def equal_groups(tree: Model, parts: Modules, by: str = "numbers") -> tuple[tuple[int, ...], ...]:
-    """Return groups of two or more modules that are alike, as indices into ``parts``.
+    """Return groups of two or more equal modules, as indices into ``parts``.
 
-    By ``"architecture"`` they have the same kinds of joints in the same order, so that the same steps compute them;
-    by ``"numbers"`` also the same masses, rotors and springs, and the same places of all joints but the first: where
-    a module sits on its carrier, and what it carries, is not its own.
+    By ``"architecture"``, modules are equal that have the same kinds of joints in the same order, so that the same
+    steps compute them; by ``"numbers"``, also the same masses, rotors and springs, and the same placements of all
+    joints but the first: where a module is mounted, and what it carries, does not count.
     """
     if by not in ALIKE:
         raise UnknownNameError("way to compare modules", by, ALIKE)
@@ -99,7 +99,7 @@ def equal_groups(tree: Model, parts: Modules, by: str = "numbers") -> tuple[tupl
 
 
 def _own(tree: Model, k: int, numbers: bool, first: bool) -> Hashable:
-    """Return what a link brings along: its kind of joint; and its numbers."""
+    """Return what distinguishes a link: the kind of its joint, and if asked its numbers."""
     link, joint = tree.links[k], tree.joints[k]
     if not numbers:
         return joint.kind, link.follows

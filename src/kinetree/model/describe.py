@@ -14,7 +14,7 @@ from .tree import BASE, Joint, Model
 
 
 def describe(tree: Model) -> str:
-    """Return the tree, one body a line, indented under its parent."""
+    """Return the tree as text, one body per line, indented under its parent."""
     before = "before the loops are closed " if tree.loops else "before couplings " if tree.couplings else ""
     lines = [
         f"{printable(tree.name)}: {counted(len(tree.bodies), 'body', 'bodies')}, "
@@ -72,7 +72,7 @@ def _coupling(coupling: JointCoupling) -> str:
 
 
 def _terms(coefficients: Sequence[float], words: Sequence[str]) -> str:
-    """Return a sum in words; those with the coefficient zero are left out."""
+    """Return a sum as text, without terms whose coefficient is zero."""
     text = ""
     for c, word in zip(coefficients, words, strict=True):
         if c:
@@ -95,7 +95,7 @@ def _actuator(actuator: Actuator) -> str:
 
 
 def counted(number: int, one: str, many: str) -> str:
-    """1 body, 2 bodies."""
+    """Return a number with its noun: 1 body, 2 bodies."""
     return f"{number} {one if number == 1 else many}"
 
 

@@ -1,4 +1,4 @@
-"""The part of a builder that adds tendons, actuators and couplings of joints."""
+"""The part of the builder that adds tendons, actuators and couplings of joints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .tree import Joint
 
 
 class TendonDraft(NamedTuple):
-    """A tendon as it was described, before it is known where bodies end up."""
+    """A tendon as described, before it is known where bodies end up."""
 
     name: str
     joints: dict[str, float]
@@ -36,19 +36,13 @@ class DriveBuilder(ExplainsArguments):
         self._couplings: dict[str, JointCoupling] = {}
 
     def _oddity(self, message: str) -> None:
-        """Report something that does no harm, and is more likely a slip."""
+        """Report something that does no harm but is more likely a mistake."""
         raise NotImplementedError
 
     def tendon(
-        self,
-        name: str,
-        joints: Mapping[str, float] | None = None,
-        *,
-        points: Sequence[Any] = (),
-        stiffness: float = 0.0,
-        rest: float | Sequence[float] | None = None,
-        damping: float = 0.0,
-    ) -> Self:
+        self, name: str, joints: Mapping[str, float] | None = None, *, points: Sequence[Any] = (),
+        stiffness: float = 0.0, rest: float | Sequence[float] | None = None, damping: float = 0.0,
+    ) -> Self:  # fmt: skip
         """Add a tendon: a length that a spring, a damper or an actuator acts along. Returns the builder.
 
         Parameters
@@ -57,7 +51,7 @@ class DriveBuilder(ExplainsArguments):
         joints : mapping of joint name to coefficient
             The length is the sum of coordinates times coefficients; joints of one degree of freedom.
         points : sequence of names of bodies or frames, or pairs of such a name and a (3,) position
-            Instead: the length of a line through these points, straight from each to the next.
+            Instead of joints: the length is that of a line through these points, straight from each to the next.
         stiffness, damping : float
             Along the length, in N/m and N s/m.
         rest : float or pair of floats
@@ -84,17 +78,10 @@ class DriveBuilder(ExplainsArguments):
         return self
 
     def actuator(
-        self,
-        name: str,
-        joint: str = "",
-        *,
-        tendon: str = "",
-        gear: float = 1.0,
-        gain: float | Sequence[float] = 1.0,
-        bias: Sequence[float] = (0.0, 0.0, 0.0),
-        control_range: Sequence[float] | None = None,
+        self, name: str, joint: str = "", *, tendon: str = "", gear: float = 1.0, gain: float | Sequence[float] = 1.0,
+        bias: Sequence[float] = (0.0, 0.0, 0.0), control_range: Sequence[float] | None = None,
         force_range: Sequence[float] | None = None,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Add an actuator, which turns a control signal into a force at a joint or along a tendon. Returns the builder.
 
         Parameters
@@ -103,11 +90,11 @@ class DriveBuilder(ExplainsArguments):
         joint, tendon : str
             What it drives: a joint of one degree of freedom, or a tendon.
         gear : float
-            Lengths of the actuator per coordinate of the joint.
+            Length of the actuator per unit of the joint's coordinate.
         gain : float or three of them
-            Force per control signal; or that, and how it grows with length and speed.
+            Force per control signal; three numbers add how it grows with length and speed.
         bias : three floats
-            Force without a signal, per length and per speed: ``(0, -kp, -kd)`` of a position servo.
+            Constant force, force per length and per speed: ``(0, -kp, -kd)`` for a position servo.
         control_range, force_range : pairs of floats
             See :class:`kinetree.model.actuators.Actuator`.
         """
@@ -129,25 +116,24 @@ class DriveBuilder(ExplainsArguments):
         return self
 
     def coupling(
-        self,
-        name: str,
-        joints: str | Mapping[str, float],
-        follows: str | Mapping[str, float] | None = None,
+        self, name: str, joints: str | Mapping[str, float], follows: str | Mapping[str, float] | None = None,
         polynomial: Sequence[float] | None = None,
-    ) -> Self:
-        """Couple joints by a force that holds ``y = p(x)``: a gear, a cam, a differential. Returns the builder.
+    ) -> Self:  # fmt: skip
+        """Couple joints by a constraint ``y = p(x)``: a gear, a cam, a differential. Returns the builder.
 
-        All joints keep their coordinates; what holds them together is a constraint, as that of a closed loop is.
+        All joints keep their coordinates; they are held together by a constraint force, as in a closed loop.
 
         Parameters
         ----------
         name : str
         joints : str or mapping of joint name to coefficient
-            Of y, a coordinate or a sum of coordinates times coefficients; joints of one degree of freedom.
+            Joints of y, which is a coordinate or a sum of coordinates times coefficients; each has one degree of
+            freedom.
         follows : str or mapping of joint name to coefficient, optional
-            Of x, in the same way.
+            Joints of x, given in the same way.
         polynomial : sequence of floats, optional
-            Of p, the constant first: ``[0, 1, 0.5]`` is x + x²/2.  Without it y = x, or y = 0 where there is no x.
+            Coefficients of p, the constant first: ``[0, 1, 0.5]`` is x + x²/2.  By default y = x, or y = 0 if there is
+            no x.
 
         Examples
         --------
@@ -166,37 +152,37 @@ class DriveBuilder(ExplainsArguments):
             )
         y, x = _coefficients(joints, where), _coefficients({} if follows is None else follows, where)
         if not y:
-            raise ModelError(f"{where}it needs a joint at least")
+            raise ModelError(f"{where}it needs at least one joint")
         given = floats(([0.0, 1.0] if x else [0.0]) if polynomial is None else polynomial, where + "polynomial")
         if given.ndim != 1 or not len(given) or not np.all(np.isfinite(given)):
             raise ModelError(f"{where}a polynomial is a list of finite numbers, the constant first, not {polynomial!r}")
         powers = [float(c) for c in given]
         if not x and any(powers[1:]):
-            raise ModelError(f"{where}a polynomial needs a joint that it is of: follows=...")
+            raise ModelError(f"{where}a polynomial needs the joint it depends on: follows=...")
         self._couplings[name] = JointCoupling(
             name, tuple(y), tuple(y.values()), tuple(x), tuple(x.values()), tuple(powers)
         )
         return self
 
     def gear(self, name: str, first: str, second: str, teeth: Sequence[float], *, internal: bool = False) -> Self:
-        """Let two wheels mesh: their teeth meet one by one. Returns the builder.
+        """Let two gear wheels mesh. Returns the builder.
 
         Parameters
         ----------
         name : str
         first, second : str
-            The joints that the wheels turn on, both on the same carrier.  (A rack is a slide coupled with its pinion:
-            ``coupling(name, "rack", {"pinion": radius})``.)
+            The joints that the wheels turn on, both on the same carrier.  (For a rack, couple a sliding joint with its
+            pinion: ``coupling(name, "rack", {"pinion": radius})``.)
         teeth : pair of positive numbers
-            Or radii: what counts is their ratio.
+            Numbers of teeth, or radii: only their ratio matters.
         internal : bool
-            Whether one wheel is a ring that meshes inside: then both turn the same way.
+            Whether one wheel is a ring gear with teeth inside, so that both turn the same way.
         """
         one, two = _sizes(teeth, f"gear {name!r}: teeth")
         return self.coupling(name, {first: one, second: -two if internal else two})
 
     def belt(self, name: str, first: str, second: str, radii: Sequence[float], *, crossed: bool = False) -> Self:
-        """Lay a belt or chain around two wheels that does not slip. Returns the builder.
+        """Connect two wheels by a belt or chain that does not slip. Returns the builder.
 
         Parameters
         ----------
@@ -221,19 +207,19 @@ class DriveBuilder(ExplainsArguments):
         return tuple(found)
 
     def _why_coupled(self) -> dict[str, str]:
-        """Return the joints that have to have a coordinate because they are coupled, and how that is said."""
+        """Return the joints that need a coordinate because they are coupled, with the reason in words."""
         names = {name: c.name for c in self._couplings.values() for name, _, _ in c.terms()}
         return {name: f"is coupled by {coupling!r}" for name, coupling in names.items()}
 
     def _drives(
         self, joints: Sequence[Joint], places: dict[str, tuple[int, Pose]]
     ) -> tuple[tuple[Tendon, ...], tuple[Actuator, ...]]:
-        """Return all of them, now that it is known where bodies ended up."""
+        """Return all tendons and actuators, now that it is known where bodies ended up."""
         tendons = tuple(self._spanned(tendon, joints, places) for tendon in self._tendons.values())
         return tendons, tuple(self._attached(actuator, joints) for actuator in self._actuators.values())
 
     def _spanned(self, draft: TendonDraft, joints: Sequence[Joint], places: dict[str, tuple[int, Pose]]) -> Tendon:
-        """Return a tendon between bodies whose places are known now."""
+        """Return a tendon, now that the places of its bodies are known."""
         for name in draft.joints:
             _one_freedom(name, joints, f"tendon {draft.name!r}")
         points = []
@@ -264,13 +250,13 @@ def _one_freedom(name: str, joints: Sequence[Joint], whose: str) -> None:
         raise UnknownNameError(f"moving joint (of {whose})", name, known)
     if known[name].kind.nv != 1:
         raise ModelError(
-            f"{whose}: joint {name!r} has {known[name].kind.nv} degrees of freedom, where one is needed: build it of "
+            f"{whose}: joint {name!r} has {known[name].kind.nv} degrees of freedom, where one is needed: build it from "
             "single joints with massless bodies between them, and name one of these"
         )
 
 
 def _coefficients(joints: str | Mapping[str, float], where: str) -> dict[str, float]:
-    """Return joints with finite coefficients; one alone counts once."""
+    """Return joints with their coefficients, which must be finite; a joint alone has the coefficient 1."""
     given = {joints: 1.0} if isinstance(joints, str) else dict(joints)
     found = {key: per_freedom(x, 1, 1.0, f"{where}coefficient of {key!r}")[0] for key, x in given.items()}
     for key, x in found.items():
@@ -303,17 +289,15 @@ def _range(bounds: Sequence[float] | None, what: str) -> tuple[float, float]:
 
 
 def spring_along(
-    where: str,
-    stiffness: float | Sequence[float] | None,
-    rest: float | Sequence[float] | None,
+    where: str, stiffness: float | Sequence[float] | None, rest: float | Sequence[float] | None,
     known: tuple[float, float] | None = None,
-) -> tuple[float, tuple[float, float]]:
-    """Return stiffness and rest lengths of a spring along a tendon; without ``rest`` those that are known."""
+) -> tuple[float, tuple[float, float]]:  # fmt: skip
+    """Return stiffness and rest lengths of a spring along a tendon; without ``rest``, the known rest lengths."""
     (stiff,) = per_freedom(stiffness, 1, 0.0, where + "stiffness", True)
     if not math.isfinite(stiff):
         raise ModelError(f"{where}stiffness and damping must be finite")
     if stiff and rest is None and known is None:
-        raise ModelError(f"{where}a spring needs a length at which it rests: rest=...")
+        raise ModelError(f"{where}a spring needs its length at rest: rest=...")
     low, high = per_freedom((known or 0.0) if rest is None else rest, 2, 0.0, where + "rest")
     if low > high:
         raise ModelError(f"{where}rest goes from the shorter length to the longer, not {(low, high)}")
@@ -323,7 +307,7 @@ def spring_along(
 def with_spring(
     tendon: Tendon, stiffness: float | Sequence[float] | None, rest: float | Sequence[float] | None
 ) -> Tendon:
-    """Return a tendon with another spring; it rests where the one before did unless said otherwise."""
+    """Return a tendon with another spring, which has the rest lengths of the previous one unless others are given."""
     known = tendon.rest if tendon.stiffness else None
     stiff, lengths = spring_along(f"tendon {tendon.name!r}: ", stiffness, rest, known)
     return replace(tendon, stiffness=stiff, rest=lengths)

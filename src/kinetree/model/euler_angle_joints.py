@@ -2,7 +2,7 @@
 
 A row turns by ``alpha`` about x, then by ``offset`` plus the joint angle about z.  Since
 only turns about z can vary, a sequence of turns about other axes needs constant turns
-between, and for some sequences a constant row before the first joint or after the last
+in between, and for some sequences a constant row before the first joint or after the last
 (Shah table 3.7).  Every constant is a whole number of quarter turns and is kept as such,
 so the rows reproduce the plain product of elementary rotations without any rounding of
 pi.
@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import ModelError, ShapeError, explain_public
 from .builder import ModelBuilder
-from .dh import DHRow
+from .dh.rows import DHRow
 from .joints import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES, Revolute
 from .joints.euler import is_symmetric
 from .mass import MassProperties
@@ -79,12 +79,12 @@ class EulerRow(NamedTuple):
 
     @property
     def alpha(self) -> float:
-        """Turn about x in radians."""
+        """The turn about x, in radians."""
         return self.alpha_quarters * (math.pi / 2)
 
     @property
     def offset(self) -> float:
-        """Constant part of the turn about z in radians."""
+        """The constant part of the turn about z, in radians."""
         return self.offset_quarters * (math.pi / 2)
 
     @property
@@ -106,7 +106,7 @@ class EulerRow(NamedTuple):
 
 
 def check_sequence(sequence: str) -> str:
-    """Return a sequence in upper case, or raise an error that lists the eighteen."""
+    """Return a sequence in upper case, or raise an error that lists all eighteen."""
     name = str(sequence).upper()
     if name not in SEQUENCES:
         raise ModelError(f"an Euler-angle-joint's sequence is one of {', '.join(SEQUENCES)}, not {sequence!r}")
@@ -114,10 +114,10 @@ def check_sequence(sequence: str) -> str:
 
 
 def constant_rows(sequence: str) -> tuple[EulerRow | None, EulerRow | None]:
-    """Give the constant row before the first joint and the one after the last; None where there is none.
+    """Return the constant row before the first joint and the one after the last; None where there is none.
 
-    The rule of Shah table 3.7: only a first axis x needs a row in front; only a last axis
-    z needs none behind.
+    The rule of Shah table 3.7: a row before is needed only if the first axis is x, a row after unless the last axis is
+    z.
     """
     name = check_sequence(sequence)
     before, after = _BEFORE[name[0]], _AFTER[name[-1]]
@@ -125,7 +125,7 @@ def constant_rows(sequence: str) -> tuple[EulerRow | None, EulerRow | None]:
 
 
 def moving_rows(sequence: str) -> tuple[EulerRow, ...]:
-    """Give the two or three rows that carry the joint angles."""
+    """Return the two or three rows that contain the joint angles."""
     return tuple(EulerRow(alpha, offset, k) for k, (alpha, offset) in enumerate(_MOVING[check_sequence(sequence)]))
 
 
@@ -147,12 +147,9 @@ def rows(sequence: str) -> tuple[EulerRow, ...]:
 
 
 def table(
-    sequence: str,
-    name: str = "ball",
-    parent: int | str = 0,
-    mass_properties: MassProperties | None = None,
+    sequence: str, name: str = "ball", parent: int | str = 0, mass_properties: MassProperties | None = None,
     **joint_data: Any,
-) -> list[DHRow]:
+) -> list[DHRow]:  # fmt: skip
     """Return a ball or universal joint as rows of a modified Denavit-Hartenberg table in degrees.
 
     Parameters
@@ -160,12 +157,13 @@ def table(
     sequence : str
         One of :data:`SEQUENCES`.
     name : str
-        Of the body on the joint; massless links between the rows get ``_1``, ``_2``, ... behind it, constant rows
-        ``_before`` and ``_after``.
+        Name of the body on the joint; massless links between the rows get the suffixes ``_1``, ``_2``, ..., constant
+        rows ``_before`` and ``_after``.
     parent : int or str
-        Row, or its name, that carries the joint; 0 is the base.
+        The row that carries the joint, by number or name; 0 is the base.
     mass_properties : MassProperties, optional
-        Of the body, in the frame that it has on :class:`kinetree.EulerSpherical` or :class:`kinetree.Universal`.
+        Mass properties of the body, in the frame that it has on :class:`kinetree.EulerSpherical` or
+        :class:`kinetree.Universal`.
     **joint_data
         Limits, friction, ... of :class:`kinetree.DHRow`: one number for all parts, or one each.
 
@@ -227,19 +225,12 @@ def singular_angles(sequence: str) -> tuple[float, ...]:
 
 
 def add_chain(
-    builder: ModelBuilder,
-    name: str,
-    parent: str,
-    sequence: str,
-    *,
-    joint_name: str | None = None,
-    placement: Pose | None = None,
-    mass_properties: MassProperties | None = None,
-    **joint_data: Any,
-) -> ModelBuilder:
-    """Add a body on a ball or universal joint made of one-DOF joints with massless links between.
+    builder: ModelBuilder, name: str, parent: str, sequence: str, *, joint_name: str | None = None,
+    placement: Pose | None = None, mass_properties: MassProperties | None = None, **joint_data: Any,
+) -> ModelBuilder:  # fmt: skip
+    """Add a body on a ball or universal joint made of one-DOF joints with massless links between them.
 
-    The joints turn about z, as the rows have them.  Body ``name`` keeps the frame it would
+    The joints turn about z, as in the rows.  Body ``name`` keeps the frame it would
     have on :class:`kinetree.EulerSpherical` or :class:`kinetree.Universal`, so its mass
     properties and whatever it carries are described in the same way.
 
@@ -252,12 +243,12 @@ def add_chain(
     sequence : str
         One of :data:`SEQUENCES`.
     joint_name : str
-        Defaults to ``<name>_joint``; the parts get ``_1``, ``_2``, ``_3`` behind it, and the
-        massless links the same behind ``name``.
+        Defaults to ``<name>_joint``; the single joints get the suffixes ``_1``, ``_2``, ``_3``, and so do the
+        massless links.
     placement : Pose
-        Of the joint on the parent.
+        Pose of the joint on the parent.
     mass_properties : MassProperties
-        Of the body, in its own frame.
+        Mass properties of the body, in its own frame.
     **joint_data
         Limits, friction, ... of :meth:`ModelBuilder.add_joint`: one number for all parts, or one each.
     """
@@ -284,7 +275,7 @@ def add_chain(
 
 
 def _part(value: Any, k: int, count: int, what: str) -> Any:
-    """Take the k-th of several numbers, or the one number that all parts share."""
+    """Return the k-th of several numbers, or the one number that applies to all parts."""
     if not isinstance(value, (list, tuple, np.ndarray)) or not np.ndim(value):
         return value
     if len(value) != count:
@@ -293,7 +284,7 @@ def _part(value: Any, k: int, count: int, what: str) -> Any:
 
 
 def _quarter_turn(axis: int, quarters: int) -> np.ndarray:
-    """Return the exact rotation matrix by whole quarter turns about x (0) or z (2)."""
+    """Return the exact matrix of a rotation by whole quarter turns about x (0) or z (2)."""
     c, s = _COSINE[quarters % 4], _SINE[quarters % 4]
     i, j = (axis + 1) % 3, (axis + 2) % 3
     turn = np.zeros((3, 3))

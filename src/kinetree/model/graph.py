@@ -1,6 +1,6 @@
-"""A mechanism is a graph of bodies and joints; this chooses the tree that the algorithms walk.
+"""A mechanism is a graph of bodies and joints; this module chooses the tree that the algorithms walk.
 
-Joints outside the tree are cut: they close loops, and constraint forces stand for them.
+Joints outside the tree are cut: they close loops, and are represented by constraint forces.
 Rules for choosing them, all starting from the base:
 
 - ``minimum_dof``: every body is reached by the path with the fewest degrees of freedom
@@ -10,10 +10,10 @@ Rules for choosing them, all starting from the base:
   of a loop are short and as equal as can be (Khalil section 10.3).
 
 Among equals, joints with few constraints are cut (Featherstone section 9.4), then those described last.
-Joints that are more than geometry (a motor, friction, a rotor, a spring, a mimicked angle, a coupling) are
-cut only where a loop has no others, or by name.  Such a joint keeps its coordinate all the same:
-one of its bodies is cut through instead, see :func:`split`.  A joint may be walked from its child to its
-parent; its coordinates keep their meaning.
+Joints that have more than geometry (a motor, friction, a rotor, a spring, a mimicked angle, a coupling) are
+cut only if a loop has no others, or by name.  Such a joint keeps its coordinate even then: one of its
+bodies is split instead, see :func:`split`.  A joint may be walked from its child to its parent; its
+coordinates keep their meaning.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RULES = ("minimum_dof", "shortest")
 
 
 class GraphError(ModelError):
-    """Bodies and joints that make no mechanism; ``subject`` is the joint or body it is about."""
+    """Raised if bodies and joints do not form a mechanism; ``subject`` is the joint or body in question."""
 
     def __init__(self, message: str, subject: str) -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ class GraphError(ModelError):
 
 @dataclass
 class Draft:
-    """A joint as it was described, before the tree is known."""
+    """A joint as described, before the tree is known."""
 
     name: str
     parent: str
@@ -59,7 +59,7 @@ class Draft:
 
     @property
     def seat(self) -> Pose:
-        """Of the moving frame on the child, exactly as it was given if it was."""
+        """Pose of the moving frame on the child, exactly as given if it was given."""
         return inverse(self.child_pose) if self.given_seat is None else self.given_seat
 
     def other(self, body: str) -> str:
@@ -67,7 +67,7 @@ class Draft:
         return self.parent if body == self.child else self.child
 
     def turn(self) -> Draft:
-        """Return the same joint walked from child to parent."""
+        """Return the same joint, walked from child to parent."""
         return replace(
             self,
             parent=self.child,
@@ -81,14 +81,14 @@ class Draft:
 
 
 class Spanning(NamedTuple):
-    """The joints of the tree, parents first and turned the way they are walked, and those that are cut."""
+    """The joints of the tree, parents first and in the direction they are walked, and the cut joints."""
 
     tree: list[Draft]
     cuts: list[Draft]
 
 
 def inverse(pose: Pose) -> Pose:
-    """Swap parent and child, without minus zeros."""
+    """Swap parent and child, without negative zeros."""
     if pose.is_identity:
         return Pose()
     back = pose.inverse()
@@ -97,27 +97,27 @@ def inverse(pose: Pose) -> Pose:
 
 
 class Split(NamedTuple):
-    """A joint that closes a loop but stays in the tree, because one of its bodies is cut through."""
+    """A joint that closes a loop but stays in the tree, because one of its bodies is split."""
 
     joint: Draft
-    """As before, but that it carries one half of the body."""
+    """The joint as before, but carrying one half of the body."""
     weld: Draft
-    """Joins the halves, which have the same frame: this is what is cut."""
+    """Joins the halves, which have the same frame; this joint is cut."""
     body: str
-    """What the halves are halves of."""
+    """The body that is split."""
 
 
 def split(draft: Draft, masses: Mapping[str, MassProperties], root: str, half: str, weld: str) -> Split:
-    """Cut through a body beside a joint that is more than geometry, so that the joint keeps its coordinate.
+    """Split a body next to a joint that has more than geometry, so that the joint keeps its coordinate.
 
-    Both halves have half of the mass and of the inertia, so that no joint moves something massless; held together
-    by the weld they are the body as it was.
+    Each half has half of the mass and of the inertia, so that no joint moves something massless; welded together, they
+    are the original body.
     """
     ends = [end for end in (draft.child, draft.parent) if end != root and masses[end].mass > 0.0]
     if not ends:
         raise GraphError(
-            f"joint {draft.name!r} cannot be cut: it is more than geometry, so that one of its bodies must be cut "
-            f"through, and neither {draft.child!r} nor {draft.parent!r} has a mass that could be halved; cut "
+            f"joint {draft.name!r} cannot be cut: it has more than geometry, so that one of its bodies must be "
+            f"split, and neither {draft.child!r} nor {draft.parent!r} has a mass that could be halved; cut "
             "another joint",
             draft.name,
         )
@@ -128,7 +128,7 @@ def split(draft: Draft, masses: Mapping[str, MassProperties], root: str, half: s
 
 
 def why_uncuttable(joints: Iterable[Draft], coupled: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the joints that are more than the geometry which a cut joint has, and what they are beside it."""
+    """Return the joints that have more than geometry, and what else they have, in words."""
     joints = list(joints)
     leaders = {d.data["mimic"].leader: d.name for d in joints if d.data["mimic"]}
     reasons = {d.name: _more_than_geometry(d, leaders) or (coupled or {}).get(d.name) for d in joints}
@@ -136,7 +136,7 @@ def why_uncuttable(joints: Iterable[Draft], coupled: Mapping[str, str] | None = 
 
 
 def can_close(kind: JointKind) -> bool:
-    """Return whether the kind says what it forbids: a user's own joint need not."""
+    """Tell whether a kind defines its constraints; a user's own joint may not."""
     own = kind.kind if isinstance(kind, Reversed) else kind
     return type(own).constraints is not JointKind.constraints
 
@@ -156,13 +156,9 @@ def _more_than_geometry(draft: Draft, leaders: dict[str, str]) -> str | None:
 
 
 def span(
-    root: str,
-    bodies: Iterable[str],
-    joints: Sequence[Draft],
-    cuts: Sequence[str] | None = None,
-    rule: str | None = None,
-    coupled: Mapping[str, str] | None = None,
-) -> Spanning:
+    root: str, bodies: Iterable[str], joints: Sequence[Draft], cuts: Sequence[str] | None = None,
+    rule: str | None = None, coupled: Mapping[str, str] | None = None,
+) -> Spanning:  # fmt: skip
     """Choose the tree.
 
     Parameters
@@ -170,19 +166,19 @@ def span(
     root : str
         The base.
     bodies : names
-        All of them must be reached.
+        Bodies that must all be reached.
     joints : drafts, in the order of description
     cuts : names of joints, optional
         Joints to cut; loops that these leave are cut by the rule.
     rule : {"minimum_dof", "shortest"}
         The first by default.
     coupled : mapping, optional
-        Joints that are coupled with others, and how that is said.
+        Joints that are coupled with others, and the reason in words.
 
     Raises
     ------
     GraphError
-        A body cannot be reached, or a cut leaves one hanging.
+        If a body cannot be reached, or a cut disconnects one.
     """
     rule = rule or RULES[0]
     if rule not in RULES:
@@ -198,7 +194,7 @@ def span(
 
 
 def check_rods(joints: Iterable[Draft], kept: dict[str, str]) -> None:
-    """Refuse rods, and other joints without coordinates, that are more than geometry."""
+    """Refuse rods and other joints without coordinates that have more than geometry."""
     for draft in joints:
         if draft.kind.only_closes and draft.name in kept:
             what = "distance rod" if isinstance(draft.kind, Distance) else f"{draft.kind.name} joint"
@@ -257,19 +253,19 @@ def _check_reach(
     if hanging:
         cut = ", ".join(repr(d.name) for d in joints if d.name in named)
         raise GraphError(
-            f"cutting {cut} leaves {_list(hanging)} hanging: nothing joins it to the base {root!r} any more; cut "
+            f"cutting {cut} leaves {_list(hanging)} hanging: nothing connects it to the base {root!r}; cut "
             "joints of loops only, one for each loop",
             next(d.name for d in joints if d.name in named),
         )
     raise GraphError(
-        f"{_list(lost)} hangs on {_bodiless(joints)} only, and no body can be carried by those: join it by a free "
+        f"{_list(lost)} is held by {_bodiless(joints)} only, and these cannot carry a body: join it by a free "
         "joint that leaves it all its freedom",
         lost[0],
     )
 
 
 def _bodiless(joints: Sequence[Draft]) -> str:
-    """Return in words which joints can carry no body."""
+    """Name the joints that cannot carry a body."""
     names = {"distance rods" if isinstance(d.kind, Distance) else f"{d.kind.name} joints" for d in joints
              if d.kind.only_closes}  # fmt: skip
     return ", ".join(sorted(names))
@@ -285,9 +281,9 @@ def _list(bodies: Sequence[str]) -> str:
 
 
 def _released(joints: Iterable[Draft], kept: dict[str, str]) -> set[str]:
-    """Return the joints to cut although they are more than geometry: one of each loop that has no others.
+    """Return the joints to cut although they have more than geometry: one of each loop that has no others.
 
-    Rather those without a motor, and those described last.
+    Joints without a motor are preferred, then those described last.
     """
     leader: dict[str, str] = {}
 
@@ -307,7 +303,7 @@ def _released(joints: Iterable[Draft], kept: dict[str, str]) -> set[str]:
 
 
 def _grow(root: str, joints: Sequence[Draft], kept: Container[str], rule: str) -> set[str]:
-    """Return Dijkstra's tree; bodies joined by joints that must be kept are reached together, through those joints."""
+    """Return Dijkstra's tree; bodies connected by joints to keep are reached together, through those joints."""
     order = {d.name: i for i, d in enumerate(joints)}
     around = _around(joints)
     chosen: set[str] = set()
@@ -343,7 +339,7 @@ def _length(draft: Draft, rule: str) -> int:
 
 
 def _in_order(root: str, tree: Sequence[Draft]) -> list[Draft]:
-    """Return parents before children, otherwise the order of description; each joint turned away from the root."""
+    """Order joints parents first, otherwise as described, each directed away from the root."""
     order = {d.name: i for i, d in enumerate(tree)}
     around = _around(tree)
     ready: list[tuple[int, Draft]] = []
@@ -363,7 +359,7 @@ def _in_order(root: str, tree: Sequence[Draft]) -> list[Draft]:
 
 
 def checked_loops(loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
-    """Return loops as they are; warn of one that is there twice, refuse rods of two lengths in one place."""
+    """Return loops unchanged; warn of one that exists twice, refuse rods of two lengths in the same place."""
     for one, other in combinations(loops, 2):
         alike = _places(one) == _places(other)
         crossed = _places(one) == _places(other)[::-1]
@@ -387,7 +383,7 @@ def checked_loops(loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
 
 
 def _places(loop: Loop) -> tuple[object, object]:
-    """Return where a loop begins and ends; of a rod only the points matter."""
+    """Return the two ends of a loop joint; for a rod, only the points matter."""
     if isinstance(loop.kind, Distance):
         return (loop.predecessor, loop.placement.translation), (loop.successor, loop.seat.translation)
     return (loop.predecessor, loop.placement), (loop.successor, loop.seat)

@@ -1,8 +1,8 @@
-"""What a joint has beside its geometry: one row per number, read by all that builds, files, changes or shows joints.
+"""The numbers of a joint besides its geometry: one row each, used wherever joints are built, read, changed or shown.
 
-A new number is a row of :class:`JointNumbers` and a keyword of :class:`JointData`, which the builder, rows of
-Denavit-Hartenberg tables, every file format, :meth:`kinetree.Robot.describe`, substitutions, the schema of YAML files
-(``python tools/schema.py``) and the pages take from here; what it does to the motion is its law, in ``algorithms`` or
+A new number is a row of :class:`JointNumbers` and a keyword of :class:`JointData`.  The builder, Denavit-Hartenberg
+tables, every file format, :meth:`kinetree.Robot.describe`, substitutions, the schema of YAML files
+(``python tools/schema.py``) and the pages take it from here; its effect on the motion is a law in ``algorithms`` or
 ``simulation``.
 """
 
@@ -28,15 +28,15 @@ Floats = tuple[float, ...]
 PerFreedom = float | Sequence[float] | None
 
 LARGEST = 1e100
-"""Numbers of a robot beyond this are slips, and products of three of them no numbers at all."""
+"""Numbers of a robot beyond this are mistakes, and products of three of them overflow."""
 
 TWO_TURNS, LARGEST_DEGREES = 4.0 * math.pi, 720.0
-"""An angle between these, in radians, is one in degrees as a rule: who writes 90 rad for where a hinge stops?"""
+"""A limit between these, in radians, is most likely in degrees: nobody stops a hinge at 90 rad."""
 
 
 @dataclass(frozen=True)
 class Mimic:
-    """Says that a joint follows another one: ``q = ratio * q_leader + offset``."""
+    """Makes a joint follow another one: ``q = ratio * q_leader + offset``."""
 
     leader: str
     ratio: float = 1.0
@@ -48,48 +48,48 @@ class Mimic:
 
 @dataclass(frozen=True)
 class JointField:
-    """One row: all that is known of a number of joints.
+    """One row: everything about one number of joints.
 
     Attributes
     ----------
     help : str
         What it is, in a sentence.
     units : pair of str
-        Of a hinge and of a slide.
+        Units for a hinge and for a slide.
     name : str
-        Of the attribute, the keyword, the key in YAML files and the entry of a row of a table.
+        Name of the attribute, the keyword, the key in YAML files and the entry in a row of a table.
     per : {"v", "q"}
         Whether there is one per degree of freedom, or one per coordinate.
     default : float or None
-        Where nothing is said; None for the neutral configuration.
+        Value if none is given; None for the neutral configuration.
     nonnegative, finite : bool
-        What it must be.
+        Whether it must be so.
     infinite : bool
-        Whether it is a limit: infinity says that there is none.  A joint that is cut keeps its limits.
+        Whether it is a limit: infinity means that there is none.  A cut joint keeps its limits.
     sparse : bool
         Whether a joint without it has no numbers, ``()``, instead of zeros.
     of : str
-        Another one, without which it means nothing: where a spring rests belongs to its stiffness.
+        Another field without which it means nothing: the rest position of a spring belongs to its stiffness.
     alone, needed : str
-        What is said where it is given without that, and of that without it.
+        Messages if it is given without ``of``, and if ``of`` is given without it.
     leaders_only : str
         Why a joint that follows another one cannot have it.
     law : callable, optional
-        Checks more: takes the kind of joint, the numbers, and what to call them.
+        Further check: takes the kind of joint, the numbers, and their name for messages.
     said, noun : str
         Its name in messages about its value, and about joints that have it, with a plural in s.
     has : str
-        Says that a joint has it, so that it is more than geometry and is not cut.
+        Says in words that a joint has it, and so has more than geometry and is not cut.
     label : str
-        Stands before it in descriptions.
+        Word before it in descriptions.
     parameter : bool
-        Whether it may vary: be a symbol, an input of compiled code, a column of a sweep.
+        Whether it may vary, as a symbol, an input of compiled code or a column of a sweep.
     of_motor : bool
-        Whether it is one of the motor's.
+        Whether it belongs to the motor.
     felt_as : str
-        The attribute of :class:`kinetree.model.tree.Joint` with what is felt of it behind the gear.
+        The attribute of :class:`kinetree.model.tree.Joint` with its value on the joint side of the gear.
     urdf, sdf, mjcf, par : str
-        Its word in these formats, in the element of limits for those; ``kinetree:`` begins words of our own.
+        Its word in these formats, for limits in the element of limits; kinetree's own words begin with ``kinetree:``.
     """
 
     help: str
@@ -123,15 +123,15 @@ class JointField:
         return kind.nq if self.per == "q" else kind.nv
 
     def usual(self, kind: JointKind) -> Floats:
-        """Return the numbers of a joint of which nothing is said."""
+        """Return the numbers of a joint if none are given."""
         return tuple(kind.neutral()) if self.default is None else (self.default,) * self.count(kind)
 
     def is_usual(self, kind: JointKind, values: Sequence[float]) -> bool:
-        """Return whether numbers need not be said."""
+        """Tell whether numbers are the default and can be left out."""
         return not values or all(x == y for x, y in zip(values, self.usual(kind), strict=True))
 
     def felt(self, joint: Any) -> Floats:
-        """Return the numbers of a joint, of those that act through its gear what is felt behind it."""
+        """Return the numbers of a joint; for those that act through its gear, as felt on the joint side."""
         found: Floats = getattr(joint, self.felt_as or self.name)
         return found
 
@@ -160,7 +160,7 @@ def _row(help: str, *units: str, **known: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class JointNumbers(Generic[T]):
-    """The table: the numbers of a joint, as tuples in a model, and in rows of tables as users write them."""
+    """The table: the numbers of a joint, as tuples in a model, and as users write them in rows of tables."""
 
     lower: T = _row(
         "Smallest position.", "rad", "m", per="q", default=-math.inf, infinite=True, said="lower limit",
@@ -269,10 +269,10 @@ FIELDS: dict[str, JointField] = {
 """The rows by name."""
 
 JOINT_DATA = tuple(JointData.__annotations__)
-"""All that can be said of a joint beside its geometry."""
+"""Everything that can be given for a joint besides its geometry."""
 
 LIMITS = tuple(name for name, row in FIELDS.items() if row.infinite)
-"""What a cut joint remembers of its data sheet, for the day it is in the tree again."""
+"""What a cut joint keeps of its data, in case it is in the tree again."""
 
 PER_FREEDOM = tuple(row.name for row in sorted(FIELDS.values(), key=lambda row: not row.of_motor) if row.parameter)
 """Numbers of a joint that may be parameters; those of the motor first."""
@@ -283,7 +283,7 @@ OF_MOTOR = tuple(name for name, row in FIELDS.items() if row.of_motor)
 
 
 def words_of(language: str, *, limits: bool = False) -> dict[str, JointField]:
-    """Return the limits, or all the rest, that a format has words for, by these words."""
+    """Return the limits, or all other fields, that a format has words for, by these words."""
     rows = [row for row in FIELDS.values() if getattr(row, language) and row.infinite == limits]
     return {getattr(row, language): row for row in rows}
 
@@ -292,7 +292,7 @@ def words_of(language: str, *, limits: bool = False) -> dict[str, JointField]:
 
 
 def joint_data(kind: JointKind, where: str, **data: Unpack[JointData]) -> dict[str, Any]:
-    """Return everything a joint has beside its geometry, checked; see :meth:`kinetree.Builder.add_joint`."""
+    """Check and return everything that a joint has besides its geometry; see :meth:`kinetree.Builder.add_joint`."""
     mimic, actuated = data.pop("mimic", None), data.pop("actuated", None)
     given: dict[str, Any] = dict.fromkeys(FIELDS) | data
     found: dict[str, Any] = numbers_of(kind, where, given, follows=mimic is not None)
@@ -312,14 +312,14 @@ def joint_data(kind: JointKind, where: str, **data: Unpack[JointData]) -> dict[s
 
 
 def passive_data(kind: JointKind) -> dict[str, Any]:
-    """Return what a joint that nobody said anything about has: no limits, no motor, no friction."""
+    """Return the data of a joint without limits, motor or friction."""
     return joint_data(kind, "", actuated=False)
 
 
 def numbers_of(
     kind: JointKind, where: str, given: Mapping[str, PerFreedom], *, follows: bool = False
 ) -> dict[str, Floats]:
-    """Return those numbers of a joint that are given, checked; with each the one that it belongs to."""
+    """Check and return the given numbers of a joint, each together with the one that it belongs to."""
     found: dict[str, Floats] = {}
     for name, row in FIELDS.items():
         if name not in given:
@@ -367,12 +367,12 @@ def per_freedom(
 
 
 def like_degrees(angle: object) -> bool:
-    """Say whether a number, meant as an angle in radians, is more likely one in degrees."""
+    """Tell whether an angle that should be in radians is more likely in degrees."""
     return isinstance(angle, (int, float)) and TWO_TURNS < abs(angle) <= LARGEST_DEGREES
 
 
 def doubtful_limits(kind: JointKind, data: Mapping[str, Any]) -> str | None:
-    """Say which limit of a joint is more likely in degrees, or return None; a huge one means that there is none."""
+    """Say which limit of a joint is more likely in degrees, or return None; a huge number means no limit."""
     sides = [data.get(key) for key in ("lower", "upper")]
     pairs = [side if isinstance(side, (list, tuple, np.ndarray)) else [side] * kind.nq for side in sides]
     for unit, *both in zip(kind.q_units, *pairs, strict=False):

@@ -1,4 +1,4 @@
-"""What the limits of followers leave to their leaders."""
+"""The range that the limits of followers leave to their leaders."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..errors import Message, ModelError, Setting
 from .tree import Joint, Model
 
 ROUNDING = 1e-14
-"""Limits that miss one another by no more than this part of their size meet in a point."""
+"""Limits that miss each other by no more than this fraction of their size meet in a point."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """Where a coordinate may be, and the joints whose limits say so: the leader itself or one that follows it."""
+    """The range of a coordinate, and the joints whose limits bound it: the leader itself or one that follows it."""
 
     lower: float
     upper: float
@@ -29,14 +29,14 @@ class Range:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is left, beyond rounding."""
+        """Whether nothing is left of the range, beyond rounding."""
         return self.lower > self.upper and not math.isclose(self.lower, self.upper, rel_tol=ROUNDING)
 
 
 def range_left(tree: Model, leader: Joint) -> Range:
-    """Return where a leader may be so that it and all that follow it are within their limits.
+    """Return the range of a leader in which it and all its followers are within their limits.
 
-    A chain of followers is resolved when a robot is built: each one names a joint with a coordinate of its own.
+    Chains of followers are resolved when a robot is built: each one refers to a joint with its own coordinate.
     """
     found = Range(leader.lower[0], leader.upper[0], leader.name, leader.name)
     for joint in tree.joints:
@@ -50,7 +50,7 @@ def _seen_by_leader(follower: Joint) -> Range:
     assert follower.mimic is not None
     ratio, offset, name = follower.mimic.ratio, follower.mimic.offset, follower.name
     (low,), (high,) = follower.lower, follower.upper
-    if ratio == 0.0:  # it stands still: allowed wherever the leader is, or nowhere
+    if ratio == 0.0:  # it does not move: allowed wherever the leader is, or nowhere
         everywhere = low <= offset <= high
         return Range(-math.inf if everywhere else math.inf, math.inf if everywhere else -math.inf, name, name)
     first, last = sorted(((low - offset) / ratio, (high - offset) / ratio))
@@ -58,14 +58,14 @@ def _seen_by_leader(follower: Joint) -> Range:
 
 
 def bounded_by_followers(tree: Model, moving: Collection[int]) -> Model:
-    """Return the same tree with leaders that may go only where their followers can.
+    """Return the same tree with the limits of leaders narrowed to those of their followers.
 
     Parameters
     ----------
     tree : Model
     moving : collection of int
-        Degrees of freedom that are going to move.  Where the limits of one contradict those of its followers, that
-        is an error; a joint that stands still keeps its own limits then.
+        Degrees of freedom that are going to move.  If the limits of one contradict those of its followers, that is an
+        error; a joint that does not move keeps its own limits then.
     """
     leaders = {j.mimic.leader for j in tree.joints if j.mimic is not None}
     if not leaders:
@@ -91,7 +91,7 @@ def _contradiction(tree: Model, left: Range) -> str:
 
 
 def limits_in_words(joint: Joint) -> str:
-    """For messages: the limits of a joint and, of a follower, what it follows."""
+    """Return the limits of a joint in words for messages and, for a follower, what it follows."""
     words = f"joint {joint.name!r} has the limits {joint.lower[0]:g} to {joint.upper[0]:g}"
     if joint.mimic is None:
         return words

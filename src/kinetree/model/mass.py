@@ -1,4 +1,4 @@
-"""Mass, center of mass and inertia of one body: in any frame, in and out of ten parameters."""
+"""Mass, center of mass and inertia of one body, in any frame and as ten parameters."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, UnsupportedError
+from ..io.units import in_si
 from ..spatial import RigidInertia, Scalar, Symmetric3, Vec3
 from .pose import Pose, floats
 
@@ -24,14 +25,14 @@ def _six(matrix: np.ndarray) -> Six:
 
 
 def inertia_matrix(inertia: ArrayLike, where: str = "inertia") -> np.ndarray:
-    """Turn 3, 6 or 3x3 numbers into a symmetric 3x3 matrix.
+    """Convert 3, 6 or 3x3 numbers to a symmetric 3x3 matrix.
 
     Parameters
     ----------
     inertia : array_like
         ``(Ixx, Iyy, Izz)``, ``(Ixx, Iyy, Izz, Ixy, Ixz, Iyz)`` or a symmetric 3x3 matrix.
     where : str
-        What to call it in error messages.
+        Name of the inertia in error messages.
     """
     m = floats(inertia, where)
     if m.shape == (3,):
@@ -41,7 +42,7 @@ def inertia_matrix(inertia: ArrayLike, where: str = "inertia") -> np.ndarray:
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     if m.shape == (3, 3):
         rounding = 1e-12 * np.max(np.abs(m))
-        with np.errstate(invalid="ignore"):  # infinite ones are refused for that, later
+        with np.errstate(invalid="ignore"):  # infinite entries are refused later
             uneven = np.abs(m - m.T) > rounding
         if np.any(uneven):
             raise ModelError(f"{where} is not symmetric: {m.tolist()}")
@@ -82,20 +83,15 @@ class MassProperties:
 
     @classmethod
     def of(
-        cls,
-        mass: float = 0.0,
-        com: ArrayLike = (0.0, 0.0, 0.0),
-        inertia: ArrayLike = (0.0, 0.0, 0.0),
-        *,
-        about: str = "com",
-        axes: Pose | None = None,
-    ) -> MassProperties:
-        """Build from what a data sheet gives.
+        cls, mass: float = 0.0, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike = (0.0, 0.0, 0.0), *,
+        about: str = "com", axes: Pose | None = None,
+    ) -> MassProperties:  # fmt: skip
+        """Build from the numbers of a data sheet.
 
         Parameters
         ----------
         mass : float
-            Mass in kg.
+            Mass in kg; with a unit, ``"200 g"``, in others.
         com : array_like
             Center of mass in body coordinates.
         inertia : array_like
@@ -107,14 +103,14 @@ class MassProperties:
         """
         if not isinstance(about, str) or about not in ("com", "origin"):
             raise ModelError(f"about must be 'com' or 'origin', not {about!r}")
-        total = floats(mass, "mass")
+        total = floats(in_si(mass, "kg", "mass"), "mass")
         if total.ndim:
             raise ModelError(f"mass must be one number, not shape {total.shape}")
-        c = floats(com, "center of mass")
+        c = floats(in_si(com, "m", "center of mass"), "center of mass")
         if c.shape != (3,):
             raise ModelError(f"center of mass must have 3 components, not shape {c.shape}")
         m = inertia_matrix(inertia)
-        with np.errstate(all="ignore"):  # what becomes infinite is a problem that is reported as such
+        with np.errstate(all="ignore"):  # overflow is reported as a problem
             if axes is not None:
                 m = axes.rotation @ m @ axes.rotation.T
                 m = 0.5 * m + 0.5 * m.T
@@ -172,7 +168,7 @@ class MassProperties:
 
     @property
     def inertia_matrix(self) -> np.ndarray:
-        """3x3 inertia about the center of mass."""
+        """Inertia about the center of mass, (3, 3)."""
         return inertia_matrix(self.inertia)
 
     @property
@@ -183,7 +179,7 @@ class MassProperties:
 
     @property
     def parameters(self) -> np.ndarray:
-        """Ten parameters, the inverse of :meth:`from_parameters`."""
+        """Ten parameters, (10,), the inverse of :meth:`from_parameters`."""
         i = self.inertia_about_origin
         h = self.mass * np.array(self.com)
         return np.array([self.mass, *h, i[0, 0], i[0, 1], i[1, 1], i[0, 2], i[1, 2], i[2, 2]])
@@ -225,13 +221,13 @@ class MassProperties:
         return MassProperties.of(mass, com, total)
 
     def problems(self) -> list[str]:
-        """Return what is physically wrong with these numbers; empty when nothing is."""
+        """Return what is physically wrong with these numbers; an empty list if nothing is."""
         if not self.is_finite:
             return ["mass properties must be finite numbers"]
         if self.mass < 0.0:
             return [f"mass is negative ({self.mass:g})"]
         moments = np.linalg.eigvalsh(self.inertia_matrix)
-        # What rounding explains is no problem: of the numbers themselves, and of moving them from a
+        # What rounding explains is not a problem: of the numbers themselves, and of moving them from a
         # far origin to the center of mass, where nearly all of a point mass's inertia cancels.
         with np.errstate(over="ignore"):
             lever = self.mass * float(np.dot(self.com, self.com))
@@ -248,7 +244,7 @@ class MassProperties:
         return []
 
     def require_writable(self, body: str) -> None:
-        """Refuse what no file can hold."""
+        """Refuse mass properties that files cannot express."""
 
     def halved(self) -> MassProperties:
         """Return half of the mass, at the same place, with half of the inertia."""
@@ -265,8 +261,7 @@ class GroupedMass(MassProperties):
     """Ten parameters that need not be those of a real body.
 
     Grouping parameters that only act together (Khalil section 10.2.4) leaves bodies with a first moment and no mass, or
-    with an inertia that nothing has.  So the ten numbers are kept as they are given; there is a center of mass only
-    where there is mass.
+    with an impossible inertia.  So the ten numbers are kept as given; there is a center of mass only if there is mass.
 
     Attributes
     ----------
@@ -278,7 +273,7 @@ class GroupedMass(MassProperties):
 
     @classmethod
     def from_parameters(cls, ten: ArrayLike) -> MassProperties:
-        """Return ordinary mass properties where there are some with these ten numbers, and grouped ones otherwise."""
+        """Return ordinary mass properties if these ten numbers allow it, and grouped ones otherwise."""
         p = floats(ten, "inertial parameters")
         if p[0] > 0.0 or not np.any(p[:4]):
             ordinary = MassProperties.from_parameters(p)
@@ -288,14 +283,14 @@ class GroupedMass(MassProperties):
 
     @classmethod
     def exactly(cls, inertia: RigidInertia) -> GroupedMass:
-        """Return one that gives this very inertia back, to the last bit."""
+        """Return one that reproduces this inertia to the last bit."""
         return cls._of_ten(np.array(_ten(inertia), dtype=float))
 
     @classmethod
     def _of_ten(cls, p: np.ndarray) -> GroupedMass:
         mass = float(p[0])
         second = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])
-        with np.errstate(over="ignore", invalid="ignore"):  # who needs finite numbers asks whether they are
+        with np.errstate(over="ignore", invalid="ignore"):  # callers that need finite numbers check for them
             com = p[1:4] / mass if mass else np.zeros(3)
             about_com = second - mass * (com @ com * np.eye(3) - np.outer(com, com))
         return cls(mass, (float(com[0]), float(com[1]), float(com[2])), _six(about_com), tuple(float(x) for x in p))
@@ -337,9 +332,9 @@ class GroupedMass(MassProperties):
         return GroupedMass.from_parameters(self.parameters / 2)
 
     def require_writable(self, body: str) -> None:
-        """Refuse to be written as mass, center and inertia."""
+        """Refuse to be written as mass, center and inertia of a real body."""
         raise UnsupportedError(
-            f"body {body!r} has grouped parameters, not mass, center and inertia of a real body, and no robot file has "
+            f"body {body!r} has grouped parameters, not mass, center and inertia of a real body; robot files have no "
             "words for that: keep robot.parameters().values, and give them to with_parameters(..., physical=False)"
         )
 
@@ -354,7 +349,7 @@ def _ten(inertia: RigidInertia) -> list[Scalar]:
 
 
 def require_mass_properties(given: Any, what: str, advice: str = "") -> None:
-    """Refuse what is a number, or anything else."""
+    """Refuse anything but mass properties, such as a number."""
     if not isinstance(given, MassProperties):
         raise ModelError(
             f"{what} must be kinetree.MassProperties, such as MassProperties.sphere(2.0, 0.05), not {given!r}{advice}"
@@ -363,16 +358,16 @@ def require_mass_properties(given: Any, what: str, advice: str = "") -> None:
 
 def _size(value: float, what: str) -> float:
     """Return one finite number that is not negative."""
-    number = floats(value, what)
+    number = floats(in_si(value, "kg" if what == "mass" else "m", what), what)
     if number.ndim:
         raise ModelError(f"{what} must be one number, not shape {number.shape}")
     if not 0.0 <= number < math.inf:
-        raise ModelError(f"{what} must not be negative, and finite; got {value!r}")
+        raise ModelError(f"{what} must be finite and not negative; got {value!r}")
     return float(number)
 
 
 def _point(value: ArrayLike, what: str) -> np.ndarray:
-    numbers = floats(value, what)
+    numbers = floats(in_si(value, "m", what), what)
     if numbers.shape != (3,):
         raise ModelError(f"{what} must be three numbers, got {value!r}")
     return numbers

@@ -1,10 +1,10 @@
 """The parameters of a robot as one table: ten per body, four per degree of freedom, and stiffnesses of springs.
 
-Of every moving body the entries of the inertia tensor about the origin of its frame (``XX XY XZ YY YZ ZZ``, the
+For every moving body: the entries of the inertia tensor about the origin of its frame (``XX XY XZ YY YZ ZZ``, the
 products with the sign they have in the tensor), the first moments of mass ``MX MY MZ`` and the mass ``M``, with
-Khalil's symbols; then, for all degrees of freedom, the inertia of the rotor as it is felt at the joint, viscous
-friction, Coulomb friction and the constant offset of the torque; then the stiffnesses of joints that have springs,
-and the additional friction at low speed of joints that have it.  Joint forces are linear in all of them.
+Khalil's symbols.  Then, for all degrees of freedom, the inertia of the rotor as felt at the joint, viscous friction,
+Coulomb friction and the constant offset of the torque.  Then the stiffnesses of joints that have springs, and the
+additional friction at low speed of joints that have it.  Joint forces are linear in all of them.
 
 A joint that mimics another has parameters like any other joint: they are felt at its leader.
 """
@@ -25,28 +25,28 @@ from .mass import GroupedMass, MassProperties
 from .tree import Body, Joint, Model
 
 OF_BODIES = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
-"""The ten of a body, in the order of the table."""
+"""The ten parameters of a body, in the order of the table."""
 
 OF_FREEDOMS = ("rotor_inertia", "damping", "friction", "offset")
-"""Those of a degree of freedom, in the order of the table."""
+"""The parameters of a degree of freedom, in the order of the table."""
 
 OF_SPRINGS = ("stiffness",)
-"""Those of a degree of freedom of a joint that has a spring, after all others."""
+"""The parameters of a degree of freedom of a joint with a spring, after all others."""
 
 OF_FADING = ("stribeck",)
-"""Those of a degree of freedom of a joint with friction that fades with speed, behind them."""
+"""The parameters of a degree of freedom of a joint with friction that fades with speed, after those."""
 
 OF_SOME = (*OF_SPRINGS, *OF_FADING)
-"""Attributes of joints that are in the table where the joint has them at all."""
+"""Attributes of joints that are in the table only if the joint has them."""
 
 FRICTION = OF_FREEDOMS[1:]
-"""Those that matter only where friction does."""
+"""The parameters of friction."""
 
 NOT_NEGATIVE = tuple(symbol for symbol in (*OF_FREEDOMS, *OF_SOME) if symbol in FIELDS and FIELDS[symbol].nonnegative)
-"""Those that a joint cannot have below zero."""
+"""The parameters of joints that cannot be negative."""
 
 PINOCCHIO_ORDER = ("M", "MX", "MY", "MZ", "XX", "XY", "YY", "XZ", "YZ", "ZZ")
-"""The ten of a body as :attr:`MassProperties.parameters` has them."""
+"""The ten parameters of a body in the order of :attr:`MassProperties.parameters`."""
 
 _TO_TABLE = [PINOCCHIO_ORDER.index(symbol) for symbol in OF_BODIES]
 _FROM_TABLE = [OF_BODIES.index(symbol) for symbol in PINOCCHIO_ORDER]
@@ -55,7 +55,7 @@ _UNITS_OF_BODIES = ("kg m^2",) * 6 + ("kg m",) * 3 + ("kg",)
 
 
 class Parameter(NamedTuple):
-    """One row of the table: what it is a number of."""
+    """One row of the table: a parameter of a body or of a degree of freedom."""
 
     name: str
     symbol: str
@@ -63,12 +63,12 @@ class Parameter(NamedTuple):
     body: int
     """Index of the body, which is that of the joint that carries it."""
     freedom: int
-    """Of the joint's; 0 for parameters of bodies."""
+    """Index among the joint's freedoms; 0 for parameters of bodies."""
     unit: str
 
 
 def rows(model: Model) -> tuple[Parameter, ...]:
-    """Return what the rows of the table are, in order."""
+    """Return the rows of the table, in order."""
     found = [
         Parameter(f"{body.name}.{symbol}", symbol, i, 0, unit)
         for i, body in enumerate(model.bodies)
@@ -85,7 +85,7 @@ def rows(model: Model) -> tuple[Parameter, ...]:
 
 
 def attribute_of(symbol: str) -> str:
-    """Return what a joint calls a parameter of its freedoms."""
+    """Return the attribute of a joint that holds a parameter of its freedoms."""
     return "friction_offset" if symbol == "offset" else symbol
 
 
@@ -99,7 +99,8 @@ class ParameterTable(ExplainsArguments):
     ----------
     names, units : tuple of str
     values : ndarray, shape (p,)
-        A copy of the robot's: change it and give the table, or the values, to :meth:`kinetree.Robot.with_parameters`.
+        A copy of the robot's values: change it and pass the table, or the values, to
+        :meth:`kinetree.Robot.with_parameters`.
     """
 
     names: tuple[str, ...]
@@ -119,7 +120,7 @@ class ParameterTable(ExplainsArguments):
         return name in self.names
 
     def index(self, name: str) -> int:
-        """Return the place of a parameter; an unknown name suggests the nearest."""
+        """Return the index of a parameter; the error for an unknown name suggests the nearest."""
         try:
             return self.names.index(name)
         except ValueError:
@@ -129,7 +130,7 @@ class ParameterTable(ExplainsArguments):
         return f"<{len(self)} parameters, {self.names[0]} to {self.names[-1]}>" if self.names else "<no parameters>"
 
     def __str__(self) -> str:
-        """Return the table: a line per body, then a line per degree of freedom."""
+        """Return the table as text: a line per body, then a line per degree of freedom."""
         owners: dict[str, dict[str, float]] = {}
         for name, value in zip(self.names, self.values, strict=True):
             owner, _, symbol = name.rpartition(".")
@@ -141,7 +142,7 @@ class ParameterTable(ExplainsArguments):
 
 
 def _columns(of_joints: Mapping[str, Mapping[str, float]]) -> tuple[str, ...]:
-    """Return what is shown of joints: springs and friction that fades only where there are some."""
+    """Return the columns shown for joints: springs and fading friction only if there are any."""
     return OF_FREEDOMS + tuple(symbol for symbol in OF_SOME if any(symbol in own for own in of_joints.values()))
 
 
@@ -195,19 +196,19 @@ def with_parameters(model: Model, given: Any, *, physical: bool = True) -> Model
     ----------
     model : Model
     given : ParameterTable, array_like of p numbers, or mapping of names to numbers
-        What a mapping leaves out stays.
+        Parameters that a mapping leaves out stay as they are.
     physical : bool
-        Refuse parameters that no body and no joint can have.  Without it, a body may have a first moment but no mass,
-        or an inertia that nothing has: grouped parameters.
+        Whether to refuse parameters that no body or joint can have.  If False, a body may have a first moment but no
+        mass, or an impossible inertia: grouped parameters.
 
     Raises
     ------
     UnknownNameError
-        For a parameter that the model has not.
+        For a parameter that the model does not have.
     ShapeError
         If there are too many numbers, or too few.
     ModelError
-        For numbers that are not finite or, with ``physical``, belong to no real robot.
+        For numbers that are not finite or, with ``physical``, not possible for a real robot.
     """
     old = parameters(model)
     new = _all_values(old, given)
@@ -231,8 +232,8 @@ def with_parameters(model: Model, given: Any, *, physical: bool = True) -> Model
 
 
 def _all_values(old: ParameterTable, given: Any) -> np.ndarray:
-    """Return all values, those that are not given as they were."""
-    if isinstance(given, ParameterTable):  # those of another robot are matched by their names
+    """Return all values; those that are not given stay as they were."""
+    if isinstance(given, ParameterTable):  # the table of another robot is matched by names
         given = given.values if given.names == old.names else dict(zip(given.names, given.values, strict=True))
     if isinstance(given, Mapping):
         new = old.values.copy()
@@ -260,14 +261,14 @@ def _mass(name: str, ten: np.ndarray, physical: bool) -> MassProperties:
     problems = made.problems()
     if physical and problems:
         raise ModelError(
-            f"the parameters of body {name!r} are those of no body: {problems[0]}. Grouped parameters are allowed with "
+            f"the parameters of body {name!r} are impossible: {problems[0]}. Grouped parameters are allowed with "
             "physical=False"
         )
     return made
 
 
 def _with_numbers(joint: Joint, given: Mapping[str, list[float]], physical: bool) -> Joint:
-    """Return the joint with those of its parameters that are other ones now."""
+    """Return the joint with the parameters that have changed."""
     found: dict[str, Any] = {}
     for symbol, values in given.items():
         if values == list(_of_joint(joint, symbol)):
@@ -285,7 +286,7 @@ def _with_numbers(joint: Joint, given: Mapping[str, list[float]], physical: bool
 
 
 def _before_gear(joint: Joint, felt: Sequence[float]) -> dict[str, Any]:
-    """Return the rotor, and its gear, of a joint that is to feel so much of it."""
+    """Return the rotor inertia and gear ratio that a joint feels as ``felt``."""
     gears = joint.gear_ratio or (1.0,) * joint.kind.nv
     own = joint.rotor_inertia or (0.0,) * joint.kind.nv
     for x, gear in zip(felt, gears, strict=True):

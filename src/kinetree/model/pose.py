@@ -1,4 +1,4 @@
-"""Constant poses: where a frame sits on a body. Plain numbers, exact where the file is exact."""
+"""Constant poses: where a frame is on a body. Plain numbers, exact where the file is exact."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Nine = tuple[float, ...]
 _EYE: Nine = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 NO_NUMBERS = "USMmc"
-"""Kinds of arrays that turn into floats by a guess: text, dates, complex numbers."""
+"""Kinds of arrays that convert to floats only by a guess: text, dates, complex numbers."""
 
 UNIT_TOLERANCE = 1e-6
-"""How far a quaternion's length may be off, as in states and files."""
+"""How far the length of a quaternion may be off 1, in states and files."""
 
 
 SYMBOLIC = ("sympy", "casadi", "jax", "jaxlib")
-"""Libraries whose symbols are no numbers."""
+"""Libraries whose symbols are not numbers."""
 
 
 def symbols_hint(value: object) -> str:
-    """Say, for a message, where symbols of other libraries go."""
+    """Return a hint for messages on how to use symbols of other libraries."""
     entries = value if isinstance(value, (list, tuple)) else [value]
     if not any(type(entry).__module__.partition(".")[0] in SYMBOLIC for entry in entries):
         return ""
@@ -39,13 +39,13 @@ def symbols_hint(value: object) -> str:
 
 
 def floats(value: ArrayLike, what: str) -> np.ndarray:
-    """Return an array of floats, or an error that says what was meant to be numbers; text is none, even of digits."""
+    """Return an array of floats, or raise an error that names the argument; text is refused, even digits."""
     try:
         if np.asarray(value).dtype.kind in NO_NUMBERS:
             raise TypeError
         return np.asarray(value, dtype=float)
     except OverflowError:
-        raise ModelError(f"{what} must be numbers that a computer can hold; got {shown(value)}") from None
+        raise ModelError(f"{what} must be numbers within the range of floats; got {shown(value)}") from None
     except (TypeError, ValueError):
         raise ModelError(f"{what} must be numbers, got {reprlib.repr(value)}{symbols_hint(value)}") from None
 
@@ -62,20 +62,20 @@ def axis_matrix(axis: int, angle: float) -> np.ndarray:
 
 
 def rpy_matrix(roll: float, pitch: float, yaw: float) -> np.ndarray:
-    """Return URDF's fixed-axis angles: ``Rz(yaw) Ry(pitch) Rx(roll)``."""
+    """Return the rotation matrix of URDF's fixed-axis angles: ``Rz(yaw) Ry(pitch) Rx(roll)``."""
     return axis_matrix(2, yaw) @ axis_matrix(1, pitch) @ axis_matrix(0, roll)
 
 
 def quaternion_matrix(q: ArrayLike) -> np.ndarray:
-    """Return rotation matrix of a quaternion x, y, z, w of unit length; what rounding took off that is put right."""
+    """Return the rotation matrix of a unit quaternion x, y, z, w, whose length is corrected for rounding."""
     v = floats(q, "a quaternion")
     norm = float(np.linalg.norm(v)) if v.shape == (4,) else 0.0
     if norm == 0.0 or not math.isfinite(norm):
         raise ModelError(f"a quaternion needs four numbers x, y, z, w, not all zero; got {np.ravel(v).tolist()}")
     if abs(norm - 1.0) > UNIT_TOLERANCE:
         raise ModelError(
-            f"the quaternion {v.tolist()} (x, y, z, w) has length {norm:.9g}, not 1; divide it by its length if that "
-            "is meant"
+            f"the quaternion {v.tolist()} (x, y, z, w) has length {norm:.9g}, not 1; divide it by its length if "
+            "that is intended"
         )
     x, y, z, w = (float(c) / norm for c in v)
     return np.array(MatrixRotation.from_quaternion(x, y, z, w).m.to_rows())
@@ -106,13 +106,9 @@ class Pose:
 
     @classmethod
     def of(
-        cls,
-        position: ArrayLike = (0.0, 0.0, 0.0),
-        *,
-        rpy: Sequence[float] | None = None,
-        rotation: ArrayLike | None = None,
-        quaternion: ArrayLike | None = None,
-    ) -> Pose:
+        cls, position: ArrayLike = (0.0, 0.0, 0.0), *, rpy: Sequence[float] | None = None,
+        rotation: ArrayLike | None = None, quaternion: ArrayLike | None = None,
+    ) -> Pose:  # fmt: skip
         """Build from a position and at most one of ``rpy``, ``rotation`` (3x3), ``quaternion`` (x, y, z, w).
 
         Positions and angles may have units: ``("120 mm", 0, 0)``, ``rpy=("90 deg", 0, 0)``.
@@ -161,17 +157,17 @@ class Pose:
 
     @property
     def rotation(self) -> np.ndarray:
-        """3x3 rotation matrix."""
+        """Rotation matrix, (3, 3)."""
         return np.array(self.nine).reshape(3, 3)
 
     @property
     def position(self) -> np.ndarray:
-        """Position of the child's origin."""
+        """Position of the child's origin, (3,)."""
         return np.array(self.translation)
 
     @property
     def matrix(self) -> np.ndarray:
-        """Homogeneous 4x4 matrix."""
+        """Homogeneous matrix, (4, 4)."""
         m = np.eye(4)
         m[:3, :3], m[:3, 3] = self.rotation, self.translation
         return m
@@ -197,14 +193,14 @@ class Pose:
         return Pose(tuple(float(x) for x in m.ravel()), (float(p[0]), float(p[1]), float(p[2])))
 
     def spatial(self) -> Transform:
-        """Return the pose as the algorithms use it: turns about one axis are recognized, exactly."""
+        """Return the pose as the algorithms use it; exact turns about one axis are recognized."""
         translation = Vec3.of(self.translation)
         if self.nine == _EYE:
             return Transform((), translation)
         m = self.rotation
         for axis in range(3):
             i, j = (axis + 1) % 3, (axis + 2) % 3
-            # A diagonal 1.0 is not enough: beside entries of 1e-11, as rounded right angles leave, it is rounded, too.
+            # A 1.0 on the diagonal is not enough: with entries of 1e-11, from rounded right angles, it is rounded, too.
             off_axis = (m[axis, i], m[axis, j], m[i, axis], m[j, axis])
             if m[axis, axis] == 1.0 and not any(off_axis) and m[i, i] == m[j, j] and m[i, j] == -m[j, i]:
                 turn = AxisRotation(axis, float(m[i, i]), float(m[j, i]))

@@ -1,4 +1,4 @@
-"""Another spanning tree for a mechanism that is there already."""
+"""Another spanning tree for an existing mechanism."""
 
 from __future__ import annotations
 
@@ -25,29 +25,28 @@ def respan(model: Model, cuts: Sequence[str] | None = None, rule: str | None = N
 
     Poses of bodies and frames keep their meaning, and so do the coordinates of the joints
     that are in both trees; their order in ``q`` may change.  Joints that were cut become
-    passive joints of the tree.  Bodies that were cut through beside a joint become whole again, and named
-    configurations are kept.
+    passive joints of the tree.  Bodies that were split become whole again, and named configurations are kept.
 
     Parameters
     ----------
     model : Model
     cuts : names of joints, optional
-        Joints to cut; the loops they leave are cut by the rule.
+        Joints to cut; loops that remain are cut by the rule.
     rule : {"minimum_dof", "shortest"}, optional
         The first by default; see :mod:`kinetree.model.graph`.
 
     Raises
     ------
     ModelError
-        A cut leaves a body hanging, or a joint to cut has a motor, friction or a rotor.
+        If a cut disconnects a body, or a joint to cut has a motor, friction or a rotor.
     """
     halves = _halves(model)
     names = {BASE: model.base.name} | {i: body.name for i, body in enumerate(model.bodies)}
     names |= {half: names[body] for half, (body, _) in halves.items()}
-    # where the frame of each body is on what it becomes a part of
+    # the pose of each body's frame on the body that it becomes a part of
     on = dict.fromkeys(names, Pose()) | {half: pose for half, (_, pose) in halves.items()}
     builder = ModelBuilder(model.name, base=model.base.name, gravity=model.gravity)
-    # what is in a model has been checked
+    # numbers of a model have been checked already
     builder._bodies = {model.base.name: model.base.mass_properties}
     builder._bodies |= {body.name: body.mass_properties for i, body in enumerate(model.bodies) if i not in halves}
     for half, (body, pose) in halves.items():
@@ -77,7 +76,7 @@ def respan(model: Model, cuts: Sequence[str] | None = None, rule: str | None = N
 
 
 def _halves(model: Model) -> dict[int, tuple[int, Pose]]:
-    """Return bodies that are half of another one (:func:`kinetree.model.graph.split`), that one, and where on it."""
+    """Return the bodies that are halves of others (:func:`kinetree.model.graph.split`), these, and poses on them."""
     found = {}
     for loop in model.loops:
         here, there = loop.predecessor, loop.successor
@@ -89,7 +88,7 @@ def _halves(model: Model) -> dict[int, tuple[int, Pose]]:
 
 
 def _positions(model: Model, found: Configuration) -> dict[str, tuple[float, ...]]:
-    """Return a configuration by joints, with the positions of those that were cut."""
+    """Return a configuration by joint, with the positions of joints that were cut."""
     q = [float(x) for x in configurations.named(model, found.name)]
     poses: dict[int, Transform] = {BASE: IDENTITY}
     for i, link in enumerate(model.links):
@@ -105,7 +104,7 @@ def _positions(model: Model, found: Configuration) -> dict[str, tuple[float, ...
 
 
 def _position(kind: JointKind, x: Transform) -> tuple[float, ...] | None:
-    """Return where a joint is whose moving frame has this pose; None for kinds that are not asked."""
+    """Return the position of a joint whose moving frame has this pose; None for kinds that are not supported."""
     if isinstance(kind, Prismatic):
         return (float(Vec3(*kind.axis).dot(x.translation)),)
     turn = rotation_vector(x)
@@ -127,7 +126,7 @@ def _draft(loop: Loop, names: dict[int, str], on: dict[int, Pose]) -> Draft:
 
 
 def _without_needless_frames(model: Model) -> Model:
-    """Leave out the frames that say of a joint or a body what holds anyway."""
+    """Leave out the frames of joints and bodies that exist implicitly."""
     usual = {Frame(j.name, i) for i, j in enumerate(model.joints)} | {
         Frame(b.name, i) for i, b in enumerate(model.bodies)
     }

@@ -1,7 +1,7 @@
-"""A model with other scalars in the place of some of its numbers: symbols, arrays over a batch, inputs of machine code.
+"""A model with other scalars in place of some of its numbers: symbols, arrays over a batch, inputs of machine code.
 
 Everything that lets parameters vary goes through here: inputs of compiled algorithms, batches of simulations, symbols
-of other libraries.  The scalars come into the model in stand-ins for its masses and poses
+of other libraries.  The scalars are put into stand-ins for the model's masses and poses
 (:mod:`kinetree.model.changes.stand_ins`).
 """
 
@@ -30,7 +30,7 @@ Convert = Callable[[Any], Scalar]
 Given = Mapping[str, Any]
 
 SIZES: dict[str, tuple[int, ...]] = {"com": (3,), "inertia": (3, 6), "position": (3,), "rpy": (3,), "seat": (3,)}
-"""How many numbers a property consists of; those not named here are one number, or one per degree of freedom."""
+"""How many numbers a property consists of; properties not listed have one number, or one per degree of freedom."""
 
 OF_BODIES = ("mass", "com", "inertia")
 OF_JOINTS = ("position", "rpy", *PER_FREEDOM)
@@ -46,19 +46,19 @@ POINTS_FOLLOW_FRAMES = (
 
 @dataclass(frozen=True)
 class Substitution:
-    """Scalars that take the place of some numbers of a model; see :func:`substitution`.
+    """Scalars that replace some numbers of a model; see :func:`substitution`.
 
     Attributes
     ----------
     bodies, joints, frames : dict of name to dict of property to scalars
-        As a robot's file has them.
+        Properties as in a robot's file.
     gravity : tuple of 3, optional
     parameters : dict of name to scalar
         Rows of the table of parameters.
     loops, tendons : dict of name to dict of property to scalars
-        As bodies, joints and frames.
+        The same for loops and tendons.
     symbols : dict of name to scalar
-        Of a model that has symbols without a value.
+        For a model that has symbols without a value.
     """
 
     bodies: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class Substitution:
 
     @cached_property
     def scalars(self) -> list[Any]:
-        """Everything put in that is no plain number, once, in the order given."""
+        """All scalars put in that are not plain numbers, each once, in the order given."""
         found: dict[int, Any] = {}
         whole = {"": {"gravity": self.gravity or ()}}
         flat = {"": self.parameters}, {"": self.symbols}
@@ -85,7 +85,7 @@ class Substitution:
         return list(found.values())
 
     def stand_in(self, model: Model) -> Model:
-        """Return a model of numbers to check options against: parameters of inertia count as some inertia."""
+        """Return a model of numbers to check options against; it has arbitrary inertias where these are parameters."""
         some = MassProperties(1.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
         model = generic(model)
         chosen = self._chosen(model)
@@ -104,9 +104,9 @@ class Substitution:
         return replace(model, bodies=tuple(bodies), joints=tuple(joints))
 
     def tree(self, model: Model, convert: Convert, *, everything: bool = False) -> Model:
-        """Return a model with the scalars in it, each given to ``convert``; with ``everything`` all numbers, too.
+        """Return a model with the scalars put in, each passed to ``convert``; with ``everything`` all numbers are, too.
 
-        Exact zeros stay what they are, so that they are skipped as in any model.
+        Exact zeros stay zeros, so that they are skipped as in any model.
         """
 
         def converted(x: Any) -> Scalar:
@@ -149,7 +149,7 @@ class Substitution:
             if body.name in self.bodies:
                 what = "grouped parameters" if isinstance(own, GroupedMass) else "parameters with symbols"
                 raise ModelError(
-                    f"body {body.name!r} has {what}, which are those of no mass, center and inertia: "
+                    f"body {body.name!r} has {what}, which do not correspond to a mass, center and inertia: "
                     f"change them by the names of the table, such as {body.name + '.MX'!r}"
                 )
             stand_in = ScalarTen(tuple(convert(x) for x in mass_properties_to_table(own).tolist()))
@@ -176,7 +176,7 @@ class Substitution:
             if key in given or (key == "rotor_inertia" and "gear_ratio" in given):
                 raise ModelError(f"parameter {p.name!r} is given twice: in the table, and as {key} of the joint")
             own.setdefault(key, list(getattr(joint, key) or [0.0] * n))[p.freedom] = self.parameters[p.name]
-            if key == "rotor_inertia":  # of the table: as it is felt at the joint
+            if key == "rotor_inertia":  # from the table: as felt at the joint
                 own.setdefault("gear_ratio", list(joint.gear_ratio or [1.0] * n))[p.freedom] = 1.0
         numbers: dict[str, Any] = {key: tuple(convert(x) for x in values) for key, values in own.items()}
         if "gear_ratio" in numbers:
@@ -200,9 +200,9 @@ class Substitution:
         )
 
     def _tendon(self, tendon: Tendon, model: Model, convert: Convert) -> Tendon:
-        """Return a tendon with another spring, through points of frames where these are now.
+        """Return a tendon with another spring, through points of frames at their new places.
 
-        Of a tendon that is slack between two lengths the longer is meant.
+        If a tendon is slack between two lengths, its rest length is the longer one.
         """
         if self.frames:
             tendon = replace(tendon, points=tuple(self._waypoint(p, model, convert) for p in tendon.points))
@@ -243,18 +243,11 @@ def _mapped(rotation: RotationLike, convert: Convert) -> RotationLike:
 
 
 def substitution(
-    model: Model,
-    *,
-    bodies: Mapping[str, Given] | None = None,
-    joints: Mapping[str, Given] | None = None,
-    frames: Mapping[str, Given] | None = None,
-    gravity: Any = None,
-    parameters: Given | None = None,
-    loops: Mapping[str, Given] | None = None,
-    tendons: Mapping[str, Given] | None = None,
-    symbols: Given | None = None,
-) -> Substitution:
-    """Check what is to be put into a model: that names are known, and that sizes are right.
+    model: Model, *, bodies: Mapping[str, Given] | None = None, joints: Mapping[str, Given] | None = None,
+    frames: Mapping[str, Given] | None = None, gravity: Any = None, parameters: Given | None = None,
+    loops: Mapping[str, Given] | None = None, tendons: Mapping[str, Given] | None = None, symbols: Given | None = None,
+) -> Substitution:  # fmt: skip
+    """Check scalars to put into a model: names must be known, and sizes right.
 
     Raises
     ------
@@ -280,7 +273,7 @@ def substitution(
             raise ModelError(f"joint {name!r} has no spring whose {sprung[0]} could be a parameter: give it one first")
         if "spring_rest" in given and model.joint(name).kind.quaternion is not None:
             raise ModelError(
-                f"the spring of joint {name!r} rests at an orientation, which is no parameter: with_springs changes it"
+                f"the spring of joint {name!r} rests at an orientation, not a parameter: with_springs changes it"
             )
         if "stribeck" in given and not model.joint(name).stribeck:
             raise ModelError(f"joint {name!r} has no stribeck_speed with which its friction could fade: give it first")
@@ -304,7 +297,7 @@ def substitution(
     made = Substitution(
         tables["body"], tables["joint"], tables["frame"], free_fall, flat, tables["loop"], tables["tendon"], free
     )
-    made.tree(model, lambda x: x)  # refuses what is given twice
+    made.tree(model, lambda x: x)  # refuses parameters that are given twice
     return made
 
 
@@ -330,7 +323,7 @@ def _checked(
 
 
 def _numbers(value: Any, sizes: Sequence[int], what: str) -> tuple[Any, ...]:
-    """Return scalars from any sequence: list, array, column of symbols; one scalar will do where one is wanted."""
+    """Return scalars from any sequence: list, array, column of symbols; or from one scalar where one is needed."""
     shape = getattr(value, "shape", None)
     if shape is not None:
         count = math.prod(shape)
@@ -344,7 +337,7 @@ def _numbers(value: Any, sizes: Sequence[int], what: str) -> tuple[Any, ...]:
 
 
 def _number(x: Any) -> Any:
-    """Return plain numbers as floats; everything else as it is."""
+    """Return plain numbers as floats, everything else unchanged."""
     return float(x) if isinstance(x, (int, float, np.integer, np.floating)) else x
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ BASE = -1
 """Index of the fixed base."""
 
 SOMEWHERE = Transform((axis_turn(Vec3(0.48, 0.6, 0.64), 0.3),), Vec3(1.0, 0.0, 0.0))
-"""A pose of a loop joint in which none is turned over, no rod is a point and no wheel lies flat."""
+"""A generic pose of a loop joint: no axis is reversed, no rod has zero length, no wheel lies flat."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,8 @@ class Body:
     name : str
     mass_properties : MassProperties
     added : ArticulatedInertia or None
-        What resists accelerations of the body beside its mass, in body coordinates: springs and dampers against the
-        world that a step is implicit in, see :mod:`kinetree.simulation.yielding`.  It has no weight and no momentum.
+        Additional resistance to accelerations, in body coordinates: springs and dampers against the world that a step
+        treats implicitly, see :mod:`kinetree.simulation.yielding`.  It has no weight and no momentum.
     """
 
     name: str
@@ -63,19 +64,19 @@ class Frame:
 
 @dataclass(frozen=True)
 class ContactShape:
-    """A shape that a robot's file gives a body, or the world, to touch things with; no dynamics looks at it.
+    """A collision shape of a body or of the world, from a robot's file; dynamics does not use it.
 
     Attributes
     ----------
     frame : str
-        Body or frame it is fixed to; the robot's base for what stands in the world.
+        Body or frame that it is fixed to; the robot's base for shapes in the world.
     kind : str
-        ``"sphere"``, ``"capsule"``, ``"cylinder"``, ``"box"``, ``"ellipsoid"``, ``"plane"``, ``"mesh"``, or what else
-        the file says.
+        ``"sphere"``, ``"capsule"``, ``"cylinder"``, ``"box"``, ``"ellipsoid"``, ``"plane"``, ``"mesh"``, or any other
+        word of the file.
     size : tuple of floats
-        Radius; radius and length of what is straight between its ends, along z; edges of a box; radii of an ellipsoid.
+        Radius; radius and length of the straight part along z; edges of a box; radii of an ellipsoid.
     pose : Pose
-        In the frame.  A plane's z axis points out of the ground.
+        Pose in the frame.  A plane's z axis points out of the ground.
     """
 
     frame: str
@@ -86,7 +87,7 @@ class ContactShape:
 
 @dataclass(frozen=True)
 class _Seated:
-    """What comes first of a joint: its name, its kind, and where it sits."""
+    """The first fields of a joint: its name, its kind, and where it is."""
 
     name: str
     kind: JointKind
@@ -96,25 +97,25 @@ class _Seated:
 
 @dataclass(frozen=True)
 class Joint(JointNumbers[Floats], _Seated):
-    """A joint, the place it sits on its parent, and what a data sheet says about it.
+    """A joint, its pose on its parent, and its numbers from a data sheet.
 
     Attributes
     ----------
     name : str
     kind : JointKind
-        The freedom it leaves.
-    parent : int
+        The kind of joint.
+        parent : int
         Index of the parent body, -1 for the base.
     placement : Pose
-        Of the joint's fixed frame in the parent body.
+        Pose of the joint's fixed frame in the parent body.
     lower, upper, damping, ... : tuple of floats
         One per coordinate or per degree of freedom, see :class:`kinetree.model.joint_fields.JointNumbers`.
     actuated : bool
         Whether a motor drives it.
     mimic : Mimic or None
-        Set when the joint has no coordinate of its own.
+        Set if the joint has no coordinate of its own.
     q_slice, v_slice : slice
-        Where its coordinates sit in ``q`` and ``v``.
+        The places of its coordinates in ``q`` and ``v``.
     """
 
     actuated: bool = True
@@ -124,12 +125,12 @@ class Joint(JointNumbers[Floats], _Seated):
 
     @property
     def nq(self) -> int:
-        """Coordinates of its own (0 for a follower)."""
+        """Number of coordinates of its own (0 for a follower)."""
         return 0 if self.mimic else self.kind.nq
 
     @property
     def nv(self) -> int:
-        """Degrees of freedom of its own (0 for a follower)."""
+        """Number of degrees of freedom of its own (0 for a follower)."""
         return 0 if self.mimic else self.kind.nv
 
     @property
@@ -140,21 +141,21 @@ class Joint(JointNumbers[Floats], _Seated):
 
 @dataclass(frozen=True)
 class Loop:
-    """A joint that closes a loop: it is cut in the spanning tree and kept by constraint forces.
+    """A joint that closes a loop: it is cut in the spanning tree and replaced by constraint forces.
 
     Attributes
     ----------
     name : str
     kind : JointKind
-        The freedom it leaves.
-    predecessor, successor : int
-        Bodies it joins, -1 for the base; forces act on the successor, opposite ones on the predecessor.
+        The kind of joint.
+        predecessor, successor : int
+        The bodies that it joins, -1 for the base; forces act on the successor, and opposite ones on the predecessor.
     placement : Pose
-        Of the joint's fixed frame on the predecessor.
+        Pose of the joint's fixed frame on the predecessor.
     seat : Pose
-        Of the joint's moving frame on the successor.
+        Pose of the joint's moving frame on the successor.
     lower, upper, velocity_limit, effort_limit : tuple of floats
-        Limits, as of a :class:`Joint`, for when another choice of cuts puts it into the tree; empty if there are none.
+        Limits as in :class:`Joint`, in case another choice of cuts puts it into the tree; empty if there are none.
     """
 
     name: str
@@ -174,13 +175,13 @@ class Loop:
         return 6 - self.kind.nv
 
     def constraints_somewhere(self) -> list[Constraint]:
-        """Return the constraints at some pose, for what does not depend on it: their labels and units."""
+        """Return the constraints at an arbitrary pose, for their labels and units, which do not depend on it."""
         return self.kind.constraints(SOMEWHERE)
 
 
 @dataclass(frozen=True)
 class Link:
-    """One joint and the body it carries, with constants in the form the recursions use."""
+    """One joint and the body that it carries, with constants in the form that the recursions use."""
 
     index: int
     parent: int
@@ -199,7 +200,7 @@ class Link:
     added: ArticulatedInertia | None = None
 
     def articulated(self) -> ArticulatedInertia:
-        """Return what resists accelerations of the body: its inertia, and what is added to that."""
+        """Return the total resistance to accelerations of the body: its inertia and what is added to it."""
         own = self.inertia.articulated()
         return own if self.added is None else own + self.added
 
@@ -208,23 +209,23 @@ class Link:
         return self.placement @ self.kind.transform(q)
 
     def subspace(self, q: Sequence[Scalar]) -> tuple[Motion, ...]:
-        """Return motion subspace in body coordinates."""
+        """Return the motion subspace in body coordinates."""
         return self.kind.subspace(q)
 
     def position(self, q: Sequence[Scalar]) -> list[Scalar]:
-        """Return the joint's coordinates out of the whole ``q``."""
+        """Return the joint's coordinates from the whole ``q``."""
         own = q[self.q_slice]
         return [x * self.ratio + self.offset for x in own] if self.follows else list(own)
 
     def velocity(self, v: Sequence[Scalar]) -> list[Scalar]:
-        """Return the joint's rates (or accelerations) out of the whole ``v``."""
+        """Return the joint's rates (or accelerations) from the whole ``v``."""
         own = v[self.v_slice]
         return [x * self.ratio for x in own] if self.follows else list(own)
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """A configuration with a name, by joints; those that are not named are at zero."""
+    """A named configuration, by joint; joints that are not mentioned are at zero."""
 
     name: str
     positions: tuple[tuple[str, Floats], ...]
@@ -232,9 +233,9 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Load:
-    """A wrench that a file has act on a body: moment and force in the body's axes, at its origin.
+    """A wrench from a file that acts on a body: moment and force in the body's axes, at its origin.
 
-    It is no part of the mechanism; computations take it where it is given to them.
+    It is not part of the mechanism; computations use it only if it is passed to them.
     """
 
     body: str
@@ -258,7 +259,13 @@ class Model:
     couplings: tuple[JointCoupling, ...] = ()
     loads: tuple[Load, ...] = ()
     shapes: tuple[ContactShape, ...] = field(default=(), compare=False, repr=False)
-    """What its file gives it to touch things with; robots that move alike are equal without it."""
+    """Collision shapes from its file; they do not count when robots are compared."""
+    drawing: Any = field(default=None, compare=False, repr=False)
+    """The :class:`kinetree.model.linkages.drawing.Drawing` that it was made from; ask :func:`drawing_of` for it."""
+    table: Any = field(default=None, compare=False, repr=False)
+    """The :class:`kinetree.model.dh.table.DHTable` that it was made from; ask :func:`dh_table` for it."""
+    motion_of: str = field(default="", compare=False, repr=False)
+    """The system of the gallery whose motion it comes with."""
 
     @cached_property
     def nq(self) -> int:
@@ -272,7 +279,7 @@ class Model:
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
-        """Names of symbols that stand in the place of numbers and have no value, places of joints first."""
+        """Names of symbols without a value in place of numbers, those of joint placements first."""
         stand_ins = (
             *(joint.placement for joint in self.joints),
             *(pose for loop in self.loops for pose in (loop.placement, loop.seat)),
@@ -304,7 +311,7 @@ class Model:
         return tuple(i for i, p in enumerate(self.parents) if p == BASE)
 
     def support(self, body: int) -> list[int]:
-        """Return the bodies from the base to ``body``, both ends of the path included except the base."""
+        """Return the bodies on the path from the base to ``body``, including ``body`` but not the base."""
         path = []
         while body != BASE:
             path.append(body)
@@ -323,7 +330,7 @@ class Model:
 
     @cached_property
     def frame_table(self) -> dict[str, Frame]:
-        """Every name a pose can be asked for: bodies, frames and, where free, joints."""
+        """All names of poses: bodies, frames and, unless the name is taken, joints."""
         table = {f.name: f for f in self.frames}
         table.setdefault(self.base.name, Frame(self.base.name, BASE))
         for i, body in enumerate(self.bodies):
@@ -338,7 +345,7 @@ class Model:
 
     @cached_property
     def q_names(self) -> tuple[str, ...]:
-        """One name per entry of ``q``: the joint's, and which of its entries it is, if there are several."""
+        """One name per entry of ``q``: that of the joint, with a label if the joint has several."""
         return tuple(j.name + label for j in self.joints if not j.mimic for label in j.kind.q_labels)
 
     @cached_property
@@ -348,7 +355,7 @@ class Model:
 
     @cached_property
     def q_units(self) -> tuple[str, ...]:
-        """Unit of each entry of ``q``: ``rad``, ``m``, or ``1`` for a quaternion's."""
+        """Unit of each entry of ``q``: ``rad``, ``m``, or ``1`` for those of a quaternion."""
         return tuple(unit for j in self.joints if not j.mimic for unit in j.kind.q_units)
 
     @cached_property
@@ -369,13 +376,13 @@ class Model:
 
     @cached_property
     def constraint_units(self) -> tuple[str, ...]:
-        """Unit of each constraint's gap: ``m`` or ``rad``; that of its multiplier is :data:`FORCE_OF` it."""
+        """Unit of each constraint's gap: ``m`` or ``rad``; :data:`FORCE_OF` gives the unit of its multiplier."""
         held = (c.unit for loop in self.loops for c in loop.constraints_somewhere())
         return (*held, *(coupling.unit for coupling in self.couplings))
 
     @cached_property
     def velocity_constraints(self) -> tuple[int, ...]:
-        """Which constraints hold a velocity but no position, such as rolling: the non-holonomic ones."""
+        """Indices of the non-holonomic constraints, such as rolling, which constrain velocities but not positions."""
         every = (c for loop in self.loops for c in loop.constraints_somewhere())
         return tuple(i for i, c in enumerate(every) if not c.holonomic)
 
@@ -386,7 +393,7 @@ class Model:
 
     @property
     def is_constrained(self) -> bool:
-        """Whether loops or couplings bind what the joints of the tree leave free."""
+        """Whether loops or couplings constrain the joints of the tree."""
         return bool(self.loops or self.couplings)
 
     def opened(self) -> Model:
@@ -394,14 +401,14 @@ class Model:
         return replace(self, loops=(), couplings=())
 
     def frame(self, name: str) -> Frame:
-        """Look a frame up; an unknown name suggests the nearest."""
+        """Look up a frame; the error for an unknown name suggests the nearest."""
         try:
             return self.frame_table[name]
         except (KeyError, TypeError):
             raise UnknownNameError("body or frame", name, self.frame_table) from None
 
     def joint(self, name: str) -> Joint:
-        """Look a joint up; an unknown name suggests the nearest."""
+        """Look up a joint; the error for an unknown name suggests the nearest."""
         try:
             return self.joints[self.joint_index[name]]
         except (KeyError, TypeError):
@@ -409,7 +416,7 @@ class Model:
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
-        """What the recursions walk over."""
+        """The links that the recursions walk over."""
         found = []
         for i, (joint, body) in enumerate(zip(self.joints, self.bodies, strict=True)):
             owner, ratio, offset = joint, 1.0, 0.0
@@ -439,23 +446,23 @@ class Model:
 
     @cached_property
     def has_followers(self) -> bool:
-        """Whether some joint mimics another."""
+        """Whether any joint mimics another."""
         return any(j.mimic for j in self.joints)
 
     @cached_property
     def independent(self) -> Model:
-        """The same tree with every follower set free."""
+        """The same tree with a coordinate of its own for every follower."""
         if not self.has_followers:
             return self
         return self.with_joints(replace(j, mimic=None) for j in self.joints)
 
     def with_joints(self, joints: object) -> Model:
-        """Return a copy with other joints; coordinates are laid out anew."""
+        """Return a copy with other joints, whose coordinates are numbered anew."""
         return replace(self, joints=lay_out(tuple(joints)))  # type: ignore[arg-type]
 
     @cached_property
     def dof_parents(self) -> tuple[int, ...]:
-        """For each degree of freedom the nearest one that carries it, -1 for none.
+        """For each degree of freedom, the nearest one that carries it; -1 if there is none.
 
         This is the branch-induced sparsity of the mass matrix.  Followers couple
         branches, so with them the matrix is treated as full.
@@ -474,7 +481,7 @@ class Model:
 
     @cached_property
     def is_floating(self) -> bool:
-        """Whether exactly one body stands on the base, by a joint with six degrees of freedom."""
+        """Whether the base carries exactly one body, by a joint with six degrees of freedom."""
         return len(self.roots) == 1 and self.joints[self.roots[0]].kind.nv == 6
 
     @cached_property
@@ -484,12 +491,12 @@ class Model:
 
     @cached_property
     def effective_friction(self) -> tuple[np.ndarray, np.ndarray]:
-        """Viscous and Coulomb friction per degree of freedom, followers' included."""
+        """Viscous and Coulomb friction per degree of freedom, including that of followers."""
         return _effective_friction(self)
 
     @cached_property
     def effective_offset(self) -> np.ndarray:
-        """Constant force of the joints per degree of freedom, followers' included."""
+        """Constant force of the joints per degree of freedom, including that of followers."""
         total = np.zeros(self.nv)
         for link, joint in zip(self.links, self.joints, strict=True):
             if joint.friction_offset:
@@ -498,7 +505,7 @@ class Model:
 
     @cached_property
     def has_springs(self) -> bool:
-        """Whether some joint or tendon has a spring."""
+        """Whether any joint or tendon has a spring."""
         return any(j.stiffness for j in self.joints) or any(t.stiffness for t in self.tendons)
 
     def joint_vector(self, attribute: str) -> np.ndarray:
@@ -507,7 +514,7 @@ class Model:
 
 
 def _effective_friction(tree: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Return damping and Coulomb friction felt at each degree of freedom; a follower's power is its leader's."""
+    """Return damping and Coulomb friction felt at each degree of freedom; that of a follower is felt at its leader."""
     damping, friction = tree.joint_vector("damping"), tree.joint_vector("friction")
     for joint in tree.joints:
         if joint.mimic:
@@ -527,7 +534,7 @@ def lay_out(joints: Sequence[Joint]) -> tuple[Joint, ...]:
 
 
 def check_gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
-    """Return three finite numbers, or an error."""
+    """Return three finite numbers, or raise an error."""
     g = floats(gravity, "gravity")
     if g.shape != (3,) or not np.all(np.isfinite(g)):
         raise ModelError(f"gravity must be three finite numbers, not {gravity!r}")

@@ -2,7 +2,7 @@
 
 from ..lazy_names import LazyNames
 from .builder import Builder as Builder
-from .make import make as make  # here, as a module has the same name
+from .make import make as make  # imported here, since a module has the same name
 from .robot import Robot as Robot
 
 _NAMES = LazyNames(__name__)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..parameters.find_base import Assembled
 
 GEOMETRY_AS_IT_IS = 1e-12
-"""Rounding that only takes away what cos(pi/2) leaves."""
+"""Tolerance that only removes what cos(pi/2) leaves."""
 
 
 class BaseParameterMethods(Parametrized):
@@ -32,39 +32,33 @@ class BaseParameterMethods(Parametrized):
 
     @former_arguments(near="q_guess")
     def base_parameters(
-        self,
-        method: str = "auto",
-        *,
-        friction: bool = False,
-        tolerance: float = 1e-5,
-        q_guess: ArrayLike | None = None,
-        symbols: Parametric | None = None,
-        in_between: str = "refuse",
-    ) -> BaseParameters:
-        """Return as few parameters as the robot's torques can tell apart, and what is grouped into each.
+        self, method: str = "auto", *, friction: bool = False, tolerance: float = 1e-5,
+        q_guess: ArrayLike | None = None, symbols: Parametric | None = None, in_between: str = "refuse",
+    ) -> BaseParameters:  # fmt: skip
+        """Return the fewest parameters that determine the robot's torques, and what is grouped into each.
 
         Parameters
         ----------
         method : {"auto", "rules", "null_space", "qr"}
             ``"rules"``: those of Khalil, for hinges, slides and parallelograms.  ``"null_space"``: joint by joint, for
-            every kind of joint, with numbers for what followers and loops add.  ``"qr"``: by numbers alone, from
+            every kind of joint, numerically for what followers and loops add.  ``"qr"``: only numerically, from
             torques of random states.  ``"auto"`` (default) propagates null spaces and says whether the rules agree.
         friction : bool
-            Group damping, Coulomb friction and offsets, too; for a tree each is usually a base parameter of its own.
+            Whether to group damping, Coulomb friction and offsets, too; in a tree each is usually a base parameter of
+            its own.
         tolerance : float
-            Angles (rad) and distances (in lengths of the robot) below this are taken for zero, since files say 1.5708
-            for a right angle.  The result says when that changed something.
+            Angles (rad) and distances (in lengths of the robot) below this count as zero, since files have 1.5708 for
+            a right angle.  The result says if that changed something.
         q_guess : array_like, shape (nq,) or (n, nq), optional
-            Of a mechanism with closed loops, a configuration near a closed one in the way of assembling that is meant;
-            of several the least singular is taken.
+            For a mechanism with closed loops, a configuration close to a closed one in the desired assembly mode; of
+            several the least singular is used.
         symbols : Parametric, optional
             From :func:`kinetree.symbolic.with_parameters`: the robot with symbols for some of its dimensions.
-            Coefficients are then expressions in these, found by the rules; so they are where the robot has symbols
-            without a value of its own.
+            Coefficients are then expressions in these, found by the rules; also if the robot itself has symbols
+            without a value.
         in_between : {"refuse", "ignore"}
-            What becomes of effects that are found by numbers and are too large for rounding and too small to count,
-            between 1e-12 and 1e-6 of the largest.  ``"ignore"`` takes them for nothing; groups then reproduce torques
-            to about that.
+            What to do with effects, found numerically, that are too large for rounding and too small to count, between
+            1e-12 and 1e-6 of the largest.  ``"ignore"`` neglects them; groups then reproduce torques to about that.
 
         Returns
         -------
@@ -74,9 +68,9 @@ class BaseParameterMethods(Parametrized):
         Raises
         ------
         UnsupportedError
-            If the rules are asked for and do not reach this robot.
+            If the rules are requested and do not cover this robot.
         SingularError
-            If numbers are asked for and do not tell clearly which parameters count.
+            If numbers do not clearly decide which parameters count.
 
         Examples
         --------
@@ -100,7 +94,7 @@ class BaseParameterMethods(Parametrized):
         )  # fmt: skip
 
     def _assembly(self, model: Model, q_guess: ArrayLike | None) -> Assembled | None:
-        """Return how a mechanism is put together: as near a given configuration, or as parallelograms if it can."""
+        """Return how a mechanism is assembled: as near a given configuration, or with parallelograms if possible."""
         if self.loops is None:
             if q_guess is not None:
                 raise OptionError(
@@ -114,7 +108,7 @@ class BaseParameterMethods(Parametrized):
         return assembled(meant, meant.closing.ways_to_assemble(q_guess), meant.choice.coordinates.rank)
 
     def _grouped_parameters(self, form: str = "fewest", q_guess: ArrayLike | None = None) -> ParameterTable:
-        """Return a table of parameters with the same torques and as many zeros as can be; see :meth:`Robot.grouped`."""
+        """Return parameters with the same torques and as many zeros as possible; see :meth:`Robot.grouped`."""
         from ..parameters import regrouped
 
         if self.model.symbols and form == "fewest":

@@ -26,14 +26,14 @@ class Builder(ModelBuilder):
     def build(
         self, *, floating_base: bool = False, cuts: Sequence[str] | None = None, rule: str | None = None
     ) -> Robot:
-        """Check and freeze.
+        """Check everything and return the robot.
 
         Parameters
         ----------
         floating_base : bool
-            Put the root body on a free joint instead of holding it fixed.
+            Whether to put the root body on a free joint instead of fixing it.
         cuts : sequence of str, optional
-            Joints to cut where joints form loops; the loops these leave are cut by the rule.
+            Joints to cut where joints form loops; loops that remain are cut by the rule.
         rule : {"minimum_dof", "shortest"}, optional
             How to choose cuts. Without cuts and rule, joints declared by :meth:`loop` are the cuts.
         """

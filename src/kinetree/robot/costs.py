@@ -1,4 +1,4 @@
-"""What algorithms cost on general chains, as formulas in the number of joint variables.
+"""The cost of algorithms on general chains, as formulas in the number of joint variables.
 
 With the counts of :mod:`kinetree.export.cost` this is ``kinetree.costs``.
 """
@@ -49,7 +49,7 @@ FITTED: dict[str, tuple[str, dict[str, Any], int]] = {
     "forward_dynamics, composite body": ("forward_dynamics", {"method": "composite_body"}, 3),
     "mass_matrix": ("mass_matrix", {}, 2),
 }
-"""What is fitted: algorithm, options, and degree in n."""
+"""Fitted counts: algorithm, options, and degree in n."""
 
 ABSOLUTE: dict[str, tuple[str, dict[str, Any], int]] = {
     "inverse_dynamics, absolute": ("inverse_dynamics", {"method": "absolute_newton_euler"}, 1),
@@ -57,16 +57,16 @@ ABSOLUTE: dict[str, tuple[str, dict[str, Any], int]] = {
     "forward_dynamics, composite body, absolute": ("forward_dynamics", {"method": "absolute_composite_body"}, 3),
     "mass_matrix, absolute": ("mass_matrix", {"method": "absolute_composite_body"}, 2),
 }
-"""The same with all bodies seen from the world, for comparison: not part of :func:`all_fits`."""
+"""The same with all quantities in world coordinates, for comparison: not part of :func:`all_fits`."""
 
 MOST_JOINTS = 10_000
-"""Joints of a general chain, at most: more than anybody counts the operations of."""
+"""The most joints of a general chain."""
 
 _FIRST, _EXTRA = 3, 2
 
 
 def general_chain(joint: str, joints: int, *, single: bool = False) -> Robot:
-    """Return a chain in which nothing is zero that need not be.
+    """Return a general chain, in which nothing is zero unnecessarily.
 
     All DH parameters, all ten inertial parameters of every link and all components of
     gravity are general.  The numbers have few binary digits, so that what cancels in real
@@ -76,9 +76,9 @@ def general_chain(joint: str, joints: int, *, single: bool = False) -> Robot:
     ----------
     joint : {"revolute", "universal", "spherical"}
     joints : int
-        How many of them.
+        Number of joints.
     single : bool
-        Write each joint as a chain of hinges with massless links between them.
+        Whether to write each joint as a chain of hinges with massless links between them.
     """
     if joint not in CHAINS:
         raise UnknownNameError("kind of general chain", joint, CHAINS)
@@ -136,7 +136,7 @@ class Fitted:
 
 @lru_cache(maxsize=64)
 def fit(algorithm: str, joint: str = "revolute", *, single: bool = False) -> Fitted:
-    """Return formulas in n, found by counting and checked on more chains than they were found from.
+    """Return formulas in n, found by counting and checked on additional chains.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def fit(algorithm: str, joint: str = "revolute", *, single: bool = False) -> Fit
         A key of :data:`FITTED` or :data:`ABSOLUTE`: ``"inverse_dynamics"``, ``"mass_matrix, absolute"``, ...
     joint : {"revolute", "universal", "spherical"}
     single : bool
-        Write each joint as a chain of hinges with massless links between them.
+        Whether to write each joint as a chain of hinges with massless links between them.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def fit(algorithm: str, joint: str = "revolute", *, single: bool = False) -> Fit
     Raises
     ------
     ArithmeticError
-        If the counts are no polynomial of the expected degree.
+        If the counts are not a polynomial of the expected degree.
     """
     known = FITTED | ABSOLUTE
     if algorithm not in known:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +16,12 @@ from ..model.actuators import Actuator, Tendon
 from ..model.tree import BASE, Body, Frame, Joint, Model
 from ..spatial.arrays import Array
 
+if TYPE_CHECKING:
+    from ..model.dh.table import DHTable
+
 
 class Description(ExplainsArguments):
-    """The part of :class:`kinetree.Robot` that says what it is."""
+    """The part of :class:`kinetree.Robot` that describes it."""
 
     model: Model
 
@@ -49,19 +53,19 @@ class Description(ExplainsArguments):
     def q_names(self) -> list[str]:
         """One name per entry of ``q``.
 
-        The joint's; with a number behind it if it has several, as ``"wrist[0]"``; with a word, if they are those of a
-        quaternion and a position: ``"floating_base.qw"``, ``"floating_base.z"``.
+        It is the joint's name; followed by a number if the joint has several, ``"wrist[0]"``, or by a word if these are
+        a quaternion and a position: ``"floating_base.qw"``, ``"floating_base.z"``.
         """
         return list(self.model.q_names)
 
     @property
     def v_names(self) -> list[str]:
-        """One name per entry of ``v`` and ``tau``, as in :attr:`q_names`; of a free joint ``"base.wx"``, ..."""
+        """One name per entry of ``v`` and ``tau``, as in :attr:`q_names`; for a free joint ``"base.wx"``, ..."""
         return list(self.model.v_names)
 
     @property
     def q_units(self) -> list[str]:
-        """Unit of each entry of ``q``: ``"rad"``, ``"m"``, or ``"1"`` for a quaternion's."""
+        """Unit of each entry of ``q``: ``"rad"``, ``"m"``, or ``"1"`` for those of a quaternion."""
         return list(self.model.q_units)
 
     @property
@@ -75,7 +79,7 @@ class Description(ExplainsArguments):
         return list(self.model.tau_units)
 
     def entry_index(self, name: str, which: str = "v") -> int:
-        """Return where an entry of ``q`` or ``v`` is, by its name or joint and number: ``"floating_base[6]"``."""
+        """Return the index of an entry of ``q`` or ``v``, by its name or joint and number: ``"floating_base[6]"``."""
         names, first = (self.q_names if which == "q" else self.v_names), 0
         if name in names:
             return names.index(name)
@@ -89,22 +93,22 @@ class Description(ExplainsArguments):
 
     @property
     def lower_limits(self) -> Array:
-        """Position limits, laid out like ``q``; infinite where there are none."""
+        """Lower position limits, (nq,), laid out like ``q``; infinite where there are none."""
         return self.model.joint_vector("lower")
 
     @property
     def upper_limits(self) -> Array:
-        """Position limits, laid out like ``q``; infinite where there are none."""
+        """Upper position limits, (nq,), laid out like ``q``; infinite where there are none."""
         return self.model.joint_vector("upper")
 
     @property
     def velocity_limits(self) -> Array:
-        """Velocity limits, laid out like ``v``."""
+        """Velocity limits, (nv,), laid out like ``v``."""
         return self.model.joint_vector("velocity_limit")
 
     @property
     def effort_limits(self) -> Array:
-        """Force and torque limits, laid out like ``v``."""
+        """Force and torque limits, (nv,), laid out like ``v``."""
         return self.model.joint_vector("effort_limit")
 
     @property
@@ -114,22 +118,22 @@ class Description(ExplainsArguments):
 
     @property
     def tendons(self) -> tuple[Tendon, ...]:
-        """Lengths that springs, dampers and actuators act along."""
+        """The tendons: lengths along which springs, dampers and actuators act."""
         return self.model.tendons
 
     @property
     def actuators(self) -> tuple[Actuator, ...]:
-        """Drives with a control signal each, in the order that :class:`kinetree.control.Actuators` takes signals in."""
+        """Drives with a control signal each, in the order of the signals of :class:`kinetree.control.Actuators`."""
         return self.model.actuators
 
     @property
     def frame_names(self) -> list[str]:
-        """Every name :meth:`pose` understands."""
+        """All names that :meth:`pose` accepts."""
         return list(self.model.frame_table)
 
     @property
     def configuration_names(self) -> list[str]:
-        """Configurations that the file has a name for; ``robot.configuration(name)`` returns them."""
+        """Named configurations of the file; ``robot.configuration(name)`` returns them."""
         return [c.name for c in self.model.configurations]
 
     @property
@@ -139,22 +143,22 @@ class Description(ExplainsArguments):
 
     @property
     def gravity(self) -> Array:
-        """Acceleration of free fall in the world frame."""
+        """Acceleration of free fall in the world frame, (3,)."""
         return np.array(self.model.gravity, dtype=float)
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """Symbols that stand in the place of numbers and have no value; :meth:`kinetree.Robot.with_values` gives some.
+        """Symbols in place of numbers, without a value; :meth:`kinetree.Robot.with_values` gives them values.
 
-        Only a file of SYMORO has any.  What needs the number of a symbol raises :class:`kinetree.NoValueError`.
+        Only SYMORO files have any.  Computations that need the number of a symbol raise :class:`kinetree.NoValueError`.
         """
         return self.model.symbols
 
     @property
     def loads(self) -> dict[str, Array]:
-        """Wrenches that the file lets act on bodies, as ``wrenches=`` takes them; they act only where they are given.
+        """Wrenches, (6,) each, that the file has for bodies; they act only if they are given as ``wrenches=``.
 
-        A moment and a force on each body, in its axes at its origin; formulas where symbols have no value.
+        A moment and a force on each body, in its axes at its origin; formulas if symbols have no value.
         """
         return {load.body: np.array(load.six) for load in self.model.loads}
 
@@ -169,11 +173,11 @@ class Description(ExplainsArguments):
         return self.model.is_floating
 
     def joint(self, name: str) -> Joint:
-        """Return a joint by name, with ``q_slice`` and ``v_slice`` saying where its coordinates sit."""
+        """Return a joint by name, with the places of its coordinates in ``q_slice`` and ``v_slice``."""
         return self.model.joint(name)
 
     def body(self, name: str) -> Body:
-        """Return a body by name, with its mass properties (everything welded to it included)."""
+        """Return a body by name, with its mass properties (including everything welded to it)."""
         index = self.model.body_index.get(name) if isinstance(name, str) else None
         if index is None:
             raise UnknownNameError("body", name, self.model.body_index)
@@ -193,14 +197,14 @@ class Description(ExplainsArguments):
         Parameters
         ----------
         partition : sequence of sequences of body names, optional
-            Checked against the two rules; automatic when left out.
+            Checked against the two rules; automatic by default.
         """
         return denoc_modules.partition(self.model, partition)
 
     def equal_modules(
         self, partition: Sequence[Sequence[str]] | None = None, by: str = "numbers"
     ) -> tuple[tuple[str, ...], ...]:
-        """Return groups of kinematic modules that are alike: ``M2``, ``M3``, ..., as :meth:`modules` lists them.
+        """Return groups of equal kinematic modules: ``M2``, ``M3``, ..., as :meth:`modules` lists them.
 
         Parameters
         ----------
@@ -208,8 +212,8 @@ class Description(ExplainsArguments):
             See :meth:`modules`.
         by : {"numbers", "architecture"}
             ``"architecture"``: the same kinds of joints in the same order, computed by the same steps.
-            ``"numbers"``: the same masses, rotors, springs and places of joints as well, but for the place where a
-            module sits on its carrier.  Mirror images are equal in architecture only.
+            ``"numbers"``: also the same masses, rotors, springs and places of joints, except where the module is
+            mounted.  Mirror images are equal in architecture only.
 
         Examples
         --------
@@ -220,15 +224,45 @@ class Description(ExplainsArguments):
         groups = denoc_modules.equal_groups(self.model, self.modules(partition), by)
         return tuple(tuple(f"M{m + 1}" for m in group) for group in groups)
 
+    def dh_table(self, convention: str | None = None) -> DHTable:
+        """Return a Denavit-Hartenberg table: the one that the robot was made from, or one that describes it.
+
+        Printed, it has angles in degrees; :func:`kinetree.from_dh` makes the robot from it again.  If the robot was not
+        made from a table, z is along the axis of each joint and x along the normal to the next one, and masses are in
+        these frames.
+
+        Parameters
+        ----------
+        convention : {"modified", "standard", "khalil"}, optional
+            By default that of its own table; otherwise modified, or Khalil's six parameters per frame if branches,
+            loops or the place of the base need them.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> print(kt.load("puma").dh_table("standard"))
+        standard Denavit-Hartenberg table
+        link    theta [deg]  d [m]  a [m]  alpha [deg]
+        link_1  q            0      0      -90
+        link_2  q            0      0.432  0
+        link_3  q            0.149  0.02   -90
+        link_4  q            0.432  0      -90
+        link_5  q            0      0      -90
+        link_6  q            0      0      0
+        """
+        from ..model.dh.table import dh_table
+
+        return dh_table(self.model, convention)
+
     def save(self, path: str | os.PathLike[str], original: str | os.PathLike[str] | None = None) -> None:
-        """Write the robot to a ``.yaml``, ``.urdf``, ``.sdf``, ``.xml`` (MJCF) or ``.par`` file, wholly or not at all.
+        """Write the robot to a ``.yaml``, ``.urdf``, ``.sdf``, ``.xml`` (MJCF) or ``.par`` file, whole or not at all.
 
         Parameters
         ----------
         path : path-like
         original : path-like, optional
-            The URDF file that the robot was loaded from, if all else in it is to stay as it is: meshes, comments,
-            limits, what other tools wrote.  Only inertias, friction and springs are changed.
+            The URDF file that the robot was loaded from, to keep everything else in it: meshes, comments, limits,
+            elements of other tools.  Only inertias, friction and springs are changed.
         """
         from ..model import formats
 

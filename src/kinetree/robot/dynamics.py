@@ -33,7 +33,7 @@ class Dynamics(Kinematics):
     """The part of :class:`kinetree.Robot` that computes with forces."""
 
     loops: Loops | None = None
-    """What is known of closed loops; None where there are none."""
+    """The closed loops; None if there are none."""
 
     # ---------------------------------------------------------------- inverse dynamics
 
@@ -45,41 +45,41 @@ class Dynamics(Kinematics):
     ) -> Array:  # fmt: skip
         """Return joint forces that produce the accelerations ``a``.
 
-        With closed loops these are the forces of the actuators, zero at passive joints.  A base that nothing drives
-        and no loop holds (a floating one, or on any other passive joint) is treated as in trees: its entries are what
-        would have to push it, zero for a motion that the robot can do by itself, see
+        With closed loops these are the forces of the actuators, zero at passive joints.  A base that nothing drives and
+        no loop holds (a floating one, or on any other passive joint) is treated as in trees: its entries are the forces
+        that would have to act on it, zero for a motion that the robot can perform by itself, see
         :meth:`floating_base_inverse_dynamics`.
 
         Parameters
         ----------
         q, v, a : array_like, shapes (..., nq), (..., nv), (..., nv)
-            With closed loops a motion that these allow: see :meth:`kinetree.Mechanism.close`,
+            With closed loops, a motion that they allow: see :meth:`kinetree.Mechanism.close`,
             :meth:`~kinetree.Mechanism.velocities`, :meth:`~kinetree.Mechanism.accelerations`.
         wrenches : mapping, optional
             External loads: ``{frame: (..., 6) moment and force in the frame's axes at its
             origin}`` or ``{frame: Wrench(...)}``; or an array (..., bodies, 6) for all bodies.
         friction : bool
-            Add the joints' viscous and Coulomb friction.
+            Whether to add the joints' viscous and Coulomb friction.
         method : str
             ``"newton_euler"`` (default, link by link), ``"modules"`` (between the kinematic modules of the robot, and
-            within each) or ``"absolute_newton_euler"`` (link by link, all seen from the world).  With closed loops
+            within each) or ``"absolute_newton_euler"`` (link by link, in world coordinates).  With closed loops
             ``"reduced"`` (default, G^T tau of the tree, Khalil), ``"f_matrix"`` (all unknowns at once, Shah eq. 8.4) or
             ``"subsystems"`` (one after the other, Saha, Shah).
         weights : array_like, shape (nv,), optional
             With closed loops and more actuators than freedoms: the forces that minimize ``sum(weights * tau**2)`` are
             returned; all weights 1 by default.
         tolerance : float, optional
-            How far from closed the loops may be: 1e-6 by default, or what rounding of the file's numbers leaves.
+            How far the loops may be open: 1e-6 by default, or more if the file's numbers are rounded.
         parameters : mapping, optional
-            Other numbers in the place of the robot's own, with a batch in front if they vary from state to state: by
-            the names of :meth:`parameters`, ``{"link_3.M": masses}`` (the other nine of that body stay), or as
-            ``{"bodies": {"link_3": {"mass": masses}}, "joints": {"elbow": {"position": places}}, "gravity": g}`` (mass
-            with center and inertia about it kept); an array (..., p) stands for the whole table.  With closed loops
-            places of joints stay, since they decide where loops close.
+            Other numbers in place of the robot's own, with a batch in front if they vary from state to state: by the
+            names of :meth:`parameters`, ``{"link_3.M": masses}`` (the other nine of that body stay), or as
+            ``{"bodies": {"link_3": {"mass": masses}}, "joints": {"elbow": {"position": places}}, "gravity": g}`` (the
+            center of mass and the inertia about it stay); an array (..., p) replaces the whole table.  With closed
+            loops, placements of joints cannot vary, since they decide where loops close.
         out : ndarray, optional
-            Where to put the result.
+            Array for the result.
         threads : int
-            Split a batch over this many threads; the result does not depend on it.
+            Number of threads that share a batch; the result does not depend on it.
 
         Returns
         -------
@@ -92,7 +92,7 @@ class Dynamics(Kinematics):
             self._only_with_loops(weights=weights, tolerance=tolerance)
         if method is not None and method not in INVERSE_METHODS:
             raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
-        lost = self.friction_force(v, parameters, q) if friction else None  # first: the output may be written over v
+        lost = self.friction_force(v, parameters, q) if friction else None  # before the result, which may overwrite v
         options = {"method": INVERSE_METHODS[0] if method is None else method}
         tau = self.evaluator.run(
             "inverse_dynamics", options, wrenches=wrenches, parameters=parameters, out=out, threads=threads, q=q, v=v,
@@ -105,7 +105,7 @@ class Dynamics(Kinematics):
     def joint_wrenches(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, bearings_only: bool = False
     ) -> Array:
-        """Return what each joint transmits to its body: moment and force in body axes at the body's origin.
+        """Return the wrench that each joint transmits to its body: moment and force in body axes at the body's origin.
 
         Forces of closed loops are included; :meth:`kinetree.Mechanism.constraint_forces` has those of the joints that
         close them.
@@ -115,7 +115,7 @@ class Dynamics(Kinematics):
         q, v, a, wrenches
             As in :meth:`inverse_dynamics`.
         bearings_only : bool
-            Leave out what the motor supplies along the joint's freedom, so that what the
+            Whether to leave out the motor's force along the joint's freedom, so that what the
             bearings carry remains (Featherstone eq. 7.15, with the motor's force along the freedom).
 
         Returns
@@ -134,38 +134,38 @@ class Dynamics(Kinematics):
         subspaces = run("joint_subspaces", q=q)
         freedoms = np.array([link.kind.nv for link in self.model.links])
         first = np.cumsum(freedoms) - freedoms
-        for n in set(freedoms.tolist()):  # joints with as many freedoms together
+        for n in set(freedoms.tolist()):  # joints with the same number of freedoms together
             bodies = np.nonzero(freedoms == n)[0]
             columns = subspaces[..., first[bodies, None] + np.arange(n), :]
             bearing[..., bodies, :] -= _part_along(np.swapaxes(columns, -1, -2), total[..., bodies, :])
         return bearing
 
     def floating_base_inverse_dynamics(
-        self, q: ArrayLike, v: ArrayLike, a_joints: ArrayLike, wrenches: Wrenches = None
+        self, q: ArrayLike, v: ArrayLike, a_joints: ArrayLike | Mapping[str, ArrayLike], wrenches: Wrenches = None
     ) -> tuple[Array, Array]:
         """Return the base acceleration and joint forces when only the joints' accelerations are given.
 
         Nothing drives the base: its acceleration follows from the balance of the whole
-        robot, then the joint forces (Shah chapter 7).  The base is what stands on the world: on a free joint,
-        or on any other, such as a planar one, that is passive (``actuated=False``).
+        robot, then the joint forces (Shah chapter 7).  The base is the body on the world: on a free joint,
+        or on any other passive joint (``actuated=False``), such as a planar one.
 
         Parameters
         ----------
         q, v : array_like
-        a_joints : array_like, shape (..., nv - n)
-            Accelerations of the joints after the base, whose joint has n freedoms (six if it floats); as loops allow
-            them.
+        a_joints : array_like, shape (..., nv - n), or mapping of joint name to acceleration
+            Accelerations of the joints after the base, whose joint has n freedoms (six if it floats), as loops allow
+            them.  Joints that a mapping leaves out do not accelerate.
 
         Returns
         -------
         base_acceleration : ndarray, shape (..., n)
             Rate of the base joint's velocities.
         tau : ndarray, shape (..., nv - n)
-            With closed loops those of the actuators, zero at passive joints.
+            With closed loops the forces of the actuators, zero at passive joints.
         """
         base = self._undriven_base()
         n = base.nv
-        padded = self._behind_the_base(a_joints, n)
+        padded = self._behind_the_base(a_joints, base)
         if self.loops is not None:
             return self.loops.forward.floating_base(q, v, base, padded, wrenches)
         if self.is_floating:
@@ -187,7 +187,12 @@ class Dynamics(Kinematics):
             "stands on the world by a passive joint (actuated=False)"
         )
 
-    def _behind_the_base(self, a_joints: ArrayLike, n: int) -> Array:
+    def _behind_the_base(self, a_joints: ArrayLike | Mapping[str, ArrayLike], base: Joint) -> Array:
+        if isinstance(a_joints, Mapping):
+            if base.name in a_joints:
+                raise OptionError(f"nothing drives the base {base.name!r}: its acceleration is computed, leave it out")
+            return read_given(self.model, a_joints, None).values
+        n = base.nv
         count = self.nv - n
         given = as_array(a_joints, (count,), "a_joints", f"{count} joint accelerations, the base's {n} left out")
         return np.concatenate([np.zeros((*given.shape[:-1], n)), given], axis=-1)
@@ -208,15 +213,15 @@ class Dynamics(Kinematics):
     ) -> Array:
         """Return joint forces that hold a tree still, against gravity and springs: the slope of potential energy.
 
-        Of a mechanism these are the forces at all joints of its open tree; what its motors hold it still with is
-        ``inverse_dynamics(q, v, a)`` at rest, with v and a zero.
+        For a mechanism these are the forces at all joints of its open tree; the motor forces that hold it still are
+        ``inverse_dynamics(q, v, a)`` with v and a zero.
         """
         return self.evaluator.run("gravity_force", parameters=parameters, out=out, threads=threads, q=q)
 
     def friction_force(self, v: ArrayLike, parameters: Any = None, q: ArrayLike | None = None) -> Array:
         """Return joint forces of friction: ``damping * v + friction * sign(v)`` (Khalil eq. 10.12), plus any offset.
 
-        Where a joint has Stribeck's friction, ``stribeck * exp(-(v / stribeck_speed)**2)`` adds to ``friction``.
+        If a joint has Stribeck friction, ``stribeck * exp(-(v / stribeck_speed)**2)`` adds to ``friction``.
 
         The friction of a joint that mimics another is carried by its leader.  There is no
         stiction: at rest Coulomb friction is zero.
@@ -227,7 +232,7 @@ class Dynamics(Kinematics):
         parameters : mapping, optional
             As in :meth:`inverse_dynamics`.
         q : array_like, shape (..., nq), optional
-            Needed where there are dampers along tendons.
+            Needed if there are dampers along tendons.
 
         Returns
         -------
@@ -249,29 +254,29 @@ class Dynamics(Kinematics):
         Parameters
         ----------
         q, v, tau : array_like, shapes (..., nq), (..., nv), (..., nv)
-            With closed loops a closed state, and forces on all joints of the tree, passive ones included.
+            With closed loops, a closed state and forces on all joints of the tree, including passive ones.
         wrenches : mapping, optional
             As in :meth:`inverse_dynamics`.
         friction : bool
-            Subtract the joints' viscous and Coulomb friction from ``tau``.
+            Whether to subtract the joints' viscous and Coulomb friction from ``tau``.
         method : str
             ``"articulated_body"`` (default, O(n)), ``"composite_body"`` (mass matrix and
             branch-sparse factors), ``"udu"`` (the sources' three sweeps),
             ``"modules"`` (the same, the freedoms of each kinematic module together), or
             ``"walker_orin_1"``, ``"_2"``, ``"_4"`` (through inverse dynamics), ``"absolute_articulated_body"`` and
-            ``"absolute_composite_body"`` (as the first two, all seen from the world).  With closed loops
+            ``"absolute_composite_body"`` (as the first two, in world coordinates).  With closed loops
             ``"elimination"`` (default, multipliers first, by the tree's factors, Shah eq. 8.6-8.7), ``"block"``
             (accelerations and multipliers at once, Shah eq. 8.5), ``"reduced"`` (the equations of the independent
             motions, Khalil eq. 10.46) or ``"handles"`` (the spanning tree as an articulated body, with loop joints as
-            its handles, Featherstone section 9.5; as the first where coordinates of joints are coupled).  The answer is
+            its handles, Featherstone section 9.5; as the first if coordinates of joints are coupled).  The result is
             the same.
         stabilization : bool or (alpha, beta)
             Baumgarte's terms, which pull loops that have drifted back to closure: K a = -drift - 2 alpha K v
-            - beta**2 gap. True means alpha = beta = 10 1/s. The state may then be off by any amount.
+            - beta**2 gap. True means alpha = beta = 10 1/s. The loops may then be open by any amount.
         project : bool
-            With closed loops, replace ``v`` by the nearest velocity that they allow instead of refusing it.
+            Whether to replace ``v`` by the nearest velocity that closed loops allow instead of refusing it.
         tolerance : float, optional
-            How far from closed the loops may be: 1e-6 by default, or what rounding of the file's numbers leaves.
+            How far the loops may be open: 1e-6 by default, or more if the file's numbers are rounded.
         parameters, out, threads
             As in :meth:`inverse_dynamics`.
 
@@ -309,23 +314,23 @@ class Dynamics(Kinematics):
         Parameters
         ----------
         q, v : array_like
-            With closed loops a closed state.
-        a : mapping of joint name to acceleration
-            Joints whose motion is prescribed; with closed loops no more than there are freedoms, and none that
-            follows from the others.
+            With closed loops, a closed state.
+            a : mapping of joint name to acceleration
+            Accelerations of joints with prescribed motion; with closed loops at most as many as there are freedoms,
+            and none that follows from the others.
         tau : mapping of joint name to force
             Forces of the other joints, with or without a motor; those left out are zero.
         tolerance : float, optional
             As in :meth:`forward_dynamics`.
         out : ndarray, shape (..., 2, nv), optional
-            Where to put accelerations and forces.
+            Array for accelerations and forces.
         wrenches, threads
             As in :meth:`inverse_dynamics`.
 
         Returns
         -------
         a, tau : ndarray, shape (..., nv)
-            The forces at prescribed joints are those that make them move so.
+            The forces at prescribed joints are those that produce their accelerations.
 
         Examples
         --------
@@ -351,32 +356,32 @@ class Dynamics(Kinematics):
     ) -> tuple[Array, Array, Array]:  # fmt: skip
         """Return how the joint forces of a motion change with q, v and a.
 
-        Where q is not a vector space (quaternions), the derivative with respect to q is
+        If q is not a vector space (quaternions), the derivative with respect to q is
         along the motion of one unit of each v: ``d/de tau(integrate(q, e * unit))``, so that it
         has nv columns.  Wrenches along body axes at points of the body are constant there; a
         :class:`Wrench` along world axes, or at a point of the world, is constant in the world.
 
-        Closed loops leave no room for changing one coordinate alone, so there derivatives are along the motions that
-        they allow: one independent freedom (in the order of :meth:`kinetree.Mechanism.independent`) moves by a unit, or
-        its rate or acceleration changes by one, while those of all others are kept, and everything else follows.
+        With closed loops a single coordinate cannot change alone, so derivatives are along the motions that they allow:
+        one independent freedom (in the order of :meth:`kinetree.Mechanism.independent`) moves by a unit, or its rate or
+        acceleration changes by one, while the other independent ones are kept, and everything else follows.
 
         Parameters
         ----------
         q, v, a, wrenches, weights, tolerance
             As in :meth:`inverse_dynamics`.
         friction : bool
-            Include the joints' friction; refused where a joint with Coulomb friction is at rest, since
+            Whether to include the joints' friction; refused if a joint with Coulomb friction is at rest, since
             its force jumps there.
         out : ndarray, shape (..., 3, nv, nv), optional
-            Where to put the three matrices: one array, or three, such as an earlier call returned; with closed loops
-            three.
+            Array for the three matrices, or three arrays, such as those of an earlier call; with closed loops
+            always three.
         threads : int
             As in :meth:`inverse_dynamics`.
 
         Returns
         -------
         dtau_dq, dtau_dv, dtau_da : ndarray, shape (..., nv, nv)
-            The last one is the mass matrix.  With closed loops (..., nv, freedoms), rows of passive joints zero.
+            The last one is the mass matrix.  With closed loops (..., nv, freedoms), with zero rows for passive joints.
         """
         if self.loops is not None:
             derive = self.loops.derivatives.of_inverse_dynamics
@@ -384,7 +389,7 @@ class Dynamics(Kinematics):
         if weights is not None or tolerance is not None:
             self._only_with_loops(weights=weights, tolerance=tolerance)
         slope = friction_slope(self.model, v) if friction else None
-        turning = world_stiffness(self.evaluator, q, wrenches)  # first: the output may be written over q
+        turning = world_stiffness(self.evaluator, q, wrenches)  # before the result, which may overwrite q
         by_q, by_v, by_a = three_matrices(
             self.evaluator, "inverse_dynamics_derivatives", wrenches, out, threads, q=q, v=v, a=a
         )
@@ -401,14 +406,14 @@ class Dynamics(Kinematics):
     ) -> tuple[Array, Array, Array]:  # fmt: skip
         """Return how the accelerations that joint forces cause change with q, v and tau.
 
-        See :meth:`inverse_dynamics_derivatives` for the options, for wrenches and for what the derivative
-        with respect to q means.
+        See :meth:`inverse_dynamics_derivatives` for the options, for wrenches and for the meaning of the derivative
+        with respect to q.
 
         Returns
         -------
         da_dq, da_dv, da_dtau : ndarray, shape (..., nv, nv)
-            The last one is :meth:`inverse_mass_matrix`.  With closed loops the first two are (..., nv, freedoms): of
-            all accelerations, by the independent ones.
+            The last one is :meth:`inverse_mass_matrix`.  With closed loops the first two are (..., nv, freedoms):
+            derivatives of all accelerations by the independent positions and velocities.
         """
         if self.loops is not None:
             derive = self.loops.derivatives.of_forward_dynamics
@@ -421,7 +426,7 @@ class Dynamics(Kinematics):
             forces, rate = as_array(tau, (self.nv,), "tau"), as_array(v, (self.nv,), "v")
             batch_shape(tau=(forces, 1), v=(rate, 1))
             tau = forces - self.friction_force(rate, q=q)
-        turning = world_stiffness(self.evaluator, q, wrenches)  # first: the output may be written over q
+        turning = world_stiffness(self.evaluator, q, wrenches)  # before the result, which may overwrite q
         by_q, by_v, by_tau = three_matrices(
             self.evaluator, "forward_dynamics_derivatives", wrenches, out, threads, q=q, v=v, tau=tau
         )
@@ -445,8 +450,8 @@ class Dynamics(Kinematics):
         ----------
         q : array_like, shape (..., nq)
         method : str
-            ``"composite_body"`` (default, each body in its own frame) or ``"absolute_composite_body"`` (all seen from
-            the world: fewer operations on long chains, fewer digits far from the world's origin).
+            ``"composite_body"`` (default, each body in its own frame) or ``"absolute_composite_body"`` (in world
+            coordinates: fewer operations on long chains, fewer digits far from the world's origin).
         parameters, out, threads
             As in :meth:`inverse_dynamics`.
 
@@ -465,8 +470,8 @@ class Dynamics(Kinematics):
     ) -> Array:
         """Return the inverse of :meth:`mass_matrix`, found in O(n^2) without inverting it.
 
-        With closed loops these are accelerations per unit of each joint force while the loops stay closed: a singular
-        matrix, as it must be.
+        With closed loops it has the accelerations per unit of each joint force while the loops stay closed, and is
+        singular.
         """
         if self.loops is not None:
             return self.loops.prepared.handed_out(self.loops.forward.inverse_mass_matrix(q, parameters), out)
@@ -482,7 +487,7 @@ class Dynamics(Kinematics):
 
         Returns
         -------
-        (L, d) with ``M = L.T @ diag(d) @ L``, or (L,) with ``M = L.T @ L``.
+        L (..., nv, nv) and d (..., nv) with ``M = L.T @ diag(d) @ L``, or L alone with ``M = L.T @ L``
         """
         self.evaluator.check_pivots()
         if form not in ("LTDL", "LTL"):
@@ -510,7 +515,7 @@ class Dynamics(Kinematics):
         return self.evaluator.run("potential_energy", parameters=parameters, q=q)
 
     def power(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None) -> Array:
-        """Return the power of joint forces and external wrenches: the rate of kinetic plus potential energy."""
+        """Return the power of joint forces and external wrenches, (...): the rate of kinetic plus potential energy."""
         return self.evaluator.run("power", wrenches=wrenches, q=q, v=v, tau=tau)
 
     # ---------------------------------------------------------------- DeNOC
@@ -544,7 +549,7 @@ class Dynamics(Kinematics):
         self, q: ArrayLike, v: ArrayLike, *, a: ArrayLike | None = None, tau: ArrayLike | None = None, modules:
         Sequence[Sequence[str]] | str | None = None,
     ) -> list[ModuleQuantities]:  # fmt: skip
-        """Return what the recursions over kinematic modules find on the way (Shah tables 6.1, 6.2), for one state.
+        """Return intermediate quantities of recursions over kinematic modules (Shah tables 6.1, 6.2), for one state.
 
         Parameters
         ----------
@@ -561,8 +566,8 @@ class Dynamics(Kinematics):
         -------
         list of ModuleQuantities
             One per module: wrenches w* and w~ of its links, joint forces; in forward dynamics the pivot with its
-            factors, phi^, phi~, eta~ and the accelerations.  Of a mechanism modules are those of its spanning tree,
-            and loops act on them as forces from outside.
+            factors, phi^, phi~, eta~ and the accelerations.  For a mechanism, modules are those of its spanning tree,
+            and loops act on them as external forces.
 
         Examples
         --------
@@ -605,7 +610,7 @@ class Dynamics(Kinematics):
         return module_steps.execution_order(self.model, self.modules(modules), dynamics)
 
     def _only_with_loops(self, **options: Any) -> None:
-        """Refuse options that a robot without closed loops has no use for."""
+        """Refuse options that apply only to robots with closed loops."""
         for name, value in options.items():
             if value is not None and value is not False:
                 raise OptionError(

@@ -1,4 +1,4 @@
-"""What is felt where a robot is taken hold of: inertia and acceleration at frames, forces of motors and bearings.
+"""Inertia and acceleration at frames of a robot, and forces of motors and bearings.
 
 Each method is one call into an algorithm.
 """
@@ -20,16 +20,16 @@ from .dynamics import Dynamics
 from .kinematics import check_axes
 
 NO_HOLD = 1e-12
-"""A motor's power along one freedom below this part of that along another is none."""
+"""A motor's power along one freedom below this fraction of that along another counts as zero."""
 
 
 class HandleResponse(NamedTuple):
-    """How k frames of a robot accelerate when they are pushed: ``a = inverse_inertia @ f + acceleration``.
+    """The acceleration of k frames of a robot under forces on them: ``a = inverse_inertia @ f + acceleration``.
 
     Attributes
     ----------
     inverse_inertia : ndarray (..., 6k, 6k)
-        Phi: blocks of 6x6, those on the diagonal for a frame's own force, the others for that on another frame.
+        Phi: blocks of 6x6, on the diagonal for the force on the frame itself, the others for forces on other frames.
     acceleration : ndarray (..., 6k)
         b: spatial accelerations without forces on the frames.
     """
@@ -39,12 +39,12 @@ class HandleResponse(NamedTuple):
 
 
 class MotorForces(NamedTuple):
-    """How what a joint transmits is shared by its motor and its bearings.
+    """The shares of motor and bearings in the wrench that a joint transmits.
 
     Attributes
     ----------
     motor : ndarray (..., freedoms)
-        Q^a, in units of the directions that were given.
+        Q^a, in units of the given directions.
     bearing : ndarray (..., 6)
         Moment and force of the bearings on the body, in body axes at its origin; they do no work.
     """
@@ -54,17 +54,12 @@ class MotorForces(NamedTuple):
 
 
 class HandleMethods(Dynamics):
-    """The part of :class:`kinetree.Robot` that is felt at frames."""
+    """The part of :class:`kinetree.Robot` about inertia and forces at frames."""
 
     def operational_space_inertia(
-        self,
-        q: ArrayLike,
-        frames: str | Sequence[str],
-        axes: str = "body",
-        *,
-        inverse: bool = False,
+        self, q: ArrayLike, frames: str | Sequence[str], axes: str = "body", *, inverse: bool = False,
         method: str = "factors",
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """Return the inertia felt at one or several frames together.
 
         Parameters
@@ -73,11 +68,11 @@ class HandleMethods(Dynamics):
         axes : {"body", "world", "aligned"}
             As in :meth:`jacobian`.
         inverse : bool
-            Return ``J M^-1 J^T``, which exists even where its inverse does not.
+            Whether to return ``J M^-1 J^T``, which exists even if its inverse does not.
         method : {"factors", "handles"}
-            By Jacobians and the factors of the mass matrix, or by handing accelerations of an articulated body from
-            joint to joint (Featherstone section 9.5): fewer operations on long chains.  Where joints follow others it
-            is always by factors.
+            By Jacobians and the factors of the mass matrix, or by propagating accelerations of an articulated body
+            from joint to joint (Featherstone section 9.5), with fewer operations on long chains.  With followers it is
+            always by factors.
 
         Returns
         -------
@@ -112,19 +107,13 @@ class HandleMethods(Dynamics):
         return self.loops.prepared.handed_out(np.where(finite, felt, np.nan))
 
     def handle_response(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        frames: str | Sequence[str],
-        wrenches: Wrenches = None,
-        *,
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, frames: str | Sequence[str], wrenches: Wrenches = None, *,
         axes: str = "body",
-    ) -> HandleResponse:
-        """Return how frames accelerate by forces on them, the robot being one articulated body with these handles.
+    ) -> HandleResponse:  # fmt: skip
+        """Return how frames accelerate under forces on them, with the robot as an articulated body with these handles.
 
-        Forces and moments f on the frames give the accelerations ``a = Phi f + b`` (Featherstone eq. 9.18).  What is
-        attached to the handles (a load, a second robot, the ground) then needs to know nothing else of the robot.
+        Forces and moments f on the frames give the accelerations ``a = Phi f + b`` (Featherstone eq. 9.18).  Whatever
+        is attached to the handles (a load, a second robot, the ground) needs to know nothing else about the robot.
 
         Parameters
         ----------
@@ -133,7 +122,7 @@ class HandleMethods(Dynamics):
         frames : str or sequence of str
             The handles.
         axes : {"body", "world", "aligned"}
-            As in :meth:`jacobian` and :meth:`acceleration`, of forces and accelerations alike.
+            As in :meth:`jacobian` and :meth:`acceleration`, for forces and accelerations.
 
         Returns
         -------
@@ -150,7 +139,7 @@ class HandleMethods(Dynamics):
         """
         names = self._handles(frames)
         if not names:
-            raise OptionError("a robot is taken hold of at one frame at least; name some")
+            raise OptionError("name at least one frame")
         phi = self.operational_space_inertia(q, names, axes, inverse=True, method="handles")
         a = self.forward_dynamics(q, v, tau, wrenches)
         b = np.concatenate([self.acceleration(q, v, a, name, axes) for name in names], axis=-1)
@@ -159,11 +148,11 @@ class HandleMethods(Dynamics):
     def motor_forces(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, motors: Mapping[str, ArrayLike], wrenches: Wrenches = None
     ) -> dict[str, MotorForces]:
-        """Return the forces of motors that do not pull along their joints' freedoms, and what bearings then carry.
+        """Return the forces of motors that do not act along their joints' freedoms, and what bearings then carry.
 
-        A motor acts on its body by forces in some directions F, a column per freedom of the joint: a cylinder that
-        leans, a belt on one side of a wheel.  Of the whole force f that the joint transmits, it supplies
-        F Q^a with Q^a = (S^T F)^-1 S^T f, and the bearings the rest (Featherstone eq. 7.12-7.15).
+        A motor acts on its body by forces in some directions F, a column per freedom of the joint: an inclined
+        cylinder, a belt on one side of a wheel.  Of the whole force f that the joint transmits, it supplies F Q^a with
+        Q^a = (S^T F)^-1 S^T f, and the bearings supply the rest (Featherstone eq. 7.12-7.15).
 
         Parameters
         ----------
@@ -178,7 +167,7 @@ class HandleMethods(Dynamics):
 
         Examples
         --------
-        A slide that is pushed at 60 degrees takes twice the force, and its guide carries what is across.
+        A slide that is pushed at 60 degrees needs twice the force, and its guide carries the lateral part.
 
         >>> import numpy as np
         >>> import kinetree as kt
@@ -200,7 +189,7 @@ class HandleMethods(Dynamics):
         return found
 
     def _handles(self, frames: str | Sequence[str]) -> tuple[str, ...]:
-        none = not isinstance(frames, str) and len(frames) == 0 and self.loops is None  # whose matrix has no rows
+        none = not isinstance(frames, str) and len(frames) == 0 and self.loops is None  # its matrix has no rows
         return () if none else check_frames(self.model, frames)
 
 
@@ -213,7 +202,7 @@ def _split_off(name: str, directions: ArrayLike, freedoms: Array, whole: Array) 
     sizes = np.linalg.svd(np.where(np.isfinite(power), power, 0.0), compute_uv=False)
     if np.any((sizes[..., -1] <= NO_HOLD * sizes[..., 0]) & np.isfinite(power).all(axis=(-1, -2))):
         raise SingularError(
-            f"the motor of joint {name!r} has no hold on one of its freedoms: what it does there the bearings take up. "
+            f"the motor of joint {name!r} does not act on one of its freedoms: the bearings take up its force. "
             "Give directions that move the joint"
         )
     motor = np.linalg.solve(np.where(np.isfinite(power), power, np.nan), freedoms @ whole[..., None])

@@ -28,11 +28,11 @@ class Kinematics(Description):
     # ---------------------------------------------------------------- configurations
 
     def neutral(self) -> Array:
-        """Return the configuration in which every joint is at its zero."""
+        """Return the configuration in which every joint is at its zero, (nq,)."""
         return configurations.neutral(self.model)
 
     def configuration(self, name: str) -> Array:
-        """Return a configuration that the file has a name for, such as a keyframe; see :attr:`configuration_names`."""
+        """Return a configuration, (nq,), that the file names, such as a keyframe: see :attr:`configuration_names`."""
         return configurations.named(self.model, name)
 
     def random_configuration(
@@ -56,18 +56,18 @@ class Kinematics(Description):
         return configurations.random(self.model, generator, batch)
 
     def within_limits(self, q: ArrayLike, tolerance: float = 0.0) -> Any:
-        """Return whether configurations are within the position limits of all joints, followers included.
+        """Tell whether configurations are within the position limits of all joints, including followers.
 
         Parameters
         ----------
         q : array_like, shape (..., nq)
         tolerance : float
-            How far beyond a limit, in radians or meters, still counts as within.
+            Tolerance of limits, in radians or meters.
 
         Returns
         -------
         bool, or ndarray of bool, shape (...)
-            NaN is within no limits.
+            NaN is not within limits.
 
         Examples
         --------
@@ -87,7 +87,7 @@ class Kinematics(Description):
         return self.evaluator.run("integrate", q=q, v=v)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
-        """Return the constant velocity that leads from ``q0`` to ``q1`` in unit time."""
+        """Return the constant velocity, (..., nv), that leads from ``q0`` to ``q1`` in unit time."""
         return self.evaluator.run("difference", q0=q0, q1=q1)
 
     @direct
@@ -96,7 +96,7 @@ class Kinematics(Description):
         return self.evaluator.run("configuration_rate", q=q, v=v)
 
     def normalize(self, q: ArrayLike) -> Array:
-        """Return a copy of ``q`` with every quaternion scaled to unit length."""
+        """Return a copy of ``q``, (..., nq), with every quaternion scaled to unit length."""
         return self.evaluator.states.normalized(q)
 
     # ---------------------------------------------------------------- kinematics
@@ -126,7 +126,7 @@ class Kinematics(Description):
         self, q: ArrayLike, v: ArrayLike, frame: str, axes: str = "body", *, parameters: Any = None,
         out: Array | None = None, threads: int = 1,
     ) -> Array:  # fmt: skip
-        """Return the velocity of a frame, angular part first.
+        """Return the velocity of a frame, (..., 6), angular part first.
 
         ``axes`` is ``"body"``, ``"world"`` or ``"aligned"`` as in :meth:`jacobian`; ``parameters`` as in :meth:`pose`.
         """
@@ -139,10 +139,10 @@ class Kinematics(Description):
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, axes: str = "body", *, classical: bool = False,
         parameters: Any = None, out: Array | None = None, threads: int = 1,
     ) -> Array:  # fmt: skip
-        """Return the acceleration of a frame, angular part first, without gravity.
+        """Return the acceleration of a frame, (..., 6), angular part first, without gravity.
 
         Spatial by default (the rate of the spatial velocity); ``classical=True`` gives the
-        ordinary acceleration of the frame's origin, as an accelerometer path would.
+        ordinary acceleration of the frame's origin, the second derivative of its position.
         """
         check_axes(axes)
         self.model.frame(frame)
@@ -158,7 +158,7 @@ class Kinematics(Description):
     ) -> Array:
         """Return the world coordinates of a point given in a frame's coordinates, shape (..., 3).
 
-        ``parameters``, here and of velocities and accelerations, are as in :meth:`pose`: dimensions of many designs.
+        ``parameters``, here and for velocities and accelerations, are as in :meth:`pose`: dimensions of many designs.
         """
         return self._point(q, frame, point, parameters)[0]
 
@@ -199,7 +199,7 @@ class Kinematics(Description):
         frame : str
             A body, frame or joint name.
         axes : {"body", "world", "aligned"}
-            Spatial velocity in the frame's own axes; in world axes at the world's origin;
+            Spatial velocity in the frame's own axes, in world axes at the world's origin,
             or angular velocity and velocity of the frame's origin along world axes.
         parameters, out, threads
             As in :meth:`inverse_dynamics`.
@@ -216,13 +216,13 @@ class Kinematics(Description):
     def jacobian_rate(
         self, q: ArrayLike, v: ArrayLike, frame: str, axes: str = "body", *, out: Array | None = None, threads: int = 1,
     ) -> Array:  # fmt: skip
-        """Return the time derivative of :meth:`jacobian` along ``v``."""
+        """Return the time derivative of :meth:`jacobian` along ``v``, (..., 6, nv)."""
         check_axes(axes)
         self.model.frame(frame)
         return self.evaluator.run("jacobian_rate", {"frame": frame, "axes": axes}, out=out, threads=threads, q=q, v=v)
 
     def point_jacobian(self, q: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0)) -> Array:
-        """Return the 3 x nv matrix that maps ``v`` to the velocity of a point fixed in a frame, along world axes."""
+        """Return (..., 3, nv), which maps ``v`` to the velocity of a point fixed in a frame, along world axes."""
         _, arm = self._point(q, frame, point)
         matrix = self.jacobian(q, frame, "aligned")
         return matrix[..., 3:, :] + np.cross(matrix[..., :3, :], arm[..., :, None], axisa=-2, axisb=-2, axisc=-2)
@@ -237,7 +237,7 @@ class Kinematics(Description):
         return self.evaluator.run("center_of_mass", parameters=parameters, out=out, threads=threads, q=q)
 
     def center_of_mass_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return the velocity of the center of mass in world axes."""
+        """Return the velocity of the center of mass in world axes, (..., 3)."""
         self._need_mass()
         return self.evaluator.run("center_of_mass_velocity", q=q, v=v)
 
@@ -264,22 +264,22 @@ class Kinematics(Description):
         return self.evaluator.run("momentum", options, parameters=parameters, out=out, threads=threads, q=q, v=v)
 
     def momentum_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-        """Return the rate of the momentum about the center of mass: the external force and moment, gravity included."""
+        """Return the rate of the momentum about the center of mass, (..., 6): the external wrench, gravity included."""
         self._need_mass()
         return self.evaluator.run("momentum_rate", q=q, v=v, a=a)
 
     def centroidal_momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
-        """Return the 6 x nv matrix A with momentum = A v, about the center of mass."""
+        """Return the matrix A with momentum = A v, about the center of mass, (..., 6, nv)."""
         self._need_mass()
         return self.evaluator.run("centroidal_momentum_matrix", {}, out=out, threads=threads, q=q)
 
     def centroidal_momentum_matrix_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return the time derivative of :meth:`centroidal_momentum_matrix` along ``v``."""
+        """Return the time derivative of :meth:`centroidal_momentum_matrix` along ``v``, (..., 6, nv)."""
         self._need_mass()
         return self.evaluator.run("centroidal_momentum_matrix_rate", q=q, v=v)
 
     def centroidal_momentum_drift(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return the rate of the momentum about the center of mass when all accelerations are zero: A' v."""
+        """Return the rate of the momentum about the center of mass when all accelerations are zero, (..., 6): A' v."""
         self._need_mass()
         return self.evaluator.run("centroidal_momentum_drift", q=q, v=v)
 
@@ -289,6 +289,6 @@ class Kinematics(Description):
 
 
 def check_axes(axes: str) -> None:
-    """Refuse what is no way to express a velocity."""
+    """Refuse unknown kinds of axes."""
     if axes not in jacobian.FRAMES:
         raise UnknownNameError("way to express a velocity (axes)", axes, jacobian.FRAMES)

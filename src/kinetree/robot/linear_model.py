@@ -1,4 +1,4 @@
-"""The linear model of a robot beside a state: what controllers are designed with."""
+"""The linear model of a robot about a state, for the design of controllers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..spatial.numbers import real_number
 
 @dataclass(frozen=True)
 class LinearModel(ExplainsArguments):
-    """How a small deviation x from a state, and u from its joint forces, develop: x' = A x + B u, or step by step.
+    """The dynamics of small deviations x from a state, and u from its joint forces: x' = A x + B u, or discrete.
 
     ``A, B = robot.linearize(q, v, tau)`` unpacks it.
 
@@ -32,14 +32,14 @@ class LinearModel(ExplainsArguments):
     A : ndarray, shape (..., 2 n, 2 n)
     B : ndarray, shape (..., 2 n, nv)
     rate : ndarray, shape (..., 2 n)
-        How the state itself moves, x' at x = 0 and u = 0: zero at an equilibrium.  Of a discrete model, how far it
-        comes in a step.
+        Rate of the state itself, x' at x = 0 and u = 0: zero at an equilibrium.  For a discrete model, its change in
+        a step.
     states : tuple of str
-        What the entries of x are: n deviations of positions, n of velocities.
+        Names of the entries of x: n deviations of positions, n of velocities.
     inputs : tuple of str
-        What the entries of u are: joint forces.
+        Names of the entries of u: joint forces.
     step : float or None
-        Length of a step in seconds; None where time is continuous.
+        Length of a step in seconds; None for continuous time.
     """
 
     A: Array
@@ -53,8 +53,8 @@ class LinearModel(ExplainsArguments):
         return iter((self.A, self.B))
 
     def discrete(self, step: float) -> LinearModel:
-        """Return this model in discrete time, joint forces held during each step (zero-order): exp of [A B; 0 0]."""
-        from scipy.linalg import expm  # a tenth of a second that most programs need not wait for
+        """Return this model in discrete time with zero-order hold of joint forces: exp of [A B; 0 0]."""
+        from scipy.linalg import expm  # takes a tenth of a second, which most programs do not need
 
         step, (n, m) = real_number(step, "step", unit="seconds"), self.B.shape[-2:]
         whole = np.zeros((*self.A.shape[:-2], n + m + 1, n + m + 1))
@@ -67,11 +67,11 @@ class LinearModel(ExplainsArguments):
 
 
 Acts = Callable[[list[Any], list[Any]], Sequence[Any]]
-"""Positions and velocities to joint forces, over any scalar."""
+"""Function from positions and velocities to joint forces, over any scalar."""
 
 
 class ForceSlopes:
-    """Joint forces that follow from a state, and how they change with velocities and positions, by dual numbers.
+    """Joint forces that depend on a state, and their derivatives by velocities and positions, by dual numbers.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class ForceSlopes:
     acts : callable
         The forces.
     moves : bool
-        Whether they change with positions.
+        Whether they depend on positions.
     """
 
     def __init__(self, model: Model, q: Array, v: Array, acts: Acts, moves: bool = True) -> None:
@@ -100,7 +100,7 @@ class ForceSlopes:
                 self.by_q = np.swapaxes(pack(columns, batch), -1, -2)
 
     def with_others(self, others: ForceSlopes) -> ForceSlopes:
-        """Return both together."""
+        """Return the sum of both."""
         both = copy(self)
         both.force, both.by_v = self.force + others.force, self.by_v + others.by_v
         both.by_q = self.by_q + others.by_q
@@ -108,18 +108,18 @@ class ForceSlopes:
 
 
 def friction_slopes(model: Model, q: Array, v: Array, speed: float) -> ForceSlopes:
-    """Return joint friction as it acts, smoothed as in simulations."""
+    """Return joint friction, smoothed as in simulations."""
     moves = any(t.damping for t in model.tendons)
     return ForceSlopes(model, q, v, lambda own, rates: friction_force(model, rates, speed, own), moves)
 
 
 def element_slopes(model: Model, q: Array, v: Array, elements: Sequence[Any], time: float) -> ForceSlopes:
-    """Return what force elements and functions f(t, q, v) do at a time, and how that changes."""
+    """Return the forces of force elements and functions f(t, q, v) at a time, and their derivatives."""
     return ForceSlopes(model, q, v, lambda own, rates: element_forces(model, elements, time, own, rates))
 
 
 def element_forces(model: Model, elements: Sequence[Any], time: float, q: list[Any], v: list[Any]) -> list[Any]:
-    """Return what force elements and functions f(t, q, v) do at a time, as joint forces, over any scalar."""
+    """Return the forces of force elements and functions f(t, q, v) at a time as joint forces, over any scalar."""
     total: list[Any] = [0.0] * model.nv
     for element in elements:
         total = [a + b for a, b in zip(total, _joint_forces(model, element, time, q, v), strict=True)]
@@ -127,7 +127,7 @@ def element_forces(model: Model, elements: Sequence[Any], time: float, q: list[A
 
 
 def _joint_forces(model: Model, element: Any, t: float, q: list[Any], v: list[Any]) -> list[Any]:
-    """Return the joint forces of one element; wrenches on bodies are what inverse dynamics at rest takes for them."""
+    """Return the joint forces of one element; wrenches on bodies are converted by inverse dynamics at rest."""
     if not hasattr(element, "loads"):
         found = list(asked_with_lists(element, t, q, v))
         if len(found) != model.nv:
@@ -147,7 +147,7 @@ def _joint_forces(model: Model, element: Any, t: float, q: list[Any], v: list[An
 
 
 def checked_elements(forces: Any) -> tuple[Any, ...]:
-    """Return what pushes on a robot, as a tuple; refuse what has states of its own, or is no force."""
+    """Return force elements as a tuple; refuse those with states of their own, and anything that is not a force."""
     listed = tuple(forces) if isinstance(forces, (list, tuple)) else (forces,)
     for element in listed:
         if isinstance(element, type) or not (hasattr(element, "loads") or callable(element)):
@@ -157,19 +157,19 @@ def checked_elements(forces: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class MotionSlopes:
-    """How accelerations change with a state, along the motions that there are.
+    """Derivatives of accelerations by the state, along the possible motions.
 
     Attributes
     ----------
     independent : tuple of int
-        The freedoms that the others follow from.
+        Freedoms that determine the others.
     a : ndarray (..., nv)
     basis : ndarray (..., nv, n)
         G of v = G v_independent.
     swept : ndarray (..., nv, n)
-        How v changes with independent positions, independent velocities kept.
+        Derivative of v by independent positions, with constant independent velocities.
     by_q, by_v : ndarray (..., nv, n)
-        Of a, by independent positions and velocities.
+        Derivatives of a by independent positions and velocities.
     by_tau : ndarray (..., nv, nv)
     """
 
@@ -182,7 +182,7 @@ class MotionSlopes:
     by_tau: Array
 
     def pushed(self, forces: ForceSlopes) -> MotionSlopes:
-        """Return these slopes with forces that follow from the state."""
+        """Return these derivatives with forces that depend on the state."""
         with np.errstate(all="ignore"):
             by_q = self.by_q + self.by_tau @ (forces.by_q @ self.basis + forces.by_v @ self.swept)
             by_v = self.by_v + self.by_tau @ forces.by_v @ self.basis
@@ -209,9 +209,9 @@ def _rate(x: Any) -> Any:
 
 
 def turning(model: Model, q: Array, v: Array) -> Array:
-    """Return the matrix C of e' = dv + C e, e being a deviation of the configuration along v, (..., nv, nv).
+    """Return the matrix C (..., nv, nv) of e' = dv + C e, where e is a deviation of the configuration along v.
 
-    Deviations of a ball or of a free body are seen from it, and it turns: C is -w x of a ball, zero for joints whose
+    Deviations of a ball or a free body are in its own axes, which turn: C is -w x for a ball, zero for joints whose
     velocities are the rates of their coordinates.  With q' = R(q) v it is R C e = D R(e) v - D R(v) e.
     """
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])

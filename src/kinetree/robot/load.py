@@ -14,51 +14,44 @@ from .robot import Robot, require_robot
 
 
 def load(
-    path: str | os.PathLike[str],
-    *,
-    floating_base: bool = False,
-    mimic: str = "follow",
-    gravity: Sequence[float] | None = None,
-    strict: bool = False,
-    loops: str | os.PathLike[str] | None = None,
-    cuts: Sequence[str] | None = None,
-    rule: str | None = None,
-    missing_meshes: str = "refuse",
+    path: str | os.PathLike[str], *, floating_base: bool = False, mimic: str = "follow",
+    gravity: Sequence[float] | None = None, strict: bool = False, loops: str | os.PathLike[str] | None = None,
+    cuts: Sequence[str] | None = None, rule: str | None = None, missing_meshes: str = "refuse",
     values: Mapping[str, float] | str | os.PathLike[str] | None = None,
-) -> Robot:
-    """Read a robot from a file: URDF, SDF, MJCF, YAML, SYMORO's, spatial_v2's; or take one of the gallery by its name.
+) -> Robot:  # fmt: skip
+    """Load a robot from a file (URDF, SDF, MJCF, YAML, SYMORO, spatial_v2) or from the gallery by name.
 
     Parameters
     ----------
     path : path-like
         ``.urdf``, ``.sdf``, ``.xml`` (MJCF, URDF or SDF, as its root says), ``.par`` (SYMORO), ``.mat`` (a model of
-        spatial_v2) or ``.yaml``; a folder of ReDySim, or its ``inputs.m``; or a name that
-        :func:`kinetree.gallery.names` lists, where there is no file of this name.
+        spatial_v2) or ``.yaml``; a ReDySim folder, or its ``inputs.m``; or a name in
+        :func:`kinetree.gallery.names`, if there is no file of this name.
     floating_base : bool
-        Put the root link on a free joint instead of holding it fixed.
+        Whether to put the root link on a free joint instead of fixing it.
     mimic : {"follow", "couple", "independent"}
         Whether a joint that mimics another has no coordinate of its own (its inertia and
-        forces are carried by its leader), has one that a force holds to its leader's (a coupling, with
-        what the gear between them transmits), or is a joint like any other.
+        forces are carried by its leader), has one that is coupled to its leader's by a constraint force (that
+        of the gear between them), or is a joint like any other.
     gravity : sequence of 3 floats, optional
-        Acceleration of free fall; by default the file's, or (0, 0, -9.81) if it says nothing.
+        Acceleration of free fall; by default that of the file, or (0, 0, -9.81).
     strict : bool
         Whether oddities, such as physically impossible inertias, are errors. By default
         one :class:`kinetree.ModelWarning` lists them all.
     loops : path-like, optional
-        A YAML file with joints that close loops, for formats that have no word for them; kinetree's own, or a list of
-        frames that coincide as the collection of parallel robots has them.
+        A YAML file with joints that close loops, for formats that cannot express them: in kinetree's format, or a list
+        of coinciding frames as in the collection of parallel robots.
     cuts : sequence of str, optional
-        Joints to cut, instead of those that the file says close loops; the loops these leave
+        Joints to cut, instead of those that close loops in the file; loops that remain
         are cut by the rule.
     rule : {"minimum_dof", "shortest"}, optional
-        Choose the cuts anew: every body within the fewest degrees of freedom from the base, or
-        within the fewest joints.
+        Choose new cuts: every body is reached by the fewest degrees of freedom from the base, or
+        by the fewest joints.
     missing_meshes : {"refuse", "massless"}
-        An MJCF file may leave it to MuJoCo to compute a body's inertia from its meshes.  Where their files are missing
-        it is refused, or such bodies have no mass, with a warning each.
+        An MJCF file may leave it to MuJoCo to compute a body's inertia from its meshes.  If these are missing, the file
+        is refused, or such bodies have no mass, with a warning.
     values : mapping of name to number, or path-like, optional
-        Of symbols in a file of SYMORO, ``{"d3": 0.45}``, or a file that has them: ``d3: 0.45`` in YAML or JSON,
+        Values of symbols in a SYMORO file, ``{"d3": 0.45}``, or a file with them: ``d3: 0.45`` in YAML or JSON,
         ``d3,0.45`` in CSV.  Symbols without a value stay in the robot: see :attr:`kinetree.Robot.symbols`.
 
     Returns
@@ -86,7 +79,7 @@ def load(
                 file, floating_base=floating_base, mimic=mimic, gravity=gravity, strict=strict, loops=loops, cuts=cuts,
                 rule=rule, missing_meshes=missing_meshes, values=values,
             )  # fmt: skip
-    from ..model import formats  # readers for all formats: what is built in code needs none
+    from ..model import formats  # imports all readers, which a robot built in code does not need
 
     options = formats.Options(
         floating_base=floating_base, mimic=mimic, gravity=gravity, strict=strict, cuts=cuts, rule=rule,
@@ -99,7 +92,7 @@ def load(
 
 
 def as_robot(given: Robot | str | os.PathLike[str]) -> Robot:
-    """Return a robot as it is; load one that is given by its file, or by its name in the gallery."""
+    """Return a robot unchanged, or load it from its file or by its name in the gallery."""
     if isinstance(given, (str, os.PathLike)):
         return load(given)
     require_robot(given)
@@ -107,7 +100,7 @@ def as_robot(given: Robot | str | os.PathLike[str]) -> Robot:
 
 
 def _in_gallery(path: Path) -> str:
-    """Say that a system of the gallery may have been meant."""
+    """Suggest a system of the gallery, for messages."""
     if path.suffix or len(path.parts) != 1:
         return ""
     study = only_a_study(path.name)

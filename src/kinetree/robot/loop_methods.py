@@ -1,4 +1,4 @@
-"""What robots with closed loops have beside others: each method is one call into a part of their loops."""
+"""The methods that only robots with closed loops have: each is one call into a part of their loops."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..loops.coordinates import ByName, Coordinates
     from ..loops.loops import Loops
     from ..loops.mobility import Mobility
-    from ..loops.varied_mechanism import MovedDesigns
+    from ..loops.moved_designs import MovedDesigns, Points
     from .base_parameters import BaseParameterMethods
     from .platform.platform import Platform
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class LoopMethods(ExplainsArguments):
     """The part of :class:`kinetree.Mechanism` that other robots do not have.
 
-    A robot without closed loops answers to these names with :class:`~kinetree.NoLoopsError`.
+    A robot without closed loops raises :class:`~kinetree.NoLoopsError` for these names.
     """
 
     model: Model
@@ -49,52 +49,52 @@ class LoopMethods(ExplainsArguments):
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
-        """One name per constraint: the loop joint and the direction it holds."""
+        """One name per constraint: the loop joint and the constrained direction."""
         return self.model.constraint_names
 
     @property
     def constraint_units(self) -> tuple[str, ...]:
-        """Unit of each constraint's gap: ``"m"`` where a force keeps it, ``"rad"`` where a moment does."""
+        """Unit of each constraint's gap: ``"m"`` if a force maintains it, ``"rad"`` if a moment does."""
         return self.model.constraint_units
 
     @property
     def n_constraints(self) -> int:
-        """Number of loop constraints, redundant ones included."""
+        """Number of loop constraints, including redundant ones."""
         return self.model.n_constraints
 
     @property
     def driven(self) -> Array:
-        """Which entries of ``tau`` have an actuator."""
+        """Which entries of ``tau`` have an actuator, (nv,)."""
         return self._loops.choice.driven
 
     @property
     def coordinates(self) -> Coordinates:
         """Rank, independent constraints and independent freedoms: chosen once, from the model.
 
-        They are chosen beside ``near`` if that was given, else at the first closed configuration, searched from the
-        neutral and from random ones, that is far from singular; so they do not depend on what is asked later.
-        Where they are a poor choice, at a singular configuration, dynamics is computed by a method that finds the
-        rank there; :meth:`basis`, :meth:`velocities` and whatever else is in independent
-        coordinates raises :class:`~kinetree.SingularError`.
+        They are chosen near ``q_guess`` if that was given, otherwise at the first closed configuration, searched from
+        the neutral one and from random ones, that is far from singular; so they do not depend on what is computed
+        later. At configurations that are singular for this choice, dynamics is computed by a method that finds the rank
+        there; :meth:`basis`, :meth:`velocities` and everything else in independent coordinates raises
+        :class:`~kinetree.SingularError`.
         """
         return self._loops.choice.coordinates
 
     def coordinates_at(self, q: Array) -> Coordinates:
-        """Return :attr:`coordinates`; where no closed configuration is known to choose them at, some found at ``q``.
+        """Return :attr:`coordinates`; if no closed configuration is known for that choice, some found at ``q``.
 
-        For computations whose results mean the same whatever the choice.
+        For computations whose results do not depend on the choice.
         """
         return self._loops.choice.at(q)
 
     @property
     def has_inertia(self) -> bool:
-        """Whether all that moves has inertia, with loops open and with loops closed: fixed operations divide by it."""
+        """Whether everything that moves has inertia, with open and closed loops: fixed operations divide by it."""
         return self._loops.prepared.has_inertia
 
     def elimination_order(self, q: Array) -> Pivots:
-        """Return constraints, each with the freedom that it determines, by which loops are gone through in clusters.
+        """Return constraints, each with the freedom that it determines, for the elimination of loops in clusters.
 
-        Nothing where they are few, or where that choice cannot be made: then all are taken together.
+        Empty if there are few, or if no such choice exists: then all are solved together.
         """
         return self._loops.prepared.elimination_order(q)
 
@@ -110,9 +110,9 @@ class LoopMethods(ExplainsArguments):
         Parameters
         ----------
         cuts : sequence of str, optional
-            Joints to cut; chosen by ``rule`` when left out.
+            Joints to cut; by default chosen by ``rule``.
         rule : {"minimum_dof", "shortest"}
-            Fewest freedoms between the base and every body (Shah), or branches as short as can be (Khalil).
+            Fewest freedoms between the base and every body (Shah), or shortest branches (Khalil).
         """
         return self._again(respan(self.model, cuts, rule))
 
@@ -125,7 +125,7 @@ class LoopMethods(ExplainsArguments):
     # ---------------------------------------------------------------- closing the loops
 
     def loop_gaps(self, q: ArrayLike) -> Array:
-        """Return how far each constraint is from being met: meters or radians, (..., constraints)."""
+        """Return the gap of each constraint in meters or radians, (..., constraints)."""
         return self._loops.geometry.gaps(q)
 
     def loop_jacobian(self, q: ArrayLike) -> Array:
@@ -133,75 +133,72 @@ class LoopMethods(ExplainsArguments):
         return self._loops.geometry.jacobian(q)
 
     def loop_drift(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return ``dK/dt v``, so that accelerations obey ``K a + drift = 0``."""
+        """Return ``dK/dt v``, (..., constraints), so that accelerations obey ``K a + drift = 0``."""
         return self._loops.geometry.drift(q, v)
 
     def closure_error(self, q: ArrayLike) -> Array:
-        """Return the largest gap of each state."""
+        """Return the largest gap of each state, (...)."""
         return self._loops.geometry.closure_error(q)
 
     def check_closed(self, q: ArrayLike, tolerance: float | None = None) -> Array:
         """Return ``q`` as an array; refuse configurations whose loops are open by more than ``tolerance``.
 
-        By default that is 1e-6, or what rounding of the file's numbers leaves.
+        By default that is 1e-6, or more if the file's numbers are rounded.
         """
         return self._loops.choice.check_closed(q, tolerance)
 
     def close(
-        self,
-        q_guess: ArrayLike | Mapping[str, Any],
-        fixed: Sequence[str] | Mapping[str, Any] | None = None,
-        *,
-        tolerance: float | None = None,
-        must_close: bool = True,
-        limits: bool = True,
-    ) -> Array:
-        """Return the closed configuration nearest to a guess, on the branch the guess belongs to.
+        self, q_guess: ArrayLike | Mapping[str, Any], fixed: Sequence[str] | Mapping[str, Any] | None = None, *,
+        tolerance: float | None = None, must_close: bool = True, limits: bool = True,
+    ) -> Array:  # fmt: skip
+        """Return the closed configuration nearest to a guess, on the branch of the guess.
 
-        Where that is beyond limits of the joints, hinges are turned by whole turns, or another one within the limits is
+        If that is beyond limits of the joints, hinges are turned by whole turns, or another one within the limits is
         searched from the guess.
 
-        Where numbers in the file are rounded and redundant constraints contradict one another, what remains is least in
-        the sense of least squares; a :class:`~kinetree.RoundingWarning` says once how much.
+        If numbers in the file are rounded and redundant constraints contradict each other, the remaining gaps are
+        minimal in the sense of least squares; a :class:`~kinetree.RoundingWarning` says once how large they are.
 
         Parameters
         ----------
         q_guess : array_like, shape (..., nq), or mapping from joint name to position
-            Where to begin; joints that a mapping leaves out begin at their zeros.
+            Where to start; joints that a mapping leaves out start at zero.
         fixed : sequence of joint names, or mapping from joint name to position
-            Joints that keep their place (or the given one); all others may move. Positions may have a batch's
-            shape, for joints with one coordinate with or without a last axis of length one.
+            Joints that keep their position (or the given one); all others may move. Positions may have batch axes;
+            those of joints with one coordinate may omit the last axis.
         tolerance : float, optional
-            Largest gap allowed. By default 1e-10, or what the file's rounded numbers leave.
+            Largest gap allowed. By default 1e-10, or more if the file's numbers are rounded.
         must_close : bool
-            Raise :class:`ClosureError` where a loop cannot be closed (default), or return NaN there.
+            Whether to raise :class:`ClosureError` if a loop cannot be closed (default), or to return NaN there.
         limits : bool
-            Whether the position limits of all joints hold (default), or are ignored.
+            Whether all joints obey their position limits (default).
+
+        Returns
+        -------
+        numpy.ndarray, shape (..., nq)
 
         Examples
         --------
-        ``q = four_bar.close(guess, fixed={"crank_joint": 0.3})``
+        >>> import kinetree as kt
+        >>> four_bar = kt.load("four-bar")
+        >>> q = four_bar.close(four_bar.assembled(), fixed={"crank_joint": 0.3})
         """
         return self._loops.closing.close(q_guess, fixed, tolerance=tolerance, must_close=must_close, limits=limits)
 
     def moved(self, q: Array, v: Array) -> Array:
-        """Move configurations along velocities for unit time, whether the loops allow these or not."""
+        """Return configurations, (..., nq), moved along velocities for unit time, whether loops allow them or not."""
         return self._loops.geometry.moved(q, v)
 
     def project(
-        self,
-        q: ArrayLike,
-        v: ArrayLike | None = None,
-        fixed: Sequence[str] | None = None,
-        *,
+        self, q: ArrayLike, v: ArrayLike | None = None, fixed: Sequence[str] | None = None, *,
         tolerance: float | None = None,
-    ) -> Any:
-        """Return the nearest closed configuration; with ``v``, also the nearest velocity the loops allow (in energy).
+    ) -> Any:  # fmt: skip
+        """Return the nearest closed configuration; with ``v``, also the nearest velocity (in energy) that loops allow.
 
-        Limits of joints are not looked at: a simulation may carry joints beyond them.
+        Joint limits are ignored: a simulation may carry joints beyond them.
 
-        At a change point (a singular configuration where branches meet) the nearest velocity may lie between the
-        branches, and no acceleration keeps the loops closed then: a :class:`~kinetree.SingularityWarning` says
+        At a change point (a singular configuration where branches meet) the nearest velocity may be between the
+        branches, and then no acceleration keeps the loops closed: a :class:`~kinetree.SingularityWarning` says
         so, and :meth:`kinetree.Robot.forward_dynamics` refuses that velocity.
 
         Parameters
@@ -217,27 +214,27 @@ class LoopMethods(ExplainsArguments):
         return self._loops.closing.project(q, v, fixed, tolerance=tolerance)
 
     def nearest_velocity(self, q: Array, v: ArrayLike, least: float = rank.RELATIVE_TOLERANCE) -> Array:
-        """Return the nearest velocity, in energy, that loops allow.
+        """Return the nearest velocity (in energy) that loops allow, (..., nv).
 
-        By constraints weaker than ``least`` it is not changed.
+        Constraints weaker than ``least`` are ignored.
         """
         return self._loops.closing.nearest_velocity(q, v, least)[0]
 
     def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200, *, limits: bool = True) -> Array:
-        """Return some closed configuration within the limits of all joints, not a singular one if there are others.
+        """Return a closed configuration, (nq,), within all limits, not a singular one if there are others.
 
-        It is searched from the configurations that the file names (keyframes, the pose as drawn), from the neutral one,
-        and then from random ones.  Where one of these is a change point, as linkages are that are drawn folded up or
-        stretched out, a closed configuration beside it is taken.
+        It is searched from the named configurations of the file (keyframes, the pose as drawn), from the neutral one,
+        and then from random ones.  If one of these is a change point, as in linkages that are drawn folded up or
+        stretched out, a closed configuration next to it is taken.
 
         Parameters
         ----------
         rng : numpy Generator, int or None
-            For the random ones.
+            Source of randomness, or a seed.
         tries : int
-            How many random ones are tried.
+            Number of random configurations to try.
         limits : bool
-            Whether limits hold (default), or are ignored.
+            Whether joints obey their limits (default).
         """
         return self._loops.closing.assembled(rng, tries, limits=limits)
 
@@ -245,24 +242,25 @@ class LoopMethods(ExplainsArguments):
         self, path: Mapping[str, ArrayLike], q_guess: ArrayLike | None = None, *, limits: bool = True,
         must_reach: bool = True, lead_in: bool = False,
     ) -> Any:  # fmt: skip
-        """Return closed configurations along a path of some joints, without jumps by branches or whole turns.
+        """Return closed configurations along a path of some joints, without jumps between branches or by whole turns.
 
-        Points may be far apart: between them it goes in steps as short as it takes to stay on one branch.
+        Points may be far apart: steps between them are as short as needed to stay on one branch.
 
         Parameters
         ----------
         path : mapping from joint name to positions, shape (T,)
-            Of the motors, or of other joints that the rest follows from; joints of several coordinates (T, n).
+            Positions of the motors, or of other joints that determine the rest; (T, n) for joints of several
+            coordinates.
         q_guess : array_like, shape (nq,), optional
-            From which the first point is closed: it decides about the branch.  :meth:`assembled` by default.
+            Where the search for the first point starts: it decides the branch.  :meth:`assembled` by default.
         limits : bool
-            Whether the position limits of all joints hold (default), or are ignored.
+            Whether all joints obey their position limits (default).
         must_reach : bool
-            Raise :class:`~kinetree.PathError` at the first point that the mechanism cannot come to (default);
-            otherwise the answer is a pair: configurations, NaN where there are none, and where there are some, (T,).
+            Whether to raise :class:`~kinetree.PathError` at the first point that the mechanism cannot reach (default);
+            otherwise the result is a pair: configurations, NaN where there are none, and booleans (T,) of which exist.
         lead_in : bool
-            Whether the way from ``q_guess`` to the first point is followed, too: where that is far, the branch is then
-            still that of the guess.
+            Whether to follow the path from ``q_guess`` to the first point, too, so that the branch is that of the guess
+            even if it is far away.
 
         Returns
         -------
@@ -276,38 +274,35 @@ class LoopMethods(ExplainsArguments):
 
     @former_arguments(near="q_guess")
     def driven_motion(
-        self,
-        q: ByName,
-        v: ByName,
-        a: ByName,
-        parameters: Any = None,
-        *,
-        q_guess: ArrayLike | None = None,
-        threads: int = 1,
-    ) -> MovedDesigns:
-        """Move this mechanism, or many designs of it, under given drives, loops closed; return the forces it takes.
+        self, q: ByName, v: ByName, a: ByName, parameters: Any = None, *, q_guess: ArrayLike | None = None,
+        points: Points = (), threads: int = 1,
+    ) -> MovedDesigns:  # fmt: skip
+        """Move this mechanism, or many designs of it, by given drives with closed loops; return the forces.
 
-        Here dimensions may vary, too: where joints sit, and where loops close.  All is machine code that is made once.
+        Here dimensions may vary, too: placements of joints, and where loops close.  The machine code is made once.
 
         Parameters
         ----------
         q, v, a : array_like, shape (T, freedoms), or mapping from freedom to samples (T,)
-            Samples of the independent freedoms, in the order of :meth:`independent` or by name; from one sample to the
-            next a design must find its way, so they are to be close together.
+            Samples of the independent freedoms, in the order of :meth:`independent` or by name.  If they are far
+            apart, designs are moved from one to the next in steps that keep them on their branch.
         parameters : mapping, optional
-            What varies; the mechanism as it is when left out.  As for :meth:`kinetree.Robot.inverse_dynamics`, with
-            a batch in front:
+            What varies, as for :meth:`kinetree.Robot.inverse_dynamics`, with a batch in front; by default the mechanism
+            itself:
             ``{"joints": {"knee": {"position": places}}}``,
             ``{"loops": {"pin": {"position": places, "seat": seats}}}``, ``{"bodies": {"coupler": {"mass": masses}}}``.
         q_guess : array_like, shape (nq,), optional
-            A configuration of the mechanism as it is drawn, on the branch that is meant and beside the first sample;
-            :meth:`assembled` by default.
+            A configuration of the mechanism itself, on the desired branch, from which all designs are moved to the
+            first sample.  :meth:`assembled` by default.
+        points : str, sequence of str, or mapping from name to (frame, point), optional
+            Bodies or frames whose paths to compute, or points in their coordinates: the coupler curves.
         threads : int
 
         Returns
         -------
         MovedDesigns
-            ``q``, ``v``, ``a``, ``tau``, each (..., T, n), NaN from where on a design cannot follow.
+            ``q``, ``v``, ``a``, ``tau``, each (..., T, n), and ``points``, (..., T, 3) by name; NaN from the sample on
+            that a design cannot follow, and ``reasons`` says why.
 
         Examples
         --------
@@ -317,11 +312,13 @@ class LoopMethods(ExplainsArguments):
         >>> pins = np.array([[0.038, 0, 0], [0.03, 0, 0], [0.5, 0, 0]])
         >>> moved = four_bar.driven_motion(
         ...     crank, np.ones_like(crank), np.zeros_like(crank), {"loops": {"crank_pin": {"position": pins}}},
-        ...     q_guess=kt.gallery.start("four-bar"))
+        ...     q_guess=kt.gallery.start("four-bar"), points={"pen": ("coupler", (0.05, 0.02, 0))})
         >>> moved.closed  # a crank of half a meter does not turn
         array([ True,  True, False])
+        >>> moved.points["pen"].shape
+        (3, 50, 3)
         """
-        return self._loops.driven_motion(q, v, a, parameters, q_guess=q_guess, threads=threads)
+        return self._loops.driven_motion(q, v, a, parameters, q_guess=q_guess, points=points, threads=threads)
 
     # ---------------------------------------------------------------- independent coordinates
 
@@ -331,17 +328,17 @@ class LoopMethods(ExplainsArguments):
         Parameters
         ----------
         q : array_like, shape (nq,), optional
-            A closed configuration; one is searched for when left out.
+            A closed configuration; by default one is searched for.
         """
         return self._loops.closing.mobility(q)
 
     def independent(self, q: ArrayLike | None = None) -> list[str]:
-        """Return names of the freedoms that the others follow from: the same at every configuration.
+        """Return the names of the freedoms that determine the others, the same at every configuration.
 
         Parameters
         ----------
         q : array_like, shape (..., nq), optional
-            Refused where it is not closed; the answer does not depend on it.
+            Refused if it is not closed; the result does not depend on it.
         """
         return self._loops.choice.independent(q)
 
@@ -350,42 +347,45 @@ class LoopMethods(ExplainsArguments):
         return self._loops.choice.basis(q)
 
     def velocities(self, q: ArrayLike, v_independent: ByName) -> Array:
-        """Return all velocities from the independent ones: in the order of :meth:`independent`, or by their names."""
+        """Return all velocities, (..., nv), from independent ones, in the order of :meth:`independent` or by name."""
         return self._loops.choice.velocities(q, v_independent)
 
     def accelerations(self, q: ArrayLike, v: ArrayLike, a_independent: ByName) -> Array:
-        """Return all accelerations from the independent ones (as in :meth:`velocities`), at a closed state."""
+        """Return all accelerations, (..., nv), from the independent ones, as :meth:`velocities` takes them."""
         return self._loops.choice.accelerations(q, v, a_independent)
 
     def reduced_mass_matrix(self, q: ArrayLike) -> Array:
-        """Return the mass matrix in independent coordinates, G^T M G."""
+        """Return the mass matrix in independent coordinates, G^T M G: (..., n, n)."""
         return self._loops.inverse.reduced_mass_matrix(q)
 
     def reduced_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return the momentum that belongs to the independent coordinates, G^T M v.
+        """Return the momentum of the independent coordinates, G^T M v: (..., n).
 
         Its rate is the force on them at rest.
         """
         return self._loops.inverse.reduced_momentum(q, v)
 
     def reduced_bias_force(self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None) -> Array:
-        """Return forces on the independent coordinates when their accelerations are zero."""
+        """Return forces on the independent coordinates, (..., n), when their accelerations are zero."""
         return self._loops.inverse.reduced_bias_force(q, v, wrenches)
 
-    def reduced_regressor(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        *,
-        parameters: Sequence[str] | str = ALL,
-        friction: bool = False,
-        tolerance: float | None = None,
-        threads: int = 1,
+    def reduced_inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, tolerance: float | None = None
     ) -> Array:
+        """Return forces on the independent coordinates for a motion, G^T (M a + h): (..., n).
+
+        It does not matter which joints have motors: if one of :meth:`independent` has none, its entry is the force that
+        would be needed there, which is zero for a motion that the motors can produce.
+        """
+        return self._loops.inverse.reduced_inverse_dynamics(q, v, a, wrenches, tolerance)
+
+    def reduced_regressor(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, parameters: Sequence[str] | str = ALL, friction: bool =
+        False, tolerance: float | None = None, threads: int = 1,
+    ) -> Array:  # fmt: skip
         """Return the matrix that maps the parameters to the forces on the independent coordinates, G^T Y (Khalil 10.3).
 
-        It belongs to ``basis(q).T @ tau`` of measured joint forces, whichever joints have motors and however many.
+        Use it with ``basis(q).T @ tau`` of measured joint forces, whichever joints have motors.
 
         Returns
         -------
@@ -397,21 +397,13 @@ class LoopMethods(ExplainsArguments):
     # ---------------------------------------------------------------- forces
 
     def constraint_forces(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        wrenches: Wrenches = None,
-        *,
-        friction: bool = False,
-        method: str = "reduced",
-        weights: ArrayLike | None = None,
-        tolerance: float | None = None,
-    ) -> ConstraintForces:
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False,
+        method: str = "reduced", weights: ArrayLike | None = None, tolerance: float | None = None,
+    ) -> ConstraintForces:  # fmt: skip
         """Return the actuator forces, multipliers and the reactions at all joints, cut and uncut, of a motion.
 
-        With fewer actuators than freedoms it takes motions that happen by themselves: accelerations from
-        :meth:`kinetree.Robot.forward_dynamics` or :meth:`kinetree.Robot.hybrid_dynamics`, of a record, or zero at an
+        With fewer actuators than freedoms, the motion must be possible without further forces: accelerations from
+        :meth:`kinetree.Robot.forward_dynamics` or :meth:`kinetree.Robot.hybrid_dynamics`, from a record, or zero at an
         equilibrium.
 
         Parameters
@@ -427,34 +419,30 @@ class LoopMethods(ExplainsArguments):
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False,
         parameters: Any = None,
     ) -> Array:  # fmt: skip
-        """Return loop forces while joint forces ``tau`` act: the shortest ones where constraints are redundant."""
+        """Return loop forces, (..., constraints), under joint forces ``tau``; the smallest if they are not unique."""
         return self._loops.forward.multipliers(q, v, tau, wrenches, friction=friction, parameters=parameters)
 
     def accelerations_by_rank(
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches = None, added_mass: Array | float = 0.0,
         parameters: Any = None,
     ) -> Array:  # fmt: skip
-        """Return accelerations at any state, closed or nearly so, by the method that finds the rank where it is asked.
+        """Return accelerations at any state, closed or nearly so, by the method that determines the rank at each state.
 
         Parameters
         ----------
         q, v, tau, wrenches
             As in :meth:`kinetree.Robot.forward_dynamics`.
         added_mass : array_like, shape (..., nv, nv)
-            What resists accelerations beside the mass matrix, such as heavier rotors on its diagonal.
+            Added to the mass matrix, such as heavier rotors on its diagonal.
         parameters
             As in :meth:`kinetree.Robot.forward_dynamics`.
         """
         return self._loops.forward.by_rank(q, v, tau, wrenches, added_mass, parameters)
 
     def platform(
-        self,
-        frame: str,
-        actuated: Sequence[str] | None = None,
-        *,
-        orientation: bool = True,
+        self, frame: str, actuated: Sequence[str] | None = None, *, orientation: bool = True,
         length: float | None = None,
-    ) -> Platform:
+    ) -> Platform:  # fmt: skip
         """Return the mechanism as a parallel manipulator that moves ``frame``: kinematics, Jacobians, singularities.
 
         Parameters
@@ -462,12 +450,12 @@ class LoopMethods(ExplainsArguments):
         frame : str
             The body or frame that is the platform.
         actuated : sequence of str, optional
-            Names of the actuated joints; those marked as actuated in the model by default.
+            Names of the actuated joints; by default those of the model.
         orientation : bool
-            Whether the frame's orientation matters, beside its position: not for a delta robot or a five-bar.
+            Whether the frame's orientation matters besides its position: not for a delta robot or a five-bar.
         length : float, optional
-            What angles are multiplied with in margins and singularities; by default the length of the motors' links,
-            or the platform's size where motors push: see :class:`kinetree.robot.platform.platform.Platform`.
+            Factor of angles in margins and singularities; by default the length of the motors' links, or the platform's
+            size for linear motors: see :class:`kinetree.robot.platform.platform.Platform`.
         """
         from .platform.platform import Platform
 

@@ -9,7 +9,7 @@ from .robot import Robot
 def make(
     model: Model, *, backend: str | None = None, precision: str = "double", cpu: str | None = None
 ) -> Robot:  # fmt: skip
-    """Make a :class:`~kinetree.Mechanism` of a model with loops or couplings, else a :class:`~kinetree.Robot`.
+    """Make a :class:`~kinetree.Mechanism` from a model with loops or couplings, otherwise a :class:`~kinetree.Robot`.
 
     Parameters
     ----------

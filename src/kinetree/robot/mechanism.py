@@ -22,24 +22,24 @@ from .robot import Robot
 class Mechanism(Robot, LoopMethods):
     """A robot with closed loops. Made by :func:`kinetree.load` and :meth:`Builder.build` when there are any.
 
-    In single precision the dynamics is computed in float32; what the loops need (gaps, their rates, closed
+    In single precision the dynamics is computed in float32, but what the loops need (gaps, their rates, closed
     configurations) in double.
 
     Parameters
     ----------
     model : Model
-        With loops.
+        A model with loops.
     independent : sequence of str, optional
-        Names of the freedoms (as in :attr:`v_names`) that the others follow from; by default the
-        actuated ones if they are enough, otherwise chosen by pivoting.
+        Names of the freedoms (as in :attr:`v_names`) that determine the others; by default the
+        actuated ones if they suffice, otherwise chosen by pivoting.
     q_guess : array_like, shape (nq,), optional
-        A configuration beside a closed one at which independent freedoms and constraints are chosen; see
-        :attr:`coordinates` for the default.  Needed only where no closed one is found, or where the mechanism can be
-        put together in several ways that leave it different numbers of freedoms.
+        A configuration close to a closed one at which independent freedoms and constraints are chosen; see
+        :attr:`coordinates` for the default.  Needed only if no closed one is found, or if the mechanism has several
+        assembly modes with different numbers of freedoms.
     rounding : float, optional
-        Constraints weaker than this, where the strongest is one, are rounding of the numbers in a file and do not
+        Constraints weaker than this, relative to the strongest, are rounding of the numbers in a file and do not
         count.  By default that is decided by the gap between those that count and those that do not, which
-        :meth:`mobility` tells, and is an error where there is none.
+        :meth:`mobility` reports; it is an error if there is none.
 
     Examples
     --------
@@ -58,16 +58,10 @@ class Mechanism(Robot, LoopMethods):
 
     @former_arguments(near="q_guess")
     def __init__(
-        self,
-        model: Model,
-        *,
-        backend: str | None = None,
-        precision: str = "double",
-        independent: Sequence[str] | None = None,
-        q_guess: ArrayLike | None = None,
-        cpu: str | None = None,
+        self, model: Model, *, backend: str | None = None, precision: str = "double",
+        independent: Sequence[str] | None = None, q_guess: ArrayLike | None = None, cpu: str | None = None,
         rounding: float | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(model, backend=backend, precision=precision, cpu=cpu)
         wanted = None if independent is None else [self.entry_index(name) for name in independent]
         self.loops = Loops(self.evaluator, wanted, q_guess, rounding)

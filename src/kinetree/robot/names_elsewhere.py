@@ -1,4 +1,4 @@
-"""What people who come from another library or a textbook look for, and what it is called here."""
+"""Names from other libraries and textbooks, and what they are called here."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ METHODS = {
     "rpna": "base_parameters('null_space')",
     "configurationaddition": "integrate(q, v)",
 }
-"""Methods of a robot, by the names of others in small letters without lines between the words."""
+"""Methods of a robot, by their names elsewhere in lower case without underscores."""
 
 FUNCTIONS = {
     "multibodyplant": "kinetree.load(path)",
@@ -190,7 +190,7 @@ FUNCTIONS = {
     "fbanim": "kinetree.view(robot, motion)",
     "gfxexample": "kinetree.view(robot, motion)",
 }
-"""Functions of the package likewise; methods are found, too."""
+"""Functions of the package in the same way; methods are found, too."""
 
 INTEGRATORS = {
     "ode45": "rk45",
@@ -207,7 +207,7 @@ INTEGRATORS = {
     "implicit": "implicit_euler",
     "symplecticeuler": "semi_implicit_euler",
 }
-"""Integrators likewise."""
+"""Integrators in the same way."""
 
 
 def _plain(name: str) -> str:
@@ -218,12 +218,12 @@ def _plain(name: str) -> str:
 
 
 def method_called(name: str) -> str | None:
-    """Return the method or property of a robot that others call so, or None."""
+    """Return the method or property of a robot that has this name elsewhere, or None."""
     return METHODS.get(_plain(name)) or METHODS.get(name.lower().replace("_", ""))
 
 
 def function_called(name: str) -> str | None:
-    """Return what of the package others call so, or None."""
+    """Return the function of the package that has this name elsewhere, or None."""
     plain = name.lower().replace("_", "")
     method = method_called(name)
     return FUNCTIONS.get(plain) or (
@@ -232,5 +232,5 @@ def function_called(name: str) -> str | None:
 
 
 def integrator_called(name: object) -> str | None:
-    """Return the integrator that others call so, or None."""
+    """Return the integrator that has this name elsewhere, or None."""
     return INTEGRATORS.get(str(name).lower().replace("_", "").replace("-", ""))

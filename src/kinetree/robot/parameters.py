@@ -1,4 +1,4 @@
-"""What a robot's parameters are, and what they do: the table, regressors.
+"""A robot's parameters: the table, regressors, derivatives.
 
 Each method is one call into an algorithm.
 """
@@ -21,18 +21,18 @@ from ..spatial.arrays import Array
 from .handles import HandleMethods
 
 MOST_SELECTIONS = 64
-"""Choices of columns that are remembered to be right."""
+"""How many checked choices of columns are remembered."""
 
 
 class Parametrized(HandleMethods):
-    """The part of :class:`kinetree.Robot` that knows its parameters."""
+    """The part of :class:`kinetree.Robot` about its parameters."""
 
     def parameters(self) -> ParameterTable:
         """Return the robot's parameters: names, values and units, in the order of the columns of :meth:`regressor`.
 
         First, for every body in the order of :attr:`body_names`, its inertia about the origin of its frame and along
         its axes (``link.XX``, ``XY``, ``XZ``, ``YY``, ``YZ``, ``ZZ``), first moments (``MX``, ``MY``, ``MZ``) and
-        mass (``M``); then for all degrees of freedom ``joint.rotor_inertia`` as it is felt at the joint, then
+        mass (``M``); then for all degrees of freedom ``joint.rotor_inertia`` as felt at the joint, then
         ``damping`` (viscous friction), ``friction`` (Coulomb) and ``offset`` (a constant force).  A joint that mimics
         another has its own.
 
@@ -47,32 +47,24 @@ class Parametrized(HandleMethods):
 
     @direct_or_by_loops
     def regressor(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        *,
-        parameters: Sequence[str] | str = ALL,
-        friction: bool = False,
-        weights: ArrayLike | None = None,
-        tolerance: float | None = None,
-        out: Array | None = None,
-        threads: int = 1,
-    ) -> Array:
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, parameters: Sequence[str] | str = ALL,
+        friction: bool = False, weights: ArrayLike | None = None, tolerance: float | None = None,
+        out: Array | None = None, threads: int = 1,
+    ) -> Array:  # fmt: skip
         """Return the matrix Y that maps the parameters to the joint forces of a motion.
 
-        ``Y @ robot.parameters().values`` is ``robot.inverse_dynamics(q, v, a)``, with ``friction`` or without.  With
-        closed loops rows of passive joints are zero; for fitting measured forces see
-        :meth:`kinetree.Mechanism.reduced_regressor`, which does not ask who produces them.
+        ``Y @ robot.parameters().values`` is ``robot.inverse_dynamics(q, v, a)``, with or without ``friction``.  With
+        closed loops, rows of passive joints are zero; to fit measured forces see
+        :meth:`kinetree.Mechanism.reduced_regressor`, which does not depend on which joints have motors.
 
         Parameters
         ----------
         q, v, a : array_like, shapes (..., nq), (..., nv), (..., nv)
-            With closed loops a motion that these allow.
-        parameters : sequence of str, optional
-            Names of the columns that are wanted, in the order wanted; all by default.
+            With closed loops, a motion that they allow.
+            parameters : sequence of str, optional
+            Names of the columns to return, in this order; all by default.
         friction : bool
-            Fill the columns of damping, Coulomb friction and offset, which are zero otherwise.
+            Whether to fill the columns of damping, Coulomb friction and offset, which are zero otherwise.
         weights, tolerance, out, threads
             As in :meth:`inverse_dynamics`.
 
@@ -96,18 +88,13 @@ class Parametrized(HandleMethods):
 
     @direct
     def joint_momentum_regressor(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        parameters: Sequence[str] | str = ALL,
-        out: Array | None = None,
+        self, q: ArrayLike, v: ArrayLike, *, parameters: Sequence[str] | str = ALL, out: Array | None = None,
         threads: int = 1,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """Return the matrix that maps the parameters to the momenta of the joints, M v.
 
-        Their rate is the joint forces less the slope of the energies, so that forces can be fitted over an interval
-        without accelerations.  Of a mechanism M is that of its spanning tree, as in :meth:`mass_matrix`;
+        Their rate is the joint forces minus the derivative of the energies, so that forces can be fitted over an
+        interval without accelerations.  For a mechanism, M is that of its spanning tree, as in :meth:`mass_matrix`;
         ``basis(q).T @`` this maps the parameters to :meth:`~kinetree.Mechanism.reduced_momentum`.
 
         Returns
@@ -118,17 +105,12 @@ class Parametrized(HandleMethods):
 
     @direct
     def momentum_regressor(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        parameters: Sequence[str] | str = ALL,
-        out: Array | None = None,
+        self, q: ArrayLike, v: ArrayLike, *, parameters: Sequence[str] | str = ALL, out: Array | None = None,
         threads: int = 1,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """Return the matrix that maps the parameters to the momentum about the world's origin, in world axes.
 
-        About the center of mass, which depends on the parameters itself, the momentum is no linear function of them.
+        About the center of mass, which itself depends on the parameters, the momentum is not linear in them.
 
         Returns
         -------
@@ -139,14 +121,9 @@ class Parametrized(HandleMethods):
 
     @direct
     def kinetic_energy_regressor(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        parameters: Sequence[str] | str = ALL,
-        out: Array | None = None,
+        self, q: ArrayLike, v: ArrayLike, *, parameters: Sequence[str] | str = ALL, out: Array | None = None,
         threads: int = 1,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """Return the row that maps the parameters to the kinetic energy.
 
         Returns
@@ -169,16 +146,9 @@ class Parametrized(HandleMethods):
 
     @direct
     def power_regressor(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        *,
-        parameters: Sequence[str] | str = ALL,
-        friction: bool = False,
-        out: Array | None = None,
-        threads: int = 1,
-    ) -> Array:
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, parameters: Sequence[str] | str = ALL,
+        friction: bool = False, out: Array | None = None, threads: int = 1,
+    ) -> Array:  # fmt: skip
         """Return the row that maps the parameters to the power of the joint forces of a motion.
 
         Without friction that is the rate of kinetic plus potential energy.
@@ -193,20 +163,14 @@ class Parametrized(HandleMethods):
     # ---------------------------------------------------------------- derivatives by parameters
 
     def inverse_dynamics_by_parameters(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        parameters: str | Sequence[str] = ALL,
-        *,
-        wrenches: Wrenches = None,
-        threads: int = 1,
-    ) -> Array:
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parameters: str | Sequence[str] = ALL, *,
+        wrenches: Wrenches = None, threads: int = 1,
+    ) -> Array:  # fmt: skip
         """Return how the joint forces of a motion change with parameters, friction left out.
 
-        Of names of the table these are columns of :meth:`regressor`; a mapping may have anything that
-        :meth:`inverse_dynamics` takes as ``parameters``: places of joints, gear ratios, gravity.  With closed loops
-        places of joints are refused: they decide where loops close.
+        For names of the table these are columns of :meth:`regressor`; a mapping may have anything that
+        :meth:`inverse_dynamics` takes as ``parameters``: placements of joints, gear ratios, gravity.  With closed
+        loops, placements of joints are refused, since they decide where loops close.
 
         Parameters
         ----------
@@ -228,19 +192,12 @@ class Parametrized(HandleMethods):
         return self.regressor(q, v, a, parameters=parameters, threads=threads)
 
     def forward_dynamics_by_parameters(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        parameters: str | Sequence[str] = ALL,
-        *,
-        wrenches: Wrenches = None,
-        friction: bool = False,
-        threads: int = 1,
-    ) -> Array:
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, parameters: str | Sequence[str] = ALL, *,
+        wrenches: Wrenches = None, friction: bool = False, threads: int = 1,
+    ) -> Array:  # fmt: skip
         """Return how the accelerations that joint forces cause change with parameters.
 
-        By parameters of the table that is -M^-1 Y, Y the regressor at these accelerations.
+        For parameters of the table that is -M^-1 Y, with the regressor Y at these accelerations.
 
         Parameters
         ----------
@@ -278,7 +235,7 @@ class Parametrized(HandleMethods):
         return self.evaluator.run(name, chosen, out=out, threads=threads, **state)
 
     def _columns(self, parameters: Any) -> Any:
-        """Return names of columns as the algorithms take them; those that were right before are not checked again."""
+        """Return names of columns as the algorithms take them; names that were checked before are not checked again."""
         names = parameters if isinstance(parameters, str) else tuple(parameters)
         if names not in self._known_columns:
             checked = check_parameters(self.model, parameters)

@@ -1,8 +1,8 @@
-"""What a user holds: a robot.
+"""The class that users work with: a robot.
 
-Its methods are in five classes by subject, each on the one before: what it is (description.py), how it moves
-(kinematics.py), what forces do (dynamics.py), what is felt where it is held (handles.py), what its parameters are
-and do (parameters.py).  Here is how it is made, changed, exported and compiled.
+Its methods are in five classes by subject, each derived from the previous one: its description (description.py), its
+motion (kinematics.py), forces (dynamics.py), inertia and forces at frames (handles.py), and its parameters
+(parameters.py).  This module has how it is made, changed, exported and compiled.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
 from ..model.tree import BASE, Body, Frame, Model, check_gravity
 from ..run.compiler import check_cpu
-from ..run.complete_options import requests
+from ..run.complete_options import complete_options, requests
 from ..run.evaluator import Evaluator
 from ..run.wrenches import Wrenches
 from ..spatial.arrays import Array, as_array, batch_shape
@@ -54,21 +54,22 @@ if TYPE_CHECKING:
     from ..export.c_code import Exported
     from ..export.cost import Count
     from ..export.symbolic.on_sympy import Equations
+    from ..export.webassembly import WebAssembly
     from ..loops.loops import Loops
 
 BACKENDS = ("compiled", "reference")
 
 CLOSED_AT_ONCE = ("inverse_dynamics", "forward_dynamics")
-"""What is one sequence of operations with closed loops, too."""
+"""Algorithms that are a fixed sequence of operations even with closed loops."""
 
 
 OF_LOOPS = frozenset(name for name in vars(LoopMethods) if not name.startswith("_"))
-"""What only robots with closed loops have."""
+"""Names that only robots with closed loops have."""
 
 if TYPE_CHECKING:
 
     class Shown(BaseParameterMethods, LoopMethods):
-        """Whether a file has loops is known when it is read: editors and type checkers show what robots may have."""
+        """Loops are known only when a file is read: for editors and type checkers every robot may have them."""
 
 else:
     Shown = BaseParameterMethods
@@ -86,13 +87,13 @@ class Robot(Shown):
     model : Model
         The mechanism as plain data.
     backend : {"compiled", "reference"}
-        Machine code made on first use (default), or the algorithms run as they are written,
+        Machine code made on first use (default), or the algorithms as written, run
         on NumPy arrays; ``KINETREE_BACKEND`` in the environment sets the default.
     precision : {"double", "single"}
         Single precision computes in float32 and returns it (the reference computes in double and rounds).
     cpu : str, optional
-        What machine code is made for: ``"native"``, ``"x86-64-v3"``, ...; ``KINETREE_CPU`` in the environment sets
-        the default, else it is the processor at hand.
+        Processor that machine code is made for: ``"native"``, ``"x86-64-v3"``, ...; ``KINETREE_CPU`` in the
+        environment sets the default, which is otherwise this processor.
 
     Examples
     --------
@@ -109,7 +110,7 @@ class Robot(Shown):
 
         def __getattr__(self, name: str) -> Any:
             """Explain an attribute that does not exist, to users of other libraries."""
-            if hasattr(type(self), name):  # a property that raises: it says why
+            if hasattr(type(self), name):  # a property that raises an error of its own
                 return object.__getattribute__(self, name)
             if name in OF_LOOPS and self.loops is None:
                 raise NoLoopsError(self.model.name, name)
@@ -155,22 +156,22 @@ class Robot(Shown):
 
     @property
     def _options(self) -> dict[str, Any]:
-        """What was chosen beside the model and changes answers, if only in their last digits, as it is made with."""
+        """Options besides the model that change results, if only in their last digits."""
         return {"backend": self.backend, "precision": self.precision, "cpu": self.cpu}
 
     def _again(self, model: Model, **others: Any) -> Self:
-        """Make another robot like this one; what was chosen stays, as far as the model still has it."""
+        """Make another robot with the same options, as far as they apply to the model."""
         return type(self)(model, **(self._options | others))
 
     def _without_loops(self, model: Model) -> Robot:
-        """Make a robot like this one of a model that has no loops."""
+        """Make a robot with the same options from a model without loops."""
         return Robot(model, backend=self.backend, precision=self.precision, cpu=self.cpu)
 
     @property
     def tree(self) -> Robot:
-        """The spanning tree: the same robot with all loops open; where a cut joint sat, there is a frame.
+        """The spanning tree: the same robot with all loops open; cut joints become frames.
 
-        A robot without loops is its own.
+        A robot without loops is its own tree.
         """
         return self if self.loops is None else self._opened
 
@@ -191,11 +192,11 @@ class Robot(Shown):
         Parameters
         ----------
         name : str
-            Of the new frame.
+            Name of the new frame.
         body : str
             Body or frame it is placed on.
         pose : Pose, (3,) position or 4x4 matrix
-            Of the new frame in that body or frame.
+            Pose of the new frame in that body or frame.
         """
         if name in self.model.frame_table:
             raise ModelError(f"there is a frame named {name!r} already")
@@ -204,7 +205,7 @@ class Robot(Shown):
         return self._again(replace(self.model, frames=(*self.model.frames, frame)))
 
     def with_payload(self, body: str, payload: MassProperties) -> Robot:
-        """Return the same robot with more mass welded to a body or frame, whose axes the payload is given in."""
+        """Return the same robot with a payload welded to a body or frame, in whose axes it is given."""
         frame = self.model.frame(body)
         require_mass_properties(payload, f"the payload on {body!r}")
         for problem in payload.problems():
@@ -222,9 +223,9 @@ class Robot(Shown):
         Parameters
         ----------
         stiffness : mapping from joint or tendon to number, or to one per freedom
-            Zero takes a spring away.
+            Zero removes a spring.
         rest : mapping from joint to number, or to one per coordinate, or from tendon to its length, optional
-            Where springs rest: of joints at the neutral position when left out, of tendons where they did.
+            Rest positions: by default the neutral position for joints, and the previous length for tendons.
 
         Examples
         --------
@@ -247,12 +248,12 @@ class Robot(Shown):
         return self._again(_with_numbers(model, stiffness=chosen, spring_rest=rests))
 
     def with_friction_travel(self, travel: Mapping[str, PerFreedom]) -> Robot:
-        """Return the same robot with Coulomb friction that builds up over some way behind a reversal (Dahl's model).
+        """Return the same robot with Coulomb friction that builds up over some travel after a reversal (Dahl's model).
 
         Parameters
         ----------
         travel : mapping from joint to number, or to one per freedom
-            In rad or m; zero lets friction build up at once.
+            Travel in rad or m; with zero, friction builds up at once.
 
         Examples
         --------
@@ -264,12 +265,12 @@ class Robot(Shown):
         return self._again(_with_numbers(self.model, friction_travel=travel))
 
     def with_damping_time(self, time: Mapping[str, PerFreedom]) -> Robot:
-        """Return the same robot with viscous friction that follows the velocity in some time (Maxwell's model).
+        """Return the same robot with viscous friction that follows the velocity with a delay (Maxwell's model).
 
         Parameters
         ----------
         time : mapping from joint to number, or to one per freedom
-            In s; zero lets it follow at once.
+            Time constant in s; with zero, it follows at once.
 
         Examples
         --------
@@ -286,9 +287,9 @@ class Robot(Shown):
         Parameters
         ----------
         stribeck : mapping from joint to number, or to one per freedom
-            In N m or N; zero takes it away.
+            Friction in N m or N; zero removes it.
         speed : mapping from joint to number, or to one per freedom
-            With which it fades, in rad/s or m/s.
+            Speed over which it fades, in rad/s or m/s.
 
         Examples
         --------
@@ -305,13 +306,13 @@ class Robot(Shown):
         Parameters
         ----------
         parameters : ParameterTable, array_like or mapping
-            A table as :meth:`parameters` returns it, an array of all its values, or ``{name: value}``; what a mapping
-            leaves out stays.  A mapping may also have the words of a robot's file, as ``parameters=`` of every method
-            does: ``{"bodies": {"bob": {"mass": 2.0}}, "joints": {"elbow": {"position": (0.4, 0, 0)}}}``; then the
-            inertia about the center of mass stays what it is.
+            A table as from :meth:`parameters`, an array of all its values, or ``{name: value}``; parameters that a
+            mapping leaves out stay.  A mapping may also use the words of a robot's file, like ``parameters=`` of every
+            method: ``{"bodies": {"bob": {"mass": 2.0}}, "joints": {"elbow": {"position": (0.4, 0, 0)}}}``; then the
+            inertia about the center of mass stays.
         physical : bool
-            Refuse parameters that no body and no joint can have.  With ``False`` a body may have a first moment but
-            no mass, or an inertia that no body has, as grouped parameters do; every algorithm works with them.
+            Whether to refuse parameters that no body or joint can have.  If False, a body may have a first moment but
+            no mass, or an impossible inertia, as in grouped parameters; every algorithm works with them.
 
         Examples
         --------
@@ -340,7 +341,7 @@ class Robot(Shown):
         ``kt.load("arm.par", values={...})``.
         """
         if not isinstance(values, Mapping):
-            from ..model.formats.symoro import symbol_values  # reads files: what is built in code needs it not
+            from ..model.formats.symoro import symbol_values  # reads files, which a robot built in code does not need
 
             values = symbol_values(values)
         return self._again(with_values(self.model, values))
@@ -349,17 +350,17 @@ class Robot(Shown):
     def grouped(self, form: str = "fewest", *, q_guess: ArrayLike | None = None) -> Robot:
         """Return the robot with its parameters regrouped: the same torques with fewer operations.
 
-        Its bodies are none that exist: they have first moments without mass.  Joint forces, accelerations and simulated
-        motions are those of this robot; energies differ by a constant, and what belongs to single bodies, such as the
-        center of mass or the wrenches in bearings, has no meaning.  Machine code regroups most by itself.
+        Its bodies are not physical: they have first moments without mass.  Joint forces, accelerations and simulated
+        motions are those of this robot; energies differ by a constant, and quantities of single bodies, such as the
+        center of mass or the wrenches in bearings, have no meaning.  Machine code does most of this regrouping itself.
 
         Parameters
         ----------
         form : {"fewest", "table", "symbols"}
-            ``"table"``: everything but :meth:`base_parameters` is zero (Khalil Table 10.2); of a robot with symbols
-            formulas in these.  ``"symbols"``: the same with a symbol for each group, ``XXR2``, that has no value:
+            ``"table"``: everything but :meth:`base_parameters` is zero (Khalil Table 10.2); for a robot with symbols,
+            formulas in these.  ``"symbols"``: the same with a symbol without a value for each group, ``XXR2``;
             ``base_parameters().formulas()`` says what it stands for.  ``"fewest"``
-            (default): what hinges cannot tell is put where it costs least, so that bodies have no extent along theirs.
+            (default): what hinges cannot distinguish is put where it costs least.
         q_guess : array_like, shape (nq,), optional
             As in :meth:`base_parameters`.
 
@@ -376,13 +377,13 @@ class Robot(Shown):
         return self.with_parameters(table, physical=False)
 
     def with_backend(self, backend: str, cpu: str | None = None) -> Robot:
-        """Return the same robot run in another way.
+        """Return the same robot with another backend.
 
         Parameters
         ----------
         backend : {"compiled", "reference"}
         cpu : str, optional
-            What machine code is made for, such as ``"x86-64-v3"``; as before when left out.
+            Processor that machine code is made for, such as ``"x86-64-v3"``; unchanged by default.
 
         Examples
         --------
@@ -396,11 +397,11 @@ class Robot(Shown):
         return self._again(self.model, precision=precision)
 
     def reduced(self, locked: Mapping[str, ArrayLike] | Sequence[str]) -> Robot:
-        """Return a robot some of whose joints do not move any more.
+        """Return the robot with some joints locked.
 
         Bodies that they joined become one, under the name of the one that carries the others; all names stay as names
-        of frames.  Followers of a locked joint are locked with it, and what a locked joint had (a motor, a spring,
-        friction, a rotor) acts no more.
+        of frames.  Followers of a locked joint are locked with it, and its motor, spring, friction and rotor no longer
+        act.
 
         Parameters
         ----------
@@ -427,18 +428,18 @@ class Robot(Shown):
         return self._again(single_joints.expand(self.model))
 
     def cost(self, name: str, **options: Any) -> Count:
-        """Return multiplications, additions, divisions, sines of an algorithm for this robot.
+        """Return the numbers of multiplications, additions, divisions and sines of an algorithm for this robot.
 
-        With closed loops inverse and forward dynamics are counted with these closed, multipliers included, in the
-        coordinates of :meth:`kinetree.Mechanism.independent`; everything else is that of the tree, where it means the
-        same.
+        For a mechanism, inverse and forward dynamics are counted with closed loops, including multipliers, in the
+        coordinates of :meth:`kinetree.Mechanism.independent`; other algorithms are counted for the tree, if loops do
+        not affect them.
 
         Parameters
         ----------
         name : str
             A method, such as ``"inverse_dynamics"``.
         **options
-            As that method takes them: ``frame="tool"``, ``method="composite_body"``, ...
+            Options of that method: ``frame="tool"``, ``method="composite_body"``, ...
 
         Returns
         -------
@@ -462,30 +463,28 @@ class Robot(Shown):
         return cost.count_algorithm(self.model, whole, prepared, self.nv + len(prepared["rows"]))
 
     def _need_tree(self, name: str) -> None:
-        """Refuse what means something else once loops are closed."""
+        """Refuse algorithms whose meaning changes with closed loops."""
         if name in ALGORITHMS and ALGORITHMS[name].tree_only:
             raise UnsupportedError(
-                f"{name} of a mechanism with closed loops is not that of its tree, and not offered here; "
-                f"{self.name}.tree.{name} is the opened tree's"
+                f"{name} of a mechanism with closed loops is not that of its tree, and is not available; "
+                f"{self.name}.tree.{name} is that of the opened tree"
             )
 
     def codegen(
-        self,
-        directory: str | os.PathLike[str] = ".",
-        algorithms: Sequence[Any] = ("inverse_dynamics", "forward_dynamics"),
-        **options: Any,
-    ) -> Exported:
+        self, directory: str | os.PathLike[str] = ".",
+        algorithms: Sequence[Any] = ("inverse_dynamics", "forward_dynamics"), **options: Any,
+    ) -> Exported:  # fmt: skip
         """Write algorithms as C99, one ``.c`` and one ``.h``, with a small test program.
 
-        Inverse and forward dynamics are written with loops closed.  Their result is then a vector: forces (or
+        Inverse and forward dynamics are written with closed loops.  Their result is then a vector: forces (or
         accelerations), multipliers of the independent constraints, a quality between 0 and 1 (below 1e-8 the
-        configuration is too near a singular one for the coordinates chosen), and the squared residuals of positions,
+        configuration is too close to singular for the chosen coordinates), and the squared residuals of positions,
         velocities and accelerations.
 
         Parameters
         ----------
         directory : path-like
-            Folder for the files; made if missing.
+            Folder for the files; created if missing.
         algorithms : sequence
             Names of methods, with their options where needed: ``["mass_matrix", ("jacobian", {"frame": "tool"})]``.
         **options
@@ -499,15 +498,51 @@ class Robot(Shown):
         """
         from ..export import c_code
 
+        return c_code.codegen(self, directory, self._exported(algorithms), **options)
+
+    def webassembly(
+        self, algorithms: Sequence[Any] = ("inverse_dynamics", "forward_dynamics"), **options: Any
+    ) -> WebAssembly:
+        """Compile algorithms to WebAssembly, for pages and programs that compute without Python.
+
+        Inverse and forward dynamics are compiled with closed loops; see :meth:`codegen` for what they then return.
+
+        Parameters
+        ----------
+        algorithms : sequence
+            Names of methods, with their options where needed: ``["mass_matrix", ("jacobian", {"frame": "tool"})]``.
+        **options
+            ``parameters``, ``wrenches``, ``many``: see :func:`kinetree.export.webassembly.webassembly`.
+
+        Returns
+        -------
+        WebAssembly
+            With ``code`` and ``description``; ``save("arm.wasm")`` writes both.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> made = kt.load("kuka-kr5").webassembly(["gravity_force"])
+        >>> made.description["functions"]["gravity_force"]["inputs"]
+        [['q', 6]]
+        """
+        from ..export.webassembly import webassembly
+
+        return webassembly(self, self._exported(algorithms), **options)
+
+    def _exported(self, algorithms: Any) -> list[Any]:
+        """Return the algorithms to export; with loops, those that keep them closed."""
         wanted = [algorithms] if isinstance(algorithms, str) else list(algorithms)
-        if self.loops is not None:
-            wanted = [self._closed_at_once(item, self.loops) for item in wanted or CLOSED_AT_ONCE]
-        return c_code.codegen(self, directory, wanted, **options)
+        if self.loops is None:
+            return wanted
+        return [self._closed_at_once(item, self.loops) for item in wanted or CLOSED_AT_ONCE]
 
     def _closed_at_once(self, item: Any, loops: Loops) -> Any:
-        """Return the algorithm that is exported to C in place of another where loops must stay closed."""
+        """Return the algorithm that is exported in place of another to keep loops closed."""
         name, own = (item, {}) if isinstance(item, str) else item
         if name not in CLOSED_AT_ONCE:
+            if loops.has_closed_form(name):
+                return loops.closed_form(name, complete_options(self.model, name, own) if own else {})
             self._need_tree(name)
             return item
         if own:
@@ -530,22 +565,13 @@ class Robot(Shown):
     # ---------------------------------------------------------------- linear models
 
     def linearize(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        step: float | None = None,
-        *,
-        wrenches: Wrenches = None,
-        friction: bool = True,
-        friction_speed: float = 1e-2,
-        forces: Any = (),
-        time: float = 0.0,
-    ) -> LinearModel:
-        """Return the linear model of the robot beside a state: x' = A x + B u, or x[k+1] = A x[k] + B u[k].
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, step: float | None = None, *, wrenches: Wrenches = None,
+        friction: bool = True, friction_speed: float = 1e-2, forces: Any = (), time: float = 0.0,
+    ) -> LinearModel:  # fmt: skip
+        """Return the linear model of the robot about a state: x' = A x + B u, or x[k+1] = A x[k] + B u[k].
 
-        x are small deviations of positions and then of velocities, u of joint forces.  Those of a ball or of a free
-        joint are along its velocities, as everywhere.  Of a mechanism with loops, positions and velocities are the
+        x are small deviations of positions and then of velocities, u of joint forces.  Deviations of ball and free
+        joints are along their velocities, as everywhere.  For a mechanism with loops, positions and velocities are the
         independent ones, in the order of :meth:`kinetree.Mechanism.independent`, and everything else follows.
 
         Parameters
@@ -553,18 +579,18 @@ class Robot(Shown):
         q, v, tau : array_like
             The state and the joint forces that act there.
         step : float, optional
-            Return a discrete model with steps of so many seconds, forces constant within each (zero-order hold).  Away
-            from an equilibrium A and B belong to the beginning of a step.
+            Step in seconds of a discrete model with constant forces in each step (zero-order hold).  Away from an
+            equilibrium, A and B belong to the beginning of a step.
         wrenches : mapping, optional
             As in :meth:`forward_dynamics`.
         friction : bool
-            Include the joints' damping and friction; springs always are.
+            Whether to include the joints' damping and friction; springs are always included.
         friction_speed : float
-            Coulomb friction is smoothed as in :func:`kinetree.simulate`: at rest its slope is its size by this speed.
+            Coulomb friction is smoothed as in :func:`kinetree.simulate`: at rest its slope is its size over this speed.
         forces : force element, function or sequence of them
             What else acts, as in :func:`kinetree.simulate`: springs, drag, ground, functions ``f(t, q, v)``.
         time : float
-            At which forces act that change with time.
+            Time at which to evaluate forces that change with time.
 
         Returns
         -------
@@ -602,7 +628,7 @@ class Robot(Shown):
     def _motion_slopes(
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, forces: ForceSlopes | None
     ) -> MotionSlopes:
-        """Return how a state develops, along the motions that loops allow; of a tree these are all."""
+        """Return the derivatives of a state's evolution, along the motions that loops allow; for a tree all motions."""
         by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, wrenches)
         a = self.forward_dynamics(q, v, tau, wrenches)
         independent, g, swept = tuple(range(self.nv)), np.eye(self.nv), np.zeros((self.nv, self.nv))
@@ -614,24 +640,21 @@ class Robot(Shown):
     # ---------------------------------------------------------------- running
 
     def compile(
-        self,
-        *algorithms: str | tuple[str, Mapping[str, Any]],
-        single: bool = True,
-        batch: bool = True,
+        self, *algorithms: str | tuple[str, Mapping[str, Any]], single: bool = True, batch: bool = True,
         progress: bool = True,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Make machine code ahead of the first call.
 
         Parameters
         ----------
         *algorithms : str or (str, dict)
             Names of methods, with their options where needed: ``("jacobian", {"frame": "tool"})``.  By default
-            inverse and forward dynamics, mass matrix, bias and gravity forces.  What large trees leave to the
-            reference is skipped.
+            inverse and forward dynamics, mass matrix, bias and gravity forces.  Algorithms that large trees run by
+            the reference are skipped.
         single, batch : bool
-            For one state, for batches.
+            Whether to compile for one state, and for batches.
         progress : bool
-            Show a bar once it has taken longer than a second.
+            Whether to show a bar once it takes longer than a second.
 
         Examples
         --------
@@ -646,12 +669,12 @@ class Robot(Shown):
         self.evaluator.compile(wanted, single, batch, progress)
 
     def actuation(self, q: ArrayLike, actuators: Sequence[str] | str | None = None) -> Actuation:
-        """Return what actuators can do at a configuration: whether they can drive it, and their forces.
+        """Return how actuators act at a configuration: whether they can drive all motions, and their forces.
 
         Parameters
         ----------
         q : array_like, shape (..., nq)
-            Of a mechanism closed.
+            Configurations, closed for a mechanism.
         actuators : sequence of str or "joints", optional
             Names of actuators, of joints or of single freedoms; ``"joints"`` for a motor at every freedom.  By default
             the robot's own actuators, or else its joints with motors.
@@ -665,13 +688,13 @@ class Robot(Shown):
         motions = every if self.loops is None else self.loops.choice.motions(state)
         return actuation_at(self.name, self.model, state, motions, actuators)
 
-    def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
-        """Return the algorithm that a method runs as one fixed sequence of operations, and its options.
+    def closed_form(self, name: str, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Return the algorithm that a method runs as a fixed sequence of operations, and its options.
 
-        Of a mechanism that is the one that does the same with loops closed.  It holds in all configurations but those
-        that are singular for its choice of coordinates.
+        For a mechanism that is the one that computes the same with closed loops.  It is valid in all configurations
+        except those that are singular for its choice of coordinates.
         """
-        return self._compiled_form(name) if self.loops is None else self.loops.closed_form(name)
+        return self._compiled_form(name) if self.loops is None else self.loops.closed_form(name, options or {})
 
     def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
         """Return the algorithm that a method runs, with all its options."""
@@ -700,7 +723,7 @@ def require_robot(given: Any) -> None:
 
 
 def _with_numbers(model: Model, **given: Mapping[str, PerFreedom]) -> Model:
-    """Return a model with other numbers at the joints that the first of them names."""
+    """Return a model with other numbers at the joints that the first mapping names."""
     joints = list(model.joints)
     for name in next(iter(given.values())):
         joint = model.joint(name)

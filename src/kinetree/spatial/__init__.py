@@ -1,8 +1,8 @@
 """Spatial vectors, inertias and transforms.
 
-Classes over any scalar (Motion, Force, Transform, RigidInertia, ...) are what the algorithms are written with;
-functions on arrays (screw, transform_matrix, complement, ...) are for users, see the page on spatial algebra.
-Functions of scalars (``sin``, ``where``, ...) are here for the rooms above; users find them in ``kinetree``.
+The algorithms are written with classes over any scalar (Motion, Force, Transform, RigidInertia, ...). Functions on
+arrays (screw, transform_matrix, complement, ...) are for users; see the page on spatial algebra. Functions of scalars
+(``sin``, ``where``, ...) are here for the rooms above; users find them in ``kinetree``.
 """
 
 from .dense import dot, ldl, ldl_inverse, ldl_solve

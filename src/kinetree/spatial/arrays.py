@@ -1,6 +1,6 @@
-"""The border between NumPy arrays, as users hold them, and scalars, as the recursions want them.
+"""Conversion between NumPy arrays, which users have, and scalars, which the recursions work on.
 
-Leading axes are the batch; a scalar of a batch is an array over those axes.
+Leading axes are the batch: over a batch, a scalar is an array with those axes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Shape = tuple[int, ...]
 
 
 def as_array(value: Any, last: Shape, name: str, meaning: str = "") -> np.ndarray:
-    """Make a float array whose last axes are ``last``; anything else is an error that names the argument."""
-    # numpy.ma takes 20 ms to import, and without it nobody can have a masked array
+    """Convert to a float array whose last axes have the shape ``last``, or raise an error that names the argument."""
+    # numpy.ma takes 20 ms to import; if nobody has imported it, there are no masked arrays
     if "numpy.ma" in sys.modules and np.ma.is_masked(value):
         raise ShapeError(f"{name} has masked entries; fill them or leave those states out")
     try:
@@ -48,7 +48,7 @@ def as_array(value: Any, last: Shape, name: str, meaning: str = "") -> np.ndarra
 
 
 def _reason(value: Any, problem: Exception) -> str:
-    """Return why something is not an array of numbers, without NumPy's own terms."""
+    """Explain why something is not an array of numbers, in our words instead of NumPy's."""
     if "inhomogeneous" in str(problem):
         return "its rows have different lengths"
     if isinstance(value, Mapping):
@@ -102,7 +102,7 @@ def split(array: np.ndarray) -> list[Scalar]:
 
 
 def flatten(value: Any) -> Any:
-    """Make nested lists of scalars of what an algorithm returns."""
+    """Turn what an algorithm returns into nested lists of scalars."""
     if isinstance(value, (Motion, Force, Vec3)):
         return list(value)
     if isinstance(value, Transform):
@@ -115,7 +115,7 @@ def flatten(value: Any) -> Any:
 
 
 def pack(value: Any, batch: Shape) -> np.ndarray:
-    """Make an array with the batch in front of nested lists of scalars."""
+    """Turn nested lists of scalars into an array with the batch axes in front."""
     nested = flatten(value)
     shape = _shape(nested)
     scalars = list(leaves(nested))
@@ -142,7 +142,7 @@ def leaves(nested: Any) -> Iterator[Any]:
 
 
 def cross_matrix(a: ArrayLike) -> np.ndarray:
-    """Make the matrices (..., 3, 3) of vectors (..., 3) with ``cross_matrix(a) @ b = a x b`` (Shah section 5.1.1)."""
+    """Return the matrices (..., 3, 3) of vectors (..., 3) with ``cross_matrix(a) @ b = a x b`` (Shah section 5.1.1)."""
     numbers = np.asarray(a)
     x, y, z = numbers[..., 0], numbers[..., 1], numbers[..., 2]
     o = np.zeros_like(x)
@@ -152,13 +152,13 @@ def cross_matrix(a: ArrayLike) -> np.ndarray:
 def quaternions_of(matrices: np.ndarray) -> np.ndarray:
     """Find the unit quaternions x, y, z, w (..., 4) of rotation matrices (..., 3, 3); NaN where a matrix has any."""
     entries = Matrix3.of([[matrices[..., i, j] for j in range(3)] for i in range(3)])
-    with np.errstate(invalid="ignore"):  # NaN and infinity go their way
+    with np.errstate(invalid="ignore"):  # NaN and infinity are passed on
         found = np.stack(quaternion_of(entries), axis=-1)
         return np.asarray(found / np.linalg.norm(found, axis=-1, keepdims=True))
 
 
 LINE = 64
-"""Bytes of a cache line, at whose beginnings JAX wants arrays that it does not copy."""
+"""Bytes of a cache line: JAX uses an array without copying it only if the array begins at one."""
 
 
 def aligned_zeros(shape: Shape, dtype: Any) -> np.ndarray:

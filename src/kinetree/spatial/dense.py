@@ -1,4 +1,4 @@
-"""Small systems over any scalar: the k x k pivots of multi-DOF joints, and general ones with pivots by rows."""
+"""Small linear systems over any scalar: the k x k pivots of multi-DOF joints, and general ones with row pivoting."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def ldl_inverse(factors: tuple[Matrix, list[Scalar]]) -> Matrix:
 
 
 def _eliminated(matrix: Sequence[Sequence[Scalar]], rhs: Sequence[Sequence[Scalar]]) -> tuple[Matrix, Matrix, Scalar]:
-    """Return an upper triangle, the right sides with it, and the sign of the exchanges.
+    """Return an upper triangle, the right sides reduced with it, and the sign of the row exchanges.
 
-    Of each column the largest entry is the pivot, lane by lane: rows are exchanged by choosing, since which one it is
-    need not be known.
+    Each lane takes the largest entry of a column as its pivot. Rows are exchanged by ``where``, so the choice need not
+    be known while tracing.
     """
     n = len(matrix)
     rows = [[*a, *b] for a, b in zip(matrix, rhs, strict=True)]
@@ -81,7 +81,7 @@ def _eliminated(matrix: Sequence[Sequence[Scalar]], rhs: Sequence[Sequence[Scala
 
 
 def lu_solve(matrix: Sequence[Sequence[Scalar]], rhs: Sequence[Scalar]) -> list[Scalar]:
-    """Solve a system of n equations by elimination with pivots; infinite or NaN where it is singular."""
+    """Solve n equations by elimination with row pivoting; the result is infinite or NaN where they are singular."""
     upper, right, _ = _eliminated(matrix, [[x] for x in rhs])
     x: list[Scalar] = [row[0] for row in right]
     for i in reversed(range(len(x))):
@@ -92,7 +92,7 @@ def lu_solve(matrix: Sequence[Sequence[Scalar]], rhs: Sequence[Scalar]) -> list[
 
 
 def lu_determinant(matrix: Sequence[Sequence[Scalar]]) -> Scalar:
-    """Return the determinant by elimination with pivots."""
+    """Return the determinant, by elimination with row pivoting."""
     upper, _, found = _eliminated(matrix, [[] for _ in matrix])
     for k in range(len(upper)):
         found = found * upper[k][k]

@@ -81,7 +81,7 @@ class Dual:
 
     @classmethod
     def chosen_by(cls, condition: Any, yes: Any, no: Any) -> Dual:
-        """Return one of two values, lane by lane, along with its rate."""
+        """Choose between two values, lane by lane, along with their derivatives."""
         (yv, yr), (nv, nr) = cls._parts(yes), cls._parts(no)
         return cls(scalar.where(condition, yv, nv), scalar.where(condition, yr, nr))
 
@@ -90,12 +90,12 @@ class Dual:
 
         @staticmethod
         def sin(x: Dual) -> Dual:
-            """Sine."""
+            """Return the sine."""
             return Dual(scalar.sin(x.value), scalar.cos(x.value) * x.rate)
 
         @staticmethod
         def cos(x: Dual) -> Dual:
-            """Cosine."""
+            """Return the cosine."""
             return Dual(scalar.cos(x.value), -scalar.sin(x.value) * x.rate)
 
         @staticmethod
@@ -128,7 +128,7 @@ class Dual:
             return Dual(scalar.arctan2(yv, xv), (xv * yr - yv * xr) / (xv * xv + yv * yv))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """Let ``ndarray * dual`` and ``np.sin(dual)`` work, a whole batch as one value."""
+        """Make ``ndarray * dual`` and ``np.sin(dual)`` work, with a whole batch as one value."""
         function = _UFUNCS.get(ufunc)
         if function is None or method != "__call__" or options:
             return NotImplemented

@@ -16,7 +16,7 @@ _SMALL = 1e-4  # squared angle below which the series to third order are exact i
 
 
 def quaternion_product(a: Quaternion, b: Quaternion) -> Quaternion:
-    """Return the rotation ``a`` after rotation ``b``, both x, y, z, w."""
+    """Return the product of two quaternions (x, y, z, w): rotation ``b`` followed by rotation ``a``."""
     ax, ay, az, aw = a
     bx, by, bz, bw = b
     return (
@@ -28,7 +28,7 @@ def quaternion_product(a: Quaternion, b: Quaternion) -> Quaternion:
 
 
 def quaternion_exp(w: Vec3) -> Quaternion:
-    """Return the rotation by the vector ``w`` (axis times angle)."""
+    """Return the quaternion of a rotation vector ``w`` (axis times angle)."""
     t2 = w.dot(w)
     small = t2 < _SMALL
     half = 0.5 * sqrt(where(small, 1.0, t2))
@@ -77,7 +77,7 @@ def displacement_log(q: Quaternion, p: Vec3) -> tuple[Vec3, Vec3]:
 
 
 def log_slope_transposed(w: Vec3, p: Vec3) -> Vec3:
-    """Return J^T p, where J is how the rotation vector ``w`` changes with angular velocity in body axes."""
+    """Return J^T p, where J maps angular velocity in body axes to the rate of the rotation vector ``w``."""
     t2 = w.dot(w)
     small = t2 < _SMALL
     safe = where(small, 1.0, t2)

@@ -1,8 +1,8 @@
 """Formulas in symbols that have no value yet, as scalars: ``d3``, ``sqrt(b**2 + d6**2)``, ``-pi/2``.
 
-A robot may have such scalars in the place of its numbers.  Whatever is enough with symbols is computed with them: a
-formula is evaluated on any other scalar (numbers, nodes of a graph, symbols of SymPy or CasADi).  Where a number is
-needed, a symbol without a value is an error that names it.
+A robot may have such scalars in place of its numbers.  Whatever can be computed with symbols is: a formula can be
+evaluated on any other scalar (numbers, nodes of a graph, symbols of SymPy or CasADi).  Where a number is needed, a
+symbol without a value raises an error that names it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ PI = "pi"
 SIXTH = math.pi / 6
 SIXTHS = (1.0, math.sqrt(3) / 2, 0.5, 0.0, -0.5, -math.sqrt(3) / 2, -1.0, -math.sqrt(3) / 2, -0.5, 0.0, 0.5,
           math.sqrt(3) / 2)  # fmt: skip
-"""Cosines of multiples of 30 degrees, as they are rather than as rounding of pi leaves them."""
+"""Cosines of multiples of 30 degrees, correctly rounded; ``cos`` of a rounded multiple of pi is slightly off."""
 
 SAME_ANGLE = 1e-12
-"""Parts of 30 degrees by which an angle may be off such a multiple."""
+"""How far an angle may be off such a multiple, as a fraction of 30 degrees."""
 
 _ATOM, _POWER, _PRODUCT, _SUM = 4, 3, 2, 1
-"""How strongly operators bind."""
+"""Precedence of operators."""
 
 
 class ScalarFormula:
@@ -41,16 +41,16 @@ class ScalarFormula:
     kind : str
         ``"symbol"``, an operator (``+ - * / **``), ``"neg"``, or a function of :data:`FUNCTIONS`.
     parts : tuple
-        A symbol's name, or what is operated on: formulas and floats.
+        A symbol's name, or the operands: formulas and floats.
     """
 
     __slots__ = ("kind", "parts", "symbols")
-    __array_ufunc__ = None  # arrays leave the operation to us, who know what is missing
+    __array_ufunc__ = None  # makes NumPy leave the operation to this class, which knows what is missing
 
     kind: str
     parts: tuple[Any, ...]
     symbols: frozenset[str]
-    """Names of the symbols in it that have no value."""
+    """Names of the symbols in the formula that have no value."""
 
     def __init__(self, kind: str, *parts: Any) -> None:
         self.kind, self.parts = kind, parts
@@ -61,13 +61,13 @@ class ScalarFormula:
 
     @classmethod
     def symbol(cls, name: str) -> ScalarFormula:
-        """Make a symbol; ``pi`` is the number."""
+        """Make a symbol; ``pi`` stands for the number."""
         return cls("symbol", name)
 
     # ---------------------------------------------------------------- values
 
     def evaluate(self, values: Mapping[str, Scalar]) -> Scalar:
-        """Return the formula with scalars for some of its symbols; a plain number where no symbol is left."""
+        """Return the formula with scalars put in for some of its symbols; a plain number if no symbol is left."""
         found = _evaluated(self, values, {})
         return found if not isinstance(found, ScalarFormula) or found.symbols else float(found)
 
@@ -77,7 +77,7 @@ class ScalarFormula:
         return float(_evaluated(self, {PI: math.pi}, {}))
 
     def _sympy_(self) -> Any:
-        """Return the expression of SymPy, which asks for it so: symbols are real, numbers what their decimals say."""
+        """Return the SymPy expression, for ``sympify``: symbols are real, numbers are what their decimals say."""
         sympy = importlib.import_module("sympy")
         values = {name: sympy.Symbol(name, real=True) for name in self.symbols} | {PI: sympy.pi}
         return _evaluated(self, values, {}, lambda x: sympy.Rational(repr(float(x))))
@@ -85,7 +85,7 @@ class ScalarFormula:
     # ---------------------------------------------------------------- arithmetic
 
     def _binary(self, operation: Callable[[Any, Any], Any], kind: str, other: Any, turned: bool) -> Any:
-        """Return an operation with anything: with other scalars only if this formula is a number."""
+        """Apply an operation to this formula and anything else; with other scalars only if this formula is a number."""
         if isinstance(other, ScalarFormula):
             return _made(kind, self, other)
         if isinstance(other, (int, float)):
@@ -133,7 +133,7 @@ class ScalarFormula:
         return hash((self.kind, self.parts))
 
     def __bool__(self) -> bool:
-        return True  # zeros do not stay formulas
+        return True  # a zero does not stay a formula
 
     def _undecided(self, _: object) -> Any:
         raise NoValueError(self.symbols or [str(self)])
@@ -189,13 +189,13 @@ class ScalarFormula:
 
 
 def symbols_among(scalars: Iterable[Any]) -> tuple[str, ...]:
-    """Return the names of symbols in scalars of any kind, each once, in their order."""
+    """Return the names of symbols in scalars of any kind, each once, in order of appearance."""
     found = dict.fromkeys(name for x in scalars if isinstance(x, ScalarFormula) for name in sorted(x.symbols))
     return tuple(found)
 
 
 def power(base: Scalar, exponent: Scalar) -> Scalar:
-    """Return a power over any scalar: whole ones by products, halves by roots, others by logarithms."""
+    """Return a power over any scalar: whole exponents by products, halves by roots, others by logarithms."""
     if isinstance(base, ScalarFormula) or isinstance(exponent, ScalarFormula):
         return base**exponent
     if isinstance(exponent, (int, float)):
@@ -235,7 +235,7 @@ FUNCTIONS: dict[str, tuple[int, Callable[..., Scalar]]] = {
     "log": (1, scalar.log),
     "abs": (1, abs),
 }
-"""What a formula may apply: by its name, to how many scalars, and how."""
+"""Functions that a formula may apply, by name: how many arguments each takes, and how it is computed."""
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b,
@@ -247,7 +247,7 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def apply(name: str, *parts: Scalar) -> Scalar:
-    """Return a function of formulas and numbers, still a formula if one of them is.
+    """Apply a function to formulas and numbers; the result is a formula if one of them is.
 
     Sines and cosines of numbers are numbers, exact at multiples of 30 degrees.
     """
@@ -262,7 +262,7 @@ def apply(name: str, *parts: Scalar) -> Scalar:
 
 
 def exact_cosine(angle: float) -> float:
-    """Return the cosine of a number; at multiples of 30 degrees what it is, not what rounding of pi leaves."""
+    """Return the cosine of a number, free of the rounding of pi at multiples of 30 degrees."""
     sixths = angle / SIXTH
     if math.isfinite(sixths) and abs(sixths - round(sixths)) < SAME_ANGLE * max(1.0, abs(sixths)):
         return SIXTHS[round(sixths) % 12]
@@ -270,7 +270,7 @@ def exact_cosine(angle: float) -> float:
 
 
 def exact_sine(angle: float) -> float:
-    """Return the sine of a number, likewise."""
+    """Return the sine of a number, free of the rounding of pi at multiples of 30 degrees."""
     sixths = angle / SIXTH
     if math.isfinite(sixths) and abs(sixths - round(sixths)) < SAME_ANGLE * max(1.0, abs(sixths)):
         return SIXTHS[(round(sixths) - 3) % 12]
@@ -278,7 +278,7 @@ def exact_sine(angle: float) -> float:
 
 
 def _numeric(operation: Callable[..., Any], parts: Iterable[Any]) -> float:
-    """Return an operation on floats; what is no real number is NaN."""
+    """Apply an operation to floats; a result that is not a real number is NaN."""
     try:
         with np.errstate(all="ignore"):
             return float(operation(*parts))
@@ -287,9 +287,9 @@ def _numeric(operation: Callable[..., Any], parts: Iterable[Any]) -> float:
 
 
 def _made(kind: str, a: Any, b: Any) -> Any:
-    """Return an operation with what is zero, one or itself left out, as the graph of machine code has it.
+    """Return an operation, simplified where an operand is zero or one or both are equal, as the engine's graph does.
 
-    Sums and products are kept from the left, ``(a + b) + c``, so that a formula is what its text says.
+    Sums and products associate from the left, ``(a + b) + c``, so that a formula is what its text says.
     """
     if kind == "+":
         if _is(a, 0.0):
@@ -348,7 +348,7 @@ def _is(x: Any, number: float) -> bool:
 def _evaluated(
     x: Any, values: Mapping[str, Any], known: dict[int, Any], change: Callable[[float], Any] | None = None
 ) -> Any:
-    """Return a formula or number with scalars put in; each part once, however often it occurs."""
+    """Return a formula or number with scalars put in; a part that occurs several times is evaluated once."""
     if not isinstance(x, ScalarFormula):
         return x if change is None else change(x)
     if id(x) in known:
@@ -358,7 +358,7 @@ def _evaluated(
     else:
         parts = [_evaluated(p, values, known, change) for p in x.parts]
         if x.kind == "**" and isinstance(x.parts[1], float):
-            parts[1] = x.parts[1]  # by which powers are told that are products
+            parts[1] = x.parts[1]  # kept a float: power() recognizes whole exponents by it
         if x.kind == "neg":
             found = -parts[0]
         elif all(isinstance(p, (int, float)) for p in parts):
@@ -374,7 +374,7 @@ def _evaluated(
 
 
 def _written(x: Any, outer: int) -> str:
-    """Write a formula as Python and files of SYMORO have it, with no brackets but those that are needed."""
+    """Write a formula in the syntax of Python and of SYMORO files, with only the parentheses that are needed."""
     if not isinstance(x, ScalarFormula):
         text = repr(x)
         text = text[:-2] if text.endswith(".0") else text

@@ -7,7 +7,7 @@ from .scalar import Scalar
 from .vector import ZERO3, Matrix3, Symmetric3, Vec3
 
 NO_SECOND = Symmetric3.diagonal(0.0)
-"""Of a body without extent, at the frame's origin."""
+"""The second moment of a point mass at the frame's origin."""
 
 
 class RigidInertia:
@@ -63,7 +63,7 @@ class ArticulatedInertia:
 
     @classmethod
     def dyad(cls, a: Force, b: Force) -> ArticulatedInertia:
-        """Return ``a b^T``, of which only the symmetric part is meant: pass ``a`` proportional to ``b``."""
+        """Return the dyad ``a b^T``, which must be symmetric: pass ``a`` proportional to ``b``."""
         n, f, m, g = a.moment, a.force, b.moment, b.force
         return cls(
             Symmetric3(n.x * m.x, n.x * m.y, n.x * m.z, n.y * m.y, n.y * m.z, n.z * m.z),

@@ -1,9 +1,9 @@
-"""Between the notation of Featherstone's book of 1987 and the one of most libraries since 2008, which kinetree uses.
+"""Conversion between the notation of Featherstone's 1987 book and that of 2008, which kinetree and most libraries use.
 
-In 1987 every spatial vector has its line's part first: a motion is (angular, linear), and a force is (force, moment).
-So one matrix transforms both, one cross operator differentiates both, and the *spatial transpose* swaps halves
-(Featherstone eq. 3.18, 3.20, 3.23).  Since 2008 a force is (moment, force): motions and forces have separate matrices,
-and the transpose is the ordinary one.  With P, which swaps the two halves of six numbers:
+In 1987, the part of a spatial vector that lies on a line comes first: a motion is (angular, linear), a force is
+(force, moment).  So one matrix transforms both, one cross operator differentiates both, and the *spatial transpose*
+swaps halves (Featherstone eq. 3.18, 3.20, 3.23).  Since 2008 a force is (moment, force): motions and forces have
+separate matrices, and the transpose is the ordinary one.  With P, which swaps the two halves of six numbers:
 
     f87 = P f08,    X87 = X08 for both kinds,    I87 = P I08,    Phi87 = Phi08 P,    A^S = P A^T P
 """
@@ -24,16 +24,16 @@ Quantity = Literal["motion", "force", "motion_transform", "force_transform", "in
 _SWAP_ROWS = {"force", "force_transform", "inertia"}
 _SWAP_COLUMNS = {"force_transform", "inverse_inertia"}
 QUANTITIES = ("motion", "force", "motion_transform", "force_transform", "inertia", "inverse_inertia")
-"""What can be converted; vectors may stand side by side as columns, (..., 6, r)."""
+"""What can be converted; several vectors may be given as the columns of one array, (..., 6, r)."""
 
 
 def to_1987(value: ArrayLike, quantity: Quantity) -> Array:
-    """Return a quantity of kinetree's in Featherstone's notation of 1987.
+    """Convert a quantity from kinetree's notation to Featherstone's of 1987.
 
     Parameters
     ----------
     value : array_like
-        (..., 6) or, for several vectors as columns, (6, r); matrices (..., 6, 6).
+        Vectors (..., 6), or (..., 6, r) with several as columns; matrices (..., 6, 6).
     quantity : {"motion", "force", "motion_transform", "force_transform", "inertia", "inverse_inertia"}
 
     Examples
@@ -57,22 +57,23 @@ def to_1987(value: ArrayLike, quantity: Quantity) -> Array:
 
 
 def from_1987(value: ArrayLike, quantity: Quantity) -> Array:
-    """Return a quantity in Featherstone's notation of 1987 in kinetree's; swapping is its own inverse."""
+    """Convert a quantity from Featherstone's notation of 1987 to kinetree's; swapping is its own inverse."""
     return to_1987(value, quantity)
 
 
 def spatial_transpose(matrix: ArrayLike) -> Array:
-    """Return A^S, in the notation of 1987: of a vector (Featherstone eq. 3.18), a 6xr or a 6x6 matrix (eq. 3.23, 3.20).
+    """Return the spatial transpose A^S of a vector, a 6xr or a 6x6 matrix (Featherstone eq. 3.18, 3.23, 3.20).
 
     Parameters
     ----------
     matrix : array_like
-        A vector (6,), or a matrix (..., 6, r).  Only a 6x6 matrix has its halves swapped on both sides.
+        A vector (6,) or a matrix (..., 6, r) in the notation of 1987.  Only a 6x6 matrix has its halves swapped on
+        both sides.
 
     Returns
     -------
     ndarray
-        A vector's is a vector, so that ``spatial_transpose(f) @ v`` is power; (..., r, 6) of a matrix.
+        (6,) for a vector, so that ``spatial_transpose(f) @ v`` is power; (..., r, 6) for a matrix.
 
     Examples
     --------

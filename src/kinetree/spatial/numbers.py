@@ -1,4 +1,4 @@
-"""Numbers that users give, checked once: nothing but an error of ours comes out of what is none."""
+"""Checks of the numbers that users give: whatever is not one raises an error of ours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def real_number(
     given: Any, name: str | Setting, *, positive: bool = False, infinite: bool = False, unit: str = "", error:
     type[KinetreeError] = OptionError,
 ) -> float:  # fmt: skip
-    """Return one real number; refuse text, lists, None, truth values, complex numbers, NaN.
+    """Return one real number; refuse text, lists, None, booleans, complex numbers, NaN.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def real_numbers(
     given: Any, name: str | Setting, count: int | None = None, *, positive: bool = False, infinite: bool = False, unit:
     str = "",
 ) -> np.ndarray:  # fmt: skip
-    """Return one number for each of so many, of one number or that many; none of them negative.
+    """Return ``count`` numbers, none of them negative, from that many or from one number for all.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def real_numbers(
     name : str or Setting
         What they are, for messages.
     count : int, optional
-        How many; where that is not known yet, one number or a row of any length.
+        How many there must be; without it, one number or a row of any length is taken as given.
     positive : bool
         Whether they must be more than zero.
     infinite : bool
@@ -74,7 +74,7 @@ def real_numbers(
 
 
 def as_numbers(given: Any) -> np.ndarray | None:
-    """Return an array of what are real numbers by their type; None for text, truth values, complex numbers, None."""
+    """Return an array if all entries are real by their type; None for text, booleans, complex numbers, None."""
     try:
         numbers = np.asarray(given)
     except (TypeError, ValueError, OverflowError):  # rows of different lengths
@@ -85,7 +85,7 @@ def as_numbers(given: Any) -> np.ndarray | None:
 def whole_number(
     given: Any, name: str | Setting, least: int, most: int | None = None, error: type[KinetreeError] = OptionError
 ) -> int:
-    """Return one whole number within bounds; refuse fractions, text, lists, None, truth values.
+    """Return one whole number within bounds; refuse fractions, text, lists, None, booleans.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def whole_number(
     name : str or Setting
         What it is, for messages.
     least, most : int
-        Its bounds; no upper one without ``most``.
+        Its bounds; there is no upper one without ``most``.
     error : type
         What to raise.
     """
@@ -107,7 +107,7 @@ def whole_number(
 
 
 def random_source(given: Any, name: str) -> np.random.Generator:
-    """Return a source of random numbers, of one or of its seed."""
+    """Return a source of random numbers, given as such or by its seed."""
     try:
         return np.random.default_rng(given)
     except (TypeError, ValueError):
@@ -115,13 +115,13 @@ def random_source(given: Any, name: str) -> np.random.Generator:
 
 
 def _as_real(given: Any) -> float | None:
-    """Return a number that is one by its type; an array without axes is the number in it."""
+    """Return a float if something is a real number by its type, as an array without axes is; otherwise None."""
     if isinstance(given, np.ndarray) and given.ndim == 0:
         given = given[()]
     if isinstance(given, (bool, np.bool_, str, bytes, np.ndarray)) or given is None:
         return None
     try:
-        return float(given)  # numbers of other libraries know how
+        return float(given)  # numbers of other libraries can be converted
     except OverflowError:
         return math.inf if given > 0 else -math.inf
     except (TypeError, ValueError):
@@ -129,7 +129,7 @@ def _as_real(given: Any) -> float | None:
 
 
 def is_unknown(value: Any) -> bool:
-    """Return whether a number is not known yet: a node of a graph, or a list of those, or of arrays over a batch."""
+    """Tell whether a number is not known yet: a node of a graph, an array over a batch, or a list of such."""
     if isinstance(value, list):
         return any(isinstance(x, np.ndarray) or is_unknown(x) for x in value)
     return hasattr(value, "scalar_functions")

@@ -17,7 +17,7 @@ from .vector import BASIS, ZERO3, Matrix3, Symmetric3, Vec3
 
 
 class RotationLike(Protocol):
-    """What every rotation answers."""
+    """The interface of all rotations."""
 
     def apply(self, v: Vec3) -> Vec3:
         """Turn child components into parent components."""
@@ -41,7 +41,7 @@ class RotationLike(Protocol):
 
 
 class AxisRotation:
-    """Turn about coordinate axis 0, 1 or 2 with the given cosine and sine."""
+    """A turn about coordinate axis 0, 1 or 2, given by its cosine and sine."""
 
     __slots__ = ("axis", "c", "s")
 
@@ -50,7 +50,7 @@ class AxisRotation:
 
     @classmethod
     def by_angle(cls, axis: int, angle: Scalar) -> AxisRotation:
-        """Turn by an angle in radians."""
+        """Make a turn by an angle in radians."""
         return cls(axis, scalar.cos(angle), scalar.sin(angle))
 
     def _turn(self, v: Vec3, s: Scalar) -> Vec3:
@@ -118,7 +118,7 @@ class MatrixRotation:
 
     @classmethod
     def about(cls, axis: Vec3, angle: Scalar) -> MatrixRotation:
-        """Turn about any unit vector (Rodrigues)."""
+        """Make a turn about any unit vector (Rodrigues)."""
         c, s = scalar.cos(angle), scalar.sin(angle)
         t = 1.0 - c
         x, y, z = axis
@@ -132,7 +132,7 @@ class MatrixRotation:
 
     @classmethod
     def from_quaternion(cls, x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> MatrixRotation:
-        """Make one from a unit quaternion x, y, z, w (Featherstone eq. 8.2, transposed: ours maps outer to inner)."""
+        """Make one from a unit quaternion x, y, z, w (Featherstone eq. 8.2, transposed: ours maps inner to outer)."""
         x2, y2, z2 = x + x, y + y, z + z
         xx, xy, xz, xw = x * x2, x * y2, x * z2, w * x2
         yy, yz, yw = y * y2, y * z2, w * y2
@@ -169,7 +169,7 @@ class MatrixRotation:
 
 
 def axis_turn(axis: Vec3, angle: Scalar) -> RotationLike:
-    """Turn about a constant unit axis, cheaply when it is a coordinate axis."""
+    """Return a turn about a constant unit axis, a cheap one if it is a coordinate axis."""
     for index, unit in enumerate(BASIS):
         if tuple(axis) == tuple(unit):
             return AxisRotation.by_angle(index, angle)
@@ -179,7 +179,7 @@ def axis_turn(axis: Vec3, angle: Scalar) -> RotationLike:
 
 
 def quaternion_of(matrix: Matrix3) -> tuple[Scalar, Scalar, Scalar, Scalar]:
-    """Find the unit quaternion (x, y, z, w) of a rotation matrix, by its largest component so that nothing cancels."""
+    """Return the unit quaternion x, y, z, w of a rotation matrix, by its largest component so that nothing cancels."""
     (a, b, c), (d, e, f), (g, h, i) = matrix.rows
     # Four times the quaternion times one of its components, for each of them.
     by_w, by_x = (h - f, c - g, d - b, 1.0 + a + e + i), (1.0 + a - e - i, b + d, c + g, h - f)

@@ -118,17 +118,17 @@ def maximum(a: Scalar, b: Scalar) -> Scalar:
 
 
 def clip(x: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
-    """Return a number, or the bound that it is beyond; NaN stays NaN."""
+    """Limit a number to an interval; NaN stays NaN."""
     return minimum(maximum(x, lower), upper)
 
 
 def sign(x: Scalar) -> Scalar:
-    """Return 1 of a positive number, -1 of a negative one, else the number itself: zero or NaN."""
+    """Return 1 for positive numbers, -1 for negative ones, and zero or NaN as it is."""
     return where(x > 0.0, 1.0, where(x < 0.0, -1.0, x))
 
 
 def logical_and(*conditions: Any) -> Any:
-    """Return whether all of some conditions hold, lane by lane."""
+    """Return whether all conditions hold, lane by lane."""
     found: Any = True
     for condition in conditions:
         found = condition & found
@@ -136,7 +136,7 @@ def logical_and(*conditions: Any) -> Any:
 
 
 def logical_or(*conditions: Any) -> Any:
-    """Return whether one of some conditions holds, lane by lane."""
+    """Return whether any of the conditions holds, lane by lane."""
     found: Any = False
     for condition in conditions:
         found = condition | found
@@ -157,13 +157,13 @@ def arctan2(y: Scalar, x: Scalar) -> Scalar:
 
 
 _DIGITS = np.arange(8192.0)[:, None]
-"""Whole numbers, looked up by a number with a fraction: so four of them make one of 52 bits."""
+"""Digits to base 8192, looked up by numbers with fractions: four of them make a whole number of 52 bits."""
 
 
 def floor(x: Scalar) -> Scalar:
     """Return the largest whole number that is not above x.
 
-    Graphs have no node for it, but tables, whose rows cut a fraction off.
+    Graphs have no node for it, so it is looked up in a table, which ignores the fraction of a row.
     """
     if not can_gather(x):
         return _library(x).floor(x)
@@ -177,15 +177,15 @@ def floor(x: Scalar) -> Scalar:
 
 
 def can_gather(x: Scalar) -> bool:
-    """Return whether tables are looked up by such a scalar as data, with :func:`gather`."""
+    """Tell whether a scalar can look up rows of a table with :func:`gather`."""
     return hasattr(_library(x), "gather")
 
 
 def gather(table: np.ndarray, column: int, row: Scalar) -> Scalar:
-    """Return a number of a table (rows, columns) in the row that a traced scalar says.
+    """Look up a number of a table (rows, columns) in a column, in the row given by a traced scalar.
 
-    A fraction is cut off, what is outside the table is its first or last row, and NaN is NaN.  In machine code the
-    table is data, however long it is.
+    A fraction is cut off; rows outside the table are its first or last one; NaN gives NaN.  In machine code the table
+    is data, however long it is.
     """
     return _library(row).gather(table, column, row)
 

@@ -1,8 +1,8 @@
 """Spatial vectors as lines, free vectors and screws (Featherstone sections 2.3, 2.4, 2.8), on arrays, batch first.
 
-A spatial vector has a part that belongs to a line and a part that has no place.  Of a motion, the angular velocity is
-the line's; of a force, the force is.  Here, as everywhere in kinetree, a motion is (angular, linear) and a force
-(moment, force): so a motion has its line's part first and a force has it last.
+A spatial vector has a part that lies on a line (the angular velocity of a motion, the force of a wrench) and a free
+part.  Here, as everywhere in kinetree, a motion is (angular, linear) and a force (moment, force): so the part on the
+line comes first in a motion and last in a force.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _ordered(kind: str, line: Array, free: Array) -> Array:
 
 
 def _parts(vector: ArrayLike, kind: str) -> tuple[Array, Array]:
-    """Return the line's part and the other one."""
+    """Return the part on the line and the free part."""
     if kind not in KINDS:
         raise UnknownNameError("kind of spatial vector", kind, KINDS)
     whole = as_array(vector, (6,), "vector", "moment or angular part first")
@@ -37,7 +37,7 @@ def _parts(vector: ArrayLike, kind: str) -> tuple[Array, Array]:
 
 
 def line_vector(direction: ArrayLike, point: ArrayLike, kind: Kind = "motion") -> Array:
-    """Return what acts along a line: a turn about it, or a force along it (Featherstone eq. 2.2).
+    """Return the spatial vector of a line: a turn about it, or a force along it (Featherstone eq. 2.2).
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def line_vector(direction: ArrayLike, point: ArrayLike, kind: Kind = "motion") -
 
 
 def free_vector(direction: ArrayLike, kind: Kind = "motion") -> Array:
-    """Return a vector without a line of action: a translation, or a couple (Featherstone section 2.3)."""
+    """Return a vector (..., 6) without a line of action: a translation, or a couple (Featherstone section 2.3)."""
     if kind not in KINDS:
         raise UnknownNameError("kind of spatial vector", kind, KINDS)
     along = as_array(direction, (3,), "direction")
@@ -77,7 +77,11 @@ def free_vector(direction: ArrayLike, kind: Kind = "motion") -> Array:
 
 
 def screw_vector(direction: ArrayLike, point: ArrayLike, pitch: ArrayLike, kind: Kind = "motion") -> Array:
-    """Return a line vector plus ``pitch`` times it: a screw joint's axis, a wrench (Featherstone section 2.8)."""
+    """Return a screw (..., 6): a turn about a line with an advance along it, or a force with a moment along it.
+
+    See Featherstone section 2.8; the parameters are those of :func:`line_vector`, with a pitch (...) in meters per
+    radian for a motion, and in moment over force for a force.
+    """
     along, place = as_array(direction, (3,), "direction"), as_array(point, (3,), "point")
     rise = as_array(pitch, (), "pitch")
     batch_shape(direction=(along, 1), point=(place, 1), pitch=(rise, 0))
@@ -85,18 +89,18 @@ def screw_vector(direction: ArrayLike, point: ArrayLike, pitch: ArrayLike, kind:
 
 
 class Screw(NamedTuple):
-    """The screw of a spatial vector: what of it does not depend on where the origin is.
+    """The screw of a spatial vector: its axis, pitch and magnitude, which do not depend on the origin.
 
     Attributes
     ----------
     direction : ndarray (..., 3)
         Unit vector along the axis; zero for the zero vector.
     point : ndarray (..., 3)
-        The point of the axis that is nearest to the origin; zero where there is no axis.
+        The point of the axis nearest to the origin; zero where there is no axis.
     pitch : ndarray (...)
         Meters per radian, or moment over force; infinite for a free vector.
     magnitude : ndarray (...)
-        Of the line's part; of a free vector, its own.
+        Length of the part on the line, or of a free vector.
     """
 
     direction: Array
@@ -122,7 +126,7 @@ def screw(vector: ArrayLike, kind: Kind = "motion") -> Screw:
     """
     line, free = _parts(vector, kind)
     square = (line * line).sum(axis=-1)
-    is_free = square == 0.0  # NaN is no zero, and stays
+    is_free = square == 0.0  # NaN is not zero, and stays
     divisor = np.where(is_free, 1.0, square)
     length = np.where(is_free, np.linalg.norm(free, axis=-1), np.sqrt(square))
     nothing = length == 0.0
@@ -133,7 +137,7 @@ def screw(vector: ArrayLike, kind: Kind = "motion") -> Screw:
 
 
 def split_at(vector: ArrayLike, point: ArrayLike, kind: Kind = "motion") -> tuple[Array, Array]:
-    """Return a vector as a line vector through a point and a free vector, whose sum it is (Featherstone section 2.3).
+    """Split a vector into a line vector through a point and a free vector (Featherstone section 2.3).
 
     Parameters
     ----------
@@ -144,8 +148,8 @@ def split_at(vector: ArrayLike, point: ArrayLike, kind: Kind = "motion") -> tupl
     Returns
     -------
     line, free : ndarray (..., 6)
-        Of a velocity: the turn about an axis through the point, and the velocity of the point.  Of a force: the force
-        at the point, and the moment about it.
+        For a velocity, the turn about an axis through the point and the velocity of the point; for a force, the force
+        at the point and the moment about it.
     """
     line, _ = _parts(vector, kind)
     through = line_vector(line, point, kind)

@@ -1,7 +1,7 @@
 """Spatial matrices on arrays with the batch in front: transforms, cross products, inertias and their inverses.
 
-Rows and columns are angular (or moment) first.  A motion and a force are of different kinds: a transform acts on them
-by different matrices, and an inertia makes a force of a motion.
+Rows and columns are angular (or moment) first.  Motions and forces are different kinds of vectors: a transform acts on
+them by different matrices, and an inertia maps a motion to a force.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Array = np.ndarray
 
 
 def cross_matrix3(vector: ArrayLike) -> Array:
-    """Return the 3x3 matrix of the cross product, ``cross_matrix3(a) @ b == np.cross(a, b)`` (Featherstone eq. 2.8)."""
+    """Return the matrix (..., 3, 3) with ``cross_matrix3(a) @ b == np.cross(a, b)`` (Featherstone eq. 2.8)."""
     x, y, z = np.moveaxis(as_array(vector, (3,), "vector"), -1, 0)
     o = np.zeros_like(x)
     return np.stack([np.stack(row, axis=-1) for row in ((o, -z, y), (z, o, -x), (-y, x, o))], axis=-2)
@@ -31,7 +31,7 @@ def cross_matrix(velocity: ArrayLike, kind: Literal["motion", "force"] = "motion
     ----------
     velocity : array_like (..., 6)
     kind : {"motion", "force"}
-        Of the vector that is carried along; for forces it is minus the transpose.
+        Kind of the vector that is carried along; the matrix for forces is minus the transpose of that for motions.
 
     Returns
     -------
@@ -47,12 +47,12 @@ def cross_matrix(velocity: ArrayLike, kind: Literal["motion", "force"] = "motion
 
 
 def transform_matrix(pose: ArrayLike, kind: Literal["motion", "force"] = "motion") -> Array:
-    """Return the 6x6 matrix from components in a frame to those where its pose is given (Featherstone eq. 2.19).
+    """Return the 6x6 matrix from components in a frame to those in which its pose is given (Featherstone eq. 2.19).
 
     Parameters
     ----------
     pose : array_like (..., 4, 4)
-        Of the frame, as :meth:`kinetree.Robot.pose` gives it.
+        Pose of the frame, as :meth:`kinetree.Robot.pose` gives it.
     kind : {"motion", "force"}
 
     Returns
@@ -70,7 +70,7 @@ def transform_matrix(pose: ArrayLike, kind: Literal["motion", "force"] = "motion
 
 
 def rigid_inertia(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
-    """Return the 6x6 inertia of a rigid body about a frame's origin (Featherstone eq. 3.3).
+    """Return the inertia (..., 6, 6) of a rigid body about a frame's origin (Featherstone eq. 3.3).
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def rigid_inertia(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
 
 
 def inverse_rigid_inertia(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
-    """Return the inverse of :func:`rigid_inertia`: acceleration per force, in closed form (Featherstone eq. 3.14).
+    """Return the inverse (..., 6, 6) of :func:`rigid_inertia`, in closed form (Featherstone eq. 3.14).
 
     Raises
     ------
@@ -99,7 +99,7 @@ def inverse_rigid_inertia(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -
     try:
         turning = np.linalg.inv(own)
     except np.linalg.LinAlgError:
-        raise ModelError("only bodies that resist every turn have an inverse inertia; this one's is singular") from None
+        raise ModelError("only bodies that resist every rotation have an inverse inertia; it is singular") from None
     p = cross_matrix3(c)
     return _blocks(turning, -turning @ p, p @ turning, np.eye(3) / m[..., None, None] - p @ turning @ p)
 
@@ -117,12 +117,15 @@ def _blocks(a: Array, b: Array, c: Array, d: Array) -> Array:
 
 
 def harmonic_sum(*inverse_inertias: ArrayLike) -> Array:
-    """Return the inverse inertia of bodies made one: the inverse of the sum of inverses (Featherstone eq. 3.12).
+    """Return the inverse inertia (..., 6, 6) of bodies joined rigidly: the inverse of the sum of inverses.
+
+    See Featherstone eq. 3.12.
 
     Parameters
     ----------
     *inverse_inertias : array_like (..., 6, 6)
-        Of bodies that can move in all ways; where one cannot, its inertia is infinite and there is no such sum.
+        Inverse inertias of bodies that can move in all directions; a body that cannot has infinite inertia, and there
+        is no such sum.
     """
     if not inverse_inertias:
         raise SingularError("the harmonic sum of nothing is infinite; give at least one inverse inertia")
@@ -143,7 +146,7 @@ def constrained_inverse_inertia(inertia: ArrayLike, motions: ArrayLike) -> Array
     ----------
     inertia : array_like (..., 6, 6)
     motions : array_like (..., 6, r)
-        Columns that span what the body can do.
+        Columns that span the motions of the body.
 
     Returns
     -------
@@ -159,7 +162,7 @@ def constrained_inverse_inertia(inertia: ArrayLike, motions: ArrayLike) -> Array
 
 
 def as_columns(matrix: ArrayLike, name: str) -> Array:
-    """Make an array whose columns are spatial vectors; anything else is an error that names the argument."""
+    """Convert to an array whose columns are spatial vectors, or raise an error that names the argument."""
     array = np.asarray(matrix, dtype=float)
     return as_array(array, (6, array.shape[-1] if array.ndim > 1 else 0), name, "columns are spatial vectors")
 

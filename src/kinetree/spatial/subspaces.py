@@ -1,8 +1,8 @@
 """Subspaces of motions and forces: complements, bases, dyads (Featherstone section 3.10), on arrays, batch first.
 
 A subspace is a matrix of columns, (..., 6, r).  Motions and forces are dual: the product of one with the other is
-power, and nothing else is a product of two spatial vectors.  So what is orthogonal to motions are forces, and a basis
-is orthogonal not by itself but with respect to an inertia.
+power, and there is no other product of two spatial vectors.  So forces are what can be orthogonal to motions, and a
+basis can be orthogonal with respect to an inertia only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .six_by_six import as_columns
 Array = np.ndarray
 
 DEPENDENT = 1e-12
-"""Columns that are dependent but for this part of their length span less than they should."""
+"""Columns count as dependent if what is left of one after projection is below this fraction of its length."""
 
 
 def complement(subspace: ArrayLike) -> Array:
@@ -26,12 +26,12 @@ def complement(subspace: ArrayLike) -> Array:
     Parameters
     ----------
     subspace : array_like (..., 6, r)
-        Independent columns: the motions that a joint allows, say.
+        Independent columns, for example the motions that a joint allows.
 
     Returns
     -------
     ndarray (..., 6, 6 - r)
-        The forces that its bearings bear; for a subspace of forces, the motions that they leave free.
+        The forces that the joint's bearings bear; for a subspace of forces, the motions that they leave free.
     """
     s = _independent(subspace, "subspace")
     u, _, _ = np.linalg.svd(np.where(np.isfinite(s), s, 0.0), full_matrices=True)
@@ -56,7 +56,7 @@ def resolve(vector: ArrayLike, along: ArrayLike, resisted_by: ArrayLike) -> Arra
     """
     a, s, t = as_array(vector, (6,), "vector"), as_columns(along, "along"), as_columns(resisted_by, "resisted_by")
     if s.shape[-1] != t.shape[-1]:
-        raise ShapeError(f"along has {s.shape[-1]} columns and resisted_by {t.shape[-1]}; both need as many")
+        raise ShapeError(f"along has {s.shape[-1]} columns and resisted_by {t.shape[-1]}; both need the same number")
     tt = np.swapaxes(t, -1, -2)
     return np.asarray(
         _solved(tt @ s, tt @ a[..., None], "no part along one lies in the other: T^T S is singular")[..., 0]
@@ -74,7 +74,7 @@ def reciprocal_basis(basis: ArrayLike) -> Array:
     -------
     ndarray (..., 6, r)
         ``f.T @ v`` are the coordinates of a vector of the subspace in the basis (Featherstone eq. 3.29).  With r < 6
-        there are many; this one has the shortest columns.
+        there are many reciprocal bases; this one has the shortest columns.
     """
     e = _independent(basis, "basis")
     et = np.swapaxes(e, -1, -2)
@@ -84,8 +84,8 @@ def reciprocal_basis(basis: ArrayLike) -> Array:
 def orthogonal_basis(subspace: ArrayLike, inertia: ArrayLike) -> Array:
     """Return a basis of a subspace that is orthonormal with respect to an inertia (Featherstone section 3.10.3).
 
-    Gram and Schmidt's process in the product s_i . (I s_j); each column is taken from what is left of the given one, so
-    the first r columns of the result span what the first r given ones do.
+    The Gram-Schmidt process with the product s_i . (I s_j): the first k columns of the result span the same subspace as
+    the first k given ones.
 
     Parameters
     ----------
@@ -102,12 +102,12 @@ def orthogonal_basis(subspace: ArrayLike, inertia: ArrayLike) -> Array:
     found: list[Array] = []
     for k in range(s.shape[-1]):
         left = s[..., k]
-        for _ in range(2):  # a second time takes away what rounding left
+        for _ in range(2):  # a second pass removes what rounding left
             for unit in found:
                 left = left - unit * ((i @ unit[..., None])[..., 0] * left).sum(axis=-1, keepdims=True)
         square = (left * (i @ left[..., None])[..., 0]).sum(axis=-1, keepdims=True)
         if np.any(square <= 0.0):
-            raise SingularError(f"column {k} of the subspace has no inertia beside the columns before it")
+            raise SingularError(f"column {k} of the subspace has no inertia that the columns before it do not have")
         found.append(left / np.sqrt(square))
     return np.stack(np.broadcast_arrays(*found), axis=-1)
 
@@ -118,13 +118,13 @@ def dyad(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def inertia_dyads(inertia: ArrayLike, basis: ArrayLike | None = None) -> Array:
-    """Return an inertia as a sum of dyads, one for each way to move (Featherstone eq. 3.31).
+    """Split an inertia into a sum of dyads, one for each motion of a basis (Featherstone eq. 3.31).
 
     Parameters
     ----------
     inertia : array_like (..., 6, 6)
     basis : array_like (..., 6, r), optional
-        Motions; made orthogonal first.  The six unit motions by default.
+        Motions, which are made orthogonal first.  The six unit motions by default.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def inertia_dyads(inertia: ArrayLike, basis: ArrayLike | None = None) -> Array:
 
 
 def _independent(matrix: ArrayLike, name: str) -> Array:
-    """Return columns that are independent, or say which are not."""
+    """Return columns if they are independent; otherwise raise an error that names the argument."""
     columns = as_columns(matrix, name)
     if columns.shape[-1] == 0:
         return columns

@@ -1,7 +1,7 @@
-"""Numbers that carry their first and second time derivative along, over any scalar.
+"""Numbers with their first and second time derivatives, over any scalar.
 
-A motion is written once, as a position; run on the time as a jet ``(t, 1, 0)`` it yields
-velocity and acceleration with it, exact but for rounding.  The three parts may be floats,
+A motion is written once, as a position; evaluated at the jet ``(t, 1, 0)`` it also gives velocity and acceleration,
+exact but for rounding.  The three parts may be floats,
 arrays or nodes of the engine's graph, so that derivatives are compiled like everything else.
 """
 
@@ -14,10 +14,10 @@ from .scalar import Scalar
 
 
 class Jet:
-    """A value, its rate and the rate of that."""
+    """A value with its first and second derivatives."""
 
     __slots__ = ("first", "second", "value")
-    __array_ufunc__ = None  # so that an array times a jet is left to the jet
+    __array_ufunc__ = None  # makes NumPy leave array * jet to this class
 
     def __init__(self, value: Scalar, first: Scalar = 0.0, second: Scalar = 0.0) -> None:
         self.value, self.first, self.second = value, first, second
@@ -94,17 +94,17 @@ class Jet:
         return Jet(value, slope * self.first, curvature * (self.first * self.first) + slope * self.second)
 
     class scalar_functions:
-        """Elementary functions, found by whoever dispatches on the scalar's type."""
+        """Elementary functions of jets, found by :mod:`kinetree.spatial.scalar`."""
 
         @staticmethod
         def sin(x: Jet) -> Jet:
-            """Sine."""
+            """Return the sine."""
             s, c = scalar.sin(x.value), scalar.cos(x.value)
             return x.through(s, c, -s)
 
         @staticmethod
         def cos(x: Jet) -> Jet:
-            """Cosine."""
+            """Return the cosine."""
             s, c = scalar.sin(x.value), scalar.cos(x.value)
             return x.through(c, -s, -c)
 
@@ -127,7 +127,7 @@ class Jet:
 
 
 class Choice:
-    """The answer to a comparison of jets: ``where`` finds here how to choose between jets."""
+    """The result of comparing jets, by which ``where`` chooses between jets."""
 
     __slots__ = ("condition",)
 
@@ -135,7 +135,7 @@ class Choice:
         self.condition = condition
 
     def __bool__(self) -> bool:
-        """Refuse to decide for all times at once, as ``if``, ``max`` and ``min`` would have it."""
+        """Refuse a single truth value for all times, which ``if``, ``max`` and ``min`` would ask for."""
         raise TypeError("a comparison has no truth value while a function is traced: use where(condition, yes, no)")
 
     def __and__(self, other: Any) -> Choice:
@@ -172,7 +172,7 @@ def _condition(given: Any) -> Any:
 
 
 def as_jet(x: Any) -> Jet:
-    """Return a constant is a jet that does not move."""
+    """Return a jet as it is, and a constant as a jet that does not move."""
     return x if isinstance(x, Jet) else Jet(x)
 
 

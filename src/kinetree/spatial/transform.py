@@ -27,19 +27,19 @@ class Transform:
         return Transform(self.rotations + inner.rotations, self.translation + self.rotate(inner.translation))
 
     def rotate(self, v: Vec3) -> Vec3:
-        """Return components of a free vector: child to parent."""
+        """Turn components of a free vector from child to parent."""
         for rotation in reversed(self.rotations):
             v = rotation.apply(v)
         return v
 
     def unrotate(self, v: Vec3) -> Vec3:
-        """Return components of a free vector: parent to child."""
+        """Turn components of a free vector from parent to child."""
         for rotation in self.rotations:
             v = rotation.unapply(v)
         return v
 
     def point(self, x: Vec3) -> Vec3:
-        """Return coordinates of a point: child to parent."""
+        """Convert the coordinates of a point from child to parent."""
         return self.rotate(x) + self.translation
 
     def matrix(self) -> Matrix3:
@@ -115,7 +115,7 @@ class Transform:
         shifted = c + Matrix3.from_columns(*(p.cross(column) for column in m.dense().rows))
         # column j of P C^T is p x row j of C; row i of -C' P is p x row i of C'
         before, after = [p.cross(row) for row in c.rows], [p.cross(row) for row in shifted.rows]
-        x, y, z = (u + w for u, w in zip(c.rows, shifted.rows, strict=True))  # on the diagonal both meet
+        x, y, z = (u + w for u, w in zip(c.rows, shifted.rows, strict=True))  # both terms meet on the diagonal
         shift = Symmetric3(
             p.y * x.z - p.z * x.y, before[1].x + after[0].y, before[2].x + after[0].z,
             p.z * y.x - p.x * y.z, before[2].y + after[1].z, p.x * z.y - p.y * z.x,

@@ -49,13 +49,13 @@ class Vec3:
     __rmul__ = __mul__
 
     def dot(self, other: Vec3) -> Scalar:
-        """Return scalar product."""
+        """Return the scalar product."""
         if self is ZERO3 or other is ZERO3:
             return 0.0
         return self.x * other.x + self.y * other.y + self.z * other.z
 
     def cross(self, other: Vec3) -> Vec3:
-        """Return vector product."""
+        """Return the vector product."""
         if self is ZERO3 or other is ZERO3:
             return ZERO3
         return Vec3(
@@ -100,7 +100,7 @@ class Matrix3:
 
     @property
     def T(self) -> Matrix3:
-        """Transpose."""
+        """Return the transpose."""
         return Matrix3.from_columns(*self.rows)
 
     def __matmul__(self, other: Vec3) -> Vec3:
@@ -108,7 +108,7 @@ class Matrix3:
         return other if other is ZERO3 else Vec3(a.dot(other), b.dot(other), c.dot(other))
 
     def times(self, other: Matrix3) -> Matrix3:
-        """Return matrix product."""
+        """Return the matrix product."""
         a, b, c = other.T.rows
         return Matrix3.from_columns(self @ a, self @ b, self @ c)
 
@@ -122,7 +122,7 @@ class Matrix3:
         return Matrix3(*(row * factor for row in self.rows))
 
     def to_rows(self) -> list[list[Scalar]]:
-        """Plain nested lists."""
+        """Return plain nested lists."""
         return [list(row) for row in self.rows]
 
 
@@ -170,11 +170,11 @@ class Symmetric3:
 
     @classmethod
     def across(cls, unit: Vec3) -> Symmetric3:
-        """Return ``1 - u u^T``: the inertia of mass along a line through the origin, one unit of it."""
+        """Return ``1 - u u^T``: the inertia of a unit mass at the point ``u``, of distance 1 from the origin."""
         return cls.diagonal(1.0) - cls.outer(unit)
 
     def dense(self) -> Matrix3:
-        """As a general matrix."""
+        """Return a general matrix."""
         return Matrix3(
             Vec3(self.xx, self.xy, self.xz), Vec3(self.xy, self.yy, self.yz), Vec3(self.xz, self.yz, self.zz)
         )

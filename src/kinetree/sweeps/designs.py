@@ -49,7 +49,7 @@ class Design:
     rows: int
 
     def columns(self, first: int, count: int) -> dict[str, Array]:
-        """Return the values of some rows, an array for each parameter."""
+        """Return the values of some rows, an array (rows,) for each parameter."""
         raise NotImplementedError
 
     def content(self) -> Any:

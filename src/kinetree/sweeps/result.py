@@ -111,7 +111,7 @@ class SweepResult:
         return [name for name in self.names if name not in (ROW, FAILURE, *self.manifest.names)]
 
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[dict[str, Array]]:
-        """Yield the parts one after the other, a mapping from names to arrays each.
+        """Yield the parts one after the other, each a mapping from names to arrays (rows,).
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class SweepResult:
         return wanted
 
     def arrays(self, columns: Sequence[str] | str | None = None) -> dict[str, Array]:
-        """Return columns as NumPy arrays, all rows at once."""
+        """Return columns as NumPy arrays, (rows,) each, all rows at once."""
         parts = list(self.parts(columns))
         if not parts:
             raise OptionError("no part of this sweep is finished yet")
@@ -160,7 +160,7 @@ class SweepResult:
         return pandas.DataFrame(self.arrays())
 
     def failures(self) -> dict[str, Array]:
-        """Return the rows that failed: their numbers, parameters, and why."""
+        """Return the rows that failed, (n,) each: their numbers, parameters, and why."""
         wanted = [ROW, *self.manifest.names, FAILURE]
         found: list[dict[str, Array]] = []
         for part in self.parts(wanted):
@@ -214,7 +214,7 @@ class SweepResult:
     def histogram(
         self, column: str, bins: int = 50, span: tuple[float, float] | None = None
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Return how many rows fall into each of some equal intervals, and the ends of these.
+        """Return how many rows fall into each of some equal intervals, (n,), and the ends of these, (n + 1,).
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class SweepResult:
         return (low, high) if low <= high else (math.nan, math.nan)
 
     def quantile(self, column: str, share: ArrayLike) -> Array:
-        """Return quantiles, exactly those of :func:`numpy.quantile`, in a few passes over the parts.
+        """Return quantiles, of the shape of ``share``, as :func:`numpy.quantile` does, in a few passes over the parts.
 
         Between two numbers that are further apart than the largest float, they are right where NumPy's are infinite.
 
@@ -319,7 +319,7 @@ class SweepResult:
         return {k: (np.concatenate(kept[k]) if few else None, *ends[k]) for k, few in bins.items()}
 
     def best(self, column: str, k: int = 10, *, largest: bool = False) -> dict[str, Array]:
-        """Return the rows with the least (or largest) numbers, the best first, all columns of them.
+        """Return the rows with the least (or largest) numbers, (k,) of each column, the best first.
 
         Parameters
         ----------

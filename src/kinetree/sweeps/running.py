@@ -61,21 +61,11 @@ Done = tuple[int, DesignRows, dict[str, Any]]
 
 
 def sweep(
-    study: Any,
-    parameters: Any,
-    output: str | os.PathLike[str] | None = None,
-    *,
-    design: str | None = None,
-    draws: int | None = None,
-    seed: int = 0,
-    workers: int | None = None,
-    cluster: Any = None,
-    rows_per_part: int | None = None,
-    resume: bool = True,
-    progress: bool = True,
-    timeout: float = PATIENCE,
+    study: Any, parameters: Any, output: str | os.PathLike[str] | None = None, *, design: str | None = None,
+    draws: int | None = None, seed: int = 0, workers: int | None = None, cluster: Any = None,
+    rows_per_part: int | None = None, resume: bool = True, progress: bool = True, timeout: float = PATIENCE,
     **options: Any,
-) -> SweepResult:
+) -> SweepResult:  # fmt: skip
     """Compute a study for every row of a design; results go to Parquet files as they are finished.
 
     Parameters

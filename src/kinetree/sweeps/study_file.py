@@ -15,7 +15,7 @@ from ..io.paths import as_path, whole_content
 from ..model.formats.source import Source
 from ..model.formats.yaml_nodes import Node, Scalar, Table
 from ..robot.load import load
-from ..simulation.prescribed import Prescribed
+from ..simulation.prescribed import Prescribed, PrescribedLaws
 from ..simulation.worlds.draws import LogUniform, Normal, Uniform
 from ..studies.named_systems import NAMES, motion, start
 from ..studies.user_study import MARK, StudyPlan, StudyReader
@@ -89,14 +89,8 @@ def planned(plan: StudyPlan, which: str | None, outputs: Any) -> SweepStudy:
     options = defaults | dict(plan.simulation) | {"time": plan.span}
     if "step" in options:
         options = {key: value for key, value in options.items() if key not in ("rtol", "atol")}
-    follows = Prescribed(plan.desired)
-    others = follows.others(plan.robot.model)
-    base, speed = (
-        np.concatenate([x[getattr(j, where)] for j in others])
-        for x, where in ((plan.q, "q_slice"), (plan.v, "v_slice"))
-    )
-    q0, v0 = follows.whole_start(plan.robot, 0.0, base, speed)
-    return Simulations(plan.robot, q0, v0, prescribed=follows, **around, **options)
+    q0, v0 = PrescribedLaws(plan.robot, plan.desired).on_motion(np.zeros(()), plan.robot.normalize(plan.q), plan.v)
+    return Simulations(plan.robot, q0, v0, prescribed=Prescribed(plan.desired), **around, **options)
 
 
 def read_sweep(path: str | os.PathLike[str]) -> SweepFile:

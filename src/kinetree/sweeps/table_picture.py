@@ -13,6 +13,7 @@ from ..io.paths import is_folder
 from ..io.pictures import drawing
 from ..io.plot_style import height_beside, keep_zero_flat, legend_beside, line
 from ..io.tables.reading import open_table
+from ..io.units import ShownUnits
 from ..robot.robot import Robot
 from .tables import units
 
@@ -28,7 +29,10 @@ MOST_SAMPLES = 5000
 WORDS = {"N m": "torque", "N": "force", "rad/s^2": "acceleration", "m/s^2": "acceleration"}
 
 
-def draw_table(robot: Robot, key: str, table: Path, picture: str | os.PathLike[str], separate: bool = False) -> None:
+def draw_table(
+    robot: Robot, key: str, table: Path, picture: str | os.PathLike[str], separate: bool = False,
+    shown: ShownUnits | None = None,
+) -> None:  # fmt: skip
     """Draw what :func:`kinetree.sweeps.over_table` wrote.
 
     Parameters
@@ -42,7 +46,10 @@ def draw_table(robot: Robot, key: str, table: Path, picture: str | os.PathLike[s
         ``.png``, ``.svg``, ``.pdf``, ...
     separate : bool
         One panel for each freedom, with a scale of its own.
+    shown : ShownUnits, optional
+        Other units than SI to draw in.
     """
+    others = shown or ShownUnits()
     if is_folder(table):
         raise OptionError(f"a picture is drawn of one table, not of the folder {str(table)!r}: give a file to write")
     opened = open_table(table, {key: robot.v_names}, None, units(robot))
@@ -66,12 +73,12 @@ def draw_table(robot: Robot, key: str, table: Path, picture: str | os.PathLike[s
             for k, place in enumerate(places):
                 axis.plot(
                     across,
-                    values[rows, place],
+                    others.shown(values[rows, place], unit),
                     label=robot.v_names[place].replace("$", r"\$"),
                     **line(drawn.index(place) if separate else k),
                 )
-            keep_zero_flat(axis, [values[rows, k] for k in drawn if measured[k] == unit])
-            axis.set_ylabel(f"{WORDS.get(unit, key)} [{unit}]")
+            keep_zero_flat(axis, [others.shown(values[rows, k], unit) for k in drawn if measured[k] == unit])
+            axis.set_ylabel(f"{WORDS.get(unit, key)} [{others.label(unit)}]")
             legend_beside(axis)
         axes[-1].set_xlabel("row" if times is None else "time [s]")
         figure.align_ylabels()

@@ -95,19 +95,11 @@ class TableDone:
 @explains_arguments
 @former_arguments(initial="q_guess")
 def over_table(
-    robot: Robot | str | os.PathLike[str],
-    method: str,
-    source: str | os.PathLike[str],
-    output: str | os.PathLike[str],
-    *,
-    friction: bool = False,
-    q_guess: ArrayLike | LateStart | None = None,
-    differentiate: bool = False,
-    cutoff: float | None = None,
-    threads: int | None = None,
-    progress: bool = True,
+    robot: Robot | str | os.PathLike[str], method: str, source: str | os.PathLike[str], output: str | os.PathLike[str],
+    *, friction: bool = False, q_guess: ArrayLike | LateStart | None = None, differentiate: bool = False,
+    cutoff: float | None = None, threads: int | None = None, progress: bool = True,
     tell: Callable[[str], None] | None = None,
-) -> TableDone:
+) -> TableDone:  # fmt: skip
     """Compute inverse or forward dynamics of every row of a table into another one, in bounded memory.
 
     Parameters

@@ -1,1 +1,1 @@
-"""Other mechanisms made of one that is there: joints locked, compound joints as chains, other numbers."""
+"""Mechanisms derived from others: with locked joints, compound joints as chains, other numbers."""

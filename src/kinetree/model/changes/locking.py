@@ -1,4 +1,4 @@
-"""A mechanism some of whose joints do not move any more: their bodies become one."""
+"""Locking joints of a mechanism: bodies that no longer move against each other become one."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from ...errors import ModelError, OptionError, UnsupportedError
+from ...io.units import in_si
 from ...spatial.arrays import as_array
 from ..actuators import JointCoupling, Tendon
 from ..pose import Pose
 from ..tree import BASE, Body, Configuration, Frame, Joint, Loop, Model, lay_out
 
 OPEN = 1e-6
-"""Loops between bodies that become one may be open by so much, in meters and radians."""
+"""How far loops between bodies that become one may be open, in meters and radians."""
 
 Place = tuple[int, Pose]
 """A body of the new model, and where on it a frame is."""
 
 
 def lock(model: Model, positions: Mapping[str, Any] | Iterable[str]) -> Model:
-    """Return the same mechanism with joints held where they are.
+    """Return the mechanism with some joints locked.
 
-    Bodies that do not move against one another any more are merged into the one that carries them; their names, and
-    those of their joints, become names of frames on it.  Springs and rotors of locked joints do nothing any more.
+    Bodies that no longer move against each other are merged into the one that carries them; their names, and those of
+    their joints, become names of frames on it.  Springs and rotors of locked joints have no effect.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def lock(model: Model, positions: Mapping[str, Any] | Iterable[str]) -> Model:
         frames += [Frame(name, i) for name in dict.fromkeys((body.name, joint.name)) if name not in known]
         known |= {body.name, joint.name}
     if not joints:
-        raise ModelError(f"with {', '.join(held)} locked, nothing of {model.name!r} moves any more")
+        raise ModelError(f"with {', '.join(held)} locked, nothing of {model.name!r} can move")
     return replace(
         model,
         joints=lay_out(joints),
@@ -78,30 +79,38 @@ def lock(model: Model, positions: Mapping[str, Any] | Iterable[str]) -> Model:
 
 
 def _held(model: Model, positions: Mapping[str, Any] | Iterable[str]) -> dict[str, tuple[float, ...]]:
-    """Return coordinates of all joints that stand still, followers included."""
+    """Return the coordinates of all locked joints, including followers."""
     if isinstance(positions, str):
         raise OptionError(f"locked maps joints to positions, or lists joints; for a single one write [{positions!r}]")
     given = positions if isinstance(positions, Mapping) else dict.fromkeys(positions)
     held: dict[str, tuple[float, ...]] = {}
     for name, value in given.items():
         joint = model.joint(name)
-        if joint.mimic:
-            raise OptionError(f"joint {name!r} mimics {joint.mimic.leader!r} and cannot be locked itself: lock that")
-        held[name] = tuple(joint.kind.neutral()) if value is None else _coordinates(joint, value)
+        if joint.mimic and joint.mimic.leader not in given:
+            raise OptionError(f"joint {name!r} mimics {joint.mimic.leader!r} and cannot be locked: lock that one")
+        if not joint.mimic:
+            held[name] = tuple(joint.kind.neutral()) if value is None else _coordinates(joint, value)
     for joint in model.joints:
         if joint.mimic and joint.mimic.leader in held:
-            held[joint.name] = tuple(joint.mimic.ratio * x + joint.mimic.offset for x in held[joint.mimic.leader])
+            place = tuple(joint.mimic.ratio * x + joint.mimic.offset for x in held[joint.mimic.leader])
+            own = given.get(joint.name)
+            if own is not None and not np.allclose(_coordinates(joint, own), place, rtol=0.0, atol=OPEN):
+                raise OptionError(
+                    f"joint {joint.name!r} cannot be locked at {own!r}: it mimics {joint.mimic.leader!r}, which puts "
+                    f"it at {', '.join(f'{x:g}' for x in place)}"
+                )
+            held[joint.name] = place
     if not held:
         raise OptionError("no joint is locked: name some, such as locked={'wrist': 0.3}")
     return held
 
 
 def _coordinates(joint: Joint, value: Any) -> tuple[float, ...]:
-    what = f"the position of {joint.name!r}"
-    array = as_array(value, (), what)
-    array = as_array(array[None] if joint.nq == 1 and array.ndim == 0 else array, (joint.nq,), what)
+    what, count = f"the position of {joint.name!r}", joint.kind.nq  # a follower has no coordinates of its own
+    array = as_array(in_si(value, joint.kind.q_units[0] if count else "1", what), (), what)
+    array = as_array(array[None] if count == 1 and array.ndim == 0 else array, (count,), what)
     if array.ndim != 1 or not np.isfinite(array).all():
-        raise OptionError(f"{what} must be {joint.nq} finite numbers, not {value!r}")
+        raise OptionError(f"{what} must be {count} finite numbers, not {value!r}")
     turn = joint.kind.quaternion
     if turn is not None and abs(float(np.linalg.norm(array[turn])) - 1.0) > 1e-6:
         raise OptionError(f"{what} has a quaternion whose length is not one: {array[turn].tolist()}")
@@ -115,7 +124,7 @@ def _pose(joint: Joint, q: Sequence[float]) -> Pose:
 
 
 def _loops(model: Model, place: Mapping[int, Place]) -> Iterable[Loop]:
-    """Yield loops between the bodies that are left; those within one body must be closed, and are left out then."""
+    """Yield loops between the bodies that are left; those within one body must be closed, and are dropped."""
     for loop in model.loops:
         (first, here), (second, there) = place[loop.predecessor], place[loop.successor]
         placement, seat = here @ loop.placement, there @ loop.seat
@@ -132,7 +141,7 @@ def _loops(model: Model, place: Mapping[int, Place]) -> Iterable[Loop]:
 
 
 def _tendon(tendon: Tendon, held: Mapping[str, tuple[float, ...]], place: Mapping[int, Place]) -> Tendon:
-    """Return a tendon without the joints that do not change its length any more, and through the bodies there are."""
+    """Return a tendon without locked joints, through points of the bodies that are left."""
     points = []
     for point in tendon.points:
         index, seat = place[point.body]
@@ -149,7 +158,7 @@ def _tendon(tendon: Tendon, held: Mapping[str, tuple[float, ...]], place: Mappin
 
 
 def _actuators(model: Model, held: Mapping[str, Any]) -> Iterable[Any]:
-    """Yield actuators that still drive something; a servo of a tendon reads its whole length."""
+    """Yield actuators that still drive something; the servo of a tendon needs its whole length."""
     for actuator in model.actuators:
         pulled = next((t for t in model.tendons if t.name == actuator.tendon), None)
         own = set() if pulled is None else set(pulled.joints)

@@ -1,4 +1,4 @@
-"""The same mechanism with other numbers by the words of a robot's file: masses, places of joints, friction, gravity."""
+"""The same mechanism with other masses, joint placements, friction or gravity, given in the words of robot files."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ..substitution import Given, substitution
 from ..tree import Body, Frame, Joint, Loop, Model, check_gravity
 
 WORDS = ("bodies", "joints", "frames", "loops", "tendons", "gravity")
-"""What of a model is changed by the words of its file; all other names are rows of the table of parameters."""
+"""Parts of a model that are changed by the words of its file; all other names are rows of the table of parameters."""
 
 
 def with_numbers(model: Model, given: Mapping[str, Any], *, physical: bool = True) -> Model:
-    """Return a model with other numbers, given as ``parameters=`` of every algorithm takes them.
+    """Return a model with other numbers, given as for ``parameters=`` of every algorithm.
 
     Parameters
     ----------
@@ -32,13 +32,13 @@ def with_numbers(model: Model, given: Mapping[str, Any], *, physical: bool = Tru
         and names of the table, ``{"palm.M": 0.8}``; what is left out stays.  With another mass or center the inertia
         about the center stays.
     physical : bool
-        Refuse bodies that cannot be.
+        Whether to refuse bodies that are physically impossible.
     """
     words = {key: value for key, value in given.items() if key in WORDS}
     table = {key: value for key, value in given.items() if key not in WORDS}
     chosen = substitution(model, parameters=table, **words)
-    if chosen.scalars:  # all that is not a plain number
-        raise ModelError(f"a robot has one number at each place, not {chosen.scalars[0]!r}")
+    if chosen.scalars:  # everything that is not a plain number
+        raise ModelError(f"a robot needs one number for each parameter, not {chosen.scalars[0]!r}")
     frames = {f.name: replace(f, pose=_placed(f.pose, chosen.frames.get(f.name, {}))) for f in model.frames}
     changed = replace(
         model,

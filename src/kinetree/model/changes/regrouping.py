@@ -1,16 +1,15 @@
-"""The same forces and accelerations with fewer numbers: what a joint cannot tell goes to the body that carries it.
+"""The same dynamics with fewer numbers: what a joint cannot distinguish moves to the body that carries it.
 
 A hinge does not notice whether mass at its origin, a first moment along its axis or a second moment of mass along it
 (``s = tr(I)/2 - I``) belongs to the body that it moves or to the one that carries it (Khalil section 10.2.4,
-eq. 10.14 to 10.20); see :meth:`kinetree.model.joints.JointKind.cannot_tell` for the others.  So from the tips to the
-base each body hands on as much as there is.  What is handed to the ground is gone, and a floating base collects it.
-Where axes are those of the body an exact zero stays behind, and algorithms skip zeros.
+eq. 10.14 to 10.20); see :meth:`kinetree.model.joints.JointKind.cannot_tell` for the others.  So, from the tips to the
+base, each body passes on as much as it can.  What reaches the ground is gone; a floating base collects it.  Along
+coordinate axes of the body an exact zero is left, and algorithms skip zeros.
 
-Nothing is asked of gravity, of the base or of the motion: the two robots have the same mass matrix and the same bias
-force at every state, and with them all that follows from these, for trees with followers and for those of closed loops,
-whatever acts from outside.  What belongs to single bodies is not the same: energy of position, centers of mass,
-momenta, forces in bearings.  :mod:`kinetree.parameters` goes further (particular directions, loops), and says which
-parameters are left.
+This holds for any gravity, base and motion: the two robots have the same mass matrix and the same bias force in every
+state, and everything that follows from these, for trees with followers and for the trees of closed loops, whatever
+acts from outside.  Quantities of single bodies do change: potential energy, centers of mass, momenta, forces in
+bearings.  :mod:`kinetree.parameters` goes further (particular directions, loops), and says which parameters are left.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from ..mass import GroupedMass
 from ..tree import BASE, Body, Model
 
 DIAGONAL = (0, 3, 5)
-"""Where xx, yy and zz are among six."""
+"""Indices of xx, yy and zz among the six second moments."""
 
 SPARE_BITS = 51
-"""Of 53: so that sums of three second moments are exact, in any order."""
+"""Bits kept of 53, so that sums of three second moments are exact in any order."""
 
 
 def regrouped(model: Model) -> Model:
-    """Return the model with its inertial parameters handed on towards the base, as far as joints cannot tell."""
+    """Return the model with its inertial parameters moved toward the base, as far as joints cannot distinguish them."""
     inertias = [link.inertia for link in model.links]
     for link in reversed(model.links):
         kept, handed = divided(inertias[link.index], link.kind.cannot_tell())
@@ -43,7 +42,7 @@ def regrouped(model: Model) -> Model:
 
 
 def divided(inertia: RigidInertia, parts: Sequence[RigidInertia]) -> tuple[RigidInertia, RigidInertia]:
-    """Return what is left of an inertia, and what can be taken away in multiples of parts: as much as leaves zeros."""
+    """Split an inertia into what is left and what is taken away, a sum of multiples of parts that leaves zeros."""
     left, taken = _moments(inertia), [0.0] * 10
     for part in parts:
         unit = _moments(part)
@@ -70,7 +69,7 @@ def _inertia(moments: Sequence[float]) -> RigidInertia:
 
 
 def _with_exact_sums(moments: list[float]) -> list[float]:
-    """Return moments of which one is zero so that it is found to be zero again from the inertia, and skipped."""
+    """Round moments so that one that is zero is exactly zero again when computed from the inertia, and is skipped."""
     diagonal = [abs(moments[k]) for k in DIAGONAL]
     if not any(diagonal) or all(diagonal):
         return moments

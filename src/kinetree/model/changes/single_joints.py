@@ -1,4 +1,4 @@
-"""Compound joints as chains of one-DOF joints with massless links between (Shah section 3.5)."""
+"""Compound joints as chains of one-DOF joints with massless links between them (Shah section 3.5)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..tree import BASE, Body, Frame, Joint, Model, lay_out
 
 
 def expand_in_order(tree: Model) -> tuple[Model, list[int]]:
-    """Only those joints whose coordinates keep their places; and the new index of each body."""
+    """Expand only joints whose coordinates keep their order; also return the new index of each body."""
     return _expand(tree, lambda steps: [s.coordinate for s in steps] == list(range(len(steps))))
 
 
 def expand(tree: Model) -> Model:
-    """Return the same mechanism with one degree of freedom per joint wherever a joint is made of steps.
+    """Return the same mechanism with every joint that consists of steps replaced by one-DOF joints.
 
     The parts of joint ``j`` are named ``j_1``, ``j_2``, ... in the order of its
     coordinates; its body keeps its name.  Since coordinates are laid out from the base

@@ -1,9 +1,9 @@
-"""Masses and poses over any scalar, in the place of :class:`MassProperties` and :class:`Pose`.
+"""Masses and poses over any scalar, in place of :class:`MassProperties` and :class:`Pose`.
 
-A model turns its masses and placements into spatial objects at one border, the methods ``spatial()`` of these two.
-With stand-ins it is walked like any other.  Those that hold formulas in symbols without a value (class
-:class:`~kinetree.spatial.formula.ScalarFormula`) stay in a model until there are values; whoever needs their numbers
-before gets an error that names the symbols.
+A model turns its masses and placements into spatial objects in one place, the methods ``spatial()`` of these two
+classes, so algorithms work on stand-ins as on any other model.  Stand-ins that hold formulas with symbols (class
+:class:`~kinetree.spatial.formula.ScalarFormula`) stay in a model until there are values; asking for their numbers
+before that raises an error that names the symbols.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Values = Mapping[str, Scalar]
 
 
 def valued_scalar(x: Any, values: Values) -> Any:
-    """Return a formula with values for its symbols, anything else as it is."""
+    """Return a formula with values for its symbols, and anything else unchanged."""
     return x.evaluate(values) if isinstance(x, ScalarFormula) else x
 
 
@@ -60,13 +60,13 @@ class ScalarTen:
 
     @classmethod
     def of(cls, inertia: RigidInertia) -> ScalarTen:
-        """Make one of an inertia about the body's origin."""
+        """Make one from an inertia about the body's origin."""
         j, h = inertia.second, inertia.first
         return cls((j.xx, j.xy, j.xz, j.yy, j.yz, j.zz, h.x, h.y, h.z, inertia.mass))
 
     @property
     def mass(self) -> Scalar:
-        """The last of them."""
+        """The mass, which is the last of the ten."""
         return self.ten[-1]
 
     @property
@@ -76,13 +76,13 @@ class ScalarTen:
 
     @property
     def parameters(self) -> np.ndarray:
-        """The ten in the order of :attr:`MassProperties.parameters`: formulas and numbers."""
+        """The ten parameters in the order of :attr:`MassProperties.parameters`: formulas and numbers."""
         by_symbol = dict(zip(OF_BODIES, self.ten, strict=True))
         return np.array([by_symbol[symbol] for symbol in PINOCCHIO_ORDER], dtype=object)
 
     @property
     def is_massless(self) -> bool:
-        """Whether all ten are exactly zero, which formulas are not."""
+        """Whether all ten are exactly zero; a formula is not."""
         return not any(self.ten)
 
     def valued(self, values: Values) -> MassProperties | ScalarTen:
@@ -91,7 +91,7 @@ class ScalarTen:
         return mass_properties_from_table(ten) if are_numbers(ten) else ScalarTen(ten)
 
     def spatial(self) -> RigidInertia:
-        """Return the inertia as the algorithms use it, which these numbers are."""
+        """Return the inertia as the algorithms use it; the ten numbers are its entries."""
         return RigidInertia(self.ten[9], Vec3.of(self.ten[6:9]), Symmetric3(*self.ten[:6]))
 
 
@@ -136,9 +136,9 @@ def _turn(axis: int, angle: Scalar) -> tuple[RotationLike, ...]:
 
 @dataclass(frozen=True)
 class FormulaPose:
-    """A pose in Khalil's parameters with formulas among them: one step, or several where frames are welded together.
+    """A pose in Khalil's parameters, some of them formulas: one step, or several where frames are welded together.
 
-    What asks for its numbers, as of a :class:`Pose`, gets them if all symbols have values, else an error.
+    It gives its numbers, like a :class:`Pose`, if all symbols have values; otherwise it raises an error.
     """
 
     steps: tuple[KhalilStep, ...]
@@ -156,11 +156,11 @@ class FormulaPose:
         return self._numbers().inverse()
 
     def changed(self, change: Callable[[Any], Any]) -> FormulaPose:
-        """Return the pose with each of its scalars changed."""
+        """Return the pose with a function applied to each of its scalars."""
         return FormulaPose(tuple(KhalilStep(*map(change, step)) for step in self.steps))
 
     def valued(self, values: Values) -> Pose | FormulaPose | ScalarPose:
-        """Return the pose with values for its symbols: numbers, formulas or other scalars, as it comes."""
+        """Return the pose with values for its symbols, which makes numbers, formulas or other scalars of them."""
         steps = self.changed(lambda x: valued_scalar(x, values))
         scalars = [x for step in steps.steps for x in step]
         if are_numbers(scalars):
@@ -187,7 +187,7 @@ class FormulaPose:
 
 
 def as_pose(transform: Transform) -> Pose:
-    """Return a displacement of plain numbers as a pose, without minus zeros."""
+    """Return a displacement of plain numbers as a pose, without negative zeros."""
     nine = tuple(float(x) + 0.0 for row in transform.matrix().to_rows() for x in row)
     x, y, z = (float(c) + 0.0 for c in transform.translation)
     return Pose(nine, (x, y, z))

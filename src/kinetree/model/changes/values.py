@@ -1,4 +1,4 @@
-"""A mechanism with values for its symbols: all of them, some, or any at all where only its structure is asked."""
+"""A mechanism with values for its symbols: for all, for some, or arbitrary ones if only its structure matters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..tree import Body, Joint, Model
 from .stand_ins import ScalarTen, Values, valued_scalar
 
 SOME_BODY = MassProperties(1.0, (0.1, 0.2, 0.3), (1.0, 1.1, 1.2, 0.1, 0.2, 0.3))
-"""A body that can be, for those whose parameters are symbols."""
+"""A possible body, in place of those whose parameters are symbols."""
 
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 ATTEMPTS = 200
@@ -62,7 +62,7 @@ def valued(model: Model, values: Values) -> Model:
 
 
 def with_values(model: Model, values: Mapping[str, float]) -> Model:
-    """Return the model with numbers for some of its symbols, checked; warns of bodies that cannot be.
+    """Return the model with checked numbers for some of its symbols; warn of impossible bodies.
 
     Raises
     ------
@@ -120,10 +120,10 @@ def with_table(model: Model, values: Sequence[Scalar]) -> Model:
 
 
 def generic(model: Model) -> Model:
-    """Return the model of numbers that shares its structure with one of symbols: no two dimensions are alike.
+    """Return a model of numbers with the structure of a model of symbols; no two of its dimensions are equal.
 
-    Dimensions are near 1, so that loops of a few bodies can be closed.  Bodies with symbols among their parameters are
-    some body.  Nothing but structure (which joints are parallel, what has mass) may be concluded from it.
+    Dimensions are near 1, so that loops of a few bodies can be closed.  Bodies with symbols among their parameters
+    become an arbitrary body.  Only structure (which joints are parallel, what has mass) may be concluded from it.
     """
     if not model.symbols:
         return model
@@ -136,7 +136,7 @@ def generic(model: Model) -> Model:
 
 
 def exemplary(model: Model) -> Model:
-    """Return a model of symbols with a number for each: which of its bodies' parameters are zero stays as it is."""
+    """Return a model with a number for each symbol; parameters of bodies that are zero stay zero."""
     return valued(model, generic_values(model)) if model.symbols else model
 
 
@@ -147,7 +147,7 @@ def generic_values(model: Model, first: int = 0) -> dict[str, float]:
     ----------
     model : Model
     first : int
-        Where to begin: another one gives other numbers.
+        Where to begin; another start gives other numbers.
     """
     formulas = [x for x in _scalars(model) if isinstance(x, ScalarFormula)]
     for attempt in range(first, first + ATTEMPTS):
@@ -162,14 +162,14 @@ def generic_values(model: Model, first: int = 0) -> dict[str, float]:
 
 
 def symbols_of_geometry(model: Model) -> tuple[str, ...]:
-    """Return the symbols that say where joints are: they decide where loops close."""
+    """Return the symbols of joint placements, which decide where loops close."""
     poses = [j.placement for j in model.joints]
     poses += [pose for loop in model.loops for pose in (loop.placement, loop.seat)]
     return tuple(dict.fromkeys(name for pose in poses for name in getattr(pose, "symbols", ())))
 
 
 def _scalars(model: Model) -> list[Any]:
-    """Return the formulas and numbers of places, joints and gravity."""
+    """Return the formulas and numbers of placements, joints and gravity."""
     poses = [
         *(j.placement for j in model.joints),
         *(f.pose for f in model.frames),

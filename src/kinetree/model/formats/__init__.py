@@ -32,13 +32,13 @@ from .source import Options, Source
 __all__ = ["Options", "read", "save"]
 
 ENDINGS = (".urdf", ".sdf", ".world", ".xml", ".mjcf", ".xacro", ".yaml", ".yml", ".m", ".par", ".mat")
-"""Of files that are, or nearly are, robots."""
+"""Endings of robot files, and of files that are nearly robots."""
 
 
 def read(
     path: str | os.PathLike[str], options: Options | None = None, loops: str | os.PathLike[str] | None = None
 ) -> Model:
-    """Read a robot file; its name's ending, and for ``.xml`` its root element, says which format it is.
+    """Read a robot file; the ending of its name, and for ``.xml`` the root element, tell the format.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ def read(
         chosen = replace(chosen, side_file=loop_list.LoopList(side) if is_list else yaml.SideFile(side))
     reader = _reader(source)
     if chosen.values and reader is not symoro.read:
-        raise OptionError(f"values are of symbols in .par files; {source.file} has none")
+        raise OptionError(f"values are for symbols in .par files; {source.file} has none")
     return reader(source, chosen)
 
 
 def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike[str] | None = None) -> None:
-    """Write a robot file, wholly or not at all; its name's ending says which format it is.
+    """Write a robot file, completely or not at all; the ending of its name tells the format.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
         ``.yaml`` or ``.yml`` (everything), ``.xml`` or ``.mjcf`` (what MuJoCo has), ``.urdf``, ``.sdf`` or ``.par``
         (what these can express).
     original : path-like, optional
-        Of a URDF file: the one that the robot was read from; only its inertias, friction and springs are changed.
+        For a URDF file, the file that the robot was read from: only its inertias, friction and springs are changed.
     """
     path = as_path(path, "a robot file")
     refuse_unwritable(path)
@@ -97,11 +97,11 @@ WRITERS: dict[str, Callable[[Model], str]] = {
     ".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf_writer.write, ".sdf": sdf.write,
     ".xml": mjcf_writer.write, ".mjcf": mjcf_writer.write, ".par": symoro.write,
 }  # fmt: skip
-"""What writes robots, by the ending of a file's name."""
+"""Writers of robot files, by the ending of the file's name."""
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Refuse a file that no robot could be written to: of another ending, or in a folder that is not there."""
+    """Refuse a file that no robot can be written to: it has another ending, or its folder does not exist."""
     if path.suffix.lower() not in WRITERS:
         raise UnsupportedError(f"cannot write {path}: robots are written as .yaml, .urdf, .sdf, .xml (MJCF) or .par")
     folder = Path(os.path.realpath(path)).parent

@@ -1,4 +1,4 @@
-"""Loop lists: the YAML files beside URDF that name pairs of frames which coincide.
+"""Loop lists: YAML files that accompany URDF files and name pairs of frames that coincide.
 
 As the collection of parallel robots of Batto and De Matteis writes them::
 
@@ -29,7 +29,7 @@ JOINT_TYPES: dict[str, JointKind] = {"SPHERICAL": Spherical(), "FIXED": Fixed(),
 
 
 def is_loop_list(root: Node) -> bool:
-    """Return whether a YAML document is such a list, and not kinetree's own."""
+    """Tell whether a YAML document is such a list, and not a file of kinetree's."""
     return isinstance(root, Table) and "closed_loop" in root.entries and "kinetree" not in root.entries
 
 
@@ -40,7 +40,7 @@ class LoopList:
     source: Source
 
     def __call__(self, builder: FileBuilder) -> None:
-        """Change the joints that it gives other types, say which have motors, and close the loops."""
+        """Change the types of joints, mark those that have motors, and close the loops."""
         _LoopListReader(self.source.file, nodes(self.source)).add_to(builder)
 
 

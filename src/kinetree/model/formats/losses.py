@@ -1,4 +1,4 @@
-"""What a model has that a format has no words for: writers say it in one warning."""
+"""Properties of a model that a format cannot express, which writers report in one warning."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..tree import Joint, Model
 
 
 def of_joint(joint: Joint, language: str) -> list[str]:
-    """Return the numbers of a joint that are lost; the language is named as rows of the table of joint fields do."""
+    """Return the numbers of a joint that a format cannot express; it is named as in the table of joint fields."""
     rows = [row for row in FIELDS.values() if row.noun and not getattr(row, language)]
     lost = [row.noun for row in rows if not row.is_usual(joint.kind, getattr(joint, row.name))]
     return [f"{noun} of joint {joint.name!r}" for noun in dict.fromkeys(lost)]
 
 
 def of_drives(model: Model, language: str) -> list[str]:
-    """Return what is lost where only bodies and joints are written; refuse what would change the motion."""
+    """Return what is lost if only bodies and joints are written; refuse if that would change the motion."""
     for tendon in model.tendons:
         if tendon.stiffness or tendon.damping:
             what = f"the spring or damper along tendon {tendon.name!r}"
@@ -32,7 +32,7 @@ def of_drives(model: Model, language: str) -> list[str]:
 
 
 def warn_of(lost: Sequence[str], language: str) -> None:
-    """Say what is lost, if anything: each kind of it once, with the names of all joints that have it."""
+    """Warn of what is lost, if anything: each property once, with the names of all joints that have it."""
     kinds: dict[str, list[str]] = {}
     for words in lost:
         what, joint, name = words.rpartition("joint '")

@@ -1,14 +1,14 @@
 """MJCF, MuJoCo's own format, read through the ``mujoco`` package.
 
-MuJoCo compiles the file, so defaults, includes, inertia from geometry and the like are
-its business; what is read here is the compiled model.  Coordinates: hinges and slides
+MuJoCo compiles the file and takes care of defaults, includes, inertia from geometry and the
+like; what is read here is the compiled model.  Coordinates: hinges and slides
 have MuJoCo's values (a joint's ``ref``, at which the body sits as drawn, is built into its
 placement); ball and free joints follow kinetree's conventions, that is quaternions x, y,
 z, w and, for a free joint, rotation before translation and velocity in body axes.
 
-Equality constraints that are active become hard: ``connect`` a ball joint and ``weld`` a
-fixed joint that close loops, a linear relation between two joints a mimic; other relations of joints, and those of
-fixed tendons, are couplings.
+Active equality constraints become rigid: ``connect`` becomes a ball joint and ``weld`` a fixed joint that closes a
+loop, a linear relation between two joints becomes a mimic; other relations of joints, and of fixed tendons, become
+couplings.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from .mjcf_process import compiled, start
 from .source import SIZES, FileBuilder, Options, Source, listed
 
 ZERO = {4: (0.0, 0.0, 0.0, 1.0), 7: (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)}
-"""Ball and free joints that do not turn or shift anything, by the number of their coordinates."""
+"""Neutral coordinates of ball and free joints, by their number."""
 
 WITHOUT_MOTOR = "kinetree:without_motor"
-"""A tuple of our own: joints that have no motor, where actuators or their absence would say that they have one."""
+"""A custom tuple of kinetree's: joints without a motor that would seem to have one by the file's actuators."""
 
 
 def read(source: Source, options: Options) -> Model:
@@ -131,7 +131,7 @@ class _MjcfReader:
             self.builder.add_shape(ContactShape(frame, kind, whole.get(kind, ()), pose))
 
     def _body_to_free(self) -> int | None:
-        """With ``floating_base=True``: the one body that is welded to the world."""
+        """Return the one body welded to the world, if ``floating_base=True`` asks to free it."""
         if not self.builder.options.floating_base:
             return None
         m = self.compiled
@@ -140,7 +140,7 @@ class _MjcfReader:
             raise self.builder.error(
                 Message(
                     Setting("floating_base", True),
-                    " needs exactly one body in the world, without joints; an MJCF file can say itself what "
+                    " needs exactly one body in the world, without joints; an MJCF file can say for itself what "
                     "floats, with <freejoint/>",
                 ),
                 None,
@@ -167,7 +167,7 @@ class _MjcfReader:
         return MassProperties.of(m.body_mass[i], m.body_ipos[i], m.body_inertia[i], axes=axes)
 
     def _read_joints(self, joints: range, body: str, parent: str, pose: Pose) -> None:
-        """One joint after the other, with massless bodies between them.
+        """Read the joints of a body one after the other, with massless bodies between them.
 
         MuJoCo turns the body about each joint's anchor in the order of the file, so the
         pose is pose(body) * T(p1) J1 T(-p1) * T(p2) J2 T(-p2) ...
@@ -192,7 +192,7 @@ class _MjcfReader:
             parent, pose, arm = child, Pose(), -anchor
 
     def _kind(self, j: int) -> tuple[JointKind, np.ndarray, Pose]:
-        """Return the joint, its anchor in the body, and the displacement that its reference value undoes."""
+        """Return the kind of a joint, its anchor in the body, and the displacement that its reference value undoes."""
         m, types = self.compiled, self.mujoco.mjtJoint
         axis, anchor = np.array(m.jnt_axis[j]), np.array(m.jnt_pos[j])
         reference = float(m.qpos0[m.jnt_qposadr[j]])
@@ -200,7 +200,7 @@ class _MjcfReader:
             half = reference / 2
             undone = Pose.of(quaternion=(*(-np.sin(half) * axis), np.cos(half))) if reference else Pose()
             return Revolute(axis), anchor, undone
-        if m.jnt_type[j] == types.mjJNT_SLIDE:  # an anchor does not matter to it
+        if m.jnt_type[j] == types.mjJNT_SLIDE:  # its anchor does not matter
             return Prismatic(axis), np.zeros(3), Pose.of(-reference * axis)
         if m.jnt_type[j] == types.mjJNT_BALL:
             return Spherical(), anchor, Pose()
@@ -211,7 +211,7 @@ class _MjcfReader:
         first = m.jnt_dofadr[j]
         dofs = slice(first, first + kind.nv)
         motors = self.motors.get(j, [])
-        # Actuators are named only where there are some; a file without any says nothing about motors.
+        # A file without actuators says nothing about motors.
         driven = (bool(motors) if self.actuator_count else kind.usually_driven) and j not in self.without_motor
         data: dict[str, Any] = {
             "rotor_inertia": m.dof_armature[dofs] + self._reflected(motors, "actuator_armature"),
@@ -240,7 +240,7 @@ class _MjcfReader:
         return np.array([*_xyzw(turn), *resting[:-4]])
 
     def _is_off(self, what: str) -> bool:
-        """Return whether the file switches something off; MuJoCo before 3.4 had one switch for all that is passive."""
+        """Tell whether the file disables something; MuJoCo before 3.4 had one switch for all passive forces."""
         flags = self.mujoco.mjtDisableBit
         bit: Any = getattr(flags, f"mjDSBL_{what}", None) or getattr(flags, "mjDSBL_PASSIVE", 0)
         return bool(self.compiled.opt.disableflags & int(bit))
@@ -248,7 +248,7 @@ class _MjcfReader:
     # Actuators
 
     def _motors(self) -> dict[int, list[int]]:
-        """Return actuators by the joints they drive, directly or by a tendon."""
+        """Return the actuators of each joint that is driven, directly or through a tendon."""
         found: dict[int, list[int]] = {}
         for a in range(self.actuator_count):
             for j in self.drives.joints_of_actuator(a):
@@ -256,7 +256,7 @@ class _MjcfReader:
         return found
 
     def _without_motor(self) -> set[int]:
-        """Return the joints of which a tuple of our own says so."""
+        """Return the joints that kinetree's custom tuple lists as having no motor."""
         m = self.compiled
         for t in range(m.ntuple):
             if self._given_name("TUPLE", t) == WITHOUT_MOTOR:
@@ -269,14 +269,14 @@ class _MjcfReader:
         return float(self.compiled.actuator_gear[a, 0])
 
     def _reflected(self, motors: list[int], attribute: str) -> float:
-        """Return what an inertia or damping on the motor's side is on the joint's."""
+        """Convert inertias or damping from the motor side of the gear to the joint side."""
         values = getattr(self.compiled, attribute, None)
         direct = [a for a in motors if self.drives.is_direct(a)]
         return 0.0 if values is None else sum(float(values[a]) * self._gear(a) ** 2 for a in direct)
 
     def _effort_limit(self, j: int, motors: list[int]) -> float | None:
         m = self.compiled
-        direct = all(self.drives.is_direct(a) for a in motors)  # what comes by a tendon is limited along the tendon
+        direct = all(self.drives.is_direct(a) for a in motors)  # forces through a tendon are limited along the tendon
         total = sum(self._motor_limit(a) for a in motors) if motors and direct else np.inf
         if m.jnt_actfrclimited[j]:
             if not _is_symmetric(m.jnt_actfrcrange[j]):
@@ -286,7 +286,7 @@ class _MjcfReader:
         return float(total)
 
     def _motor_limit(self, a: int) -> float:
-        """Return the largest force of an actuator at its joint, the same both ways; others only the actuator has."""
+        """Return the largest force of an actuator at its joint if it is the same both ways; otherwise infinity."""
         m = self.compiled
         limit = np.inf
         if m.actuator_forcelimited[a] and _is_symmetric(m.actuator_forcerange[a]):
@@ -306,7 +306,7 @@ class _MjcfReader:
     # Equality constraints
 
     def _equality_lines(self, document: xml.Element) -> list[int | None]:
-        """Return where the constraints stand, if they are all in this file and not in included ones."""
+        """Return the lines of the constraints, if all of them are in this file and none in included ones."""
         lines = [e.line for equality in document.all("equality") for e in equality.children]
         return list(lines) if len(lines) == self.compiled.neq else [None] * self.compiled.neq
 
@@ -351,7 +351,7 @@ class _MjcfReader:
                 self._skip(f"equality constraint {name!r} ({word})", self.equality_lines[e])
 
     def _relate(self, e: int, name: str, y: int, x: int) -> None:
-        """Bind two joints where y - y0 = a0 + a1 (x - x0) + ..., zero being the reference values."""
+        """Couple two joints by y - y0 = a0 + a1 (x - x0) + ..., where y0 and x0 are the reference values."""
         polynomial = self._polynomial(e, self._reference(y), self._reference(x) if x >= 0 else 0.0)
         if x >= 0 and len(polynomial) == 2:
             self.builder.bind(name, self.joint_names[y : y + 1], self.joint_names[x : x + 1], *polynomial[::-1])
@@ -359,7 +359,7 @@ class _MjcfReader:
             self.builder.coupling(name, self.joint_names[y], self.joint_names[x] if x >= 0 else None, polynomial)
 
     def _relate_tendons(self, e: int, name: str, y: int, x: int) -> None:
-        """Bind two sums of joints; those that a tendon counts zero times are no part of it."""
+        """Couple two sums of joints; joints with the coefficient zero are left out."""
         sums = [self.drives.sum_of_joints(t) if t >= 0 else {} for t in (y, x)]
         first, second = ({joint: c for joint, c in terms.items() if c} for terms in sums)
         if not first:
@@ -370,7 +370,7 @@ class _MjcfReader:
         self.builder.coupling(name, first, second or None, polynomial if second else polynomial[:1])
 
     def _read_loop(self, e: int) -> None:
-        """Anchors on both bodies, which coincide; for a weld also orientations, the relative one included."""
+        """Read a loop: anchors on both bodies, which coincide; for a weld also the relative orientation."""
         m, data = self.compiled, self.compiled.eq_data[e]
         first, second = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
         is_weld = m.eq_type[e] == self.mujoco.mjtEq.mjEQ_WELD
@@ -381,7 +381,7 @@ class _MjcfReader:
             placement, seat = Pose.of(data[3:6], quaternion=_xyzw(data[6:10])), Pose.of(data[:3])
         else:
             placement, seat = Pose.of(data[:3]), Pose.of(data[3:6])
-        # without torque a weld holds a point only
+        # without torque, a weld only holds a point
         kind = Fixed() if is_weld and data[10] else Spherical()
         name = _claim(self._equality_name(e), self.taken_joints)
         bodies = self.body_names[first], self.body_names[second]
@@ -390,18 +390,18 @@ class _MjcfReader:
     # Configurations
 
     def _read_keyframes(self) -> None:
-        """Keyframes, and the configuration in which everything sits as drawn, which may not be the neutral one."""
+        """Read keyframes, and the configuration as drawn, which may differ from the neutral one."""
         m = self.compiled
         drawn = self._positions(m.qpos0)
         names = [self._given_name("KEY", k) or f"key_{k}" for k in range(m.nkey)]
         for name, qpos in zip(names, m.key_qpos, strict=True):
-            if not np.array_equal(qpos, m.qpos0):  # keyframes may be about controls only
+            if not np.array_equal(qpos, m.qpos0):  # a keyframe may set controls only
                 self.builder.configuration(name, self._positions(qpos))
         if any(np.any(np.not_equal(x, ZERO.get(np.size(x), 0.0))) for x in drawn.values()):
             self.builder.configuration(_claim("as_drawn", set(names)), drawn)
 
     def _positions(self, qpos: np.ndarray) -> dict[str, Any]:
-        """Return MuJoCo's coordinates as ours, by joints."""
+        """Convert MuJoCo's coordinates to ours, by joint."""
         m, types, found = self.compiled, self.mujoco.mjtJoint, dict[str, Any]()
         for j in range(m.njnt):
             own = qpos[m.jnt_qposadr[j] :]
@@ -452,7 +452,7 @@ class _MjcfReader:
 
 
 def _claim(name: str, taken: set[str]) -> str:
-    """Return the name, with a number behind it if it is taken; taken from then on."""
+    """Return the name, with a number appended if it is taken, and mark it as taken."""
     free, count = name, 1
     while free in taken:
         count += 1
@@ -466,18 +466,18 @@ def _is_symmetric(bounds: np.ndarray) -> bool:
 
 
 def _any_row(compiled: Any, attribute: str, row: int) -> bool:
-    """Return whether a field of newer MuJoCo versions is there and not zero."""
+    """Tell whether a field of newer MuJoCo versions exists and is not zero."""
     values = getattr(compiled, attribute, None)
     return values is not None and bool(np.any(values[row]))
 
 
 def _unit(quaternion: tuple[float, ...]) -> tuple[float, ...]:
-    """Return a keyframe's quaternion, which is written with some digits only, at unit length."""
+    """Normalize the quaternion of a keyframe, which is written with few digits."""
     length = float(np.linalg.norm(quaternion))
     return tuple(x / length for x in quaternion) if length else (0.0, 0.0, 0.0, 1.0)
 
 
 def _xyzw(quaternion: np.ndarray) -> tuple[float, float, float, float]:
-    """Return MuJoCo's quaternions have the real part first."""
+    """Reorder a quaternion of MuJoCo's, which has the real part first."""
     w, x, y, z = (float(c) for c in quaternion)
     return x, y, z, w

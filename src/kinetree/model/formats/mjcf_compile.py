@@ -1,8 +1,8 @@
-"""Compiling an MJCF file with MuJoCo, also where its mesh files are not at hand.
+"""Compiling an MJCF file with MuJoCo, even if its mesh files are missing.
 
 Dynamics needs masses and inertias.  A file that gives them needs its meshes for pictures and contact only, and robots
-are often passed on without; so shapes whose files are missing are taken out before MuJoCo compiles.  Bodies whose
-inertia was to be computed from them have none then, and are listed.
+are often passed on without them; so shapes whose files are missing are removed before MuJoCo compiles.  Bodies whose
+inertia would have been computed from them have none then, and are listed.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from .source import Source
 
 
 class Compiled(NamedTuple):
-    """A compiled model, and the files that it was compiled without."""
+    """A compiled model, and the files that were missing."""
 
     model: Any
     missing: list[str]
     weightless: list[tuple[str, str, bool]]
-    """Bodies whose inertia was to be computed from missing files: name, file, whether it is welded to the world."""
+    """Bodies whose inertia would come from missing files: name, file, whether the body is welded to the world."""
 
 
 def refusal(weightless: list[tuple[str, str, bool]], file: str) -> FileFormatError:
-    """Return the error about bodies that have no inertia without files that are missing."""
+    """Return the error about bodies whose inertia would come from missing files."""
     listed = ", ".join(dict.fromkeys(f"{name!r} ({mesh})" for name, mesh, _ in weightless[:4]))
     return FileFormatError(
         Message(
@@ -39,7 +39,7 @@ def refusal(weightless: list[tuple[str, str, bool]], file: str) -> FileFormatErr
 
 
 def import_mujoco(file: str) -> Any:
-    """Return the package, or say how to install it."""
+    """Import MuJoCo, or raise an error that says how to install it."""
     try:
         import mujoco
     except ImportError:
@@ -48,7 +48,7 @@ def import_mujoco(file: str) -> Any:
 
 
 def compiled(mujoco: Any, source: Source) -> Compiled:
-    """Compile a file; without those of its shapes whose files are missing."""
+    """Compile a file, without shapes whose files are missing."""
     try:
         return Compiled(mujoco.MjModel.from_xml_path(str(source.path)), [], [])
     except ValueError as problem:
@@ -92,14 +92,14 @@ def _without_missing_files(mujoco: Any, source: Source) -> Compiled:
             texture.file, texture.builtin, texture.width, texture.height = "", mujoco.mjtBuiltin.mjBUILTIN_FLAT, 1, 1
     try:
         return Compiled(spec.compile(), missing, list(dict.fromkeys(weightless)))
-    except ValueError:  # MuJoCo has no moving bodies without mass
+    except ValueError:  # MuJoCo refuses moving bodies without mass
         if weightless:
             raise refusal(weightless, source.file) from None
         raise
 
 
 def _is_welded(body: Any) -> bool:
-    """Return whether no joint is between a body and the world, so that its inertia does not matter."""
+    """Tell whether there is no joint between a body and the world, so that its inertia does not matter."""
     while body.name != "world":
         if len(body.joints):
             return False
@@ -108,7 +108,7 @@ def _is_welded(body: Any) -> bool:
 
 
 def _finder(spec: Any, directory: Path) -> Any:
-    """Return a function that says whether MuJoCo would find a file of the model."""
+    """Return a function that tells whether MuJoCo would find a file of the model."""
 
     def there(file: str, subdirectory: str) -> bool:
         name = Path(file).name if spec.strippath else file
@@ -118,7 +118,7 @@ def _finder(spec: Any, directory: Path) -> Any:
 
 
 def _gives_inertia(mujoco: Any, spec: Any, geom: Any) -> bool:
-    """Return whether a body would get mass from a shape; NaN stands for a mass that is not given."""
+    """Tell whether a body would get mass from a shape; NaN stands for a mass that is not given."""
     rule, rules = spec.compiler.inertiafromgeom, mujoco.mjtInertiaFromGeom
     if geom.parent.name == "world" or rule == rules.mjINERTIAFROMGEOM_FALSE:
         return False

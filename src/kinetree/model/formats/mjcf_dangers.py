@@ -1,7 +1,7 @@
-"""What an MJCF file must not say, looked at before MuJoCo is: sizes beyond all memory, and instructions for printing.
+"""Checks of an MJCF file before MuJoCo reads it: excessive sizes, and percent signs in names.
 
-A file of a few lines can ask for gigabytes or for hours.  MuJoCo prints some names as if they were formats of C's
-``printf``, so a percent sign in a name may read or write memory: no attribute may have one.
+A file of a few lines can ask for gigabytes or for hours.  MuJoCo uses some names as formats of C's ``printf``, so a
+percent sign in a name may read or write memory: no attribute may have one.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from .source import Source
 from .xml import Element
 
 MOST_FILES = 200
-"""Files that one model may be put together from."""
+"""The most files that a model may consist of."""
 
 MOST_COPIES = 2000
-"""Of everything within <replicate>: MuJoCo takes time that grows with the square."""
+"""The most copies that <replicate> may make: MuJoCo's time grows with their square."""
 
 MOST_POINTS = 1 << 24
-"""Of a height field, a texture, a flexible body."""
+"""The most points of a height field, a texture or a flexible body."""
 
 MOST_USER_NUMBERS = 10_000
-"""Of one element."""
+"""The most user numbers of one element."""
 
 PRODUCTS = {
     "hfield": (("nrow", "ncol"), MOST_POINTS, "points"),
@@ -33,11 +33,11 @@ PRODUCTS = {
     "flexcomp": (("count",), 1 << 17, "points"),
     "composite": (("count",), MOST_COPIES, "bodies"),
 }
-"""Elements, their attributes whose numbers are multiplied, and how large the product may be."""
+"""Elements, the attributes whose numbers are multiplied, and the largest product."""
 
 
 def refuse_dangers(source: Source) -> None:
-    """Refuse a file that would exhaust memory or patience, or that asks MuJoCo to print what is not there."""
+    """Refuse a file that would exhaust memory or time, or whose names MuJoCo could take for formats."""
     roots: dict[Path, Element] = {}
     for path, root in _documents(source):
         roots[path.resolve()] = root
@@ -50,14 +50,14 @@ def refuse_dangers(source: Source) -> None:
 
 
 class _Copies:
-    """Counts what a model is put together from: attached models may attach others, and all that within <replicate>.
+    """Counts the parts of a model: attached models may attach others, all of it within <replicate>.
 
     Parameters
     ----------
     roots : dict
         All files.
     folder : Path
-        From which the first file names others.
+        The folder that the first file refers to others from.
     """
 
     def __init__(self, roots: dict[Path, Element], folder: Path) -> None:
@@ -66,10 +66,10 @@ class _Copies:
         self.assets = {path: _models(root) for path, root in roots.items()}
 
     def of(self, path: Path) -> float:
-        """Return the number of models of a file, itself included; too many are refused."""
+        """Return the number of models that a file makes, including itself; refuse too many."""
         if path in self.counted:
             return self.counted[path]
-        self.counted[path] = 1.0  # within itself, which MuJoCo refuses
+        self.counted[path] = 1.0  # it contains itself, which MuJoCo refuses
         root = self.roots[path]
         total, waiting = 1.0, [(root, 1.0)]
         while waiting:
@@ -85,7 +85,7 @@ class _Copies:
         return total
 
     def _brought(self, element: Element, path: Path) -> float:
-        """Return how many models an element brings: the file it names, or that of a model named here or elsewhere."""
+        """Return how many models an element adds: those of the file it names, or of a model named here or elsewhere."""
         names = [element.attributes.get("file", "")]
         if element.tag == "attach":
             word = element.attributes.get("model", "")
@@ -96,13 +96,13 @@ class _Copies:
 
 
 def _models(root: Element) -> dict[str, str]:
-    """Return the files of assets that are models, by their names; without a name one has its file's."""
+    """Return the files of model assets by name; an asset without a name has that of its file."""
     assets = [e.attributes for e in root.within() if e.tag == "model" and "file" in e.attributes]
     return {own.get("name") or Path(own["file"]).stem: own["file"] for own in assets}
 
 
 def _documents(source: Source) -> Iterator[tuple[Path, Element]]:
-    """Yield the file and all files of XML that it includes or attaches, where they can be found."""
+    """Yield the file and all XML files that it includes or attaches, if they can be found."""
     waiting, seen = [source.path], set[Path]()
     while waiting:
         path = waiting.pop()
@@ -110,10 +110,10 @@ def _documents(source: Source) -> Iterator[tuple[Path, Element]]:
             continue
         seen.add(path.resolve())
         if len(seen) > MOST_FILES:
-            raise FileFormatError(f"the model is put together from more than {MOST_FILES} files", source.file)
+            raise FileFormatError(f"the model consists of more than {MOST_FILES} files", source.file)
         try:
             data = source.data if path == source.path else path.read_bytes()
-        except (OSError, ValueError):  # MuJoCo says so in its own words
+        except (OSError, ValueError):  # MuJoCo will report it
             continue
         root = xml.parse(data, str(path))
         yield path, root
@@ -153,7 +153,7 @@ def _refuse_above(count: float, most: int, what: str, element: Element, file: st
 
 
 def _product(element: Element, attributes: tuple[str, ...]) -> float:
-    """Multiply all numbers of some attributes; 0 where there is something else, which MuJoCo refuses."""
+    """Multiply all numbers of some attributes; 0 if there is anything else, which MuJoCo refuses."""
     words = " ".join(element.attributes.get(attribute, "") for attribute in attributes).split()
     try:
         return math.prod(abs(float(word)) for word in words) if words else 0.0

@@ -12,18 +12,18 @@ from . import xml
 from .source import FileBuilder
 
 Skip = Callable[[str, int | None], None]
-"""Notes something that is left out, and its line."""
+"""Notes something that is left out, with its line."""
 
 
 class Drives:
-    """What pulls and drives in a compiled model, and what of it can be represented.
+    """Tendons and actuators of a compiled model, as far as they can be represented.
 
     Parameters
     ----------
     mujoco : module
     compiled : MjModel
     document : xml.Element
-        The file itself, for lines.
+        The file itself, for line numbers.
     joints, bodies : list of str
         Names by MuJoCo's numbers.
     """
@@ -53,7 +53,7 @@ class Drives:
         return [(int(m.wrap_type[w]), int(m.wrap_objid[w]), float(m.wrap_prm[w])) for w in places]
 
     def _why_not(self, t: int) -> str:
-        """Return why a tendon cannot be represented; nothing if it can."""
+        """Return why a tendon cannot be represented; an empty string if it can."""
         kinds, wrapping = {kind for kind, _, _ in self.wraps[t]}, self.mujoco.mjtWrap
         if kinds <= {int(wrapping.mjWRAP_JOINT)} or kinds <= {int(wrapping.mjWRAP_SITE)}:
             return ""
@@ -65,7 +65,7 @@ class Drives:
         return [obj for kind, obj, _ in self.wraps[t] if kind == joint]
 
     def read_tendons(self, builder: FileBuilder, springs: bool, dampers: bool, skip: Skip) -> None:
-        """Add the tendons to a builder; what of them has no counterpart is named."""
+        """Add the tendons to a builder; note those that have no counterpart."""
         m = self.compiled
         for t, name in enumerate(self.tendon_names):
             line, what = self.tendon_lines[t], f"tendon {name!r}"
@@ -109,7 +109,7 @@ class Drives:
     # Actuators
 
     def is_direct(self, a: int) -> bool:
-        """Return whether an actuator drives a joint without a tendon between."""
+        """Tell whether an actuator drives a joint directly, without a tendon."""
         return int(self.compiled.actuator_trntype[a]) != int(self.mujoco.mjtTrn.mjTRN_TENDON)
 
     def joints_of_actuator(self, a: int) -> list[int]:
@@ -123,7 +123,7 @@ class Drives:
         return []
 
     def read_actuators(self, builder: FileBuilder, skip: Skip) -> None:
-        """Add the actuators to a builder; those that have no counterpart are named."""
+        """Add the actuators to a builder; note those that have no counterpart."""
         for a, name in enumerate(self.actuator_names):
             line = self.actuator_lines[a]
             reason = self._why_no_actuator(a)
@@ -182,6 +182,6 @@ class Drives:
 
 
 def _lines(document: xml.Element, section: str, count: int) -> list[int | None]:
-    """Return where the elements of a section stand, if they are all in this file and not in included ones."""
+    """Return the lines of a section's elements, if all of them are in this file and none in included ones."""
     lines = [e.line for part in document.all(section) for e in part.children]
     return list(lines) if len(lines) == count else [None] * count

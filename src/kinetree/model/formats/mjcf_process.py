@@ -1,8 +1,8 @@
 """MuJoCo's compiler in a process of its own.
 
-Within this process a file could end it: MuJoCo's parser has been seen to fault on some, and after an error that it does
-not foresee it waits for ever when it is asked again.  So one process is started beside, which compiles files and
-sends the models back as bytes; where it dies or takes too long, that is an error about the file.
+In this process a file could crash Python: MuJoCo's parser has been seen to fault on some files, and after an unexpected
+error it hangs when called again.  So a helper process compiles files and sends the models back as bytes; if it dies or
+takes too long, that is an error about the file.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from .mjcf_dangers import refuse_dangers
 from .source import Source
 
 MOST_SECONDS = 120
-"""That a file may take to compile."""
+"""Seconds that a file may take to compile."""
 
 LONGEST_LINE = 1 << 20
-"""Bytes of an answer, without the model."""
+"""The most bytes of an answer, without the model."""
 
 SERVER = """
 import sys, types
@@ -40,11 +40,11 @@ for name, places in {packages!r}.items():  # whose own text would import all of 
 from {module} import serve
 serve()
 """
-"""What the process beside runs; it starts in half the time without what compiling does not need."""
+"""The program of the helper process; it imports only what compiling needs, and so starts in half the time."""
 
 
 def start() -> None:
-    """Start the process that compiles, if there is none; meanwhile MuJoCo may be imported here."""
+    """Start the helper process if there is none; MuJoCo may be imported here meanwhile."""
     with _lock:
         _helper().start()
 
@@ -60,7 +60,7 @@ def compiled(mujoco: Any, source: Source) -> Compiled:
     refuse_dangers(source)
     with _lock:
         answer = _helper().ask(source)
-    if answer is None:  # no process can be started here
+    if answer is None:  # no process can be started on this system
         try:
             return compiled_here(mujoco, source)
         except RuntimeError as problem:
@@ -79,7 +79,7 @@ def compiled(mujoco: Any, source: Source) -> Compiled:
 
 
 class _Helper:
-    """The process beside, started when it is first needed and again after it died."""
+    """The helper process, started when it is first needed and again after it died."""
 
     def __init__(self) -> None:
         self.owner = os.getpid()
@@ -87,7 +87,7 @@ class _Helper:
         self.greeted = False
 
     def start(self) -> None:
-        """Start it, without waiting until it is ready."""
+        """Start the process, without waiting until it is ready."""
         if self.process is not None and self.process.poll() is None:
             return
         self.stop()
@@ -105,7 +105,7 @@ class _Helper:
             )
 
     def ask(self, source: Source) -> tuple[dict[str, Any], bytes] | None:
-        """Return what it says about a file, and the model; None where there can be no such process."""
+        """Return its answer about a file, and the model; None if there can be no such process."""
         self.start()
         process = self.process
         if process is None:
@@ -115,7 +115,7 @@ class _Helper:
         whole = False
         try:
             if not self.greeted and _line(process) != GREETING:
-                return None  # something else than Python was started, as where Python is part of another program
+                return None  # something other than Python was started, as when Python is embedded in another program
             self.greeted = True
             answer = _exchange(process, {"path": os.path.abspath(source.path)})
             whole = not answer[0].get("spoilt")
@@ -129,7 +129,7 @@ class _Helper:
                 self.stop()
 
     def stop(self) -> None:
-        """End it, at once."""
+        """Kill the process."""
         process, self.process, self.greeted = self.process, None, False
         if process is not None:
             process.kill()
@@ -153,7 +153,7 @@ def _exchange(process: subprocess.Popen[bytes], request: dict[str, str]) -> tupl
     about = json.loads(_line(process))
     model = process.stdout.read(about["bytes"])
     if len(model) != about["bytes"]:
-        raise ValueError("the model is not whole")
+        raise ValueError("the model is incomplete")
     return about, model
 
 
@@ -164,7 +164,7 @@ _known: list[_Helper] = []
 
 
 def _helper() -> _Helper:
-    """Return the process beside this one; after a fork a new one, since the old one listens to the parent."""
+    """Return the helper process; after a fork a new one, since the old one listens to the parent."""
     if not _known or _known[0].owner != os.getpid():
         _known[:] = [_Helper()]
     return _known[0]
@@ -181,12 +181,12 @@ def _stop() -> None:
 
 
 def serve() -> None:
-    """Compile files as long as requests come; the process that was started runs this."""
+    """Compile files as long as requests come; this runs in the helper process."""
     answers = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)  # MuJoCo prints its warnings
     mujoco = import_mujoco("MJCF")
-    mujoco.set_mju_user_warning(lambda message: None)  # which would go to a file in the user's folder
+    mujoco.set_mju_user_warning(lambda message: None)  # MuJoCo would write them to a file in the user's folder
     answers.write(GREETING)
     answers.flush()
     for line in sys.stdin.buffer:
@@ -206,7 +206,7 @@ def _answer(answers: IO[bytes], mujoco: Any, source: Source) -> None:
     except FileFormatError as problem:
         place = source.file if problem.line is None else f"{source.file}, line {problem.line}"
         about = {"error": str(problem).removeprefix(f"{place}: "), "line": problem.line}
-    except (RuntimeError, MemoryError) as problem:  # after which MuJoCo is not to be trusted
+    except (RuntimeError, MemoryError) as problem:  # after which MuJoCo cannot be trusted
         about = {"error": f"MuJoCo cannot compile it: {problem}", "line": None, "spoilt": True}
     answers.write(json.dumps(about | {"bytes": len(model)}).encode() + b"\n" + model)
     answers.flush()

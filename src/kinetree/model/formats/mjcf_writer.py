@@ -1,10 +1,10 @@
-"""MJCF, MuJoCo's own format, written.
+"""The writer of MJCF, MuJoCo's own format.
 
-A body of the file has the frame of its moving joint frame, unless the model knows it by another one; joints of several
-freedoms become hinges and slides of one body, and so do joints with massless bodies between them, which MuJoCo would
-refuse.  MuJoCo orders coordinates from body to body, depth first: read back, joints have their names, not always
-their places in ``q``.  Loops are held between sites: by ``connect`` where a ball joint closes them, two of them along
-the axis of a hinge, by ``weld`` where nothing is left free.
+A body of the file has the moving frame of its joint, unless the model gives it another one.  Joints of several freedoms
+become hinges and slides of one body, and so do joints with massless bodies between them, which MuJoCo would refuse.
+MuJoCo orders coordinates depth first: a robot that is read back has the same joint names, but perhaps another order in
+``q``.  Loops are closed between sites: by ``connect`` for a ball joint, by two of them along the axis of a hinge, by
+``weld`` for a fixed joint.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from . import losses, xml
 from .mjcf import WITHOUT_MOTOR
 
 LEAST = 1e-15
-"""Masses and inertias of moving bodies that MuJoCo accepts are larger."""
+"""MuJoCo accepts only masses and inertias of moving bodies above this."""
 
 ON_AXIS = 0.1
-"""How far apart, in meters, two points are that hold a hinge which closes a loop."""
+"""Distance in meters of the two points that represent a hinge which closes a loop."""
 
 HIGHEST_POWER = 4
-"""Of the polynomials of MuJoCo's relations between joints."""
+"""Highest power in the polynomials of MuJoCo's joint equality constraints."""
 
 TYPES = {Revolute: "hinge", Continuous: "hinge", Prismatic: "slide", Spherical: "ball", Free: "free"}
 
@@ -64,7 +64,7 @@ class _MjcfWriter:
         self.sites: dict[int, list[tuple[str, Pose]]] = {i: [] for i in self.children}
         self.site_names = {self.model.base.name} | {b.name for b in self.model.bodies}
         self.order: list[Joint] = []
-        # what whoever reads the file takes to be driven: without actuators, all joints that usually are
+        # the joints that a reader of the file takes to be driven: without actuators, all that usually are
         self.driven = {j.name for j in self.model.joints if j.kind.nv and j.kind.usually_driven}
         for frame in self.model.frames:
             if frame.name not in self.named:
@@ -76,7 +76,7 @@ class _MjcfWriter:
         return body != BASE and self.model.bodies[body].name == name
 
     def _site(self, name: str, body: int, pose: Pose) -> str:
-        """Put a site on a body; return its name, which is another one where the name is taken."""
+        """Put a site on a body; return its name, which differs from the given one if that is taken."""
         free, count = name, 1
         while free in self.site_names:
             count += 1
@@ -122,14 +122,14 @@ class _MjcfWriter:
     # ------------------------------------------------------------------ bodies
 
     def _body(self, chain: list[int], carrier: Pose, depth: int) -> None:
-        """Write a body with the joints of a chain, and all that it carries.
+        """Write a body with the joints of a chain, and everything that it carries.
 
         Parameters
         ----------
         chain : list of int
             Joints from the carrier outwards, with massless bodies between them.
         carrier : Pose
-            Of the frame that the file gives the carrier, in the model's frame of it.
+            Pose of the carrier's frame in the file, in its frame in the model.
         depth : int
         """
         last = chain[-1]
@@ -138,7 +138,7 @@ class _MjcfWriter:
             self._body([*chain, self.children[last][0]], carrier, depth)
             return
         plain = all(isinstance(self.model.joints[k].kind, Revolute | Prismatic | Fixed) for k in chain)
-        own = self.named.get(body.name, Pose())  # the frame that the model knows the body by, in the joint's
+        own = self.named.get(body.name, Pose())  # the body's frame of the model, in the joint's frame
         if not plain and not own.is_identity:
             self._site(f"{body.name}_frame", last, own)
             self.lost.append(f"the frame of body {body.name!r}, which is now site {body.name + '_frame'!r},")
@@ -161,7 +161,7 @@ class _MjcfWriter:
         self._add(depth, "</body>")
 
     def _melts_away(self, i: int) -> bool:
-        """Tell whether a body is nothing but a step to the next joint."""
+        """Tell whether a body is only an intermediate step to the next joint."""
         used = {w.body for t in self.model.tendons for w in t.points} | {f.body for f in self.model.frames}
         used |= {b for loop in self.model.loops for b in (loop.predecessor, loop.successor)}
         massless = self.model.bodies[i].mass_properties.is_massless
@@ -171,7 +171,7 @@ class _MjcfWriter:
 
     def _write_joints(self, chain: Sequence[int], own: Pose, depth: int) -> None:
         """Write the joints of a body, their axes and anchors in its frame."""
-        from_joint = own.inverse()  # from the frame of each joint, at zero, to that of the body; innermost last
+        from_joint = own.inverse()  # from the frame of each joint at zero to that of the body, innermost last
         found: list[tuple[Joint, Pose]] = []
         for k in reversed(chain):
             joint = self.model.joints[k]
@@ -233,7 +233,7 @@ class _MjcfWriter:
         if any(joint.stiffness) and joint.spring_rest != tuple(joint.kind.neutral()):
             if joint.kind.nv > 1:
                 raise UnsupportedError(
-                    f"MJCF has springs of {joint.kind.name} joints that rest at zero only, and that of joint "
+                    f"MJCF has only springs of {joint.kind.name} joints that rest at zero, and that of joint "
                     f"{joint.name!r} does not: write .yaml"
                 )
             words.append(f'springref="{joint.spring_rest[0]!r}"')
@@ -261,11 +261,11 @@ class _MjcfWriter:
         )
 
     def _within_rounding(self, i: int, moments: np.ndarray) -> np.ndarray:
-        """Return moments of inertia of which none is larger than the others together, as those of a plate may round."""
+        """Correct moments of inertia of which one exceeds the others' sum by rounding, as those of a plate may."""
         k = int(np.argmax(moments))
         others = float(np.sum(np.delete(moments, k)))
         if moments[k] > others * (1.0 + 1e-12):
-            raise self._refused(i, "an inertia that no body has")
+            raise self._refused(i, "an inertia that is impossible for a body")
         return np.array([min(x, others) if j == k else x for j, x in enumerate(moments)])
 
     def _refused(self, i: int, why: str) -> UnsupportedError:
@@ -347,7 +347,7 @@ class _MjcfWriter:
         return [f"<fixed name={xml.quoted(name)}{words}>", *inside, "</fixed>"]
 
     def _actuators(self) -> list[str]:
-        """Return the actuators; motors where they alone say which joints are driven."""
+        """Return the actuators; add motors if only they can show which joints are driven."""
         model = self.model
         own = [j for j in model.joints if j.nv]
         if model.actuators:
@@ -363,7 +363,7 @@ class _MjcfWriter:
         return [f"<motor name={xml.quoted(j.name + '_motor')} joint={xml.quoted(j.name)}/>" for j in single]
 
     def _without_motor(self) -> list[str]:
-        """Return a list, MuJoCo calls it a tuple, of the joints that actuators alone would give a motor."""
+        """Return a custom tuple of the joints that would seem to have a motor by the actuators alone."""
         if all(j.actuated or j.name not in self.driven for j in self.model.joints if j.nv):
             return []
         passive = [j.name for j in self.model.joints if j.name in self.driven and not (j.actuated and j.nv)]
@@ -387,7 +387,7 @@ class _MjcfWriter:
 
 
 def _coordinates(joint: Joint, positions: Mapping[str, tuple[float, ...]], model: Model) -> list[float]:
-    """Return a joint's coordinates as MuJoCo has them: position first, quaternions w, x, y, z."""
+    """Return a joint's coordinates in MuJoCo's order: position first, quaternions w, x, y, z."""
     if joint.mimic:
         leader = _coordinates(model.joint(joint.mimic.leader), positions, model)[0]
         return [joint.mimic.ratio * leader + joint.mimic.offset]
@@ -408,7 +408,7 @@ def _actuator(actuator: Actuator) -> str:
         if all(map(math.isfinite, bounds)):
             words.append(f"{word}={_numbers(bounds)}")
         elif any(map(math.isfinite, bounds)):
-            raise UnsupportedError(f"MJCF limits actuators on both sides, and {actuator.name!r} on one: write .yaml")
+            raise UnsupportedError(f"MJCF limits actuators on both sides, {actuator.name!r} only on one: write .yaml")
     return " ".join(words) + "/>"
 
 

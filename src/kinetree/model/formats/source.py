@@ -1,4 +1,4 @@
-"""What all readers share: the reader's options, and a builder that knows file and line."""
+"""What all readers share: their options, and a builder that knows file and line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from ...errors import FileFormatError, Message, ModelError, ModelWarning, Setting, UnknownNameError, callers_level
+from ...errors import (
+    FileFormatError,
+    Message,
+    ModelError,
+    ModelWarning,
+    OptionError,
+    Setting,
+    UnknownNameError,
+    callers_level,
+)  # fmt: skip
 from ..actuators import Tendon
 from ..builder import ModelBuilder, circle
 from ..drives import TendonDraft
@@ -26,18 +35,18 @@ MIMIC_CHOICES = ("follow", "couple", "independent")
 MESH_CHOICES = ("refuse", "massless")
 
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "ellipsoid": 3, "plane": 0}
-"""How many numbers say how large a shape of a kind is; of others (meshes, height fields) none do."""
+"""How many numbers give the size of a shape, by kind; others (meshes, height fields) have none."""
 
 MOST_SUGGESTIONS = 10
-"""Unknown names of one file for which the nearest known one is looked for."""
+"""How many unknown names of one file get the nearest known one as a suggestion."""
 
 MOST_NAMES = 6
-"""Of those that one message lists."""
+"""How many names one message lists."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a file is to be read; see :func:`kinetree.load`."""
+    """How to read a file; see :func:`kinetree.load`."""
 
     floating_base: bool = False
     mimic: str = "follow"
@@ -47,9 +56,9 @@ class Options:
     rule: str | None = None
     missing_meshes: str = "refuse"
     values: Mapping[str, float] | str | os.PathLike[str] | None = None
-    """Of symbols in the file, or a file that has them."""
+    """Values of symbols in the file, or a file that has them."""
     side_file: Callable[[FileBuilder], None] | None = None
-    """Adds the loops of another file."""
+    """Adds the loops of a second file."""
 
     def __post_init__(self) -> None:
         if self.mimic not in MIMIC_CHOICES:
@@ -67,12 +76,12 @@ class Source:
 
     @property
     def file(self) -> str:
-        """What to call the file in messages."""
+        """The name of the file in messages."""
         return str(self.path)
 
 
 class FileBuilder(ModelBuilder):
-    """A builder whose complaints name the file and the line.
+    """A builder whose errors and warnings name the file and the line.
 
     Add bodies, joints and frames within ``with builder.at(line):``; :meth:`finish` checks
     the tree, warns once about all oddities, and returns the model.
@@ -86,7 +95,7 @@ class FileBuilder(ModelBuilder):
             super().__init__(name, gravity=chosen, strict=options.strict)
         except ModelError as problem:
             if options.gravity is not None:
-                raise  # it is not the file's
+                raise  # it is not from the file
             raise FileFormatError(str(problem), source.file) from None
         self.file = source.file
         self.options = options
@@ -97,7 +106,7 @@ class FileBuilder(ModelBuilder):
         self._joint_lines: dict[str, int | None] = {}
         self._joint_files: dict[str, str] = {}
         self._tendon_lines: dict[str, int | None] = {}
-        self._carriers: dict[str, Draft] = {}  # by the body each carries, of several the first
+        self._carriers: dict[str, Draft] = {}  # by the body that each carries, the first if there are several
         self._unknown = 0
         self._shapes: list[ContactShape] = []
 
@@ -108,13 +117,13 @@ class FileBuilder(ModelBuilder):
         return FileFormatError(message, self.file, line)
 
     def error_about(self, message: str, subject: str) -> FileFormatError:
-        """Return an error that names the file and the line of a joint or else a body."""
+        """Return an error that names the file and the line of a joint or body."""
         line = self._joint_lines.get(subject, self._body_lines.get(subject))
         return FileFormatError(message, self._joint_files.get(subject, self.file), line)
 
     @contextmanager
     def reading(self, file: str) -> Iterator[None]:
-        """Let errors raised within name another file."""
+        """Make errors that are raised within name another file."""
         outer, self.file = self.file, file
         try:
             yield
@@ -122,14 +131,14 @@ class FileBuilder(ModelBuilder):
             self.file = outer
 
     def unknown(self, what: str, name: str, known: Iterable[str]) -> str:
-        """Say that there is no such name; the first few get a suggestion, for which all names are looked through."""
+        """Say that there is no such name; only the first few get a suggestion, since that searches all names."""
         self._unknown += 1
         if self._unknown > MOST_SUGGESTIONS:
             return f"no {what} named {name!r}."
         return str(UnknownNameError(what, name, known))
 
     def oddity(self, message: str, line: int | None = None) -> None:
-        """Note something odd, or refuse it if reading strictly."""
+        """Note something odd, or refuse it in strict mode."""
         if self.strict:
             raise self.error(message, line)
         self.oddities.append((line, message))
@@ -138,12 +147,12 @@ class FileBuilder(ModelBuilder):
         self.oddity(message, self._line)
 
     def doubt(self, message: str) -> None:
-        """Note what is more likely a slip, see :meth:`ModelBuilder.doubt`."""
+        """Note what is more likely a mistake, see :meth:`ModelBuilder.doubt`."""
         self.oddity(message, self._line)
 
     @contextmanager
     def at(self, line: int | None) -> Iterator[None]:
-        """Let errors raised within name the file and this line."""
+        """Make errors that are raised within name the file and this line."""
         outer, self._line = self._line, line
         try:
             yield
@@ -151,7 +160,7 @@ class FileBuilder(ModelBuilder):
             raise
         except GraphError as problem:
             raise self.error_about(str(problem), problem.subject) from None
-        except (ModelError, UnknownNameError) as problem:
+        except (ModelError, OptionError, UnknownNameError) as problem:
             raise self.error(str(problem), line) from None
         finally:
             self._line = outer
@@ -179,15 +188,15 @@ class FileBuilder(ModelBuilder):
         self._carriers.setdefault(child, self._joints[name])
 
     def bind(self, name: str, y: Sequence[str], x: Sequence[str], ratio: float, offset: float = 0.0) -> None:
-        """Bind joints that are known by now, y = ratio x + offset with y and x sums of joints, as ``mimic`` says.
+        """Couple known joints by y = ratio x + offset, where y and x are sums of joints, as the option ``mimic`` says.
 
-        Of two joints one follows the other: y, or x where only y has a motor.  All else is a coupling: sums, a joint
-        that follows another already, and joints that would follow one another in a circle.
+        Of two joints one follows the other: y, or x if only y has a motor.  Everything else becomes a coupling: sums, a
+        joint that follows another already, and joints that would follow one another in a circle.
 
         Parameters
         ----------
         name : str
-            Of the coupling, where it is one.
+            Name of the coupling, if it becomes one.
         y, x : sequence of str
             One of them may be empty.
         ratio : float
@@ -210,7 +219,7 @@ class FileBuilder(ModelBuilder):
         follower.data["mimic"] = Mimic(leader.name, ratio, offset)
 
     def _can_follow(self, follower: Draft, leader: Draft) -> bool:
-        """Return whether a joint follows none, and the other does not follow it, directly or through others."""
+        """Tell whether a joint follows no other, and the other does not follow it, directly or indirectly."""
         above: set[str] = set()
         name = leader.name
         while name in self._joints and name not in above:
@@ -220,7 +229,7 @@ class FileBuilder(ModelBuilder):
         return follower.data["mimic"] is None and follower.name not in above
 
     def doubt_ranges(self) -> None:
-        """Doubt ranges from 0 to 0 of joints that move: where no joint has another range, nobody has set any."""
+        """Warn of moving joints with the range 0 to 0: if no joint has another range, nobody has set any."""
         ranged = [d for d in self._joints.values() if any(map(math.isfinite, (*d.data["lower"], *d.data["upper"])))]
         empty = [d for d in ranged if not any((*d.data["lower"], *d.data["upper"]))]
         if not empty:
@@ -278,17 +287,17 @@ class FileBuilder(ModelBuilder):
         return super().frame(name, body, *args, **pose)
 
     def add_shape(self, shape: ContactShape) -> None:
-        """Keep a shape that a body, or the world, touches things with."""
+        """Keep a collision shape of a body or of the world."""
         self._shapes.append(shape)
 
     def make_passive(self, name: str) -> None:
-        """Say that a joint has no motor."""
+        """Mark a joint as having no motor."""
         if name not in self._joints:
             raise UnknownNameError("joint", name, self._joints)
         self._joints[name].data["actuated"] = False
 
     def drive_only(self, names: Sequence[str]) -> None:
-        """Say that these joints have motors, and no others."""
+        """Mark these joints, and no others, as having motors."""
         for name in names:
             if name not in self._joints:
                 raise UnknownNameError("joint", name, self._joints)
@@ -296,13 +305,13 @@ class FileBuilder(ModelBuilder):
             draft.data["actuated"] = draft.name in names
 
     def change_kind(self, name: str, kind: JointKind) -> None:
-        """Make a joint another kind of joint in the same place, without limits, friction and motor."""
+        """Replace a joint by one of another kind in the same place, without limits, friction and motor."""
         if name not in self._joints:
             raise UnknownNameError("joint", name, self._joints)
         self._joints[name] = replace(self._joints[name], kind=kind, data=passive_data(kind))
 
     def hold(self, base: str) -> None:
-        """Say which body is the ground, whatever the joints look like."""
+        """Declare which body is the ground, regardless of the joints."""
         self.base, self._base_is_ground = base, True
 
     @property
@@ -312,7 +321,7 @@ class FileBuilder(ModelBuilder):
 
     @property
     def drafts(self) -> list[Draft]:
-        """All joints so far but those declared as loops, as they were described."""
+        """All joints so far except those declared as loops, as described."""
         return list(self._joints.values())
 
     @property
@@ -321,7 +330,7 @@ class FileBuilder(ModelBuilder):
         return list(self._bodies)
 
     def why_coupled(self) -> dict[str, str]:
-        """Return the joints that are coupled with others, and how that is said."""
+        """Return the joints that are coupled with others, with the reason in words."""
         return self._why_coupled()
 
     @property
@@ -339,7 +348,7 @@ class FileBuilder(ModelBuilder):
         floating_base : bool
             Put the root on a free joint.
         graph : bool
-            Whether the file's joints may form loops by themselves; then its base is the root.
+            Whether the file's joints themselves may form loops; then its base is the root.
         """
         if self.options.side_file:
             self.options.side_file(self)
@@ -403,7 +412,7 @@ class FileBuilder(ModelBuilder):
             raise self._loop(lost)
 
     def _loop(self, bodies: Sequence[str] | dict[str, MassProperties]) -> FileFormatError:
-        """Name the joints of a loop among bodies that are all carried by one another."""
+        """Return an error that names the joints of a loop among bodies that all carry one another."""
         above = {draft.child: draft for draft in self._joints.values()}
         body = next(iter(bodies))
         seen: dict[str, int] = {}
@@ -465,7 +474,7 @@ class FileBuilder(ModelBuilder):
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names for a message, the first few of many."""
+    """List names for a message, only the first few of many."""
     shown = [repr(name) for name in names]
     return ", ".join(shown[:MOST_NAMES]) + (f", ... ({len(shown)} in all)" if len(shown) > MOST_NAMES else "")
 

@@ -1,12 +1,12 @@
 """The reader of URDF.
 
-Read: links with their inertials, joints of all six types with origin, axis, limits,
-damping, friction and mimic, and the shapes of collisions, which ground can be made of.  Not
-read, because they do not change the motion: visuals, meshes, materials, transmissions,
-sensors, Gazebo's and other tools' own elements, safety controllers and calibration.
+It reads links with their inertials, joints of all six types with origin, axis, limits,
+damping, friction and mimic, and collision shapes, which ground can be made of.  Visuals,
+meshes, materials, transmissions, sensors, elements of Gazebo and other tools, safety
+controllers and calibration do not change the motion and are not read.
 
 URDF describes trees.  Joints that close loops are read from and written to an element of
-our own, which other readers skip:
+kinetree's, which other readers skip:
 
     <kinetree:loop name="pin" type="revolute">
       <predecessor link="crank"><origin xyz="0.3 0 0"/></predecessor>
@@ -45,7 +45,7 @@ from .xml import Element
 XACRO_HINT = "run 'xacro robot.urdf.xacro > robot.urdf' and load the result"
 
 UNLIMITED = sys.float_info.max
-"""URDF demands a number for every limit of a revolute or prismatic joint; this one stands for none."""
+"""URDF requires a number for every limit of a revolute or prismatic joint; this one means no limit."""
 
 JOINT_TYPES: dict[str, type[JointKind]] = {
     "fixed": Fixed,
@@ -57,19 +57,19 @@ JOINT_TYPES: dict[str, type[JointKind]] = {
 }
 
 LOOP = "kinetree:loop"
-"""The element of a joint that closes a loop; any kind of joint can, under URDF's name or kinetree's."""
+"""The element of a joint that closes a loop; its type is any joint by URDF's or kinetree's name."""
 
 COUPLING = "kinetree:coupling"
 """The element of a coupling of joints."""
 
 ACTUATED = "kinetree:actuated"
-"""An attribute of our own on <joint>: "false" for a joint without a motor."""
+"""An attribute of kinetree's on <joint>: "false" for a joint without a motor."""
 
 OWN = "kinetree:"
-"""How names of our own begin."""
+"""Prefix of kinetree's own names."""
 
 DYNAMICS = dict(sorted(words_of("urdf").items(), key=lambda x: x[1].of_motor))
-"""What attributes of <dynamics> say; those of the motor, as felt behind the gear, come last."""
+"""Attributes of <dynamics>; those of the motor, as felt on the joint side of the gear, come last."""
 
 OF_OTHER_TOOLS = ("constraint", "coupling")
 OTHERS_LOOP, INDEPENDENT = "loop", "independent"
@@ -79,7 +79,7 @@ NAMESPACE = "urn:kinetree"
 
 LOOP_TYPES = {name: kind for name, kind in KINDS.items() if kind not in (Custom, Reversed)} | JOINT_TYPES
 
-# Elements the reader looks for; an unknown one that is spelt almost like these is reported.
+# Elements that the reader looks for; an unknown one with almost the same spelling is reported.
 KNOWN_CHILDREN = {
     "robot": (
         "link", "joint", LOOP, COUPLING, OTHERS_LOOP, *OF_OTHER_TOOLS, "material", "transmission", "gazebo", "sensor",
@@ -92,9 +92,9 @@ KNOWN_CHILDREN = {
 }  # fmt: skip
 
 LIMIT_ATTRIBUTES = dict(sorted(words_of("urdf", limits=True).items(), key=lambda x: (x[1].per, x[0])))
-"""What attributes of <limit> say."""
+"""Attributes of <limit>."""
 
-# Elements whose inside does not matter to the motion, and may hold whatever other tools understand.
+# Elements whose content does not matter to the motion and may be anything that other tools understand.
 CLOSED = ("visual", "gazebo", "transmission", "sensor", "ros2_control")
 
 
@@ -116,7 +116,7 @@ def link_inertias(source: Source) -> dict[str, MassProperties]:
 
 
 class _UrdfReader:
-    """Goes through the elements of one file and hands them to the builder."""
+    """Goes through the elements of one file and passes them to the builder."""
 
     def __init__(self, source: Source, options: Options) -> None:
         self.file = source.file
@@ -162,7 +162,7 @@ class _UrdfReader:
             self.read_collision(collision, name)
 
     def read_collision(self, element: Element, link: str) -> None:
-        """Keep a shape to touch with; of those that cannot be read, that they are there: others may understand them."""
+        """Keep a collision shape; one that cannot be read is noted, since other readers may understand it."""
         made = [x for geometry in element.all("geometry") for x in geometry.children]
         for shape in made[:1]:
             try:
@@ -172,7 +172,7 @@ class _UrdfReader:
                 self.builder.add_shape(ContactShape(link, f"unreadable {shape.tag}"))
 
     def shape_size(self, shape: Element) -> tuple[float, ...]:
-        """Return what says how large a shape is: attributes of its own for each kind."""
+        """Return the size of a shape, which each kind gives in attributes of its own."""
         if shape.tag in ("box", "ellipsoid"):
             return tuple(self.vector(shape, "size" if shape.tag == "box" else "radii", 3))
         words = ("radius", "length")[: SIZES.get(shape.tag, 0)]
@@ -200,7 +200,7 @@ class _UrdfReader:
         parent, child = self.end(element, "parent", name), self.end(element, "child", name)
         kind = self.kind(element, name, JOINT_TYPES[kind_name])
         data: dict[str, Any] = {}
-        if not isinstance(kind, Fixed):  # some files give fixed joints limits, or let them mimic: it means nothing
+        if not isinstance(kind, Fixed):  # some files give fixed joints limits or a mimic, which mean nothing
             data = {"actuated": self.actuated(element, kind), "mimic": self.mimic(element, name, all_joints)}
             self.read_limits(element, name, kind, data)
             self.read_friction(element, data)
@@ -210,7 +210,7 @@ class _UrdfReader:
             self.builder.doubt_limits(name, kind, data)
 
     def read_loop(self, element: Element) -> None:
-        """A joint that closes a loop."""
+        """Read a joint that closes a loop."""
         name = self.text(element, "name")
         word = self.text(element, "type", f"loop {name!r}")
         if word not in LOOP_TYPES:
@@ -277,7 +277,7 @@ class _UrdfReader:
         return Mimic(leader, self.number(element, "multiplier", 1.0), self.number(element, "offset", 0.0))
 
     def actuated(self, joint: Element, kind: JointKind) -> bool:
-        """Return whether a motor drives the joint; all but floating ones are taken to have one."""
+        """Tell whether a motor drives the joint; all but floating joints are assumed to have one."""
         word = joint.attributes.get(ACTUATED, joint.attributes.get(INDEPENDENT, "").lower() or None)
         if word not in (None, "true", "false"):
             raise self.error(f'{ACTUATED} must be "true" or "false", not {word!r}', joint)
@@ -320,7 +320,7 @@ class _UrdfReader:
                 self.beyond_type[name] = limit.line
 
     def doubt_ranges(self) -> None:
-        """Report joints whose <limit> says nothing about their range, or more than their type has; all at once."""
+        """Report, all at once, joints whose <limit> has no range, or a range that their type does not have."""
         for joints, message in (
             (self.without_range, "joints whose <limit> has neither 'lower' nor 'upper' are taken as unlimited: {}. A "
              "hinge without stops is of type continuous"),
@@ -367,7 +367,7 @@ class _UrdfReader:
         return self.vector(element, attribute, 1)[0]
 
     def limit(self, element: Element, attribute: str) -> float:
-        """Return a number that may also be infinite, 0 where it is missing."""
+        """Return a number that may also be infinite; 0 if it is missing."""
         text = element.attributes.get(attribute, "0").strip()
         if text.lower().lstrip("+-") in ("inf", "infinity"):
             return float(text)

@@ -1,7 +1,7 @@
-"""Elements of other tools for joints that close loops of URDF: ``<constraint>`` and ``<coupling>``.
+"""Other tools' elements for closed loops in URDF: ``<constraint>`` and ``<coupling>``.
 
-``<constraint>`` is that of a proposal for URDF (urdfdom, request 264): a joint between two links of the tree, with an
-origin and an axis on either side.  ``<coupling>`` is that of URDF+ (generalized_rbda), for gears and belts; its
+``<constraint>`` comes from a proposal for URDF (urdfdom, request 264): a joint between two links of the tree, with an
+origin and an axis on either side.  ``<coupling>`` comes from URDF+ (generalized_rbda), for gears and belts; its
 ``<loop>`` is written like kinetree's own.
 """
 
@@ -29,7 +29,7 @@ TYPES = (*BY_AXIS, *WITHOUT_AXIS, "universal")
 
 
 class Reader(Protocol):
-    """What reads URDF."""
+    """What this module needs of the URDF reader."""
 
     builder: FileBuilder
 
@@ -40,13 +40,13 @@ class Reader(Protocol):
         """Return the only child with this tag."""
 
     def vector(self, element: Element, attribute: str, count: int, default: Any = None) -> list[float]:
-        """Return so many numbers."""
+        """Return ``count`` numbers."""
 
     def number(self, element: Element, attribute: str, default: float | None = None) -> float:
         """Return one number."""
 
     def pose_of(self, origin: Element | None) -> Pose:
-        """Return the pose that an origin tells."""
+        """Return the pose of an origin."""
 
     def error(self, message: str, element: Element) -> FileFormatError:
         """Return an error that names file and line."""
@@ -90,12 +90,12 @@ def _axis(reader: Reader, element: Element, tag: str, name: str) -> tuple[float,
 
 
 def _turned(given: tuple[float, float, float], wanted: tuple[float, float, float]) -> Pose:
-    """Return the shortest turn that takes one direction to another."""
+    """Return the shortest rotation that takes one direction to another."""
     a, b = np.array(given), np.array(wanted)
     if np.array_equal(a, b):
         return Pose()
     half = np.append(np.cross(a, b), 1.0 + a @ b)
-    if np.linalg.norm(half) < 1e-9:  # half a turn, about any direction across
+    if np.linalg.norm(half) < 1e-9:  # half a turn about any perpendicular direction
         across = np.cross(a, np.eye(3)[int(np.argmin(np.abs(a)))])
         half = np.append(across, 0.0)
     return Pose.of(quaternion=half / np.linalg.norm(half))
@@ -119,9 +119,9 @@ def read_own_coupling(reader: Reader, element: Element) -> None:
 
 
 def read_coupling(reader: Reader, element: Element) -> None:
-    """Read a gear or belt of URDF+: ratio times the sum of joints up to the predecessor is that up to the successor.
+    """Read a gear or belt of URDF+: ratio times the joint sum to the predecessor equals that to the successor.
 
-    Both sums begin at the link that carries both sides, so joints below it do not count.
+    Both sums begin at the link that carries both sides, so joints between it and the base do not count.
     """
     name, builder = reader.text(element, "name"), reader.builder
     carriers = {draft.child: draft for draft in builder.drafts}
@@ -140,13 +140,13 @@ def read_coupling(reader: Reader, element: Element) -> None:
     before, after = ([joint for joint in chain if joint not in other] for chain, other in (chains, chains[::-1]))
     if ratio == 0.0 or not (before or after):
         why = "its ratio is 0" if ratio == 0.0 else "no moving joint is between its links"
-        raise reader.error(f"coupling {name!r} binds nothing: {why}", element)
+        raise reader.error(f"coupling {name!r} couples nothing: {why}", element)
     with builder.at(element.line):
         builder.bind(name, after, before, ratio)
 
 
 def _moving_joints(link: str, carriers: Mapping[str, Draft]) -> list[str]:
-    """Return the joints below a link that move; a circle, which is refused once the file is read, is walked once."""
+    """Return the moving joints between a link and the base; a circle, refused once the file is read, is walked once."""
     found: dict[str, Draft] = {}
     while link in carriers and carriers[link].name not in found:
         found[carriers[link].name] = carriers[link]

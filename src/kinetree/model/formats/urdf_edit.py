@@ -1,7 +1,7 @@
-"""URDF files with other inertias and friction, and all else as it was: meshes, comments, what other tools wrote.
+"""Changing inertias and friction in URDF files and nothing else: meshes, comments, elements of other tools stay.
 
-Of bodies that are made of several links, welded to one another, the moving link takes up the difference; where that
-would be impossible for a link alone, it takes up everything, and the links welded to it have no inertia any more.
+If a body consists of several links welded together, the moving link takes up the difference; if that would make it
+physically impossible, it takes up everything, and the links welded to it lose their inertia.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from xml.dom.minidom import Document, Element
 
 SAME = 1e-9
-"""How far, relative to a body's own size, parameters of what was written may be from what was meant."""
+"""How far the parameters that were written may be from those intended, relative to a body's own size."""
 
 
 def edited(model: Model, source: Source) -> str:
@@ -34,24 +34,24 @@ def edited(model: Model, source: Source) -> str:
     Parameters
     ----------
     model : Model
-        With the same links and joints.
+        A model with the same links and joints.
     source : Source
-        The file as it was.
+        The original file.
 
     Raises
     ------
     UnsupportedError
-        If the model is not that of the file, or has what URDF cannot express.
+        If the model does not belong to the file, or has something that URDF cannot express.
     """
-    from xml.dom import expatbuilder  # only those who edit files wait for it
+    from xml.dom import expatbuilder  # imported only to edit files
 
     if xml.parse(source.data, source.file).tag != "robot":
         raise FileFormatError("only URDF files can be edited", source.file)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)  # they were said when the file was loaded
+        warnings.simplefilter("ignore", ModelWarning)  # they were issued when the file was loaded
         before = urdf.read(source, Options())
         inertias = urdf.link_inertias(source)
-    # prefixes are part of names, as for those who read the file: many use some that they do not declare
+    # prefixes are part of names, as in the reader: many files use prefixes that they do not declare
     document = expatbuilder.parseString(source.data, namespaces=False)
     links, joints = (_named(document, tag) for tag in ("link", "joint"))
     changed = _edit_links(model, before, inertias, links, source.file)
@@ -64,7 +64,7 @@ def edited(model: Model, source: Source) -> str:
 
 
 def _declaration(data: bytes) -> str:
-    """Return the first line of the file, if it does not say that it is of another encoding than what is written."""
+    """Return the XML declaration of the file, unless it names an encoding other than that which is written."""
     found = re.match(rb"\s*(<\?xml[^>]*\?>)", data)
     words = found.group(1).decode("ascii", "replace") if found else ""
     plain = words and ("encoding" not in words or re.search("utf-?8", words, re.IGNORECASE))
@@ -83,13 +83,13 @@ def _named(document: Document, tag: str) -> dict[str, Element]:
 def _edit_links(
     model: Model, before: Model, inertias: Mapping[str, MassProperties], links: Mapping[str, Element], file: str
 ) -> bool:
-    """Change the inertias of links; tell whether any is another one now."""
+    """Change the inertias of links; return whether any has changed."""
     changed = False
     old = {body.name: body.mass_properties for body in (before.base, *before.bodies)}
     for i, body in enumerate(model.bodies):
         new = body.mass_properties
         if body.name not in links or body.name not in old:
-            raise UnsupportedError(f"{file} has no moving link {body.name!r}: it is not the file that this robot is of")
+            raise UnsupportedError(f"{file} has no moving link {body.name!r}: it is not this robot's file")
         if new == old[body.name]:
             continue
         new.require_writable(body.name)
@@ -132,13 +132,13 @@ def _set_inertial(link: Element, mass: MassProperties) -> None:
 
 
 def _edit_joints(model: Model, before: Model, joints: Mapping[str, Element], document: Document, file: str) -> bool:
-    """Change the friction, springs and rotors of joints; tell whether any is another one now."""
+    """Change the friction, springs and rotors of joints; return whether any has changed."""
     lost, changed = [], []
     for joint in model.joints:
         old = before.joints[before.joint_index[joint.name]] if joint.name in before.joint_index else None
         if old is None or joint.name not in joints:
             if joint.kind.usually_driven:
-                raise UnsupportedError(f"{file} has no moving joint {joint.name!r}: it is not the file of this robot")
+                raise UnsupportedError(f"{file} has no moving joint {joint.name!r}: it is not this robot's file")
             continue  # the free joint of a floating base, which no file has
         values, were = dynamics(joint), dynamics(old)
         if values != were:
@@ -165,7 +165,7 @@ def _children(parent: Element, tag: str) -> list[Element]:
 
 
 def _child(parent: Element, tag: str) -> Element:
-    """Return the child with a tag; a new one, indented as its neighbors are, where there is none."""
+    """Return the child with a tag; add one, indented like its neighbors, if there is none."""
     found = _children(parent, tag)
     if found:
         return found[0]
@@ -182,7 +182,7 @@ def _child(parent: Element, tag: str) -> Element:
 
 
 def _check(model: Model, source: Source) -> None:
-    """Refuse what does not read back as it was meant: a file of another robot, or of another geometry."""
+    """Refuse what does not read back as intended: a file of another robot, or with another geometry."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         again = parameters(urdf.read(source, Options()))
@@ -194,6 +194,6 @@ def _check(model: Model, source: Source) -> None:
         found, meant = (np.array([table[name] for name in names]) for table in (again, wanted))
         if np.abs(found - meant).max() > SAME * max(np.abs(meant).max(), 1e-300):
             raise UnsupportedError(
-                f"{source.file} cannot take the parameters of link {body.name!r}: its links are placed otherwise than "
-                "this robot's; save without original="
+                f"{source.file} cannot take the parameters of link {body.name!r}: its links are not placed as "
+                "this robot's are; save without original="
             )

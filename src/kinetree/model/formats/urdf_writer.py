@@ -1,6 +1,6 @@
-"""The writer of URDF: what URDF can express, and joints that close loops and couplings in elements of our own.
+"""The writer of URDF: what URDF can express, and loops and couplings in elements of kinetree's.
 
-Readers of other tools skip those, and have the tree without them.
+Readers of other tools skip these elements and get the tree alone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .urdf import (
 Angles = tuple[float, float, float]
 
 OWN_ROWS = [row for word, row in DYNAMICS.items() if word.startswith(OWN) and not row.of]
-"""What joints have that other programs do not read."""
+"""Properties of joints that other programs do not read."""
 
 
 def write(model: Model) -> str:
@@ -59,10 +59,10 @@ class _UrdfWriter:
         self.joint_names = {joint.name for joint in model.joints}
 
     def _link_names(self) -> dict[int, str]:
-        """Name of the link that stands for each body: a URDF link's frame is its joint's frame.
+        """Return the name of the link that represents each body: a URDF link's frame is its joint's frame.
 
-        Where a body's own name belongs to a frame elsewhere on it, that frame becomes a
-        welded link, and the moving link needs another name.
+        If a body's own name belongs to a frame elsewhere on it, that frame becomes a welded link, and the moving link
+        needs another name.
         """
         model = self.model
         displaced = {f.name for f in model.frames}
@@ -193,10 +193,10 @@ class _UrdfWriter:
         self.lines.append(f"  </{COUPLING}>")
 
     def _frames(self) -> None:
-        """Frames as welded links.
+        """Write frames as welded links.
 
-        A weld's link and joint both name a frame when they are read.  So two frames in the
-        same place become one weld, and a lone frame gives its name to link and joint.
+        When a weld is read, its link and its joint both name a frame.  So two frames in the same place become one weld,
+        and a single frame gives its name to both link and joint.
         """
         waiting = deque(self.model.frames)
         not_free = self.joint_names | set(self.links.values()) | {b.name for b in self.model.bodies}
@@ -218,17 +218,17 @@ class _UrdfWriter:
 
 
 def _says_actuated(joint: Joint) -> bool:
-    """Return whether a joint's motor, or its lack of one, is not what is taken for granted."""
+    """Tell whether a joint has a motor, or lacks one, contrary to the default."""
     return joint.actuated != joint.kind.usually_driven and joint.mimic is None and joint.nv > 0
 
 
 def dynamics(joint: Joint) -> dict[str, float]:
-    """Return the numbers of the element <dynamics>; what URDF has no word for are attributes of our own.
+    """Return the numbers of the element <dynamics>; those that URDF has no word for get attributes of kinetree's.
 
     Raises
     ------
     UnsupportedError
-        If the joint has several freedoms that differ, or what is our own of several freedoms.
+        If the joint's freedoms have different numbers, or if it has several freedoms and an attribute of kinetree's.
     """
     found: dict[str, float] = {}
     for word, row in DYNAMICS.items():
@@ -246,7 +246,7 @@ def dynamics(joint: Joint) -> dict[str, float]:
 
 
 def warn_of_our_own(joints: Iterable[Joint]) -> None:
-    """Say which joints have what other programs will not read: springs, rotors."""
+    """Warn of joints with properties that other programs will not read: springs, rotors."""
     joints = list(joints)
     for row in OWN_ROWS:
         names = [repr(joint.name) for joint in joints if any(row.felt(joint))]
@@ -258,7 +258,7 @@ def warn_of_our_own(joints: Iterable[Joint]) -> None:
 
 def _kind_name(joint: Joint) -> str:
     kind = joint.kind
-    if type(kind) in (Revolute, Continuous):  # which differ in their limits, and in no motion
+    if type(kind) in (Revolute, Continuous):  # they differ in their limits, not in their motion
         return "continuous" if math.isinf(joint.lower[0]) and math.isinf(joint.upper[0]) else "revolute"
     for name, cls in JOINT_TYPES.items():
         if type(kind) is cls:
@@ -292,10 +292,10 @@ def _origin(pose: Pose) -> str:
 
 
 def roll_pitch_yaw(pose: Pose) -> tuple[float, float, float]:
-    """Return URDF's three angles of a rotation: those that give its nine numbers back exactly, if there are such.
+    """Return URDF's three angles of a rotation; if possible those that reproduce its nine numbers exactly.
 
-    Rotations that came from three angles have them; products of several rotations, as a
-    rule, have not, and get angles that are right to rounding.
+    Rotations that came from three angles have such angles; products of several rotations usually do not, and get angles
+    that are correct to rounding.
     """
     candidates = _angle_candidates(pose)
     for guess in candidates:
@@ -308,11 +308,11 @@ def roll_pitch_yaw(pose: Pose) -> tuple[float, float, float]:
 def _angle_candidates(pose: Pose) -> list[Angles]:
     m00, m01, m02, m10, m11, m12, m20, m21, m22 = pose.nine
     slope = math.hypot(m00, m10)
-    pitch = math.atan2(-m20, slope) + 0.0  # no minus zero
+    pitch = math.atan2(-m20, slope) + 0.0  # no negative zero
     plain = (math.atan2(m21, m22), pitch, math.atan2(m10, m00))
     steep = (math.atan2(-m21, -m22), math.atan2(-m20, -slope), math.atan2(-m10, -m00))  # |pitch| > 90 degrees
     # Near pitch = +-90 degrees the entries above are small and may be rounding noise. There any
-    # yaw will do, as long as the roll fits it: Rz(-yaw) R = Ry Rx has (cos, -sin) of the roll in row 1.
+    # yaw will do if the roll matches it: Rz(-yaw) R = Ry Rx has (cos, -sin) of the roll in row 1.
     fitted = []
     for yaw in (plain[2], 0.0):
         c, s = math.cos(yaw), math.sin(yaw)
@@ -321,7 +321,7 @@ def _angle_candidates(pose: Pose) -> list[Angles]:
 
 
 def _neighbors(pose: Pose, guess: Angles) -> Iterator[Angles]:
-    """Return angles near a guess that give the entries exactly which are single products of sines and cosines."""
+    """Yield angles near a guess that reproduce exactly the entries which are single products of sines and cosines."""
     m00, _, _, m10, _, _, m20, m21, m22 = pose.nine
     for pitch in _near(guess[1]):
         if -math.sin(pitch) == m20:
@@ -333,7 +333,7 @@ def _neighbors(pose: Pose, guess: Angles) -> Iterator[Angles]:
 
 
 def _near(angle: float) -> Iterator[float]:
-    """Return the angle, the next few doubles, and the same a turn away for those who write 3.1416 for pi."""
+    """Yield the angle, the next few doubles, and the same one turn away, for files with 3.1416 in place of pi."""
     starts = (angle, angle - math.copysign(2 * math.pi, angle)) if abs(angle) > 3.0 else (angle,)
     for start in starts:
         yield start

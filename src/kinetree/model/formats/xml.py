@@ -1,7 +1,7 @@
-"""XML with the line of every element, and without the parts of XML that can hurt.
+"""XML with the line of every element, and without the dangerous parts of XML.
 
 Document type declarations are refused, and with them all entities: a file of a few
-lines could otherwise unfold into gigabytes, or pull in other files.
+lines could otherwise expand into gigabytes, or include other files.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Element:
         self.children: list[Element] = []
 
     def all(self, tag: str) -> Iterator[Element]:
-        """Return the children with this tag."""
+        """Yield the children with this tag."""
         return (child for child in self.children if child.tag == tag)
 
     def within(self) -> Iterator[Element]:
-        """Return the element and all that is within it, in no order."""
+        """Yield the element and everything within it, in no particular order."""
         waiting = [self]
         while waiting:
             element = waiting.pop()
@@ -37,7 +37,7 @@ class Element:
             waiting.extend(element.children)
 
     def only(self, tag: str, file: str) -> Element | None:
-        """Return the only child with this tag; two of them are an error that names file and line."""
+        """Return the only child with this tag, or None; refuse two of them, with file and line."""
         found: Element | None = None
         for child in self.all(tag):
             if found is not None:
@@ -59,11 +59,11 @@ def parse(data: bytes, file: str, closed: Collection[str] = (), texts: bool = Fa
     data : bytes
         The document; its encoding is taken from its XML declaration.
     file : str
-        What to call it in error messages.
+        Name of the file in error messages.
     closed : collection of str
-        Tags of elements whose inside is of no interest and not kept.
+        Tags of elements whose content is ignored.
     texts : bool
-        Whether to keep the text within elements, too.
+        Whether to keep the text of elements, too.
     """
     if not data.strip():
         raise FileFormatError("the file is empty", file)
@@ -90,7 +90,7 @@ def parse(data: bytes, file: str, closed: Collection[str] = (), texts: bool = Fa
     def declaration(*_: object) -> None:
         raise FileFormatError(
             "the document has a DOCTYPE; document types and entities are refused because they can be made to "
-            "swallow all memory. Remove the declaration and write entities out",
+            "use up all memory. Remove the declaration and expand the entities",
             file,
             parser.CurrentLineNumber,
         )
@@ -115,9 +115,9 @@ def parse(data: bytes, file: str, closed: Collection[str] = (), texts: bool = Fa
 
 
 def quoted(text: str) -> str:
-    """Return a text as the value of an attribute, with its quotation marks."""
+    """Return a text as the value of an attribute, in quotation marks."""
     if any(ord(c) < 32 and c not in "\t\n\r" for c in text):
         raise UnsupportedError(f"XML cannot contain the name {text!r}")
-    from xml.sax.saxutils import quoteattr  # brings urllib with it, which readers need not wait for
+    from xml.sax.saxutils import quoteattr  # it imports urllib, which readers do not need
 
     return quoteattr(text)

@@ -1,7 +1,7 @@
-"""kinetree's own format: YAML that says everything a model can say.
+"""kinetree's own format: YAML that can express every model.
 
-Written and read back, a model is equal to the last bit.  The format is described by
-``kinetree.schema.json`` beside this file, and by example in the documentation.  Scalars
+A model that is written and read back is equal to the last bit.  The format is described by
+``kinetree.schema.json`` in this folder, and by example in the documentation.  Scalars
 follow YAML 1.2: ``1e-5`` is a number, ``no`` is text, and quoted numbers are text.
 """
 
@@ -18,18 +18,20 @@ from typing import Any
 from ...errors import UnknownNameError, UnsupportedError
 from ..joint_fields import FIELDS, LIMITS, Mimic
 from ..joints import KINDS, JointKind, Reversed, reverse
+from ..linkages.drawing import GROUND, drawing_of
 from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import BASE, Body, Frame, Joint, Load, Loop, Model
-from . import yaml_dh, yaml_drives
+from . import yaml_dh, yaml_drives, yaml_linkage
 from .source import FileBuilder, Options, Source
 from .urdf_writer import roll_pitch_yaw
+from .yaml_linkage import read_linkage
 from .yaml_nodes import Items, Node, NodeReader, Scalar, Table, nodes
 
 VERSION = 1
 TOP_KEYS = (
-    "kinetree", "name", "gravity", "base", "table", "bodies", "joints", "frames", "loops", "cuts", "couplings",
-    "tendons", "actuators", "configurations", "loads",
+    "kinetree", "name", "gravity", "base", "linkage", "table", "bodies", "joints", "frames", "loops", "cuts",
+    "couplings", "tendons", "actuators", "configurations", "loads", "motion",
 )  # fmt: skip
 SIDE_KEYS = ("kinetree", "loops", "cuts", "passive", "couplings")
 MASS_KEYS = ("mass", "com", "inertia", "inertia_about", "inertia_axes")
@@ -39,7 +41,7 @@ JOINT_KEYS = ("name", "kind", "reversed", *FIELDS, "actuated", "mimic")
 ENDS_KEYS = ("name", "parent", "child", "placement", "seat")
 LOOP_KEYS = ("name", "kind", "reversed", "predecessor", "successor", "placement", "seat", *FIELDS, "actuated")
 WITHOUT_WORD = ("custom", "reversed")
-"""Kinds that a file does not name: functions of the user's own, and kinds seen from the other side."""
+"""Kinds that files cannot name: those made of a user's functions, and reversed ones."""
 MIMIC_KEYS = ("leader", "ratio", "offset")
 FRAME_KEYS = ("name", "body", "placement")
 
@@ -69,7 +71,7 @@ class SideFile:
 
 
 class _YamlReader(NodeReader):
-    """Goes through the nodes of one file and hands them to the builder."""
+    """Goes through the nodes of one file and passes them to the builder."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source.file)
@@ -90,12 +92,19 @@ class _YamlReader(NodeReader):
         """Read a whole robot."""
         self.top = self.fields(self.root, "the robot", TOP_KEYS)
         name = self.text(self.top["name"], "name") if "name" in self.top else source.path.stem
-        gravity = self.numbers(self.top["gravity"], "gravity", 3) if "gravity" in self.top else (0.0, 0.0, -9.81)
+        drawn = read_linkage(self, self.top["linkage"], name) if "linkage" in self.top else None
+        usual = (0.0, 0.0, -9.81) if drawn is None else (*drawn.gravity, 0.0)
+        gravity = self.numbers(self.top["gravity"], "gravity", 3) if "gravity" in self.top else usual
         self.builder = FileBuilder(source, name, options, gravity=gravity)
-        self.read_base()
-        bodies = self.listed("bodies")
-        if "table" in self.top:
-            yaml_dh.read_table(self, self.top["table"], self.builder.base)
+        self.read_base("base" if drawn is None else GROUND)
+        bodies, table = self.listed("bodies"), None
+        if drawn is not None:
+            with self.builder.at(self.top["linkage"].line):
+                drawn.fill(self.builder)
+            if self.builder.cuts is None and options.rule is None:
+                self.builder.cuts = drawn.cuts
+        elif "table" in self.top:
+            table = yaml_dh.read_table(self, self.top["table"], self.builder.base)
         elif not bodies and self.builder.is_massless:
             raise self.error(f"robot {self.builder.name!r} is empty: the file has no bodies", self.root)
         for node in bodies:
@@ -111,8 +120,20 @@ class _YamlReader(NodeReader):
         for node in self.listed("actuators"):
             yaml_drives.read_actuator(self, node)
         self.read_configurations()
-        model = self.builder.finish(floating_base=options.floating_base, graph="joints" in self.top)
+        graph = drawn is not None or "joints" in self.top
+        floats = options.floating_base or (table is not None and table.floating_base)
+        model = replace(self.builder.finish(floating_base=floats, graph=graph), drawing=drawn)
+        if table is not None:
+            model = replace(model, table=replace(table, floating_base=floats, made=model))
+        model = replace(model, motion_of=self.read_motion_of()) if "motion" in self.top else model
         return replace(model, loads=self.read_loads(model)) if "loads" in self.top else model
+
+    def read_motion_of(self) -> str:
+        """Return whose motion the robot comes with."""
+        fields = self.fields(self.top["motion"], "motion", ("kind", "of"), required=("kind", "of"))
+        if self.text(fields["kind"], "kind of motion") != "gallery":
+            raise self.error("a robot comes with a motion of the gallery; studies have others", fields["kind"])
+        return self.text(fields["of"], "of")
 
     def loops(self, builder: FileBuilder) -> None:
         """Add the loops of a side file."""
@@ -149,11 +170,11 @@ class _YamlReader(NodeReader):
     def listed(self, key: str) -> list[Node]:
         return self.items(self.top[key], key) if key in self.top else []
 
-    def read_base(self) -> None:
+    def read_base(self, usual: str) -> None:
         node = self.top.get("base")
         mass = None
         if node is None or isinstance(node, Scalar):
-            name = "base" if node is None else self.text(node, "base")
+            name = usual if node is None else self.text(node, "base")
         else:
             fields = self.fields(node, "base", ("name", *MASS_KEYS), required=("name",))
             name = self.text(fields["name"], "name of the base")
@@ -183,7 +204,7 @@ class _YamlReader(NodeReader):
             self.builder.doubt_limits(joint_name, kind, data)
 
     def read_joint(self, node: Node) -> None:
-        """A joint between any two bodies."""
+        """Read a joint between any two bodies."""
         kind, fields = self.kind(node, "a joint", "joint", (*ENDS_KEYS, *JOINT_KEYS), ENDS_KEYS[:3])
         name, parent, child = (self.text(fields[key], f"{key} of a joint") for key in ENDS_KEYS[:3])
         seat = self.pose(fields["seat"], POSE_KEYS) if "seat" in fields else None
@@ -202,7 +223,7 @@ class _YamlReader(NodeReader):
                     raise self.error(str(UnknownNameError("joint to cut", name, known)), item)
 
     def read_loop(self, node: Node) -> None:
-        """A joint that closes a loop."""
+        """Read a joint that closes a loop."""
         kind, fields = self.kind(node, "a loop", "loop", LOOP_KEYS, ("name", "predecessor", "successor"))
         name = self.text(fields["name"], "name of a loop")
         first, second = (self.text(fields[key], f"{key} of loop {name!r}") for key in ("predecessor", "successor"))
@@ -219,7 +240,7 @@ class _YamlReader(NodeReader):
             self.builder.frame(name, body, pose=pose)
 
     def joint(self, node: Node, body: str) -> tuple[str, JointKind, dict[str, Any]]:
-        if isinstance(node, Scalar):  # short for a mapping with nothing but the kind
+        if isinstance(node, Scalar):  # short for a mapping with only the kind
             node = Table(node.line, {"kind": node}, {"kind": node.line})
         kind, fields = self.kind(node, f"the joint of body {body!r}", "joint", JOINT_KEYS)
         name = self.text(fields["name"], "name of a joint") if "name" in fields else f"{body}_joint"
@@ -245,7 +266,7 @@ class _YamlReader(NodeReader):
 
     def joint_data(self, fields: dict[str, Node], name: str) -> dict[str, Any]:
         data: dict[str, Any] = {
-            key: self.per_freedom(fields[key], f"{key} of joint {name!r}", infinite=row.infinite)
+            key: self.per_freedom(fields[key], f"{key} of joint {name!r}", infinite=row.infinite, measured=True)
             for key, row in FIELDS.items()
             if key in fields
         }
@@ -256,9 +277,9 @@ class _YamlReader(NodeReader):
         return data
 
     def parameter(self, node: Node, key: str, field: dataclasses.Field[Any]) -> Any:
-        """Return a joint's own parameter: a number where its default is one, else a word or three numbers."""
+        """Return a parameter of a joint: a number if its default is one, otherwise a word or three numbers."""
         if isinstance(field.default, float):
-            return self.number(node, key)
+            return self.number(node, key, measured=key == "length")
         return self.text(node, key) if isinstance(node, Scalar) else self.numbers(node, key, 3)
 
     def mimic(self, node: Node, joint: str) -> Mimic:
@@ -270,8 +291,8 @@ class _YamlReader(NodeReader):
         )
 
     def mass_properties(self, fields: dict[str, Node]) -> MassProperties:
-        mass = self.number(fields["mass"], "mass") if "mass" in fields else 0.0
-        com = self.numbers(fields["com"], "com", 3) if "com" in fields else (0.0, 0.0, 0.0)
+        mass = self.number(fields["mass"], "mass", measured=True) if "mass" in fields else 0.0
+        com = self.numbers(fields["com"], "com", 3, measured=True) if "com" in fields else (0.0, 0.0, 0.0)
         inertia = self.inertia(fields["inertia"]) if "inertia" in fields else (0.0, 0.0, 0.0)
         about = self.text(fields["inertia_about"], "inertia_about") if "inertia_about" in fields else "com"
         axes = self.pose(fields["inertia_axes"], POSE_KEYS[1:]) if "inertia_axes" in fields else None
@@ -291,8 +312,8 @@ class _YamlReader(NodeReader):
     def pose(self, node: Node, known: Sequence[str]) -> Pose:
         fields = self.fields(node, "a placement" if "position" in known else "inertia_axes", known)
         readers: dict[str, Callable[[Node], Any]] = {
-            "position": lambda n: self.numbers(n, "position", 3),
-            "rpy": lambda n: self.numbers(n, "rpy", 3),
+            "position": lambda n: self.numbers(n, "position", 3, measured=True),
+            "rpy": lambda n: self.numbers(n, "rpy", 3, measured=True),
             "quaternion": self.quaternion,
             "rotation": lambda n: self.matrix(n, "rotation"),
         }
@@ -316,33 +337,42 @@ def write(model: Model) -> str:
     Raises
     ------
     UnsupportedError
-        If a joint is made of the user's own functions.
+        If a joint is made of a user's own functions.
     """
+    first = [f"kinetree: {VERSION}", f"name: {_word(model.name)}"]
+    drawn = drawing_of(model)
+    if drawn is not None:
+        title = "# A planar linkage in kinetree's format, as it is drawn; see docs/file-formats.md"
+        return "\n".join([title, *first, "linkage:", *_indented(yaml_linkage.written(drawn, _number))]) + "\n"
     lines = [
         "# A robot in kinetree's format: SI units, radians; see docs/file-formats.md",
-        f"kinetree: {VERSION}",
-        f"name: {_word(model.name)}",
+        *first,
         f"gravity: {_list(model.gravity)}",
-        *_base(model.base),
-        "bodies:" if model.bodies else "bodies: []",
     ]
     names = {BASE: model.base.name} | {i: body.name for i, body in enumerate(model.bodies)}
-    for joint, body in zip(model.joints, model.bodies, strict=True):
-        lines += _item([f"name: {_word(body.name)}", *_carried(joint, names), *_mass(body)])
-    if model.frames:
+    table, frames = yaml_dh.table_of(model) or (None, model.frames)
+    if table is not None:
+        lines += _base(model.bodies[model.roots[0]] if table.floating_base else model.base)
+        lines += ["table:", *_indented(yaml_dh.written(table, _number, _word))]
+    else:
+        lines += [*_base(model.base), "bodies:" if model.bodies else "bodies: []"]
+        for joint, body in zip(model.joints, model.bodies, strict=True):
+            lines += _item([f"name: {_word(body.name)}", *_carried(joint, names), *_mass(body)])
+    if frames:
         lines.append("frames:")
-    for frame in model.frames:
+    for frame in frames:
         lines += _item(_frame(frame, names))
-    if model.loops:
+    if model.loops and table is None:
         lines.append("loops:")
-    for loop in model.loops:
-        lines += _item(_loop(loop, names))
+        for loop in model.loops:
+            lines += _item(_loop(loop, names))
     lines += yaml_drives.written(model, names)
     if model.configurations:
         lines.append("configurations:")
     for found in model.configurations:
         lines += [f"  {_key(found.name, 2)}" if found.positions else f"  {_key(found.name, 2)} {{}}"]
         lines += [f"    {_key(joint, 4)} {_list(position)}" for joint, position in found.positions]
+    lines += [f"motion: {{kind: gallery, of: {_word(model.motion_of)}}}"] if model.motion_of else []
     lines += ["loads:"] if model.loads else []
     lines += [f"  {_key(load.body, 2)} {_list([float(x) for x in load.six])}" for load in model.loads]
     return "\n".join(lines) + "\n"
@@ -427,7 +457,7 @@ def _placement(pose: Pose, word: str = "placement") -> list[str]:
 
 
 def _rotation(pose: Pose) -> str:
-    """Return three angles where they say exactly this rotation, else its nine numbers."""
+    """Return three angles if they give exactly this rotation, otherwise its nine numbers."""
     angles = roll_pitch_yaw(pose)
     if Pose.of(rpy=angles).nine == pose.nine:
         return f"rpy: {_list(angles)}"
@@ -471,7 +501,7 @@ def _number(x: float) -> str:
     if math.isinf(x):
         return "-.inf" if x < 0 else ".inf"
     text = repr(float(x)).removesuffix(".0")
-    if "e" in text and "." not in text:  # YAML 1.1 wants a point before the exponent
+    if "e" in text and "." not in text:  # YAML 1.1 needs a decimal point before the exponent
         text = text.replace("e", ".0e")
     return text
 
@@ -481,14 +511,14 @@ _WORDS_OF_YAML = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 
 def _word(text: str) -> str:
-    """Return text, quoted where some version of YAML would take it for something else."""
+    """Return text, quoted if some version of YAML would take it for something else."""
     if _SIMPLE.fullmatch(text) and text.lower() not in _WORDS_OF_YAML:
         return text
     return '"' + "".join(_escaped(c) for c in text) + '"'
 
 
 def _key(text: str, indent: int) -> str:
-    """Return a name as a key with its colon; YAML wants a question mark before long ones."""
+    """Return a name as a key with its colon; YAML needs a question mark before long keys."""
     word = _word(text)
     return f"{word}:" if len(word) < yaml_drives.LONGEST_KEY else f"? {word}\n{' ' * indent}:"
 

@@ -17,7 +17,7 @@ POINT_KEYS = ("body", "position")
 ACTUATOR_KEYS = tuple(f.name for f in dataclasses.fields(Actuator))
 
 LONGEST_KEY = 1000
-"""Letters of a key without a question mark before it; readers of YAML look for its colon no farther than 1024."""
+"""The most letters of a key without a question mark; YAML readers look for its colon within 1024 characters."""
 
 
 def read_coupling(reader: Any, node: Any) -> None:
@@ -90,7 +90,7 @@ def read_actuator(reader: Any, node: Any) -> None:
 
 
 def written(model: Model, names: Mapping[int, str]) -> list[str]:
-    """Return the lines of all three sections; none where there is nothing."""
+    """Return the lines of all three sections; none for an empty section."""
     couplings, tendons, actuators = model.couplings, model.tendons, model.actuators
     lines = ["couplings:"] if couplings else []
     lines += [f"  - {_flow(_coupling(c))}" for c in couplings]

@@ -1,4 +1,4 @@
-"""YAML files as nodes that know their line, and what every reader of such nodes asks: texts, numbers, lists, fields."""
+"""YAML files as nodes that know their line, and reading texts, numbers, lists and fields from them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from typing import Any, NoReturn
 
 import yaml
 
-from ...errors import FileFormatError, KinetreeError, UnknownNameError
+from ...errors import FileFormatError, KinetreeError, OptionError, UnknownNameError
+from ...io.units import quantity
 from ..joint_fields import PerFreedom
 from .source import Source
 
 DEEPEST = 32
-"""Levels of nesting; the format itself needs six."""
+"""The deepest nesting; the format itself needs six levels."""
 
 MOST_ALIASED = 100_000
-"""Values that the aliases of one file may stand for: aliases of aliases of a few lines could be billions."""
+"""The most values that the aliases of one file may stand for: nested aliases in a few lines could mean billions."""
 
 
 @dataclass(slots=True)
@@ -56,12 +57,12 @@ _OTHER_THAN_TEXT = re.compile(r"|~|null|Null|NULL|true|True|TRUE|false|False|FAL
 
 
 class _Composer:
-    """Nodes from the events of a YAML parser: with lines, without tags, duplicate keys or deep nesting."""
+    """Makes nodes from the events of a YAML parser, with lines, without tags, duplicate keys or deep nesting."""
 
     def __init__(self, source: Source) -> None:
         self.file = source.file
         self.anchors: dict[str, tuple[Node, int]] = {}
-        self.count, self.aliased = 0, 0  # of values, each time that an alias stands for them; of these alone
+        self.count, self.aliased = 0, 0  # values in all, counted again for each alias; values by aliases alone
         self.text = self._decode(source.data)
 
     def document(self) -> Node:
@@ -82,7 +83,7 @@ class _Composer:
         return documents[0]
 
     def _malformed(self, problem: yaml.YAMLError) -> FileFormatError:
-        if isinstance(problem, yaml.reader.ReaderError):  # a character that YAML does not allow: position, no line
+        if isinstance(problem, yaml.reader.ReaderError):  # a character that YAML does not allow, without a line
             line = self.text.count("\n", 0, problem.position) + 1
             return FileFormatError(f"malformed YAML: {problem.reason}", self.file, line)
         mark = getattr(problem, "problem_mark", None)
@@ -149,7 +150,7 @@ def nodes(source: Source) -> Node:
 
 
 class NodeReader:
-    """Words and numbers out of nodes; complaints name the file and the line."""
+    """Reads words and numbers from nodes; errors name the file and the line."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -160,7 +161,7 @@ class NodeReader:
 
     @contextmanager
     def at(self, node: Node) -> Iterator[None]:
-        """Let errors raised within name the file and the line."""
+        """Make errors that are raised within name the file and the line."""
         try:
             yield
         except FileFormatError:
@@ -169,7 +170,7 @@ class NodeReader:
             raise self.error(str(problem), node) from None
 
     def fields(self, node: Node, what: str, known: Sequence[str], required: Sequence[str] = ()) -> dict[str, Node]:
-        """Return the entries of a mapping, which may have these keys only."""
+        """Return the entries of a mapping, which may have only these keys."""
         if not isinstance(node, Table):
             raise self.error(f"{what} must be a mapping with the keys {', '.join(known)}", node)
         for key in node.entries:
@@ -200,8 +201,11 @@ class NodeReader:
             raise self.error(f"{what} must be text, not {scalar.text or 'nothing'}; put it in quotes if it is", node)
         return scalar.text
 
-    def number(self, node: Node, what: str, *, infinite: bool = False) -> float:
-        """Return a finite number; or an infinite one where that has a meaning."""
+    def number(self, node: Node, what: str, *, infinite: bool = False, measured: bool = False) -> float:
+        """Return a number, which must be finite unless ``infinite``.
+
+        With ``measured`` it may have a unit, ``45 deg``, and is then a :class:`Quantity`, which knows it.
+        """
         scalar = self.scalar(node, what)
         if scalar.plain:
             if _NUMBER.fullmatch(scalar.text):
@@ -210,13 +214,20 @@ class NodeReader:
                     return value
             if infinite and _INFINITY.fullmatch(scalar.text):
                 return -math.inf if scalar.text.startswith("-") else math.inf
+            if measured:
+                try:
+                    found = quantity(scalar.text, what)
+                except OptionError as problem:
+                    raise self.error(str(problem), node) from None
+                if found is not None:
+                    return found
         raise self.error(f"{what} must be a number, not {scalar.text!r}", node)
 
-    def numbers(self, node: Node, what: str, count: int) -> list[float]:
-        """Return a list of so many numbers."""
+    def numbers(self, node: Node, what: str, count: int, *, measured: bool = False) -> list[float]:
+        """Return a list of ``count`` numbers."""
         if not isinstance(node, Items) or len(node.items) != count:
             raise self.error(f"{what} must be a list of {count} numbers", node)
-        return [self.number(item, what) for item in node.items]
+        return [self.number(item, what, measured=measured) for item in node.items]
 
     def matrix(self, node: Node, what: str) -> list[list[float]]:
         """Return a 3x3 matrix, row by row."""
@@ -225,14 +236,14 @@ class NodeReader:
             raise self.error(f"{what} must be a 3x3 matrix, row by row", node)
         return [self.numbers(row, f"a row of {what}", 3) for row in rows]
 
-    def per_freedom(self, node: Node, what: str, *, infinite: bool) -> PerFreedom:
+    def per_freedom(self, node: Node, what: str, *, infinite: bool, measured: bool = False) -> PerFreedom:
         """Return one number, or a list."""
         if isinstance(node, Items):
-            return [self.number(item, what, infinite=infinite) for item in node.items]
-        return self.number(node, what, infinite=infinite)
+            return [self.number(item, what, infinite=infinite, measured=measured) for item in node.items]
+        return self.number(node, what, infinite=infinite, measured=measured)
 
     def boolean(self, node: Node, what: str) -> bool:
-        """True or false."""
+        """Return a boolean."""
         scalar = self.scalar(node, what)
         if scalar.plain and scalar.text.lower() in ("true", "false"):
             return scalar.text.lower() == "true"
@@ -240,5 +251,5 @@ class NodeReader:
 
 
 def is_not_text(word: str) -> bool:
-    """Return whether YAML 1.2 takes an unquoted word for something other than text."""
+    """Tell whether YAML 1.2 takes an unquoted word for something other than text."""
     return any(pattern.fullmatch(word) for pattern in (_OTHER_THAN_TEXT, _NUMBER, _INFINITY))

@@ -1,7 +1,7 @@
-"""Several one-degree steps through one point, as a single joint.
+"""Several one-DOF steps through one point, as a single joint.
 
 Universal, Euler-angle, planar and translation joints are all of this kind: a sequence
-of turns and slides about constant axes, each seen from the frame the previous step has
+of turns and slides along constant axes, each in the frame that the previous step has
 reached.  The columns of the motion subspace are the step axes carried to the child
 frame; a column that is fixed in frame k, seen from the child, changes because the child
 moves relative to frame k: dS_k/dt = S_k x (sum of S_l v_l over the later steps).

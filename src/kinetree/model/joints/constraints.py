@@ -5,7 +5,7 @@ in A is ``x``; the velocity of B relative to A, in B's coordinates, is the joint
 Each :class:`Constraint` is a force (in B's coordinates, from the first body on the
 second) that does no work along the joint's freedom, with a gap that is zero when the
 joint fits and whose rate, there, is the power of that force along the twist (Featherstone eq. 9.2).
-Gaps of directions are angles: finite everywhere, and growing up to half a turn.
+Gaps of directions are angles, finite everywhere and growing up to half a turn.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ PARALLEL = 1e-16
 
 
 class Constraint(NamedTuple):
-    """One forbidden direction: how far off it is, and the force that keeps it."""
+    """One forbidden direction: its gap, and the force that maintains it."""
 
     gap: Scalar
     force: Force
     label: str
     unit: str
-    """Of the gap: ``m`` where a force keeps it, ``rad`` where a moment does."""
+    """Unit of the gap: ``m`` if a force maintains it, ``rad`` if a moment does."""
     holonomic: bool = True
-    """Whether it holds a position; rolling holds a velocity only, and its gap is zero."""
+    """Whether it constrains the position; rolling constrains only the velocity, and its gap is zero."""
 
 
 def across(axis: Vec3) -> tuple[Vec3, Vec3]:
-    """Return two constant unit vectors perpendicular to a constant axis; unit vectors where the axis is one."""
+    """Return two constant unit vectors perpendicular to a constant axis; coordinate axes if the axis is one."""
     a = np.array(list(axis))
     k = int(np.argmax(np.abs(a)))
     first = np.zeros(3)
@@ -47,7 +47,7 @@ def across(axis: Vec3) -> tuple[Vec3, Vec3]:
 
 
 def hold_point(x: Transform) -> list[Constraint]:
-    """Return both origins in one place."""
+    """Return the constraints that keep both origins in one place."""
     shift = x.unrotate(x.translation)
     return [
         Constraint(gap, Force(ZERO3, e), f"force along {name}", "m")
@@ -56,10 +56,10 @@ def hold_point(x: Transform) -> list[Constraint]:
 
 
 def hold_axis(axis: Vec3, x: Transform) -> list[Constraint]:
-    """Return an axis fixed in A parallel to the same axis fixed in B, and pointing the same way."""
+    """Return the constraints that keep an axis fixed in A parallel to the same axis in B, pointing the same way."""
     seen = x.unrotate(axis)
     first, second = across(axis)
-    # the angle between both, along the direction to turn about: it grows up to half a turn, where any direction will do
+    # the angle between both, times the axis to turn about: it grows up to half a turn, where any axis will do
     tilt, cosine = seen.cross(axis), axis.dot(seen)
     square = tilt.dot(tilt)
     straight = square < PARALLEL
@@ -74,18 +74,18 @@ def hold_axis(axis: Vec3, x: Transform) -> list[Constraint]:
 
 
 def hold_line(axis: Vec3, x: Transform) -> list[Constraint]:
-    """Return the origin of B on the axis through A."""
+    """Return the constraints that keep the origin of B on the axis through A."""
     off = x.unrotate(x.translation - axis * axis.dot(x.translation))
     return [Constraint(t.dot(off), Force(ZERO3, t), f"force along {direction_name(t)}", "m") for t in across(axis)]
 
 
 def hold_plane(normal: Vec3, x: Transform) -> list[Constraint]:
-    """Return the origin of B in the plane through A."""
+    """Return the constraint that keeps the origin of B in the plane through A."""
     return [Constraint(normal.dot(x.translation), Force(ZERO3, normal), f"force along {direction_name(normal)}", "m")]
 
 
 def hold_rotation(x: Transform) -> list[Constraint]:
-    """Return equal orientation: the vector to turn about, as long as the angle."""
+    """Return the constraints that keep the orientations equal; the gap is the rotation vector."""
     return [
         Constraint(gap, Force(e, ZERO3), f"moment about {name}", "rad")
         for gap, e, name in zip(rotation_vector(x), BASIS, "xyz", strict=True)

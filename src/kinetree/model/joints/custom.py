@@ -39,7 +39,7 @@ class Custom(JointKind):
         arguments with ``+ - * /`` and ``kinetree.sin``, ``cos``, ``sqrt``, ``arctan2``.  The motion
         subspace and its rate follow by exact differentiation.
     label : str
-        What to call the joint in descriptions.
+        Name of the joint in descriptions.
     coordinate_kinds : sequence of {"rad", "m"}
         Unit of each coordinate.
 
@@ -71,7 +71,7 @@ class Custom(JointKind):
         return f"custom joint {self.label!r}: "
 
     def _try_out(self) -> None:
-        """Call the function once, with the derivatives that will be needed, so that mistakes show at once."""
+        """Call the function once, with the derivatives that will be needed, to report mistakes early."""
         with np.errstate(all="ignore"):
             q = [np.float64(0.1 * (k + 1)) for k in range(self.dof)]
             self.subspace_rate(q, q)
@@ -93,7 +93,7 @@ class Custom(JointKind):
         """Return the pose of the child frame in the joint's fixed frame."""
         try:
             return as_transform(self.function(*q))
-        except Exception as problem:  # whatever a function of the user's raises
+        except Exception as problem:  # whatever the user's function raises
             raise ModelError(
                 f"{self._where}the function must take {self.dof} numbers and return (three rows of three, three "
                 f"numbers), made with + - * / and kinetree.sin, cos, sqrt, arctan2; it failed with "

@@ -32,7 +32,7 @@ class Cylindrical(JointKind):
         return Transform((axis_turn(axis, q[0]),), axis * q[1])
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
-        """Return the columns of the motion subspace. Constant: the turn leaves its own axis alone."""
+        """Return the columns of the motion subspace, which are constant: the turn does not move its own axis."""
         axis = vec(self.axis)
         return (Motion(axis, ZERO3), Motion(ZERO3, axis))
 
@@ -41,5 +41,5 @@ class Cylindrical(JointKind):
         return (RigidInertia(second=Symmetric3.across(vec(self.axis))),)
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Return the direction of the axis and its line."""
+        """Return the constraints on the direction and the line of the axis."""
         return [*hold_axis(vec(self.axis), x), *hold_line(vec(self.axis), x)]

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ...errors import ModelError
+from ...io.units import in_si
 from ...spatial import ZERO3, Force, Motion, Transform, sqrt
 from ...spatial.numbers import real_number
 from .constraints import Constraint
@@ -20,7 +21,13 @@ class Distance(OnlyCloses):
     name = "distance"
 
     def __post_init__(self) -> None:
-        length = real_number(self.length, "the length of a rod", positive=True, unit="meters", error=ModelError)
+        length = real_number(
+            in_si(self.length, "m", "the length of a rod"),
+            "the length of a rod",
+            positive=True,
+            unit="meters",
+            error=ModelError,
+        )
         object.__setattr__(self, "length", length)
 
     @property
@@ -29,13 +36,13 @@ class Distance(OnlyCloses):
         return 5
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Return the rod's tension or thrust."""
+        """Return the constraint on the length, whose force is the rod's tension or thrust."""
         reach = x.unrotate(x.translation)
         length = sqrt(reach.dot(reach))
         return [Constraint(length - self.length, Force(ZERO3, reach * (1.0 / length)), "force along the rod", "m")]
 
     def constraint_rates(self, x: Transform, twist: Motion) -> list[Force] | None:
-        """Return the rod's direction turns."""
+        """Return the rate of the force: the rod's direction turns."""
         reach = x.unrotate(x.translation)
         scale = 1.0 / sqrt(reach.dot(reach))
         along = reach * scale

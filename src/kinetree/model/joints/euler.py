@@ -14,7 +14,7 @@ THREE_AXIS_SEQUENCES = ("XYX", "XYZ", "XZX", "XZY", "YXY", "YXZ", "YZX", "YZY", 
 
 
 def check_sequence(sequence: str) -> str:
-    """Return upper case, or an error that lists the twelve."""
+    """Return a sequence in upper case, or raise an error that lists all twelve."""
     name = str(sequence).upper()
     if name not in THREE_AXIS_SEQUENCES:
         raise ModelError(f"an Euler sequence is one of {', '.join(THREE_AXIS_SEQUENCES)}, not {sequence!r}")
@@ -22,12 +22,12 @@ def check_sequence(sequence: str) -> str:
 
 
 def is_symmetric(sequence: str) -> bool:
-    """Return whether first and third axis are the same (singular at 0 and 180 degrees, else at +-90)."""
+    """Tell whether the first and third axes are the same (singular at 0 and 180 degrees, otherwise at +-90)."""
     return sequence[0] == sequence[2]
 
 
 def euler_singularity(sequence: str, q: Coordinates) -> Scalar:
-    """|sin| of the middle angle's distance from gimbal lock (Shah section 3.6)."""
+    """Return |sin| of the middle angle's distance from gimbal lock (Shah section 3.6)."""
     value = sin(q[1]) if is_symmetric(sequence) else cos(q[1])
     return abs(value)
 
@@ -59,13 +59,13 @@ class EulerSpherical(Compound):
         return (POINT_MASS,)
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Return a point."""
+        """Return the constraints of a shared point."""
         return hold_point(x)
 
 
 @dataclass(frozen=True)
 class EulerFree(Compound):
-    """A floating base as the sources have it: three Euler angles, then the position.
+    """A floating base as in the sources: three Euler angles, then the position.
 
     ``v`` are the rates of these six numbers: angle rates, and the velocity of the origin
     in the fixed frame (Shah eq. 4.10).
@@ -84,14 +84,14 @@ class EulerFree(Compound):
 
     @property
     def q_labels(self) -> tuple[str, ...]:
-        """The axes that the angles are about, then the position; an axis that comes again is the second."""
+        """The axes of the angles, then the position; an axis that occurs twice is numbered."""
         letters = self.sequence.lower()
         about = [f".about_{a}{'2' if a in letters[:k] else ''}" for k, a in enumerate(letters)]
         return (*about, ".x", ".y", ".z")
 
     @property
     def v_labels(self) -> tuple[str, ...]:
-        """The same: rates of these."""
+        """The same labels, since ``v`` are the rates."""
         return self.q_labels
 
     def singularity(self, q: Coordinates) -> Scalar:
@@ -99,5 +99,5 @@ class EulerFree(Compound):
         return euler_singularity(self.sequence, q)
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Nothing."""
+        """Return no constraints."""
         return []

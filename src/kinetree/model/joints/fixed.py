@@ -29,9 +29,9 @@ class Fixed(JointKind):
         return ()
 
     def cannot_tell(self) -> tuple[RigidInertia, ...]:
-        """Return everything."""
+        """Return all inertias: a weld distinguishes nothing."""
         return (POINT_MASS, *(RigidInertia(first=e) for e in BASIS), *TENSORS)
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Everything."""
+        """Return the constraints on all six directions."""
         return [*hold_rotation(x), *hold_point(x)]

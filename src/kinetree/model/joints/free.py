@@ -40,7 +40,7 @@ class Free(JointKind):
         return tuple(Motion(e, ZERO3) for e in BASIS) + tuple(Motion(ZERO3, e) for e in BASIS)
 
     def neutral(self) -> tuple[float, ...]:
-        """At the origin, not turned."""
+        """Return the pose at the origin, without rotation."""
         return (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
     def rate(self, q: Coordinates, v: Coordinates) -> list[Scalar]:
@@ -49,7 +49,7 @@ class Free(JointKind):
         return [*quaternion_rate(q[:4], v[:3]), *velocity]
 
     def integrate(self, q: Coordinates, v: Coordinates) -> list[Scalar]:
-        """Move along a screw for unit time."""
+        """Return the configuration after moving along a screw for unit time."""
         turn, shift = displacement_exp(Vec3(*v[:3]), Vec3(*v[3:]))
         moved = Vec3(*q[4:]) + MatrixRotation.from_quaternion(*q[:4]).apply(shift)
         return [*quaternion_product((q[0], q[1], q[2], q[3]), turn), *moved]
@@ -62,7 +62,7 @@ class Free(JointKind):
         return [*angular, *linear]
 
     def spring_force(self, rest: Coordinates, q: Coordinates, stiffness: Coordinates) -> list[Scalar]:
-        """Return moment and force that hold a spring, in body coordinates."""
+        """Return the moment and force that hold a spring, in body coordinates."""
         stretch = self.spring_stretch(rest, q)
         pull = Vec3(*(k * d for k, d in zip(stiffness[3:], stretch[3:], strict=True)))
         moment = spring_moment(Vec3(*stretch[:3]), stiffness[:3])
@@ -76,31 +76,31 @@ class Free(JointKind):
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]
     ) -> np.ndarray:
-        """Return uniform rotations, positions within limits or one meter."""
+        """Return uniformly distributed rotations, and positions within limits or one meter."""
         low, high = random_bounds(self.q_units[4:], lower[4:], upper[4:])
         position = rng.uniform(low, high, size=(*shape, 3))
         return np.concatenate([random_quaternions(rng, shape), position], axis=-1)
 
     @property
     def quaternion(self) -> slice:
-        """Where the unit quaternion sits."""
+        """The place of the unit quaternion in ``q``."""
         return slice(0, 4)
 
     @property
     def v_units(self) -> tuple[str, ...]:
-        """Those of a spatial velocity, angular first."""
+        """Units of a spatial velocity, angular part first."""
         return "rad", "rad", "rad", "m", "m", "m"
 
     @property
     def q_labels(self) -> tuple[str, ...]:
-        """The parts of the quaternion, then of the position."""
+        """The components of the quaternion, then of the position."""
         return ".qx", ".qy", ".qz", ".qw", ".x", ".y", ".z"
 
     @property
     def v_labels(self) -> tuple[str, ...]:
-        """The parts of the angular velocity, then of the velocity."""
+        """The components of the angular velocity, then of the linear velocity."""
         return ".wx", ".wy", ".wz", ".vx", ".vy", ".vz"
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Nothing."""
+        """Return no constraints."""
         return []

@@ -1,7 +1,7 @@
-"""Joints that hold a point or a direction and nothing else: they only close loops.
+"""Joints that constrain only a point or a direction; they can only close loops.
 
-A sphere in a tube, a tip on a table, an axle that stays level.  What they hold is fixed in frame A, on the
-predecessor, so that seen from the moving frame B it turns.
+A sphere in a tube, a tip on a table, an axle that stays level.  The constrained directions are fixed in frame A, on the
+predecessor, and so turn relative to the moving frame B.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class _GuidedPoint(OnlyCloses):
         return 6 - len(self._held())
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Return how far the point is off along each direction."""
+        """Return the constraints on the point along each direction."""
         return [
             Constraint(d.dot(x.translation), Force(ZERO3, x.unrotate(d)), f"force along {direction_name(d)}", "m")
             for d in self._held()
         ]
 
     def constraint_rates(self, x: Transform, twist: Motion) -> list[Force]:
-        """Return that directions fixed in A turn, seen from B."""
+        """Return the rates of the forces: directions fixed in A turn relative to B."""
         return [Force(ZERO3, x.unrotate(d).cross(twist.angular)) for d in self._held()]
 
 
@@ -53,7 +53,7 @@ class PointOnLine(_GuidedPoint):
 
 @dataclass(frozen=True)
 class PointOnPlane(_GuidedPoint):
-    """A tip on a table, which slips: the origin of the moving frame stays in the plane through the fixed one."""
+    """A tip that slips on a table: the origin of the moving frame stays in the plane through the fixed one."""
 
     normal: Any = "z"
     name = "point_on_plane"
@@ -77,9 +77,9 @@ class ParallelAxes(OnlyCloses):
 
     @property
     def nv(self) -> int:
-        """Degrees of freedom: all places, and the turn about the axis."""
+        """Degrees of freedom: all translations, and the turn about the axis."""
         return 4
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Return the direction of the axis."""
+        """Return the constraints on the direction of the axis."""
         return hold_axis(vec(self.axis), x)

@@ -47,7 +47,7 @@ class Helical(JointKind):
         return (RigidInertia(second=Symmetric3.across(vec(self.axis))),)
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Return the axis' direction and line, and the advance that belongs to the turn."""
+        """Return the constraints on the direction and line of the axis, and on the advance per turn."""
         axis = vec(self.axis)
         lead = Constraint(self._lead_gap(x), Force(axis * -self.pitch, axis), "force along the screw", "m")
         return [*hold_axis(axis, x), *hold_line(axis, x), lead]
@@ -59,7 +59,7 @@ class Helical(JointKind):
             return advance
         (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = x.matrix().to_rows()
         s, c = axis.dot(Vec3(zy - yz, xz - zx, yx - xy)) * 0.5, (xx + yy + zz - 1.0) * 0.5
-        # the turn is known up to whole turns only: compare with the turn that belongs to the advance
+        # the angle is known only up to whole turns: compare it with the angle that belongs to the advance
         turn = advance * (1.0 / self.pitch)
         ahead_s, ahead_c = s * cos(turn) - c * sin(turn), c * cos(turn) + s * sin(turn)
         return arctan2(ahead_s, ahead_c) * -self.pitch

@@ -1,4 +1,4 @@
-"""What every joint kind answers. A new joint is one file beside this one.
+"""The interface of all kinds of joints. A new joint is one more file in this folder.
 
 Coordinates ``q`` and velocities ``v`` are sequences of scalars of any type.  The motion
 subspace is expressed in the child frame: ``v_child = X v_parent + sum_k S_k v_k``.
@@ -44,21 +44,21 @@ def unit_axis(axis: Any, what: str = "axis") -> tuple[float, float, float]:
         raise ModelError(f"{what} has zero length: a joint needs a direction")
     if not math.isfinite(norm):
         raise ModelError(f"{what} is too long to be normalized: {axis!r}")
-    if abs(norm - 1.0) < 1e-15:  # as good as division makes it: an axis read back from a file stays as it is
+    if abs(norm - 1.0) < 1e-15:  # as accurate as division makes it: an axis read back does not change
         return (float(v[0]), float(v[1]), float(v[2]))
     return (float(v[0]) / norm, float(v[1]) / norm, float(v[2]) / norm)
 
 
 UNLIMITED = 1e5
-"""Limits beyond this (rad, m) are none: sine and cosine are good to the last bit up to there."""
+"""Limits beyond this (rad, m) count as none; up to here, sine and cosine are accurate to the last bit."""
 
 
 def random_bounds(
     units: Sequence[str], lower: Sequence[float], upper: Sequence[float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return finite bounds to draw from: the limits; where one is missing, a turn or two meters from the other.
+    """Return finite bounds to draw from: the limits, or if one is missing, one turn or two meters from the other.
 
-    One that is so far out that it is no limit counts as missing.
+    A limit beyond :data:`UNLIMITED` counts as missing.
     """
     default = np.array([np.pi if u == "rad" else 1.0 for u in units])
     above, below = np.asarray(lower) >= -UNLIMITED, np.asarray(upper) <= UNLIMITED
@@ -68,28 +68,28 @@ def random_bounds(
 
 
 def numbered(count: int) -> tuple[str, ...]:
-    """Return labels of several entries, or of the only one."""
+    """Return numbers as labels of several entries; an empty label for a single one."""
     return ("",) if count == 1 else tuple(f"[{k}]" for k in range(count))
 
 
 POINT_MASS = RigidInertia(mass=1.0)
-"""One kilogram at the origin."""
+"""A mass of one kilogram at the origin."""
 
 TENSORS = (
     *(RigidInertia(second=Symmetric3.across(e)) for e in BASIS),
     *(RigidInertia(second=Symmetric3(*row)) for row in np.eye(6)[[1, 2, 4]].tolist()),
 )
-"""All inertia without mass and first moment; each is one second moment of mass."""
+"""A basis of the inertias without mass and first moment; each is one second moment of mass."""
 
 
 class JointKind:
-    """The freedom that a joint leaves. Subclasses are frozen dataclasses of plain parameters."""
+    """A kind of joint: the motions that it allows. Subclasses are frozen dataclasses of plain parameters."""
 
     name: ClassVar[str] = ""
     """The word for this kind in files."""
 
     coordinate_units: ClassVar[tuple[str, ...]] = ()
-    """``rad``, ``m`` or ``1`` for each coordinate, where that does not depend on the instance."""
+    """``rad``, ``m`` or ``1`` for each coordinate, if that does not depend on the instance."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -108,7 +108,7 @@ class JointKind:
 
     @property
     def usually_driven(self) -> bool:
-        """Whether a joint has a motor where nothing is said: with six freedoms, nothing is there to push against."""
+        """Whether a joint has a motor by default; a free joint has nothing to push against."""
         return self.nv < 6
 
     def transform(self, q: Coordinates) -> Transform:
@@ -125,7 +125,7 @@ class JointKind:
 
     @property
     def q_units(self) -> tuple[str, ...]:
-        """Unit of each entry of ``q``: ``rad``, ``m``, or ``1`` for a quaternion's."""
+        """Unit of each entry of ``q``: ``rad``, ``m``, or ``1`` for those of a quaternion."""
         return self.coordinate_units
 
     @property
@@ -135,12 +135,12 @@ class JointKind:
 
     @property
     def q_labels(self) -> tuple[str, ...]:
-        """What stands behind the joint's name in the name of each entry of ``q``: a number, if there are several."""
+        """Suffixes of the joint's name in the names of the entries of ``q``: numbers, if there are several."""
         return numbered(self.nq)
 
     @property
     def v_labels(self) -> tuple[str, ...]:
-        """The same for ``v``; joints with a quaternion have words, since entry k of ``q`` is not that of ``v``."""
+        """The same for ``v``; joints with a quaternion use words, since their entries of ``q`` and ``v`` differ."""
         return numbered(self.nv)
 
     # Configurations. For most joints they form a vector space; quaternion joints override these.
@@ -162,23 +162,23 @@ class JointKind:
         return [b - a for a, b in zip(q0, q1, strict=True)]
 
     def spring_force(self, rest: Coordinates, q: Coordinates, stiffness: Coordinates) -> list[Scalar]:
-        """Return what it takes to hold a spring that rests at ``rest``: the slope of its energy along each ``v_k``."""
+        """Return the force that holds a spring with this rest position: the slope of its energy along each ``v_k``."""
         return [k * d for k, d in zip(stiffness, self.spring_stretch(rest, q), strict=True)]
 
     def spring_stretch(self, rest: Coordinates, q: Coordinates) -> list[Scalar]:
-        """Return how far a spring is from ``rest``, per freedom: its energy is half of stiffness times square."""
+        """Return the stretch of a spring per freedom; its energy is half the stiffness times the square of that."""
         return self.difference(rest, q)
 
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]
     ) -> np.ndarray:
-        """Return random configurations within limits; +-pi or +-1 m where there are none."""
+        """Return random configurations within limits, (*batch, nq); +-pi or +-1 m where there are none."""
         low, high = random_bounds(self.q_units, lower, upper)
         return rng.uniform(low, high, size=(*shape, self.nq))
 
     @property
     def quaternion(self) -> slice | None:
-        """Where in ``q`` a unit quaternion sits, if there is one."""
+        """The place of a unit quaternion in ``q``, if there is one."""
         return None
 
     def singularity(self, q: Coordinates) -> Scalar | None:
@@ -186,23 +186,20 @@ class JointKind:
         return None
 
     def cannot_tell(self) -> tuple[RigidInertia, ...]:
-        """Return what may as well sit on the parent, at the fixed frame: no force of the joint depends on it.
+        """Return inertias that may as well be on the parent, at the fixed frame: no joint force depends on which.
 
-        These are inertias whose place as seen from the parent no ``q`` changes, and that no ``v`` gives momentum,
-        ``I S = 0`` (Khalil section 10.2.4).
+        They do not change relative to the parent with ``q``, and have no momentum for any ``v``: ``I S = 0`` (Khalil
+        section 10.2.4).
         """
         return ()
 
     # Closing loops
 
     only_closes: ClassVar[bool] = False
-    """Whether it has no coordinates, so that it can close a loop but carry no body."""
+    """Whether it has no coordinates, so that it can close a loop but not carry a body."""
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Return what the joint forbids when it closes a loop and its moving frame has the pose ``x``.
-
-        6 - nv of them.
-        """
+        """Return the 6 - nv constraints of the joint when it closes a loop and its moving frame has the pose ``x``."""
         raise UnsupportedError(f"a {self.name} joint cannot close a loop; cut the loop at another joint")
 
     def constraint_rates(self, x: Transform, twist: Motion) -> list[Force] | None:
@@ -212,14 +209,14 @@ class JointKind:
     # Files
 
     def parameters(self) -> dict[str, Any]:
-        """Return what a file must say beside the kind's name, to build this joint again."""
+        """Return the parameters that a file needs, besides the kind's name, to build this joint again."""
         if not dataclasses.is_dataclass(self):
             return {}
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
 
 class OnlyCloses(JointKind):
-    """A joint without coordinates: it can close a loop, but carry no body."""
+    """A joint without coordinates: it can close a loop, but not carry a body."""
 
     only_closes = True
 

@@ -16,7 +16,7 @@ from .kind import AXES, TENSORS, unit_axis, vec
 def in_plane_axes(normal: tuple[float, float, float]) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     """Return two unit vectors that complete ``normal`` to a right-handed frame.
 
-    Z gives x, y; x gives y, z; y gives z, x.
+    For the normal z they are x, y; for x they are y, z; for y they are z, x.
     """
     n = np.array(normal)
     k = int(np.argmax(np.abs(n)))
@@ -37,8 +37,8 @@ class Planar(Compound):
     ``Planar("z")`` is (angle, x, y), ``Planar("x")`` (angle, y, z), and ``Planar("y")`` (angle, z, x), in this order.
     The names of the entries say so: ``trunk.angle``, ``trunk.z``, ``trunk.x`` in :attr:`kinetree.Robot.q_names`.
 
-    Featherstone section 8.2.2 pairs this transform with a constant subspace, which does not belong to it; the columns
-    here are those that differentiating the transform gives.
+    Featherstone section 8.2.2 pairs this transform with a constant subspace, which is not its derivative; the columns
+    here are.
     """
 
     normal: Any = "z"
@@ -54,13 +54,13 @@ class Planar(Compound):
 
     @property
     def q_labels(self) -> tuple[str, ...]:
-        """The angle, then the axes of the displacements where these are those of the frame, else numbers."""
+        """The angle, then the axes of the displacements if they are coordinate axes, otherwise numbers."""
         slides = [_axis_in_words(axis) for axis in in_plane_axes(self.normal)]
         return (".angle", *(f".{axis}" for axis in slides)) if all(slides) else super().q_labels
 
     @property
     def v_labels(self) -> tuple[str, ...]:
-        """As those of q: v are its rates."""
+        """The labels of ``q``, since ``v`` are its rates."""
         return self.q_labels
 
     def cannot_tell(self) -> tuple[RigidInertia, ...]:
@@ -68,12 +68,12 @@ class Planar(Compound):
         return (RigidInertia(second=Symmetric3.across(vec(self.normal))),)
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Return the plane and the direction of its normal."""
+        """Return the constraints on the plane and the direction of its normal."""
         return [*hold_axis(vec(self.normal), x), *hold_plane(vec(self.normal), x)]
 
 
 def _axis_in_words(axis: tuple[float, float, float]) -> str:
-    """Return ``"x"`` or ``"-x"`` of an axis of the frame, nothing of another one."""
+    """Return ``"x"``, ``"-x"``, ... for a coordinate axis, an empty string for any other axis."""
     words = {own: name for name, own in AXES.items()}
     words |= {(-x, -y, -z): f"-{name}" for (x, y, z), name in words.items()}
     return words.get(axis, "")
@@ -91,9 +91,9 @@ class Translation(Compound):
         return tuple(Step(False, AXES[a], k) for k, a in enumerate("xyz"))
 
     def cannot_tell(self) -> tuple[RigidInertia, ...]:
-        """Return all second moments: it does not turn."""
+        """Return all second moments, since it does not turn."""
         return TENSORS
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Return the orientation."""
+        """Return the constraints on the orientation."""
         return hold_rotation(x)

@@ -35,9 +35,9 @@ class Prismatic(JointKind):
         return (Motion(ZERO3, vec(self.axis)),)
 
     def cannot_tell(self) -> tuple[RigidInertia, ...]:
-        """Return all second moments: it does not turn (Khalil eq. 10.20)."""
+        """Return all second moments, since it does not turn (Khalil eq. 10.20)."""
         return TENSORS
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Return the orientation and a line."""
+        """Return the constraints on the orientation and on a line."""
         return [*hold_rotation(x), *hold_line(vec(self.axis), x)]

@@ -1,4 +1,4 @@
-"""The same joint walked the other way, from child to parent, with the same coordinates.
+"""The same joint walked in the other direction, from child to parent, with the same coordinates.
 
 A spanning tree may reach a joint from its child's side.  Then the frame that used to be
 fixed (F) moves and the one that used to move (M) is fixed, but ``q`` and ``v`` keep their
@@ -35,9 +35,9 @@ _ALONG_ONE_AXIS = (Revolute, Continuous, Prismatic, Helical, Cylindrical)
 
 
 def reverse(kind: JointKind) -> JointKind:
-    """Return the joint seen from its child: a plain kind where one says it, else :class:`Reversed`."""
+    """Return the joint seen from its child: a plain kind if there is one, otherwise :class:`Reversed`."""
     if type(kind) in (Fixed, Distance):
-        return kind  # both ends alike
+        return kind  # symmetric in its ends
     if type(kind) in _ALONG_ONE_AXIS:
         parameters = kind.parameters()
         return type(kind)(**(parameters | {"axis": tuple(0.0 - c for c in parameters["axis"])}))
@@ -48,12 +48,12 @@ def reverse(kind: JointKind) -> JointKind:
 
 @dataclass(frozen=True)
 class Inverted:
-    """A user's function of coordinates, answering with the inverse displacement."""
+    """A user's function of coordinates that returns the inverse displacement."""
 
     function: Any
 
     def __call__(self, *q: Scalar) -> Transform:
-        """Return the inverse of what the function says."""
+        """Return the inverse of what the function returns."""
         return as_transform(self.function(*q)).inverse()
 
 
@@ -90,12 +90,12 @@ class Reversed(JointKind):
         return self.kind.transform(q).inverse()
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
-        """Return the columns of the motion subspace: opposite, and seen from the other side."""
+        """Return the columns of the motion subspace: opposite, and in the other frame."""
         x = self.kind.transform(q)
         return tuple(-x.motion_to_parent(s) for s in self.kind.subspace(q))
 
     def subspace_rate(self, q: Coordinates, v: Coordinates) -> tuple[Motion, ...] | None:
-        """Return the columns of the apparent derivative of the subspace; without turning it stays constant."""
+        """Return the columns of the apparent derivative of the subspace; it is constant without rotation."""
         if isinstance(self.kind, Translation):
             return None
         x, columns = self.kind.transform(q), self.kind.subspace(q)
@@ -104,7 +104,7 @@ class Reversed(JointKind):
         return tuple(-x.motion_to_parent(r + twist.cross(s)) for s, r in zip(columns, rates, strict=True))
 
     def cannot_tell(self) -> tuple[RigidInertia, ...]:
-        """Return what the joint as described cannot tell: both frames have it in one place."""
+        """Return what the original joint cannot tell, which has the same place in both frames."""
         return self.kind.cannot_tell()
 
     @property
@@ -141,11 +141,11 @@ class Reversed(JointKind):
         return self.kind.difference(q0, q1)
 
     def spring_force(self, rest: Coordinates, q: Coordinates, stiffness: Coordinates) -> list[Scalar]:
-        """Return what it takes to hold a spring."""
+        """Return the force that holds a spring."""
         return self.kind.spring_force(rest, q, stiffness)
 
     def spring_stretch(self, rest: Coordinates, q: Coordinates) -> list[Scalar]:
-        """Return how far a spring is from ``rest``."""
+        """Return the stretch of a spring per freedom."""
         return self.kind.spring_stretch(rest, q)
 
     def random(
@@ -156,7 +156,7 @@ class Reversed(JointKind):
 
     @property
     def q_labels(self) -> tuple[str, ...]:
-        """What stands behind the joint's name in the name of each entry of ``q``."""
+        """Suffixes of the joint's name in the names of the entries of ``q``."""
         return self.kind.q_labels
 
     @property
@@ -166,22 +166,22 @@ class Reversed(JointKind):
 
     @property
     def quaternion(self) -> slice | None:
-        """Where in ``q`` a unit quaternion sits, if there is one."""
+        """The place of a unit quaternion in ``q``, if there is one."""
         return self.kind.quaternion
 
     def singularity(self, q: Coordinates) -> Scalar | None:
         """Return how far the coordinates are from a singularity."""
         return self.kind.singularity(q)
 
-    # Closing loops: the same gaps, and the opposite forces seen from the other side.
+    # Closing loops: the same gaps, and the opposite forces in the other frame.
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Return what the joint forbids; ``x`` is the pose of the described joint's fixed frame in its moving frame."""
+        """Return the constraints; ``x`` is the pose of the described joint's fixed frame in its moving frame."""
         back = x.inverse()
         return [c._replace(force=-back.force_to_parent(c.force)) for c in self.kind.constraints(back)]
 
     def constraint_rates(self, x: Transform, twist: Motion) -> list[Force] | None:
-        """Return the apparent derivatives of the constraint forces in the frame that moves now."""
+        """Return the apparent derivatives of the constraint forces in the frame that is now the moving one."""
         back = x.inverse()
         forward = -back.motion_to_child(twist)  # of M relative to F, in M
         forces = [c.force for c in self.kind.constraints(back)]

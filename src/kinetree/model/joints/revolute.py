@@ -35,11 +35,11 @@ class Revolute(JointKind):
         return (Motion(vec(self.axis), ZERO3),)
 
     def cannot_tell(self) -> tuple[RigidInertia, ...]:
-        """Return mass, first moment along the axis, and second moment along it (Khalil eq. 10.14-10.19)."""
+        """Return the mass, and the first and second moments along the axis (Khalil eq. 10.14-10.19)."""
         return (POINT_MASS, RigidInertia(first=vec(self.axis)), RigidInertia(second=Symmetric3.across(vec(self.axis))))
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Return a point and the direction of the axis."""
+        """Return the constraints of a shared point and of the direction of the axis."""
         return [*hold_axis(vec(self.axis), x), *hold_point(x)]
 
 

@@ -1,12 +1,12 @@
-"""Rolling without slipping, and edges that do not slip sideways: constraints on velocities that are none on positions.
+"""Rolling without slipping, and edges that do not slip sideways: constraints on velocities but not on positions.
 
-A ball on a plane can be brought to any place in any orientation, so it has five freedoms of position; but it
-has three of velocity, for where it touches it does not slip (Featherstone section 7.4.4).  Such constraints are
-written as a loop joint's other ones are, by the force that keeps them,
+A ball can be brought to any place on a plane in any orientation, so it has five freedoms of position, but only
+three of velocity, since it does not slip where it touches (Featherstone section 7.4.4).  Like the other
+constraints of loop joints, these are given by the force that maintains them,
 
     K v = 0,    K a + K' v = 0,
 
-but they have no gap: there is nothing that could be open.
+but they have no gap.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from .kind import OnlyCloses, unit_axis, vec
 
 
 class _Rolling(OnlyCloses):
-    """A round body on a plane: frame A has the plane through its origin, frame B the center of the body."""
+    """A round body on a plane through the origin of frame A; the origin of frame B is the body's center."""
 
     normal: Any
 
     @property
     def nv(self) -> int:
-        """Degrees of freedom: of velocity three, of position five."""
+        """Degrees of freedom: three of velocity, five of position."""
         return 3
 
     def _touch(self, up: Vec3) -> tuple[Vec3, Scalar]:
-        """Return the lowest point in B, the normal being ``up`` there, and how high the center is above it."""
+        """Return the lowest point in B, where the normal is ``up``, and the height of the center above it."""
         raise NotImplementedError
 
     def _touch_rate(self, up: Vec3, up_rate: Vec3) -> Vec3:
-        """Return how the lowest point moves in B while the normal turns there."""
+        """Return the velocity of the lowest point in B while the normal turns there."""
         raise NotImplementedError
 
     def _directions(self) -> tuple[Vec3, Vec3, Vec3]:
@@ -45,7 +45,7 @@ class _Rolling(OnlyCloses):
         return (normal, *across(normal))
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Return the height of the center, and two directions in which the lowest point does not slip."""
+        """Return the constraints on the height of the center, and on slip of the lowest point in two directions."""
         normal, *tangents = self._directions()
         point, height = self._touch(x.unrotate(normal))
 
@@ -53,7 +53,7 @@ class _Rolling(OnlyCloses):
             seen = x.unrotate(direction)
             return Force(point.cross(seen), seen)
 
-        # the gap's rate is the velocity of the lowest point along the normal: the point moves level on the body
+        # the rate of the gap is the body's velocity at the lowest point along the normal: the point itself moves level
         off = normal.dot(x.translation) - height
         return [
             Constraint(off, push(normal), f"force along {direction_name(normal)}", "m"),
@@ -63,7 +63,7 @@ class _Rolling(OnlyCloses):
         ]  # fmt: skip
 
     def constraint_rates(self, x: Transform, twist: Motion) -> list[Force]:
-        """Return that directions of the plane turn, seen from the body, and the lowest point moves on it."""
+        """Return the rates of the forces: seen from the body, the plane turns and the lowest point moves."""
         normal, *tangents = self._directions()
         up = x.unrotate(normal)
         point, _ = self._touch(up)
@@ -78,10 +78,10 @@ class _Rolling(OnlyCloses):
 
 @dataclass(frozen=True)
 class RollingBall(_Rolling):
-    """A ball of ``radius`` meters rolls on a plane without slipping. It only closes loops.
+    """A ball of ``radius`` meters that rolls on a plane without slipping. It can only close loops.
 
-    The plane goes through the origin of the joint's fixed frame, ``normal`` to it; the center of the ball, on the
-    successor, is the origin of its moving frame.
+    The plane with this ``normal`` goes through the origin of the joint's fixed frame; the center of the ball, on the
+    successor, is the origin of the moving frame.
     """
 
     radius: float = math.nan
@@ -102,18 +102,18 @@ class RollingBall(_Rolling):
 
 @dataclass(frozen=True)
 class RollingWheel(_Rolling):
-    """A wheel, coin or disk rolls on a plane without slipping, upright or tilted. It only closes loops.
+    """A wheel, coin or disk that rolls on a plane without slipping, upright or tilted. It can only close loops.
 
     Parameters
     ----------
     radius : float
-        Of the circle in the middle of its rim, in meters.
+        Radius of the circle in the middle of its rim, in meters.
     axis : str or three numbers
-        Of the wheel in the joint's moving frame, whose origin is its center.
+        Axis of the wheel in the joint's moving frame, whose origin is the wheel's center.
     rim_radius : float
-        Of the rim's round cross-section: zero for a sharp edge, such as a coin's.
+        Radius of the rim's round cross-section: zero for a sharp edge, such as a coin's.
     normal : str or three numbers
-        Of the plane through the origin of the joint's fixed frame.
+        Normal of the plane through the origin of the joint's fixed frame.
     """
 
     radius: float = math.nan
@@ -133,7 +133,7 @@ class RollingWheel(_Rolling):
         object.__setattr__(self, "normal", unit_axis(self.normal, "normal"))
 
     def _upright(self, up: Vec3) -> tuple[Vec3, Scalar]:
-        """Return the steepest direction in the plane of the wheel, and one over the sine of axis and normal."""
+        """Return the steepest direction in the plane of the wheel, and 1 / sine of the angle of axis and normal."""
         axis = vec(self.axis)
         rising = up - axis * axis.dot(up)
         scale = 1.0 / sqrt(rising.dot(rising))
@@ -141,7 +141,7 @@ class RollingWheel(_Rolling):
 
     def _touch(self, up: Vec3) -> tuple[Vec3, Scalar]:
         steepest, _ = self._upright(up)
-        # of a wheel that lies flat no point is lowest: NaN, and not a height of zero
+        # a wheel that lies flat has no lowest point: NaN, and not a height of zero
         return steepest * -self.radius - up * self.rim_radius, self.radius * steepest.dot(up) + self.rim_radius
 
     def _touch_rate(self, up: Vec3, up_rate: Vec3) -> Vec3:
@@ -154,10 +154,10 @@ class RollingWheel(_Rolling):
 
 @dataclass(frozen=True)
 class KnifeEdge(OnlyCloses):
-    """A blade, a skate or a thin wheel: its point does not slip ``across`` itself, and is free in all else.
+    """A blade, a skate or a thin wheel: its point does not slip in the direction ``across``, and is free otherwise.
 
-    ``across`` is a direction of the joint's moving frame, which is on the successor; what it slips on is the
-    predecessor.  It says nothing about heights: a planar joint, or a :class:`PointOnPlane` beside it, does.
+    ``across`` is a direction of the joint's moving frame, which is on the successor; the surface is the predecessor.
+    It does not constrain the height: that takes a planar joint, or a :class:`PointOnPlane` in addition.
     """
 
     across: Any = "y"
@@ -168,11 +168,11 @@ class KnifeEdge(OnlyCloses):
 
     @property
     def nv(self) -> int:
-        """Degrees of freedom: of velocity five, of position six."""
+        """Degrees of freedom: five of velocity, six of position."""
         return 5
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Return the direction in which the point does not slip."""
+        """Return the constraint on slip of the point."""
         side = vec(self.across)
         label = f"no slip along {direction_name(side)}"
         return [Constraint(0.0, Force(ZERO3, side), label, "m", holonomic=False)]

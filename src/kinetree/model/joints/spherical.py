@@ -31,7 +31,7 @@ def conjugate(q: Coordinates) -> Quaternion:
 
 
 def random_quaternions(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Uniformly distributed rotations."""
+    """Return uniformly distributed rotations."""
     q = rng.standard_normal((*shape, 4))
     return q / np.linalg.norm(q, axis=-1, keepdims=True)
 
@@ -39,7 +39,7 @@ def random_quaternions(rng: np.random.Generator, shape: tuple[int, ...]) -> np.n
 def spring_moment(turn: Vec3, stiffness: Coordinates) -> Vec3:
     """Return the slope, along body angular velocity, of half the sum of ``stiffness`` times the squares of ``turn``.
 
-    With equal stiffnesses, as MuJoCo's springs have them, it is along the rotation vector itself.
+    With equal stiffnesses, as in MuJoCo's springs, it is along the rotation vector itself.
     """
     pull = Vec3(*(k * d for k, d in zip(stiffness, turn, strict=True)))
     first, *others = stiffness
@@ -74,7 +74,7 @@ class Spherical(JointKind):
         return tuple(Motion(e, ZERO3) for e in BASIS)
 
     def neutral(self) -> tuple[float, ...]:
-        """Return no rotation."""
+        """Return the quaternion of no rotation."""
         return (0.0, 0.0, 0.0, 1.0)
 
     def rate(self, q: Coordinates, v: Coordinates) -> list[Scalar]:
@@ -82,7 +82,7 @@ class Spherical(JointKind):
         return quaternion_rate(q, v)
 
     def integrate(self, q: Coordinates, v: Coordinates) -> list[Scalar]:
-        """Rotate by the vector ``v``, given in child coordinates."""
+        """Return the rotation followed by that of the vector ``v``, given in child coordinates."""
         return list(quaternion_product((q[0], q[1], q[2], q[3]), quaternion_exp(Vec3(*v))))
 
     def difference(self, q0: Coordinates, q1: Coordinates) -> list[Scalar]:
@@ -96,33 +96,33 @@ class Spherical(JointKind):
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]
     ) -> np.ndarray:
-        """Uniformly distributed rotations."""
+        """Return uniformly distributed rotations."""
         return random_quaternions(rng, shape)
 
     @property
     def quaternion(self) -> slice:
-        """Where the unit quaternion sits."""
+        """The place of the unit quaternion in ``q``."""
         return slice(0, 4)
 
     @property
     def q_labels(self) -> tuple[str, ...]:
-        """The parts of the quaternion."""
+        """The components of the quaternion."""
         return ".qx", ".qy", ".qz", ".qw"
 
     @property
     def v_units(self) -> tuple[str, ...]:
-        """Those of an angular velocity."""
+        """Units of an angular velocity."""
         return "rad", "rad", "rad"
 
     @property
     def v_labels(self) -> tuple[str, ...]:
-        """The parts of the angular velocity."""
+        """The components of the angular velocity."""
         return ".wx", ".wy", ".wz"
 
     def cannot_tell(self) -> tuple[RigidInertia, ...]:
-        """Return mass at the center."""
+        """Return the mass at the center."""
         return (POINT_MASS,)
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Return a point."""
+        """Return the constraints of a shared point."""
         return hold_point(x)

@@ -32,18 +32,18 @@ class Universal(Compound):
         return tuple(Step(True, AXES[a.lower()], k) for k, a in enumerate(self.sequence))
 
     def cannot_tell(self) -> tuple[RigidInertia, ...]:
-        """Return mass where the axes meet."""
+        """Return the mass where the axes meet."""
         return (POINT_MASS,)
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """Return a point, and the right angle between the two pins."""
+        """Return the constraints of a shared point, and of the right angle between the two pins."""
         first, second = self._pins(x)
         normal = Force(first.cross(second), ZERO3)
         square = Constraint(-first.dot(second), normal, "moment about both pins' normal", "rad")
         return [square, *hold_point(x)]
 
     def constraint_rates(self, x: Transform, twist: Motion) -> list[Force] | None:
-        """Return the first pin, which is fixed in A, turns as seen from B."""
+        """Return the rates of the forces: the first pin, which is fixed in A, turns as seen from B."""
         first, second = self._pins(x)
         turning = first.cross(twist.angular)
         return [Force(turning.cross(second), ZERO3), *[ZERO_FORCE] * 3]

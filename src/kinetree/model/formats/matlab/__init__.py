@@ -1,9 +1,9 @@
-"""Files of MATLAB and Octave: read by a grammar, and their numerical part run over any scalar.
+"""MATLAB and Octave files: parsed by a grammar, and their numerical part run over any scalar.
 
 :mod:`.parse`
     from a file's text to :mod:`.syntax`;
 :mod:`.evaluate`
-    functions run on values: floats, batches of them, nodes of the engine's graph;
+    functions run on values: floats, batches, nodes of the engine's graph;
 :mod:`.folder`
     the files of one folder, which is all that a program sees.
 """

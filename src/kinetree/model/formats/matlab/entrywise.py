@@ -1,4 +1,4 @@
-"""Functions of MATLAB that go entry by entry, over any scalar."""
+"""MATLAB functions that work entry by entry, over any scalar."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _is_array(x: Any) -> bool:
 
 
 def _either(of_arrays: Callable[..., Any], of_others: Callable[..., Scalar]) -> Callable[..., Scalar]:
-    """Return a function that NumPy has for numbers, and that is put together of others for any other scalar."""
+    """Combine NumPy's function for numbers with one made of other functions for any other scalar."""
     return lambda *given: (of_arrays if all(_is_array(x) for x in given) else of_others)(*given)
 
 
@@ -53,7 +53,7 @@ def _round(x: Scalar) -> Scalar:
 
 
 def _remainder(x: Scalar, y: Scalar, whole: Callable[[Scalar], Scalar], at_zero: Scalar) -> Scalar:
-    """Return x - n y, n being the quotient without its fraction; zero where that is rounding, as Octave has it."""
+    """Return x - n y, where n is the quotient without its fraction; zero where only rounding is left, as in Octave."""
     ratio = operators.divide(x, y)
     near = _round(ratio)
     eps = float(np.finfo(float).eps)
@@ -83,28 +83,28 @@ def _entrywise(
 ) -> Callable[..., Value]:
     """Return a function of one or more matrices, entry by entry.
 
-    ``real`` says for which known numbers the result is real: of others MATLAB's is complex, and an error here.
+    ``real`` says for which known numbers the result is real: for others MATLAB's is complex, which is an error here.
     """
 
     def of_matrices(*given: Value) -> Value:
         if len(given) != count:
-            raise MatlabError(f"it takes {count} arguments, and {len(given)} are given")
+            raise MatlabError(f"it takes {count} arguments, but got {len(given)}")
         matrices = [number_matrix(x) for x in given]
         if real is not None:
             floats = np.array([x for x in matrices[0].entries() if isinstance(x, (float, int))], dtype=float)
             if not np.all(real(floats)):
-                raise MatlabError("its result is complex, which is not known here")
+                raise MatlabError("its result is complex, which is not supported")
         return mapped(function, *matrices)
 
     return of_matrices
 
 
 def _of_numbers_only(function: Callable[..., Value]) -> Callable[..., Value]:
-    """Return a function that refuses truths, as Octave does."""
+    """Return a function that refuses logical values, as Octave does."""
 
     def of_numbers(*given: Value) -> Value:
         if any(isinstance(x, Matrix) and x.logical for x in given):
-            raise MatlabError("it is of numbers, not of truths: write double(x)")
+            raise MatlabError("it takes numbers, not logical values: write double(x)")
         return function(*given)
 
     return of_numbers

@@ -1,8 +1,8 @@
-"""Runs functions of MATLAB on values over any scalar.
+"""Runs MATLAB functions on values over any scalar.
 
-Nothing but the files of one folder is ever looked at, nothing is written, and a budget of steps ends what would not.
-Where a condition is not known yet, of a time or a state that is only known when machine code runs or differs over a
-batch, both branches are run and what they leave behind is chosen entry by entry, as the library's own ``where`` does.
+Only the files of one folder are read, nothing is written, and a budget of steps stops endless programs.  A condition
+may be unknown while it is evaluated: it depends on a time or state that machine code gets when it runs, or differs over
+a batch.  Then both branches are run, and their results are chosen entry by entry, as the library's own ``where`` does.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .syntax import Block, MatlabExpression, MatlabFile, MatlabFunction, Referen
 from .values import Cell, FunctionHandle, Indices, MatlabError, MatlabStruct, Matrix, NotSet
 
 MOST_STEPS = 300_000
-"""Of one call from outside: expressions that are evaluated."""
+"""The most expressions that one call from outside may evaluate."""
 
 DEEPEST_CALL = 40
 
 HostFunction = Callable[[Sequence[Any], int], Sequence[Any]]
-"""A function that is not MATLAB's: values and the number of outputs in, outputs out."""
+"""A function in Python that MATLAB code may call: takes values and the number of outputs, returns outputs."""
 
 REFUSED = {
     "eval": "write what it would run", "evalc": "write what it would run", "evalin": "write what it would run",
@@ -38,24 +38,24 @@ REFUSED = {
     "fzero": "write its solution", "global": "pass it as an argument", "clock": "time is an argument",
     "now": "time is an argument", "toc": "time is an argument", "exist": "say what there is",
 }  # fmt: skip
-"""Names that will never be known, and what to do instead."""
+"""Names that will never be supported, and what to do instead."""
 
 
 class Folder(Protocol):
-    """Where functions and data of a program are found."""
+    """Finds the functions and data of a program."""
 
     def program(self, name: str) -> MatlabFile | None:
         """Return the file ``name.m``, or None."""
 
     def data(self, name: str) -> dict[str, Any]:
-        """Return the variables of a file of data, or raise a :class:`MatlabError`."""
+        """Return the variables of a data file, or raise a :class:`MatlabError`."""
 
     def missing(self, name: str) -> str:
-        """Say what is known of a function that is not there."""
+        """Say what is known about a function that does not exist."""
 
 
 class _Leaving(Exception):
-    """``return``, ``break`` or ``continue`` on its way."""
+    """A ``return``, ``break`` or ``continue`` that is being carried out."""
 
     def __init__(self, word: str) -> None:
         super().__init__(word)
@@ -69,7 +69,7 @@ class MatlabRunner:
     ----------
     folder : Folder
     hosts : mapping of str to callable, optional
-        Functions that stand in for files that cannot be read.
+        Functions in place of files that cannot be read.
     """
 
     def __init__(self, folder: Folder, hosts: Mapping[str, HostFunction] | None = None) -> None:
@@ -104,13 +104,13 @@ class MatlabRunner:
 
     @contextmanager
     def at(self, frame: CallFrame, line: int) -> Iterator[None]:
-        """Let errors raised within name file and line."""
+        """Add file and line to errors that are raised within."""
         try:
             yield
         except MatlabError as problem:
             raise FileFormatError(str(problem), frame.file, line) from None
         except RecursionError:
-            raise FileFormatError("too deep", frame.file, line) from None
+            raise FileFormatError("it is nested too deeply", frame.file, line) from None
 
     def step(self) -> None:
         """Count one step."""
@@ -119,10 +119,10 @@ class MatlabRunner:
             raise MatlabError(f"more than {MOST_STEPS} steps: this does not end, or does too much for a robot's file")
 
     def go_deeper(self) -> None:
-        """Count one call within others."""
+        """Count one more nested call."""
         self.depth += 1
         if self.depth > DEEPEST_CALL:
-            raise MatlabError(f"more than {DEEPEST_CALL} calls within one another")
+            raise MatlabError(f"more than {DEEPEST_CALL} nested calls")
 
     # ------------------------------------------------------------------ calls
 
@@ -145,7 +145,7 @@ class MatlabRunner:
                     frame.variables[name] = value
             if rest:
                 frame.variables["varargin"] = _cell_row(given[len(names) :])
-        with suppress(_Leaving):  # a return: the parser leaves no other outside of loops
+        with suppress(_Leaving):  # a return: the parser allows no other jump outside of loops
             self.run(frame, function.body)
         self.depth -= 1
         with self.at(frame, function.line):
@@ -170,7 +170,7 @@ class MatlabRunner:
         return (found + more)[: max(count, min(1, len(found)))]
 
     def named(self, frame: CallFrame, name: str, given: Sequence[Any], outputs: int) -> list[Any]:
-        """Return the outputs of a function by its name, as MATLAB finds it: of the file, of the folder, of MATLAB."""
+        """Return the outputs of a function by its name, found as in MATLAB: in the file, in the folder, built in."""
         if name in frame.local:
             program = MatlabFile(frame.file, (), list(frame.local.values()))
             return self.run_function(program, frame.local[name], given, outputs)
@@ -196,12 +196,12 @@ class MatlabRunner:
         return []
 
     def built_in(self, frame: CallFrame, name: str, given: Sequence[Any], outputs: int) -> list[Any]:
-        """Return the outputs of one of the usual functions."""
+        """Return the outputs of a built-in function."""
         if name in ("nargin", "nargout") and not given:
             return [values.of(float(frame.inputs if name == "nargin" else frame.outputs))]
         if name in functions.SILENT and outputs == 0:
             if name in ("fprintf", "printf") and given and isinstance(given[0], Matrix):
-                raise MatlabError("nothing is written into files here")
+                raise MatlabError("writing to files is not supported")
             return []
         if name == "error":
             return self._error(frame, given)
@@ -232,7 +232,7 @@ class MatlabRunner:
         if name in REFUSED:
             return f"{name!r} is not run here: {REFUSED[name]}"
         if name in ("i", "j", "I", "J"):
-            return f"{name!r} is not set: as the imaginary unit it is not known here"
+            return f"{name!r} is not set: the imaginary unit is not supported"
         more = self.folder.missing(name)
         if more:
             return f"there is no {name!r}{more}"
@@ -322,7 +322,7 @@ class MatlabRunner:
             self._clear(frame, words)
         elif words and name not in functions.SILENT and name != "load":
             what = REFUSED.get(name, "write what it does as an assignment")
-            raise MatlabError(f"the command {' '.join([name, *words])!r} is not known here: {what}")
+            raise MatlabError(f"the command {' '.join([name, *words])!r} is not supported: {what}")
         else:
             found = self.named(frame, name, [_unquoted(w) for w in words], 0)
             if found:
@@ -330,7 +330,7 @@ class MatlabRunner:
 
     def _clear(self, frame: CallFrame, words: Sequence[str]) -> None:
         if any("*" in word or word.startswith("-") for word in words):
-            raise MatlabError(f"clear {' '.join(words)!r} is not known here: name the variables")
+            raise MatlabError(f"clear {' '.join(words)!r} is not supported: name the variables")
         if not words or "all" in words:
             frame.variables.clear()
         for word in words:
@@ -410,7 +410,7 @@ class MatlabRunner:
     def _branch(
         self, frame: CallFrame, branches: Sequence[tuple[Callable[[], Any], Block]], otherwise: Block, line: int
     ) -> None:  # fmt: skip
-        """Run the branch whose condition holds; those that may hold all, and choose between what they leave."""
+        """Run the branch whose condition holds; of unknown conditions run all branches, and choose between results."""
         for k, (condition, block) in enumerate(branches):
             holds = condition()
             if isinstance(holds, (bool, np.bool_)):
@@ -429,7 +429,7 @@ class MatlabRunner:
         self.run(frame, otherwise)
 
     def _deeper(self, frame: CallFrame, by: int) -> None:
-        """Count conditions that are not known."""
+        """Count the conditions around a statement that are unknown."""
         self.undecided += by
         frame.undecided += by
         frame.undecided_in_loop += by
@@ -443,10 +443,10 @@ class MatlabRunner:
     # ------------------------------------------------------------------ storing
 
     def store(self, frame: CallFrame, target: Reference, value: Any) -> None:
-        """Assign to a variable, or to a part of one; None takes entries out."""
+        """Assign to a variable, or to a part of one; None removes entries."""
         old = frame.variables.get(target.name)
         if target.links and isinstance(old, NotSet):
-            raise MatlabError(f"{target.name!r} cannot be told: {old.why}")
+            raise MatlabError(f"{target.name!r} is unknown: {old.why}")
         frame.variables[target.name] = self._stored(frame, old, target.links, value, target.name)
         frame.lines[target.name] = target.line
 
@@ -508,7 +508,7 @@ class MatlabRunner:
     # ------------------------------------------------------------------ expressions
 
     def value(self, frame: CallFrame, expression: MatlabExpression) -> Any:
-        """Return the one value of an expression."""
+        """Return the value of an expression, which must have exactly one."""
         found = self.several(frame, expression, 1)
         if not found:
             raise MatlabError("a value is missing: what is called returns nothing")
@@ -556,7 +556,7 @@ class MatlabRunner:
         raise MatlabError("a colon stands for all of an axis, within an index")
 
     def _short(self, frame: CallFrame, e: syntax.Binary) -> Matrix:
-        """Return ``a && b`` or ``a || b``; what is right is not looked at where the left side decides."""
+        """Return ``a && b`` or ``a || b``; the right side is not evaluated if the left one decides."""
         left = _one_truth(self.value(frame, e.left))
         if isinstance(left, bool) and left == (e.operator == "||"):
             return values.truth(left)
@@ -574,7 +574,7 @@ class MatlabRunner:
             return Cell(data)
         for value in (v for row in rows for v in row):
             if not isinstance(value, Matrix):
-                raise MatlabError(f"{values.kind_of(value)} within the brackets of a matrix is not known here")
+                raise MatlabError(f"{values.kind_of(value)} within the brackets of a matrix is not supported")
         if len(rows) == 1 and len(rows[0]) == 1:
             return rows[0][0]
         return values.joined([values.joined(row, 1) for row in rows if row], 0)
@@ -590,7 +590,7 @@ class MatlabRunner:
         return values.of(float(padded[axis] if axis < count - 1 else int(np.prod(padded[axis:]))))
 
     def arguments(self, frame: CallFrame, given: Sequence[MatlabExpression], indexed: Any = None) -> list[Any]:
-        """Return arguments; a colon is None, and ``end`` is of what is indexed."""
+        """Return arguments; a colon is None, and ``end`` refers to what is indexed."""
         found: list[Any] = []
         for axis, expression in enumerate(given):
             if isinstance(expression, syntax.Colon):

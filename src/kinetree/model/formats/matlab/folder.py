@@ -1,4 +1,4 @@
-"""The files of one folder: all that a program of MATLAB sees here."""
+"""The files of one folder, which is all that a MATLAB program can see."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from .syntax import MatlabFile
 from .values import MatlabError, MatlabStruct, Matrix
 
 LARGEST_DATA = 100_000_000
-"""Bytes of a file of data."""
+"""The most bytes of a data file."""
 
 
 class MatlabFolder:
-    """Functions and data of a folder; files are read when they are needed, and once.
+    """Functions and data of a folder; each file is read once, when it is needed.
 
     Parameters
     ----------
     path : Path
     behind : sequence of Path
-        Folders that are looked into for what is not in this one: those that its files would be copied into.
+        Folders to search for what is not in this one: those that its files would be copied into.
     """
 
     def __init__(self, path: Path, behind: Sequence[Path] = ()) -> None:
@@ -39,7 +39,7 @@ class MatlabFolder:
         self._data: dict[str, dict[str, Any]] = {}
 
     def find(self, file: str) -> Path | None:
-        """Return where a file is: in this folder, or in one behind it."""
+        """Return the path of a file, in this folder or in one of ``behind``; None if there is none."""
         if "/" in file or "\\" in file or file in ("", ".", ".."):
             return None
         for place in self.places:
@@ -47,11 +47,11 @@ class MatlabFolder:
             if path.is_file() and path.resolve().parent == place.resolve():
                 return path
             if path.suffix == ".m" and path.with_suffix(".p").is_file():
-                return None  # an encrypted one would have been copied over what is behind it
+                return None  # an encrypted file would have overwritten the one in the other folder
         return None
 
     def give(self, path: Path, data: bytes) -> None:
-        """Take a file that has been read already."""
+        """Provide the content of a file that has been read already."""
         self._programs[path.stem] = parse(data, str(path))
 
     def replace(self, name: str, path: Path) -> None:
@@ -59,11 +59,11 @@ class MatlabFolder:
         self.give(path.with_stem(name), whole_content(path, "file of MATLAB", RobotFileNotFoundError))
 
     def has(self, function: str) -> bool:
-        """Return whether there is a file of this function that can be read."""
+        """Tell whether there is a readable file of this function."""
         return self._programs.get(function) is not None or self.find(f"{function}.m") is not None
 
     def encrypted(self) -> list[str]:
-        """Return the names of the functions that are there as ``.p`` files."""
+        """Return the names of the functions that exist as ``.p`` files."""
         return sorted({p.stem for place in self.places for p in place.glob("*.p")})
 
     # ------------------------------------------------------------------ what programs ask for
@@ -82,7 +82,7 @@ class MatlabFolder:
         """Return the variables of a ``.mat`` file, or the table of a text file under an empty name."""
         path = self.find(name) or self.find(f"{name}.mat")
         if path is None:
-            raise MatlabError(f"there is no file {name!r} in the folder, and no other is looked into")
+            raise MatlabError(f"there is no file {name!r} in the folder, and no other is searched")
         if name not in self._data:
             content = whole_content(path, "file of data", RobotFileNotFoundError)
             if len(content) > LARGEST_DATA:
@@ -95,7 +95,7 @@ class MatlabFolder:
         return self._data[name]
 
     def missing(self, name: str) -> str:
-        """Say what is known of a function that cannot be read."""
+        """Say what is known about a function that cannot be read."""
         if name in self.encrypted():
             return f": {name}.p is encrypted, and cannot be read without MATLAB"
         return ""
@@ -103,23 +103,20 @@ class MatlabFolder:
     # ------------------------------------------------------------------ what others ask for
 
     def call(
-        self,
-        name: str,
-        arguments: Sequence[Any] = (),
-        outputs: int = 1,
+        self, name: str, arguments: Sequence[Any] = (), outputs: int = 1,
         hosts: Mapping[str, HostFunction] | None = None,
-    ) -> list[Any]:
+    ) -> list[Any]:  # fmt: skip
         """Return the outputs of a function.
 
         Parameters
         ----------
         name : str
         arguments : sequence
-            Scalars of any kind, and lists of scalars: columns.
+            Scalars of any kind, or lists of scalars, which are columns.
         outputs : int
             How many are asked for.
         hosts : mapping of str to callable, optional
-            Functions in the place of others.
+            Functions in place of others.
         """
         given = [x if isinstance(x, (Matrix, str)) else values.of(x) for x in arguments]
         return MatlabRunner(self, hosts).call(name, given, outputs)
@@ -148,7 +145,7 @@ def _variables(content: bytes, path: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, array in read_variables(content, str(path)).items():
         if not isinstance(array, np.ndarray) or "{" in name:
-            continue  # texts and cells have no place among numbers: who asks for one is told that it is not there
+            continue  # texts and cells are left out: asking for one raises an error that it does not exist
         if array.dtype.kind != "b" and array.dtype != np.dtype(float):
             raise FileFormatError(
                 f"{name!r} is of class {array.dtype}, whose numbers MATLAB rounds and cuts off: save double({name})",
@@ -173,7 +170,7 @@ def table(content: bytes, path: Path) -> Matrix:
         try:
             rows.append([float(word) for word in words])
         except ValueError:
-            raise FileFormatError(f"this is no row of numbers: {line.strip()[:60]!r}", str(path), k + 1) from None
+            raise FileFormatError(f"this is not a row of numbers: {line.strip()[:60]!r}", str(path), k + 1) from None
         if len(rows[-1]) != len(rows[0]):
             raise FileFormatError(f"{len(rows[-1])} numbers where the first row has {len(rows[0])}", str(path), k + 1)
     return values.settled(np.array(rows) if rows else np.zeros((0, 0)))

@@ -1,4 +1,4 @@
-"""Variables of one call, and what is left of them after a condition that is not known."""
+"""The variables of one call, and their values after a condition that is unknown."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from .values import MatlabError, MatlabStruct, Matrix, NotSet
 
 
 class CallFrame:
-    """Variables of one call."""
+    """The variables of one call."""
 
     def __init__(self, file: str, function: str, inputs: int = 0, outputs: int = 0) -> None:
         self.file, self.function, self.inputs, self.outputs = file, function, inputs, outputs
         self.variables: dict[str, Any] = {}
         self.lines: dict[str, int] = {}
-        """Where each variable was assigned last."""
+        """The line where each variable was last assigned."""
         self.local: dict[str, MatlabFunction] = {}
         self.undecided, self.undecided_in_loop = 0, 0
-        """How many conditions around the statement are not known, in this function and in its innermost loop."""
+        """How many conditions around the statement are unknown, in this function and in its innermost loop."""
 
 
 def told(value: Any, name: str) -> Any:
-    """Return a value; raise an error that says why where it is unknown."""
+    """Return a value, or raise an error that says why it is unknown."""
     if isinstance(value, NotSet):
-        raise MatlabError(f"{name!r} cannot be told: {value.why}")
+        raise MatlabError(f"{name!r} is unknown: {value.why}")
     return value
 
 
 def merged(holds: Any, yes: dict[str, Any], no: dict[str, Any], line: int) -> dict[str, Any]:
-    """Return variables after an if whose condition is not known: chosen where both branches leave such a value."""
+    """Return the variables after an ``if`` with an unknown condition, chosen where both branches set a value."""
     left: dict[str, Any] = {}
     for name in [*yes, *(n for n in no if n not in yes)]:
         a, b = yes.get(name), no.get(name)

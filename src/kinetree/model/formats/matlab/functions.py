@@ -1,7 +1,7 @@
-"""The usual functions of MATLAB, each over any scalar as far as it can be.
+"""MATLAB's usual functions, each over any scalar as far as possible.
 
-A function takes values and returns one, or a tuple where MATLAB has several outputs.  What only makes sense of known
-numbers, such as the size of a matrix or a sorting, says so of others.
+A function takes values and returns one, or a tuple where MATLAB has several outputs.  A function that needs known
+numbers, such as a sort or a matrix of a given size, raises an error for others.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Value = Any
 
 
 def _axis(m: Matrix, given: Value | None) -> int:
-    """Return the axis that is meant, from 0: the one given, or the first that is not of length one."""
+    """Return the axis, counted from 0: the one given, or the first whose length is not one."""
     if given is not None:
         return whole_numbers(given, "the axis", 1)[0] - 1
     return next((k for k, n in enumerate(m.shape) if n != 1), 0)
 
 
 def _folded_along(m: Matrix, axis: int, start: Scalar | None, step: Callable[[Scalar, Scalar], Scalar]) -> Matrix:
-    """Return one number for each line of entries along an axis."""
+    """Reduce a matrix along an axis."""
     if m.shape == (0, 0) and axis == 0:
         return Matrix(np.zeros((0, 0))) if start is None else values.of(start)
     if axis >= m.data.ndim:
@@ -98,7 +98,7 @@ def _diff(x: Value) -> Value:
 def _extreme(
     pick: Callable[[Scalar, Scalar], Scalar], x: Value, y: Value | None = None, axis: Value | None = None
 ) -> Value:
-    """Return ``max`` or ``min``: of two matrices entry by entry, or along an axis with places."""
+    """Return ``max`` or ``min``, of two matrices entry by entry, or along an axis with indices."""
     m = number_matrix(x)
     if y is not None:
         other = number_matrix(y)
@@ -157,7 +157,7 @@ def _find(x: Value) -> Value:
 
 
 def _sizes(given: Sequence[Value]) -> tuple[int, ...]:
-    """Return a shape: one number is a square, a vector is all of it."""
+    """Return a shape: one number means a square, one vector the whole shape."""
     if not given:
         return (1, 1)
     found = [max(0, int(n)) for x in given for n in _sizes_of(x)]
@@ -198,7 +198,7 @@ def _size(x: Value, axis: Value | None = None) -> Value:
 
 
 def sizes_for(x: Value, count: int) -> tuple[Value, ...]:
-    """Return what ``[a, b] = size(x)`` gives: the last one counts all axes that are left."""
+    """Return what ``[a, b] = size(x)`` gives: the last output is the product of all remaining axes."""
     shape = [*_shape(x), *(1,) * count]
     found = [float(n) for n in shape[: count - 1]]
     return tuple(values.of(n) for n in [*found, float(math.prod(shape[count - 1 :]))])
@@ -301,7 +301,7 @@ def _norm(x: Value, kind: Value | None = None) -> Value:
         if which is None:
             return values.of(sqrt(_inner(entries, entries)))
         if which not in (1.0, 2.0, math.inf):
-            raise MatlabError(f"this norm of a matrix is not known here: {which:g}")
+            raise MatlabError(f"this norm of a matrix is not supported: {which:g}")
         return values.of(float(np.linalg.norm(values.known(m, "a matrix whose norm is asked for"), which)))
     if which in (None, 2.0):
         if m.is_plain:
@@ -311,7 +311,7 @@ def _norm(x: Value, kind: Value | None = None) -> Value:
         return _sum(mapped(abs, values.reshaped(m, (m.size, 1))))
     if which == math.inf and m.size:
         return _folded_along(mapped(abs, values.reshaped(m, (m.size, 1))), 0, None, larger)
-    raise MatlabError(f"this norm is not known here: {which}")
+    raise MatlabError(f"this norm is not supported: {which}")
 
 
 def _pinv(x: Value) -> Value:
@@ -431,7 +431,7 @@ MATRICES: dict[str, Callable[..., Value]] = {
     "isreal": lambda x: values.truth(isinstance(x, (Matrix, str))),
     "isscalar": lambda x: values.truth(_count(x) == 1.0),
 }  # fmt: skip
-"""Functions of whole values, by name."""
+"""Functions of whole matrices and other values, by name."""
 
 FUNCTIONS = ENTRYWISE | MATRICES
 
@@ -439,4 +439,4 @@ SILENT = frozenset(
     ("disp", "display", "fprintf", "printf", "warning", "clc", "close", "figure", "hold", "format", "more", "tic",
      "drawnow", "grid", "beep", "axis")
 )  # fmt: skip
-"""What only shows something: its arguments are evaluated, and nothing else is done."""
+"""Functions that only display something: their arguments are evaluated, and nothing else is done."""

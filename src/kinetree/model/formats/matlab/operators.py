@@ -1,4 +1,4 @@
-"""Operators of MATLAB on matrices over any scalar."""
+"""MATLAB's operators on matrices over any scalar."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from . import values
 from .values import MatlabError, Matrix, mapped, number_matrix, settled, shown
 
 SINGULAR = 1e-15
-"""Systems that are worse conditioned than this are not solved: MATLAB warns, and what it computes is rounding."""
+"""Reciprocal condition below which equations are not solved; MATLAB warns, and its result is rounding."""
 
 
 def binary(operator: str, left: Any, right: Any) -> Matrix:
-    """Return two values with an operator between them; ``&&`` and ``||`` are the evaluator's."""
+    """Apply an operator to two values; ``&&`` and ``||`` are left to the evaluator."""
     if operator in ("==", "~=") and isinstance(left, str) and isinstance(right, str):
         raise MatlabError("texts are compared letter by letter here, which is not known: write strcmp(a, b)")
     if operator in _LOGICAL:
@@ -33,7 +33,7 @@ def binary(operator: str, left: Any, right: Any) -> Matrix:
 
 
 def unary(operator: str, value: Any) -> Matrix:
-    """Return a value with a sign before it."""
+    """Apply a sign or negation to a value."""
     if operator == "~":
         return mapped(_not, truths(value), logical=True)
     m = number_matrix(value, "what stands behind the sign")
@@ -41,7 +41,7 @@ def unary(operator: str, value: Any) -> Matrix:
 
 
 def truths(value: Any) -> Matrix:
-    """Return numbers as truths: all but zero are true, and NaN is neither."""
+    """Convert numbers to logical values: all but zero are true, and NaN is refused."""
     m = value if isinstance(value, Matrix) else number_matrix(value)
     if m.logical:
         return m
@@ -53,7 +53,7 @@ def truths(value: Any) -> Matrix:
 def range_of(first: Any, step: Any, last: Any) -> Matrix:
     """Return ``first:step:last``."""
     if any(isinstance(x, Matrix) and x.logical for x in (first, step, last)):
-        raise MatlabError("a range is made of numbers, not of truths")
+        raise MatlabError("a range is made of numbers, not of logical values")
     given = [values.known(x, "a number of the range").ravel(order="F") for x in (first, step, last)]
     if any(x.size == 0 for x in given):
         return Matrix(np.zeros((1, 0)))
@@ -80,7 +80,7 @@ def _not(x: Any) -> Any:
 
 
 def equal(a: Any, b: Any) -> Any:
-    """Return whether two scalars are equal, by comparisons that any scalar has."""
+    """Return whether two scalars are equal, using only comparisons that any scalar has."""
     if _is_plain(a) and _is_plain(b):
         return a == b
     return logical_and(a <= b, a >= b)
@@ -96,7 +96,7 @@ def _is_plain(x: Any) -> bool:
 
 
 def power(a: Scalar, b: Scalar) -> Scalar:
-    """Return a to the power of b; exponents of what is not known yet are whole or half."""
+    """Return a to the power of b; if a is not known yet, b must be a whole or half number."""
     if _is_plain(a) and _is_plain(b):
         base, exponent = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
         found = np.power(base, exponent)
@@ -110,7 +110,7 @@ def power(a: Scalar, b: Scalar) -> Scalar:
             return _whole_power(a, b)
     if isinstance(a, (float, int)) and a > 0.0:
         return exp(b * math.log(a))
-    raise MatlabError("powers of what depends on the time or the state are whole or half numbers: write exp(y*log(x))")
+    raise MatlabError("powers of what depends on time or state must be whole or half numbers: write exp(y*log(x))")
 
 
 def _whole_power(a: Scalar, b: float) -> Scalar:
@@ -130,12 +130,12 @@ def divide(a: Scalar, b: Scalar) -> Scalar:
 
 
 def real_power(a: Matrix, b: Matrix) -> Matrix:
-    """Return powers entry by entry; those of negative numbers to fractions are complex, and refused."""
+    """Return powers entry by entry; fractional powers of negative numbers are complex and refused."""
     if a.is_plain and b.is_plain:
         x, y = np.broadcast_arrays(a.data, b.data) if _same_axes(a, b) else (a.data, b.data)
         if ((x < 0.0) & (y != np.floor(y)) & np.isfinite(x) & np.isfinite(y)).any():
             raise MatlabError(
-                "a negative number to a power that is no whole number is complex, which is not known here"
+                "a negative number to a power that is not a whole number is complex, which is not supported"
             )
     return mapped(power, a, b)
 
@@ -170,7 +170,7 @@ _ENTRYWISE: dict[str, Callable[..., Any]] = {
 
 
 def product(a: Matrix, b: Matrix) -> Matrix:
-    """Return a * b: of matrices, or of a number and a matrix."""
+    """Return a * b for matrices, or a number and a matrix."""
     if a.size == 1 or b.size == 1:
         return mapped(lambda x, y: x * y, a, b)
     if a.data.ndim > 2 or b.data.ndim > 2 or a.shape[1] != b.shape[0]:
@@ -190,7 +190,7 @@ def left_divide(a: Matrix, b: Matrix) -> Matrix:
     if a.size == 1:
         return mapped(lambda x, y: divide(y, x), a, b)
     if a.data.ndim > 2 or b.data.ndim > 2 or a.shape[0] != b.shape[0]:
-        raise MatlabError(f"{shown(a)} equations do not go with a {shown(b)} right side")
+        raise MatlabError(f"{shown(a)} equations do not fit a {shown(b)} right side")
     if a.is_plain and b.is_plain:
         return Matrix(_solved(a.data, b.data))
     if a.shape[0] != a.shape[1]:
@@ -210,7 +210,7 @@ def _solved(a: Array, b: Array) -> Array:
         return np.zeros((a.shape[1], b.shape[1]))
     sizes = np.linalg.svd(a, compute_uv=False)
     if not sizes.min() > SINGULAR * sizes.max():
-        raise MatlabError("singular equations: what MATLAB makes of them, with a warning, is rounding")
+        raise MatlabError("singular equations: MATLAB solves them with a warning, but its result is rounding")
     if a.shape[0] == a.shape[1]:
         return np.linalg.solve(a, b)
     return np.linalg.lstsq(a, b, rcond=None)[0]
@@ -224,7 +224,7 @@ def right_divide(a: Matrix, b: Matrix) -> Matrix:
 
 
 def matrix_power(a: Matrix, b: Matrix) -> Matrix:
-    """Return a ^ b: of numbers, or of a square matrix and a whole number."""
+    """Return a ^ b for numbers, or a square matrix and a whole number."""
     if a.size == 1 and b.size == 1:
         return real_power(a, b)
     exponent = values.known_number(b, "the exponent of a matrix")
@@ -260,7 +260,7 @@ _OF_MATRICES: dict[str, Callable[[Matrix, Matrix], Matrix]] = {
 
 
 def chosen(condition: Any, yes: Matrix, no: Matrix) -> Matrix:
-    """Return one of two matrices of the same shape, entry by entry."""
+    """Choose between two matrices of the same shape, entry by entry."""
     if yes.logical != no.logical:
         yes, no = yes.numbers(), no.numbers()
     if yes.logical:

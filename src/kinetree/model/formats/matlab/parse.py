@@ -1,7 +1,7 @@
 """From the text of a file to :mod:`.syntax`, by the grammar of tree-sitter-matlab.
 
-The grammar says where words, strings, matrix entries and blocks begin and end.  How tightly operators bind is decided
-here, after MATLAB's table: the grammar reads ``-2^2`` as ``(-2)^2``.
+The grammar says where words, strings, matrix entries and blocks begin and end.  The precedence of operators is decided
+here, by MATLAB's table: the grammar reads ``-2^2`` as ``(-2)^2``.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from . import syntax
 from .syntax import Block, MatlabExpression, MatlabFile, MatlabFunction, Reference, Statement
 
 MOST_BYTES = 1_000_000
-"""Of one file."""
+"""The most bytes of one file."""
 
 DEEPEST_BLOCKS = 200
-"""Brackets and blocks within one another."""
+"""The deepest nesting of brackets and blocks."""
 
 _OPERATIONS = frozenset(
     ("binary_operator", "unary_operator", "postfix_operator", "comparison_operator", "boolean_operator",
@@ -32,7 +32,7 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
     ("||",), ("&&",), ("|",), ("&",), ("<", "<=", ">", ">=", "==", "~=", "!="), (":",), ("+", "-"),
     ("*", "/", "\\", ".*", "./", ".\\"),
 )  # fmt: skip
-"""Operators between two values, those that bind least first."""
+"""Binary operators, from the lowest precedence to the highest."""
 
 _PREFIXES, _POWERS, _TRANSPOSES = ("-", "+", "~", "!"), ("^", ".^"), ("'", ".'")
 _DECIMAL = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eEdD][+-]?\d+)?")
@@ -41,19 +41,19 @@ COMMANDS = frozenset(
     ("clear", "close", "hold", "load", "format", "figure", "grid", "axis", "more", "warning", "fclose", "save", "cd",
      "disp", "pause", "colormap", "shading", "drawnow")
 )  # fmt: skip
-"""Which have words behind them; of others an operator has been forgotten."""
+"""Names that words may follow; after any other name, an operator has been forgotten."""
 
 OCTAVE = {
     "+=": "x = x + y", "-=": "x = x - y", "*=": "x = x * y", "/=": "x = x / y", "^=": "x = x ^ y",
     "++": "x = x + 1", "--": "x = x - 1", "!=": "~=", "**": "^", "!": "~", "#": "% for comments",
 }  # fmt: skip
-"""Spellings of Octave alone, and what MATLAB has for them."""
+"""Spellings that only Octave has, and what to write in MATLAB."""
 
 OCTAVE_WORDS = frozenset(
     ("do", "until", "unwind_protect", "unwind_protect_cleanup", "end_unwind_protect", "end_try_catch", "endif",
      "endfor", "endwhile", "endswitch", "endfunction", "endparfor", "__FILE__", "__LINE__")
 )  # fmt: skip
-"""Names in MATLAB, and no names in Octave."""
+"""Names in MATLAB that are keywords in Octave."""
 
 
 @cache
@@ -69,21 +69,21 @@ def _parser() -> Any:
 
 
 def decoded(data: bytes) -> str:
-    """Return a file's text with one kind of line ends."""
+    """Return the text of a file with uniform line ends."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        text = data.decode("latin-1")  # MATLAB's files before 2020
+        text = data.decode("latin-1")  # as MATLAB wrote files before 2020
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def parse(data: bytes, file: str) -> MatlabFile:
-    """Read a file of MATLAB; what the grammar does not understand is an error with its line."""
+    """Parse a MATLAB file; what the grammar does not understand raises an error with its line."""
     if len(data) > MOST_BYTES:
         raise FileFormatError(f"a file of MATLAB of {len(data)} bytes, more than {MOST_BYTES}", file)
     text = decoded(data)
     if "\0" in text:
-        raise FileFormatError("this is no text: it has a NUL in it", file)
+        raise FileFormatError("this is not text: it contains a NUL", file)
     root = _parser().parse((text + "\n").encode("utf-8", "replace")).root_node
     if root.has_error:
         raise _not_understood(root, text, file)
@@ -92,7 +92,7 @@ def parse(data: bytes, file: str) -> MatlabFile:
 
 def _not_understood(root: Any, text: str, file: str) -> FileFormatError:
     node = root
-    while True:  # the innermost one that is wrong, first in the text
+    while True:  # the innermost error, the first in the text
         inner = next((c for c in node.children if c.has_error or c.is_error or c.is_missing), None)
         if inner is None:
             break
@@ -104,7 +104,7 @@ def _not_understood(root: Any, text: str, file: str) -> FileFormatError:
 
 
 class _SyntaxReader:
-    """Goes through the grammar's tree."""
+    """Converts the grammar's tree."""
 
     def __init__(self, file: str) -> None:
         self.file, self.depth = file, 0
@@ -140,22 +140,22 @@ class _SyntaxReader:
                 inner = child.named_children[0]
                 named = inner.named_children if inner.type == "multioutput_variable" else [inner]
                 if any(c.type == "ignored_argument" for c in named):
-                    raise self.error("an output of a function needs a name, '~' is none", child)
+                    raise self.error("an output of a function needs a name; '~' is not one", child)
                 outputs = [_text(c) for c in named if c.type == "identifier"]
             elif child.type == "block":
                 body = self.block(child.named_children)
             elif child.type not in ("identifier", *_IGNORED):
-                raise self.error(f"a function with {child.type.replace('_', ' ')} is not known here", child)
+                raise self.error(f"a function with {child.type.replace('_', ' ')} is not supported", child)
         for names in (outputs, [p for p in parameters if p is not None]):
             if len(set(names)) < len(names):
-                raise self.error(f"a name stands twice in {', '.join(names)}", node)
+                raise self.error(f"a name occurs twice in {', '.join(names)}", node)
         self.refuse_commands(body, [*outputs, *(p for p in parameters if p)])
         return MatlabFunction(
             _text(node.child_by_field_name("name")), parameters, outputs, body, self.file, _line(node)
         )
 
     def refuse_commands(self, body: Block, names: Sequence[str]) -> None:
-        """Refuse words behind a name that is a variable elsewhere in the function: an operator is missing there."""
+        """Refuse words after a name that is a variable elsewhere in the function: an operator is missing."""
         inside = list(_within(body))
         self.refuse_jumps(body)
         variables = {*names, *(s.variable for s in inside if isinstance(s, syntax.For))}
@@ -166,7 +166,7 @@ class _SyntaxReader:
                 what = f"{one.name!r} is a variable, and words follow it: an operator or a line end is missing{more}"
                 raise FileFormatError(what, self.file, one.line)
             if isinstance(one, syntax.CommandSyntax) and one.words and one.name not in COMMANDS:
-                what = f"the command {' '.join([one.name, *one.words])[:60]!r} is not known here"
+                what = f"the command {' '.join([one.name, *one.words])[:60]!r} is not supported"
                 raise FileFormatError(what, self.file, one.line)
 
     def refuse_jumps(self, body: Block) -> None:
@@ -182,7 +182,7 @@ class _SyntaxReader:
         if node.type == "ignored_argument":
             return None
         if node.type != "identifier":
-            raise self.error(f"the parameter {_text(node)!r} of a function is not known here", node)
+            raise self.error(f"the parameter {_text(node)!r} of a function is not supported", node)
         return _text(node)
 
     # ------------------------------------------------------------------ statements
@@ -190,13 +190,13 @@ class _SyntaxReader:
     def block(self, nodes: Sequence[Any]) -> Block:
         self.depth += 1
         if self.depth > DEEPEST_BLOCKS and nodes:
-            raise self.error(f"more than {DEEPEST_BLOCKS} blocks within one another", nodes[0])
+            raise self.error(f"blocks are nested more than {DEEPEST_BLOCKS} deep", nodes[0])
         found = [self.statement(node) for node in nodes if node.type not in _IGNORED]
         self.depth -= 1
         return found
 
     def blocks_of(self, node: Any) -> Block:
-        """Return the statements of all blocks that stand in a node itself."""
+        """Return the statements of all blocks directly in a node."""
         return [s for child in node.named_children if child.type == "block" for s in self.block(child.named_children)]
 
     def statement(self, node: Any) -> Statement:
@@ -205,10 +205,10 @@ class _SyntaxReader:
             made: Statement = make(node)
             return made
         if node.type == "function_definition":
-            raise self.error("a function within another, or within a block, is not known here", node)
+            raise self.error("a function within another, or within a block, is not supported", node)
         if node.type in ("class_definition", "global_operator", "persistent_operator",
                          "spmd_statement", "arguments_statement"):  # fmt: skip
-            return syntax.Refused(_line(node), f"{_text(node).split()[0]!r} is not known here")
+            return syntax.Refused(_line(node), f"{_text(node).split()[0]!r} is not supported")
         return syntax.Evaluate(_line(node), self.expression(node))
 
     def _assignment(self, node: Any) -> Statement:
@@ -222,7 +222,7 @@ class _SyntaxReader:
                 continue
             target = self.expression(one)
             if not isinstance(target, Reference):
-                raise self.error(f"{_text(one)!r} is nothing that can be assigned to", one)
+                raise self.error(f"{_text(one)!r} cannot be assigned to", one)
             targets.append(target)
         if not targets:
             raise self.error("there is nothing on the left side of '='", node)
@@ -246,7 +246,7 @@ class _SyntaxReader:
         parts = [c for c in node.named_children if c.type not in _IGNORED]
         name, values = [c for c in parts[0].named_children if c.type not in _IGNORED]
         if parts[0].type != "iterator" or name.type != "identifier" or node.children[0].type != "for":
-            return syntax.Refused(_line(node), f"this kind of loop is not known here: {_text(node)[:40]!r}")
+            return syntax.Refused(_line(node), f"this kind of loop is not supported: {_text(node)[:40]!r}")
         return syntax.For(_line(node), _text(name), self.expression(values), self.blocks_of(node))
 
     def _while_statement(self, node: Any) -> Statement:
@@ -274,17 +274,17 @@ class _SyntaxReader:
     # ------------------------------------------------------------------ expressions
 
     def expression(self, node: Any) -> MatlabExpression:
-        """Read a value."""
+        """Convert an expression."""
         node = _unwrapped(node)
         self.depth += 1
         if self.depth > DEEPEST_BLOCKS:
-            raise self.error(f"more than {DEEPEST_BLOCKS} brackets within one another", node)
+            raise self.error(f"brackets are nested more than {DEEPEST_BLOCKS} deep", node)
         found = _Operations(self.flat(node), self.error, node).whole() if node.type in _OPERATIONS else self.atom(node)
         self.depth -= 1
         return found
 
     def flat(self, node: Any) -> list[Any]:
-        """Return values and operators in the order of the text, however the grammar has put them together."""
+        """Return values and operators in the order of the text, regardless of how the grammar grouped them."""
         found: list[Any] = []
         waiting, before = [node], None
         while waiting:
@@ -301,7 +301,7 @@ class _SyntaxReader:
         return found
 
     def atom(self, node: Any) -> MatlabExpression:
-        """Read what has no operator of its own."""
+        """Convert an expression without an operator of its own."""
         line, kind = _line(node), node.type
         if kind == "number":
             return self.number(node)
@@ -333,13 +333,13 @@ class _SyntaxReader:
             return syntax.Handle(line, _text(node.named_children[-1]))
         if kind == "lambda":
             return self.anonymous(node)
-        return syntax.Unknown(line, f"{_text(node)[:40]!r} is not known here")
+        return syntax.Unknown(line, f"{_text(node)[:40]!r} is not supported")
 
     def number(self, node: Any) -> MatlabExpression:
         text = _text(node)
         if not _DECIMAL.fullmatch(text):
             what = "complex numbers are" if text[-1] in "ij" else "numbers in this form are"
-            return syntax.Unknown(_line(node), f"{text!r}: {what} not known here")
+            return syntax.Unknown(_line(node), f"{text!r}: {what} not supported")
         return syntax.Number(_line(node), float(re.sub("[dD]", "e", text)))
 
     def string(self, node: Any) -> MatlabExpression:
@@ -376,7 +376,7 @@ class _SyntaxReader:
                     calls.append(inner)
                     inner = inner.child_by_field_name("name")
                 if inner.type != "identifier":
-                    raise self.error(f"the field {_text(field)[:40]!r} is not known here: write its name", field)
+                    raise self.error(f"the field {_text(field)[:40]!r} is not supported: write its name", field)
                 yield syntax.NameLink(".", (), _text(inner))
                 for one in reversed(calls):
                     yield self.call(one)
@@ -384,7 +384,7 @@ class _SyntaxReader:
     def call(self, node: Any) -> syntax.NameLink:
         kind = next(c.type for c in node.children if c.type in ("(", "{", "@"))
         if kind == "@":
-            raise self.error(f"{_text(node)[:40]!r} is not known here", node)
+            raise self.error(f"{_text(node)[:40]!r} is not supported", node)
         given = [a for c in node.children if c.type == "arguments" for a in c.children_by_field_name("argument")]
         for child in (c for a in node.children if a.type == "arguments" for c in a.named_children):
             if child not in given and child.type not in _IGNORED:
@@ -401,9 +401,9 @@ _OPENING = frozenset(("if", "elseif", "while", "switch", "case", "for"))
 
 
 def _refuse_other_readings(root: Any, error: Any) -> None:
-    """Refuse line ends within expressions, which the grammar takes for white space, and what Octave reads otherwise.
+    """Refuse line ends within expressions, which the grammar takes for white space, and what Octave reads differently.
 
-    A comment where a line should go on ends it in MATLAB and not in Octave.
+    A comment in the middle of a continued line ends it in MATLAB but not in Octave.
     """
     waiting, going_on, comments = [root], set(), []
     while waiting:
@@ -428,7 +428,7 @@ def _refuse_other_readings(root: Any, error: Any) -> None:
 
 
 def _within(block: Block) -> Iterator[Statement]:
-    """Yield all statements of a block, those within others too."""
+    """Yield all statements of a block, including nested ones."""
     for one in block:
         yield one
         for body in _inner(one):
@@ -445,7 +445,7 @@ def _inner(one: Statement) -> list[Block]:
 
 
 class _Operations:
-    """Puts values and operators together as MATLAB does."""
+    """Combines values and operators by MATLAB's precedence."""
 
     def __init__(self, tokens: list[Any], error: Any, node: Any) -> None:
         self.tokens, self.error, self.node, self.at = tokens, error, node, 0
@@ -457,7 +457,7 @@ class _Operations:
         return found
 
     def operator(self, *those: str) -> str | None:
-        """Take the next token if it is one of some operators."""
+        """Take the next token if it is one of the given operators."""
         token = self.tokens[self.at] if self.at < len(self.tokens) else None
         if not isinstance(token, tuple) or token[0] not in those:
             return None
@@ -499,7 +499,7 @@ class _Operations:
         return found
 
     def exponent(self) -> MatlabExpression:
-        """Read what stands behind a power: a value, perhaps with signs before it."""
+        """Read an exponent: a value, perhaps with signs before it."""
         if operator := self.operator(*_PREFIXES):
             operand = self.exponent()
             return syntax.Unary(operand.line, "~" if operator == "!" else operator, operand)
@@ -514,7 +514,7 @@ class _Operations:
 
 
 def _operator(before: Any, token: Any) -> str:
-    """Return an operator; in ``1./x`` the dot is the operator's, where the grammar gives it to the number."""
+    """Return an operator; in ``1./x`` the dot belongs to the operator, though the grammar gives it to the number."""
     touches = before is not None and before.type == "number" and before.end_byte == token.start_byte
     if touches and _text(before).endswith(".") and token.type in ("*", "/", "\\", "^", "'"):
         return f".{token.type}"
@@ -522,7 +522,7 @@ def _operator(before: Any, token: Any) -> str:
 
 
 def _unwrapped(node: Any) -> Any:
-    """Return a node without those around it that the grammar has no name for."""
+    """Return a node without the unnamed nodes that the grammar wraps around it."""
     while node.is_named and node.type.startswith("_") and node.named_child_count == 1:
         node = node.named_children[0]
     return node

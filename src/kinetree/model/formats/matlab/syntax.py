@@ -1,4 +1,4 @@
-"""What a file of MATLAB says, as plain data: expressions, statements, functions.
+"""The content of a MATLAB file as plain data: expressions, statements, functions.
 
 :mod:`.parse` makes these from the grammar's tree, :mod:`.evaluate` walks through them.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MatlabExpression:
-    """Base of all that has a value; ``line`` is where it stands."""
+    """Base of everything that has a value; ``line`` is its line in the file."""
 
     line: int
 
@@ -66,7 +66,7 @@ class Binary(MatlabExpression):
 
 @dataclass(frozen=True)
 class Transposed(MatlabExpression):
-    """``x'`` or ``x.'``: of real numbers the same."""
+    """``x'`` or ``x.'``, which are the same for real numbers."""
 
     operand: MatlabExpression
 
@@ -122,21 +122,21 @@ class Anonymous(MatlabExpression):
 
 @dataclass(frozen=True)
 class Unknown(MatlabExpression):
-    """What is valid MATLAB and not known here: an error where a run comes to it."""
+    """Valid MATLAB that is not supported: an error when a program reaches it."""
 
     what: str
 
 
 @dataclass(frozen=True)
 class Statement:
-    """Base of all that is done; ``line`` is where it begins."""
+    """Base of all statements; ``line`` is where it begins."""
 
     line: int
 
 
 @dataclass(frozen=True)
 class Assign(Statement):
-    """``a = ...`` or ``[a, ~, b.c(2)] = ...``; None is an output that is not kept."""
+    """``a = ...`` or ``[a, ~, b.c(2)] = ...``; None stands for an output that is not kept."""
 
     targets: Sequence[Reference | None]
     value: MatlabExpression
@@ -144,14 +144,14 @@ class Assign(Statement):
 
 @dataclass(frozen=True)
 class Evaluate(Statement):
-    """An expression whose value is shown or thrown away."""
+    """An expression whose value is displayed or discarded."""
 
     value: MatlabExpression
 
 
 @dataclass(frozen=True)
 class CommandSyntax(Statement):
-    """``clear x``: a name, and words behind it."""
+    """``clear x``: a name followed by words."""
 
     name: str
     words: Sequence[str]
@@ -159,7 +159,7 @@ class CommandSyntax(Statement):
 
 @dataclass(frozen=True)
 class If(Statement):
-    """Conditions with what is done where the first of them holds, and what is done otherwise."""
+    """Conditions with their blocks, of which the first that holds is run, and the block to run otherwise."""
 
     branches: Sequence[tuple[MatlabExpression, Block]]
     otherwise: Block
@@ -167,7 +167,7 @@ class If(Statement):
 
 @dataclass(frozen=True)
 class For(Statement):
-    """Once for each column of a matrix."""
+    """A loop over the columns of a matrix."""
 
     variable: str
     values: MatlabExpression
@@ -176,7 +176,7 @@ class For(Statement):
 
 @dataclass(frozen=True)
 class While(Statement):
-    """While a condition holds."""
+    """A loop that runs while a condition holds."""
 
     condition: MatlabExpression
     body: Block
@@ -184,7 +184,7 @@ class While(Statement):
 
 @dataclass(frozen=True)
 class Switch(Statement):
-    """The first case that a value equals, or what is done otherwise."""
+    """Cases, of which the first that equals a value is run, and the block to run otherwise."""
 
     value: MatlabExpression
     cases: Sequence[tuple[MatlabExpression, Block]]
@@ -193,7 +193,7 @@ class Switch(Statement):
 
 @dataclass(frozen=True)
 class Try(Statement):
-    """What is tried; what would be done after an error is not."""
+    """A ``try`` block; its ``catch`` block is never run."""
 
     body: Block
 
@@ -207,7 +207,7 @@ class Jump(Statement):
 
 @dataclass(frozen=True)
 class Refused(Statement):
-    """A statement that is not known here: an error where a run comes to it."""
+    """A statement that is not supported: an error when a program reaches it."""
 
     what: str
 
@@ -229,7 +229,7 @@ class MatlabFunction:
 
 @dataclass(frozen=True)
 class MatlabFile:
-    """A file: a script, or functions of which the first has the file's name."""
+    """A file: a script, or functions, the first of which has the file's name."""
 
     file: str
     script: Block

@@ -1,7 +1,7 @@
 """Values of MATLAB over any scalar: matrices, texts, structures, cells, handles; and how matrices are indexed.
 
-Matrices of floats are NumPy arrays of floats.  Where an entry is something else, a batch of floats or a node of the
-engine's graph, the array is one of objects: the same text of :mod:`.functions` goes over both.
+Matrices of floats are NumPy arrays of floats.  If an entry is something else, a batch of floats or a node of the
+engine's graph, the array holds objects; the same text of :mod:`.functions` works on both.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from . import syntax
 Array = np.ndarray
 
 MOST_ENTRIES = 1_000_000
-"""Of one matrix; files of robots have hundreds."""
+"""The most entries of one matrix; robot files have hundreds."""
 
 
 class MatlabError(Exception):
-    """Something that MATLAB refuses, or that is not known here; whoever knows the line makes an error of it."""
+    """Something that MATLAB refuses or that is not supported; the caller adds file and line."""
 
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """Numbers, or truths if ``logical``; at least two axes, as MATLAB has them."""
+    """Numbers, or logical values if ``logical``; at least two axes, as in MATLAB."""
 
     data: Array
     logical: bool = False
@@ -50,7 +50,7 @@ class Matrix:
 
     @property
     def is_vector(self) -> bool:
-        """Whether it is a row or a column, a single number included."""
+        """Whether it is a row, a column or a single number."""
         return self.data.ndim == 2 and 1 in self.data.shape
 
     def entries(self) -> list[Scalar]:
@@ -59,7 +59,7 @@ class Matrix:
         return found
 
     def numbers(self) -> Matrix:
-        """Return it with truths as ones and zeros."""
+        """Return the matrix with logical values as ones and zeros."""
         if not self.logical:
             return self
         return mapped(lambda x: where(x, 1.0, 0.0), self) if not self.is_plain else Matrix(self.data.astype(float))
@@ -71,14 +71,14 @@ class MatlabStruct(dict[str, Any]):
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """Values of any kind, in rows and columns."""
+    """A cell array: values of any kind, in rows and columns."""
 
     data: Array
 
 
 @dataclass(frozen=True, eq=False)
 class FunctionHandle:
-    """``@name``, or an expression with the values that it was made with."""
+    """``@name``, or an expression with the values of the variables where it was made."""
 
     name: str = ""
     anonymous: syntax.Anonymous | None = None
@@ -90,20 +90,20 @@ class FunctionHandle:
 
 @dataclass(frozen=True)
 class NotSet:
-    """Stands for an unknown value; using it is an error that says why."""
+    """Stands for an unknown value; using it raises an error that says why."""
 
     why: str
 
 
 Value = Matrix | str | MatlabStruct | Cell | FunctionHandle
-"""A text is a ``str``."""
+"""All kinds of values; texts are ``str``."""
 
 
 # ---------------------------------------------------------------- making matrices
 
 
 def of(value: Any) -> Matrix:
-    """Return a matrix: of a number, a scalar of any kind, or nested lists of rows."""
+    """Make a matrix from a number, a scalar of any kind, or nested lists of rows."""
     if isinstance(value, list):
         rows = [row if isinstance(row, list) else [row] for row in value]
         data = np.empty((len(rows), len(rows[0]) if rows else 0), dtype=object)
@@ -117,7 +117,7 @@ def of(value: Any) -> Matrix:
 
 
 def truth(value: Any) -> Matrix:
-    """Return a single truth: a boolean, or a condition that is not known yet."""
+    """Make a single logical value from a boolean, or a condition that is not known yet."""
     data = np.empty((1, 1), dtype=object)
     data[0, 0] = value
     return settled(data, logical=True)
@@ -137,7 +137,7 @@ def settled(data: Array, logical: bool = False) -> Matrix:
 
 
 def limited(count: float) -> None:
-    """Refuse matrices that no file of a robot has."""
+    """Refuse matrices that are too large for a robot file."""
     if not count <= MOST_ENTRIES:
         raise MatlabError(f"a matrix of {count:.0f} entries, more than {MOST_ENTRIES}")
 
@@ -148,12 +148,12 @@ def empty() -> Matrix:
 
 
 def mapped(function: Callable[..., Any], *matrices: Matrix, logical: bool = False) -> Matrix:
-    """Return a function of the entries of one or more matrices, which are stretched to the same shape."""
+    """Apply a function to the entries of one or more matrices, which are broadcast to the same shape."""
     try:
         shape = np.broadcast_shapes(*(_aligned(m.shape, matrices) for m in matrices))
     except ValueError:
         listed = " and ".join(shown(m) for m in matrices)
-        raise MatlabError(f"matrices of {listed} do not go together") from None
+        raise MatlabError(f"matrices of {listed} do not fit together") from None
     limited(math.prod(shape))
     if all(m.is_plain for m in matrices):
         return settled(np.asarray(function(*(m.data for m in matrices))).reshape(shape), logical)
@@ -165,13 +165,13 @@ def mapped(function: Callable[..., Any], *matrices: Matrix, logical: bool = Fals
 
 
 def _aligned(shape: tuple[int, ...], matrices: Sequence[Matrix]) -> tuple[int, ...]:
-    """Return a shape with as many axes as the others have: MATLAB adds them behind, NumPy in front."""
+    """Return a shape with as many axes as the others have: MATLAB adds axes at the end, NumPy in front."""
     axes = max(m.data.ndim for m in matrices)
     return (*shape, *(1,) * (axes - len(shape)))
 
 
 def shown(m: Matrix) -> str:
-    """Say how large a matrix is: ``2x3``."""
+    """Return the size of a matrix as text: ``2x3``."""
     return "x".join(str(n) for n in m.shape)
 
 
@@ -179,14 +179,14 @@ def shown(m: Matrix) -> str:
 
 
 def number_matrix(value: Any, what: str = "this") -> Matrix:
-    """Return a matrix of numbers, or an error that says what is there instead."""
+    """Return a matrix of numbers, or raise an error that says what there is instead."""
     if isinstance(value, Matrix):
         return value.numbers()
     raise MatlabError(f"{what} is {kind_of(value)}, where numbers are needed")
 
 
 def kind_of(value: Any) -> str:
-    """Say what a value is."""
+    """Name the kind of a value, for messages."""
     kinds = {str: "a text", MatlabStruct: "a structure", Cell: "a cell", FunctionHandle: "a function handle"}
     return kinds.get(type(value), "a matrix")
 
@@ -200,7 +200,7 @@ def single(value: Any, what: str) -> Scalar:
 
 
 def known(value: Any, what: str) -> Array:
-    """Return floats; what is only known when machine code runs cannot be asked for."""
+    """Return floats, or raise an error if the value is known only when machine code runs."""
     m = number_matrix(value, what)
     if not m.is_plain:
         raise MatlabError(
@@ -251,7 +251,7 @@ def unequal(a: Scalar, b: Scalar) -> Any:
 
 
 def joined(matrices: Iterable[Matrix], axis: int) -> Matrix:
-    """Return matrices one beside the other (axis 1) or one below the other (axis 0)."""
+    """Concatenate matrices side by side (axis 1) or one below the other (axis 0)."""
     given = list(matrices)
     parts = [m for m in given if m.shape != (0, 0)]
     if not parts:
@@ -261,7 +261,7 @@ def joined(matrices: Iterable[Matrix], axis: int) -> Matrix:
         parts = [m.numbers() for m in parts]
     others = {(*m.shape[:axis], *m.shape[axis + 1 :]) for m in parts}
     if len(others) > 1:
-        parts = [m for m in parts if sum(m.shape) != 1] or parts  # 1x0 and 0x1 are nothing, too
+        parts = [m for m in parts if sum(m.shape) != 1] or parts  # 1x0 and 0x1 are empty, too
         others = {(*m.shape[:axis], *m.shape[axis + 1 :]) for m in parts}
     if len(others) > 1:
         where_ = "beside" if axis else "below"
@@ -281,7 +281,7 @@ def reshaped(m: Matrix, shape: Sequence[int]) -> Matrix:
 
 
 def transposed(m: Matrix) -> Matrix:
-    """Return rows as columns."""
+    """Return the transpose."""
     if m.data.ndim > 2:
         raise MatlabError(f"a {shown(m)} matrix cannot be transposed")
     return Matrix(m.data.T, m.logical)
@@ -290,19 +290,19 @@ def transposed(m: Matrix) -> Matrix:
 # ---------------------------------------------------------------- indices
 
 Index = list[int] | None
-"""Places from 0; None is all of an axis."""
+"""Indices from 0; None means all of an axis."""
 
 
 @dataclass(frozen=True)
 class Indices:
-    """What stands in the brackets of an index, and the shape that a single one has."""
+    """The arguments of an index expression, and the shape of a single one."""
 
     places: Sequence[Index]
     shape: tuple[int, ...] = ()
 
     @staticmethod
     def of(arguments: Sequence[Any]) -> Indices:
-        """Read arguments: whole numbers from 1, truths, or a colon (given as None)."""
+        """Read arguments: whole numbers from 1, logical values, or a colon (given as None)."""
         if not arguments:
             raise MatlabError("an index is missing in the brackets")
         places: list[Index] = []
@@ -367,7 +367,7 @@ def _beyond(name: str, indices: Indices, axis: int, place: int, m: Matrix) -> st
 
 
 def _folded(data: Array, axes: int) -> Array:
-    """Return an array with as many axes as indices: the last of fewer covers all that are left."""
+    """Return an array with as many axes as indices; the last axis covers all that are left."""
     shape = data.shape
     if axes < len(shape):
         return data.reshape((*shape[: axes - 1], math.prod(shape[axes - 1 :])), order="F")
@@ -375,11 +375,11 @@ def _folded(data: Array, axes: int) -> Array:
 
 
 def assigned(old: Matrix | None, indices: Indices, value: Matrix, name: str) -> Matrix:
-    """Return a matrix with some entries set, grown where it must be."""
+    """Return a matrix with some entries set, enlarged if necessary."""
     m = empty() if old is None else old
     if m.logical and not value.logical:
         raise MatlabError(
-            f"numbers are set into {name!r}, which holds truths: MATLAB and Octave make different things of it; write "
+            f"numbers are set into {name!r}, which is logical: MATLAB and Octave differ in what that does; write "
             f"{name} = double({name}) first"
         )
     if m.logical != value.logical:
@@ -430,7 +430,7 @@ def _assigned_by_axes(m: Matrix, indices: Indices, value: Matrix, name: str, log
             chosen.append(places)
             if len(places) != 1 and waiting:
                 waiting.pop(0)
-        elif fresh:  # a colon of an axis that is not there yet takes what the value has
+        elif fresh:  # a colon for an axis that does not exist yet takes the length of the value
             chosen.append(list(range(waiting.pop(0) if waiting else 1)))
         else:
             chosen.append(list(range(folded.shape[axis])))
@@ -451,7 +451,7 @@ def _assigned_by_axes(m: Matrix, indices: Indices, value: Matrix, name: str, log
 
 
 def _filled(count: int, logical: bool, those: Sequence[Matrix]) -> Array:
-    """Return zeros that can hold the entries of some matrices."""
+    """Return zeros of a type that can hold the entries of some matrices."""
     if all(m.is_plain for m in those):
         return np.zeros(count, dtype=bool if logical else float)
     found = np.empty(count, dtype=object)
@@ -466,7 +466,7 @@ def _put(flat: Array, places: Sequence[int], value: Matrix) -> None:
 
 
 def without(m: Matrix, indices: Indices, name: str) -> Matrix:
-    """Return a matrix with entries of a vector, or whole rows or columns, taken out: ``x(2) = []``."""
+    """Remove entries of a vector, or whole rows or columns: ``x(2) = []``."""
     if len(indices) == 1 and m.is_vector:
         places = set(range(m.size) if indices.places[0] is None else indices.places[0])
         if places and max(places) >= m.size:
@@ -478,7 +478,7 @@ def without(m: Matrix, indices: Indices, name: str) -> Matrix:
         return Matrix(taken.reshape((1, -1) if m.shape[0] == 1 else (-1, 1)), m.logical)
     given = [k for k, places in enumerate(indices.places) if places is not None]
     if len(indices) != m.data.ndim or len(given) != 1:
-        raise MatlabError(f"only entries of vectors and whole rows or columns of {name!r} can be taken out")
+        raise MatlabError(f"only entries of vectors and whole rows or columns of {name!r} can be removed")
     axis = given[0]
     places = set(indices.places[axis] or ())
     if places and max(places) >= m.shape[axis]:

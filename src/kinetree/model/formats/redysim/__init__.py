@@ -1,7 +1,7 @@
 """ReDySim's own files: a folder with ``inputs.m``, ``initials.m``, ``trajectory.m``, ``torque.m``, ``jacobian.m``, ...
 
 :mod:`.folder`
-    what kind of system a folder has and what is to be computed;
+    what kind of system a folder contains and what is to be computed;
 :mod:`.reader`
     the robot;
 :mod:`.laws`

@@ -1,7 +1,7 @@
-"""A folder of ReDySim: what kind of system it has, what is to be computed, and which files say it.
+"""A ReDySim folder: what kind of system it contains, what is to be computed, and which files say so.
 
-ReDySim is one working folder with the solver, into which the files of an example are copied: what is not in the folder
-of an example is looked for in the one above it, if that is such a working folder.
+ReDySim has one working folder with the solver, into which the files of an example are copied.  So a file that is not in
+the folder of an example is looked for in its parent folder, if that is such a working folder.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ ENCRYPTED = {
     "momentum": ("linear and angular momentum", "robot.momentum"),
     "trajectory": ("the motion of the joints", "nothing, but for the stored states of the same system"),
 }
-"""Functions that ReDySim comes with as ``.p`` files: what each would have held, and what stands in for it."""
+"""Functions that ReDySim ships as ``.p`` files: what each would contain, and what replaces it."""
 
 
 def inputs_of(folder: Path) -> Path:
-    """Return the file ``inputs.m`` of a folder, or an error that says what is there."""
+    """Return the file ``inputs.m`` of a folder, or raise an error that says what there is instead."""
     path = folder / "inputs.m"
     if path.is_file():
         return path
@@ -60,10 +60,10 @@ def inputs_of(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Initials:
-    """What ``initials.m`` says; None where it does not."""
+    """The values in ``initials.m``; None for those that it does not set."""
 
     state: Array | None = None
-    """``y0``, in the order of ReDySim."""
+    """``y0``, in ReDySim's order."""
     begin: float | None = None
     end: float | None = None
     step: float | None = None
@@ -82,7 +82,7 @@ class RedysimFolder:
     main : str
         The function that says what the system is.
     instead : mapping of str to Path
-        Files to be read in the place of others: ``{"trajectory": Path("other/trajectory.m")}``.
+        Files to read in place of others: ``{"trajectory": Path("other/trajectory.m")}``.
     """
 
     path: Path
@@ -94,7 +94,7 @@ class RedysimFolder:
         behind = [above] if (above / "inputs.m").is_file() or (above / "run_me.m").is_file() else []
         self.code = MatlabFolder(self.path, behind)
         self.kept: dict[str, Any] = {}
-        """What was found once, by whoever found it."""
+        """Results that are computed once, by name."""
         for name, file in self.instead.items():
             self.code.replace(name, file)
 
@@ -107,11 +107,11 @@ class RedysimFolder:
 
     @cached_property
     def count(self) -> int:
-        """Number of links; of a floating base the base is one of them."""
+        """Number of links; a floating base is one of them."""
         given = self.inputs
         links = given.vector("bt").size
         if not links:
-            raise FileFormatError("'bt' has no entries: a system has a link at least", given.file, given.line("bt"))
+            raise FileFormatError("'bt' has no entries: a system has at least one link", given.file, given.line("bt"))
         if "n" not in given or given.values["n"].size != 1:
             return links
         n = given.number("n")
@@ -123,7 +123,7 @@ class RedysimFolder:
 
     @property
     def is_floating(self) -> bool:
-        """Whether the first link is a base that floats: ``nq`` is there, or the first joint has six variables."""
+        """Whether the first link is a floating base: ``nq`` is given, or the first joint has six variables."""
         given = self.inputs
         if "nq" in given:
             return True
@@ -133,17 +133,17 @@ class RedysimFolder:
 
     @property
     def has_ground(self) -> bool:
-        """Whether it walks: ``g_prop`` has the numbers of its ground."""
+        """Whether it is a walking machine: ``g_prop`` has the parameters of its ground."""
         return "g_prop" in self.inputs
 
     @property
     def is_closed(self) -> bool:
-        """Whether loops are closed: ``type`` is 1."""
+        """Whether the system has closed loops: ``type`` is 1."""
         return "type" in self.inputs and self.inputs.values["type"].tolist() == [1.0]
 
     @cached_property
     def analysis(self) -> str:
-        """What is to be computed: ``"forward"`` or ``"inverse"``, as the solver beside the files says."""
+        """What is to be computed: ``"forward"`` or ``"inverse"``, by the solver in the same folder."""
         for name, what in (("runinv", INVERSE), ("runfor", FORWARD)):
             if any(self.code.find(f"{name}{ending}") for ending in (".m", ".p")):
                 return what
@@ -153,13 +153,13 @@ class RedysimFolder:
     # ------------------------------------------------------------------ what is to be computed
 
     def initials(self, hosts: Mapping[str, HostFunction] | None = None) -> Initials:
-        """Return what ``initials.m`` says."""
+        """Return the values in ``initials.m``."""
         if not self.code.has("initials"):
             return Initials()
         given = FileNumbers(self.code.workspace("initials", hosts))
         name = given.first("y0", "yo")
         state = None if name is None else given.vector(name)
-        if state is None and "th" in given and "dth" in given:  # as the book's files have it
+        if state is None and "th" in given and "dth" in given:  # as in the book's files
             state = np.concatenate([given.vector("th"), given.vector("dth")])
         solver = given.number_of("int_type", "type")
         if solver is not None and solver not in SOLVERS:
@@ -180,19 +180,19 @@ class RedysimFolder:
 
     @property
     def period_step(self) -> float | None:
-        """Time from one sample of inverse dynamics to the next."""
+        """Time between samples of inverse dynamics."""
         return self.inputs.number_of("steps", "step", "ts")
 
     def encrypted(self) -> dict[str, tuple[str, str]]:
-        """Return the functions that cannot be read, what each would have held and what stands in for it.
+        """Return the functions that cannot be read, what each would contain and what replaces it.
 
-        A ``.p`` file comes before a ``.m`` file of the same name in MATLAB; here the one that can be read does.
+        In MATLAB a ``.p`` file takes precedence over a ``.m`` file of the same name; here the readable one does.
         """
         unknown = ("what its name says", "nothing: calling it is an error")
         return {name: ENCRYPTED.get(name, unknown) for name in self.code.encrypted()}
 
     def borrowed(self, analysis: str) -> list[str]:
-        """Return the files that an analysis needs and that are not in the folder itself but in the one above it."""
+        """Return the files that an analysis needs and that are in the parent folder instead of the folder itself."""
         names = ["initials"] if self.is_floating or analysis == FORWARD else []
         names += ["torque"] if analysis == FORWARD else ["trajectory"]
         if self.is_closed:

@@ -1,6 +1,6 @@
-"""What the files of a folder say over time: motion (``trajectory.m``, ``inv_kine.m``), forces, rows of constraints.
+"""The functions of time in a folder: motion (``trajectory.m``, ``inv_kine.m``), forces, rows of constraints.
 
-All of it goes over any scalar, so that it runs on numbers, on batches, and as machine code.
+All of it works on any scalar: on numbers, on batches, and as machine code.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BASE = 6
 
 @dataclass(frozen=True)
 class Order:
-    """Where the coordinates of ReDySim are among those of the robot.
+    """The order of ReDySim's coordinates among those of the robot.
 
     A floating base comes first in both; ReDySim has its position before its angles.
     """
@@ -38,7 +38,7 @@ class Order:
 
     @staticmethod
     def of(model: Model, folder: RedysimFolder) -> Order:
-        """Return the order of a robot that was read from a folder."""
+        """Return the order for a robot that was read from a folder."""
         places: list[int] = []
         known = {joint.name: joint for joint in model.joints}
         for k in range(folder.count):
@@ -57,15 +57,15 @@ class Order:
 
     @property
     def joints(self) -> Sequence[int]:
-        """Places of the joints, without those of a floating base."""
+        """Indices of the joints, without those of a floating base."""
         return self.places[BASE:] if self.floating else self.places
 
     def theirs(self, values_: Scalars) -> list[Scalar]:
-        """Return coordinates of the robot in the order of ReDySim."""
+        """Put coordinates of the robot into ReDySim's order."""
         return [values_[place] for place in self.places]
 
     def ours(self, given: Scalars) -> list[Scalar]:
-        """Return coordinates of ReDySim in the order of the robot."""
+        """Put coordinates of ReDySim into the robot's order."""
         found: list[Scalar] = [0.0] * len(self.places)
         for place, value in zip(self.places, given, strict=True):
             found[place] = value
@@ -88,22 +88,22 @@ class RedysimLaws:
 
     @cached_property
     def order(self) -> Order:
-        """Where ReDySim's coordinates are."""
+        """The order of ReDySim's coordinates."""
         return Order.of(self.model, self.folder)
 
     @cached_property
     def initials(self) -> Initials:
-        """What ``initials.m`` says, or whoever knows better."""
+        """The values in ``initials.m``, or those that replace them."""
         make = self.folder.kept.get("initials")
         return self.folder.initials() if make is None else make()
 
     @property
     def end(self) -> float:
-        """``tf`` of ``initials.m``, or ``Tp`` of ``inputs.m``, which the files get as an argument."""
+        """``tf`` of ``initials.m``, or ``Tp`` of ``inputs.m``, which is passed to the files."""
         found = self.folder.period if not self.folder.code.has("initials") else self.initials.end
         if found is None:
             raise FileFormatError(
-                "neither initials.m says tf, nor inputs.m Tp: until when is not known", self.folder.inputs.file
+                "neither initials.m has tf nor inputs.m Tp: the final time is unknown", self.folder.inputs.file
             )
         return found
 
@@ -112,7 +112,7 @@ class RedysimLaws:
     def motion(self, t: Scalar) -> Motion:
         """Return positions, velocities and accelerations of all joints but a floating base, in ReDySim's order.
 
-        Of a system with loops ``inv_kine.m`` gives them from those that are independent.
+        For a system with loops, ``inv_kine.m`` computes them from the independent ones.
         """
         folder = self.folder
         arguments: list[Any] = self._few("trajectory", self._trajectory_arguments(t))
@@ -137,7 +137,7 @@ class RedysimLaws:
         return given[: len(self.folder.code.inputs_of(function))]
 
     def _sized(self, x: list[Scalar], count: int, what: str) -> list[Scalar]:
-        """Return the numbers of the joints; of a floating base the files may begin with a zero for it."""
+        """Return the numbers of the joints; with a floating base, the files may begin with a zero for it."""
         if len(x) == count + 1 and self.folder.is_floating:
             return x[1:]
         if len(x) != count:
@@ -160,7 +160,7 @@ class RedysimLaws:
         return j, rates
 
     def rows_of_motion(self, t: Scalar) -> list[list[Scalar]] | None:
-        """Return J that ``inv_kine.m`` gives along the motion; None if it gives none."""
+        """Return J along the motion as ``inv_kine.m`` gives it; None if it does not."""
         code = self.folder.code
         if not code.has("inv_kine") or len(code.outputs_of("inv_kine")) < 4:
             return None
@@ -168,7 +168,7 @@ class RedysimLaws:
         return [list(row) for row in values.number_matrix(code.call("inv_kine", motion, 4)[3]).data]
 
     def ours_by_row(self, rows: Sequence[Scalars]) -> list[list[Scalar]]:
-        """Return rows in the order of the robot."""
+        """Put rows into the robot's order."""
         return [self.order.ours(row) for row in rows]
 
     # ------------------------------------------------------------------ forces
@@ -176,17 +176,17 @@ class RedysimLaws:
     def torque(
         self, t: Scalar, q: Scalars, v: Scalars, beside: Scalars, hosts: Mapping[str, HostFunction]
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """Return the joint forces of ``torque.m``, and the rates of what legged systems integrate beside the motion.
+        """Return the joint forces of ``torque.m``, and the rates of the additional states of legged systems.
 
         Parameters
         ----------
         t : scalar
         q, v : sequence of scalars
-            Of the robot.
+            State of the robot.
         beside : sequence of scalars
-            ``qq`` and ``dqq`` of a legged system: the base as its controller takes it to move.
+            ``qq`` and ``dqq`` of a legged system: the motion of the base as its controller assumes it.
         hosts : mapping
-            Functions in the place of encrypted ones.
+            Functions in place of encrypted ones.
         """
         folder, n = self.folder, float(self.folder.count)
         place, rate = self.order.theirs(q), self.order.theirs(v)
@@ -195,7 +195,7 @@ class RedysimLaws:
             given = [t, self.end, n, n if dof is None else dof, place, rate]
             (tau,) = folder.code.call("torque", self._few("torque", given), 1, hosts)
             return self.order.ours(self._forces(numbers(tau), len(place))), []
-        # ReDySim cuts th and dth from the sixth entry on, so that the joints begin with the second one
+        # ReDySim takes th and dth from the sixth entry on, so that the joints begin with the second one
         bases = [place[:BASE], place[BASE - 1 :], rate[:BASE], rate[BASE - 1 :]]
         if folder.has_ground:
             given = [t, n, *bases, list(beside[:BASE]), list(beside[BASE:])]
@@ -216,8 +216,8 @@ class RedysimLaws:
         return tau
 
     def same_robot(self, names: Sequence[str], given: Sequence[Any]) -> None:
-        """Refuse arguments that describe another robot than ``inputs.m`` does."""
+        """Refuse arguments that describe a robot other than that of ``inputs.m``."""
         for name, value in zip(names, given, strict=True):
             own = self.folder.inputs.vector(name)
             if values.known(value, name).ravel(order="F").tolist() != own.tolist():
-                raise values.MatlabError(f"{name!r} is another one than in inputs.m: only the folder's robot stands in")
+                raise values.MatlabError(f"{name!r} differs from inputs.m: only the folder's own robot can be used")

@@ -1,8 +1,8 @@
-"""The joints that close the loops of a folder: found from its geometry, and held against its ``jacobian.m``.
+"""The joints that close the loops of a folder, found from its geometry and checked against its ``jacobian.m``.
 
-ReDySim knows loops as the rows of a matrix J, with J v = 0.  A pin that keeps point a of link A on point b of link B
-asks for (J_B(b) - J_A(a)) v = 0 for all v that J allows: linear equations for a and b, whatever combinations of
-constraints the rows of J are.  What is found must have the same row space as J on random closed states.
+ReDySim represents loops by a matrix J with J v = 0.  A pin that keeps point a of link A on point b of link B
+requires (J_B(b) - J_A(a)) v = 0 for all v that J allows: linear equations for a and b, whatever combinations of
+constraints the rows of J are.  The pins that are found must have the same row space as J in random closed states.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Array = np.ndarray
 
 GROUND = -1
 SAMPLES, CHECKS = 24, 20
-"""States that pins are sought on, and closed ones that they are checked on."""
+"""Number of states from which pins are found, and of closed states in which they are checked."""
 
 EXACT = 1e-9
-"""Of row spaces and equations."""
+"""Tolerance of row spaces and equations."""
 
 NEARLY = 0.05
-"""Gaps in the folder's own start, relative to the links: ReDySim's files have states of four digits.
+"""Largest gap in the folder's own initial state, relative to the links: ReDySim's files have four digits.
 
-Where a gap is larger, the table does not have the places of ground pivots: ReDySim's equations do not need them.
+If a gap is larger, the table lacks the places of ground pivots, which ReDySim's equations do not need.
 """
 
 MOST_LINKS = 40
@@ -38,7 +38,7 @@ MOST_LINKS = 40
 
 @dataclass(frozen=True)
 class Pin:
-    """A joint that closes a loop: links from 0, the ground is -1, and where it is on each."""
+    """A joint that closes a loop: its two links (from 0; the ground is -1), and its place on each."""
 
     first: int
     second: int
@@ -53,9 +53,9 @@ class FoundLoops:
     Attributes
     ----------
     pins : sequence of Pin
-        Empty where ``jacobian.m`` itself has to do.
+        Empty if ``jacobian.m`` itself has to be used.
     axis : ndarray or None
-        Of all hinges, if they are parallel.
+        Axis of all hinges, if they are parallel.
     words : str
         How they were found, or why not.
     difference : float
@@ -67,9 +67,9 @@ class FoundLoops:
     words: str
     difference: float = np.nan
     pivots: Mapping[int, Array] = field(default_factory=dict)
-    """By links on the ground, how far their joints are from where the table has them."""
+    """For links on the ground, how far their joints are from their places in the table."""
     start_gap: float = 0.0
-    """How far loops are open in the folder's own start, in meters."""
+    """How far loops are open in the folder's own initial state, in meters."""
 
 
 class Geometry:
@@ -88,11 +88,11 @@ class Geometry:
 
     @property
     def joints(self) -> int:
-        """How many joints have a coordinate."""
+        """Number of joints with a coordinate."""
         return self.count - self.first
 
     def support(self, link: int) -> list[int]:
-        """Return the links that carry one, and itself, without base and ground."""
+        """Return a link and those that carry it, without base and ground."""
         found = []
         while link >= self.first:
             found.append(link)
@@ -131,7 +131,7 @@ class Geometry:
         return found
 
     def gap(self, q: Array, pins: Sequence[Pin]) -> Array:
-        """Return how far pins are open."""
+        """Return the gaps of pins."""
         turns, origins = self.poses(q)
         return np.concatenate(
             [
@@ -141,7 +141,7 @@ class Geometry:
         )
 
     def rows(self, q: Array, pins: Sequence[Pin]) -> Array:
-        """Return the rows that pins put on velocities."""
+        """Return the rows that pins impose on velocities."""
         poses = self.poses(q)
         turns, origins = poses
         return np.concatenate(
@@ -153,7 +153,7 @@ class Geometry:
         )
 
     def axis(self) -> Array | None:
-        """Return the axis of all hinges, if they are parallel and slides are across it."""
+        """Return the axis of all hinges, if they are parallel and all slides are perpendicular to it."""
         turns, _ = self.poses(np.zeros(self.joints))
         hinges = [turns[k][:, 2] for k in range(self.first, self.count) if not self.slides[k]]
         slides = [turns[k][:, 2] for k in range(self.first, self.count) if self.slides[k]]
@@ -162,7 +162,7 @@ class Geometry:
         return hinges[0] if all(abs(float(s @ hinges[0])) < EXACT for s in slides) else None
 
     def closed(self, q: Array, pins: Sequence[Pin]) -> Array | None:
-        """Return a configuration near one at which all pins are closed."""
+        """Return a configuration near a given one at which all pins are closed."""
         for _ in range(50):
             gap = self.gap(q, pins)
             if np.abs(gap).max() < 1e-14 * self.size * 10:
@@ -174,11 +174,11 @@ class Geometry:
 # ---------------------------------------------------------------- what the folder says
 
 Constraint = Callable[[Array], Array]
-"""J of all joints at a configuration of them."""
+"""Returns J of all joints at a configuration."""
 
 
 def jacobian_of(folder: RedysimFolder) -> Constraint | None:
-    """Return ``jacobian.m`` as a function of the joints; base columns of a floating base are left out."""
+    """Return ``jacobian.m`` as a function of the joints, without the columns of a floating base."""
     code, n = folder.code, folder.count
     if not code.has("jacobian"):
         return None
@@ -195,7 +195,7 @@ def jacobian_of(folder: RedysimFolder) -> Constraint | None:
 
 
 def states_of_motion(folder: RedysimFolder, count: int) -> list[tuple[Array, Array]]:
-    """Return closed configurations and J along the motion of ``trajectory.m``, as ``inv_kine.m`` has them."""
+    """Return closed configurations and J along the motion of ``trajectory.m``, from ``inv_kine.m``."""
     code = folder.code
     if folder.is_floating or not (
         code.has("inv_kine") and code.has("trajectory") and len(code.outputs_of("inv_kine")) > 3
@@ -211,7 +211,7 @@ def states_of_motion(folder: RedysimFolder, count: int) -> list[tuple[Array, Arr
 
 
 def loops_of(folder: RedysimFolder) -> FoundLoops:
-    """Return the joints that close the loops of a system, or words on why they are not certain; found once."""
+    """Return the joints that close the loops of a system, or why they are uncertain; computed once."""
     if "loops" not in folder.kept:
         folder.kept["loops"] = _sought(folder)
     found: FoundLoops = folder.kept["loops"]
@@ -257,13 +257,13 @@ def _found(folder: RedysimFolder, geometry: Geometry) -> FoundLoops:
 
 
 def _pins(geometry: Geometry, samples: Sequence[tuple[Array, Array]], start: Array) -> list[Pin]:
-    """Return pins whose rows are all of J's, ground pivots put where they close; none if some of J is left."""
+    """Return pins whose rows span J, with ground pivots moved to where they close; none if part of J is left."""
     allowed = [(geometry.poses(q), _null_space(j)) for q, j in samples]
     wanted = max(int(np.linalg.matrix_rank(j, tol=1e-9 * max(1.0, np.abs(j).max()))) for _, j in samples)
     bodies = [GROUND, *range(geometry.count)] if not geometry.first else list(range(geometry.count))
     found = [_pin(geometry, allowed, first, second, start) for first, second in combinations(bodies, 2)]
     gaps = [(float(np.abs(geometry.gap(start, [pin])).max()), pin) for pin in found if pin is not None]
-    gaps.sort(key=lambda one: max(NEARLY * geometry.size, one[0]))  # those that are closed first
+    gaps.sort(key=lambda one: max(NEARLY * geometry.size, one[0]))  # closed ones first
     chosen: list[Pin] = []
     probe = max(samples, key=lambda s: np.linalg.matrix_rank(s[1]))[0]
     rank = 0
@@ -278,7 +278,7 @@ def _pins(geometry: Geometry, samples: Sequence[tuple[Array, Array]], start: Arr
 
 
 def _pivots(geometry: Geometry, pins: Sequence[Pin], start: Array) -> dict[int, Array] | None:
-    """Return how far links on the ground have to be moved for pins to close in a state; None if that cannot be."""
+    """Return how far to move links on the ground so that pins close in a state; None if that is impossible."""
     gap = geometry.gap(start, pins).reshape(-1, 3)
     if np.abs(gap).max() <= NEARLY * geometry.size:
         return {}
@@ -306,7 +306,7 @@ def _null_space(j: Array) -> Array:
 def _pin(
     geometry: Geometry, allowed: Sequence[tuple[tuple[Array, Array], Array]], first: int, second: int, start: Array
 ) -> Pin | None:
-    """Return the pin between two links that J asks for, if there is one."""
+    """Return the pin between two links that J implies, if there is one."""
     blocks, sides = [], []
     for (turns, origins), null in allowed:
         for velocity in null.T:
@@ -322,7 +322,7 @@ def _pin(
     turns, origins = geometry.poses(start)
     gap = origins[second] + turns[second] @ known[3:] - origins[first] - turns[first] @ known[:3]
     free = np.linalg.svd(np.vstack([vt[seen], np.zeros((6, 6))]))[2][int(seen.sum()) :].T
-    if np.abs(gap).max() > NEARLY * geometry.size:  # what the rows do not tell may still close it
+    if np.abs(gap).max() > NEARLY * geometry.size:  # what the rows leave open may still close it
         by = np.hstack([-turns[first], turns[second]]) @ free
         known = known - free @ np.linalg.lstsq(by, gap, rcond=1e-9)[0]
     known = np.where(np.abs(known) < 1e-12 * geometry.size, 0.0, known)
@@ -330,11 +330,11 @@ def _pin(
     poses, _ = allowed[0]
     rows = geometry.columns(poses, second, poses[1][second] + poses[0][second] @ known[3:])
     rows = rows - geometry.columns(poses, first, poses[1][first] + poses[0][first] @ known[:3])
-    return pin if np.abs(rows).max() > 1e-6 * geometry.size else None  # else a joint of the tree itself
+    return pin if np.abs(rows).max() > 1e-6 * geometry.size else None  # otherwise it is a joint of the tree itself
 
 
 def _twist(geometry: Geometry, poses: tuple[Array, Array], link: int, velocity: Array) -> tuple[Array, Array]:
-    """Return angular velocity of a link and velocity of its origin."""
+    """Return the angular velocity of a link and the velocity of its origin."""
     turns, origins = poses
     spin = np.zeros(3)
     for k in geometry.support(link):
@@ -351,7 +351,7 @@ def _difference(
     geometry: Geometry, pins: Sequence[Pin], jacobian: Constraint | None, samples: Sequence[tuple[Array, Array]],
     start: Array, dice: np.random.Generator,
 ) -> float:  # fmt: skip
-    """Return how far the row spaces of pins and J are apart, on random closed states."""
+    """Return how far the row spaces of pins and J differ, in random closed states."""
     worst, seen = 0.0, 0
     for k in range(5 * CHECKS):
         if jacobian is None:

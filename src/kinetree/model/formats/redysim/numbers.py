@@ -17,7 +17,7 @@ class FileNumbers:
     Parameters
     ----------
     frame : CallFrame
-        What running the file has left.
+        The variables after running the file.
     """
 
     def __init__(self, frame: CallFrame) -> None:
@@ -29,17 +29,17 @@ class FileNumbers:
         }
         self.others = [name for name in frame.variables if name not in self.values]
         self.extra: dict[str, int] = {}
-        """Vectors that are longer than asked for, and by how much."""
+        """Vectors that are longer than needed, and by how much."""
 
     def __contains__(self, name: object) -> bool:
         return name in self.values
 
     def first(self, *names: str) -> str | None:
-        """Return the first of some names that there is a value of."""
+        """Return the first of some names that has a value."""
         return next((name for name in names if name in self.values), None)
 
     def vector(self, name: str, count: int | None = None, longer: bool = False) -> Array:
-        """Return a row or column as a vector; ReDySim does not look at what is behind the entries it needs."""
+        """Return a row or column as a vector; ReDySim ignores entries after those it needs."""
         if name not in self.values:
             why = " that is numbers" if name in self.others else ""
             raise FileFormatError(f"there is no {name!r}{why}", self.file)
@@ -59,10 +59,10 @@ class FileNumbers:
         return float(self.vector(name, 1)[0])
 
     def number_of(self, *names: str) -> float | None:
-        """Return the first of some numbers that is there."""
+        """Return the first of some numbers that exists."""
         found = self.first(*names)
         return None if found is None else self.number(found)
 
     def line(self, name: str) -> int | None:
-        """Return where a variable was assigned last."""
+        """Return the line where a variable was last assigned."""
         return self.lines.get(name)

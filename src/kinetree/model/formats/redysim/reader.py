@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ....errors import FileFormatError
-from ...dh import DHRow, placements
+from ...dh.rows import DHRow, placements
 from ...joints import EulerFree, Free, JointKind, Prismatic, Revolute, Spherical
 from ...mass import MassProperties
 from ...pose import Pose
@@ -18,14 +18,14 @@ from .loops import Geometry, loops_of
 from .numbers import FileNumbers
 
 INERTIAS = ("Icxx", "Icyy", "Iczz", "Icxy", "Iczx", "Icyz")
-"""As :class:`kinetree.MassProperties` orders them: xx, yy, zz, xy, xz, yz."""
+"""Moments of inertia in the order of :class:`kinetree.MassProperties`: xx, yy, zz, xy, xz, yz."""
 
 SEQUENCE = "ZXY"
-"""Of the angles phi, theta, psi of a floating base, in ``for_kine.m``."""
+"""Sequence of the angles phi, theta, psi of a floating base, in ``for_kine.m``."""
 
 
 def read(source: Source, options: Options) -> Model:
-    """Read the robot of a folder; its ``inputs.m`` has been read."""
+    """Read the robot of a folder whose ``inputs.m`` has been read already."""
     folder = RedysimFolder(source.path.parent, source.path.stem)
     folder.code.give(source.path, source.data)
     return model_of(folder, source, options)
@@ -62,7 +62,7 @@ def model_of(folder: RedysimFolder, source: Source, options: Options) -> Model:
 
 
 def _close(folder: RedysimFolder, builder: FileBuilder, names: list[str]) -> None:
-    """Add the joints that close loops; say where they are not certain."""
+    """Add the joints that close loops; warn if they are uncertain."""
     found, line = loops_of(folder), folder.inputs.line("type")
     if not found.pins:
         builder.oddity(
@@ -93,7 +93,7 @@ def _close(folder: RedysimFolder, builder: FileBuilder, names: list[str]) -> Non
 
 
 def _upright(axis: np.ndarray) -> np.ndarray:
-    """Return a rotation whose third column is an axis: none where that is z."""
+    """Return a rotation whose third column is a given axis; the identity if that is z."""
     if np.abs(axis - [0.0, 0.0, 1.0]).max() < 1e-12:
         return np.eye(3)
     aside = np.eye(3)[int(np.argmin(np.abs(axis)))]
@@ -108,7 +108,7 @@ def _name(path: Path) -> str:
 
 
 def _freedoms(given: FileNumbers, folder: RedysimFolder) -> np.ndarray:
-    """Return the joint variables of each joint; ``n_j``, or ``n`` as the book's biped has it."""
+    """Return the number of variables of each joint: ``n_j``, or ``n`` as in the book's biped."""
     count = folder.count
     name = next((n for n in ("n_j", "n") if n in given and given.values[n].size == count > 1), None)
     freedoms = np.ones(count) if name is None else given.vector(name, count).copy()
@@ -126,7 +126,7 @@ def _freedoms(given: FileNumbers, folder: RedysimFolder) -> np.ndarray:
 
 
 def _driven(given: FileNumbers, folder: RedysimFolder) -> np.ndarray:
-    """Return which joints have motors: ``aj``, of a floating base perhaps without the base."""
+    """Return which joints have motors: ``aj``, which may leave out a floating base."""
     count = folder.count
     if "aj" not in given:
         return np.ones(count)
@@ -158,10 +158,10 @@ def _joint(given: FileNumbers, k: int, freedoms: int, slides: bool, folder: Redy
 
 
 def _name_drawn(given: FileNumbers, builder: FileBuilder, slides: np.ndarray, freedoms: np.ndarray) -> None:
-    """Name the configuration that the table is written at.
+    """Name the configuration of the table.
 
-    Of a hinge ``th`` is the variable, which ReDySim puts in its place, and so is ``b`` of a slide: no offsets, but the
-    place that the system was drawn at.
+    For a hinge, ``th`` is the variable, which ReDySim overwrites, and so is ``b`` for a slide: these numbers are not
+    offsets, but the configuration in which the system was drawn.
     """
     if "th" not in given or given.values["th"].size < len(slides):
         return

@@ -1,4 +1,4 @@
-"""What the elements of an SDF file say: numbers, words and poses, with errors that name file and line."""
+"""Reads numbers, words and poses from the elements of an SDF file, with errors that name file and line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLOSED = (
     "projector", "material", "physics_friction", "actor", "road", "state", "atmosphere", "magnetic_field", "wind",
     "gripper", "spherical_coordinates", "population", "experimental:params",
 )  # fmt: skip
-"""Elements whose inside does not matter to the motion of a robot."""
+"""Elements whose content does not matter to the motion of a robot."""
 
 KNOWN = {
     "sdf": ("model", "world"),
@@ -40,7 +40,7 @@ KNOWN = {
     "dynamics": tuple(words_of("sdf")),
     "frame": ("pose",),
 }  # fmt: skip
-"""Elements that are looked for; one that is spelt almost like them is reported."""
+"""Elements that are looked for; one with almost the same spelling is reported."""
 
 Report = Callable[[str, int | None], None]
 
@@ -51,9 +51,9 @@ class Elements:
     Parameters
     ----------
     file : str
-        What to call it in messages.
+        Name of the file in messages.
     report : callable
-        Takes what cannot be represented, and the line.
+        Called with what cannot be represented, and the line.
     """
 
     def __init__(self, file: str, report: Report) -> None:
@@ -81,9 +81,7 @@ class Elements:
         if not name:
             raise self.error(f"<{element.tag}> has no name", element)
         if "::" in name:
-            raise self.error(
-                f"<{element.tag}> {name!r}: a name cannot contain '::', which stands between names", element
-            )
+            raise self.error(f"<{element.tag}> {name!r}: a name cannot contain '::', which separates names", element)
         return name
 
     def only(self, element: Element, tag: str) -> Element | None:
@@ -91,7 +89,7 @@ class Elements:
         return element.only(tag, self.file)
 
     def word(self, element: Element, tag: str) -> str:
-        """Return the text of a child, nothing where there is none."""
+        """Return the text of a child; an empty string if there is no such child."""
         child = self.only(element, tag)
         return "" if child is None else child.text.strip()
 
@@ -101,7 +99,7 @@ class Elements:
         return default if child is None else self.numbers(child, 1)[0]
 
     def truth(self, element: Element, tag: str, default: bool = False) -> bool:
-        """Return whether a child says so."""
+        """Return the boolean in a child."""
         word = self.word(element, tag).lower()
         if word not in ("", "0", "1", "true", "false"):
             child = self.only(element, tag)
@@ -137,7 +135,7 @@ class Elements:
         return Pose.of(position, rpy=turn) if any(turn) else Pose.of(position)
 
     def relative_to(self, element: Element | None) -> str:
-        """Return the frame that a pose is in; ``frame`` is what versions before 1.7 called it."""
+        """Return the frame that a pose is relative to; versions before 1.7 called it ``frame``."""
         return "" if element is None else (
             element.attributes.get("relative_to") or element.attributes.get("frame") or ""
         ).strip()  # fmt: skip

@@ -14,7 +14,7 @@ WORLD, MODEL = "world", "__model__"
 
 @dataclass
 class SdfFrame:
-    """A frame: in which one it is given, how, and what it moves with."""
+    """A frame: its pose, what that is relative to, and what the frame moves with."""
 
     relative_to: str
     pose: Pose
@@ -22,11 +22,11 @@ class SdfFrame:
     attached_to: str
     """A link, a frame, or the same as ``relative_to``."""
     placement_frame: str = ""
-    """Of a model: the frame in it that the pose is of."""
+    """For a model, the frame in it whose pose is given."""
 
 
 class Frames:
-    """All frames by their full names, with '::' between models; asked for poses at which all joints are at zero."""
+    """All frames by their full names, with '::' between models; poses are those with all joints at zero."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -45,7 +45,7 @@ class Frames:
             self.links.add(name)
 
     def known(self, name: str, scope: str) -> str | None:
-        """Return the full name of what is called so within a model."""
+        """Return the full name of a frame that is named within a model; None if there is none."""
         full = scope + name
         if full in self.places:
             return full
@@ -54,7 +54,7 @@ class Frames:
         return None
 
     def find(self, name: str, scope: str, element: Element, whose: str) -> str:
-        """Return the full name, or raise an error that says what is meant for what."""
+        """Return the full name of a frame, or raise an error that says who refers to it."""
         found = self.known(name, scope)
         if found is None:
             near = [n.removeprefix(scope) for n in self.places if n.startswith(scope) and MODEL not in n]
@@ -62,7 +62,7 @@ class Frames:
         return found
 
     def pose(self, name: str) -> Pose:
-        """Return where a frame is in the world."""
+        """Return the pose of a frame in the world."""
         self._asked.clear()
         at = name
         while at not in self._found:
@@ -71,14 +71,14 @@ class Frames:
             place = self.places[each]
             base, pose = self._found[place.relative_to], place.pose
             if place.placement_frame:
-                # the pose says where that frame is; where the model itself is follows from where the frame is in it
+                # the pose is that of the placement frame; that of the model follows from the frame's pose in the model
                 pose = pose @ inverse(self._within(place.placement_frame, each))
             self._found[each] = pose if base.is_identity else base if pose.is_identity else base @ pose
         self._asked.clear()
         return self._found[name]
 
     def _within(self, name: str, model: str) -> Pose:
-        """Return where a frame is in its model, along frames that do not depend on where the model is."""
+        """Return the pose of a frame in its model, through frames that do not depend on the model's own pose."""
         pose = Pose()
         seen = 0
         while name != model:

@@ -1,9 +1,9 @@
 """The reader of SDF, versions 1.4 to 1.11.
 
-Read: models (nested ones and included files, too) with links, inertials, frames and joints of all types; a link that
-is the child of two joints closes a loop, and the shapes of collisions, which ground can be made of.  Poses are those at
-which all joints are at zero.  Not read, because they do not change the motion: visuals, sensors, plugins, lights and
-how a physics engine is to be set.
+It reads models (also nested ones and included files) with links, inertials, frames and joints of all types, loops,
+where a link is the child of two joints, and collision shapes, which ground can be made of.  Poses are those with all
+joints at zero.  Visuals, sensors, plugins, lights and settings of physics engines do not change the motion and are not
+read.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ TYPES = (
 )  # fmt: skip
 
 UNBOUNDED = 1e16
-"""Limits of this size stand for none."""
+"""Limits of this size mean that there is none."""
 
 PERPENDICULAR = 1e-9
-"""Axes of a universal joint whose cosine is below this are at right angles."""
+"""Axes of a universal joint are perpendicular if the cosine of their angle is below this."""
 
 DEEPEST_INCLUDES = 16
-"""Files that include one another, and models within models."""
+"""The deepest nesting of included files and of models."""
 
 MOST_INCLUDED, MOST_ELEMENTS = 2000, 200_000
-"""Models that come by <include>, and elements of theirs: a few small files that include one another several times each
-could ask for millions."""
+"""The most models that are included, and the most elements in them: a few small files that include one another several
+times each could ask for millions."""
 
 
 def read(source: Source, options: Options) -> Model:
@@ -57,7 +57,7 @@ def read(source: Source, options: Options) -> Model:
 
 @dataclass(frozen=True)
 class _Instance:
-    """A model of the file, or of an included one, with what its names begin with."""
+    """A model of the file, or of an included one, with the prefix of its names."""
 
     element: Element
     prefix: str
@@ -173,11 +173,11 @@ class _SdfReader:
         static = static or elements.truth(element, "static")
         prefix = scope if bare else f"{scope}{name}::"
         frame = f"{prefix}{MODEL}"
-        if frame in self.frames.places:  # merged into a model that has a frame of its own
+        if frame in self.frames.places:  # it is merged into a model that has its own frame
             frame = f"{prefix}__{name}{MODEL}"
         base = own_elements.relative_to(placed)
         place = SdfFrame(parent, own_elements.pose(placed), element, parent)
-        if base:  # which may come later in the file
+        if base:  # it may come later in the file
             self.unsettled.append((place, base, scope, placed or element, f"model {name!r}"))
         self.frames.add(frame, place)
         instance = _Instance(element, prefix, elements, folder, version, static, depth)
@@ -188,7 +188,7 @@ class _SdfReader:
             if child.tag in ("model", "include"):
                 self._enter(child, prefix, False, frame, elements, folder, version, static, depth + 1)
         own = [child for child in element.children if child.tag in ("link", "joint", "frame")]
-        # names are known before poses are, which may be relative to any of them
+        # names come before poses, which may be relative to any of them
         for child in own:
             if child.tag == "frame":
                 self._frame(child, prefix, frame, elements)
@@ -233,13 +233,13 @@ class _SdfReader:
         self.frames.add(prefix + self._joint_name(joint, prefix, elements), place)
 
     def _joint_name(self, joint: Element, prefix: str, elements: Elements) -> str:
-        """Return a joint's name; before 1.7 a link could have the same one."""
+        """Return a joint's name; before 1.7 a link could have the same name."""
         name = elements.name(joint)
         place = self.frames.places.get(prefix + name)
         return f"{name}_joint" if place is not None and place.element is not joint else name
 
     def _settle(self, own: list[Element], prefix: str, elements: Elements) -> None:
-        """Replace the names that frames are relative to by full ones."""
+        """Replace the names of frames that others are relative to by full names."""
         for child in own:
             name = self._joint_name(child, prefix, elements) if child.tag == "joint" else elements.name(child)
             place = self.frames.places[prefix + name]
@@ -252,7 +252,7 @@ class _SdfReader:
     def _included(
         self, element: Element, elements: Elements, folder: Path
     ) -> tuple[Element, Elements, Path, tuple[int, int]]:
-        """Return the model of an included file, which is looked for beside this one."""
+        """Return the model of an included file, looked for in the folder of this one and the two above it."""
         uri = elements.word(element, "uri")
         if not uri:
             raise elements.error("<include> has no <uri>", element)
@@ -272,7 +272,7 @@ class _SdfReader:
         raise elements.error(f"the included {uri!r} is not there; looked for it at {looked}", element)
 
     def _count(self, size: int, element: Element, elements: Elements) -> None:
-        """Refuse one more included model where there are too many."""
+        """Count an included model, and refuse too many."""
         self.included, self.elements_included = self.included + 1, self.elements_included + size
         for count, most, what in (
             (self.included, MOST_INCLUDED, "models"), (self.elements_included, MOST_ELEMENTS, "elements"),
@@ -384,7 +384,7 @@ class _SdfReader:
         return Fixed() if word == "fixed" else Spherical()
 
     def _end(self, joint: Element, tag: str, name: str, instance: _Instance) -> str:
-        """Return the link at one end; the element may name a frame on it."""
+        """Return the link at one end of a joint; the element may name a frame on it."""
         elements = instance.elements
         word = elements.word(joint, tag)
         if not word:
@@ -393,7 +393,7 @@ class _SdfReader:
         return self.frames.link_of(found)
 
     def _sides(self, name: str, parent: str, child: str) -> tuple[Pose, Pose]:
-        """Return where a joint sits on its parent and on its child, all at zero."""
+        """Return the poses of a joint on its parent and on its child, with all joints at zero."""
         return self.frames.between(parent, name) if parent != WORLD else self.frames.pose(name), (
             self.frames.between(child, name) if child != WORLD else self.frames.pose(name)
         )
@@ -409,7 +409,7 @@ class _SdfReader:
         if not any(given):
             raise elements.error(f"joint {name!r}: the axis has zero length", xyz or joint)
         largest = max(map(abs, given))
-        if not 1e-9 < largest < 1e9:  # squares of such numbers may be none
+        if not 1e-9 < largest < 1e9:  # squares of such numbers may overflow
             given = tuple(c / largest for c in given)
         seen = self._axis_frame(axis, xyz, name, instance)
         turn = self.frames.between(name, seen).rotation if seen != name else np.eye(3)
@@ -417,7 +417,7 @@ class _SdfReader:
         return x, y, z
 
     def _axis_frame(self, axis: Element | None, xyz: Element | None, name: str, instance: _Instance) -> str:
-        """Return the frame that an axis is in: the joint's; before 1.5, or where the file says so, the model's."""
+        """Return the frame of an axis: the joint's; before 1.5, or if the file says so, the model's."""
         word = "" if xyz is None else xyz.attributes.get("expressed_in", "").strip()
         if word:
             return self.frames.find(word, instance.prefix, xyz or instance.element, f"joint {name!r}, expressed_in")
@@ -431,7 +431,7 @@ class _SdfReader:
         self, joint: Element, name: str, parent: str, child: str, placement: Pose, seat: Pose,
         axes: list[tuple[float, float, float]], instance: _Instance,
     ) -> None:  # fmt: skip
-        """Add two turns, about an axis on the parent and one on the child: at right angles a universal joint."""
+        """Add turns about an axis on the parent and one on the child; a universal joint if they are perpendicular."""
         builder = self._builder()
         first, second = (np.array(axis) / np.linalg.norm(axis) for axis in axes)
         if abs(first @ second) < PERPENDICULAR:
@@ -460,8 +460,8 @@ class _SdfReader:
     def _pitch(self, joint: Element, name: str, elements: Elements) -> float:
         """Return the advance of a screw, meters per radian.
 
-        ``screw_thread_pitch`` is meters per turn to the right; the older ``thread_pitch`` radians per meter to the
-        left.
+        ``screw_thread_pitch`` is in meters per turn, right-handed; the older ``thread_pitch`` in radians per meter,
+        left-handed.
         """
         if elements.only(joint, "screw_thread_pitch") is not None:
             return elements.number(joint, "screw_thread_pitch", 1.0) / (2 * math.pi)
@@ -525,7 +525,7 @@ class _SdfReader:
     # Gearboxes
 
     def _read_gearboxes(self) -> None:
-        """Couple the angles of two links about a body: that of the child is -ratio times that of the parent."""
+        """Couple the angles of two links relative to a body: the child's is -ratio times the parent's."""
         builder = self._builder()
         for joint, name, parent, child, instance in self.gearboxes:
             elements = instance.elements
@@ -553,7 +553,7 @@ class _SdfReader:
                     builder.coupling(name, terms)
 
     def _turn_about(self, body: str, link: str, axis: np.ndarray) -> tuple[str, float] | None:
-        """Return the hinge between a body and a link, and its sense about an axis in the world."""
+        """Return the hinge between a body and a link, and its sign about an axis in the world."""
         for draft in self._builder().drafts:
             if {draft.parent, draft.child} == {body, link} and isinstance(draft.kind, (Revolute, Continuous)):
                 own = self.frames.pose(draft.parent).rotation @ draft.placement.rotation @ np.array(draft.kind.axis)
@@ -565,7 +565,7 @@ class _SdfReader:
     # What it stands on
 
     def _read_frames(self) -> None:
-        """Name the frames of the file, where they are on links."""
+        """Name the frames of the file that are on links."""
         builder = self._builder()
         for name, place in self.frames.places.items():
             if place.element.tag == "frame":
@@ -575,7 +575,7 @@ class _SdfReader:
                     builder.frame(name, link, pose=pose)
 
     def _stand(self, alone: bool) -> None:
-        """Join what stands on nothing to the world: held fixed if it is the only model, else free."""
+        """Join what has no connection to the world: fixed if it is the only model, otherwise free."""
         builder, floats = self._builder(), self.options.floating_base
         groups = _components(builder.drafts, builder.body_names)
         held = next(group for group in groups if WORLD in group)
@@ -583,7 +583,7 @@ class _SdfReader:
         if floats and (not alone or not loose or len(held) > 1):
             raise builder.error(
                 Message(
-                    Setting("floating_base", True), ", but the file says itself what stands in the world or floats"
+                    Setting("floating_base", True), ", but the file itself says what is fixed in the world or floats"
                 ),
                 None,
             )
@@ -604,7 +604,7 @@ class _SdfReader:
             builder.configuration("as_drawn", start)
 
     def _choose_cuts(self) -> None:
-        """Cut loops where no friction or spring is, as if no joint had a motor: SDF does not say which have."""
+        """Cut loops at joints without friction or spring, as if none had a motor: SDF does not say which have one."""
         builder = self._builder()
         drafts = builder.drafts
         if len(drafts) < len(builder.body_names) or builder.cuts is not None or self.options.rule is not None:
@@ -622,7 +622,7 @@ class _SdfReader:
 
 
 def _one_model(file: Path) -> tuple[Element, tuple[int, int], int]:
-    """Return the model of a file that is included, the version of SDF it is in, and how many elements it has."""
+    """Return the model of an included file, its version of SDF, and its number of elements."""
     root = _parsed(whole_content(file, "included file"), str(file))
     version, models = _version(root, str(file)), list(root.all("model"))
     if len(models) != 1:
@@ -648,7 +648,7 @@ def _version(root: Element, file: str) -> tuple[int, int]:
 
 
 def _components(drafts: list[Draft], bodies: list[str]) -> list[list[str]]:
-    """Return the bodies that hang together, in the order of the file."""
+    """Return groups of connected bodies, in the order of the file."""
     group = {body: body for body in bodies}
 
     def top(body: str) -> str:
@@ -666,7 +666,7 @@ def _components(drafts: list[Draft], bodies: list[str]) -> list[list[str]]:
 
 
 def _quaternion(rotation: np.ndarray) -> list[float]:
-    """Return x, y, z, w of a rotation matrix, by the largest of its squares."""
+    """Return the quaternion x, y, z, w of a rotation matrix, by its largest component."""
     m = rotation
     squares = [m[0, 0], m[1, 1], m[2, 2], np.trace(m)]
     k = int(np.argmax(squares))

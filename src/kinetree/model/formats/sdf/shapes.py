@@ -1,4 +1,4 @@
-"""Collisions of SDF: shapes that links touch things with."""
+"""Collision shapes of SDF."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..xml import Element
 from .elements import Elements
 
 PARTS = {"box": ("size",), "ellipsoid": ("radii",)}
-"""Elements that say how large a shape is, where these are not its radius and its length."""
+"""Elements with the size of a shape, for shapes that have other sizes than radius and length."""
 
 
 def read_shapes(elements: Elements, collision: Element, link: str) -> list[ContactShape]:
-    """Return the shape of a collision; of one that cannot be read, that it is there: others may understand it."""
+    """Return the shape of a collision; one that cannot be read is noted, since other readers may understand it."""
     for shape in [x for geometry in collision.all("geometry") for x in geometry.children][:1]:
         try:
             return [_shape(elements, shape, collision, link)]
@@ -41,7 +41,7 @@ def _shape(elements: Elements, shape: Element, collision: Element, link: str) ->
 
 
 def _upright(elements: Elements, plane: Element) -> Pose:
-    """Return the turn that takes z to a plane's normal."""
+    """Return the rotation that takes z to a plane's normal."""
     child = elements.only(plane, "normal")
     normal = np.array([0.0, 0.0, 1.0] if child is None else elements.numbers(child, 3, infinite=False))
     length = float(np.linalg.norm(normal))

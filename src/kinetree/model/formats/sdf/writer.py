@@ -1,7 +1,7 @@
 """The writer of SDF 1.11: what Gazebo and Drake can read of a model.
 
-Links sit where their bodies are with all joints at zero, which is what SDF takes a file's poses for.  So loops must
-be closed there.
+Links are placed where their bodies are with all joints at zero, since that is what poses in SDF mean.  So loops must
+be closed in that configuration.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from .frames import WORLD
 VERSION = "1.11"
 
 CLOSED = 1e-9
-"""Loops that are open by more than this as drawn, in meters or radians, cannot be written."""
+"""Loops that are open by more than this with all joints at zero, in meters or radians, cannot be written."""
 
 USUAL_GRAVITY = (0.0, 0.0, -9.81)
 
 LIMITS = dict(sorted(words_of("sdf", limits=True).items(), key=lambda x: (x[1].per, x[0])))
-"""What elements of <limit> say, in their order."""
+"""The elements of <limit>, in their order."""
 
 
 def write(model: Model) -> str:
@@ -41,8 +41,8 @@ def write(model: Model) -> str:
     Raises
     ------
     UnsupportedError
-        If the dynamics would change: a joint that SDF does not have, rotor inertia, a coupling that is no gear, loops
-        that are open where all joints are at zero.
+        If the dynamics would change: a joint that SDF does not have, rotor inertia, a coupling that is not a gear,
+        loops that are open with all joints at zero.
     """
     return _SdfWriter(model).document()
 
@@ -54,7 +54,7 @@ class _SdfWriter:
         self.model = model
         self.lines: list[str] = []
         self.lost: list[str] = []
-        # where a link's frame is on its body: a body's name may belong to a frame elsewhere on it
+        # the pose of a link's frame on its body: a body's name may belong to a frame elsewhere on it
         names = {BASE: model.base.name} | {i: body.name for i, body in enumerate(model.bodies)}
         placed = {
             f.name: f.pose for f in model.frames if f.name in model.body_index and model.body_index[f.name] == f.body
@@ -68,7 +68,7 @@ class _SdfWriter:
             self.lost.append("'::' in names, which is written as '__'")
 
     def _joint_names(self) -> dict[str, str]:
-        """Return what joints, loops and couplings are called: in SDF no link and no frame has the same name."""
+        """Return the names of joints, loops and couplings: in SDF no link or frame may have the same name."""
         model = self.model
         taken = set(self.names.values()) | {f.name for f in model.frames} | {WORLD}
         found: dict[str, str] = {}
@@ -152,7 +152,7 @@ class _SdfWriter:
                 )
             if not self._base_is_world() or len(self.model.roots) > 1:
                 raise UnsupportedError(
-                    f"a model of SDF floats or stands in the world: joint {joint.name!r} cannot be beside others"
+                    f"a model of SDF floats or stands in the world: joint {joint.name!r} cannot be next to others"
                 )
             self.lost.append(f"joint {joint.name!r}, on which it floats: load the file with floating_base=True")
             return
@@ -163,11 +163,11 @@ class _SdfWriter:
         pose = inverse(self.on_body[i])
         relative = f" relative_to={_quote(self.names[i])}"
         if isinstance(kind, Continuous) and any(map(math.isfinite, (*joint.lower, *joint.upper))):
-            kind = Revolute(kind.axis)  # SDF ignores stops of a continuous joint; the motion is the same
+            kind = Revolute(kind.axis)  # SDF ignores limits of a continuous joint; the motion is the same
         self._open_joint(self.joints[joint.name], kind, ends, _pose(pose, relative))
         if kind.nv <= 2:
             if backwards and joint.mimic:
-                raise UnsupportedError(f"joint {joint.name!r} mimics another and is turned round: write .yaml")
+                raise UnsupportedError(f"joint {joint.name!r} mimics another and is reversed: write .yaml")
             for k, axis in enumerate(_axes(kind)):
                 self._axis(joint, k, axis)
         self.lines.append("    </joint>")
@@ -197,7 +197,7 @@ class _SdfWriter:
         tag = "axis2" if k else "axis"
         bounds = {word: getattr(joint, row.name)[k] for word, row in LIMITS.items()}
         if not joint.actuated and not math.isfinite(joint.effort_limit[k]):
-            bounds["effort"] = 0.0  # a motor without force is none
+            bounds["effort"] = 0.0  # a motor without force is not a motor
         limit = "".join(f"<{word}>{x!r}</{word}>" for word, x in bounds.items() if math.isfinite(x))
         acting = {word: getattr(joint, row.name)[k : k + 1] for word, row in words_of("sdf").items()}
         dynamics = "".join(f"<{word}>{x[0]!r}</{word}>" for word, x in acting.items() if any(x))
@@ -237,7 +237,7 @@ class _SdfWriter:
             self.joints[loop.name], loop.kind, (self.names[loop.predecessor], child), _pose(seat, relative)
         )
         axes = list(_axes(loop.kind))
-        if isinstance(loop.kind, Universal):  # the first pin is fixed on the predecessor
+        if isinstance(loop.kind, Universal):  # the first pin is fixed to the predecessor
             axes[0] = tuple(float(x) for x in between.rotation.T @ np.array(axes[0]))
         for k, axis in enumerate(axes):
             tag = "axis2" if k else "axis"
@@ -247,7 +247,7 @@ class _SdfWriter:
         self.lines.append("    </joint>")
 
     def _gearbox(self, coupling: JointCoupling) -> None:
-        """Write a gear between two hinges on one carrier: theta_2 = -ratio theta_1, seen from the carrier."""
+        """Write a gear between two hinges on one carrier: theta_2 = -ratio theta_1 relative to the carrier."""
         terms = [(self.model.joint(name), c) for name, c in zip(coupling.joints, coupling.coefficients, strict=True)]
         slope = coupling.polynomial[1] if len(coupling.polynomial) > 1 else 0.0
         terms += [
@@ -275,7 +275,7 @@ class _SdfWriter:
         ]
 
     def _seen(self, joint: Joint, body: int) -> tuple[float, ...]:
-        """Return a hinge's axis in the frame of another body, all at zero."""
+        """Return a hinge's axis in the frame of another body, with all joints at zero."""
         own = self._at_zero(self.model.joint_index[joint.name]).rotation @ np.array(getattr(joint.kind, "axis", ()))
         return tuple(float(x) for x in self._at_zero(body).rotation.T @ own)
 

@@ -1,4 +1,4 @@
-"""Models of Featherstone's spatial_v2 in files of MATLAB (``.mat``)."""
+"""Models of Featherstone's spatial_v2 in MATLAB files (``.mat``)."""
 
 from __future__ import annotations
 

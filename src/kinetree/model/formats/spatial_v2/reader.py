@@ -1,8 +1,8 @@
 """The structure that describes a kinematic tree in spatial_v2: NB, parent, jtype, Xtree, I, gravity.
 
-Coordinate transforms and inertias are matrices over Plücker coordinates (Featherstone 2.24 and 2.63), 6 x 6 or, of
-planar models, 3 x 3; bodies and joints have numbers.  What the extended version of the package adds is read, too: ball
-joints, floating bases, and rotors, which are bodies that follow a joint at the ratio of its gear.
+Coordinate transforms and inertias are matrices over Plücker coordinates (Featherstone 2.24 and 2.63), 6 x 6 or, for
+planar models, 3 x 3; bodies and joints are numbered.  Additions of the extended version of the package are read, too:
+ball joints, floating bases, and rotors, which are bodies that follow a joint with its gear ratio.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ KINDS: dict[str, JointKind] = {
     "r-": Revolute("-z"), "px-": Prismatic("-x"), "py-": Prismatic("-y"),
     "S": Spherical(), "SO3": Spherical(), "Fb": Free(), "SE3": Free(),
 }  # fmt: skip
-"""Joints by their codes; a screw, ``H``, has its pitch beside it."""
+"""Joints by their codes; a screw, ``H``, also has a pitch."""
 
 PLANAR = ("r", "px", "py", "r-", "px-", "py-")
 SAME_ENTRY = 1e-9
 
 
 def read(source: Source, options: Options) -> Model:
-    """Read the model of spatial_v2 that a file of MATLAB holds."""
+    """Read a spatial_v2 model from a MATLAB file."""
     return _StructReader(source, options).model()
 
 
@@ -64,7 +64,7 @@ class _StructReader:
         builder.add_body("base")
         if any(name.partition("{")[0] == "gamma_q" for name in self.given):
             raise self._error(
-                "gamma_q, which ties joints to others, is a function of MATLAB, and no code is run: remove the field, "
+                "gamma_q, which couples joints, is a MATLAB function, and no code is run: remove the field, "
                 "and give joints that follow others, or close loops, in loops="
             )
         parents = self._parents()
@@ -90,7 +90,7 @@ class _StructReader:
         return FileFormatError(message, self.source.file)
 
     def _shape(self, name: str) -> tuple[int, ...]:
-        """Return the shape of an array; nothing if it is none."""
+        """Return the shape of an array; an empty tuple if it is not an array."""
         x: Variable = self.given.get(name)
         return x.shape if isinstance(x, np.ndarray) else ()
 
@@ -111,7 +111,7 @@ class _StructReader:
         return self._numbers(name, (count, 1) if column else (1, count)).ravel()
 
     def _gravity(self) -> tuple[float, ...]:
-        """Return the acceleration of gravity; none in planar models that do not say (get_gravity of spatial_v2)."""
+        """Return the acceleration of gravity; zero in planar models that do not give it (get_gravity of spatial_v2)."""
         if "gravity" not in self.given:
             return (0.0, 0.0, 0.0) if self.planar else (0.0, 0.0, -9.81)
         count = 2 if self.planar and max(self._shape("gravity"), default=0) == 2 else 3
@@ -122,7 +122,7 @@ class _StructReader:
         if self.count < 1:
             raise self._error(f"NB is {self.count}: a model has at least one body")
         if self.count > len(self.given):
-            raise self._error(f"NB is {self.count}, but parent, jtype, Xtree and I have not that many entries")
+            raise self._error(f"NB is {self.count}, but parent, jtype, Xtree and I have another number of entries")
         parents = self._row("parent", self.count)
         for i, parent in enumerate(parents, 1):
             if parent != int(parent) or not 0 <= parent < i:
@@ -149,7 +149,7 @@ class _StructReader:
         return kind
 
     def _pose(self, name: str) -> Pose:
-        """Return the place of a joint for a transform from the parent's coordinates to the joint's."""
+        """Return the pose of a joint, given the transform from the parent's coordinates to the joint's."""
         x = self._numbers(name, (self.size, self.size))
         if self.planar:
             turn, lower = x[1:, 1:], x[1:, :1]
@@ -163,20 +163,20 @@ class _StructReader:
             position = np.array([skew[2, 1], skew[0, 2], skew[1, 0]])
             rest = [*x[:3, 3:].ravel(), *(x[3:, 3:] - turn).ravel(), *(skew + skew.T).ravel()]
         if np.abs(rest).max() > SAME_ENTRY * max(1.0, float(np.abs(x).max())):
-            raise self._error(f"{name} is no transform of coordinates: plux(E, r) makes one")
+            raise self._error(f"{name} is not a coordinate transform: plux(E, r) makes one")
         try:
             return Pose.of(position, rotation=rotation)
         except ModelError as problem:
-            raise self._error(f"{name} is no transform of coordinates: {problem}") from None
+            raise self._error(f"{name} is not a coordinate transform: {problem}") from None
 
     def _mass(self, name: str) -> MassProperties:
-        """Return mass properties of a body's inertia about the origin of its frame."""
+        """Return mass properties from a body's inertia about the origin of its frame."""
         x = self._numbers(name, (self.size, self.size))
         mass = x[-1, -1]
         if self.planar:
             first = np.array([x[2, 0], -x[1, 0], 0.0])
             like = np.array([[x[0, 0], -first[1], first[0]], [-first[1], mass, 0.0], [first[0], 0.0, mass]])
-            # what resists turns out of the plane is not said, and does not matter: a flat body
+            # inertia against turns out of the plane is not given and does not matter: a flat body
             across = x[0, 0] - (first @ first / mass if mass else 0.0)
             second = np.diag([across / 2.0, across / 2.0, across])
             second += (first @ first * np.eye(3) - np.outer(first, first)) / mass if mass else 0.0
@@ -186,7 +186,7 @@ class _StructReader:
             own = np.array([[0.0, -first[2], first[1]], [first[2], 0.0, -first[0]], [-first[1], first[0], 0.0]])
             like = np.block([[second, own], [own.T, mass * np.eye(3)]])
         if np.abs(x - like).max() > SAME_ENTRY * float(np.abs(x).max()):
-            raise self._error(f"{name} is no inertia of a rigid body: mcI(m, c, I) makes one")
+            raise self._error(f"{name} is not an inertia of a rigid body: mcI(m, c, I) makes one")
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = second
         try:
             return MassProperties.from_parameters([mass, *first, xx, xy, yy, xz, yz, zz])
