@@ -14,6 +14,8 @@ import yaml
 from kinetree.studies.sources import SOURCES
 
 ROOT = Path(__file__).resolve().parent.parent
+TOPS = (ROOT / "src/kinetree", ROOT / "gallery")
+"""Where the source is; files are named from there."""
 HEADINGS = "| section | about | computed by | studies | tests | cited in |\n|---|---|---|---|---|---|"
 NOT_THERE = "*nothing to compute*"
 PLACE = re.compile(r"^\{\{ coverage (?P<source>\w+) \}\}$", re.MULTILINE)
@@ -51,13 +53,13 @@ def citations() -> tuple[Citation, ...]:
 
 
 def _citations() -> Iterator[Citation]:
-    for path in sorted((ROOT / "src/kinetree").rglob("*.py")):
+    for top, path in [(t, path) for t in TOPS for path in sorted(t.rglob("*.py"))]:
         text = path.read_text(encoding="utf-8")
         for found in CITED.finditer(text):
             for word, numbers in PART.findall(found["first"] + found["more"]):
                 what = "equation" if word.startswith("eq") else "section"
                 for number in re.findall(NUMBER, numbers):
-                    yield Citation(found[1], what, number, path.relative_to(ROOT / "src/kinetree").as_posix())
+                    yield Citation(found[1], what, number, path.relative_to(top).as_posix())
 
 
 def row_of(citation: Citation) -> str | None:

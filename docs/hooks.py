@@ -44,6 +44,10 @@ BOOSTS = {
 }  # fmt: skip
 """How much a word on a page counts for the search, where not 1: who types one wants a guide first."""
 
+LONGEST_DESCRIPTION = 200
+"""Characters of a page's description."""
+BEGINS_PROSE = re.compile(r"\s*(?:[`\w]|\[(?!Download))")
+
 
 def on_files(files: Files, config: MkDocsConfig, **_: object) -> Files:
     """Called by mkdocs when it has found all files: adds a page for every notebook and every recording, and KaTeX."""
@@ -85,8 +89,21 @@ def on_page_markdown(markdown: str, page: Page | None = None, **_: object) -> st
     if page is not None:
         boost = next((boost for start, boost in BOOSTS.items() if page.file.src_uri.startswith(start)), 1.0)
         page.meta.setdefault("search", {}).setdefault("boost", boost)
+        page.meta.setdefault("description", description(markdown))
     text = PLACE.sub(lambda found: excerpt(found["name"], found["bare"] is None), markdown)
     return charts.expanded(joint_table.expanded(names_table.expanded(coverage_table.expanded(text))))
+
+
+def description(markdown: str) -> str:
+    """What search engines show below a page's title: its first paragraph, or as many of its sentences as fit."""
+    prose = re.sub(r"^```.*?^```$", "", markdown, flags=re.DOTALL | re.MULTILINE)
+    first = next((text for text in re.split(r"\n\s*\n", prose) if BEGINS_PROSE.match(text)), "")
+    plain = re.sub(r"\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])", r"\1", " ".join(first.split()))
+    plain = re.sub(r"[`*$]", "", plain)
+    if len(plain) <= LONGEST_DESCRIPTION:
+        return plain.rstrip(":")
+    whole = plain[:LONGEST_DESCRIPTION].rpartition(". ")[0]
+    return f"{whole}." if whole else plain[: LONGEST_DESCRIPTION - 3].rpartition(" ")[0] + "..."
 
 
 def on_post_build(config: MkDocsConfig, **_: object) -> None:
@@ -121,11 +138,11 @@ def _module(name: str) -> tuple[Path, list[str]]:
     """The file of the longest part of the name that is a module, and what is left of the name."""
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
-        place = ROOT.joinpath("src", *parts[:end])
-        for file in (place.with_suffix(".py"), place / "__init__.py"):
-            if file.is_file() and parts[end:]:
-                return file, parts[end:]
-    raise LookupError(f"{{{{ source {name} }}}}: no such module under src/")
+        for place in (ROOT.joinpath(top, *parts[:end]) for top in ("src", "gallery")):
+            for file in (place.with_suffix(".py"), place / "__init__.py"):
+                if file.is_file() and parts[end:]:
+                    return file, parts[end:]
+    raise LookupError(f"{{{{ source {name} }}}}: no such module under src/ or gallery/")
 
 
 def _member(node: ast.AST, part: str, name: str) -> ast.AST:

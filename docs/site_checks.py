@@ -20,6 +20,8 @@ STYLED = re.compile(rf"(?:url\(\s*[\"']?|@import\s+[\"']?)({ELSEWHERE})")
 ON_DEMAND = re.compile(r"class=[\"'][^\"']*\b(mermaid|md-source)\b")
 """For these the theme's script would ask another host."""
 ROLE = re.compile(r":(?:meth|class|func|attr|mod|data|exc|obj|ref|doc|math):(?:`|<code>)")
+UNRESOLVED = re.compile(r"\]\[(kinetree[\w.]*)\]")
+"""A link to a name that no page of the reference describes."""
 PLACEHOLDER = re.compile(r"\{\{ [\w ]+.*?\}\}")
 CALLED = re.compile(r"\b(?:fetch|importScripts|import|open)\(\s*[\"'`](https?://[\w.-]+)")
 
@@ -32,6 +34,7 @@ def problems(file: Path, text: str) -> Iterator[str]:
         yield from (f"asks {found} for something" for found in STYLED.findall(text))
         yield from (f"has a {found}, for which the theme asks another host" for found in ON_DEMAND.findall(text))
         yield from (f"shows the role {found}" for found in ROLE.findall(text))
+        yield from (f"links to {found}, which the reference does not describe" for found in UNRESOLVED.findall(text))
         yield from (
             f"has {found} left" for found in PLACEHOLDER.findall(re.sub(r"<pre.*?</pre>", "", text, flags=re.DOTALL))
         )
