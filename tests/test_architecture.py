@@ -16,6 +16,7 @@ pytestmark = pytest.mark.xdist_group("architecture")  # one process reads all fi
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "kinetree"
+PACKAGES = (PACKAGE, ROOT / "gallery" / "kinetree_gallery")
 
 MOST_LINES, MOST_LINES_WITH_REASON = 700, 900
 MOST_FILES = 20
@@ -49,7 +50,6 @@ IMPORTED_LATE: dict[str, str] = {
     "simulation/integrators/adaptive.py": "SUNDIALS is an extra",
     "simulation/integrators/steps_on_arrays.py": "large trees",
     "simulation/oddities/unheld.py": "shapes of the robot's file, for a message",
-    "simulation/prescribed.py": "motions of single joints, of mechanisms only",
     "simulation/records/energy.py": "tables as text, for who prints them",
     "simulation/records/record.py": "files, tables and pictures of records, which most programs never ask for",
     "simulation/run.py": "steppers of mechanisms, which trees do without",
@@ -64,15 +64,22 @@ IMPORTED_LATE: dict[str, str] = {
 
 @cache
 def trees() -> dict[Path, ast.Module]:
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+    files = [path for package in PACKAGES for path in sorted(package.rglob("*.py"))]
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in files}
+
+
+def inside(path: Path) -> Path:
+    """Return a file as an import sees it, from the name of its package on."""
+    return path.relative_to(next(package.parent for package in PACKAGES if path.is_relative_to(package)))
 
 
 def shown(path: Path) -> str:
-    return path.relative_to(PACKAGE).as_posix()
+    """Return a file by its room, ``robot/load.py``; those of other packages begin with the name of the package."""
+    return inside(path).as_posix().removeprefix("kinetree/")
 
 
 def module_of(path: Path) -> tuple[str, ...]:
-    parts = ("kinetree", *path.relative_to(PACKAGE).with_suffix("").parts)
+    parts = inside(path).with_suffix("").parts
     return parts[:-1] if parts[-1] == "__init__" else parts
 
 
@@ -80,7 +87,7 @@ def imported_from(path: Path, node: ast.ImportFrom) -> tuple[str, ...] | None:
     """Return the parts of the absolute name of the module that a statement imports from; None for other libraries."""
     named = tuple((node.module or "").split(".")) if node.module else ()
     if node.level == 0:
-        return named if named[:1] == ("kinetree",) else None
+        return named if named[0] in {package.name for package in PACKAGES} else None
     here = module_of(path)
     package = here if path.stem == "__init__" else here[:-1]
     return (*package[: len(package) - node.level + 1], *named)
@@ -195,7 +202,7 @@ def test_every_module_is_imported_by_another():
     """Count imports, and the names of modules in strings; the gallery finds systems and studies by their names."""
     known = {module_of(path): path for path in trees()}
     used: set[tuple[str, ...]] = set()
-    stubs = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("__init__.pyi")}
+    stubs = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.pyi")}
     for path, tree in (trees() | stubs).items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
@@ -242,7 +249,7 @@ def test_a_class_name_means_one_thing():
     assert not twice, "\n".join(f"{name}: {', '.join(where)}" for name, where in twice.items())
 
 
-DIMENSIONS = {"gallery", "gym"}
+DIMENSIONS = {"kinetree_gallery", "gym"}
 """Rooms of systems that have dimensions of their own, each in its folder or file."""
 
 

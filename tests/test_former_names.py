@@ -29,9 +29,18 @@ def test_a_former_name_is_the_module_of_today(former, monkeypatch):
     assert not any(isinstance(value, type(kt)) for value in (kt.load, kt.inverse_kinematics, kt.simulate))
 
 
+def test_what_is_inside_a_package_is_not_loaded_a_second_time():
+    with pytest.warns(DeprecationWarning, match="is now kinetree_gallery.systems.motion_laws"):
+        module = import_module("kinetree.gallery.systems.motion_laws")
+    assert module is import_module("kinetree_gallery.systems.motion_laws")
+    assert module.__name__ == module.__spec__.name == "kinetree_gallery.systems.motion_laws"
+
+
 def test_names_that_never_were_stay_unknown():
     with pytest.raises(ModuleNotFoundError):
         import_module("kinetree.nothing")
+    with pytest.raises(ModuleNotFoundError), pytest.warns(DeprecationWarning, match="is now"):
+        import_module("kinetree.gallery.systems.nothing")
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import kinetree as kt
+import kinetree_gallery
 
-FILES = {path: path.read_text(encoding="utf-8") for path in Path(kt.__file__).parent.rglob("*.py")}
+PACKAGES = (kt, kinetree_gallery)
+FILES = {path: path.read_text(encoding="utf-8") for p in PACKAGES for path in Path(p.__file__).parent.rglob("*.py")}
 USES = "match|fullmatch|search|sub|split|findall|finditer"
 LONG = 150_000
 """Letters: a pattern that goes back over all of them from each takes minutes, any other milliseconds."""

@@ -20,6 +20,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("src/kinetree", "gallery/kinetree_gallery")
 COMMANDS = (
     ("--version",), ("list",), ("info", "kuka-kr5"), ("doctor",),
     ("simulate", "kuka-kr5", "--time", "0.1", "-o", "motion.csv"),
@@ -47,11 +48,12 @@ def build(folder: Path) -> Path:
 
 
 def look_into(wheel: Path) -> None:
-    """Require that it holds what the repository holds of the package, and a description that can be read elsewhere."""
+    """Require that it holds what the repository holds of the packages, and a description that can be read elsewhere."""
     archive = zipfile.ZipFile(wheel)
-    held = {name for name in archive.namelist() if name.startswith("kinetree/")}
-    listed = subprocess.run(["git", "ls-files", "src/kinetree"], cwd=ROOT, capture_output=True, text=True, check=True)
-    kept = {line.removeprefix("src/") for line in listed.stdout.splitlines() if (ROOT / line).exists()}
+    held = {name for name in archive.namelist() if ".dist-info/" not in name}
+    command = ["git", "ls-files", *PACKAGES]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    kept = {line.partition("/")[2] for line in listed.stdout.splitlines() if (ROOT / line).exists()}
     demand(held >= kept, f"the wheel lacks {sorted(kept - held)[:5]}")
     demand(not held - kept, f"the wheel holds what is not in the repository: {sorted(held - kept)[:5]}")
     metadata = email.message_from_bytes(archive.read(next(n for n in archive.namelist() if n.endswith("/METADATA"))))

@@ -533,7 +533,7 @@ def test_bad_input_is_named():
         RigidContacts(robot, [])
     with pytest.raises(kt.UnknownNameError, match="block"):
         RigidContacts(robot, [Contact("blok")])
-    with pytest.raises(kt.ModelError, match="never move"):
+    with pytest.raises(kt.ModelError, match="do not move relative"):
         RigidContacts(robot, [Contact("base")])
     with pytest.raises(kt.ModelError, match="restitution"):
         Contact("block", restitution=1.2)

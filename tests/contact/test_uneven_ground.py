@@ -68,7 +68,7 @@ def test_far_above_rough_ground_nothing_is_touched():
     ],
 )
 def test_a_height_that_jumps_is_refused_with_what_to_do(height, size):
-    with pytest.raises(OptionError, match="Let the height rise over some way") as refused:
+    with pytest.raises(OptionError, match="Let the height rise over some distance") as refused:
         g.HeightField(height)
     assert f"jumps by {size}" in str(refused.value)
 

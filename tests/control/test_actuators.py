@@ -236,7 +236,7 @@ def test_a_cylinder_drives_a_joint_without_a_motor():
     ("make", "says"),
     [
         (lambda b: b.tendon("t"), "give either joints, or points"),
-        (lambda b: b.tendon("t", {"arm_joint": 1.0}, stiffness=1.0), "a spring needs a length"),
+        (lambda b: b.tendon("t", {"arm_joint": 1.0}, stiffness=1.0), "a spring needs its length"),
         (lambda b: b.tendon("t", {"arm_joint": 1.0}, stiffness=1.0, rest=(2, 1)), "from the shorter length"),
         (lambda b: b.tendon("t", {"arm_joint": math.nan}), "is not a number"),
         (lambda b: b.tendon("t", points=["arm"]), "two points"),

@@ -21,7 +21,7 @@ ROWS = [(source, section, row) for source, table in coverage_table.rows().items(
 
 
 def resolve(name):
-    """Return what a name under kinetree stands for."""
+    """Return what a name under kinetree, or of the gallery, stands for."""
     parts = name.split(".")
     try:
         thing = kt
@@ -31,7 +31,9 @@ def resolve(name):
     except AttributeError:
         for end in range(len(parts), 0, -1):
             try:
-                thing = importlib.import_module(".".join(["kinetree", *parts[:end]]))
+                thing = importlib.import_module(
+                    ".".join([*(() if name.startswith("kinetree_") else ("kinetree",)), *parts[:end]])
+                )
             except ModuleNotFoundError:
                 continue
             for part in parts[end:]:

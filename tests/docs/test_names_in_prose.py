@@ -19,7 +19,7 @@ import pytest
 import kinetree as kt
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCE = ROOT / "src" / "kinetree"
+SOURCES = (ROOT / "src" / "kinetree", ROOT / "gallery" / "kinetree_gallery")
 PAGES = [
     page
     for page in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md")), *(ROOT / "changelog").glob("*.md")]
@@ -42,10 +42,11 @@ VARIABLES = {
     "BlockMatrix": "matrix", "Builder": "b", "ConstraintForces": "forces", "Denoc": "denoc",
     "DifferentiatedMotion": "found", "Energies": "energy", "Equilibrium": "settled", "FileBuilder": "builder",
     "Graph": "graph", "GroundForces": "ground", "IKSolution": "found", "Identified": "found",
-    "Mechanism": "robot mechanism four_bar five_bar engine", "Moment": "m", "ParallelDeNOC": "denoc here",
-    "ParameterGroups": "found", "Platform": "platform tip top", "Record": "record", "Result": "result",
-    "RigidContacts": "contacts", "SimulationError": "error", "Singularity": "report", "Stepped": "stepped",
-    "SweepResult": "found", "Trajectory": "trajectory", "Viewer": "viewer", "Walk": "walk", "World": "world walker",
+    "Mechanism": "robot mechanism four_bar five_bar engine", "Moment": "m", "MovedDesigns": "moved",
+    "ParallelDeNOC": "denoc here", "ParameterGroups": "found", "Platform": "platform tip top", "Record": "record",
+    "Result": "result", "RigidContacts": "contacts", "SimulationError": "error", "Singularity": "report",
+    "Stepped": "stepped", "SweepResult": "found", "Trajectory": "trajectory", "Viewer": "viewer", "Walk": "walk",
+    "World": "world walker",
 }  # fmt: skip
 """What variables of prose may stand for, by classes."""
 
@@ -84,8 +85,8 @@ class Sources:
         self.members: dict[str, set[str]] = {}
         self.bases: dict[str, list[str]] = {}
         self.texts: list[tuple[str, str, str]] = []  # docstring, module, class
-        for path in sorted(SOURCE.rglob("*.py")):
-            parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+        for package, path in [(source, path) for source in SOURCES for path in sorted(source.rglob("*.py"))]:
+            parts = path.relative_to(package.parent).with_suffix("").parts
             name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
             text = path.read_text(encoding="utf-8")
             self.modules[name] = set(self._defined(ast.parse(text), name, "", text.splitlines()))

@@ -1,5 +1,8 @@
 """The site: it renders offline, generated pages say what they are made from, notebooks run."""
 
+import ast
+import importlib
+import inspect
 import json
 import re
 import sys
@@ -17,6 +20,7 @@ sys.path.insert(0, str(DOCS))
 import charts  # noqa: E402
 import formulas  # noqa: E402
 import hooks  # noqa: E402
+import internals  # noqa: E402
 import names_table  # noqa: E402
 import notebooks  # noqa: E402
 import roles  # noqa: E402
@@ -38,6 +42,7 @@ FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<!\\)\$(?!\s)([^$\n]+?)(?<!\s)\$", re.DOT
         ("a.html", '<source srcset="https://example.org/x.webp">', "asks https://example.org"),
         ("a.html", '<pre class="mermaid">', "mermaid"),
         ("a.html", "<p>see :meth:<code>close</code></p>", "role :meth:"),
+        ("a.html", "<td>[<code>f</code>][kinetree.f]</td>", "links to kinetree.f"),
         ("a.html", "<p>{{ chart speed }}</p>", "left"),
         ("a.css", '@import "https://example.org/x.css";', "asks https://example.org"),
         ("a.css", "body { background: url(//example.org/x.png) }", "asks //example.org"),
@@ -195,6 +200,105 @@ def test_the_reference_describes_every_public_name():
     elsewhere = {"euler_angle_joints", "simulation", "spatial"}
     missing = set(kt.__all__) - last - modules - errors - elsewhere
     assert not missing, f"put '::: kinetree.NAME' on the page of docs/api where readers look for {sorted(missing)}"
+
+
+# ------------------------------------------------------------------ the reference
+
+REFERENCE = sorted(page for page in (DOCS / "api").glob("*.md") if page.stem != "index")
+ROW = re.compile(r"^\| \[`([^`]+)`\]\[([\w.]+)\] \| (.+) \|$", re.MULTILINE)
+SHAPE = re.compile(r"shape|\((?:[\w*. +]+, )*[\w*. +]+,?\)")
+
+
+def named(path):
+    """What a dotted name stands for."""
+    parts = path.split(".")
+    for end in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:end]))
+        except ImportError:
+            continue
+        for part in parts[end:]:
+            found = getattr(found, part)
+        return found
+    raise LookupError(path)
+
+
+def functions(thing):
+    """Functions, methods and properties that the reference shows of a name."""
+    if inspect.ismodule(thing):
+        public = [getattr(thing, name) for name in getattr(thing, "__all__", ())]
+        return [f for member in public if not inspect.ismodule(member) for f in functions(member)]
+    if not inspect.isclass(thing):
+        return [inspect.unwrap(thing)] if inspect.isfunction(thing) else []
+    asked = {name for base in thing.__mro__[1:] if base.__name__ in internals.ASKED for name in vars(base)}
+    hidden = asked | internals.EVERYWHERE | set(internals.OWN_STEPS.get(thing.__name__, "").split())
+    found = []
+    for name in (name for name in dir(thing) if not name.startswith("_") and name not in hidden):
+        member = inspect.getattr_static(thing, name)
+        for wrapped in ("__func__", "fget", "func"):  # class methods, properties, cached properties
+            member = getattr(member, wrapped, member)
+        found += [inspect.unwrap(member)] if inspect.isfunction(member) else []
+    return found
+
+
+@pytest.mark.parametrize("page", REFERENCE, ids=lambda page: page.stem)
+def test_every_page_of_the_reference_begins_with_what_is_used_most(page):
+    rows = ROW.findall(page.read_text(encoding="utf-8"))
+    assert 5 <= len(rows) <= 20
+    for call, path, _ in rows:
+        target, node = named(path), ast.parse(call, mode="eval").body
+        if isinstance(node, ast.Call):
+            names = [name for name in inspect.signature(target).parameters if name != "self"]
+            given = [a.id if isinstance(a, ast.Name) else None for a in node.args]
+            assert all(g in (None, n) for g, n in zip(given, names, strict=False)), (call, names)
+            assert {keyword.arg for keyword in node.keywords} <= set(names), (call, names)
+
+
+@pytest.mark.parametrize("page", REFERENCE, ids=lambda page: page.stem)
+def test_the_reference_says_the_shape_of_every_array_that_is_returned(page):
+    silent = set()
+    for path in re.findall(r"^::: (\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
+        for function in functions(named(path)):
+            text = inspect.getdoc(function) or ""
+            told = text.partition("Returns\n")[2] or text.partition("\n\n")[0]
+            array = re.search(r"\b(ndarray|Array)\b", str(function.__annotations__.get("return")))
+            if array and not SHAPE.search(told):
+                silent.add(f"{function.__module__}.{function.__qualname__}")
+    assert not silent
+
+
+def test_the_reference_leaves_internals_out():
+    import griffe
+
+    source = """
+        __all__ = ["LEGS"]
+        LEGS = 4
+        NEAR = 1e-3
+        class Controller:
+            GAINS = ()
+            def law(self): ...
+            def bound(self): ...
+        class PD(Controller):
+            def law(self): ...
+            def closed_form(self): ...
+            def at(self): ...
+    """
+    extensions = griffe.Extensions(internals.Internals())
+    with griffe.temporary_visited_package("kinetree", {"__init__.py": inspect.cleandoc(source)}) as package:
+        extensions.call("on_package", pkg=package)
+        assert set(package.members) == {"__all__", "LEGS", "Controller", "PD"}
+        assert set(package["Controller"].members) == {"law"}
+        assert set(package["PD"].members) == {"at"}
+
+
+def test_studies_go_by_titles_and_pages_have_descriptions():
+    entries = re.findall(r"^ +- (.+): studies/([\w-]+)\.md$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert len(entries) == len(list((DOCS / "studies").glob("*.md"))) - 1
+    assert not [title for title, name in entries if title.strip('"') == name]
+    for page in PAGES:
+        told = hooks.description(page.read_text(encoding="utf-8"))
+        assert 20 < len(told) <= hooks.LONGEST_DESCRIPTION, (page, told)
+        assert not re.search(r"[`*|]|\]\(", told), (page, told)
 
 
 # ------------------------------------------------------------------ notebooks

@@ -521,7 +521,7 @@ def test_bodies_that_are_welded_to_something_beyond_all_numbers(tmp_path):
     """Otherwise the robot is saved with an infinite inertia, and cannot be loaded."""
     b = kt.Builder("heavy").body("arm", "base", kt.Revolute("z"), mass=1.0)
     b.body("load", "arm", kt.Fixed(), mass=1e90, inertia=(1e90, 1e90, 1e90), position=(1e160, 0, 0))
-    with pytest.raises(kt.ModelError, match=r"too large for a number|cannot be computed with"):
+    with pytest.raises(kt.ModelError, match=r"too large for a number|must not exceed"):
         b.build()
 
 
@@ -540,7 +540,7 @@ def test_properties_of_a_joint_are_finite(name, value):
 def test_places_beyond_all_measure_are_refused(position, joint):
     b = kt.Builder("r").body("a", "base", kt.Revolute("z"), mass=1.0)
     b.body("b", "a", joint, position=position, mass=1.0, joint_name="far")
-    with pytest.raises(kt.ModelError, match=r"joint 'far' is placed at .* numbers beyond 1e\+100"):
+    with pytest.raises(kt.ModelError, match=r"joint 'far' is placed at .* numbers must not exceed 1e\+100"):
         b.build()
     b = kt.Builder("r").body("a", "base", kt.Revolute("z"), mass=1.0).frame("tip", "a", position)
     with pytest.raises(kt.ModelError, match="frame 'tip' is placed at"):

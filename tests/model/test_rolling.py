@@ -103,5 +103,5 @@ def test_what_cannot_be():
     alone = kt.Builder("b")
     alone.add_body("ball")
     alone.joint("roll", "base", "ball", kt.RollingBall(1.0), actuated=False)
-    with pytest.raises(ModelError, match="hangs on rolling_ball joints only"):
+    with pytest.raises(ModelError, match="is held by rolling_ball joints only"):
         alone.build()

@@ -192,6 +192,17 @@ def test_other_arguments_take_part_in_the_batch(robot):
     assert_close(robot.point_position(q, "f1", points)[2], robot.point_position(q, "f1", points[2]), 1e-14)
     accelerations = np.ones((5, robot.nv - 6))
     base, _ = robot.floating_base_inverse_dynamics(q, v, accelerations)
+    first = robot.joint_names[1]
+    place = robot.joint(first).v_slice
+    only = np.zeros(robot.nv - 6)
+    only[place.start - 6 : place.stop - 6] = 0.3
+    given = {first: only[place.start - 6 : place.stop - 6]}
+    for found, wanted in zip(
+        robot.floating_base_inverse_dynamics(q, v, given), robot.floating_base_inverse_dynamics(q, v, only), strict=True
+    ):
+        assert np.array_equal(found, wanted)
+    with pytest.raises(kt.OptionError, match="nothing drives the base"):
+        robot.floating_base_inverse_dynamics(q, v, {robot.joint_names[0]: np.zeros(6)})
     assert base.shape == (5, 6)
     for wrong in ({"b1": np.ones((4, 6))}, {"b1": kt.Wrench(np.ones((4, 3)))}, np.ones((4, 5, 6))):
         with pytest.raises(ShapeError, match="do not fit"):

@@ -211,7 +211,7 @@ def test_equations_of_1987_hold_in_their_own_notation():
         (sp.harmonic_sum, kt.SingularError, "of nothing"),
         (lambda: sp.complement(np.ones((6, 2))), kt.SingularError, "depend on one another"),
         (lambda: sp.complement(np.ones(5)), kt.ShapeError, "columns"),
-        (lambda: sp.resolve(np.ones(6), np.ones((6, 1)), np.ones((6, 2))), kt.ShapeError, "both need as many"),
+        (lambda: sp.resolve(np.ones(6), np.ones((6, 1)), np.ones((6, 2))), kt.ShapeError, "both need the same number"),
         (lambda: sp.resolve(np.ones(6), np.eye(6)[:, :1], np.eye(6)[:, 1:2]), kt.SingularError, "singular"),
         (lambda: sp.orthogonal_basis(np.eye(6), np.zeros((6, 6))), kt.SingularError, "no inertia"),
         (lambda: sp.constrained_inverse_inertia(np.eye(6), np.ones((6, 2))), kt.SingularError, "depend"),

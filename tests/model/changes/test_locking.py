@@ -60,8 +60,14 @@ def test_followers_tendons_and_couplings():
     held = geared.reduced({"a1_joint": 2.0})  # its follower stands still with it
     assert held.joint_names == ["a2_joint", "b2_joint"]
     assert np.allclose(held.pose([0.0, 0.0], "b1")[:3, :3], geared.pose([2.0, 0.0, 0.0], "b1")[:3, :3])
-    with pytest.raises(kt.OptionError, match="cannot be locked itself"):
+    with pytest.raises(kt.OptionError, match="cannot be locked: lock that one"):
         geared.reduced({"b1_joint": 0.0})
+    follower = geared.model.joint("b1_joint").mimic
+    both = geared.reduced({"b1_joint": 2.0 * follower.ratio + follower.offset, "a1_joint": 2.0})  # agrees, in any order
+    assert both.joint_names == held.joint_names
+    assert geared.reduced(["a1_joint", "b1_joint"]).joint_names == held.joint_names
+    with pytest.raises(kt.OptionError, match="'b1_joint' cannot be locked at 2: it mimics 'a1_joint', which puts it"):
+        geared.reduced({"a1_joint": 2.0, "b1_joint": 2})
     b = kt.Builder("fingers")
     for name, parent in (("one", "base"), ("two", "one"), ("three", "two")):
         b.body(name, parent, kt.Revolute("y"), position=(0, 0, 0.1), mass=0.1, com=(0, 0, 0.05))

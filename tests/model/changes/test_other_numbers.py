@@ -35,7 +35,7 @@ def test_where_a_loop_closes():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"bodies": {"link_2": {"mass": [1, 2]}}}, r"one number at each place, not \[1, 2\]"),
+        ({"bodies": {"link_2": {"mass": [1, 2]}}}, r"one number for each parameter, not \[1, 2\]"),
         ({"bodies": {"link_2": {"mass": np.nan}}}, "finite"),
         ({"bodies": {"link_2": {"mass": -1}}}, "body 'link_2': mass is negative"),
         ({"bodies": {"link_2": {"mas": 1}}}, "did you mean 'mass'"),

@@ -273,7 +273,7 @@ def test_rotors_of_urdf_plus_follow_their_links(tmp_path):
     ("change", "message"),
     [
         (('thigh_rotor"/><ratio', 'motor"/><ratio'), "line 16: the successor of coupling 'a': no link named 'motor'"),
-        (('value="6.0"', 'value="0"'), "line 16: coupling 'a' binds nothing: its ratio is 0"),
+        (('value="6.0"', 'value="0"'), "line 16: coupling 'a' couples nothing: its ratio is 0"),
         (('<successor link="thigh_rotor"/>', '<successor link="thigh"/>'), "no moving joint is between its links"),
         (('<successor link="thigh_rotor"/>', ""), "line 16: coupling 'a' has no <successor>"),
         (('<predecessor link="thigh"/>', '<predecessor link="world"/>'), "joint 'float' has 6 degrees of freedom"),

@@ -99,7 +99,7 @@ def test_springs_rotors_and_a_floating_base(original, tmp_path):
 def test_other_robots_are_refused(original, tmp_path):
     robot = kt.load(original)
     other = kt.gallery.load("kuka-kr5")
-    with pytest.raises(kt.UnsupportedError, match="not the file"):
+    with pytest.raises(kt.UnsupportedError, match="not this robot's file"):
         other.save(tmp_path / "new.urdf", original=original)
     with pytest.raises(kt.UnsupportedError, match="for URDF files"):
         robot.save(tmp_path / "new.yaml", original=original)
