@@ -10,6 +10,7 @@ import numpy as np
 from kinetree.robot.robot import Robot
 from kinetree.simulation.records.record import Record
 from kinetree.simulation.simulator import simulate
+from kinetree.spatial.arrays import Array
 from kinetree.studies.fact_files import Values, stated_if_any
 from kinetree.studies.facts import Fact
 from kinetree.studies.named_systems import load, start
@@ -18,8 +19,6 @@ from kinetree.studies.study import Analysis, Drawing, Outcome
 
 from .common_facts import common
 from .joint_curves import MOTIONS, panels
-
-Array = np.ndarray
 
 Measured = Callable[[Any, Record], Values]
 """What the facts of a system name, from the robot and its fall."""

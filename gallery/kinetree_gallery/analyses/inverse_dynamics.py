@@ -10,6 +10,7 @@ import numpy as np
 
 from kinetree.model.units import FORCE_OF
 from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
 from kinetree.studies.drawings import OBLIQUE, PLANE, Sketch, outlines
 from kinetree.studies.fact_files import Values, stated_if_any
 from kinetree.studies.facts import Fact
@@ -20,8 +21,6 @@ from .common_facts import common
 from .joint_curves import FORCES, MOTIONS, columns, frame_paths, motion_table, panels, short
 from .loops import cuts_by_rule, groups, sizes
 from .prescribed import AlongMotion, PrescribedMechanism, prescribed
-
-Array = np.ndarray
 
 METHODS = ("f_matrix", "subsystems")
 """Of inverse dynamics of mechanisms, beside the usual one."""

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
 from kinetree.studies.plots import Curve, PlotPanel
 from kinetree.studies.system import States
-
-Array = np.ndarray
 
 MOTIONS = {"rad": "angle [rad]", "m": "position [m]"}
 FORCES = {"rad": "torque [N m]", "m": "force [N]"}

@@ -9,11 +9,10 @@ import numpy as np
 
 from kinetree.model.tree import BASE
 from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
 from kinetree.studies.named_systems import load
 
 from .prescribed import PrescribedMechanism
-
-Array = np.ndarray
 
 
 def groups(along: PrescribedMechanism) -> tuple[int, ...]:

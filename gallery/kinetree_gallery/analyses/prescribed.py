@@ -11,10 +11,9 @@ import numpy as np
 
 from kinetree.loops.constraint_forces import ConstraintForces
 from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
 from kinetree.studies.named_systems import load, motion
 from kinetree.studies.system import PrescribedMotion, States
-
-Array = np.ndarray
 
 
 class Stencil(NamedTuple):

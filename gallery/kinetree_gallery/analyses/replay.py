@@ -9,6 +9,7 @@ import numpy as np
 
 from kinetree.simulation.records.record import Record
 from kinetree.simulation.simulator import simulate
+from kinetree.spatial.arrays import Array
 from kinetree.studies.fact_files import Values, stated_if_any
 from kinetree.studies.plots import Curve, Curves, PlotPanel
 from kinetree.studies.study import Analysis, Outcome
@@ -17,8 +18,6 @@ from .common_facts import common
 from .free_fall import balance
 from .joint_curves import short
 from .prescribed import PrescribedMechanism
-
-Array = np.ndarray
 
 
 def replay(

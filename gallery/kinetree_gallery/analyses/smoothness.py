@@ -15,13 +15,12 @@ import numpy as np
 from kinetree.algorithms.table import find
 from kinetree.robot.robot import Robot
 from kinetree.simulation.simulator import simulate
+from kinetree.spatial.arrays import Array
 from kinetree.studies.facts import Fact
 from kinetree.studies.plots import Curve, Curves, PlotPanel
 from kinetree.studies.study import Analysis, Outcome
 
 from .common_facts import common
-
-Array = np.ndarray
 
 METHODS = {
     "articulated_body": "articulated bodies, O(n)",

@@ -10,6 +10,7 @@ from kinetree.robot.robot import Robot
 from kinetree.simulation.prescribed import Prescribed
 from kinetree.simulation.records.record import Record
 from kinetree.simulation.simulator import simulate
+from kinetree.spatial.arrays import Array
 from kinetree.studies.drawings import PLANE, Sketch
 from kinetree.studies.facts import Fact
 from kinetree.studies.named_systems import load, motion, start
@@ -19,8 +20,6 @@ from kinetree.studies.study import Drawing, Outcome, Study
 from ..systems.space_loops import DURATION
 from .common_facts import common
 from .joint_curves import frame_paths, panels
-
-Array = np.ndarray
 
 BASE = 6
 KP, KD = 49.0, 14.0

@@ -16,6 +16,7 @@ from kinetree.motion.basic_trajectories import Constant
 from kinetree.motion.walking.zero_moment_point import center_of_pressure, zero_moment_point
 from kinetree.simulation.records.record import Record
 from kinetree.simulation.simulator import simulate, simulate_prescribed
+from kinetree.spatial.arrays import Array
 from kinetree.studies.drawings import SIDE, Sketch
 from kinetree.studies.fact_files import Values, stated
 from kinetree.studies.facts import Fact
@@ -25,8 +26,6 @@ from kinetree.studies.study import Analysis, Outcome, Study
 from ..systems.walking_machine import Walker, walker
 from .common_facts import common
 from .joint_curves import columns, panels, short
-
-Array = np.ndarray
 
 TOUCHING = 1e-3
 """Newtons above which a foot counts as standing."""

@@ -20,11 +20,10 @@ from kinetree.robot.builder import Builder
 from kinetree.robot.robot import Robot
 from kinetree.simulation.records.record import Record
 from kinetree.simulation.simulator import simulate
+from kinetree.spatial.arrays import Array
 from kinetree.studies.fact_files import FactFile
 from kinetree.studies.plots import Curve, Curves, PlotPanel
 from kinetree.studies.study import Outcome, Study
-
-Array = np.ndarray
 
 THIGH, SHIN, TARSUS, FOOT = 0.50, 0.50, 0.45, 0.16
 """Lengths in meters."""

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError, UnknownNameError
-
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 WIDEST = 12
 """Matrices with more columns are printed as a pattern of blocks."""

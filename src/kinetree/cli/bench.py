@@ -13,13 +13,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import OptionError
+from ..spatial.arrays import Array
 from .pinocchio_comparison import NAMES, Beside, beside
 from .shared import FloatingBase, Json, complete_robot, load_robot, make_console, messages, note, print_json
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
 
-Array = np.ndarray
 Call = Callable[[], object]
 
 SINGLE = 200

@@ -17,6 +17,7 @@ from ..errors import OptionError
 from ..io.gallery_files import gallery_names
 from ..io.units import Quantity, ShownUnits
 from ..model.units import FORCE_OF
+from ..spatial.arrays import Array
 from .shared import (
     FloatingBase,
     Json,
@@ -40,7 +41,6 @@ from .values import read_values
 if TYPE_CHECKING:
     from ..robot.robot import Robot
 
-Array = np.ndarray
 
 SAMPLES_OF_A_TURN = 360
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..model.tree import BASE
+from ..spatial.arrays import Array
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
 
-Array = np.ndarray
 
 KINDS = {"revolute": "R", "continuous": "R", "prismatic": "P"}
 """Joints that both libraries give one and the same coordinate, and how Pinocchio abbreviates them."""

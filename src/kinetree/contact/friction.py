@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 CREEP = 1e-6
 """Sliding slower than this (m/s) keeps the direction that it began with or had.

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Array = np.ndarray
+from ..spatial.arrays import Array
+
 Heights = Callable[[Array, Array], Any]
 """Heights over arrays of x and y."""
 

@@ -12,9 +12,8 @@ from gymnasium.vector import AutoresetMode
 
 from ..errors import OptionError, ShapeError, refuse_unknown_arguments
 from ..simulation.worlds.world import World
+from ..spatial.arrays import Array
 from .vector_environment import VectorEnvironment
-
-Array = np.ndarray
 
 
 class Environment(gymnasium.Env):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..robot.robot import Robot
-
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 SIZE = 240
 """Pixels, both ways."""

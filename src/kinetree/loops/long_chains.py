@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 LARGE = 200
 """Matrices with fewer rows or columns than this are quickly decomposed as they are."""

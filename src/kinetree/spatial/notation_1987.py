@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, UnknownNameError, explain_public
-from .arrays import as_array
+from .arrays import Array, as_array
 
-Array = np.ndarray
 Quantity = Literal["motion", "force", "motion_transform", "force_transform", "inertia", "inverse_inertia"]
 
 _SWAP_ROWS = {"force", "force_transform", "inertia"}

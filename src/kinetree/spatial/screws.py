@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import UnknownNameError, explain_public
-from .arrays import as_array, batch_shape
+from .arrays import Array, as_array, batch_shape
 
-Array = np.ndarray
 Kind = Literal["motion", "force"]
 
 KINDS = ("motion", "force")

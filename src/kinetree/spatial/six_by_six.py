@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, SingularError, UnknownNameError, explain_public
-from .arrays import as_array, batch_shape
-
-Array = np.ndarray
+from .arrays import Array, as_array, batch_shape
 
 
 def cross_matrix3(vector: ArrayLike) -> Array:

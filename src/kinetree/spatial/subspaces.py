@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, SingularError, explain_public
-from .arrays import as_array
+from .arrays import Array, as_array
 from .six_by_six import as_columns
-
-Array = np.ndarray
 
 DEPENDENT = 1e-12
 """Columns count as dependent if what is left of one after projection is below this fraction of its length."""

@@ -17,13 +17,13 @@ from ..io.units import LENGTHS
 from ..model.attachments import attachments
 from ..model.tree import BASE
 from ..robot.robot import Robot
+from ..spatial.arrays import Array
 from .plots import WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = np.ndarray
 
 PLANE = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 """The xy plane, in which the sources' planar mechanisms move."""

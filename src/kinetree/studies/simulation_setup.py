@@ -35,10 +35,10 @@ from ..model.joint_fields import like_degrees
 from ..model.joints import Continuous
 from ..motion import trajectories
 from ..robot.robot import Robot
+from ..spatial.arrays import Array
 from ..spatial.numbers import real_numbers
 from .named_systems import start
 
-Array = np.ndarray
 Given = Sequence[float] | Mapping[str, Any] | str | None
 """Numbers for all entries, numbers by joint, the name of a start, or None."""
 

@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike
 from ..errors import OptionError, UnknownNameError
 from ..model.tree import Joint, Model
 from ..spatial import MatrixRotation, Vec3
+from ..spatial.arrays import Array
 from ..spatial.numbers import whole_number
 from ..spatial.scalar import Scalar
 from ..spatial.taylor import Jet, as_jet
-
-Array = np.ndarray
 
 
 class States(NamedTuple):

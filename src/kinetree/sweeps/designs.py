@@ -22,8 +22,7 @@ from ..errors import OptionError, ShapeError, UnknownNameError, explains_argumen
 from ..former_names import former_arguments
 from ..io.tables.formats import format_of, need_pyarrow
 from ..simulation.worlds.draws import LogUniform, Normal, Uniform, uniform
-
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 DISTRIBUTIONS = (Uniform, LogUniform, Normal)
 DESIGNS = ("grid", "random", "latin-hypercube", "sobol", "table")

@@ -20,7 +20,6 @@ from ..io.tables.times import lost_digits, not_increasing, repeated, words_about
 if TYPE_CHECKING:
     from ..robot.robot import Robot
 
-Array = np.ndarray
 Units = Mapping[str, Mapping[str, str]]
 
 

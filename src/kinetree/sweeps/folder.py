@@ -19,8 +19,7 @@ import numpy as np
 from ..errors import FileFormatError, MissingFileError, OptionError, OutputError
 from ..io.atomic_files import beside
 from ..io.tables.formats import need_pyarrow
-
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 MANIFEST, VERSION = "_sweep.json", 1
 PART = re.compile(r"part-(\d{6,})\.parquet")

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from ..errors import OptionError
+from ..spatial.arrays import Array
 from .fingerprints import fingerprint_of
 
-Array = np.ndarray
 Columns = Mapping[str, Array]
 
 LOST = "the motion became NaN or infinite on the way: a smaller step may help"

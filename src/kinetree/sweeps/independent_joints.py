@@ -11,11 +11,11 @@ import numpy as np
 from ..errors import FileFormatError, PathError
 from ..io.tables.columns import Wanted
 from ..io.tables.parts import OpenTable, Part, Rows
+from ..spatial.arrays import Array
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
 
-Array = np.ndarray
 Law = Callable[..., Array]
 Fault = Callable[[int, str], FileFormatError]
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from ..errors import OptionError, ShapeError, UnknownNameError
 from ..robot.robot import Robot
+from ..spatial.arrays import Array
 from ..studies.measures import Measure, MovedBatch, measures
-
-Array = np.ndarray
 
 
 def chosen(wanted: Any, robot: Robot, simulated: bool) -> dict[str, Measure]:

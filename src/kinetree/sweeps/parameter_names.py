@@ -32,8 +32,7 @@ from ..model.parameters import OF_SOME
 from ..model.substitution import OF_BODIES, OF_FRAMES, OF_JOINTS, OF_LOOPS, OF_TENDONS, POINTS_FOLLOW_FRAMES
 from ..robot.robot import Robot
 from ..run.parameters import Place, own_numbers
-
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 AXES = ("x", "y", "z")
 OF_MODEL, OF_CONTROLLER, OF_ELEMENTS, OF_START = "model", "controller", "elements", "start"

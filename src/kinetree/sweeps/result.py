@@ -16,9 +16,8 @@ from ..errors import OptionError, UnknownNameError, explains_arguments
 from ..former_names import former_arguments
 from ..io.paths import as_path
 from ..io.tables.formats import need_pyarrow
+from ..spatial.arrays import Array
 from .folder import FAILURE, ROW, SweepFolder
-
-Array = np.ndarray
 
 BINS = 4096
 """Into which values are counted to find a quantile."""

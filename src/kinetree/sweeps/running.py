@@ -33,13 +33,12 @@ from ..io.interrupts import interrupts_passed_on
 from ..io.paths import as_path
 from ..io.progress import Bar
 from ..io.tables.formats import need_pyarrow
+from ..spatial.arrays import Array
 from ..spatial.numbers import whole_number
 from .designs import Design, DesignRows, as_design, has_distributions, parts, relative_names
 from .folder import FAILURE, ROW, KeptParts, Manifest, SweepFolder, columns_of
 from .function_study import LOST, NOT_CLOSED, FunctionStudy, SweepStudy
 from .result import SweepResult
-
-Array = np.ndarray
 
 SHORT = 5.0
 """Seconds of work that are not worth starting processes for."""

@@ -29,14 +29,13 @@ from ..simulation.oddities.unheld import without_ranges
 from ..simulation.prescribed import Prescribed
 from ..simulation.records.record import Record
 from ..simulation.simulator import simulate
+from ..spatial.arrays import Array
 from ..spatial.numbers import shown, whole_number
 from ..studies.measures import Measure, MovedBatch, one_of_batch
 from .folder import FAILURE
 from .function_study import AT_ONCE, LOST, NOT_CLOSED, Columns, SweepStudy
 from .outputs import chosen, take
 from .parameter_names import OF_START, NamedNumber, SweptRobot, checked_names
-
-Array = np.ndarray
 
 NUMBERS_AT_ONCE = 8_000_000
 """Numbers of a motion that are kept at once."""

@@ -44,12 +44,11 @@ from ..model.units import FORCE_OF
 from ..robot.load import as_robot
 from ..robot.robot import Robot
 from ..run.checks import check_threads
+from ..spatial.arrays import Array
 from .differentiated_table import differentiated_table, has_positions_only
 from .fingerprints import fingerprint_of
 from .folder import claim, part_file, refuse_used
 from .independent_joints import fewer_columns, followed, following
-
-Array = np.ndarray
 
 METHODS = {"inverse_dynamics": ("a", "tau"), "forward_dynamics": ("tau", "a")}
 """What is read beside positions and velocities, and what is written."""

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..errors import KinetreeError, StateError
 from ..robot.robot import Robot
-
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 NOTHING = 1e-9
 """Forces that are so small for the largest one are rounding."""

@@ -17,11 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..errors import KinetreeError, OptionError
-
-Array = np.ndarray
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 VARIABLE = "KINETREE_BROWSER"

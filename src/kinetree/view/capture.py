@@ -18,9 +18,8 @@ import numpy as np
 from ..errors import OptionError, OutputError
 from ..io.atomic_files import beside
 from ..io.paths import as_path, is_folder
+from ..spatial.arrays import Array
 from . import browser as chromium
-
-Array = np.ndarray
 
 PICTURES = (".png", ".jpg", ".jpeg")
 FILMS = (".mp4", ".webm", ".gif")

@@ -12,15 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from ..errors import FileFormatError, RobotFileNotFoundError
 from ..model.formats import xml
 from ..model.formats.xml import Element
 from ..model.pose import Pose
 from ..model.tree import Model
+from ..spatial.arrays import Array
 
-Array = np.ndarray
 Color = tuple[float, float, float, float]
 """Red, green, blue and opacity, from 0 to 1."""
 

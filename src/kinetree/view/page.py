@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 SCRIPTS = (
     "linear.js", "data.js", "renderer.js", "orbit.js", "scene.js", "units.js", "panel.js", "curves.js", "main.js"

@@ -11,13 +11,12 @@ from ..io.units import ShownUnits
 from ..model.describe import counted
 from ..model.tree import BASE, Model
 from ..robot.robot import Robot
+from ..spatial.arrays import Array
 from .figures import Figure
 from .motion import Poses, Track, quaternions
 from .scene import FIELD_OF_VIEW, Sight, round_number
 from .skeleton import equivalent_box
 from .sliders import coordinates, slider_values
-
-Array = np.ndarray
 
 USUAL_ARROW, LONGEST_ARROW = 0.25, 0.6
 """Length of the arrow of a usual force, and of any, as parts of the robot's size."""

@@ -19,10 +19,9 @@ from ..model.describe import counted
 from ..motion.trajectory import Trajectory
 from ..robot.robot import Robot
 from ..simulation.records.record import Record
+from ..spatial.arrays import Array
 from .motion import MOST_SAMPLES, Track
 from .wrench_arrows import with_wrenches
-
-Array = np.ndarray
 
 SAMPLES_PER_SECOND = 60
 MOST_NUMBERS = 6_000_000

@@ -12,12 +12,11 @@ from ..errors import FileFormatError, OptionError
 from ..model.attachments import is_held_at_origin, sliding_freedoms
 from ..model.pose import Pose
 from ..model.tree import Model
+from ..spatial.arrays import Array
 from . import skeleton
 from .geometry import Color, Look
 from .motion import BodyPoint, Poses, Track, rotate
 from .triangles import ColoredMesh, triangles
-
-Array = np.ndarray
 
 FIELD_OF_VIEW = float(np.deg2rad(36.0))
 ROOM = 0.86

@@ -19,9 +19,8 @@ from ..model.joints import JointKind
 from ..model.mass import MassProperties
 from ..model.pose import Pose
 from ..model.tree import BASE, Model
+from ..spatial.arrays import Array
 from .geometry import Box, Capsule, Color, Cylinder, Facets, Look, Sphere
-
-Array = np.ndarray
 
 PALETTE: tuple[Color, ...] = (
     (0.298, 0.471, 0.659, 1.0),

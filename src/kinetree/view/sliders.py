@@ -11,8 +11,7 @@ from ..errors import ClosureError
 from ..model.joints.kind import random_bounds
 from ..model.tree import Joint
 from ..robot.robot import Robot
-
-Array = np.ndarray
+from ..spatial.arrays import Array
 
 STEP = 0.1
 """Radians or meters by which a joint is moved at a time while loops are kept closed."""

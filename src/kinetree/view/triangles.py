@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileFormatError
+from ..spatial.arrays import Array
 from .geometry import Box, Capsule, Color, Cylinder, Ellipsoid, Facets, MeshFile, Shape, Sphere
-
-Array = np.ndarray
 
 ROUND = 24
 """Facets around a cylinder."""

@@ -12,9 +12,8 @@ from ..errors import OptionError, ShapeError, UnsupportedError
 from ..model.tree import BASE
 from ..robot.robot import Robot
 from ..run.wrenches import Wrench
+from ..spatial.arrays import Array
 from .motion import BodyPoint, Track, quaternions, rotate
-
-Array = np.ndarray
 
 
 def with_wrenches(robot: Robot, track: Track, wrenches: Any) -> Track:

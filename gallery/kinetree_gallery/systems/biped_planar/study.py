@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 
+from kinetree.spatial.arrays import Array
 from kinetree.studies.fact_files import Values, stated
 from kinetree.studies.plots import Curve, Curves, PlotPanel
 from kinetree.studies.study import Outcome
@@ -21,8 +22,6 @@ from ...analyses.walking import (
     prescribed,
     walking_study,
 )
-
-Array = np.ndarray
 
 SAID = Statements(
     0.3, 3.0, 0.83, 8.48e-4, 1.0, 4.0,

@@ -9,6 +9,7 @@ from kinetree.motion.trajectories import Function
 from kinetree.robot.robot import Robot
 from kinetree.simulation.records.record import Record
 from kinetree.simulation.simulator import simulate
+from kinetree.spatial.arrays import Array
 from kinetree.studies.drawings import OBLIQUE
 from kinetree.studies.fact_files import Values, stated
 from kinetree.studies.named_systems import load, motion
@@ -31,8 +32,6 @@ TABLE_STEP = 0.02
 
 KP, KD = 225.0, 40.0
 """Gains of the authors' program."""
-
-Array = np.ndarray
 
 
 def _facts(along: AlongMotion) -> Values:

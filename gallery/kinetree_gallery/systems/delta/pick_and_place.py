@@ -19,6 +19,7 @@ import numpy as np
 
 from kinetree.robot.robot import Robot
 from kinetree.spatial import Vec3
+from kinetree.spatial.arrays import Array
 from kinetree.spatial.scalar import Scalar, cos, sin
 from kinetree.studies.fact_files import stated
 from kinetree.studies.named_systems import load
@@ -28,8 +29,6 @@ from kinetree.studies.system import PrescribedMotion
 
 from ..motion_laws import cycloid
 from .system import close
-
-Array = np.ndarray
 
 REACH, RISE, LEVEL, ONE_WAY = 0.30, 0.05, -0.62, 0.30
 """From where it picks to where it places, height of the arch, level of both, in meters; time there, in seconds."""

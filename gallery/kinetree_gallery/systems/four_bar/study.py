@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 
 from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
 from kinetree.studies.fact_files import Values
 from kinetree.studies.study import Study
 
@@ -20,8 +21,6 @@ from ..four_bar_linkage import BOOK
 TIMES = np.array([0.0, 1.0, 2.0, 3.0]) / 3.0
 
 TABLE_10_8 = ((0.0, 0.9844, 4.3144), (4.7124, 1.4045, 0.0))
-
-Array = np.ndarray
 
 
 def _measured(along: PrescribedMechanism) -> Values:

@@ -13,6 +13,7 @@ from kinetree.model.pose import Pose
 from kinetree.parameters.base_parameters import BaseParameters
 from kinetree.robot.mechanism import Mechanism
 from kinetree.robot.robot import Robot
+from kinetree.spatial.arrays import Array
 from kinetree.studies.fact_files import Values, stated
 from kinetree.studies.facts import Fact
 from kinetree.studies.named_systems import load
@@ -25,8 +26,6 @@ from ...analyses.prescribed import PrescribedMechanism
 from ...analyses.replay import replay
 from . import table_10_2
 from .system import START, close
-
-Array = np.ndarray
 
 ACTIVE = tuple(f"joint_{k}" for k in (1, 2, 4, 5, 6, 7))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-Array = np.ndarray
+from ...spatial.arrays import Array
 
 
 def _basis() -> Array:

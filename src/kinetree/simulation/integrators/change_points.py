@@ -21,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.polynomial import chebyshev
 
-Array = np.ndarray
+from ...spatial.arrays import Array
+
 Path = Callable[[Array], Array]
 """Times (...) to states (..., n)."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray
+from ...spatial.arrays import Array
 
 LIKE_V = ("v", "a", "tau", "friction")
 ALSO_SAMPLED = ("constraint_forces", "z")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-Array = np.ndarray
+from ...spatial.arrays import Array
 
 LATER = ("forces", "stored", "in_ground")
 """Names that older records do not have, where nothing of the kind was kept."""

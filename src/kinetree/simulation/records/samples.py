@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray
+from ...spatial.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)

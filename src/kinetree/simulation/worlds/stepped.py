@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
-Array = np.ndarray
+from ...spatial.arrays import Array
 
 
 class Stepped(NamedTuple):

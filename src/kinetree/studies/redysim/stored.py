@@ -14,8 +14,7 @@ import numpy as np
 from ...errors import KinetreeError, MissingFileError
 from ...io.paths import whole_content
 from ...model.formats.matlab.folder import table
-
-Array = np.ndarray
+from ...spatial.arrays import Array
 
 NAMES = ("timevar", "statevar", "tor", "envar", "mtvar")
 

@@ -9,13 +9,12 @@ import numpy as np
 
 from ...errors import SimulationError
 from ...simulation.records.record import Record
+from ...spatial.arrays import Array
 from ..facts import Fact
 from ..plots import Curve, Curves, PlotPanel
 from ..study import Outcome
 from .stored import DIGITS, Stored
 from .system import Redysim, RedysimRun
-
-Array = np.ndarray
 
 ODE_RTOL, ODE_ATOL = 1e-3, 1e-6
 """Default tolerances of MATLAB's integrators, unless ``initials.m`` sets others."""

@@ -26,10 +26,9 @@ from ...robot.robot import Robot
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate, simulate_prescribed
 from ...spatial import dense
+from ...spatial.arrays import Array
 from ...spatial.scalar import Scalar
 from .stored import Stored, stored_beside, why_not
-
-Array = np.ndarray
 
 BASE = 6
 

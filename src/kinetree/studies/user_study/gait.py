@@ -11,8 +11,7 @@ from ...motion import trajectories
 from ...motion.walking.gaits import COORDINATES, Leg, Walk, angles_of, leg_coordinates, put_base
 from ...motion.walking.legs import Gait
 from ...robot.robot import Robot
-
-Array = np.ndarray
+from ...spatial.arrays import Array
 
 GAIT_KEYS = (
     "period", "stride", "height", "foot_height", "side", "pendulum_height", "above_hip", "duration", "legs",

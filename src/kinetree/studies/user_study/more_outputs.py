@@ -11,11 +11,10 @@ import numpy as np
 from ...io.units import ShownUnits
 from ...loops.constraint_forces import WRENCH
 from ...robot.robot import Robot
+from ...spatial.arrays import Array
 from ..drawings import OBLIQUE, PLANE, Sketch
 from ..plots import Curve, Curves, PlotPanel
 from ..system import States
-
-Array = np.ndarray
 
 PHANTOMS = 6
 """Positions of the robot that are drawn with the paths."""

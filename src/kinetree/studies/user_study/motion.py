@@ -15,12 +15,11 @@ from ...model.formats.yaml_nodes import Items, Node, NodeReader, Scalar, Table
 from ...motion import trajectories
 from ...robot.robot import Robot
 from ...simulation.prescribed import PrescribedLaws
+from ...spatial.arrays import Array
 from .. import named_systems, simulation_setup
 from ..system import States
 from .gait import GAIT_KEYS, read_gait, walking_start
 from .plan import ClosedMotion
-
-Array = np.ndarray
 
 SAMPLES = 201
 """Samples of a motion of the gallery that a controller follows; between them it is a quintic in time."""

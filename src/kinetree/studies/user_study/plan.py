@@ -19,6 +19,7 @@ from ...simulation.prescribed import PrescribedLaws
 from ...simulation.records.plot import panels
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate, simulate_prescribed
+from ...spatial.arrays import Array
 from ..fact_files import FactFile, StatedFact, Values
 from ..facts import Fact
 from ..measures import Measure, MovedBatch, height_left, measures, one_of_batch
@@ -26,8 +27,6 @@ from ..plots import Curve, Curves, PlotPanel
 from ..study import Outcome
 from ..system import States
 from .more_outputs import MoreOutputs
-
-Array = np.ndarray
 
 EXPECTED = FactFile.beside(__file__)
 """Expectations of a file, by their keys."""

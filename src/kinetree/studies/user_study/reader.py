@@ -30,6 +30,7 @@ from ...robot.load import load
 from ...robot.robot import Robot
 from ...simulation.options import OPTIONS, SimulationOption
 from ...simulation.records.plot import PANELS
+from ...spatial.arrays import Array
 from .. import named_systems, simulation_setup
 from ..fact_files import FactReader, StatedFact
 from ..redysim import Redysim, analyses_of
@@ -37,8 +38,6 @@ from ..study import Study
 from .more_outputs import MoreOutputs
 from .motion import MotionReader
 from .plan import StudyPlan
-
-Array = np.ndarray
 
 VERSION = 1
 

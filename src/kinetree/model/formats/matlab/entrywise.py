@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ....spatial import scalar
+from ....spatial.arrays import Array
 from ....spatial.scalar import Scalar, arctan2, cos, exp, floor, log, sin, sqrt, where
 from . import operators
 from .values import MatlabError, Matrix, mapped, number_matrix
 
-Array = np.ndarray
 Value = Any
 
 

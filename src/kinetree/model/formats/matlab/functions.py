@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from ....spatial import scalar
+from ....spatial.arrays import Array
 from ....spatial.scalar import Scalar, sqrt
 from . import operators, values
 from .entrywise import ENTRYWISE, larger, smaller
 from .values import Cell, MatlabError, MatlabStruct, Matrix, mapped, number_matrix, settled, shown, whole_numbers
 
-Array = np.ndarray
 Value = Any
 
 

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ....spatial.arrays import Array
 from ....spatial.scalar import Scalar, logical_and, where
 from . import syntax
-
-Array = np.ndarray
 
 MOST_ENTRIES = 1_000_000
 """The most entries of one matrix; robot files have hundreds."""

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from ....errors import FileFormatError, RobotFileNotFoundError
+from ....spatial.arrays import Array
 from ..matlab.evaluate import HostFunction
 from ..matlab.folder import MatlabFolder
 from .numbers import FileNumbers
-
-Array = np.ndarray
 
 SOLVERS = {0: "rk45", 1: "bdf", 2: "dopri5"}
 """``int_type``: ode45, ode15s, ode5 (Shah section 10.2.2)."""

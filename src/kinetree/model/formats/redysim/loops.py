@@ -14,11 +14,10 @@ from itertools import combinations
 import numpy as np
 
 from ....errors import KinetreeError
+from ....spatial.arrays import Array
 from ..matlab.folder import numbers
 from ..matlab.values import MatlabError
 from .folder import FORWARD, RedysimFolder
-
-Array = np.ndarray
 
 GROUND = -1
 SAMPLES, CHECKS = 24, 20

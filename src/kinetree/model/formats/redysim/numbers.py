@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ....errors import FileFormatError
+from ....spatial.arrays import Array
 from ..matlab.frames import CallFrame
 from ..matlab.values import Matrix
-
-Array = np.ndarray
 
 
 class FileNumbers:

@@ -13,14 +13,13 @@ import numpy as np
 
 from ....errors import FileFormatError, ModelError
 from ....io.tables.mat_file import Variable, read_variables
+from ....spatial.arrays import Array
 from ...joint_fields import Mimic
 from ...joints import Free, Helical, JointKind, Prismatic, Revolute, Spherical
 from ...mass import MassProperties
 from ...pose import Pose
 from ...tree import Model
 from ..source import FileBuilder, Options, Source
-
-Array = np.ndarray
 
 NEEDED = ("NB", "parent", "jtype", "Xtree", "I")
 
