@@ -558,11 +558,16 @@ def _wrong_option(name: str, named: Mapping[str, Any], problem: TypeError) -> st
     return f"{name}() has no argument {refused[2]!r}" + (f"; {_hint(refused[2], known)}" if known else "")
 
 
+def _is_ours(module: str) -> bool:
+    """Return whether a module is kinetree's, or of the gallery beside it."""
+    return module.partition(".")[0] in ("kinetree", "kinetree_gallery")
+
+
 def _is_kinetree(frame: FrameType | None) -> bool:
     """Return whether a frame is kinetree's own, other than one that hands on what a user has called."""
     while frame is not None and frame.f_globals.get("__name__") in _HANDS_ON:
         frame = frame.f_back
-    return frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __name__.partition(".")[0]
+    return frame is not None and _is_ours(frame.f_globals.get("__name__", ""))
 
 
 def as_public(found: Any, module: str) -> Any:
@@ -580,7 +585,7 @@ def as_public(found: Any, module: str) -> Any:
         return found if kept is True else kept
     if isinstance(found, type) and not issubclass(found, (BaseException, tuple)):
         for kind in found.__mro__:
-            if kind.__module__.partition(".")[0] == __name__.partition(".")[0]:
+            if _is_ours(kind.__module__):
                 _explain_members(kind)
     return found
 
@@ -664,7 +669,7 @@ _HANDS_ON = ("kinetree.loops.parts.prepared", "kinetree.engine.kernels.direct_ca
 
 def callers_level() -> int:
     """Count how many frames up from :func:`warnings.warn` the first caller outside kinetree is."""
-    own = (__name__.partition(".")[0], *_BETWEEN)
+    own = ("kinetree", "kinetree_gallery", *_BETWEEN)
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in own:
         level, frame = level + 1, frame.f_back

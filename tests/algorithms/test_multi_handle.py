@@ -109,7 +109,7 @@ def test_errors():
     arm = random_tree(np.random.default_rng(0), 2, ["revolute"])
     with pytest.raises(kt.UnknownNameError, match="method of operational-space"):
         arm.operational_space_inertia([0, 0], "b1", method="handle")
-    with pytest.raises(kt.OptionError, match="one frame at least"):
+    with pytest.raises(kt.OptionError, match="name at least one frame"):
         arm.handle_response([0, 0], [0, 0], [0, 0], [])
     with pytest.raises(kt.UnknownNameError, match="nowhere"):
         arm.handle_response([0, 0], [0, 0], [0, 0], "nowhere")

@@ -39,6 +39,7 @@ PURPOSES = {
     "sweep": "sweeps, on many processes",
     "gym": "environments of Gymnasium",
     "learn": "the examples that learn",
+    "dxf": "outlines of linkages and cams for CAD",
 }
 """What an extra is for, in the order in which they are shown; those for developers are not."""
 

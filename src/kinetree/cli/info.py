@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from ..errors import KinetreeError
-from ..model.formats.symoro import geometric_table
 from ..model.joint_fields import FIELDS
 from ..model.mass import MassProperties
 from ..model.parameters import mass_properties_to_table
@@ -45,17 +44,19 @@ def info(
         kinetree info kuka-kr5
         kinetree info four-bar --json
     """
+    from ..model.formats.symoro import geometric_table
+
     robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, values=values, loops=loops)
-    mobility = _mobility(robot)
+    mobility, geometry = _mobility(robot), geometric_table(robot.model)
     if as_json:
-        print_json(_describe(robot) | _describe_loops(robot, mobility) | {"geometry": geometric_table(robot.model)})
+        print_json(_describe(robot) | _describe_loops(robot, mobility) | {"geometry": geometry})
         return
     text = robot.describe()
     if isinstance(mobility, str):
         text += f"\nmobility unknown: {mobility}"
     elif mobility is not None:
         text += f"\n{mobility}"
-    text += _geometry(robot)
+    text += _geometry(geometry)
     make_console().print(escape(text), soft_wrap=True)
 
 
@@ -69,9 +70,8 @@ def _mobility(robot: Robot) -> Mobility | str | None:
         return str(problem)
 
 
-def _geometry(robot: Robot) -> str:
+def _geometry(rows: list[dict[str, str]]) -> str:
     """Return the table of geometric parameters, without columns of zeros that only trees with branches have."""
-    rows = geometric_table(robot.model)
     if not rows:
         return ""
     keys = [k for k in rows[0] if k not in ("gamma", "b") or any(row[k] != "0" for row in rows)]

@@ -40,7 +40,7 @@ FEATURES = "+simd128"
 
 MANY = "_many"
 
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+FUNCTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def module(functions: Sequence[WasmFunction]) -> bytes:
 def _texts(function: WasmFunction, tables: dict[int, tuple[str, np.ndarray]]) -> Iterator[str]:
     """Yield the parts of a function in LLVM assembly; tables that it looks up are added to those known."""
     name, source = function.name, function.source
-    if not NAME.match(name) or name.endswith(MANY):
+    if not FUNCTION_NAME.match(name) or name.endswith(MANY):
         raise ValueError(f"{name!r} is no name of a function")
     looked_up = source.graph.tables
     for table in looked_up:

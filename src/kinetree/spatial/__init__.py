@@ -5,10 +5,12 @@ arrays (screw, transform_matrix, complement, ...) are for users; see the page on
 (``sin``, ``where``, ...) are here for the rooms above; users find them in ``kinetree``.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from .dense import dot, ldl, ldl_inverse, ldl_solve
 from .inertia import ArticulatedInertia, RigidInertia
 from .motion import ZERO_FORCE, ZERO_MOTION, Force, Motion, combine, combine_forces
-from .notation_1987 import from_1987, spatial_transpose, to_1987
 from .rotation import AxisRotation, MatrixRotation, RotationLike, axis_turn
 from .scalar import Scalar
 from .scalar import arctan2 as arctan2
@@ -26,7 +28,6 @@ from .scalar import sin as sin
 from .scalar import sqrt as sqrt
 from .scalar import tanh as tanh
 from .scalar import where as where
-from .screws import Screw, free_vector, line_vector, screw, screw_vector, split_at
 from .six_by_six import (
     constrained_inverse_inertia,
     cross_matrix,
@@ -36,9 +37,20 @@ from .six_by_six import (
     rigid_inertia,
     transform_matrix,
 )
-from .subspaces import complement, dyad, inertia_dyads, orthogonal_basis, reciprocal_basis, resolve
 from .transform import IDENTITY, Transform
 from .vector import BASIS, ZERO3, Matrix3, Symmetric3, Vec3
+
+if TYPE_CHECKING:
+    from .notation_1987 import from_1987, spatial_transpose, to_1987
+    from .screws import Screw, free_vector, line_vector, screw, screw_vector, split_at
+    from .subspaces import complement, dyad, inertia_dyads, orthogonal_basis, reciprocal_basis, resolve
+
+_FOR_USERS = {
+    "notation_1987": "from_1987 spatial_transpose to_1987",
+    "screws": "Screw free_vector line_vector screw screw_vector split_at",
+    "subspaces": "complement dyad inertia_dyads orthogonal_basis reciprocal_basis resolve",
+}
+"""Functions on arrays that no algorithm uses: a simulation does not wait for them."""
 
 __all__ = [
     "BASIS", "IDENTITY", "ZERO3", "ZERO_FORCE", "ZERO_MOTION", "ArticulatedInertia", "AxisRotation", "Force", "Matrix3",
@@ -48,6 +60,13 @@ __all__ = [
     "inverse_rigid_inertia", "ldl", "ldl_inverse", "ldl_solve", "line_vector", "orthogonal_basis", "reciprocal_basis",
     "resolve", "rigid_inertia", "screw", "screw_vector", "spatial_transpose", "split_at", "to_1987", "transform_matrix",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _FOR_USERS.items():
+        if name in names.split():
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -11,11 +11,9 @@ from ...algorithms.acting import Scalars
 from ...algorithms.constraints import UNCLOSED
 from ...algorithms.projection import ROUNDS
 from ...run.law_kernels import Ask, Sizes, StepProgram, has_machine_code
-from ...run.step_adjoints import StepText
 from ...spatial import Scalar, where
 from ...spatial.arrays import pack, split
 from ..loop_choice import LoopChoice
-from ..rate_slopes import tangents
 from ..system import LONGEST_AROUND_LOOPS, State
 from . import variational
 from .fixed_step_methods import FIXED, IMPLICIT, VARIATIONAL
@@ -236,19 +234,14 @@ class Steps:
 
         Where constraints of a mechanism are chosen, a last state says how well that choice served.
         """
-        laws = self._variational_laws() if integrator == VARIATIONAL else self._laws(integrator, choice)
+        laws = self._variational_laws() if integrator == VARIATIONAL else self.laws(integrator, choice)
         name, cpu = f"{integrator} steps of {self.equation.robot.name!r}", self.equation.robot.cpu
         if not self.equation.large:
             return StepProgram(name, *laws, cpu, single, samples=samples)
         inside = self.equation.accelerations_in_loops
         return StepProgram(name, *laws, cpu, samples=samples, inside=inside, longest=LONGEST_AROUND_LOOPS)
 
-    def text(self, integrator: str) -> StepText:
-        """Return one step as it is written, of a tree or of a mechanism closed again behind it."""
-        laws, tree = self._laws(integrator, self.equation.loops), self.equation.tree
-        return StepText(*laws, lambda q: tangents(tree, q), tree.nq, tree.nv, self.equation.system.nz)
-
-    def _laws(self, integrator: str, choice: LoopChoice | None) -> StepLaws:
+    def laws(self, integrator: str, choice: LoopChoice | None) -> StepLaws:
         """Return a step of a formula which asks for accelerations, a mechanism closed again after it.
 
         Implicit ones look ahead by the step.  The last state of a mechanism is how well the choice of constraints

@@ -34,6 +34,7 @@ class RangeWatch:
         held = any(e.STOPS_JOINTS for e in elements)
         limited = np.flatnonzero(np.isfinite(self._low) | np.isfinite(self._high))
         self._watched = [] if held else limited.tolist()
+        self.is_watching = bool(self._watched)
 
     def flag(self, q: Sequence[Scalar]) -> Scalar:
         """Return a number that is negative where some joint is beyond its range, else zero."""
@@ -43,13 +44,11 @@ class RangeWatch:
                 total = total - where(beyond > 0.0, 1.0, 0.0)
         return total
 
-    def look(self, flags: Array, q: Array) -> None:
-        """Say which joints are beyond their ranges, the first time that one is; ``q`` is (batch, nq)."""
-        if not self._watched or not (flags < 0.0).any():
-            return
+    def warn(self, q: Array) -> None:
+        """Name the joints that are beyond their ranges, once; ``q`` is (batch, nq)."""
         beyond = np.any((q < self._low) | (q > self._high), axis=0)
         names = [self._names[k] for k in self._watched if beyond[k]]
-        self._watched = []
+        self.is_watching = False
         more = f", and {len(names) - NAMED} more" if len(names) > NAMED else ""
         warnings.warn(
             f"{OUT_OF_RANGE}: {', '.join(names[:NAMED])}{more}. A World goes past the limits of joints unless stops "

@@ -14,12 +14,12 @@ from ...algorithms.independent_motion import independent_freedoms
 from ...algorithms.loop_clusters import Pivots
 from ...errors import UnsupportedError
 from ...run.law_kernels import LawProgram, StepProgram
-from ...run.step_adjoints import SweepProgram
+from ...run.step_adjoints import StepText, SweepProgram
 from ...spatial import Scalar
 from ...spatial.arrays import Array
 from ..equation import Equation
 from ..integrators.fixed_step_methods import IMPLICIT
-from ..rate_slopes import RateSlopes
+from ..rate_slopes import RateSlopes, tangents
 
 
 class StepDerivatives:
@@ -50,7 +50,8 @@ class StepDerivatives:
             )
         self._equation, self._integrator, self._start = equation, integrator, start
         self._step, self._substeps, self._threads = step, substeps, threads
-        self._text = equation.steps.text(integrator)
+        laws, tree = equation.steps.laws(integrator, equation.loops), equation.tree
+        self._text = StepText(*laws, lambda q: tangents(tree, q), tree.nq, tree.nv, equation.system.nz)
         self.count = 2 * self._text.nv + self._text.nz
         self._laid_out: dict[tuple[int, ...], Any] = {}
         """Steps forward, and sweeps backwards, with room for so many states."""

@@ -555,8 +555,9 @@ class World(ExplainsArguments):
 
     def _stepped(self) -> Stepped:
         found, n = self._look(), self._shown.observed
-        self._lost |= ~(found[:, -1] <= 0.0)  # those that are no numbers, too
-        self._ranges.look(found[:, -1], self._state[:, : self.robot.nq])
+        np.logical_or(self._lost, ~(found[:, -1] <= 0.0), out=self._lost)  # those that are not numbers, too
+        if self._ranges.is_watching and (found[:, -1] < 0.0).any():
+            self._ranges.warn(self._state[:, : self.robot.nq])
         ended = self._lost.copy()
         if self._laws["ended"]:
             ended |= found[:, -2] > 0.0
@@ -658,7 +659,7 @@ class World(ExplainsArguments):
         """Numbers in the observation of one world."""
         return self._shown.observed
 
-    @property
+    @cached_property
     def action_size(self) -> int:
         """Numbers in the action of one world."""
         return len(self.action_names)
