@@ -15,7 +15,7 @@ from rich.table import Table
 from ..errors import OptionError
 from ..spatial.arrays import Array
 from .pinocchio_comparison import NAMES, Beside, beside
-from .shared import FloatingBase, Json, complete_robot, load_robot, make_console, messages, note, print_json
+from .shared import FloatingBase, GivenRobot, Json, complete_robot, make_console, messages, note, print_json
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -60,7 +60,7 @@ def bench(
     """
     if states < 1 or rounds < 1:
         raise OptionError("--states and --rounds must be at least 1")
-    robot = load_robot(robot_name, floating_base)
+    robot = GivenRobot(robot_name, floating_base).load()
     if robot.backend == "reference":
         note("this is the reference in Python, chosen by KINETREE_BACKEND: machine code is much faster")
     other = beside(robot, states)

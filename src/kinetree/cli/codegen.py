@@ -11,27 +11,15 @@ from rich.markup import escape
 
 from ..algorithms.table import AXES, METHOD, find
 from ..errors import OptionError, UnknownNameError
-from .shared import (
-    FloatingBase,
-    Json,
-    Loops,
-    Mimic,
-    MissingMeshes,
-    RobotName,
-    Strict,
-    Values,
-    complete_algorithm,
-    load_robot,
-    make_console,
-    print_json,
-)
+from .shared import GivenRobot, Json, complete_algorithm, make_console, print_json, takes_robot
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 
+@takes_robot
 def codegen(
-    robot_name: RobotName,
+    given: GivenRobot,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the files; made if missing.")] = Path("."),
     algorithm: Annotated[
         list[str] | None,
@@ -59,12 +47,6 @@ def codegen(
     webassembly: Annotated[
         bool, typer.Option("--webassembly", help="Write .wasm, and .json that describes it, instead of C.")
     ] = False,
-    floating_base: FloatingBase = False,
-    mimic: Mimic = "follow",
-    strict: Strict = False,
-    missing_meshes: MissingMeshes = "refuse",
-    values: Values = None,
-    loops: Loops = None,
     as_json: Json = False,
 ) -> None:
     """Write algorithms as C99 without allocation: a source file, a header and a test program.
@@ -79,7 +61,7 @@ def codegen(
         kinetree codegen arm.urdf -o build -a inverse_dynamics -a jacobian -f tool
         kinetree codegen kuka-kr5 -o build --webassembly
     """
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, values=values, loops=loops)
+    robot = given.load()
     names = algorithm or ["inverse_dynamics", "forward_dynamics"]
     wanted = _requests(robot, names, frame or [], axes, method)
     if webassembly:

@@ -9,32 +9,16 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from .shared import (
-    FloatingBase,
-    Json,
-    Mimic,
-    MissingMeshes,
-    RobotName,
-    Strict,
-    Values,
-    load_robot,
-    make_console,
-    messages,
-    print_json,
-)
+from .shared import GivenRobot, Json, make_console, messages, print_json, takes_robot
 
 if TYPE_CHECKING:
     from ..robot.costs import Compared, Costed, Fitted
     from ..robot.robot import Robot
 
 
+@takes_robot
 def cost(
-    robot_name: RobotName,
-    floating_base: FloatingBase = False,
-    mimic: Mimic = "follow",
-    strict: Strict = False,
-    missing_meshes: MissingMeshes = "refuse",
-    values: Values = None,
+    given: GivenRobot,
     formulas: Annotated[
         bool, typer.Option(help="Also find formulas in n, by counting general chains; takes a few seconds.")
     ] = True,
@@ -53,7 +37,7 @@ def cost(
     from ..robot import costs
     from ..studies.sources import cited
 
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, values=values)
+    robot = given.load()
     counted, compared = costs.all_costs(robot), costs.published(robot)
     fits = _fits() if formulas else []
     if as_json:

@@ -21,7 +21,7 @@ from ..run.machine_code import CodeCache, MachineCode, code_cache, machine_code
 from ..version import VERSION
 from ..view.browser import find_browser
 from .bench import Timing, measure, sample
-from .shared import ERROR, Json, load_robot, make_console, messages, print_json
+from .shared import ERROR, GivenRobot, Json, make_console, messages, print_json
 
 PURPOSES = {
     "": "the core",
@@ -136,7 +136,7 @@ def complaints(code: MachineCode, kept: CodeCache) -> list[str]:
 
 def examine() -> Examination:
     """Compute with one robot, compiled and as the algorithms are written, and time it."""
-    robot = load_robot(MEASURED)
+    robot = GivenRobot(MEASURED).load()
     state = sample(robot, 64)
     answer, judge = robot.inverse_dynamics(*state), robot.with_backend("reference").inverse_dynamics(*state)
     difference = float(np.abs(answer - judge).max() / np.abs(judge).max())

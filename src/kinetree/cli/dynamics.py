@@ -14,28 +14,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import OptionError
-from ..io.gallery_files import gallery_names
 from ..io.units import Quantity, ShownUnits
 from ..model.units import FORCE_OF
 from ..spatial.arrays import Array
-from .shared import (
-    FloatingBase,
-    Json,
-    Locked,
-    Loops,
-    Mimic,
-    MissingMeshes,
-    RobotName,
-    Separate,
-    Strict,
-    Units,
-    Values,
-    complete_joint,
-    load_robot,
-    make_console,
-    note,
-    print_json,
-)
+from .shared import GivenRobot, Json, Separate, Units, complete_joint, make_console, note, print_json, takes_robot
 from .values import read_values
 
 if TYPE_CHECKING:
@@ -95,12 +77,12 @@ Friction = Annotated[bool, typer.Option("--friction", help="Include the damping 
 Threads = Annotated[int, typer.Option(help="Number of threads; 0 for one per processor.")]
 
 
+@takes_robot
 def inverse(
-    robot_name: RobotName, motion: Motion = None, output: Output = None, speed: Speed = None, turns: Turns = None,
+    given: GivenRobot, motion: Motion = None, output: Output = None, speed: Speed = None, turns: Turns = None,
     q_guess: Guess = None, differentiate: Differentiate = False, cutoff: Cutoff = None, plot: Picture = None,
-    separate: Separate = False, friction: Friction = False, threads: Threads = 0, floating_base: FloatingBase = False,
-    mimic: Mimic = "follow", strict: Strict = False, missing_meshes: MissingMeshes = "refuse", locked: Locked = None,
-    values: Values = None, loops: Loops = None, units: Units = None, as_json: Json = False,
+    separate: Separate = False, friction: Friction = False, threads: Threads = 0, units: Units = None,
+    as_json: Json = False,
 ) -> None:  # fmt: skip
     """Compute inverse dynamics: joint forces for every row of a motion.
 
@@ -131,8 +113,8 @@ def inverse(
         kinetree inverse panda.urdf motion.parquet -o torques
         kinetree inverse kuka-kr5 positions.csv -o tau.csv --differentiate
     """
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked, values, loops)
-    start = _Start(robot, "" if locked else robot_name, q_guess)
+    robot = given.load()
+    start = _Start(robot, given.of_gallery, q_guess)
     if turns is not None and speed is None:
         raise OptionError("--turns needs --speed")
     with TemporaryDirectory(prefix="kinetree-") as folder:
@@ -146,11 +128,11 @@ def inverse(
         )  # fmt: skip
 
 
+@takes_robot
 def forward(
-    robot_name: RobotName, motion: Motion = None, output: Output = None, q_guess: Guess = None, plot: Picture = None,
-    separate: Separate = False, friction: Friction = False, threads: Threads = 0, floating_base: FloatingBase = False,
-    mimic: Mimic = "follow", strict: Strict = False, missing_meshes: MissingMeshes = "refuse", locked: Locked = None,
-    values: Values = None, loops: Loops = None, units: Units = None, as_json: Json = False,
+    given: GivenRobot, motion: Motion = None, output: Output = None, q_guess: Guess = None, plot: Picture = None,
+    separate: Separate = False, friction: Friction = False, threads: Threads = 0, units: Units = None,
+    as_json: Json = False,
 ) -> None:  # fmt: skip
     """Compute forward dynamics: accelerations for every row of states and joint forces.
 
@@ -161,8 +143,8 @@ def forward(
 
         kinetree forward kuka-kr5 states.csv -o accelerations.csv
     """
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked, values, loops)
-    start = _Start(robot, "" if locked else robot_name, q_guess)
+    robot = given.load()
+    start = _Start(robot, given.of_gallery, q_guess)
     _run(robot, start, "forward_dynamics", motion, output, friction, threads, as_json, plot, separate, units)
 
 
@@ -266,7 +248,7 @@ class _Start:
     """Finds a closed configuration on the branch that is meant, where one is needed."""
 
     robot: Robot
-    robot_name: str
+    system: str | None
     q_guess: str | None
 
     @property
@@ -277,7 +259,5 @@ class _Start:
     def __call__(self) -> Array:
         from ..studies import simulation_setup
 
-        system = self.robot_name if self.robot_name in gallery_names() else None
-        return simulation_setup.configuration(
-            self.robot, read_values(self.q_guess, "--q-guess", True), system, "--q-guess"
-        )
+        wanted = read_values(self.q_guess, "--q-guess", True)
+        return simulation_setup.configuration(self.robot, wanted, self.system, "--q-guess")

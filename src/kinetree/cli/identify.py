@@ -9,21 +9,7 @@ import typer
 from rich.markup import escape
 
 from ..errors import OptionError
-from .shared import (
-    FloatingBase,
-    Json,
-    Locked,
-    Mimic,
-    MissingMeshes,
-    RobotName,
-    Strict,
-    Values,
-    complain,
-    load_robot,
-    make_console,
-    note,
-    print_json,
-)
+from .shared import GivenRobot, Json, complain, make_console, note, print_json, takes_robot
 
 if TYPE_CHECKING:
     from ..identification.identified import Identified
@@ -74,14 +60,13 @@ BothSides = Annotated[
 ]
 
 
+@takes_robot
 def identify(
-    robot_name: RobotName, motions: Motions, output: Output = None, report: Report = None, format: Format = "html",
+    given: GivenRobot, motions: Motions, output: Output = None, report: Report = None, format: Format = "html",
     held_out: HeldOut = 0.0, estimator: Estimator = "weighted", friction_model: FrictionModel = "auto",
     friction: FormerFriction = None, springs: Springs = "auto", consistent: Consistent = "barrier",
     pull: Pull = "log_det", pull_weight: PullWeight = 1.0, fixed: Fixed = None, gains: Gains = None,
-    cutoff: Cutoff = None, both_sides: BothSides = None, floating_base: FloatingBase = False, mimic: Mimic = "follow",
-    strict: Strict = False, missing_meshes: MissingMeshes = "refuse", locked: Locked = None, values: Values = None,
-    as_json: Json = False,
+    cutoff: Cutoff = None, both_sides: BothSides = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Identify masses, inertias and friction from measured motions.
 
@@ -104,7 +89,7 @@ def identify(
         friction_model = friction
     if output is not None:
         refuse_unwritable(output)
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, locked, values)
+    robot = given.load()
     if not 0.0 <= held_out < 1.0:
         raise OptionError(f"--held-out must be a share from 0 up to 1, not {held_out:g}")
     data = [Measured.read(path, robot) for path in motions]
@@ -128,7 +113,7 @@ def identify(
     _tell(robot.name, found, errors, as_json)  # first: whatever happens to files, the result is on the screen
     try:
         if output is not None:
-            _save(found, output, None if locked else Path(robot_name))
+            _save(found, output, None if given.locked else Path(given.robot_name))
     finally:
         if report is not None:
             note(f"the report is {found.report(report, rest or None, format)}")

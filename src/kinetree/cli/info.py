@@ -11,29 +11,15 @@ from ..errors import KinetreeError
 from ..model.joint_fields import FIELDS
 from ..model.mass import MassProperties
 from ..model.parameters import mass_properties_to_table
-from .shared import (
-    FloatingBase,
-    Json,
-    Loops,
-    Mimic,
-    MissingMeshes,
-    RobotName,
-    Strict,
-    Values,
-    load_robot,
-    make_console,
-    print_json,
-)
+from .shared import GivenRobot, Json, make_console, print_json, takes_robot
 
 if TYPE_CHECKING:
     from ..loops.mobility import Mobility
     from ..robot.robot import Robot
 
 
-def info(
-    robot_name: RobotName, floating_base: FloatingBase = False, mimic: Mimic = "follow", strict: Strict = False,
-    missing_meshes: MissingMeshes = "refuse", values: Values = None, loops: Loops = None, as_json: Json = False,
-) -> None:  # fmt: skip
+@takes_robot
+def info(given: GivenRobot, as_json: Json = False) -> None:
     """Show a robot: its tree, joints, masses, limits, frames; of a mechanism also its loops and what they leave.
 
     Joints are shown with their place in q (and in v, where it is another): the order in which all commands and
@@ -46,7 +32,7 @@ def info(
     """
     from ..model.formats.symoro import geometric_table
 
-    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes, values=values, loops=loops)
+    robot = given.load()
     mobility, geometry = _mobility(robot), geometric_table(robot.model)
     if as_json:
         print_json(_describe(robot) | _describe_loops(robot, mobility) | {"geometry": geometry})

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import wraps
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -137,30 +140,6 @@ def print_json(data: Any) -> None:
 # ------------------------------------------------------------------ robots
 
 
-def load_robot(
-    robot: str | Path, floating_base: bool = False, mimic: str = "follow", strict: bool = False,
-    missing_meshes: str = "refuse", locked: Sequence[str] | None = None, values: Sequence[str] | None = None,
-    loops: Path | None = None,
-) -> Robot:  # fmt: skip
-    """Load a system of the gallery by its name, or a robot file; perhaps with joints that do not move."""
-    options: dict[str, Any] = {"floating_base": floating_base, "mimic": mimic, "strict": strict}
-    if loops is not None:
-        options["loops"] = loops
-    else:
-        mention_loop_file(robot)
-    found = _loaded(robot, missing_meshes, options | ({"values": read_symbols(values)} if values else {}))
-    words = [word for text in locked or () for word in text.replace(",", " ").split()]
-    named = [word for word in words if "=" not in word]
-    placed: dict[str, Any] = dict.fromkeys(named)
-    for word in words:
-        if "=" in word:
-            ((name, value),) = read_values(word, "--locked", True).items()
-            if name in placed:
-                raise OptionError(f"--locked: {name!r} is given more than once")
-            placed[name] = value
-    return found.reduced(placed) if placed else found
-
-
 def mention_loop_file(robot: str | Path) -> None:
     """Say that a file with loops, which a URDF file has no word for, lies beside it."""
     path = Path(robot)
@@ -193,19 +172,6 @@ def read_symbols(texts: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def _loaded(robot: str | Path, missing_meshes: str, options: dict[str, Any]) -> Robot:
-    from ..robot.load import load
-    from ..studies import named_systems
-
-    if str(robot) in gallery_names():
-        return named_systems.load(str(robot), **options)
-    path = Path(robot)
-    if path.suffix.lower() not in ROBOT_FILES and len(path.parts) < 2 and not path.exists():
-        what, study = "robot file or system of the gallery", only_a_study(str(robot))
-        raise UnknownNameError(what, str(robot), gallery_names(), instead=study, most=8)
-    return load(path, **options, missing_meshes=missing_meshes)
-
-
 # ------------------------------------------------------------------ completion
 
 
@@ -224,7 +190,7 @@ def complete_joint(ctx: typer.Context, incomplete: str) -> list[str]:
     before, comma, start = incomplete.rpartition(",")
     with suppress(Exception):  # a robot that cannot be read has no joints; the command itself says why
         robot = ctx.params.get("robot_name") or ctx.args[0]  # not read as such before an option without its value
-        names = load_robot(robot, loops=ctx.params.get("loops")).joint_names
+        names = GivenRobot(robot, loops=ctx.params.get("loops")).load().joint_names
         return [f"{before}{comma}{name}=" for name in _starting(names, start)]
     return []
 
@@ -304,3 +270,76 @@ Units = Annotated[
     str | None, typer.Option("--units", help="Units to show instead of SI, such as deg,mm,rpm.", show_default=False)
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+@dataclass(frozen=True)
+class GivenRobot:
+    """A robot as it is typed, and how it is loaded."""
+
+    robot_name: RobotName
+    floating_base: FloatingBase = False
+    mimic: Mimic = "follow"
+    strict: Strict = False
+    missing_meshes: MissingMeshes = "refuse"
+    locked: Locked = None
+    values: Values = None
+    loops: Loops = None
+
+    @classmethod
+    def parameters(cls) -> list[inspect.Parameter]:
+        """Return what typer reads of it."""
+        return list(inspect.signature(cls, eval_str=True).parameters.values())
+
+    @property
+    def of_gallery(self) -> str | None:
+        """Name of the system of the gallery that it is, unless joints of it are locked."""
+        return self.robot_name if self.robot_name in gallery_names() and not self.locked else None
+
+    def load(self) -> Robot:
+        """Load a system of the gallery by its name, or a robot file; perhaps with joints that do not move."""
+        options: dict[str, Any] = {"floating_base": self.floating_base, "mimic": self.mimic, "strict": self.strict}
+        if self.loops is not None:
+            options["loops"] = self.loops
+        else:
+            mention_loop_file(self.robot_name)
+        if self.values:
+            options["values"] = read_symbols(self.values)
+        found = _loaded(self.robot_name, self.missing_meshes, options)
+        words = [word for text in self.locked or () for word in text.replace(",", " ").split()]
+        placed: dict[str, Any] = dict.fromkeys(word for word in words if "=" not in word)
+        for word in words:
+            if "=" in word:
+                ((name, value),) = read_values(word, "--locked", True).items()
+                if name in placed:
+                    raise OptionError(f"--locked: {name!r} is given more than once")
+                placed[name] = value
+        return found.reduced(placed) if placed else found
+
+
+def _loaded(robot: str | Path, missing_meshes: str, options: dict[str, Any]) -> Robot:
+    from ..robot.load import load
+    from ..studies import named_systems
+
+    if str(robot) in gallery_names():
+        return named_systems.load(str(robot), **options)
+    path = Path(robot)
+    if path.suffix.lower() not in ROBOT_FILES and len(path.parts) < 2 and not path.exists():
+        what, study = "robot file or system of the gallery", only_a_study(str(robot))
+        raise UnknownNameError(what, str(robot), gallery_names(), instead=study, most=8)
+    return load(path, **options, missing_meshes=missing_meshes)
+
+
+def takes_robot(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command, which takes a :class:`GivenRobot` first, have the argument and the options that one is made of."""
+    name, *loading = GivenRobot.parameters()
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+
+    @wraps(command)
+    def typed(**values: Any) -> None:
+        robot = GivenRobot(**{key.name: values.pop(key.name) for key in (name, *loading)})
+        command(robot, **values)
+
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (name, *own, *loading)]
+    typed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    typed.__annotations__ = {p.name: p.annotation for p in parameters}
+    return typed

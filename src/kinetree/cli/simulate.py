@@ -15,7 +15,6 @@ from rich.table import Table
 from ..contact.stops import JointStops
 from ..errors import OptionError, OutputError, SimulationError, UnknownNameError
 from ..forces.from_yaml import load as load_forces
-from ..io.gallery_files import gallery_names
 from ..io.paths import is_folder
 from ..io.units import ShownUnits
 from ..motion import trajectories
@@ -28,24 +27,7 @@ from ..simulation.simulator import simulate as run
 from ..studies import simulation_setup
 from ..studies.simulation_setup import CONTROLLERS
 from .option_rows import OptionRow, Rows, takes
-from .shared import (
-    INTERRUPTED,
-    FloatingBase,
-    Json,
-    Locked,
-    Loops,
-    Mimic,
-    MissingMeshes,
-    RobotName,
-    Separate,
-    Strict,
-    Units,
-    Values,
-    complain,
-    load_robot,
-    make_console,
-    print_json,
-)
+from .shared import INTERRUPTED, GivenRobot, Json, Separate, Units, complain, make_console, print_json
 from .values import read_values
 
 if TYPE_CHECKING:
@@ -67,14 +49,8 @@ def _of_library(*names: str) -> list[OptionRow]:
 
 ROWS: Rows = {
     "Robot": [
-        OptionRow("robot_name", RobotName, default=...),
-        OptionRow("floating_base", FloatingBase, default=False),
-        OptionRow("mimic", Mimic, default="follow"),
-        OptionRow("strict", Strict, default=False),
-        OptionRow("missing_meshes", MissingMeshes, default="refuse"),
-        OptionRow("locked", Locked),
-        OptionRow("values", Values),
-        OptionRow("loops", Loops),
+        OptionRow(one.name, one.annotation, default=... if one.default is one.empty else one.default)
+        for one in GivenRobot.parameters()
     ],
     "Start": [
         OptionRow(
@@ -190,17 +166,9 @@ right_toe --ground-kind firm --integrator bdf
     if given.joint_friction is not None:
         complain("yellow", "note", "--joint-friction is called --friction now, and goes with release 0.3")
         given.friction = given.joint_friction
-    robot = load_robot(
-        given.robot_name,
-        given.floating_base,
-        given.mimic,
-        given.strict,
-        given.missing_meshes,
-        given.locked,
-        given.values,
-        given.loops,
-    )
-    q, v, desired = _start_and_goal(robot, given)
+    typed_robot = GivenRobot(**{row.name: getattr(given, row.name) for row in ROWS["Robot"]})
+    robot = typed_robot.load()
+    q, v, desired = _start_and_goal(robot, given, typed_robot.of_gallery)
     elements = _ground(robot, given)
     law, gains = _law(robot, given, q, v, desired, elements)
     motion, time = None, given.time
@@ -284,9 +252,8 @@ def _refuse_unused(given: SimpleNamespace) -> None:
 # ------------------------------------------------------------------ what is simulated
 
 
-def _start_and_goal(robot: Robot, given: SimpleNamespace) -> tuple[np.ndarray, np.ndarray, Any]:
+def _start_and_goal(robot: Robot, given: SimpleNamespace, system: str | None) -> tuple[np.ndarray, np.ndarray, Any]:
     """Read where it starts, how fast, and where it is to go."""
-    system = given.robot_name if given.robot_name in gallery_names() and not given.locked else None
 
     def place(option: str, text: str | None, otherwise: np.ndarray | None = None) -> np.ndarray:
         values = read_values(text, option, True)
