@@ -10,13 +10,11 @@ from typing import NoReturn
 import numpy as np
 
 from ...errors import FileFormatError, KinetreeError
-from .columns import TIME, Layout, Units, Wanted, column_name, in_seconds, layout, with_optional
+from .columns import TIME, Asked, Layout, Wanted, column_name, in_seconds, layout
 from .joints_in_rows import of_another_joint
 from .mat_file import read_mat
 from .other_names import array_readings, times_among
-from .parts import ROWS, OpenTable, Part, Rows, opened
-
-Array = np.ndarray
+from .parts import ROWS, Array, OpenTable, Part, opened, rows_of
 
 MOST_LISTED = 12
 
@@ -30,14 +28,7 @@ class ArrayTable:
     Each array becomes columns, named for the quantity and its entries, which are found as in other tables.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        wanted: Wanted,
-        fewer: Wanted | None = None,
-        units: Units | None = None,
-        optional: Wanted | None = None,
-    ) -> None:
+    def __init__(self, path: Path, asked: Asked) -> None:
         self.path, self.file = path, str(path)
         self.rules: list[str] = []
         self.in_order: set[str] = set()  # quantities in a single array, whose columns have no names
@@ -45,20 +36,18 @@ class ArrayTable:
         self.taken: set[str] = set()
         self.there = read_mat(path) if path.suffix.lower() == ".mat" else read_npz(path)
         time, self.joints = self._time(), self._joints()
-        for key, labels in {**wanted, **(optional or {})}.items():
-            self._add_whole(key, labels, (fewer or {}).get(key), None if time is None else time.size)
+        for key, labels in {**asked.wanted, **(asked.optional or {})}.items():
+            self._add_whole(key, labels, (asked.fewer or {}).get(key), None if time is None else time.size)
         single = self._single() if not self.columns else None
         rows = self._rows(single)
         if single is None:
             self._add_columns(rows)
-            self._refuse_missing(wanted)
+            self._refuse_missing(asked.wanted)
             self._add_time(time, rows)
         else:
             self.columns = {str(k): column for k, column in enumerate(single.T)}
         header = list(self.columns) if single is None else None
-        if optional:
-            wanted = with_optional(self.file, header, len(self.columns), wanted, optional)
-        found = layout(self.file, header, len(self.columns), wanted, fewer, units)
+        found = asked.layout(self.file, header, len(self.columns))
         if found.time is not None and rows:
             found = in_seconds(found, float(list(self.columns.values())[found.time][0]))
         self.layout: Layout = found if single is not None else replace(
@@ -212,11 +201,7 @@ class ArrayTable:
         def column(k: int) -> Array:
             return np.asarray(columns[k][first : first + count], dtype=float) * factors.get(k, 1.0)
 
-        def read() -> Rows:
-            own = tuple(np.stack([column(k) for k in ks], axis=1) for ks in self.layout.quantities.values())
-            return Rows(None if self.layout.time is None else column(self.layout.time), own)
-
-        return Part(read, fault, count / self.rows)
+        return Part(lambda: rows_of(self.layout, column), fault, count / self.rows)
 
 
 def layout_or_nothing(file: str, names: Sequence[str], wanted: Wanted, key: str) -> Layout | None:

@@ -84,6 +84,34 @@ class Layout:
         return sorted(own | {k for k in (self.time, self.nanoseconds) if k is not None})
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a table is read for.
+
+    Attributes
+    ----------
+    wanted : mapping
+        Quantities with the names of their entries.
+    fewer : mapping, optional
+        Some of these entries that suffice.
+    units : mapping, optional
+        Units of the entries: columns whose names end in another unit, ``q_elbow [deg]``, are converted.
+    optional : mapping, optional
+        Further quantities, read if the table has them.
+    """
+
+    wanted: Wanted
+    fewer: Wanted | None = None
+    units: Units | None = None
+    optional: Wanted | None = None
+
+    def layout(self, file: str, header: Sequence[str] | None, count: int) -> Layout:
+        """Find the columns; see :func:`layout`."""
+        more, wanted = self.optional, self.wanted
+        wanted = with_optional(file, header, count, wanted, more) if more else wanted
+        return layout(file, header, count, wanted, self.fewer, self.units)
+
+
 def in_seconds(found: Layout, first: float) -> Layout:
     """Return a layout that converts times since 1970 in units other than seconds.
 

@@ -27,6 +27,15 @@ class Rows:
         return len(self.arrays[0])
 
 
+def rows_of(layout: Layout, column: Callable[[int], Array]) -> Rows:
+    """Return rows from a function that reads a column, in the units that are wanted."""
+    own = tuple(np.stack([column(k) for k in ks], axis=1) for ks in layout.quantities.values())
+    time = None if layout.time is None else column(layout.time)
+    if time is not None and layout.nanoseconds is not None:
+        time = time + 1e-9 * column(layout.nanoseconds)
+    return Rows(time, own)
+
+
 @dataclass(frozen=True)
 class Part:
     """Some rows that have not been read yet."""

@@ -16,13 +16,12 @@ from ...errors import FileFormatError, KinetreeError, MissingFileError
 from ..paths import file_meant, is_file, is_folder
 from ..units import TIMES
 from .arrays import ArrayTable
-from .columns import Layout, Units, Wanted, in_seconds, layout, with_optional
+from .columns import Asked, Units, Wanted, in_seconds
 from .csv_head import decoded, is_number, read_head, refuse_lone_returns, split
 from .formats import need_pyarrow, pyarrow, readable_format
 from .joints_in_rows import named_by_row, of_another_joint
-from .parts import ROWS, OpenTable, Part, Rows, opened
+from .parts import ROWS, Array, OpenTable, Part, Rows, opened, rows_of
 
-Array = np.ndarray
 BLOCK = 4_000_000
 """Bytes per part of a CSV file."""
 
@@ -38,14 +37,8 @@ def open_table(
     Parameters
     ----------
     path : Path
-    wanted : mapping
-        Quantities with the names of their entries.
-    fewer : mapping, optional
-        Some of these entries that suffice.
-    units : mapping, optional
-        Units of the entries: columns whose names end in another unit, ``q_elbow [deg]``, are converted.
-    optional : mapping, optional
-        Further quantities, read if the table has them.
+    wanted, fewer, units, optional : mapping
+        See :class:`.columns.Asked`.
     """
     kind = readable_format(path)
     if is_folder(path):
@@ -56,7 +49,7 @@ def open_table(
     table: type[CsvTable | ParquetTable | ArrayTable]
     table = tables.get(kind, CsvTable)  # type: ignore[assignment]
     try:
-        return table(path, wanted, fewer, units, optional).source()
+        return table(path, Asked(wanted, fewer, units, optional)).source()
     except KinetreeError:
         raise
     except OSError as problem:
@@ -72,20 +65,11 @@ class CsvTable:
     Every line is a row.  An empty line is an error (a lost sample, perhaps) except at the end of the file.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        wanted: Wanted,
-        fewer: Wanted | None = None,
-        units: Units | None = None,
-        optional: Wanted | None = None,
-    ) -> None:
+    def __init__(self, path: Path, asked: Asked) -> None:
         self.path, self.file = path, str(path)
         self.head = head = read_head(path)
         self.count, self.delimiter = head.count, head.delimiter
-        if optional:
-            wanted = with_optional(self.file, head.names, head.count, wanted, optional)
-        self.layout = layout(self.file, head.names, head.count, wanted, fewer, units)
+        self.layout = asked.layout(self.file, head.names, head.count)
         self._find_unit_of_times()
 
     def _find_unit_of_times(self) -> None:
@@ -147,11 +131,7 @@ class CsvTable:
             self._refuse_other_joints(block, line)
         for k, times in self.layout.factors.items():
             columns[k] = columns[k] * times
-        own = {key: np.stack([columns[k] for k in ks], axis=1) for key, ks in self.layout.quantities.items()}
-        time = None if self.layout.time is None else columns[self.layout.time]
-        if time is not None and self.layout.nanoseconds is not None:
-            time = time + 1e-9 * columns[self.layout.nanoseconds]
-        return Rows(time, tuple(own.values()))
+        return rows_of(self.layout, columns.__getitem__)
 
     def _cells(self, block: bytes, line: int) -> Iterator[tuple[int, list[str]]]:
         """Yield the cells of every row, with the number of its line."""
@@ -265,14 +245,7 @@ def _is_text(arrow: Any, kind: Any) -> bool:
 class ParquetTable:
     """Columns by name."""
 
-    def __init__(
-        self,
-        path: Path,
-        wanted: Wanted,
-        fewer: Wanted | None = None,
-        units: Units | None = None,
-        optional: Wanted | None = None,
-    ) -> None:
+    def __init__(self, path: Path, asked: Asked) -> None:
         arrow = need_pyarrow()
         self.path, self.file = path, str(path)
         try:
@@ -286,9 +259,7 @@ class ParquetTable:
         if texts:
             found, self.joints = named_by_row(names, self._first_row(texts))
             names = list(found)
-        if optional:
-            wanted = with_optional(self.file, None if says_nothing else names, len(names), wanted, optional)
-        self.layout: Layout = layout(self.file, None if says_nothing else names, len(names), wanted, fewer, units)
+        self.layout = asked.layout(self.file, None if says_nothing else names, len(names))
         for k in self.layout.used:
             kind = self.schema.types[k]
             if k == self.layout.time and arrow.types.is_timestamp(kind):
@@ -355,10 +326,6 @@ class ParquetTable:
                 other = next((row for row, one in enumerate(here) if one != joint), None)
                 if other is not None:
                     raise fault(other, of_another_joint(self.schema.names[k], joint, str(here[other])))
-            own = [np.stack([column(k) for k in ks], axis=1) for ks in self.layout.quantities.values()]
-            time = None if self.layout.time is None else column(self.layout.time)
-            if time is not None and self.layout.nanoseconds is not None:
-                time = time + 1e-9 * column(self.layout.nanoseconds)
-            return Rows(time, tuple(own))
+            return rows_of(self.layout, column)
 
         return Part(read, fault, share)
