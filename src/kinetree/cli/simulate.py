@@ -21,7 +21,7 @@ from ..motion import trajectories
 from ..simulation.integrators.fixed_step_methods import ADAPTIVE
 from ..simulation.oddities.unheld import without_ranges
 from ..simulation.options import OPTIONS, STEPS_AT_MOST
-from ..simulation.prescribed import Prescribed, PrescribedLaws
+from ..simulation.prescribed import BoundMotion, Prescribed
 from ..simulation.records.files import record_format
 from ..simulation.simulator import simulate as run
 from ..studies import simulation_setup
@@ -317,7 +317,7 @@ def _followed(
             raise OptionError(f"{option}: {named[0]!r} follows {table}; give the other joints only")
         whole.append(isinstance(values, list))
     motion = Prescribed(trajectory, joints)
-    return motion, *PrescribedLaws(robot, motion).start(robot, 0.0, q, v, (whole[0], whole[1]))
+    return motion, *BoundMotion(robot, motion).start(robot, 0.0, q, v, (whole[0], whole[1]))
 
 
 # ------------------------------------------------------------------ gains

@@ -16,7 +16,7 @@ from ..loops.dynamics import MOST_TOGETHER
 from ..model.tree import Model
 from ..robot.robot import Robot
 from ..spatial import Scalar
-from .prescribed import PrescribedLaws
+from .prescribed import BoundMotion
 
 ROUNDS_TO_HOLD = 4
 """Newton steps in machine code after a step: drives may have gone farther than the error of a step."""
@@ -30,7 +30,7 @@ class LoopChoice(NamedTuple):
     pivots: tuple[tuple[int, int], ...] = ()
     """Each of them with the freedom that it determines, where loops are gone through cluster by cluster."""
 
-    driven: PrescribedLaws | None = None
+    driven: BoundMotion | None = None
     """What follows time, beside the loops or in them."""
 
     gains: tuple[float, float] = (0.0, 0.0)

@@ -85,8 +85,11 @@ class Prescribed:
         return span_of(self)
 
 
-class PrescribedLaws:
-    """What follows time on a robot: all of it can be asked for at any moment.
+class BoundMotion:
+    """A prescribed motion, bound to a robot: where its joints and loops have to be at any time.
+
+    What users prescribe (:class:`Prescribed`, a trajectory, a mapping) knows no robot, and one motion may be given to
+    several robots.
 
     Parameters
     ----------

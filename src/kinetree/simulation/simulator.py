@@ -39,7 +39,7 @@ from .events import as_events
 from .integrators.fixed_step_methods import ADAPTIVE, FIXED
 from .oddities.unheld import warn_of_fall, warn_of_ranges
 from .options import STEPS_AT_MOST, SimulationOptions
-from .prescribed import Prescribed, PrescribedLaws
+from .prescribed import BoundMotion, Prescribed
 from .records.record import Record
 from .run import SmoothRun
 from .system import DynamicSystem
@@ -250,7 +250,7 @@ def simulate_prescribed(
     """
     robot = as_robot(robot)
     given = Prescribed(trajectory, joints)
-    motion = PrescribedLaws(robot, given)
+    motion = BoundMotion(robot, given)
     begin, _ = time_span(time)
     if robot.model.is_constrained:
         if q0 is not None or v0 is not None:
@@ -288,7 +288,7 @@ class Simulator(SimulationOptions):
         check_integrator(robot, self.integrator)
         check_method(robot, self.method, self.prescribed)
         given = self.prescribed.given if isinstance(self.prescribed, DrivenRobot) else self.prescribed
-        motion = PrescribedLaws(robot, given)
+        motion = BoundMotion(robot, given)
         as_constraints = motion.by_name or robot.model.is_constrained
         self.motion = None if as_constraints else motion
         if self.motion is not None:
@@ -302,7 +302,7 @@ class Simulator(SimulationOptions):
         self.elements = self.acting[0] + self.acting[1]
         warn_of_unknown_ground(robot, law, self.elements)
         self.varied = varied_parameters(robot, self.parameters, self.integrator)
-        self.holding = chosen_holding(robot, self, motion if as_constraints else PrescribedLaws(robot), self.varied)
+        self.holding = chosen_holding(robot, self, motion if as_constraints else BoundMotion(robot), self.varied)
         self.span = known_span((as_controller(self.controller), self.motion, self.holding.prescribed, *self.acting[1]))
         self._equations: dict[bool, Equation] = {}
 

@@ -35,7 +35,7 @@ from ..run.parameters import NO_PARAMETERS, GivenParameters, put_in
 from ..spatial import Scalar
 from .loop_choice import LoopChoice
 from .own_joints import OwnJoints
-from .prescribed import PrescribedLaws
+from .prescribed import BoundMotion
 from .yielding import Impedance
 
 State = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -134,7 +134,7 @@ class DynamicSystem:
         Whether the works are integrated beside the motion.
     varied : GivenParameters
         Numbers of the robot that take the place of the model's, see :mod:`kinetree.run.parameters`.
-    prescribed : PrescribedLaws, optional
+    prescribed : BoundMotion, optional
         Motion that some joints follow, see :mod:`.prescribed`.
     wanted_method : str
         How accelerations are to be found.
@@ -152,7 +152,7 @@ class DynamicSystem:
     friction_speed: float = 1e-2
     works: bool = True
     varied: GivenParameters = NO_PARAMETERS
-    prescribed: PrescribedLaws | None = None
+    prescribed: BoundMotion | None = None
     wanted_method: str = "articulated_body"
     model: Model | None = None
     origin: DynamicSystem | None = None

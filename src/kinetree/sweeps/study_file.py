@@ -15,7 +15,7 @@ from ..io.paths import as_path, whole_content
 from ..model.formats.source import Source
 from ..model.formats.yaml_nodes import Node, Scalar, Table
 from ..robot.load import load
-from ..simulation.prescribed import Prescribed, PrescribedLaws
+from ..simulation.prescribed import BoundMotion, Prescribed
 from ..simulation.worlds.draws import LogUniform, Normal, Uniform
 from ..studies.named_systems import NAMES, motion, start
 from ..studies.user_study import MARK, StudyPlan, StudyReader
@@ -89,7 +89,7 @@ def planned(plan: StudyPlan, which: str | None, outputs: Any) -> SweepStudy:
     options = defaults | dict(plan.simulation) | {"time": plan.span}
     if "step" in options:
         options = {key: value for key, value in options.items() if key not in ("rtol", "atol")}
-    q0, v0 = PrescribedLaws(plan.robot, plan.desired).on_motion(np.zeros(()), plan.robot.normalize(plan.q), plan.v)
+    q0, v0 = BoundMotion(plan.robot, plan.desired).on_motion(np.zeros(()), plan.robot.normalize(plan.q), plan.v)
     return Simulations(plan.robot, q0, v0, prescribed=Prescribed(plan.desired), **around, **options)
 
 

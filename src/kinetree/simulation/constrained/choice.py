@@ -13,7 +13,7 @@ from ...spatial.arrays import Array
 from ..arguments import initial_state
 from ..integrators.fixed_step_methods import VARIATIONAL
 from ..options import SimulationOptions
-from ..prescribed import PrescribedLaws
+from ..prescribed import BoundMotion
 from .drift import Projection
 from .driven_robot import DrivenRobot
 from .holding import Holding
@@ -60,9 +60,7 @@ def _together(q: Array, v: Array) -> tuple[Array, Array]:
     return np.broadcast_to(q, (*batch, q.shape[-1])), np.broadcast_to(v, (*batch, v.shape[-1]))
 
 
-def chosen_holding(
-    robot: Robot, options: SimulationOptions, driven: PrescribedLaws, varied: GivenParameters
-) -> Holding:
+def chosen_holding(robot: Robot, options: SimulationOptions, driven: BoundMotion, varied: GivenParameters) -> Holding:
     """Check what a simulation of a robot is told about constraints, and which of them time drives."""
     if not isinstance(options.drift, Projection) and not robot.model.is_constrained and not driven:
         raise OptionError(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ...errors import OptionError, StateError
 from ...robot.robot import Robot, require_robot
 from ...spatial.arrays import Array, as_array, batch_shape
-from ..prescribed import PrescribedLaws
+from ..prescribed import BoundMotion
 from .holding import Hold, Holding, refuse_large
 
 FITS = 1e-6
@@ -80,12 +80,12 @@ class DrivenRobot:
     0.0
     """
 
-    def __init__(self, robot: Robot, given: Mapping[str, Any] | PrescribedLaws) -> None:
+    def __init__(self, robot: Robot, given: Mapping[str, Any] | BoundMotion) -> None:
         require_robot(robot)
-        if not isinstance(given, (Mapping, PrescribedLaws)):
+        if not isinstance(given, (Mapping, BoundMotion)):
             raise OptionError(f"prescribed motions are a mapping from joints to trajectories, not {given!r}")
         self.robot = robot
-        self._prescribed = given if isinstance(given, PrescribedLaws) else PrescribedLaws(robot, given)
+        self._prescribed = given if isinstance(given, BoundMotion) else BoundMotion(robot, given)
         self.given = self._prescribed.given
         refuse_large(robot)
         self._hold: Hold | None = None

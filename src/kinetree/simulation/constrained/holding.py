@@ -21,7 +21,7 @@ from ...spatial import Scalar
 from ...spatial.arrays import Array
 from ..integrators.fixed_step_methods import GENERALIZED_ALPHA
 from ..loop_choice import LoopChoice, choice_at
-from ..prescribed import PrescribedLaws
+from ..prescribed import BoundMotion
 from .drift import Drift, Partitioned, Projection
 
 LEAST = 1e-9
@@ -68,7 +68,7 @@ class Holding:
 
     Parameters
     ----------
-    prescribed : PrescribedLaws, optional
+    prescribed : BoundMotion, optional
         What follows time.
     drift : Drift
         What becomes of the errors of an integrator.
@@ -76,7 +76,7 @@ class Holding:
         Of the generalized-alpha method, where that holds them.
     """
 
-    prescribed: PrescribedLaws | None = None
+    prescribed: BoundMotion | None = None
     drift: Drift = field(default_factory=Projection)
     spectral_radius: float | None = None
 
@@ -130,7 +130,7 @@ class Hold:
     ) -> None:
         self.robot, self.tree, self.holding = robot, robot.model, holding
         self.is_usual, self.drift = holding.is_usual, holding.drift
-        self.prescribed = holding.prescribed or PrescribedLaws(robot)
+        self.prescribed = holding.prescribed or BoundMotion(robot)
         self.programs = programs_of(robot, (), holding.content) if programs is None else programs
         self.choice: LoopChoice | None = None
         """Constraints that imply all others, where they can be told beforehand."""

@@ -14,7 +14,7 @@ from ...io.units import Quantity, quantity
 from ...model.formats.yaml_nodes import Items, Node, NodeReader, Scalar, Table
 from ...motion import trajectories
 from ...robot.robot import Robot
-from ...simulation.prescribed import PrescribedLaws
+from ...simulation.prescribed import BoundMotion
 from ...spatial.arrays import Array
 from .. import named_systems, simulation_setup
 from ..system import States
@@ -211,7 +211,7 @@ class MotionReader(NodeReader):
             raise self.error("a motion of kind 'table' needs 'file'", node)
         made, _ = simulation_setup.table_motion(self.robot, self.path.parent / self.text(fields["file"], "file"))
         self.free_base = True
-        self.start_on(*PrescribedLaws(self.robot, made).on_motion(np.asarray(made.start), self.q, self.v))
+        self.start_on(*BoundMotion(self.robot, made).on_motion(np.asarray(made.start), self.q, self.v))
         return made.held(), None, made.end - made.start
 
     def gait(

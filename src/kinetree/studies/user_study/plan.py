@@ -15,7 +15,7 @@ from ...errors import ClosureError, PathError
 from ...motion.trajectory import Trajectory
 from ...robot.robot import Robot
 from ...simulation.oddities.unheld import can_fall
-from ...simulation.prescribed import PrescribedLaws
+from ...simulation.prescribed import BoundMotion
 from ...simulation.records.plot import panels
 from ...simulation.records.record import Record
 from ...simulation.simulator import simulate, simulate_prescribed
@@ -195,7 +195,7 @@ class StudyPlan:
             "samples": self.samples,
         } | self._options(quick)
         options |= {"time": self.span, "ground": list(self.elements), "forces": list(self.forces)}
-        others = PrescribedLaws(self.robot, self.desired).others
+        others = BoundMotion(self.robot, self.desired).others
         base = np.concatenate([self.q[j.q_slice] for j in others])
         speed = np.concatenate([self.v[j.v_slice] for j in others])
         record = simulate_prescribed(self.robot, self.desired, base, speed, progress=False, **options)
