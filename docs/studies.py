@@ -170,7 +170,8 @@ def chosen(result: Result) -> list[tuple[str, Any]]:
     """The system itself and one result, or as much of that as there is."""
     figures = [item for outcome in result.outcomes.values() for item in outcome.figures.items()]
     systems = [item for item in figures if item[0] in ("mechanism", "system")][:1]
-    results = [item for item in figures if item[0] in ("torques", "operations", "energy")][:1]
+    own, usual = ("clamping", "shaking", "designed"), ("torques", "operations", "energy")
+    results = [item for kinds in (own, usual) for item in figures if item[0] in kinds][:1]
     return dict([*systems, *results] or figures[:1]).items()  # type: ignore[return-value]
 
 

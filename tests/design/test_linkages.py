@@ -115,6 +115,23 @@ def test_a_rocker_is_stuck_where_crank_and_coupler_are_in_line():
     )
 
 
+def test_an_output_that_turns_back_in_the_drawing_itself():
+    engine = kt.linkage(
+        {"O": (0, 0), "A": (0.04, 0), "B": (0.18, 0)}, ["O A", "A B"], ground="O", motor="O", sliders={"B": "x"}
+    )
+    ends = design.dead_points(engine, "B_slide")
+    np.testing.assert_allclose(np.sort(ends[:, engine.joint_names.index("B_slide")]), [-0.08, 0.0], atol=1e-12)
+    assert design.quick_return(engine, "B_slide") == pytest.approx(1.0, abs=1e-9)
+    assert "B_slide swings from -0.08 to 0 m, quick-return ratio 1" in str(design.report(engine))
+
+
+def test_a_drive_that_does_not_turn_has_no_quick_return():
+    clamp = kt.gallery.load("toggle-clamp")
+    assert np.isnan(design.report(clamp, []).swings["C"][2])
+    with pytest.raises(kt.UnsupportedError, match="forth and back"):
+        design.quick_return(clamp, "C")
+
+
 def test_a_drive_that_does_not_turn_goes_from_one_dead_point_to_the_other():
     robot = four_bar(1.0, 0.6, 0.6, 0.8)
     q = design.turn(robot, 40)

@@ -33,6 +33,11 @@ FREEDOMS = {
     "stewart-platform": (6, 6),
     "delta": (3, 3),
     "bricard": (1, 0),
+    "jansen": (1, -8),
+    "klann": (1, -5),
+    "wiper": (1, -5),
+    "toggle-clamp": (1, -2),
+    "slider-crank-balance": (1, -2),
 }
 NAMES = list(FREEDOMS)
 FLOATING = ["space-four-bar", "space-five-bar", "space-six-bar"]

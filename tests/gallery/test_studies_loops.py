@@ -48,6 +48,8 @@ ANALYSES = {
     "sr400": ["inverse", "replay", "free-fall", "parameters", "counts"],
     "five-bar": ["inverse", "replay", "free-fall", "factors"],
     "delta": ["inverse", "replay", "free-fall", "pick-and-place"],
+    "toggle-clamp": ["inverse", "replay", "free-fall", "clamping"],
+    "slider-crank-balance": ["inverse", "replay", "free-fall", "balance"],
     **{f"space-{count}-bar": ["inverse", "feedback"] for count in ("four", "five", "six")},
 }
 

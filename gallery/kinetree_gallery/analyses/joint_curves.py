@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.model.linkages.drawing import drawing_of
+from kinetree.model.tree import BASE
 from kinetree.robot.robot import Robot
 from kinetree.spatial.arrays import Array
 from kinetree.studies.plots import Curve, PlotPanel
@@ -73,6 +75,8 @@ def panels(
 
 
 def frame_paths(robot: Robot, q: Array) -> dict[str, Array]:
-    """Return what the named frames draw."""
-    names = [frame.name for frame in robot.model.frames if frame.name not in robot.body_names]
+    """Return what the named frames draw; of a linkage by points, those that are no pins."""
+    drawn = drawing_of(robot.model)
+    left_out = {*robot.body_names, *(joint.point for joint in (drawn.joints if drawn else ()))}
+    names = [frame.name for frame in robot.model.frames if frame.body != BASE and frame.name not in left_out]
     return {f"path of {short(name)}": robot.pose(q, name)[..., :3, 3] for name in names}

@@ -105,17 +105,19 @@ class Circuit:
         def rate(q: Array, way: Array) -> float:
             return float(output_rate(self.robot, q, way * self.scale, driven))
 
-        rates = [rate(q, self.tangent(q, way)) for q, way in zip(self.q, self._ways, strict=True)]
+        rates = np.array([rate(q, self.tangent(q, way)) for q, way in zip(self.q, self._ways, strict=True)])
+        signs = np.sign(np.where(np.abs(rates) < 1e-12 * np.abs(rates).max(initial=0.0), 0.0, rates))
         found = []
         for k in range(len(self.q) if self.closes else len(self.q) - 1):
-            if rates[k] * rates[(k + 1) % len(rates)] < 0.0:
+            before = signs[k] or (signs[k - 1] if k or self.closes else 0.0)
+            if before * signs[(k + 1) % len(signs)] < 0.0:
                 length = float(np.linalg.norm(self._ways[k]))
 
                 def there(s: float, k: int = k) -> float:
                     q = self.at(k, s)
                     return rate(q, self.tangent(q, self._ways[k]))
 
-                found.append(self.at(k, brentq(there, 0.0, length, xtol=1e-13)))
+                found.append(self.at(k, brentq(there, 0.0, length, xtol=1e-13)) if signs[k] else self.q[k])
         return np.array(found).reshape(-1, self.robot.nq)
 
     def swing(self, driven: Driven) -> tuple[Array, float]:
@@ -125,7 +127,8 @@ class Circuit:
         """
         ends = self.turning_points(driven)
         entry = list(self.robot.v_names).index(self.robot.independent()[0])
-        if len(ends) != 2 or not self.closes:
+        turned = self.wrapped(np.roll(self.q, -1, axis=0) - self.q)[:, entry].sum()
+        if len(ends) != 2 or not self.closes or abs(turned) < 1.0:
             return ends, float("nan")
         there = abs(float(ends[1, entry] - ends[0, entry])) % (2 * np.pi)
         back = 2 * np.pi - there

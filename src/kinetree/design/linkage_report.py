@@ -31,7 +31,7 @@ class LinkageReport:
     turns : bool
         Whether it can turn all around.
     span : (float, float)
-        From where to where it goes, in radians from the drawing, where it does not.
+        From where to where it goes, in radians or meters from the drawing, where it does not.
     four_bars : tuple of FourBarLoop
     transmission : dict from pin to (float, float)
         Least and largest transmission angle, in radians, of four-bars on the ground.
@@ -40,6 +40,8 @@ class LinkageReport:
         it does not go forth and back once a turn).
     paths : dict from point to ndarray (2, 2)
         Least and largest x and y of its path.
+    slides : tuple of str
+        Those of the joints that swing that slide.
     """
 
     name: str
@@ -53,27 +55,29 @@ class LinkageReport:
     transmission: dict[str, tuple[float, float]]
     swings: dict[str, tuple[float, float, float]]
     paths: dict[str, Array]
+    slides: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        span = " to ".join(f"{np.degrees(x):.4g}" for x in self.span)
         lines = [
             f"{self.name}: {self.links} links with the ground, {counted(self.joints, 'joint', 'joints')}, "
             f"{counted(self.freedoms, 'freedom', 'freedoms')}",
-            f"drive {self.drive}: " + ("turns all around" if self.turns else f"goes from {span} degrees, dead points"),
+            f"drive {self.drive}: "
+            + ("turns all around" if self.turns else f"goes from {self._span(self.drive, *self.span)}, dead points"),
             *(f"four-bar of {', '.join(loop.joints)}: {loop}" for loop in self.four_bars),
         ]
         for pin, (low, high) in self.transmission.items():
-            worst = min(low, np.pi - high)
-            lines.append(
-                f"transmission angle at {pin}: {np.degrees(low):.4g} to {np.degrees(high):.4g} degrees, at worst "
-                f"{np.degrees(worst):.4g} from in line"
-            )
+            span, worst = self._span(pin, low, high), np.degrees(min(low, np.pi - high))
+            lines.append(f"transmission angle at {pin}: {span}, at worst {worst:.4g} from in line")
         for joint, (low, high, ratio) in self.swings.items():
             quick = f", quick-return ratio {ratio:.4g}" if np.isfinite(ratio) else ""
-            lines.append(f"{joint} swings from {low:.5g} to {high:.5g}{quick}")
+            lines.append(f"{joint} swings from {self._span(joint, low, high)}{quick}")
         for point, ((x, y), (right, up)) in self.paths.items():
             lines.append(f"point {point}: x from {x:.5g} to {right:.5g} m, y from {y:.5g} to {up:.5g} m")
         return "\n".join(lines)
+
+    def _span(self, joint: str, *ends: float) -> str:
+        shown = [f"{x:.5g}" if joint in self.slides else f"{np.degrees(x).round(5) + 0.0:.4g}" for x in ends]
+        return f"{' to '.join(shown)} {'m' if joint in self.slides else 'degrees'}"
 
 
 @explains_arguments
@@ -99,7 +103,7 @@ def report(robot: Robot, points: Sequence[str] | None = None, q: ArrayLike | Non
     drive O: turns all around
     four-bar of O, A, B, C: crank-rocker: ground 0.1 m, O-A 0.03 m, A-B 0.09 m, B-C 0.07 m
     transmission angle at B: 49.99 to 108 degrees, at worst 49.99 from in line
-    C swings from -0.22766 to 0.67592, quick-return ratio 1.091
+    C swings from -13.04 to 38.73 degrees, quick-return ratio 1.091
     """
     planar, whole = PlanarMechanism(robot), circuit(robot, q)
     motion = turn(robot, q=q)
@@ -123,6 +127,7 @@ def report(robot: Robot, points: Sequence[str] | None = None, q: ArrayLike | Non
         {pin: (float(x.min()), float(x.max())) for pin, x in angles.items()},
         {j.name: _swing(whole, j.name) for j in robot.model.joints if j.parent == -1 and j.name != drive},
         {name: np.array([x.min(axis=0), x.max(axis=0)]) for name, x in places.items()},
+        tuple(joint.name for joint in planar.joints if joint.slides),
     )
 
 

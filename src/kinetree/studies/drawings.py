@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from ..io.pictures import drawing
 from ..io.plot_style import COLORS, line
 from ..io.units import LENGTHS
 from ..model.attachments import attachments
+from ..model.linkages.drawing import drawing_of
+from ..model.linkages.plates import hull
 from ..model.tree import BASE
 from ..robot.robot import Robot
 from ..spatial.arrays import Array
@@ -172,9 +175,19 @@ def _seen_along(direction: Array) -> str:
 
 def outlines(robot: Robot) -> list[Array]:
     """Return the points of every body that its drawing connects: its own joint, further joints, frames."""
-    points = attachments(robot.model, frames_below=3)  # the outline of a plate does not need its center
+    drawn = drawing_of(robot.model) is not None
+    points = attachments(robot.model, math.inf if drawn else 3)  # the outline of a plate does not need its center
     # a floating body is drawn from its origin: nothing else shows where it is
-    return [_distinct(np.concatenate([np.zeros((1, 3)), points[i]])) for i in range(len(robot.model.bodies))]
+    found = [_distinct(np.concatenate([np.zeros((1, 3)), points[i]])) for i in range(len(robot.model.bodies))]
+    return [_around(one) for one in found] if drawn else found
+
+
+def _around(points: Array) -> Array:
+    """Return the corners of a plate one after the other, or the points of a straight bar from end to end."""
+    order = hull([(x, y) for x, y, _ in points.tolist()]) if len(points) > 1 else [0]
+    if len(order) == 2:
+        order = list(np.argsort(points @ (points[order[1]] - points[order[0]])))
+    return np.asarray(points[order])
 
 
 def _on_the_ground(robot: Robot) -> Array:
