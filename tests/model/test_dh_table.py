@@ -146,3 +146,12 @@ def test_what_no_table_says():
         random_tree(np.random.default_rng(0), 3, ["revolute"]).dh_table("modified")
     with pytest.raises(kt.UnknownNameError, match="no convention named 'craig'"):
         kt.load("puma").dh_table("craig")
+
+
+def test_a_robot_without_joints_has_no_table():
+    builder = kt.Builder("box")
+    builder.add_body("box", kt.MassProperties.box(1.0, (1, 1, 1)))
+    robot = builder.build()
+    for convention in (None, "modified", "standard", "khalil"):
+        with pytest.raises(kt.UnsupportedError, match="no joints"):
+            robot.dh_table(convention)

@@ -167,6 +167,8 @@ def dh_table(model: Model, convention: str | None = None) -> DHTable:
             return changed
     if model.symbols:
         raise NoValueError(model.symbols)
+    if not model.joints:
+        raise UnsupportedError(f"robot {model.name!r} has no joints, so its table has no rows")
     frames = _TableFrames(model)
     if convention == "standard":
         return frames.standard()
