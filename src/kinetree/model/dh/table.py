@@ -167,8 +167,6 @@ def dh_table(model: Model, convention: str | None = None) -> DHTable:
             return changed
     if model.symbols:
         raise NoValueError(model.symbols)
-    if not model.joints:
-        raise UnsupportedError(f"robot {model.name!r} has no joints, so its table has no rows")
     frames = _TableFrames(model)
     if convention == "standard":
         return frames.standard()
@@ -199,6 +197,10 @@ class _TableFrames:
                     "robot.with_single_joints() takes joints of several freedoms apart"
                 )
         self.moving = [i for i in range(len(model.joints)) if i != self.root]
+        if not self.moving:
+            raise UnsupportedError(
+                f"{model.name!r} has no joints, apart from its base, that a table could have rows for"
+            )
         self.number = {BASE: 0, self.root: 0} | {i: k for k, i in enumerate(self.moving, start=1)}
         self.frames: dict[int, Pose] = {BASE: Pose(), self.root: Pose()}
         """Pose of each frame of the table on its body."""
