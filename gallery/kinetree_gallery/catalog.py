@@ -1,4 +1,4 @@
-"""What the gallery has, by name: systems, and the studies of them and of several."""
+"""The contents of the gallery by name: systems, their studies, and comparisons."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def studies() -> list[str]:
 
 
 def study(name: str) -> Study:
-    """Return a study: what is computed on a system, and what its source says about the answer.
+    """Return a study: what is computed for a system, and what its source states about the result.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ former_names.install()
 
 
 def _meant(name: str) -> str | None:
-    """Say what is called so elsewhere."""
+    """Return what another library's name is called here."""
     from .robot.names_elsewhere import function_called
 
     here = function_called(name)

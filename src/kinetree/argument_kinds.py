@@ -1,4 +1,4 @@
-"""What kind of thing an argument has to be, read from its annotation once a call has failed: good calls pay nothing.
+"""The required kind of an argument, read from its annotation after a call has failed: valid calls cost nothing extra.
 
 Names are matched rather than imported, since most modules import what they annotate with for type checkers only.
 """
@@ -37,14 +37,14 @@ BY_NAME = {
 
 
 class Unseen:
-    """A class that is known by its name only."""
+    """A class of which only the name is known."""
 
     def __class_getitem__(cls, _: Any) -> type[Unseen]:
         return cls
 
 
 class _Names(dict[str, Any]):
-    """Names of annotations: those with a meaning of their own here, then those of a module, then classes unseen."""
+    """Names in annotations: first those with a special meaning here, then those of a module, then unseen classes."""
 
     def __init__(self, module: Mapping[str, Any]) -> None:
         super().__init__(os=os, np=np)
@@ -60,7 +60,7 @@ def wrong_kind(
     function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any], problem: Exception,
     shown: Callable[[Any], str] = repr,
 ) -> str | None:  # fmt: skip
-    """Return which argument is not of the kind that its annotation says, and what is wanted; None if every one is.
+    """Return which argument is not of the kind that its annotation says, and what is wanted; None if all are.
 
     Complex numbers are good for most arrays, and are to blame only where the problem is about them.
     """
@@ -85,7 +85,7 @@ def wrong_kind(
 def _given(
     function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any, Any]]:
-    """Return name, value and annotation of every argument but those that are as if they had not been given."""
+    """Yield name, value and annotation of every argument, except those that count as not given."""
     signature = inspect.signature(function)
     for name, value in signature.bind_partial(*args, **named).arguments.items():
         parameter = signature.parameters[name]
@@ -98,7 +98,7 @@ def _given(
 
 
 def _meant(annotation: Any, names: _Names) -> Any:
-    """Return what an annotation says; anything will do where that cannot be found out."""
+    """Return what an annotation means; Any if that cannot be determined."""
     text = annotation.__forward_arg__ if isinstance(annotation, typing.ForwardRef) else annotation
     try:
         return eval(text, {"__builtins__": {}}, names) if isinstance(text, str) else text  # our own source, no user's
@@ -107,7 +107,7 @@ def _meant(annotation: Any, names: _Names) -> Any:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Return whether a value is of a kind; in doubt it is, so that nobody is blamed for an error of ours."""
+    """Return whether a value is of a kind; True in case of doubt, so that nobody is blamed for an internal error."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, UnionType):
         return any(_fits(value, one) for one in inner)
@@ -128,7 +128,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _is_class(name: str) -> bool:
-    """Return whether a name is a class wherever kinetree has it, rather than a short name for several kinds."""
+    """Return whether a name is a class everywhere in kinetree, rather than a short name for several kinds."""
     own = [module for key, module in list(sys.modules.items()) if _package(key) == _package(__name__)]
     found = [vars(module)[name] for module in own if name in vars(module)]
     return bool(found) and all(isinstance(one, type) for one in found)
@@ -153,7 +153,7 @@ def _is_whole(value: Any, _: Any) -> bool:
 
 
 def _is_scalar(value: Any, _: Any = None) -> bool:
-    """Return whether something can be computed with: a number, an array of them, a symbol, a node of a graph."""
+    """Return whether something can be used in computations: a number, an array, a symbol, a node of a graph."""
     if isinstance(value, np.ndarray):
         return _is_numeric(value)
     if isinstance(value, int):
@@ -162,7 +162,7 @@ def _is_scalar(value: Any, _: Any = None) -> bool:
 
 
 def _is_numeric(value: Any, _: Any = None) -> bool:
-    """Return whether something is an array of numbers, or of what can be computed with."""
+    """Return whether something is an array of numbers, or of anything else that can be used in computations."""
     try:
         array = np.asarray(value)
     except (TypeError, ValueError, OverflowError):
@@ -227,7 +227,7 @@ def _words(hint: Any) -> str:
 
 
 def entered_users_code(trace: TracebackType | None) -> bool:
-    """Return whether an exception has come through a function of the user: a controller, a law, a sweep's lambda."""
+    """Return whether an exception passed through a user's function: a controller, a law, a sweep's lambda."""
     while trace is not None:
         package = _package(str(trace.tb_frame.f_globals.get("__name__")))
         file = getattr(sys.modules.get(package), "__file__", None) or ""

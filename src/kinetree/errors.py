@@ -1,4 +1,4 @@
-"""Everything kinetree raises or warns with."""
+"""All errors and warnings of kinetree."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LONGEST_COMPARED = 100
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
-    """Return names that may have been meant, the likeliest first; none where none is near.
+    """Return names that may have been meant, the likeliest first; none if none is similar.
 
     However many and however long the known names are, the time grows with their number only.
     """
@@ -58,7 +58,7 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
 
 
 def no_such_name(module: str, name: str, known: Iterable[str]) -> AttributeError:
-    """Return the error of a name that a module does not have, with those that may have been meant."""
+    """Return the error for a name that a module does not have, with suggestions."""
     near = nearest(name, known)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
@@ -70,17 +70,17 @@ def _clipped(name: str) -> str:
 
 
 def _rough_likeness(name: str, other: str) -> int:
-    """Count letters that are the same from the beginning and from the end, less the difference in length."""
+    """Count equal letters from the beginning and from the end, minus the difference in length."""
     return _same(name, other) + _same(name[::-1], other[::-1]) - abs(len(name) - len(other))
 
 
 def _same(name: str, other: str) -> int:
-    """Count the letters of the beginning that two names share."""
+    """Count the letters of the beginning that two names have in common."""
     return next((k for k, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), min(len(name), len(other)))
 
 
 def _likeness(name: str, other: str) -> float:
-    """Return the rate from 0 to 1.
+    """Return the similarity of two names, from 0 to 1.
 
     Letters in common, more for the same beginning (as Winkler does) or one of several words.
     """
@@ -93,7 +93,7 @@ def _likeness(name: str, other: str) -> float:
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""Write characters that do not print as Python would, ``\x1b``: names are data, and must not steer a terminal.
+    r"""Escape unprintable characters as Python does, ``\x1b``: names are data, and must not control a terminal.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def printable(text: str, keep: str = "") -> str:
 
 @dataclass(frozen=True, init=False)
 class Setting:
-    """An option that a message speaks of, with values to give it or without.
+    """An option that a message mentions, perhaps with values for it.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class Setting:
 
 
 def word_of(value: object) -> str:
-    """Write a value of a setting: words without quotes, small numbers as ``1e-3``, ``...`` for any."""
+    """Write a value of a setting: words without quotes, small numbers as ``1e-3``, ``...`` for any value."""
     if value is ...:
         return "..."
     if isinstance(value, float) and 0.0 < abs(value) < 0.01:
@@ -145,7 +145,7 @@ def word_of(value: object) -> str:
 
 
 class Message(str):
-    """Words that remember which of them are settings, so that others than Python can write these in their own way.
+    """A text that remembers which of its parts are settings, so that the command line can write them in its own way.
 
     Parameters
     ----------
@@ -163,12 +163,12 @@ class Message(str):
         return made
 
     def written(self, write: Callable[[Setting], str]) -> str:
-        """Return the words with every setting written by a function."""
+        """Return the text with every setting written by a function."""
         return "".join(write(part) if isinstance(part, Setting) else part for part in self.parts)
 
 
 def message_of(problem: BaseException) -> str:
-    """Return what an exception says, with its settings if it has any: for those that raise another one instead."""
+    """Return an exception's message, with its settings if it has any, for code that raises another one instead."""
     said = problem.args[0] if problem.args else None
     return said if isinstance(said, Message) else str(problem)
 
@@ -180,7 +180,7 @@ class KinetreeError(Exception):
     """Base of all errors raised by kinetree."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what was said, not what it was made from: other processes send errors back."""
+        """Pickle the message rather than the arguments it was made from: other processes send errors back."""
         return _said_before, (type(self), self.args), self.__dict__
 
 
@@ -189,11 +189,11 @@ def _said_before(kind: type[KinetreeError], args: tuple[object, ...]) -> Kinetre
 
 
 class ArgumentError(KinetreeError, TypeError):
-    """An argument that a function does not have, or one that it needs; says which was meant, or which are missing."""
+    """An unknown or missing argument; says which was probably meant, or which are missing."""
 
 
 class ModelError(KinetreeError, ValueError):
-    """A mechanism that is not possible: negative mass, two roots, a joint without an axis, ..."""
+    """An impossible mechanism: negative mass, two roots, a joint without an axis, ..."""
 
 
 class FileFormatError(ModelError):
@@ -253,7 +253,7 @@ class SingularError(KinetreeError, ArithmeticError):
 
 
 class NoSolutionError(SingularError):
-    """Contacts that contradict one another; says how it was found out, and names them."""
+    """Contacts that contradict one another; names them, and says how this was detected."""
 
 
 class ClosureError(KinetreeError, ArithmeticError):
@@ -321,11 +321,11 @@ class ReadOnlyError(KinetreeError, AttributeError):
 
 
 class OptionError(KinetreeError, ValueError):
-    """An option that is missing or not possible; says which one and what to give."""
+    """An option that is missing or impossible; says which one and what to give."""
 
 
 class TrajectoryError(KinetreeError, ValueError):
-    """A trajectory asked at a time it says nothing about; says which time and what it knows."""
+    """A trajectory was evaluated outside its time span; says at which time, and gives the span."""
 
     def __init__(self, message: str, time: float = float("nan")) -> None:
         self.time = time
@@ -341,7 +341,7 @@ class OutputError(KinetreeError, OSError):
 
 
 class SimulationError(KinetreeError, RuntimeError):
-    """A simulation that cannot go on; says when and at which joint.
+    """A simulation that cannot continue; says when and at which joint.
 
     Attributes
     ----------
@@ -365,7 +365,7 @@ class IdentificationError(KinetreeError, ValueError):
 
 
 class CompileError(KinetreeError, RuntimeError):
-    """Machine code could not be made; says for which algorithm, and what does without."""
+    """Machine code could not be made; says for which algorithm, and what works without it."""
 
     def __str__(self) -> str:
         return f"{super().__str__()}; robot.with_backend('reference') or KINETREE_BACKEND=reference does without it"
@@ -380,7 +380,7 @@ class ModelWarning(KinetreeWarning):
 
 
 class SingularityWarning(KinetreeWarning):
-    """A state close to a coordinate singularity, or a robot whose accelerations rounding spoils; says which joint."""
+    """A state close to a coordinate singularity, or accelerations that suffer from rounding; says at which joint."""
 
 
 class RoundingWarning(KinetreeWarning):
@@ -463,7 +463,7 @@ EXPLAINED = "explains_its_arguments"
 
 
 def explains_arguments(target: Callee) -> Callee:
-    """Let a public function, or the making of a class, say what is wrong with the names and number of its arguments.
+    """Make a public function, or the construction of a class, explain wrong names or numbers of arguments.
 
     Nothing is added to a call that is right but one frame; signature, documentation and types stay those of the
     target.
@@ -475,7 +475,7 @@ def explains_arguments(target: Callee) -> Callee:
 
 
 class ExplainsArguments:
-    """A base for what users hold: public methods, and the making, say what is wrong with their arguments.
+    """A base of classes for users: public methods, and construction, explain what is wrong with their arguments.
 
     Each class below wraps what it defines itself, once, when it is defined.  Properties and other descriptors stay as
     they are: :class:`kinetree.run.direct.DirectMethod` explains the method that machine code falls back on.
@@ -525,7 +525,7 @@ def _explained(function: Any) -> Any:
 def _why_refused(
     function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any], problem: Exception
 ) -> KinetreeError | None:
-    """Return what to raise instead of an exception of others; None where no argument is to blame.
+    """Return what to raise instead of an exception from elsewhere; None if no argument is to blame.
 
     Kinds of arguments are judged where a user calls, not where kinetree calls itself: what is given further inside is
     ours to get right. Exceptions of users' own functions are theirs.
@@ -545,7 +545,7 @@ def _why_refused(
 
 
 def _wrong_option(name: str, named: Mapping[str, Any], problem: TypeError) -> str | None:
-    """Return what is wrong with an option that was handed on to a function which does not have it."""
+    """Return what is wrong with an option that was passed on to a function that does not have it."""
     refused = re.match(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'", str(problem))
     if refused is None or refused[2] not in named:
         return None
@@ -564,14 +564,14 @@ def _is_ours(module: str) -> bool:
 
 
 def _is_kinetree(frame: FrameType | None) -> bool:
-    """Return whether a frame is kinetree's own, other than one that hands on what a user has called."""
+    """Return whether a frame belongs to kinetree, except one that only passes on a user's call."""
     while frame is not None and frame.f_globals.get("__name__") in _HANDS_ON:
         frame = frame.f_back
     return frame is not None and _is_ours(frame.f_globals.get("__name__", ""))
 
 
 def as_public(found: Any, module: str) -> Any:
-    """Return what a public module offers so that it says what is wrong with its arguments, methods of a class, too.
+    """Return a public object so that it explains wrong arguments, including those of a class's methods.
 
     A function gets a frame around it for users only, kept for every module that offers it: kinetree goes on calling
     the function itself.
@@ -591,7 +591,7 @@ def as_public(found: Any, module: str) -> Any:
 
 
 def explain_public(module: str) -> Callable[[], list[str]]:
-    """Let all that a module offers say what is wrong with its arguments, and return what lists it: its ``__dir__``.
+    """Make all public objects of a module explain wrong arguments, and return the module's ``__dir__``.
 
     It offers the names of ``__all__``, or without that what it defines.
     """
@@ -603,7 +603,7 @@ def explain_public(module: str) -> Callable[[], list[str]]:
 
 
 def wrong_arguments(function: Callable[..., Any], name: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-    """Return what is wrong with the names and number of arguments; None if nothing is."""
+    """Return what is wrong with the names and number of arguments, or None."""
     taken = dict(inspect.signature(function).parameters)
     if next(iter(taken), None) in ("self", "cls"):
         del taken[next(iter(taken))]
@@ -629,7 +629,7 @@ def wrong_arguments(function: Callable[..., Any], name: str, args: tuple[Any, ..
 
 
 def refuse_unknown_arguments(name: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse the first argument that something does not have, for those that hand ``**options`` on."""
+    """Refuse the first unknown argument, on behalf of functions that pass ``**options`` on."""
     names = list(known)
     for key in given:
         if key not in names:
@@ -637,7 +637,7 @@ def refuse_unknown_arguments(name: str, given: Iterable[str], known: Iterable[st
 
 
 def _hint(word: str, known: list[str], every: list[str] | None = None) -> str:
-    """Return which of the names that are left may be meant, or every name."""
+    """Return which of the remaining names may have been meant, or all names."""
     same = [key for words in SAME_MEANING if word in words for key in known if key in words]
     near = nearest(word, known, 2)
     likely = ([k for k in near if k.lower() == word.lower() and len(word) > 1] or list(dict.fromkeys(same)) or near)[:2]
@@ -647,7 +647,7 @@ def _hint(word: str, known: list[str], every: list[str] | None = None) -> str:
 
 
 def shown(value: Any) -> str:
-    """Write a value for a message, cut where it is long."""
+    """Write a value for a message, shortened if it is long."""
     try:
         text = repr(value)
     except Exception:  # whatever an object of others does when it is asked for its name
@@ -677,5 +677,5 @@ def callers_level() -> int:
 
 
 def __dir__() -> list[str]:
-    """Return what is meant for users."""
+    """Return the names that are meant for users."""
     return sorted(__all__)

@@ -1,4 +1,4 @@
-"""Former names of modules and arguments: what older programs use keeps working for one release, with a warning."""
+"""Former names of modules and arguments: older programs keep working for one release, with a warning."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ NOW_AT = {
 
 
 def _today(name: str) -> str | None:
-    """Return where a module is now that is in the table, or inside a package that is."""
+    """Return the current name of a module that is in the table, or inside a package that is."""
     former, inside = name, ""
     while former not in NOW_AT:
         former, dot, last = former.rpartition(".")
@@ -64,29 +64,29 @@ def _today(name: str) -> str | None:
 
 
 class _Alias(Loader):
-    """Gives the module of today under the name it had."""
+    """Loads a module under its former name."""
 
     def __init__(self, today: str) -> None:
         self.today = today
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the module of today, which runs here if it has not yet."""
+        """Return the module under its current name, which is imported here if it has not been yet."""
         module = import_module(self.today)
         self.own_spec = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module its own specification back, which Python has replaced by that of the former name."""
+        """Restore the module's own specification, which Python has replaced by that of the former name."""
         module.__spec__ = self.own_spec
 
 
 class FormerNames(MetaPathFinder):
-    """Finds modules by the names they had, and warns."""
+    """Finds modules by their former names, and warns."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Answer for the names of the table only, as Python asks every finder for every module."""
+        """Find only the names in the table, since Python asks every finder for every module."""
         today = _today(fullname) if fullname.startswith("kinetree.") else None
         if today is None:
             return None
@@ -95,7 +95,7 @@ class FormerNames(MetaPathFinder):
 
 
 def install() -> None:
-    """Have Python ask for former names first: it would load what is inside a package of today a second time."""
+    """Make Python ask for former names first: it would otherwise load modules inside a renamed package twice."""
     if not any(isinstance(finder, FormerNames) for finder in sys.meta_path):
         sys.meta_path.insert(0, FormerNames())
 
@@ -109,7 +109,7 @@ FORMER_ARGUMENTS = "former_arguments"
 
 
 def former_arguments(**today: str | tuple[str, ...]) -> Callable[[Callee], Callee]:
-    """Let a function, or the making of a class, take arguments by the names they had, with a warning.
+    """Make a function, or the construction of a class, accept arguments by their former names, with a warning.
 
     Nothing is added to a call but a look at the names that were given, by what explains arguments
     (:func:`kinetree.errors.explains_arguments`), which such a function must have as well.
@@ -134,7 +134,7 @@ def former_arguments(**today: str | tuple[str, ...]) -> Callable[[Callee], Calle
 def with_names_of_today(
     function: str, former: Mapping[str, str | tuple[str, ...]], given: Mapping[str, Any], level: int
 ) -> dict[str, Any]:
-    """Return arguments by today's names; a former one beside its new one stays, to be refused as unknown."""
+    """Return arguments by their current names; a former name given together with its new one stays, to be refused."""
     found = dict(given)
     for name in former.keys() & given.keys():
         today = former[name]

@@ -1,4 +1,4 @@
-"""Public names of a package that are imported when they are first asked for: nobody waits for what is not used."""
+"""Public names of a package that are imported on first use, so that nobody waits for what is not used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LINE = re.compile(r"^from (\S+) import (\w+) as (\w+)$", re.MULTILINE)
 
 
 class LazyNames:
-    """The public names of a package, as its stub ``__init__.pyi`` has them: for type checkers and for Python alike.
+    """The public names of a package, as listed in its stub ``__init__.pyi``, for type checkers and Python alike.
 
     Each is a line of the stub, ``from .springs import JointSpring as JointSpring``; what is imported may be a module.
 
@@ -73,12 +73,12 @@ class LazyNames:
         return no_such_name(self.package, name, self.all)
 
     def dir(self) -> list[str]:
-        """List what is meant for users; modules that others have imported are there, too, but are not meant."""
+        """List the names meant for users, without modules that happen to be imported."""
         return sorted({*self.all, *(name for name in vars(sys.modules[self.package]) if name.startswith("__"))})
 
 
 def _imported(module: str, name: str, package: str) -> object:
-    """Return what ``from module import name`` does: an attribute, or else a submodule."""
+    """Return what ``from module import name`` imports: an attribute, or else a submodule."""
     home = import_module(module, package)
     if name in vars(home) or (home.__name__ != package and name in getattr(home, "__all__", ())):
         return getattr(home, name)

@@ -1,3 +1,3 @@
-"""The version of kinetree, below everything else so that every room can say it."""
+"""The version of kinetree, below everything else so that every package can import it."""
 
 VERSION = "0.2.0"

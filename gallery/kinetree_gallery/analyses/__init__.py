@@ -1,1 +1,1 @@
-"""What the studies have in common: inverse dynamics along a motion, replay, free fall, walking, operation counts."""
+"""Analyses that studies have in common: inverse dynamics of a motion, replay, free fall, walking, operation counts."""

@@ -1,4 +1,4 @@
-"""Facts that the studies of several systems share: ``facts.yaml`` beside this file, by analysis."""
+"""Facts that the studies of several systems share: ``facts.yaml`` next to this file, by analysis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Free fall: a system is let go, no motor acts, gravity does; energy must be kept, and loops stay closed."""
+"""Free fall: a system moves under gravity only; energy must be conserved, and loops stay closed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Measured = Callable[[Any, Record], Values]
 def free_fall(
     name: str, seconds: float = 2.0, which: str = "motion", measured: Measured | None = None, until: str = ""
 ) -> Analysis:
-    """Return the analysis for a mechanism with closed loops, let go at rest.
+    """Return the analysis for a mechanism with closed loops, released at rest.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def free_fall(
 def free_fall_of_tree(
     name: str, seconds: float, measured: Measured | None = None, *, within: float = 1e-9, rtol: float = 1e-11
 ) -> Analysis:
-    """Return the analysis for a tree, let go at rest from its start ``"free-fall"``.
+    """Return the analysis for a tree, released at rest from its start ``"free-fall"``.
 
     Parameters
     ----------
@@ -93,13 +93,13 @@ def free_fall_of_tree(
 
 
 def balance(mechanism: Robot, record: Record, within: float = 1e-6) -> list[Fact]:
-    """Return whether loops stay closed and energy is kept in a simulation."""
+    """Return the facts that loops stay closed and energy is conserved in a simulation."""
     gap = mechanism.closure_error(record.q)
     return common("balance", gap=gap, energy_error=record.energy.relative_error, within=within)
 
 
 def fall_figures(robot: Robot, record: Record) -> dict[str, Drawing]:
-    """Return joints, energies, and how well energies (and loops) balance."""
+    """Return figures of joints, energies, and the errors of the energy balance (and of loops)."""
     energy = record.energy
     potential = energy.potential - energy.potential[0]
     if robot.loops is not None:
@@ -123,7 +123,7 @@ def fall_figures(robot: Robot, record: Record) -> dict[str, Drawing]:
 
 
 def at(record: Record, times: Sequence[float]) -> Array:
-    """Return which samples of a record are at these times."""
+    """Return the indices of a record's samples at these times."""
     found = np.array([int(np.argmin(np.abs(record.time - t))) for t in times])
     assert np.allclose(record.time[found], times, atol=1e-9)
     return found

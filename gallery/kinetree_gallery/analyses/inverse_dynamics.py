@@ -34,7 +34,7 @@ def inverse(
     view: Array | None = None,
     remarks: Sequence[str] = (),
 ) -> Analysis:
-    """Return the analysis: joint forces for the prescribed motion, and what must be true of them.
+    """Return the analysis: joint forces for the prescribed motion, and facts about them.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def inverse(
 
 
 def usual(along: AlongMotion) -> dict[str, Any]:
-    """Return what can be said of every system along its motion."""
+    """Return the values that every system has along its motion."""
     q, v, _ = along.states
     found: dict[str, Any] = {"start": q[0], "end": q[-1], "rates_at_ends": v[[0, -1]], "duration": along.motion.span[1]}
     if isinstance(along, PrescribedMechanism):
@@ -79,7 +79,7 @@ def usual(along: AlongMotion) -> dict[str, Any]:
 
 
 def _back(along: AlongMotion, tau: Array) -> float:
-    """Return how far forward dynamics is from giving the accelerations back."""
+    """Return the difference between the accelerations and those of forward dynamics."""
     q, v, a = along.states
     back = along.robot.forward_dynamics(q, v, tau)
     return float(np.abs(back - a).max() / (1.0 + np.abs(a).max()))
@@ -89,7 +89,7 @@ def _back(along: AlongMotion, tau: Array) -> float:
 
 
 def _tree_facts(along: AlongMotion) -> list[Fact]:
-    """Return what must be true of every tree."""
+    """Return the facts about every tree."""
     robot, (q, v, a), tau = along.robot, along.states, along.tau
     matrix = np.einsum("tij,tj->ti", robot.mass_matrix(q), a) + robot.bias_force(q, v)
     by_matrix = np.abs(matrix - tau).max() / np.abs(tau).max()
@@ -118,7 +118,7 @@ def _tree_figures(along: AlongMotion, view: Array) -> dict[str, Drawing]:
 
 
 def _mechanism_facts(along: PrescribedMechanism) -> list[Fact]:
-    """Return what must be true of every mechanism."""
+    """Return the facts about every mechanism."""
     mechanism, states, tau = along.mechanism, along.states, along.forces.tau
     ways = [mechanism.inverse_dynamics(*states, method=method) for method in METHODS]
     difference = max(float(np.abs(way - tau).max()) for way in ways) / np.abs(tau).max()
@@ -149,7 +149,7 @@ WRENCH = ("moment x", "moment y", "moment z", "force x", "force y", "force z")
 
 
 def _world_axes(along: PrescribedMechanism) -> dict[str, Array]:
-    """Return what the cut joints carry along the world's axes, as the sources draw multipliers (Shah section 8.3)."""
+    """Return the forces at cut joints along the world's axes, as the sources plot multipliers (Shah section 8.3)."""
     return {
         f"{loop} {label} along world axes [{'N m' if k < 3 else 'N'}]": along.forces.at(loop)[:, k]
         for loop in along.mechanism.loop_names
@@ -158,12 +158,12 @@ def _world_axes(along: PrescribedMechanism) -> dict[str, Array]:
 
 
 def _own_axes(names: Sequence[str]) -> list[str]:
-    """Return names of constraints that say whose axes they mean: those of the joint, which turn with it."""
+    """Return names of constraints that state their axes: those of the joint, which turn with it."""
     return [re.sub(r" (along|about) (?=[xyz]$)", r" \1 its own ", name) for name in names]
 
 
 def _reactions(along: PrescribedMechanism) -> dict[str, Array]:
-    """Return six numbers per joint: those of the tree in body axes, those that are cut in the moving frame."""
+    """Return six numbers per joint: in body axes for joints of the tree, in the moving frame for cut ones."""
     mechanism, forces = along.mechanism, along.forces
     parts = zip(
         [*mechanism.joint_names, *mechanism.loop_names],
@@ -203,14 +203,14 @@ def _mechanism_figures(along: PrescribedMechanism) -> dict[str, Drawing]:
 
 
 def _is_planar(mechanism: Robot, q: Array) -> bool:
-    """Say whether no body ever leaves the plane xy."""
+    """Return whether no body ever leaves the plane xy."""
     poses = np.stack([mechanism.pose(q, name) for name in mechanism.body_names])
     level = np.all(np.abs(poses[..., 2, :] - [0.0, 0.0, 1.0, 0.0]) < 1e-12)
     return bool(level) and bool(np.all(np.concatenate(outlines(mechanism))[:, 2] == 0.0))
 
 
 def _multiplier_panels(along: PrescribedMechanism) -> list[PlotPanel]:
-    """Return what the cut joints carry along the world's axes; a direction in which nothing acts is left out."""
+    """Return panels of the forces at cut joints along the world's axes, without directions in which nothing acts."""
     least, made = 1e-9 * np.abs(along.forces.loop_wrenches_world).max(), []
     for label, part in (("force,\nworld axes [N]", 3), ("moment,\nworld axes [N m]", 0)):
         word = "along" if part else "about"

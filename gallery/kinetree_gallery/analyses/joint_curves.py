@@ -1,4 +1,4 @@
-"""Joints by name and unit: columns of tables, and curves of pictures."""
+"""Joints by name and unit: columns of tables, and curves of plots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORCES = {"rad": "torque [N m]", "m": "force [N]"}
 
 
 def short(name: str) -> str:
-    """Return a name without the words that every joint's or constraint's has."""
+    """Return a name without the words common to all joints or constraints."""
     return name.replace("_joint", "").replace("_", " ").replace(": force", "").replace(": moment", "")
 
 
@@ -50,7 +50,7 @@ def motion_table(robot: Robot, time: Array, states: States) -> dict[str, Array]:
 def panels(
     robot: Robot, array: Array, labels: Mapping[str, str], only: Iterable[int] | None = None, most: int | None = 6
 ) -> list[PlotPanel]:
-    """Return curves of one column per degree of freedom, or coordinate, those of one unit together.
+    """Return curves of one column per degree of freedom, or coordinate, grouped by unit.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def panels(
 
 
 def frame_paths(robot: Robot, q: Array) -> dict[str, Array]:
-    """Return what the named frames draw; of a linkage by points, those that are no pins."""
+    """Return the paths of the named frames; for a linkage from points, of those that are not pins."""
     drawn = drawing_of(robot.model)
     left_out = {*robot.body_names, *(joint.point for joint in (drawn.joints if drawn else ()))}
     names = [frame.name for frame in robot.model.frames if frame.body != BASE and frame.name not in left_out]

@@ -1,4 +1,4 @@
-"""What the sources state of closed loops: sizes of systems solved, joints cut, blocks of the loop Jacobian."""
+"""What the sources state about closed loops: sizes of systems solved, joints cut, blocks of the loop Jacobian."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def groups(along: PrescribedMechanism) -> tuple[int, ...]:
 
 
 def cuts_by_rule(mechanism: Robot) -> str:
-    """Return the joints that are cut where every body hangs on the path with the fewest freedoms (Shah section 8.4)."""
+    """Return the joints that are cut if every body is on the path with the fewest freedoms (Shah section 8.4)."""
     other = mechanism.with_cuts(rule="minimum_dof")
     return ", ".join(other.loop_names)
 
 
 def sizes(mechanism: Robot) -> tuple[int, int, int]:
-    """Return how many moving links, joints and loops there are."""
+    """Return the numbers of moving links, joints and loops."""
     loops = len(mechanism.model.loops)
     return len(mechanism.model.bodies), len(mechanism.model.joints) + loops, loops
 
@@ -44,7 +44,7 @@ class Recut(NamedTuple):
 
 
 def recut(along: PrescribedMechanism, cuts: Sequence[str], count: int = 21) -> Recut:
-    """Compute inverse dynamics with other joints cut; joints of the new tree are read off the bodies' places."""
+    """Compute inverse dynamics with other joints cut; joint angles of the new tree follow from the bodies' poses."""
     mechanism, driven = along.mechanism, along.motion.joints
     times = along.motion.grid(count)
     q, rates, accelerations = along.motion.states(times).q, *along.motion(times)[1:]
@@ -77,5 +77,5 @@ def block(along: PrescribedMechanism, loop: str, joints: Sequence[str]) -> float
 
 
 def point(mechanism: Robot, q: Array, body: str, place: Sequence[float] = (0.0, 0.0, 0.0)) -> Array:
-    """Return where a point of a body (or the origin of a frame) is in space."""
+    """Return the position in space of a point of a body (or of a frame's origin)."""
     return np.asarray(mechanism.pose(q, body)[..., :3, :] @ np.array([*place, 1.0]))

@@ -2,7 +2,7 @@
 
 M counts multiplications and divisions, A additions and subtractions.  Curves are the published
 formulas (misprints corrected, see :mod:`kinetree.published`); circles are counts of kinetree's own
-code on chains in which nothing is zero that need not be.
+code on chains in which no number is zero unless it must be.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ QUADRUPED, HEXAPOD = Variables(4, 8), Variables(12)
 
 
 class Printed(NamedTuple):
-    """A number in a table: who, for what, what is printed, and why it is wrong if it is."""
+    """A number in a table: its author, its subject, the printed value, and the reason if it is wrong."""
 
     author: str
     system: str
@@ -161,7 +161,7 @@ EMENDED_7_7 = [
 
 
 def mixed_chain(kinds: Sequence[str], floating: bool = False) -> Robot:
-    """Make a chain of such joints in which nothing is zero that need not be, on the ground or on a free body."""
+    """Make a chain of these joints in which no number is zero unless it must be, on the ground or on a free body."""
     inertia = (0.8125, 0.9375, 0.6875, 0.03125, 0.046875, 0.078125)
     link = MassProperties.of(2.0, (0.0625, 0.15625, 0.21875), inertia, about="origin")
     place = Pose.of(rpy=(0.75, 0.0, 0.0)) @ Pose.of((0.4375, 0.0, 0.59375))
@@ -183,7 +183,7 @@ def counted(algorithm: str, kinds: Sequence[str], floating: bool) -> MA:
 
 
 def variables(kinds: Sequence[str]) -> Variables:
-    """Return how many joint variables there are in joints of each sort."""
+    """Return the number of joint variables in joints of several kinds."""
     numbers = [0, 0, 0]
     for kind in kinds:
         freedoms = CHAINS[kind].nv
@@ -200,7 +200,7 @@ def _of_tables(printed: Sequence[Printed], rows: Sequence[Published], source: st
 
 
 def _emended(emended: Sequence[Emended], printed: Sequence[Printed], rows: Sequence[Published]) -> list[Fact]:
-    """Compute printed numbers again with what they must have been computed with."""
+    """Recompute printed numbers with the values that must have been used."""
     by_author = {row.author: row for row in rows}
     facts = []
     for e in emended:
@@ -228,7 +228,7 @@ def _sizes(form: Sequence[str], first: int, last: int = LARGEST) -> list[list[st
 
 
 def worst_ratio(book: Published, others: Sequence[Published], form: Sequence[str], first: int) -> float:
-    """Return the book's operations over the least of the others', where that is largest."""
+    """Return the largest ratio of the book's operations to the least of the others'."""
     ratios = []
     for kinds in _sizes(form, first):
         n = variables(kinds)
@@ -263,7 +263,7 @@ def _ours(algorithm: str, floating: bool, published: Callable[[Variables], int],
 
 
 def _slopes(book: Published, source: str) -> Fact:
-    """Return operations per joint variable, which fall the more freedoms a joint has."""
+    """Return operations per joint variable, which decrease with the freedoms of a joint."""
     each = [float(sum(book(*n)) - sum(book(0, 0, 0))) / 60 for n in ((60, 0, 0), (0, 60, 0), (0, 0, 60))]
     falling = "falling" if each[0] > each[1] > each[2] else "not falling"
     return Fact("the more joints have several freedoms, the larger the gain: M + A per variable of 1-, 2- and 3-DOF "
@@ -321,7 +321,7 @@ def fixed_inverse(quick: bool) -> Outcome:
 
 
 def _with_bias(row: Published, n: Variables) -> float:
-    """Return forward dynamics with the bias force: published without it, it takes the book's inverse dynamics more."""
+    """Return the count of forward dynamics with the bias force, which is added from the book if not included."""
     return _total(row, n) + (_total(INVERSE[0], n) if row.without_bias else 0.0)
 
 

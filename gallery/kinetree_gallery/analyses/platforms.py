@@ -1,4 +1,4 @@
-"""What is checked of parallel robots: distance from singularities, and what carries the weight."""
+"""Checks of parallel robots: distance from singularities, and balance of forces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def smallest_margin(along: PrescribedMechanism, frame: str, orientation: bool) -
 
 
 def unbalanced_force(along: PrescribedMechanism) -> np.ndarray:
-    """Return forces of the ground on the feet less weight and rate of momentum, which must vanish; in weights."""
+    """Return the ground's forces minus weight and rate of momentum, which must vanish, relative to the weight."""
     mechanism, motion = along.mechanism, along.motion
     h = 1e-3
     t = np.linspace(motion.span[0] + 4 * h, motion.span[1] - 4 * h, 21)

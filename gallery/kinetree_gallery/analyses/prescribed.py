@@ -23,12 +23,12 @@ class Stencil(NamedTuple):
 
     @property
     def reach(self) -> int:
-        """Samples to each side."""
+        """The number of samples on each side."""
         return len(self.weights) // 2
 
     @property
     def offsets(self) -> Array:
-        """Where the samples are, in steps."""
+        """The positions of the samples, in steps."""
         return np.arange(-self.reach, self.reach + 1.0)
 
 
@@ -118,7 +118,7 @@ class PrescribedMechanism(AlongMotion):
 
     @cached_property
     def torques(self) -> Callable[[float], Array]:
-        """All joint forces as splines of fifth degree through the samples."""
+        """All joint forces as quintic splines through the samples."""
         from scipy.interpolate import make_interp_spline
 
         return make_interp_spline(self.time, self.forces.tau, k=5)  # type: ignore[no-any-return]
@@ -129,6 +129,6 @@ class PrescribedMechanism(AlongMotion):
 
 
 def prescribed(name: str, samples: int) -> AlongMotion:
-    """Return a system along its motion, as a mechanism where it has loops."""
+    """Return a system along its motion, as a mechanism if it has loops."""
     along = AlongMotion(name, samples)
     return along if along.robot.loops is None else PrescribedMechanism(name, samples)

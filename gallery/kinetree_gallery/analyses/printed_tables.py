@@ -1,4 +1,4 @@
-"""Arms straight from the tables that Saha prints, beside the model files."""
+"""Arms directly from the tables printed by Saha, to be compared with the model files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PrintedRow(NamedTuple):
 
 
 def from_table(table: Sequence[PrintedRow], sign: float = -1.0) -> Robot:
-    """Return the arm straight from its printed table, with the center of mass at ``sign * r`` in frame i + 1."""
+    """Return the arm directly from its printed table, with the center of mass at ``sign * r`` in frame i + 1."""
     rows = [
         DHRow(a=row.a, d=row.b, alpha=row.alpha, mass=row.mass, com=[sign * x for x in row.r], inertia=row.inertia,
               joint=row.joint)
@@ -38,5 +38,5 @@ def from_table(table: Sequence[PrintedRow], sign: float = -1.0) -> Robot:
 
 
 def as_printed(along: AlongMotion, table: Sequence[PrintedRow]) -> np.ndarray:
-    """Return torques by the printed table less those of the model file."""
+    """Return torques from the printed table minus those of the model file."""
     return from_table(table).inverse_dynamics(*along.states) - along.tau

@@ -1,4 +1,4 @@
-"""What ReDySim does with a small arm: inverse dynamics along a cycloid, and a free fall."""
+"""ReDySim's analyses of a small arm: inverse dynamics along a cycloid, and a free fall."""
 
 from __future__ import annotations
 

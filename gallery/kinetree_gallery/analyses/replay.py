@@ -1,4 +1,4 @@
-"""Replay: the torques of inverse dynamics drive forward dynamics, and the motion comes back."""
+"""Replay: the torques of inverse dynamics drive forward dynamics, which reproduces the motion."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def replay(
     share: float = 1.0,
     within: float = 1e-5,
 ) -> Analysis:
-    """Return the analysis: forward dynamics driven by the torques of inverse dynamics, without any control.
+    """Return the analysis: forward dynamics driven by the torques of inverse dynamics, without control.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def _driven_positions(along: PrescribedMechanism, record: Record) -> Array:
 
 
 def replayed(along: PrescribedMechanism, share: float = 1.0, **options: Any) -> Record:
-    """Simulate, driven by the torques of inverse dynamics."""
+    """Return a simulation driven by the torques of inverse dynamics."""
     table = along.torques
     first, last = along.motion.span
     begin = along.motion.states(first)

@@ -1,4 +1,4 @@
-"""Rolling: constraints of velocity stay held, and energy is kept, for they do no work."""
+"""Rolling: velocity constraints hold, and energy is conserved, since they do no work."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from .common_facts import common
 
 
 def held(robot: Robot, record: Record) -> list[Fact]:
-    """Return whether nothing slips or sinks in, and energy is kept."""
+    """Return the facts that nothing slips or sinks in, and that energy is conserved."""
     slip = np.abs((robot.loop_jacobian(record.q) @ record.v[..., None])[..., 0]).max()
     return common("rolling", slip=slip, gap=robot.closure_error(record.q), energy_error=record.energy.relative_error)

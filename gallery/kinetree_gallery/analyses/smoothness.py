@@ -1,7 +1,7 @@
 """O(n) against O(n^3) forward dynamics: error, noise, conditioning and steps taken, as chains get longer.
 
 Shah section 2.4.4 and Saha section 2.4.2 cite that accelerations by O(n) recursions are smoother than by inverting the
-mass matrix, and integrate in fewer steps.  Here both are measured: errors against the same text run in quadruple
+mass matrix, and integrate in fewer steps.  Here both are measured: errors relative to the same code in quadruple
 precision, noise along a path so short that the accelerations are a parabola on it, steps of an adaptive integrator.
 """
 
@@ -42,7 +42,7 @@ TOLERANCE = 1e-12
 
 
 def smoothness(make: Callable[[int], Robot], lengths: tuple[int, ...]) -> Analysis:
-    """Return the analysis for chains of such numbers of links; a quick run takes the first two."""
+    """Return the analysis for chains with these numbers of links; a quick run takes the first two."""
 
     def run(quick: bool) -> Outcome:
         counts = lengths[:2] if quick else lengths
@@ -106,7 +106,7 @@ def _measured(robot: Robot, n: int) -> dict[str, float]:
 
 
 def _exact(robot: Robot, q: Array, v: Array) -> list[Any] | None:
-    """Return accelerations in quadruple precision, from the algorithms' own text; None without mpmath."""
+    """Return accelerations in quadruple precision, by the same algorithms; None without mpmath."""
     try:
         import mpmath  # an extra that most runs do without
     except ImportError:
@@ -123,7 +123,7 @@ def _error(a: Array, exact: list[Any]) -> float:
 
 
 def _noise(robot: Robot, q: Array, v: Array, method: str) -> float:
-    """Return how far accelerations are off a smooth curve along a very short path."""
+    """Return the deviation of accelerations from a smooth curve along a very short path."""
     along = np.linspace(-1.0, 1.0, 65)
     a = robot.forward_dynamics(q + SHORT * along[:, None] * v, v, np.zeros(robot.nv), method=method)
     fit = np.polynomial.chebyshev.chebval(along, np.polynomial.chebyshev.chebfit(along, a, 2)).T

@@ -27,7 +27,7 @@ KP, KD = 49.0, 14.0
 
 
 def space_loop_study(name: str) -> Study:
-    """Return the study: motors follow their motion exactly, and by ReDySim's feedback."""
+    """Return the study: motors follow their motion exactly, and under ReDySim's feedback."""
     return Study.of(name, {"inverse": lambda quick: _inverse(name, quick), "feedback": lambda quick: _fed(name, quick)})
 
 
@@ -67,7 +67,7 @@ def _fed(name: str, quick: bool) -> Outcome:
 
 
 def _kept(robot: Robot, record: Record) -> list[Fact]:
-    """Return what is kept whatever the motors do."""
+    """Return what is conserved whatever the motors do."""
     momentum = robot.momentum(record.q, record.v, "origin")
     com = robot.center_of_mass(record.q)
     return common(

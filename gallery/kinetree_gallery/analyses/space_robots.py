@@ -1,4 +1,4 @@
-"""Robots that float in space: inverse and forward dynamics, and momentum that is kept."""
+"""Robots that float in space: inverse and forward dynamics, and conservation of momentum."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BASE = 6
 
 
 def _reaching(name: str, end: Sequence[float]) -> tuple[Robot, laws.Feedforward]:
-    """Return the robot, and the torques of inverse dynamics along the arm's motion, the satellite free."""
+    """Return the robot, and the torques of inverse dynamics along the arm's motion with a free satellite."""
     return load(name).with_backend("compiled"), laws.Feedforward(Cycloid([0.0] * len(end), end, DURATION), 0.0, 0.0)
 
 
@@ -40,7 +40,7 @@ def _moved(name: str, end: Sequence[float]) -> tuple[Robot, laws.Feedforward, Re
 
 
 def inverse(name: str, end: Sequence[float]) -> Analysis:
-    """Return the analysis: the arm moves as prescribed; where the satellite goes, and which torques that takes."""
+    """Return the analysis of a prescribed motion of the arm: the motion of the satellite, and the torques."""
 
     def run(quick: bool) -> Outcome:
         robot, law, record = _moved(name, end)
@@ -94,7 +94,7 @@ def _figures(name: str, robot: Robot, time: Array, q: Array, tau: Array) -> dict
 
 
 def forward(name: str, end: Sequence[float]) -> Analysis:
-    """Return the analysis: forward dynamics with these torques gives the motion back."""
+    """Return the analysis: forward dynamics with these torques reproduces the motion."""
 
     def run(quick: bool) -> Outcome:
         _, _, record = _moved(name, end)
@@ -110,7 +110,7 @@ def forward(name: str, end: Sequence[float]) -> Analysis:
 
 
 def momentum(name: str) -> Analysis:
-    """Return the analysis: whatever the motors do while it drifts and tumbles, momentum is kept."""
+    """Return the analysis: whatever the motors do while it drifts and tumbles, momentum is conserved."""
 
     def run(quick: bool) -> Outcome:
         robot = load(name).with_backend("compiled")

@@ -1,6 +1,6 @@
-"""What the steps of the recursions cost: Featherstone tables 4-1 and 8-2 to 8-6, Shah appendix A, beside our counts.
+"""Costs of the steps of the recursions: Featherstone tables 4-1 and 8-2 to 8-6, Shah appendix A, and our own counts.
 
-Our counts are of kinetree's own classes, traced over variables in which nothing is constant that need not be.  M counts
+Our counts are of kinetree's own classes, traced over variables that are constant only where they must be.  M counts
 multiplications and divisions, A additions and subtractions.
 """
 
@@ -49,12 +49,12 @@ MULTIPLICATION = 4
 
 
 def weight(count: Sequence[Any]) -> float:
-    """Return what operations cost together, as Featherstone weighs them."""
+    """Return the total cost of operations with Featherstone's weights."""
     return float(MULTIPLICATION * count[0] + count[1])
 
 
 def counted(function: Callable[..., Iterable[Any]], *lengths: int) -> MA:
-    """Count a function of vectors."""
+    """Count the operations of a function of vectors."""
     got = count_function(function, *lengths)
     return MA(got.multiplications + got.divisions, got.additions)
 
@@ -87,7 +87,7 @@ def _articulated(x: Sequence[Any]) -> ArticulatedInertia:
 
 
 def _freed(x: Sequence[Any]) -> ArticulatedInertia:
-    """Return what a revolute joint along z leaves of an inertia: no moment about z (Shah eq. A.47)."""
+    """Return an inertia after the elimination of a revolute joint along z: no moment about z (Shah eq. A.47)."""
     coupling = Matrix3.of([[x[3], x[4], x[5]], [x[6], x[7], x[8]], [0.0, 0.0, 0.0]])
     return ArticulatedInertia(Symmetric3(x[0], x[1], 0.0, x[2], 0.0, 0.0), coupling, Symmetric3(*x[9:15]))
 
@@ -97,7 +97,7 @@ def _rigid(x: Sequence[Any]) -> RigidInertia:
 
 
 def numbers(value: Any) -> list[Any]:
-    """Return the numbers that a quantity holds."""
+    """Return the numbers of a quantity."""
     if isinstance(value, (Vec3, Motion, Force)):
         return list(value)
     if isinstance(value, Matrix3):
@@ -116,7 +116,7 @@ def numbers(value: Any) -> list[Any]:
 
 
 class _CountedMatrix:
-    """A matrix that only counts how often it is multiplied."""
+    """A matrix that counts its multiplications only."""
 
     def __init__(self, tally: list[int]) -> None:
         self.tally = tally
@@ -167,7 +167,7 @@ def recurrences(quick: bool) -> Outcome:
 
 
 def _without_symmetry(t: Transform, inertia: tuple[Matrix3, Matrix3, Matrix3]) -> list[Any]:
-    """Return an articulated inertia moved, its nine-number blocks written out as in table 8-3."""
+    """Return a transformed articulated inertia, with blocks of nine numbers as in table 8-3."""
     m, h, i = inertia
     (e,) = t.rotations
     r = Matrix3.cross_of(t.translation)
@@ -370,7 +370,7 @@ def _turned_symmetric(t: Transform, m: Symmetric3) -> Symmetric3:
 
 
 def by_two_screws() -> dict[str, MA]:
-    """Count, with kinetree's parts, what appendix A does along z and then along x instead of at once."""
+    """Count, with kinetree's parts, what appendix A does along z and then along x instead of in one step."""
 
     def steps(q: Any) -> tuple[Transform, Transform]:
         return _along_axis((0.6, 0.8, 0.3), 0), _along_axis((cos(q[0]), sin(q[0]), 0.7), 2)
@@ -425,7 +425,7 @@ Cost = Callable[[int], MA]
 
 
 def first_cheaper(one: Cost, other: Cost, measure: Callable[[Sequence[Any]], Any], last: int = 200) -> int:
-    """Return the number of joints from which on one algorithm costs less than another; 0 if it never does."""
+    """Return the smallest number of joints at which one algorithm costs less than another; 0 if it never does."""
     dearer = [n for n in range(3, last) if measure(one(n)) >= measure(other(n))]
     return 0 if dearer and dearer[-1] == last - 1 else (dearer[-1] + 1 if dearer else 3)
 

@@ -1,4 +1,4 @@
-"""Analyses that all walking machines have in common: inverse dynamics on the ground, without feedback, with it."""
+"""Analyses that all walking machines have in common: inverse dynamics on the ground, with and without feedback."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SAID_OF = ("distance", "angle", "touchdown", "energy", "follows", "control")
 
 @dataclass(frozen=True)
 class Statements:
-    """What Shah says of a walking machine.
+    """What Shah says about a walking machine.
 
     Attributes
     ----------
@@ -80,14 +80,14 @@ class Statements:
 
     @property
     def words(self) -> dict[str, Any]:
-        """All of it for files of facts, with ``distance_source`` and the like."""
+        """All statements for files of facts, with ``distance_source`` and the like."""
         where = {f"{what}_source": self.sources.get(what, "Shah chapter 7") for what in SAID_OF}
         return vars(self) | where | {"near_distance": self.near * self.distance}
 
 
 @cache
 def machine(name: str) -> Walker:
-    """Return one machine per name, so that what is compiled is kept."""
+    """Return a machine by name, always the same one, so that compiled code is kept."""
     return walker(name)
 
 
@@ -102,7 +102,7 @@ def walked(
     off: Array | float = 0.0,
     ground: Ground | None = None,
 ) -> Record:
-    """Let a machine walk from the beginning of a step, with its joints off the desired motion if wanted."""
+    """Simulate a walk from the beginning of a step, optionally with joints off the desired motion."""
     m = machine(name)
     q, v = m.start()
     q[m.base_freedoms :] += off
@@ -114,7 +114,7 @@ def walked(
 
 @cache
 def fed_forward(name: str, seconds: float) -> Record:
-    """Let it walk under feedforward control with the source's gains."""
+    """Simulate a walk under feedforward control with the source's gains."""
     return walked(name, machine(name).feedforward(), seconds, _samples(seconds))
 
 
@@ -124,12 +124,12 @@ def _samples(seconds: float) -> int:
 
 @cache
 def prescribed(name: str, seconds: float, samples: int | None = None) -> OnGround:
-    """Let its joints do exactly what is desired: dynamics and ground move the trunk (Shah section 7.1.1)."""
+    """Simulate joints that follow the desired motion exactly: dynamics and ground move the trunk (Shah 7.1.1)."""
     return OnGround(name, stepped(machine(name), seconds, samples))
 
 
 def stepped(m: Walker, seconds: float, samples: int | None = None, **changed: Any) -> Record:
-    """Let a machine do exactly what is desired, on its ground or on another (``ground=``), or with other parameters."""
+    """Simulate joints that follow the desired motion exactly, perhaps with other ground (``ground=``) or parameters."""
     return simulate_prescribed(
         m.robot.with_backend("compiled"), m.walk, *m.base_start(), time=seconds, integrator="bdf", rtol=1e-6,
         atol=1e-8, samples=samples or _samples(seconds), progress=False, **{"ground": m.ground} | changed,
@@ -138,7 +138,7 @@ def stepped(m: Walker, seconds: float, samples: int | None = None, **changed: An
 
 @cache
 def on_other_ground(name: str, seconds: float, **numbers: float) -> OnGround:
-    """Let it do the same on firm ground with other numbers: ``stiffness``, over-damping ``factor``, ``depth``."""
+    """Simulate the same on firm ground with other numbers: ``stiffness``, over-damping ``factor``, ``depth``."""
     m = machine(name)
     own = SOURCE_SETS[m.ground_set]
     stiffness, factor = (numbers.get(key, own[key]) for key in ("stiffness", "factor"))
@@ -155,12 +155,12 @@ class OnGround:
 
     @cached_property
     def machine(self) -> Walker:
-        """Which."""
+        """The machine."""
         return machine(self.name)
 
     @property
     def time(self) -> Array:
-        """Of the samples."""
+        """Times of the samples."""
         return self.record.time
 
     @property
@@ -180,22 +180,22 @@ class OnGround:
 
     @property
     def spot_forces(self) -> Array:
-        """On every spot: (samples, spots, 3)."""
+        """Forces on every spot, (samples, spots, 3)."""
         return self.record.contact_forces
 
     @cached_property
     def spot_places(self) -> Array:
-        """Where every spot is: (samples, spots, 3)."""
+        """Positions of every spot, (samples, spots, 3)."""
         poses = [(self.machine.robot.pose(self.q, s.frame), np.array([*s.point, 1.0])) for s in self.machine.spots]
         return np.stack([(pose @ point)[:, :3] for pose, point in poses], axis=1)
 
     @cached_property
     def foot_forces(self) -> Array:
-        """On every foot: (samples, feet, 3)."""
+        """Forces on every foot, (samples, feet, 3)."""
         return _by_foot(self.machine, self.spot_forces)
 
     def touchdown(self) -> float:
-        """Return when the first swinging foot lands in the first step."""
+        """Return the time at which the first swinging foot lands in the first step."""
         return first_touch(self.machine, self.time, self.foot_forces)
 
 
@@ -205,7 +205,7 @@ def _by_foot(m: Walker, forces: Array) -> Array:
 
 
 def first_touch(m: Walker, time: Array, feet: Array) -> float:
-    """Return when the first foot that swings in the first step lands."""
+    """Return the time at which the first foot that swings in the first step lands."""
     period = m.walk.gait.period
     swinging = [k for k, leg in enumerate(m.walk.legs) if leg.group == 1]
     late = (time > 0.3 * period) & (time <= period)
@@ -214,7 +214,7 @@ def first_touch(m: Walker, time: Array, feet: Array) -> float:
 
 @dataclass(frozen=True)
 class Trunk:
-    """The trunk's motion out of coordinates."""
+    """The motion of the trunk."""
 
     forward: Array
     height: Array
@@ -222,7 +222,7 @@ class Trunk:
 
     @classmethod
     def of(cls, m: Walker, q: Array) -> Trunk:
-        """Take the trunk's motion out of all coordinates."""
+        """Extract the trunk's motion from all coordinates."""
         if m.planar_base:  # angle, z, x
             return cls(q[:, 2], q[:, 1], np.degrees(q[:, :1]))
         return cls(q[:, 3], q[:, 5], np.degrees(q[:, :3]))
@@ -235,12 +235,12 @@ class Trunk:
 
     @property
     def distance(self) -> float:
-        """Meters forward."""
+        """Distance forward in meters."""
         return float(self.forward[-1] - self.forward[0])
 
     @property
     def largest_angle(self) -> float:
-        """In degrees, of any Euler angle."""
+        """The largest magnitude of any Euler angle, in degrees."""
         return float(np.abs(self.angles).max())
 
 
@@ -281,7 +281,7 @@ def _step_facts(along: OnGround, said: Statements) -> list[Fact]:
 
 
 def _ground_facts(along: OnGround) -> list[Fact]:
-    """Return what must be true on any ground."""
+    """Return the facts for any ground."""
     robot, feet = along.machine.robot, along.foot_forces
     torque = np.abs(along.tau[:, : along.machine.base_freedoms]).max()
     rate = robot.momentum_rate(along.q, along.v, along.record.a)[:, 3:] - robot.mass * robot.gravity
@@ -294,7 +294,7 @@ def _ground_facts(along: OnGround) -> list[Fact]:
 
 
 def _apart(along: OnGround) -> float:
-    """Return how far the zero moment point is from the center of pressure, while a tenth of the weight rests."""
+    """Return the distance of the zero moment point from the center of pressure, while a tenth of the weight rests."""
     robot = along.machine.robot
     moment_point = zero_moment_point(robot, along.q, along.v, along.record.a)
     pressure = center_of_pressure(along.spot_places, along.spot_forces)
@@ -303,7 +303,7 @@ def _apart(along: OnGround) -> float:
 
 
 def _followed_by_feedback(along: OnGround, record: Record) -> list[Fact]:
-    """Compare a machine that moves by these torques and the source's feedback."""
+    """Compare with a machine that moves under these torques and the source's feedback."""
     return common("walking, feedback", difference=record.q[: len(along.time)] - along.q)
 
 
@@ -341,7 +341,7 @@ def _inverse_figures(along: OnGround) -> dict[str, Any]:
 
 
 def trunk_panels(m: Walker, q: Array) -> list[PlotPanel]:
-    """Return the position and angles of the trunk."""
+    """Return panels of the position and angles of the trunk."""
     trunk = Trunk.of(m, q)
     names = ["about y"] if m.planar_base else ["about y", "about x", "about z"]
     return [
@@ -352,7 +352,7 @@ def trunk_panels(m: Walker, q: Array) -> list[PlotPanel]:
 
 
 def open_loop(name: str, said: Statements, steps: float) -> Analysis:
-    """Return the analysis: the torques of inverse dynamics drive it and nothing else does (Shah chapter 7).
+    """Return the analysis: only the torques of inverse dynamics drive it (Shah chapter 7).
 
     Parameters
     ----------
@@ -489,7 +489,7 @@ def disturbed(name: str, said: Statements) -> Analysis:
 
 
 def _law_difference(m: Walker, record: Record, off: Array) -> float:
-    """Return how far joints' errors are from the solution of e'' + kd e' + kp e = 0 that starts with e' = 0."""
+    """Return the difference of joint errors from the solution of e'' + kd e' + kp e = 0 that starts with e' = 0."""
     kp, kd = m.computed_torque_gains
     t, half = record.time, 0.5 * kd
     root = np.sqrt(complex(half * half - kp)) if half * half != kp else None
@@ -524,7 +524,7 @@ DUST = 0.01
 
 
 def falling(name: str, seconds: float) -> Analysis:
-    """Return the analysis: servos hold the joints softly, nobody steps, and it falls; any part may touch (Shah D.2)."""
+    """Return the analysis: servos hold the joints softly, and it falls; any part may touch (Shah D.2)."""
 
     def run(quick: bool) -> Outcome:
         m = machine(name)
@@ -559,7 +559,7 @@ def falling(name: str, seconds: float) -> Analysis:
 
 
 def _joint_panels(m: Walker, record: Record) -> list[PlotPanel]:
-    """Return the first leg of each group, with the desired motion at some instants."""
+    """Return panels of the first leg of each group, with the desired motion at some instants."""
     n, robot = m.base_freedoms, m.robot
     desired = m.walk(record.time)[0]
     some = np.linspace(0, len(record.time) - 1, 25).astype(int)

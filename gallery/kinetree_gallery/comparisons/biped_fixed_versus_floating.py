@@ -18,7 +18,7 @@ FACTS = FactFile.beside(__file__)
 
 
 def _torques() -> tuple[Array, Array, Array, float]:
-    """Return times, torques on the fixed foot, torques on the floating base seen alike, and when the foot lands."""
+    """Return times, torques with the fixed foot, corresponding torques with the floating base, and the landing time."""
     floating = prescribed("biped-spatial", PERIOD)
     time = floating.time
     fixed = load(NAME).inverse_dynamics(*motion(NAME).states(np.minimum(time, motion(NAME).span[1])))

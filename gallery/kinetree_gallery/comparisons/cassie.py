@@ -1,9 +1,9 @@
-"""A pair of legs of Cassie's kind on stiff and on soft leaf springs: loops closed by rods, squats and falls. Ours.
+"""A pair of legs like Cassie's on stiff and on soft leaf springs: loops closed by rods, squats, falls (our own data).
 
-A leg hangs on the pelvis and stays in its plane.  Hip and knee have motors; below the knee a leaf spring carries the
-shin.  A rod from the thigh to a second leaf spring at the heel holds the tarsus parallel to the thigh, and a motor on
-the tarsus turns the foot through a crank and another rod.  Both rods are cut where they end: four points that are
-held together, each of which has one constraint too many, for the leg is flat.  Sizes and masses are our own.
+A leg is attached to the pelvis and stays in its plane.  Hip and knee have motors; below the knee a leaf spring carries
+the shin.  A rod from the thigh to a second leaf spring at the heel holds the tarsus parallel to the thigh, and a motor
+on the tarsus turns the foot through a crank and another rod.  Both rods are cut at their ends: four points that are
+held together, each of which has one constraint too many, since the leg is planar.  Sizes and masses are our own.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def posture(robot: Robot, hip: float, knee: float, toe: float) -> Array:
 
 
 def squat(quick: bool) -> Outcome:
-    """Let servos squat on a stand, with leaf springs of steel and with some ten times as soft."""
+    """Simulate squats on a stand, with steel leaf springs and with springs ten times as soft."""
     robot = pair_of_legs(False)
     time = 0.5 * PERIOD if quick else 2.0 * PERIOD
     record = _squatted(robot, time, STEP)
@@ -142,7 +142,7 @@ def squat(quick: bool) -> Outcome:
 
 
 def fall(quick: bool) -> Outcome:
-    """Let the robot go in the air with bent springs: nothing acts but gravity, and the springs swing."""
+    """Simulate a fall with bent springs: only gravity acts, and the springs oscillate."""
     robot = pair_of_legs(True)
     q = posture(robot, *CROUCH)
     q[robot.joint("floating_base").q_slice] = (0, 0, 0, 1, 0, 0, 1.5)
@@ -180,7 +180,7 @@ def _squatted(robot: Robot, time: float, step: float) -> Record:
 
 
 def _places(robot: Robot, name: str, of_q: bool = False) -> list[int]:
-    """Return where a joint of both legs is in v, or in q."""
+    """Return the indices of a joint of both legs in v, or in q."""
     joints = [robot.joint(f"{side}_{name}") for side in SIDES]
     return [(joint.q_slice if of_q else joint.v_slice).start for joint in joints]
 

@@ -1,4 +1,4 @@
-"""Operation counts of the steps that the recursions are made of, and of the recursions in two kinds of coordinates."""
+"""Operation counts of the steps of the recursions, and of the recursions in two kinds of coordinates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
 """The systems of the gallery, a folder each: ``model.yaml``, ``system.py`` (origin, assembly, motion) and ``study.py``.
 
-Files beside the folders are shared by several systems.  :mod:`kinetree.studies.named_systems` finds them by name.
+Files next to the folders are shared by several systems.  :mod:`kinetree.studies.named_systems` finds them by name.
 """

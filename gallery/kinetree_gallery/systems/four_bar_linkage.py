@@ -1,4 +1,4 @@
-"""Four-bar linkages: how crank, rocker and coupler close, and the book's in its two data variants."""
+"""Four-bar linkages: closure of crank, rocker and coupler, and the book's linkage in two data variants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SPEED = 1.5 * math.pi
 
 
 class BarLengths(NamedTuple):
-    """Lengths, and where the rocker's pivot sits beside the crank's at the origin."""
+    """Lengths, and the position of the rocker's pivot relative to the crank's at the origin."""
 
     crank: float
     rocker: float

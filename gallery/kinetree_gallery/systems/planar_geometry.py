@@ -40,7 +40,7 @@ def polar(length: float, angle: Scalar) -> Point:
 
 
 def dyad(start: Point, end: Point, first: Scalar, second: Scalar, side: int) -> Point:
-    """Return where two bars meet that hang on two given points: the elbow of a dyad.
+    """Return the point where two bars from two given points meet: the elbow of a dyad.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the arms of Saha have in common: names of their joints, and how the printed tables are read."""
+"""Common data of Saha's arms: names of their joints, and how the printed tables are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small arms of ReDySim, which moves them by a cycloid and lets them fall: the numbers are those of its examples."""
+"""Small arms of ReDySim, which follow a cycloid or fall freely, with the numbers of its examples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NUMBERS = "Lengths, masses and the motion are those of ReDySim's example; links 
 def redysim_arm(
     name: str, title: str, what: str, start: Sequence[float], end: Sequence[float], seconds: float, *remarks: str
 ) -> GallerySystem:
-    """Return an arm whose joints go from one place to another by the cycloid.
+    """Return an arm whose joints move from one position to another along the cycloid.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Satellites that carry a closed loop, of ReDySim: a four-bar, a five-bar and a six-bar on a base that floats."""
+"""Satellites that carry a closed loop, from ReDySim: a four-bar, a five-bar and a six-bar on a base that floats."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pair(start: Point, end: Point, lengths: tuple[float, float], side: int) -> t
 
 
 def arm(pivot: float, length: float, *angles: Scalar) -> Point:
-    """Return the end of bars of one length behind one another, from a pivot on the satellite."""
+    """Return the end of several bars of one length in series, from a pivot on the satellite."""
     place, turned = Point(pivot, 0.0), 0.0 * angles[0]
     for angle in angles:
         turned = turned + angle
@@ -41,7 +41,7 @@ def arm(pivot: float, length: float, *angles: Scalar) -> Point:
 def space_loop(
     name: str, title: str, motors: tuple[str, ...], start: Sequence[float], end: Sequence[float], closed: Closed
 ) -> GallerySystem:
-    """Return a satellite with a loop, whose motors go from one place to another by the cycloid."""
+    """Return a satellite with a loop, whose motors move from one position to another along the cycloid."""
     return GallerySystem(
         About(name, title, "an example of ReDySim", REMARKS),
         motors,

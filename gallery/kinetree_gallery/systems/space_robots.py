@@ -20,7 +20,7 @@ OURS = (
 
 
 def reaching(end: Sequence[float], t: Scalar) -> list[Scalar]:
-    """Return the satellite where it starts; the arm's joints by the cycloid from zero."""
+    """Return the coordinates: the satellite at its start, the arm's joints along the cycloid from zero."""
     return [0.0] * 6 + cycloid(t, DURATION, [0.0] * len(end), end)
 
 

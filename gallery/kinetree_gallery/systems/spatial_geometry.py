@@ -11,7 +11,7 @@ from kinetree.spatial.scalar import Scalar, cos, sin
 
 
 def axis_quaternion(axis: Sequence[float], angle: Scalar) -> Quaternion:
-    """Return the turn by an angle about a unit vector, as x, y, z, w."""
+    """Return the rotation by an angle about a unit vector, as x, y, z, w."""
     half = 0.5 * angle
     s = sin(half)
     return axis[0] * s, axis[1] * s, axis[2] * s, cos(half)
@@ -25,7 +25,7 @@ def turned(q: Quaternion, v: Sequence[Scalar]) -> Vec3:
 
 
 def seen_from(frame: Quaternion, q: Quaternion) -> Quaternion:
-    """Return the rotation ``q`` as it is seen from a frame that is turned itself."""
+    """Return the rotation ``q`` as seen from a rotated frame."""
     x, y, z, w = frame
     return quaternion_product((-x, -y, -z, w), q)
 

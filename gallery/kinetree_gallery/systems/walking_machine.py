@@ -1,4 +1,4 @@
-"""A walking machine with its walk, its ground and what keeps it on its way."""
+"""A walking machine with its walk, its ground and its controllers."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ class Walker:
 
     @property
     def base_freedoms(self) -> int:
-        """How many coordinates of the trunk come before those of the legs."""
+        """The number of coordinates of the trunk, which precede those of the legs."""
         return 3 if self.planar_base else 6
 
     def planned(self, t: Scalar) -> list[Scalar]:
-        """Return all coordinates as they are meant to be: legs by the walk, the trunk upright on its path."""
+        """Return all desired coordinates: legs from the walk, the trunk upright on its path."""
         time = as_jet(t)
         x, y, z = (Jet(*parts) for parts in zip(*self.walk.trunk(self.trunk_above_hip).motion(time), strict=True))
         trunk = [0.0, z, x] if self.planar_base else [*PLANNED_BASE, x, y, z]
@@ -100,7 +100,7 @@ class Walker:
         return np.array([float(x.value) for x in q]), np.array([float(x.first) for x in q])
 
     def base_start(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the part of :meth:`start` that has no motors, (n,) each."""
+        """Return the part of :meth:`start` for the freedoms without motors, (n,) each."""
         q, v = self.start()
         return q[: self.base_freedoms], v[: self.base_freedoms]
 
@@ -136,7 +136,7 @@ def walker(name: str) -> Walker:
 
 
 def walk(name: str, *, robot: Robot | None = None, **gait: float) -> Walker:
-    """Return a walking machine with its motion, ground and start, perhaps with steps of its own.
+    """Return a walking machine with its motion, ground and start, perhaps with different steps.
 
     Parameters
     ----------

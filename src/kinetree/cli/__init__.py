@@ -1,1 +1,1 @@
-"""The command line: :mod:`kinetree.cli.app` puts the commands together, one file each."""
+"""The command line: :mod:`kinetree.cli.app` assembles the commands, one file each."""

@@ -1,6 +1,6 @@
-"""The command line; each command is a file of this folder, imported when it is asked for.
+"""The command line; each command is a file of this folder, imported when it is used.
 
-Exit codes: 0 for success, 1 for a robot, a file or a request that is not possible (one red line says
+Exit codes: 0 for success, 1 for an invalid robot, file or request (one red line says
 why), 2 for a usage error, 3 for a study in which a fact that should hold
 does not.
 """
@@ -20,9 +20,9 @@ from ..version import VERSION
 from .error_wording import as_options, worded
 from .shared import ERROR, complain, flush_answer, prepare_streams, warnings_as_lines
 
-HELP = """Dynamics of robots and mechanisms: look at a robot, compute with it, let it move, see it.
+HELP = """Dynamics of robots and mechanisms: inspect a robot, compute with it, simulate it, view it.
 
-Wherever a ROBOT is asked for, give a file (URDF, SDF, MJCF, YAML, .par) or a name that 'kinetree list' shows.
+Wherever a ROBOT is required, give a file (URDF, SDF, MJCF, YAML, .par) or a name that 'kinetree list' shows.
 
 Exit codes: 0 success; 1 an error, reported in one line; 2 usage error; 3 a study in which
 a fact that should hold does not.
@@ -34,7 +34,7 @@ HERE = "On this machine"
 
 
 class Command(NamedTuple):
-    """A command: where its function is, and the line that ``kinetree --help`` has on it."""
+    """A command: where its function is, and its line in ``kinetree --help``."""
 
     panel: str
     name: str
@@ -59,11 +59,11 @@ COMMANDS = (
     Command(GALLERY, "import", ".cli.import_redysim:app", "Import models from other programs."),
     Command(
         LOOK, "info", ".cli.info:info",
-        "Show a robot: its tree, joints, masses, limits, frames; of a mechanism also its loops and what they leave.",
+        "Show a robot: its tree, joints, masses, limits, frames; for a mechanism also loops and remaining freedoms.",
     ),
     Command(
         LOOK, "view", ".cli.view:view",
-        "See a robot in the browser: play its motion, drag its joints, look at forces and energy.",
+        "Show a robot in the browser: play its motion, drag its joints, look at forces and energy.",
     ),
     Command(
         COMPUTE, "inverse", ".cli.dynamics:inverse", "Compute inverse dynamics: joint forces for every row of a motion."
@@ -72,7 +72,7 @@ COMMANDS = (
         COMPUTE, "forward", ".cli.dynamics:forward",
         "Compute forward dynamics: accelerations for every row of states and joint forces.",
     ),
-    Command(COMPUTE, "simulate", ".cli.simulate:simulate", "Let a robot move and keep a record of it."),
+    Command(COMPUTE, "simulate", ".cli.simulate:simulate", "Simulate the motion of a robot, and keep a record of it."),
     Command(
         COMPUTE, "identify", ".cli.identify:identify", "Identify masses, inertias and friction from measured motions."
     ),
@@ -81,15 +81,15 @@ COMMANDS = (
     ),
     Command(
         HERE, "bench", ".cli.bench:bench",
-        "Time inverse and forward dynamics on this machine, Pinocchio beside where it is installed.",
+        "Time inverse and forward dynamics on this machine, compared with Pinocchio if it is installed.",
     ),
     Command(
         HERE, "doctor", ".cli.doctor:doctor",
-        "Say what is installed, what machine code is made for and where it is kept; measure one robot, and check it.",
+        "Report what is installed, how machine code is made and where it is kept; time and check one robot.",
     ),
     Command(
         EXPORT, "cost", ".cli.cost:cost",
-        "Count the operations of every algorithm, beside what the literature publishes."
+        "Count the operations of every algorithm, and compare with published counts."
     ),
     Command(
         EXPORT, "codegen", ".cli.codegen:codegen",
@@ -109,7 +109,7 @@ FORMER_OPTIONS = {
 
 
 def _of_today(word: str, command: str) -> str:
-    """Return a word of the command line, an option by its name of today."""
+    """Return a word of the command line, with former names of options replaced by current ones."""
     former, equals, value = word.partition("=")
     today = FORMER_OPTIONS.get(command, {}).get(former)
     if today is None:
@@ -130,22 +130,22 @@ def _plain(options: list[Any]) -> list[Any]:
 
 
 class _TerseCommand(TyperCommand):
-    """A command whose help says only what helps."""
+    """A command with concise help."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the options, that of the help among them."""
+        """Return the options, including that of the help."""
         return _plain(super().get_params(ctx))
 
 
 class _CommandGroup(TyperGroup):
-    """Commands whose foreseeable errors are one line, not a traceback."""
+    """Commands whose expected errors are one line, not a traceback."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the options, that of the help among them."""
+        """Return the options, including that of the help."""
         return _plain(super().get_params(ctx))
 
     def main(self, *arguments: Any, **options: Any) -> Any:
-        """Read the command line and run what it asks for."""
+        """Read the command line and run its command."""
         prepare_streams()
         try:
             return super().main(*arguments, **options)
@@ -154,7 +154,7 @@ class _CommandGroup(TyperGroup):
             sys.exit(ERROR)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Import the command that is asked for, which only had a line of help until now."""
+        """Import the requested command, of which only a line of help was known until now."""
         for command in COMMANDS:
             if args and command.name == args[0]:
                 self.add_command(imported(command), command.name)
@@ -197,11 +197,11 @@ def main(
         bool, typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Take the options before the command."""
+    """Read the options before the command."""
 
 
 def imported(command: Command) -> Any:
-    """Import a command, as click knows it."""
+    """Import a command as a click command."""
     module, _, name = command.function.partition(":")
     function = getattr(import_module(module, "kinetree"), name)
     if isinstance(function, typer.Typer):

@@ -1,4 +1,4 @@
-"""``kinetree bench``: how long things take on this machine, Pinocchio beside where it is installed."""
+"""``kinetree bench``: timings on this machine, compared with Pinocchio if it is installed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COMPARED = 64
 
 @dataclass(frozen=True)
 class Timing:
-    """Nanoseconds per state; ``difference`` of the answers relative to the largest one."""
+    """Nanoseconds per state; ``difference`` of the results relative to the largest one."""
 
     algorithm: str
     how: str
@@ -48,7 +48,7 @@ def bench(
     floating_base: FloatingBase = False,
     as_json: Json = False,
 ) -> None:
-    """Time inverse and forward dynamics on this machine, Pinocchio beside where it is installed.
+    """Time inverse and forward dynamics on this machine, compared with Pinocchio if it is installed.
 
     One thread, called from Python; processor time, so that other load counts little; contenders take turns and the best
     round of each counts. A batch is one call; Pinocchio's is its own call for batches, with one thread.
@@ -79,7 +79,7 @@ def bench(
 
 
 def measure(robot: Robot, states: int, rounds: int, other: Beside | None = None) -> list[Timing]:
-    """Return the time every algorithm, on a batch and on one state."""
+    """Return the times of every algorithm, on a batch and on one state."""
     state = sample(robot, states)
     first = tuple(x[0] for x in state)
     found = []
@@ -120,7 +120,7 @@ def _difference(ours: Array, other: Beside, answer: Array) -> float:
 
 
 def _best(calls: Mapping[str, Call], rounds: int) -> dict[str, float]:
-    """Measure seconds of processor time; contenders take turns."""
+    """Measure processor time in seconds; the calls take turns."""
     best = dict.fromkeys(calls, float("inf"))
     for _ in range(rounds):
         for name, call in calls.items():
@@ -132,7 +132,7 @@ def _best(calls: Mapping[str, Call], rounds: int) -> dict[str, float]:
 
 
 def sample(robot: Robot, states: int) -> tuple[Array, Array, Array]:
-    """Choose random states; of a mechanism one state that its loops allow, many times over, at rest."""
+    """Return random states; for a mechanism, copies of one state at rest that its loops allow."""
     if robot.loops is not None:
         q, v = np.tile(robot.assembled(), (states, 1)), np.zeros((states, robot.nv))
         return q, v, robot.accelerations(q, v, np.zeros((states, len(robot.independent()))))

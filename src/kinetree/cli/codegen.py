@@ -93,7 +93,7 @@ def codegen(
 
 
 def _requests(robot: Robot, names: Sequence[str], frames: Sequence[str], axes: str, method: str) -> list[Any]:
-    """List the algorithms with the options that they take; one per frame where frames matter."""
+    """List the algorithms with their options; one per frame if they depend on frames."""
     taken = {option for name in names for option in find(name).option_names}
     for flag, given, takers in (
         ("--frame", bool(frames), {"frame", "frames"}),

@@ -1,4 +1,4 @@
-"""``kinetree cost``: operations of every algorithm, counted and published."""
+"""``kinetree cost``: operation counts of every algorithm, with published ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def cost(
     ] = True,
     as_json: Json = False,
 ) -> None:
-    """Count the operations of every algorithm, beside what the literature publishes.
+    """Count the operations of every algorithm, and compare with published counts.
 
     Counted are multiplications (M), additions (A) and the rest, after everything that is known of this robot, such
     as zeros in its geometry, has been used; its parameters are taken as they are, not regrouped. Published formulas

@@ -1,4 +1,4 @@
-"""``kinetree doctor``: what is installed, what machine code is made for, where it is kept, and whether it is right."""
+"""``kinetree doctor``: what is installed, how machine code is made, where it is kept, and whether it is correct."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ AGREE = 1e-10
 
 @dataclass(frozen=True)
 class Requirement:
-    """A package that an extra needs; ``version`` is empty where it is not installed."""
+    """A package that an extra needs; ``version`` is empty if it is not installed."""
 
     extra: str
     package: str
@@ -67,7 +67,7 @@ class Examination:
 
 
 def doctor(as_json: Json = False) -> None:
-    """Say what is installed, what machine code is made for and where it is kept; measure one robot, and check it.
+    """Report what is installed, how machine code is made and where it is kept; time and check one robot.
 
     Exit code 1 if something is wrong; what is merely not installed is not.
 
@@ -104,7 +104,7 @@ def doctor(as_json: Json = False) -> None:
 
 
 def requirements() -> list[Requirement]:
-    """List what the installed kinetree asks for, with the versions that are here."""
+    """List what the installed kinetree requires, with the installed versions."""
     try:
         asked = importlib.metadata.requires("kinetree") or []
     except importlib.metadata.PackageNotFoundError:  # run from a clone that is not installed
@@ -120,7 +120,7 @@ def requirements() -> list[Requirement]:
 
 
 def complaints(code: MachineCode, kept: CodeCache) -> list[str]:
-    """List what is wrong with how code is made and kept, each with what to do."""
+    """List problems with making and keeping code, each with a remedy."""
     found = []
     if code.problem:
         found.append(f"no machine code can be made, so everything is some thousand times slower: {code.problem}")
@@ -135,7 +135,7 @@ def complaints(code: MachineCode, kept: CodeCache) -> list[str]:
 
 
 def examine() -> Examination:
-    """Compute with one robot, compiled and as the algorithms are written, and time it."""
+    """Time one robot, and compare machine code with the reference."""
     robot = GivenRobot(MEASURED).load()
     state = sample(robot, 64)
     answer, judge = robot.inverse_dynamics(*state), robot.with_backend("reference").inverse_dynamics(*state)
@@ -215,7 +215,7 @@ def _place() -> Path:
 
 
 def _browser() -> str:
-    """Return where Chromium is, which draws pictures; empty where there is none."""
+    """Return the path of Chromium, which draws pictures; empty if there is none."""
     try:
         return find_browser()
     except KinetreeError:
@@ -228,5 +228,5 @@ def _cores() -> int:
 
 
 def _environment() -> dict[str, str]:
-    """Return what the environment says to kinetree."""
+    """Return the environment variables for kinetree."""
     return {name: value for name, value in sorted(os.environ.items()) if name.startswith("KINETREE_")}

@@ -187,7 +187,7 @@ def _run(
 
 
 def _turning(robot: Robot, q: Array, speed: str, turns: float, folder: Path) -> Path:
-    """Write the motion of a robot one of whose joints turns at a constant speed, from where it is."""
+    """Write the motion of a robot with one joint turning at a constant speed, from its current position."""
     given = read_values(speed, "--speed", True)
     if not isinstance(given, dict) or len(given) != 1 or not turns > 0.0:
         raise OptionError("--speed: one joint and its speed, such as motor=60rpm, for a number of --turns above 0")
@@ -245,7 +245,7 @@ def _table(lines: list[dict[str, Any]], units: ShownUnits) -> Table:
 
 @dataclass(frozen=True)
 class _Start:
-    """Finds a closed configuration on the branch that is meant, where one is needed."""
+    """Finds a closed configuration on the intended branch, if one is needed."""
 
     robot: Robot
     system: str | None
@@ -253,7 +253,7 @@ class _Start:
 
     @property
     def is_given(self) -> bool:
-        """Whether the user said anything."""
+        """Whether the user gave one."""
         return self.q_guess is not None
 
     def __call__(self) -> Array:

@@ -1,4 +1,4 @@
-"""What the library says, in the words of the command line: options as they are typed, or as a file has them."""
+"""The library's messages in terms of the command line: options as typed, or as keys of a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Write = Callable[[Setting], str]
 
 
 def worded(problem: BaseException, write: Write) -> str:
-    """Return what an error or a warning says, with its settings written by a function."""
+    """Return the message of an error or a warning, with its settings written by a function."""
     if isinstance(problem, ContactWarning):
         return _lifted(problem)
     said = message_of(problem)
@@ -19,7 +19,7 @@ def worded(problem: BaseException, write: Write) -> str:
 
 
 def as_options(command: Any) -> Write:
-    """Write settings as options of a command, ``--integrator radau or bdf``; as Python does where it has no such.
+    """Write settings as options of a command, ``--integrator radau or bdf``; if it has none, as in Python.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def as_options(command: Any) -> Write:
 
 
 def as_keys(keys: Iterable[str], otherwise: Write = str) -> Write:
-    """Write settings as a YAML file with such keys has them, ``integrator: radau or bdf``; others in another way."""
+    """Write settings as keys of a YAML file, ``integrator: radau or bdf``; others in another way."""
     known = frozenset(keys)
 
     def write(setting: Setting) -> str:
@@ -61,7 +61,7 @@ def _any_of(setting: Setting) -> str:
 
 
 def _lifted(warning: ContactWarning) -> str:
-    """Return the words of a warning of a start inside the ground, with how to start instead."""
+    """Return the text of a warning about a start inside the ground, with how to start instead."""
     if warning.lift is None:
         return f"{warning.fact}: start above the ground, --q0"
     name, _, value = warning.lift

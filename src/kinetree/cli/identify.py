@@ -120,7 +120,7 @@ def identify(
 
 
 def _save(found: Identified, output: Path, given: Path | None) -> None:
-    """Write the robot; of a URDF file all else stays as it was."""
+    """Write the robot; everything else in a URDF file stays the same."""
     if given is not None and given.suffix.lower() == output.suffix.lower() == ".urdf" and given.is_file():
         found.save(output, original=given)
         note("meshes and all else in the file are as they were")
@@ -130,7 +130,7 @@ def _save(found: Identified, output: Path, given: Path | None) -> None:
 
 
 def _tell(robot: str, found: Identified, errors: Any, as_json: bool) -> None:
-    """Print what was found, and its errors on what was held out."""
+    """Print the results, and the errors on held-out data."""
     if as_json:
         print_json(
             {
@@ -159,7 +159,7 @@ def _tell(robot: str, found: Identified, errors: Any, as_json: bool) -> None:
 
 
 def _gains(text: str | None) -> str | list[float] | None:
-    """Read what forces are multiplied with."""
+    """Read the factors of forces."""
     if text is None or text == "auto":
         return text
     try:

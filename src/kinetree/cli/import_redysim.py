@@ -79,7 +79,7 @@ def redysim(
 
 
 def _study(system: Redysim, file: Path, folder: Path, trajectory: Path | None) -> dict[str, Any]:
-    """Return a study of a folder; paths are seen from where the study is."""
+    """Return a study of a folder; paths are relative to the study."""
 
     def seen(path: Path) -> str:
         return path.absolute().as_posix() if path.is_absolute() or file.parent != Path() else path.as_posix()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @takes_robot
 def info(given: GivenRobot, as_json: Json = False) -> None:
-    """Show a robot: its tree, joints, masses, limits, frames; of a mechanism also its loops and what they leave.
+    """Show a robot: its tree, joints, masses, limits, frames; for a mechanism also loops and remaining freedoms.
 
     Joints are shown with their place in q (and in v, where it is another): the order in which all commands and
     methods take numbers.
@@ -47,7 +47,7 @@ def info(given: GivenRobot, as_json: Json = False) -> None:
 
 
 def _mobility(robot: Robot) -> Mobility | str | None:
-    """Find how a mechanism can move; in words why that is not known; None for trees."""
+    """Return the mobility of a mechanism, or a text on why it is unknown; None for trees."""
     if robot.loops is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""``kinetree list``: what there is, by source."""
+"""``kinetree list``: the gallery, by source."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ListEntry:
 
     @property
     def group(self) -> str:
-        """Return under which heading it stands."""
+        """The heading under which it is listed."""
         from ..studies.sources import cited
 
         fallback = "ReDySim" if "ReDySim" in self.source else "other"
@@ -34,7 +34,7 @@ class ListEntry:
 
 
 def entries() -> list[ListEntry]:
-    """List all systems and studies, those of one name together."""
+    """List all systems and studies; those of the same name together."""
     from .. import gallery
 
     studies = {name: gallery.study(name) for name in gallery.studies()}

@@ -1,4 +1,4 @@
-"""``kinetree new``: a file to begin a study of one's own with."""
+"""``kinetree new``: a template for your own study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands with many options: a table of rows, of which typer makes the command line."""
+"""Commands with many options: a table of rows, from which typer makes the command line."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class OptionRow(NamedTuple):
     hidden: bool = False
 
     def parameter(self, panel: str) -> inspect.Parameter:
-        """Return it as a parameter of a function that typer reads."""
+        """Return the option as a parameter of a function that typer reads."""
         kind = self.kind
         if not hasattr(kind, "__metadata__"):
             words = self.words
@@ -65,7 +65,7 @@ Rows = Mapping[str, Iterable[OptionRow]]
 
 
 def takes(rows: Rows) -> Callable[[Callable[[SimpleNamespace], None]], Callable[..., None]]:
-    """Give a function, which takes all values at once, the command line of a table; refuse what has no use."""
+    """Give a function, which takes all values at once, the command line of a table; refuse unused options."""
 
     def made(function: Callable[[SimpleNamespace], None]) -> Callable[..., None]:
         def command(**values: Any) -> None:
@@ -83,7 +83,7 @@ def takes(rows: Rows) -> Callable[[Callable[[SimpleNamespace], None]], Callable[
 
 
 def refuse_idle(rows: Rows, given: SimpleNamespace) -> None:
-    """Refuse options that nothing would look at."""
+    """Refuse options that would have no effect."""
     usual = {row.name: row.default for some in rows.values() for row in some}
     for row in (row for some in rows.values() for row in some if row.needs):
         if getattr(given, row.name) != row.default and getattr(given, row.needs) == usual[row.needs]:

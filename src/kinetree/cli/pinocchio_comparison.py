@@ -1,4 +1,4 @@
-"""A robot handed to Pinocchio, so that both can be timed and compared."""
+"""The same robot in Pinocchio, so that both can be timed and compared."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Beside:
     order: Array
 
     def batch(self, algorithm: str, *state: Array) -> tuple[Callable[[], object], Array]:
-        """Make a call on all states, one thread, and the array, a column per state, that it fills."""
+        """Return a call on all states, with one thread, and the array that it fills, a column per state."""
         columns = [np.asfortranarray(x[:, self.order].T) for x in state]
         result = np.asfortranarray(np.zeros_like(columns[1]))
         pool = self.library.ModelPool(self.model, 1)
@@ -43,7 +43,7 @@ class Beside:
         return lambda: call(1, pool, *columns, result), result
 
     def single(self, algorithm: str, times: int, *state: Array) -> Callable[[], object]:
-        """Make a call on one state, many times over."""
+        """Return a call on one state, repeated many times."""
         call, data = getattr(self.library, NAMES[algorithm]), self.model.createData()
         own = [np.ascontiguousarray(x[self.order]) for x in state]
 
@@ -55,7 +55,7 @@ class Beside:
 
 
 def beside(robot: Robot, states: int) -> Beside | str:
-    """Make the same robot in Pinocchio, or say why there is none."""
+    """Return the same robot in Pinocchio, or a text on why there is none."""
     try:
         import pinocchio  # type: ignore[import-untyped]
     except ImportError:
@@ -97,7 +97,7 @@ def _built(library: Any, robot: Robot) -> Beside:
 
 
 def _joint(library: Any, kind: Any) -> Any:
-    """Make a joint, along an axis of coordinates where it is, since that is quicker."""
+    """Make a joint, along a coordinate axis if possible, since that is faster."""
     axis = np.asarray(kind.axis, dtype=float)
     letter = KINDS[kind.name]
     for name, unit in zip("XYZ", np.eye(3), strict=True):

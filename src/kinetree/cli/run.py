@@ -94,7 +94,7 @@ def run(
 
 
 def find_studies(names: Sequence[str]) -> list[Study]:
-    """Find studies of the gallery by name, ``all`` of them, or files of the user's own."""
+    """Return studies of the gallery by name, ``all`` of them, or from the user's files."""
     from .. import gallery
 
     found: dict[str, Study] = {}
@@ -119,7 +119,7 @@ def find_studies(names: Sequence[str]) -> list[Study]:
 
 
 def _refuse_place(output: Path) -> None:
-    """Refuse, before computing, a place where results cannot be written."""
+    """Before computing, refuse a place where results cannot be written."""
     existing = next(place for place in (output.absolute(), *output.absolute().parents) if place.exists())
     if not (existing.is_dir() and os.access(existing, os.W_OK)):
         why = "may not be written to" if existing.is_dir() else "is not a folder"
@@ -134,7 +134,7 @@ def _refuse_twins(studies: Sequence[Study]) -> None:
 
 
 def choose(studies: Sequence[Study], analyses: Sequence[str] | None) -> dict[str, list[str]]:
-    """Choose the analyses to run of each study; of several studies, those that have one of those asked for."""
+    """Return the analyses to run of each study; of several studies, only those that have a requested one."""
     if not analyses:
         return {study.name: list(study.analyses) for study in studies}
     known = list(dict.fromkeys(name for study in studies for name in study.analyses))
@@ -150,7 +150,7 @@ def choose(studies: Sequence[Study], analyses: Sequence[str] | None) -> dict[str
 
 @dataclass
 class Done:
-    """What came out so far."""
+    """The results so far."""
 
     results: dict[str, Result] = field(default_factory=dict)
     folders: dict[str, Path] = field(default_factory=dict)
@@ -163,7 +163,7 @@ class Done:
     def try_one(
         self, study: Study, analyses: Sequence[str], quick: bool, output: Path, pictures: bool, bar: AnalysisBar
     ) -> Result | None:
-        """Run and write a study; an error in it does not keep the others from running.
+        """Run and write a study; an error in it does not prevent the others from running.
 
         What was computed is kept, though it cannot be written.
         """
@@ -197,7 +197,7 @@ class Done:
 
     @property
     def code(self) -> int:
-        """Return the exit code: errors come before facts."""
+        """The exit code: errors take precedence over facts."""
         if self.errors:
             return ERROR
         return FACT_FAILS if any(result.faults for result in self.results.values()) else 0
@@ -210,7 +210,7 @@ class Done:
 
 
 class AnalysisBar(Bar):
-    """A bar that counts the analyses that are through.
+    """A progress bar that counts finished analyses.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class AnalysisBar(Bar):
         self.begun = 0
 
     def begin(self, study: str, analysis: str) -> None:
-        """Show that an analysis begins, so the one before is through."""
+        """Show that an analysis begins, so the previous one is finished."""
         self.show(self.begun, f"{study}: {analysis}")
         self.begun += 1
 
@@ -232,7 +232,7 @@ class AnalysisBar(Bar):
 
 
 def _show(console: Any, result: Result, folder: Path | None, verbose: bool) -> None:
-    """Show facts, what was computed, and where it is."""
+    """Show facts, what was computed, and where the files are."""
     title = f"[bold]{escape(result.study.name)}: {escape(result.study.title)}[/]"
     if not result.facts:
         console.print(f"{title}: nothing is expected of it")
@@ -256,7 +256,7 @@ def _show(console: Any, result: Result, folder: Path | None, verbose: bool) -> N
 
 
 def _show_fact(console: Any, fact: Fact) -> None:
-    """Show a fact in a line, and what is wrong with it below."""
+    """Show a fact in one line, and below it what is wrong."""
     if fact.holds:
         line = f"[green]✓[/] {escape(fact.text)}: {escape(fact.shown('measured'))}"
         console.print(line, no_wrap=True, overflow="ellipsis")

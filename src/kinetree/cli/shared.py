@@ -1,4 +1,4 @@
-"""What commands share: how they print, how they complain, what robots and names they take."""
+"""Common parts of commands: printing, error messages, loading robots, completing names."""
 
 from __future__ import annotations
 
@@ -44,28 +44,28 @@ ERROR, USAGE, FACT_FAILS, INTERRUPTED = 1, 2, 3, 130
 
 
 class _HarmlessConsole(Console):
-    r"""A console on which names cannot steer the terminal: what does not print is shown as ``\x1b`` is."""
+    r"""A console on which names cannot control the terminal: unprintable characters are escaped, like ``\x1b``."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Make text of what is to be printed, whether alone or in a table."""
+        """Make text of what is printed, alone or in a table."""
         return super().render_str(printable(text, keep="\n\t"), **options)
 
 
 def make_console() -> Console:
-    """Make the console that answers go to."""
+    """Return the console for results."""
     return _HarmlessConsole(highlight=False, width=None if sys.stdout.isatty() else WIDTH_OF_FILES)
 
 
 def messages() -> Console:
-    """Make the console that everything else goes to: notes and complaints."""
+    """Return the console for everything else: notes and error messages."""
     return _HarmlessConsole(stderr=True, highlight=False)
 
 
 class _ClosedOutput(io.TextIOBase):
-    """Stands for a standard output that is closed; what should have been printed is an error."""
+    """Replaces a closed standard output, so that printing raises an error."""
 
     def writable(self) -> bool:
-        """Return True, so that printing is tried, and its error raised."""
+        """Return True, so that printing is attempted and raises its error."""
         return True
 
     def write(self, text: str) -> int:
@@ -74,7 +74,7 @@ class _ClosedOutput(io.TextIOBase):
 
 
 def prepare_streams() -> None:
-    """Make sure that printing cannot fail in the middle of a name, or for want of a stream."""
+    """Make sure that printing cannot fail in the middle of a name, or for lack of a stream."""
     if sys.stdout is None:
         sys.stdout = _ClosedOutput()
     if sys.stderr is None:
@@ -85,7 +85,7 @@ def prepare_streams() -> None:
 
 
 def flush_answer() -> None:
-    """Flush what was printed while errors can still be reported."""
+    """Flush printed results while errors can still be reported."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -97,19 +97,19 @@ def flush_answer() -> None:
 
 
 def note(message: str) -> None:
-    """Print a line beside the answer, such as which file was written."""
+    """Print a line in addition to the results, such as which file was written."""
     messages().print(f"[dim]{escape(message)}[/]", soft_wrap=True)
 
 
 def complain(color: str, word: str, message: str) -> None:
-    """Print one line that begins with what kind of trouble it is."""
+    """Print one line that begins with the kind of problem."""
     line = "; ".join(part.strip() for part in message.splitlines() if part.strip()).replace(":; ", ": ")
     messages().print(f"[bold {color}]{word}:[/] {escape(line)}", soft_wrap=True)
 
 
 @contextmanager
 def warnings_as_lines(write: Callable[[], Write]) -> Iterator[None]:
-    """Show our warnings in yellow, one line each, without the place in the code.
+    """Show kinetree's warnings in yellow, one line each, without the place in the code.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def warnings_as_lines(write: Callable[[], Write]) -> Iterator[None]:
 
 
 def print_json(data: Any) -> None:
-    """Print an answer for scripts."""
+    """Print results for scripts."""
     from ..io.plain_json import json_text
 
     sys.stdout.write(json_text(data))
@@ -141,7 +141,7 @@ def print_json(data: Any) -> None:
 
 
 def mention_loop_file(robot: str | Path) -> None:
-    """Say that a file with loops, which a URDF file has no word for, lies beside it."""
+    """Mention a file with loops, which URDF cannot express, next to a URDF file."""
     path = Path(robot)
     if path.suffix.lower() != ".urdf" or not path.is_file():
         return
@@ -154,7 +154,7 @@ def mention_loop_file(robot: str | Path) -> None:
 
 
 def read_symbols(texts: Sequence[str]) -> dict[str, float]:
-    """Return numbers for symbols as they are typed: D3=0.45, or a file that has them."""
+    """Return numbers for symbols as typed: D3=0.45, or a file with them."""
     from ..model.formats.symoro.values_file import ENDINGS, symbol_values
 
     found: dict[str, float] = {}
@@ -181,12 +181,12 @@ def complete_robot(incomplete: str) -> list[str]:
 
 
 def complete_study(incomplete: str) -> list[str]:
-    """Complete names of studies, ``all``, and files of the user's own."""
+    """Complete names of studies, ``all``, and the user's files."""
     return [*_starting(["all", *study_names()], incomplete), *_files(incomplete, (".yaml", ".yml"))]
 
 
 def complete_joint(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete the joint in ``elbow=45deg,wrist``, by the robot that was typed before."""
+    """Complete the joint in ``elbow=45deg,wrist``, for the robot typed before."""
     before, comma, start = incomplete.rpartition(",")
     with suppress(Exception):  # a robot that cannot be read has no joints; the command itself says why
         robot = ctx.params.get("robot_name") or ctx.args[0]  # not read as such before an option without its value
@@ -207,7 +207,7 @@ def _starting(names: Iterable[str], incomplete: str) -> list[str]:
 
 
 def _files(incomplete: str, endings: tuple[str, ...]) -> list[str]:
-    """List folders and files of some kinds that begin so."""
+    """List folders, and files of some kinds, that begin with the given text."""
     folder, _, start = incomplete.rpartition("/")
     place = Path(f"{folder}/" if folder or incomplete.startswith("/") else ".")
     if not place.is_dir():

@@ -1,4 +1,4 @@
-"""``kinetree simulate``: let a robot move, keep a record of it."""
+"""``kinetree simulate``: the motion of a robot, kept in a record."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def _of_library(*names: str) -> list[OptionRow]:
-    """Make rows of options that the library knows by the same names."""
+    """Return rows of options that have the same names in the library."""
     rows = []
     for row in (OPTIONS[name] for name in names):
         unit = f" In {row.unit}." if row.unit else ""
@@ -140,7 +140,7 @@ ROWS: Rows = {
 
 @takes(ROWS)
 def simulate(given: SimpleNamespace) -> None:
-    """Let a robot move and keep a record of it.
+    """Simulate the motion of a robot, and keep a record of it.
 
     Prints where it ends and how well the energy balance holds: kinetic and potential energy less the works of motors,
     friction and ground must stay what they were. The record can be plotted, seen with `kinetree view ROBOT RECORD`, and
@@ -192,7 +192,7 @@ right_toe --ground-kind firm --integrator bdf
 
 
 def _tell(robot: Robot, given: SimpleNamespace, record: Record, desired: Any, gains: dict[str, Any]) -> None:
-    """Write the files that are asked for, and show what came out."""
+    """Write the requested files, and show the results."""
     followed = desired if given.controller not in ("none", "gravity") else None
     written: list[Path] = []
     try:
@@ -230,7 +230,7 @@ LOOKS_AT |= {"computed-torque": LOOKS_AT["pid"]}
 
 
 def _refuse_unused(given: SimpleNamespace) -> None:
-    """Refuse options that the chosen controller or integrator would not look at."""
+    """Refuse options that the chosen controller or integrator would ignore."""
     for name in LOOKS_AT["pid"]:
         looks = LOOKS_AT.get(given.controller, ("kp", "kd", "target", "duration"))
         if name not in looks and getattr(given, name) not in (None, 0.0, "0"):
@@ -253,7 +253,7 @@ def _refuse_unused(given: SimpleNamespace) -> None:
 
 
 def _start_and_goal(robot: Robot, given: SimpleNamespace, system: str | None) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Read where it starts, how fast, and where it is to go."""
+    """Read the initial state, and where the robot should go."""
 
     def place(option: str, text: str | None, otherwise: np.ndarray | None = None) -> np.ndarray:
         values = read_values(text, option, True)
@@ -270,7 +270,7 @@ def _start_and_goal(robot: Robot, given: SimpleNamespace, system: str | None) ->
 
 
 def _ground(robot: Robot, given: SimpleNamespace) -> list[Any]:
-    """Make what it stands on and strikes."""
+    """Make the ground and the stops."""
     elements: list[Any] = [JointStops()] if given.stops else []
     limits = [limit for joint in robot.model.joints for limit in (*joint.lower, *joint.upper)]
     if given.stops and not np.isfinite(limits).any():
@@ -286,7 +286,7 @@ def _ground(robot: Robot, given: SimpleNamespace) -> list[Any]:
 def _law(
     robot: Robot, given: SimpleNamespace, q: np.ndarray, v: np.ndarray, desired: Any, elements: list[Any]
 ) -> tuple[Any, dict[str, Any]]:
-    """Make the controller; and say which gains it has."""
+    """Return the controller, and the gains that it uses."""
     found = simulation_setup.completed_gains(
         given.controller, robot, q, _gain(robot, given.kp, "--kp"), _gain(robot, given.kd, "--kd")
     )
@@ -307,7 +307,7 @@ def _law(
 def _followed(
     robot: Robot, table: Path, q: np.ndarray, v: np.ndarray, q0: str | None, v0: str | None
 ) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Read a motion that joints follow; start on it, with the other joints where they were to start."""
+    """Read a motion that joints follow; start on it, with the other joints at their given start."""
     trajectory, joints = simulation_setup.table_motion(robot, table)
     whole = []
     for option, text in (("--q0", q0), ("--v0", v0)):
@@ -365,7 +365,7 @@ def _by_name(given: dict[str, list[float]], motors: dict[str, int], option: str,
 def _write(
     record: Record, output: Path | None, plot: Path | None, desired: Any, separate: bool, units: str | None
 ) -> Iterator[Path]:
-    """Write the files that are asked for, and yield each when it is there."""
+    """Write the requested files, and yield each when it is complete."""
     if output is not None:
         record.save(output)
         yield output
@@ -375,7 +375,7 @@ def _write(
 
 
 def draw(record: Record, plot: Path, desired: Any, separate: bool, units: str | None) -> None:
-    """Draw a picture of a record, wholly or not at all; with errors where a motion was desired."""
+    """Draw a picture of a record, completely or not at all; with errors if there is a desired motion."""
     try:
         record.plot(path=plot, desired=desired, separate=separate, units=units)
     except OptionError as problem:  # about the ending

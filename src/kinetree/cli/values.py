@@ -1,4 +1,4 @@
-"""Values as they are typed on the command line."""
+"""Values as typed on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kinetree view``: see a robot and its motion in the browser, or draw it to a file."""
+"""``kinetree view``: show a robot and its motion in the browser, or draw it to a file."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def view(
     loops: Loops = None,
     units: Units = None,
 ) -> None:
-    """See a robot in the browser: play its motion, drag its joints, look at forces and energy.
+    """Show a robot in the browser: play its motion, drag its joints, look at forces and energy.
 
     Without a motion a system of the gallery plays its own; any other robot stands still and can be moved by
     sliders. Stop with Ctrl-C. Pictures and films need no window, but Chromium; a recording needs neither. Needs
@@ -116,7 +116,7 @@ def view(
 
 
 def read_switches(names: list[str] | None) -> dict[str, bool]:
-    """Read what to show, and with "no-" in front what not."""
+    """Read what to show, and with the prefix "no-" what to hide."""
     return {name.removeprefix("no-"): not name.startswith("no-") for name in names or ()}
 
 

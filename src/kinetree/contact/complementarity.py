@@ -7,7 +7,7 @@ with friction it is not symmetric.
 Contacts are solved with :func:`solve`, by one of two methods:
 
 :func:`lemke`
-    pivoting, for any C that contacts produce; it can tell that there is no solution;
+    pivoting, for any C that contacts produce; it can detect that there is no solution;
 :func:`gauss_seidel`
     sweeps of one contact at a time, for many contacts;
 

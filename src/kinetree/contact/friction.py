@@ -110,7 +110,7 @@ class Pace:
     count: int = 0
 
     def changes(self, turning: float) -> bool:
-        """Tell whether to change integrators after a step with this turning (rate times step)."""
+        """Return whether to change integrators after a step with this turning (rate times step)."""
         asks = turning < WORTHWHILE if self.implicit else LIMITED[0] < turning < LIMITED[1]
         self.count = self.count + 1 if asks else 0
         if self.count < STEPS_TO_SWITCH:

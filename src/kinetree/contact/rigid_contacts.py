@@ -401,7 +401,7 @@ class RigidContacts:
             )
 
     def touching(self, state: ContactState) -> Array:
-        """Tell which gaps are closed."""
+        """Return which gaps are closed."""
         return np.asarray(state.gap <= self.gap_tolerance)
 
     def solve(

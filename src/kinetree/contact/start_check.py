@@ -82,7 +82,7 @@ def find_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> Sunken | Non
 
 
 def _gaps(robot: Robot, grounds: Sequence[Any], q: Array) -> Iterator[tuple[Any, str, Array]]:
-    """Return ground, frame and gap of every spot."""
+    """Yield ground, frame and gap of every spot."""
     tree = robot.model
     with np.errstate(all="ignore"):
         posed = poses(tree, split(np.asarray(q, dtype=float)))
@@ -117,7 +117,7 @@ def _lift(robot: Robot, grounds: Sequence[Any], q: Array) -> tuple[str, int, flo
 
 
 def _opens_loops(robot: Any, q: Array, place: int, value: float) -> bool:
-    """Tell whether loops go through the ground, so that the base cannot be lifted alone."""
+    """Return whether loops go through the ground, so that the base cannot be lifted alone."""
     if not robot.model.is_constrained:
         return False
     moved = q.copy()

@@ -42,7 +42,7 @@ def gains(value: Gain, count: int, name: str) -> list[Scalar]:
 
 
 def holds_scalars(value: Gain) -> TypeGuard[list[Scalar]]:
-    """Tell whether a gain is a list of scalars of any kind, or of arrays over a batch, rather than numbers."""
+    """Return whether a gain is a list of scalars of any kind, or of arrays over a batch, rather than numbers."""
     return isinstance(value, list) and bool(value) and not isinstance(value[0], (int, float))
 
 
@@ -135,7 +135,7 @@ class Controller(ActingElement):
             )
 
     def relies_on_loops(self) -> bool:
-        """Tell whether forces are refused if loops are open."""
+        """Return whether it refuses to compute forces while loops are open."""
         return self.RELIES_ON_LOOPS
 
     def inner(self) -> Sequence[Controller]:
@@ -143,7 +143,7 @@ class Controller(ActingElement):
         return ()
 
     def takes_to_fall(self) -> bool:
-        """Tell whether it computes with a robot in free fall, because it does not know about the ground."""
+        """Return whether it assumes that the robot falls freely, because it does not know about the ground."""
         return False
 
     def plain_function(self) -> Callable[..., Any] | None:
@@ -333,7 +333,7 @@ class Sum(Controller):
         return self.parts
 
     def relies_on_loops(self) -> bool:
-        """Tell whether any of the parts does."""
+        """Return whether any of the parts does."""
         return any(part.relies_on_loops() for part in self.parts)
 
     def bound(self, robot: Any) -> Self:
@@ -401,7 +401,7 @@ class Around(Controller):
         return self.controller.kinks(begin, end)
 
     def relies_on_loops(self) -> bool:
-        """Tell whether the other controller does."""
+        """Return whether the other controller does."""
         return self.controller.relies_on_loops()
 
     def bound(self, robot: Any) -> Self:

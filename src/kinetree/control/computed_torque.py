@@ -61,7 +61,7 @@ class ComputedTorque(Controller):
         check_senses(self.senses)
 
     def takes_to_fall(self) -> bool:
-        """Tell whether it senses nothing that could carry the robot."""
+        """Return whether it senses nothing that could carry the robot."""
         return not self.senses
 
     def joints(self, tree: Model) -> list[Joint]:

@@ -1,4 +1,4 @@
-"""Controllers that do not know the robot exactly: they compute with another one than the one they drive."""
+"""Controllers that do not know the robot exactly: they compute with a different model than the one they drive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dimensions of mechanisms: what a linkage designer asks, cams, and the search for numbers that do what is wanted."""
+"""Design of mechanisms: properties of linkages, cams, and the search for dimensions."""
 
 from ..lazy_names import LazyNames
 

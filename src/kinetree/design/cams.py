@@ -1,4 +1,4 @@
-"""Plate cams from the motion that a follower is to make: profile, pressure angle, curvature, undercutting.
+"""Plate cams from the desired motion of a follower: profile, pressure angle, curvature, undercutting.
 
 The cam turns counterclockwise about the origin; seen from it, the follower goes around it clockwise.  A translating
 follower moves along y at the distance ``offset`` from the center, an oscillating one turns about a pivot on the x axis.
@@ -80,7 +80,7 @@ class Cam:
 
     @cached_property
     def face_width(self) -> float:
-        """How wide a flat face must be to touch the cam all the way around."""
+        """The width that a flat face needs to touch the cam all the way around."""
         return float(np.ptp(self.rate))
 
     def __str__(self) -> str:
@@ -202,7 +202,7 @@ def _size(given: float | str | None, name: str, positive: bool = False) -> float
 
 
 def _around(angle: Array, x: Motion, y: Motion) -> tuple[Array, Array, Array]:
-    """Return a point beside the cam as seen from it, turned back by the angle, with two derivatives by that."""
+    """Return a point in the cam's frame, turned back by the angle, with two derivatives by the angle."""
     c, s = np.cos(angle), np.sin(angle)
     (x0, x1, x2), (y0, y1, y2) = x, y
     turned = [
@@ -215,7 +215,7 @@ def _around(angle: Array, x: Motion, y: Motion) -> tuple[Array, Array, Array]:
 def _swinging(
     s: Array, ds: Array, dds: Array, pitch_radius: float, pivot: float, arm: float
 ) -> tuple[Motion, Motion, Array]:  # fmt: skip
-    """Return the center of a roller on an arm, (pivot - arm cos, arm sin), with derivatives, and which way it moves."""
+    """Return the center of a roller on an arm, (pivot - arm cos, arm sin), with derivatives, and its direction."""
     cosine = (pivot**2 + arm**2 - pitch_radius**2) / (2 * pivot * arm)
     if abs(cosine) >= 1.0:
         raise OptionError("the arm does not reach the cam: pivot, arm and pitch radius must form a triangle")

@@ -1,7 +1,8 @@
-"""All that a mechanism of one freedom passes through, whichever joint drives it: dead points are only points of it.
+"""All configurations of a mechanism with one freedom, whichever joint drives it; dead points are ordinary points here.
 
-From a closed configuration it goes along the motion that the loops allow, in steps as long as the way is straight, by
-prediction and Newton's correction square to it (pseudo-arclength continuation), until it comes back or a limit ends it.
+From a closed configuration the motion that the loops allow is followed, in steps that adapt to its curvature, by
+prediction and Newton correction perpendicular to it (pseudo-arclength continuation), until it returns or a limit ends
+it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ MOST_STEPS = 20_000
 
 @dataclass(frozen=True)
 class Circuit:
-    """Configurations of a mechanism along all of its motion, from one of them on.
+    """Configurations of a mechanism along its whole motion, starting from one of them.
 
     Attributes
     ----------
@@ -53,13 +54,13 @@ class Circuit:
     scale: Array
 
     def tangent(self, q: Array, before: Array | None = None) -> Array:
-        """Return the unit way that loops allow at a configuration, in units of the scale, (nv,)."""
+        """Return the unit direction that loops allow at a configuration, in units of the scale, (nv,)."""
         _, _, v = np.linalg.svd(self.robot.loop_jacobian(q) * self.scale)
         way = v[-1]
         return way if before is None or way @ before > 0.0 else -way
 
     def corrected(self, beside: Array, way: Array) -> Array | None:
-        """Return the closed configuration beside another, (nq,), square to the way; None if Newton finds none."""
+        """Return the closed configuration near another, (nq,), perpendicular to the direction; None if Newton fails."""
         q = beside.copy()
         for _ in range(12):
             gap = self.robot.loop_gaps(q)
@@ -74,7 +75,7 @@ class Circuit:
         return q if np.abs(self.robot.loop_gaps(q)).max() < 1e-10 else None
 
     def at(self, k: int, along: float) -> Array:
-        """Return the configuration so far along the way from the k-th, (nq,)."""
+        """Return the configuration at a distance ``along`` from the k-th, (nq,)."""
         way = self.tangent(self.q[k], self._ways[k])
         found = self.corrected(self.q[k] + along * way * self.scale, way)
         if found is None:
@@ -83,7 +84,7 @@ class Circuit:
 
     @cached_property
     def _ways(self) -> Array:
-        """Roughly which way it goes from each configuration, in units of the scale."""
+        """The approximate direction from each configuration, in units of the scale."""
         there = np.roll(self.q, -1, axis=0)
         ways = self.wrapped(there - self.q) / self.scale
         if not self.closes:
@@ -97,7 +98,7 @@ class Circuit:
         return np.asarray(difference - whole)
 
     def turning_points(self, driven: Driven) -> Array:
-        """Return the configurations at which a joint, or a point along a direction, turns back, (k, nq).
+        """Return the configurations at which a joint, or a point along a direction, reverses, (k, nq).
 
         They are the dead points of that joint if it drives, and the ends of its stroke if it is driven.
         """
@@ -121,7 +122,7 @@ class Circuit:
         return np.array(found).reshape(-1, self.robot.nq)
 
     def swing(self, driven: Driven) -> tuple[Array, float]:
-        """Return where an output turns back, (k, nq), and how many times longer its slow way takes than its fast one.
+        """Return where an output reverses, (k, nq), and the ratio of the times of its slow and its fast stroke.
 
         Without one way forth and one back in a turn of the drive, the second is NaN.
         """
@@ -137,7 +138,7 @@ class Circuit:
 
 @explains_arguments
 def circuit(robot: Robot, q: ArrayLike | None = None) -> Circuit:
-    """Return all configurations that a mechanism of one freedom passes through, from one of them on.
+    """Return all configurations that a mechanism with one freedom passes through, starting from one of them.
 
     Parameters
     ----------
@@ -167,7 +168,7 @@ def circuit(robot: Robot, q: ArrayLike | None = None) -> Circuit:
 
 
 def _traced(of: Circuit, begin: Array, way: Array) -> tuple[list[Array], bool]:
-    """Return configurations from one on, and whether the way comes back to it."""
+    """Return configurations starting from one, and whether the motion returns to it."""
     found, q, first, step = [begin], begin, way, STEP / 4
     while len(found) < MOST_STEPS:
         there = of.corrected(q + step * way * of.scale, way)
@@ -190,7 +191,7 @@ def _traced(of: Circuit, begin: Array, way: Array) -> tuple[list[Array], bool]:
 
 @explains_arguments
 def turn(robot: Robot, samples: int = 361, q: ArrayLike | None = None) -> Array:
-    """Return configurations over a whole turn of the drive, or over all that it can do where it does not turn.
+    """Return configurations over a whole turn of the drive, or over its whole range if it cannot turn fully.
 
     Parameters
     ----------
@@ -232,7 +233,7 @@ def turn(robot: Robot, samples: int = 361, q: ArrayLike | None = None) -> Array:
 
 @explains_arguments
 def dead_points(robot: Robot, drive: str | None = None, q: ArrayLike | None = None) -> Array:
-    """Return the configurations in which a drive is stuck, since all else could move without it, (k, nq).
+    """Return the configurations in which a drive is stuck, since everything else could move without it, (k, nq).
 
     Parameters
     ----------
@@ -251,7 +252,7 @@ def dead_points(robot: Robot, drive: str | None = None, q: ArrayLike | None = No
 
 @explains_arguments
 def quick_return(robot: Robot, driven: Driven, q: ArrayLike | None = None) -> float:
-    """Return how many times longer the slow stroke of an output takes than the fast one, at constant speed.
+    """Return the ratio of the times of an output's slow and fast strokes, at constant speed of the drive.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What there is to say of a planar linkage on one page, and the other linkages that draw the same curve."""
+"""A one-page report on a planar linkage, and its cognates, which draw the same curve."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class LinkageReport:
 
 @explains_arguments
 def report(robot: Robot, points: Sequence[str] | None = None, q: ArrayLike | None = None) -> LinkageReport:
-    """Return what a designer wants to know of a planar linkage of one freedom; print it.
+    """Return a designer's report on a planar linkage with one freedom, to be printed.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def report(robot: Robot, points: Sequence[str] | None = None, q: ArrayLike | Non
 
 
 def _swing(whole: Circuit, joint: str) -> tuple[float, float, float]:
-    """Return from where to where a joint swings, and how much longer one way takes than the other."""
+    """Return the range in which a joint swings, and the ratio of the times of its two strokes."""
     ends, ratio = whole.swing(joint)
     at = (ends if np.isfinite(ratio) else whole.q)[:, list(whole.robot.v_names).index(joint)]
     return float(at.min()), float(at.max()), ratio

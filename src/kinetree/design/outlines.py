@@ -28,7 +28,7 @@ def save_outlines(
     robot: Robot, path: str | os.PathLike[str], q: ArrayLike | None = None, *, width: float | str | None = None,
     hole: float | str | None = None, curves: Sequence[ArrayLike] = (),
 ) -> None:  # fmt: skip
-    """Write the outlines of all links of a planar linkage, each on a layer of its own, in millimeters.
+    """Write the outlines of all links of a planar linkage, each on a separate layer, in millimeters.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def _flat(planar: PlanarMechanism, curve: ArrayLike) -> Array:
 
 
 def _points(planar: PlanarMechanism, q: Array) -> dict[str, Array]:
-    """Return by link, but for the ground, the points in the plane that it joins."""
+    """Return, for each link except the ground, the points in the plane that it joins."""
     poses, found = planar.poses(q), dict[str, list[Array]]()
     for joint in planar.joints:
         for link, local in ((joint.first, joint.on_first), (joint.second, joint.on_second)):
@@ -94,7 +94,7 @@ def _points(planar: PlanarMechanism, q: Array) -> dict[str, Array]:
 
 
 def _outline(points: Array, r: float) -> list[tuple[Array, float]]:
-    """Return vertices of a plate with round corners, counterclockwise, each with the angle of the arc behind it."""
+    """Return vertices of a plate with round corners, counterclockwise, each with the angle of the following arc."""
     if len(points) == 1:
         side = np.array([r, 0.0])
         return [(points[0] + side, np.pi), (points[0] - side, np.pi)]
@@ -156,7 +156,7 @@ def _write_dxf(place: os.PathLike[str], parts: Parts, holes: Holes, lines: list[
 
 
 def new_dxf() -> Any:
-    """Return an empty DXF document in millimeters; where ezdxf is missing, the error says how to get it."""
+    """Return an empty DXF document in millimeters; if ezdxf is missing, the error says how to install it."""
     try:
         from ezdxf.filemanagement import new  # only who writes DXF needs it
     except ImportError:

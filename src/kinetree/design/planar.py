@@ -1,4 +1,4 @@
-"""What a linkage designer asks of a planar mechanism: four-bars in it, angles, centers, ratios of forces."""
+"""Properties of planar mechanisms: four-bars in them, transmission angles, instant centers, force ratios."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EQUAL = 1e-9
 
 
 class PlanarJoint(NamedTuple):
-    """A pin or slide between two links, where it is on each, and which way it slides on the first."""
+    """A pin or slide between two links, its place on each, and the direction of a slide on the first."""
 
     name: str
     slides: bool
@@ -54,7 +54,7 @@ class PlanarMechanism:
 
     @cached_property
     def plane(self) -> Array:
-        """Two unit vectors of the plane, (2, 3): x and y, or x and z, or y and z of the world where it can be."""
+        """Two unit vectors of the plane, (2, 3): x and y, or x and z, or y and z of the world if possible."""
         kinds = [_unturned(joint.kind) for joint in self.model.joints]
         hinge = next(i for i, kind in enumerate(kinds) if not isinstance(kind, Prismatic))
         normal = self.poses(self.reference)[hinge + 1][:3, :3] @ _axis(kinds[hinge])
@@ -99,7 +99,7 @@ class PlanarMechanism:
         return np.stack([np.broadcast_to(np.eye(4), frames[0].shape), *frames])
 
     def positions(self, q: ArrayLike) -> dict[str, Array]:
-        """Return where all joints are in the plane, (..., 2)."""
+        """Return the positions of all joints in the plane, (..., 2)."""
         poses = self.poses(as_array(q, (self.robot.nq,), "q"))
         places = {j.name: (poses[j.second], j.on_second) for j in self.joints}
         return {
@@ -108,7 +108,7 @@ class PlanarMechanism:
         }
 
     def twists(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
-        """Return velocities of all links, (..., links, 3): of their point at the world's origin, and their turning.
+        """Return velocities of all links, (..., links, 3): of their point at the world's origin, and angular.
 
         For unit speed of the drive, or for the velocities given.
         """
@@ -125,7 +125,7 @@ class PlanarMechanism:
 
     @cached_property
     def four_bars(self) -> tuple[FourBarLoop, ...]:
-        """Loops of four links and four pins, or of three pins and a slide, those of the ground first."""
+        """Loops of four links and four pins, or three pins and a slide, those with the ground first."""
         found: dict[frozenset[str], FourBarLoop] = {}
         for start in range(len(self.links)):
             for path in self._loops_from(start):
@@ -136,12 +136,12 @@ class PlanarMechanism:
 
     @property
     def driven_pins(self) -> dict[str, FourBarLoop]:
-        """Pins at which a coupler drives a link on the ground, with the loop of four links that they are in."""
+        """Pins at which a coupler drives a link on the ground, with their loop of four links."""
         on_ground = [loop for loop in self.four_bars if loop.path[3][1] == 0 and not loop.path[2][0].slides]
         return {loop.joints[2]: loop for loop in on_ground}
 
     def _loops_from(self, start: int) -> Iterator[list[tuple[PlanarJoint, int]]]:
-        """Yield loops of four joints, each with the link behind it, that begin and end at a link."""
+        """Yield loops of four joints, each with the link after it, that begin and end at a link."""
 
         def go(path: list[tuple[PlanarJoint, int]], at: int) -> Iterator[list[tuple[PlanarJoint, int]]]:
             for joint in self.joints:
@@ -155,7 +155,7 @@ class PlanarMechanism:
         yield from go([], start)
 
     def _from_input(self, start: int, path: list[tuple[PlanarJoint, int]]) -> list[tuple[PlanarJoint, int]]:
-        """Let a loop begin with the joint that is driven, or else at the end that is not a slide."""
+        """Return a loop that begins with the driven joint, or else at the end that is not a slide."""
         links = [start, *(link for _, link in path)]
         back = [(path[k][0], links[k]) for k in (3, 2, 1, 0)]
         driven = [self.model.joints[i].name for i in range(len(self.model.joints)) if self.model.joints[i].actuated]
@@ -189,7 +189,7 @@ class FourBarLoop:
 
     @cached_property
     def lengths(self) -> tuple[float, ...]:
-        """Of frame, input, coupler and output, from pin to pin; NaN beside a slide."""
+        """Lengths of frame, input, coupler and output, from pin to pin; NaN next to a slide."""
         at = self.of.positions(self.of.reference)
         slides = [joint.slides for joint, _ in self.path]
         ends = [self.joints[k - 1 : k + 1] if k else (self.joints[3], self.joints[0]) for k in range(4)]
@@ -263,7 +263,7 @@ def four_bars(robot: Robot) -> tuple[FourBarLoop, ...]:
 
 @explains_arguments
 def transmission_angle(robot: Robot, q: ArrayLike, at: str | None = None) -> Array:
-    """Return the angle between the link that drives and the link that is driven, at their pin, 0 to pi, (...).
+    """Return the angle between the driving and the driven link at their pin, 0 to pi, (...).
 
     At 90 degrees all force turns the driven link, near 0 or 180 none does.
 
@@ -288,7 +288,7 @@ def transmission_angle(robot: Robot, q: ArrayLike, at: str | None = None) -> Arr
 
 @explains_arguments
 def instant_centers(robot: Robot, q: ArrayLike) -> dict[tuple[str, str], Array]:
-    """Return the instant center of every two links in the plane: the point where both move alike.
+    """Return the instant center of every pair of links in the plane: the point where both have the same velocity.
 
     Of links that do not turn against one another it is infinitely far away (inf).
 
@@ -352,7 +352,7 @@ Driven = str | tuple[str, Sequence[float]]
 
 @explains_arguments
 def mechanical_advantage(robot: Robot, q: ArrayLike, driven: Driven) -> Array:
-    """Return the force or torque at an output per unit of that of the drive, without friction and inertia.
+    """Return the force or torque at an output per unit of that at the drive, without friction and inertia.
 
     Parameters
     ----------
@@ -388,7 +388,7 @@ def output_rate(mechanism: Mechanism, q: Array, v: Array, driven: Driven) -> Arr
 
 
 def of_one_freedom(robot: Robot) -> Mechanism:
-    """Return a mechanism that has one freedom; refuse others."""
+    """Return a mechanism with one freedom; refuse others."""
     if robot.loops is None or len(robot.independent()) != 1:
         raise UnsupportedError(f"{robot.name!r} must be a mechanism of one freedom: its motion is that of one drive")
     return cast("Mechanism", robot)

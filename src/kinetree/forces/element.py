@@ -273,7 +273,7 @@ class ForceElement(ActingElement):
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a field holds numbers, not a law, a trajectory or scalars put in by a simulation."""
+    """Return whether a field holds numbers, not a law, a trajectory or scalars put in by a simulation."""
     if isinstance(value, (list, tuple)):
         return all(is_number(x) for x in value)
     return isinstance(value, (int, float, np.ndarray, np.generic)) and not isinstance(value, bool)

@@ -151,7 +151,7 @@ def _has_any(value: Any) -> bool:
 
 
 def takes_three(function: Any) -> bool:
-    """Tell whether a function needs time, position and speed rather than only the time."""
+    """Return whether a function needs time, position and speed rather than only the time."""
     try:
         inspect.signature(function).bind(0.0)
     except TypeError:

@@ -8,7 +8,7 @@ Examples
 >>> robot.inverse_dynamics(q, v, a).shape
 (2, 3)
 
-A study computes what the sources compute, and puts what they state beside it:
+A study computes what the sources compute, and compares it with what they state:
 
 >>> result = kt.gallery.study("four-bar").run("inverse", quick=True)
 >>> result.facts[3].source
@@ -16,7 +16,7 @@ A study computes what the sources compute, and puts what they state beside it:
 >>> print(result.facts[3].shown("stated"), "and", result.facts[3].shown("measured"))
 (1.404477, 0) rad/s and (1.404477, 0) rad/s
 
-``result.table()`` shows all of it, ``result.write(folder)`` writes plots, data and a summary.
+``result.table()`` shows all facts, ``result.write(folder)`` writes plots, data and a summary.
 """
 
 from ..lazy_names import LazyNames

@@ -1,4 +1,4 @@
-"""Environments to learn in: worlds as Gymnasium has them, one at a time or thousands together.
+"""Environments for reinforcement learning: worlds as Gymnasium environments, one or thousands at a time.
 
 Examples
 --------
@@ -40,7 +40,7 @@ if find_spec("gymnasium") is not None:
 
 
 def __getattr__(name: str) -> object:
-    """Import what is asked for, and Gymnasium with it."""
+    """Import a public name, and Gymnasium with it."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
@@ -54,5 +54,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Return what is meant for users."""
+    """Return the names that are meant for users."""
     return sorted(__all__)

@@ -1,4 +1,4 @@
-"""One world as an environment of Gymnasium."""
+"""One world as a Gymnasium environment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .vector_environment import VectorEnvironment
 
 
 class Environment(gymnasium.Env):
-    """A :class:`kinetree.World` of one, with what Gymnasium wants of an environment.
+    """A single :class:`kinetree.World` with the interface of a Gymnasium environment.
 
     Parameters
     ----------
@@ -40,19 +40,19 @@ class Environment(gymnasium.Env):
 
     @property
     def world(self) -> World:
-        """What is stepped."""
+        """The world that is stepped."""
         return self._vector.world
 
     def reset(  # type: ignore[override]
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin a new episode and return its observation, (n,); ``options`` may say where, with ``q`` and ``v``."""
+        """Begin a new episode and return its observation, (n,); ``options`` may give its start, ``q`` and ``v``."""
         super().reset(seed=seed)
         observations, infos = self._vector.reset(seed=seed, options=options)
         return observations[0], infos
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Let the world move under an action.
+        """Advance the world under an action.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The names that Gymnasium knows our environments by: ``gymnasium.make("kinetree/Quadruped-v0")``."""
+"""The names of kinetree's environments in Gymnasium: ``gymnasium.make("kinetree/Quadruped-v0")``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENVIRONMENTS = {
 
 
 def register_environments() -> None:
-    """Register our environments with Gymnasium; doing so twice does no harm."""
+    """Register kinetree's environments with Gymnasium; doing so twice is harmless."""
     for identity, name in ENVIRONMENTS.items():
         if identity not in gymnasium.registry:
             gymnasium.register(

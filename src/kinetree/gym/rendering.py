@@ -1,4 +1,4 @@
-"""Small pictures of robots, drawn from their joints: for videos of what was learned, without a browser."""
+"""Small pictures of robots, drawn from their joints: for videos of learned behavior, without a browser."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DOT, FLOOR = np.array([200.0, 80.0, 50.0]), np.array([180.0, 178.0, 170.0])
 
 
 class Painter:
-    """Draws a robot as lines between its joints, seen from the side, from which gravity points down.
+    """Draws a robot as lines between its joints, seen from the side, with gravity pointing down.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Painter:
         return np.array([x, y]) + away * DEPTH
 
     def picture(self, q: Array) -> Array:
-        """Return a picture of a configuration, (height, width, 3), of a robot that is somewhere: it is followed."""
+        """Return a picture of a configuration, (height, width, 3); the camera follows the robot."""
         picture = np.tile(SHEET, (SIZE, SIZE, 1))
         if not np.isfinite(q).all():
             return picture.astype(np.uint8)

@@ -1,4 +1,4 @@
-"""A :class:`kinetree.World` as a vector environment of Gymnasium."""
+"""A :class:`kinetree.World` as a Gymnasium vector environment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPTIONS = ("reset_mask", "q", "v")
 
 
 class VectorEnvironment(VectorEnv):
-    """All worlds of a :class:`kinetree.World`, with what Gymnasium wants of a vector environment.
+    """All worlds of a :class:`kinetree.World`, with the interface of a Gymnasium vector environment.
 
     Actions are numbers from -1 to 1; motors get ``center + scale * action``.  Nothing is clipped: what motors can do is
     the world's business (``Commanded(..., limited=True)``).
@@ -136,7 +136,7 @@ class VectorEnvironment(VectorEnv):
         return self._observed(), {}
 
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Let all worlds move under actions.
+        """Advance all worlds under actions.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class VectorEnvironment(VectorEnv):
         return observations, rewards, terminations, truncations, infos
 
     def command(self, actions: Any) -> Array:
-        """Return what motors get for actions, (num_envs, motors): the world's own units."""
+        """Return the motor commands for actions, (num_envs, motors), in the world's own units."""
         given = np.asarray(actions)
         if given.shape != self.action_space.shape or given.dtype.kind not in "fiu":
             raise ShapeError(
@@ -189,7 +189,7 @@ class VectorEnvironment(VectorEnv):
         return self._center + self._scale * given
 
     def _begin(self, lanes: Array, observations: Array) -> None:
-        """Begin new episodes in some worlds, and see them there."""
+        """Begin new episodes in some worlds, and observe their starts."""
         self.world.reset(lanes, observed=False)
         observations[lanes] = self.world.observe(lanes)
 
@@ -199,7 +199,7 @@ class VectorEnvironment(VectorEnv):
         return observations
 
     def _aligned(self, observations: Array) -> Array:
-        """Return a compact copy that begins where JAX wants it."""
+        """Return a compact copy with the memory alignment that JAX needs."""
         found = aligned_zeros(observations.shape, self._dtype)
         found[:] = observations
         return found
@@ -229,7 +229,7 @@ def _autoreset_mode(given: Any) -> AutoresetMode:
 
 
 def _one_by_one(observations: Array, chosen: Array) -> Array:
-    """Return observations of some worlds as Gymnasium has them: one array each, None for the others."""
+    """Return observations of some worlds in Gymnasium's form: one array each, None for the others."""
     found = np.full(len(observations), None, dtype=object)
     for k in np.flatnonzero(chosen):
         found[k] = observations[k].copy()

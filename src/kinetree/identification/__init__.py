@@ -1,4 +1,4 @@
-"""Identification: from measured motions to the parameters of a robot, and how sure they are."""
+"""Identification: from measured motions to the parameters of a robot, and their uncertainty."""
 
 from ..lazy_names import LazyNames
 

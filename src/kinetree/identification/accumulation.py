@@ -1,11 +1,11 @@
 """The equation ``Y p = tau`` of very many samples, without the tall matrix: tile by tile, file by file.
 
-Every degree of freedom keeps the triangular factor of its own rows ``[Y | tau]``, of those columns that it feels: what
-a joint does not carry it does not feel, so most of them are short.  Of columns that are always combinations of others
-nothing need be computed: the others and the combinations say all about them.  That is all that least squares needs,
-whatever the weights of the joints turn out to be, and factors of different parts of the data are put together as those
-of tiles are.  Householder's transformations keep all digits; ``method="gram"`` adds up ``Y^T Y`` and ``Y^T tau``,
-faster, which squares the condition number.
+Every degree of freedom keeps the triangular factor of its own rows ``[Y | tau]``, for the columns that it feels: a
+joint does not feel what it does not carry, so most of them are short.  Columns that are always combinations of others
+need not be computed: the others and the combinations determine them.  That is all that least squares needs, whatever
+the weights of the joints turn out to be, and factors of different parts of the data are merged like those of tiles.
+Householder transformations keep all digits; ``method="gram"`` adds up ``Y^T Y`` and ``Y^T tau``, which is faster but
+squares the condition number.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ METHODS = ("qr", "gram")
 
 @dataclass(frozen=True)
 class Solution:
-    """Least squares of all samples.
+    """The least-squares solution for all samples.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Solution:
 
 
 class Accumulator:
-    """Samples of a motion with its forces, of which only the sum is kept.
+    """Sums over the samples of a motion with its forces; the samples themselves are not kept.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Accumulator:
 
     @property
     def rows(self) -> int:
-        """How many joint forces each sample has."""
+        """The number of joint forces of each sample."""
         return self.robot.nv if self.robot.loops is None else self.robot.coordinates.freedoms
 
     # ---------------------------------------------------------------- adding
@@ -133,7 +133,7 @@ class Accumulator:
 
     @property
     def _tile(self) -> int:
-        """How many samples are computed at once."""
+        """The number of samples that are computed at once."""
         most = max(map(len, self._felt), default=0) + 1
         return max(tuned.LEAST_TILE, most, tuned.TILE_BYTES // (8 * max(1, self.rows * len(self._kept))))
 
@@ -154,7 +154,7 @@ class Accumulator:
             self._put_together(row, own.T)
 
     def _put_together(self, row: int, own: Array) -> None:
-        """Add rows ``[Y | tau]``, which are overwritten, to what there is."""
+        """Add rows ``[Y | tau]``, which are overwritten, to the sums."""
         factor = self.factors[row]
         if self.method == "gram":
             self.factors[row] = blas.dsyrk(1.0, own, 1.0, factor, trans=1, overwrite_c=1)  # the upper triangle
@@ -165,7 +165,7 @@ class Accumulator:
         assert info == 0
 
     def merge(self, other: Accumulator) -> Accumulator:
-        """Add what another accumulator of the same robot and columns has; return this one."""
+        """Add the sums of another accumulator of the same robot and columns; return this one."""
         if other.names != self.names or other.method != self.method or other.rows != self.rows:
             raise OptionError("only accumulators of the same robot, columns and method can be put together")
         for row, factor in enumerate(other.factors):
@@ -195,7 +195,7 @@ class Accumulator:
         return np.asarray(upper + np.triu(upper, 1).T)
 
     def triangle(self, weights: ArrayLike | None = None) -> tuple[Array, Array]:
-        """Return R, (p, p), and Q^T tau, (p,), of a QR of all rows.
+        """Return R, (p, p), and Q^T tau, (p,), of a QR factorization of all rows.
 
         Each joint force has a weight (1 by default), of which its rows get the root.
         """
@@ -265,7 +265,7 @@ class Accumulator:
         return Solution(self.names, values, rank, np.sqrt(s) if gram else s, self.noise(values), self.samples)
 
     def _reach(self, weights: ArrayLike | None) -> Array:
-        """Return how long each column would be if nothing in its combination canceled."""
+        """Return the norm that each column would have if nothing in its combination canceled."""
         squares = np.zeros(len(self._kept))
         for weight, columns, factor in zip(self._weights(weights), self._felt, self.factors, strict=True):
             squares[columns] += weight * np.diagonal(self._product(factor))[:-1]
@@ -283,14 +283,14 @@ class Accumulator:
 
 
 def _triangle(tall: Array) -> Array:
-    """Return R of a QR, with reflections below it; the argument is overwritten."""
+    """Return R of a QR factorization, with reflectors below it; the argument is overwritten."""
     factored, _, _, info = lapack.dgeqrf(tall, overwrite_a=1)
     assert info == 0
     return np.asarray(factored)
 
 
 def _felt_columns(sums: Accumulator) -> list[Array]:
-    """Return which columns are not always zero in each row: of random motions, where a zero is one by structure."""
+    """Return which columns are not always zero in each row, from random motions, in which zeros are structural."""
     if sums.robot.loops is not None:
         return [np.arange(len(sums._kept))] * sums.rows
     seen = _at_random(sums.robot, sums._kept, sums.friction, 3)
@@ -298,7 +298,7 @@ def _felt_columns(sums: Accumulator) -> list[Array]:
 
 
 def _independent_columns(sums: Accumulator) -> tuple[tuple[str, ...], Array]:
-    """Return columns that are independent, and the combinations of them that all columns are: Y = Y_kept T.
+    """Return independent columns, and all columns as combinations of them: Y = Y_kept T.
 
     By pivoting on random motions, where what is a combination by structure is one to rounding.
     """
@@ -336,7 +336,7 @@ def accumulate_files(
     robot: Robot, files: Iterable[str | Path] | str | Path, parameters: Sequence[str] | str = ALL, *,
     friction: bool = True, method: str = "qr", client: Any = None, workers: int | None = None,
 ) -> Accumulator:  # fmt: skip
-    """Accumulate samples that lie in files, each read by one of several processes.
+    """Accumulate samples from files, each read by one of several processes.
 
     Parameters
     ----------

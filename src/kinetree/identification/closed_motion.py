@@ -1,4 +1,4 @@
-"""From data to motions that a robot can make: filtered, and with closed loops closed."""
+"""From data to motions that a robot can make: filtered, and with closed loops."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def motions_of(
     robot: Robot, data: Data, band: Band | None = None, gains: Array | None = None, cutoff: float | None = None,
     both_sides: float | None = None, q_guess: Array | None = None,
 ) -> tuple[list[FilteredMotion], Band, list[str]]:  # fmt: skip
-    """Return motions, the frequencies of their filters, and what was done to the data.
+    """Return motions, the frequencies of their filters, and notes on what was done to the data.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def motions_of(
 
 
 def _without_lag(pieces: Sequence[Piece], band: Band, robot: Robot, notes: list[str]) -> list[Piece]:
-    """Return samples whose velocities are those of the positions' times, and note by how much they were not."""
+    """Return samples with velocities at the times of the positions, and note the lag that was removed."""
     lag = lag_of_velocities(pieces, band, robot)
     if lag:
         late = "later" if lag > 0.0 else "earlier"
@@ -76,7 +76,7 @@ def _closed_motions(
     robot: Robot, pieces: Sequence[Piece], band: Band | None, cutoff: float | None, both_sides: float | None,
     q_guess: Array | None, notes: list[str],
 ) -> tuple[list[FilteredMotion], Band, list[str]]:  # fmt: skip
-    """Filter the independent joints as if they were a robot of their own; the others follow."""
+    """Filter the independent joints as if they were a robot by themselves; the others follow."""
     independent = list(robot.coordinates.independent)
     reduced = [replace(p, **_picked(robot, p, independent)) for p in pieces]
     single = SingleCoordinates(len(independent))

@@ -1,8 +1,7 @@
 """The equation that identification solves: rows of joint forces that are linear in parameters, filtered on both sides.
 
 For a tree there is a row per degree of freedom.  For closed loops the rows are those of the independent freedoms
-(``G^T Y``, Khalil section 10.3), and for feet whose forces were not measured those of motions that leave the feet
-where they are.
+(``G^T Y``, Khalil section 10.3), and for feet whose forces were not measured, those of motions without moving feet.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ class MeasuredEquations:
 
 
 class Prepared:
-    """Motions ready to be turned into equations; what does not depend on the model of friction is computed once.
+    """Motions ready for equations; what does not depend on the friction model is computed once.
 
     Parameters
     ----------
@@ -129,12 +128,12 @@ class Prepared:
         )  # fmt: skip
 
     def in_rows(self, forces: Sequence[Array]) -> Array:
-        """Return forces at all freedoms, an array per motion, as the rows have them, (n, r)."""
+        """Convert forces at all freedoms, an array per motion, to those of the rows, (n, r)."""
         parts = zip(self.decimations, self.reductions, forces, strict=True)
         return np.concatenate([d(_reduced(r, force[..., None])[..., 0]) for d, r, force in parts])
 
     def _held_back(self, still: Array, share: Array | None) -> Array:
-        """Return which rows the friction of joints at rest has a part in, (n, r).
+        """Return in which rows the friction of joints at rest takes part, (n, r).
 
         Parameters
         ----------
@@ -217,7 +216,7 @@ class Prepared:
         return np.concatenate(parts)
 
     def speeds(self, joint: int) -> tuple[float, float]:
-        """Return the noise of a joint's velocity, and the speed that it seldom passes."""
+        """Return the noise of a joint's velocity, and the speed that it seldom exceeds."""
         every = np.concatenate([np.abs(m.v[:, joint]) for m in self.motions])
         return max(float(m.speed_noise[joint]) for m in self.motions), float(np.quantile(every, 0.95))
 
@@ -270,13 +269,13 @@ def external_forces(robot: Robot, motion: FilteredMotion) -> Array:
 
 
 def _coordinate_of(robot: Robot, freedom: int) -> int:
-    """Return the place in q of a joint with one coordinate."""
+    """Return the index in q of a joint with one coordinate."""
     joint = next(j for j in robot.model.joints if not j.mimic and j.v_slice.start <= freedom < j.v_slice.stop)
     return joint.q_slice.start + min(freedom - joint.v_slice.start, joint.nq - 1)
 
 
 def _reduction(robot: Robot, motion: FilteredMotion, contacts: Sequence[str]) -> Array | None:
-    """Return the matrix that leaves no unknown forces in the rows, (n, r, nv); None where there are none."""
+    """Return the matrix that eliminates unknown forces from the rows, (n, r, nv); None if there are none."""
     if robot.loops is not None:
         return np.swapaxes(robot.basis(motion.q), -1, -2)
     if not contacts:

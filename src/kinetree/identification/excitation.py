@@ -1,9 +1,9 @@
-"""Motions that tell a robot's parameters well: Fourier series and splines, within all limits.
+"""Motions that excite a robot's parameters well: Fourier series and splines, within all limits.
 
-Both are linear in what is looked for: ``q = center + B x``, a column of x per joint.  The condition number of the
-equations (or their determinant) and a penalty for what leaves the limits are minimized by gradient from several random
-starts: an eigenvalue changes as its vector says, and equations and limits with the motion as their own derivatives do.
-At the end a motion is shrunk around its center until it keeps to every limit.
+Both are linear in the unknowns: ``q = center + B x``, a column of x per joint.  The condition number of the equations
+(or their determinant) and a penalty for leaving the limits are minimized by gradients from several random starts:
+eigenvectors give the derivatives of eigenvalues, and derivatives of equations and limits by the motion are exact.  At
+the end a motion is shrunk around its center until it keeps all limits.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CRITERIA = ("condition", "determinant")
 
 @dataclass(frozen=True)
 class Limits:
-    """What a motion must keep to; arrays have an entry per joint, infinite where there is no limit.
+    """The limits of a motion; arrays have an entry per joint, infinite if there is no limit.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Excitation:
-    """A motion that tells parameters well.
+    """A motion that excites parameters well.
 
     Attributes
     ----------
@@ -218,7 +218,7 @@ def random_motion(
 
 
 def can_be_excited(robot: Robot) -> bool:
-    """Tell whether motions are found for a robot: a tree of joints with one coordinate each."""
+    """Return whether motions can be found for a robot: a tree of joints with one coordinate each."""
     return robot.loops is None and all(not j.mimic and j.nq == j.nv == 1 for j in robot.model.joints)
 
 
@@ -303,7 +303,7 @@ def _basis(form: str, duration: float, count: int, t: Array) -> tuple[Array, Arr
 def _random_start(
     rng: np.random.Generator, basis: tuple[Array, Array, Array], limits: Limits, middle: Array, share: float
 ) -> Array:
-    """Return random numbers for a motion that uses a share of the limits of positions, velocities, accelerations."""
+    """Return random unknowns for a motion that uses a share of the limits of positions, velocities, accelerations."""
     x = rng.standard_normal((basis[0].shape[1], len(middle)))
     x -= np.linalg.lstsq(basis[0], np.ones(len(basis[0])), rcond=None)[0][:, None] * np.mean(basis[0] @ x, axis=0)
     room = np.minimum(limits.upper - middle, middle - limits.lower)
@@ -318,7 +318,7 @@ def _random_start(
 
 
 class _ExcitationSearch:
-    """What is minimized, and its slope."""
+    """The function that is minimized, and its gradient."""
 
     def __init__(
         self, robot: Robot, limits: Limits, middle: Array, independent: tuple[str, ...], friction: bool, criterion: str
@@ -333,7 +333,7 @@ class _ExcitationSearch:
         return self.middle + basis[0] @ x, basis[1] @ x, basis[2] @ x
 
     def columns(self, q: Array, v: Array, a: Array) -> Array:
-        """Return the equations of what is to be told, (n, joints, p): of bodies, then of friction joint by joint."""
+        """Return the equations of the parameters, (n, joints, p): of bodies, then of friction joint by joint."""
         y = self.robot.regressor(q, v, a, parameters=self.independent)
         if not self.friction:
             return y
@@ -342,7 +342,7 @@ class _ExcitationSearch:
         return np.concatenate([y, own.reshape(*v.shape, -1)], axis=-1)
 
     def judged(self, y: Array) -> tuple[float, Array]:
-        """Return what is to be small, and how it changes with each entry of the equations.
+        """Return the criterion, and its derivatives by each entry of the equations.
 
         An eigenvalue of the normal matrix N changes with it by u^T dN u, u being its vector.
         """
@@ -370,7 +370,7 @@ class _ExcitationSearch:
         return SlopeProgram(name, law, lengths, "qva", can_compile(self.robot), self.robot.cpu)
 
     def _pulled(self, q: Array, v: Array, a: Array, slope: Array) -> list[Array]:
-        """Return how a number changes with the motion that changes with its equations in this way."""
+        """Return the derivatives of a number by the motion, from those by its equations."""
         own = len(self.independent)
         flat = slope[..., :own].reshape(len(q), -1)
         found = np.split(self._regressor.gradient({"q": q, "v": v, "a": a}, flat), 3, axis=-1)
@@ -381,7 +381,7 @@ class _ExcitationSearch:
         return found
 
     def excess(self, q: Array, v: Array, a: Array) -> Array:
-        """Return by how much a motion leaves its limits at worst, as a share of them, (n, limits)."""
+        """Return by how much a motion exceeds its limits, relative to them, (n, limits)."""
         limits = self.limits
         span = limits.upper - limits.lower
         found = [
@@ -395,7 +395,7 @@ class _ExcitationSearch:
         return np.concatenate(found, axis=-1)
 
     def _excess_pulled(self, q: Array, v: Array, a: Array, slope: Array) -> list[Array]:
-        """Return how a number changes with the motion that changes with what leaves the limits in this way."""
+        """Return the derivatives of a number by the motion, from those by the excess over the limits."""
         limits, n = self.limits, self.robot.nv
         span = limits.upper - limits.lower
         above, below, fast, hard, rest = np.split(slope, [n, 2 * n, 3 * n, 4 * n], axis=-1)
@@ -410,7 +410,7 @@ class _ExcitationSearch:
         return found
 
     def value_and_slope(self, x: Array, basis: tuple[Array, Array, Array]) -> tuple[float, Array]:
-        """Return what is minimized, criterion and penalty, and its gradient."""
+        """Return the minimized function, criterion plus penalty, and its gradient."""
         motion = self.motion(x, basis)
         value, slope = self.judged(self.columns(*motion))
         over = np.maximum(self.excess(*motion) + (1.0 - tuned.ROOM), 0.0)
@@ -429,7 +429,7 @@ def _dense(form: str, duration: float, count: int, rate: float) -> tuple[Array, 
 
 
 def _within(search: _ExcitationSearch, x: Array, form: str, duration: float, count: int, rate: float) -> Array:
-    """Return the motion, smaller if need be, so that it keeps to all limits at all samples of the result."""
+    """Return the motion, made smaller if necessary to keep all limits at all samples of the result."""
     _, basis = _dense(form, duration, count, rate)
 
     def keeps(share: float) -> bool:

@@ -1,9 +1,9 @@
 """From samples to motions without noise: frequencies chosen from the spectrum, zero-phase filters, derivatives.
 
-Two filters do the work (Gautier's scheme).  The first takes the noise off the positions and velocities, well above the
+Two filters do the work (Gautier's scheme).  The first removes noise from positions and velocities, well above the
 frequencies of the motion, so that their derivatives are usable.  The second is applied to both sides of the equation,
-the columns of the regressor and the joint forces alike, and so changes nothing in what fits what; behind it only as
-many samples are kept as it lets through, whose noise is independent again.
+to the columns of the regressor and the joint forces, and so does not change the solution; after it only as many samples
+are kept as its bandwidth allows, so that their noise is independent again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Band:
-    """Frequencies in Hz: what was found in the spectrum, and what is used.
+    """Frequencies in Hz: those found in the spectrum, and those used.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Band:
 
     @property
     def factor(self) -> int:
-        """One of how many samples is kept behind the second filter."""
+        """The decimation after the second filter: one of this many samples is kept."""
         return max(1, int(self.sampling / (2.0 * self.both_sides)))
 
 
@@ -60,7 +60,7 @@ class Spectrum:
     power: Array
 
     def highest_of_motion(self) -> float:
-        """Return the highest frequency at which joints move, 0 where none does.
+        """Return the highest frequency at which joints move, 0 if none does.
 
         Upwards from where they move most, the spectrum of the accelerations falls until the noise takes over, whose
         derivative makes it rise: the valley between is the end of the motion.  Motions of several frequencies, such as
@@ -89,7 +89,7 @@ class Spectrum:
 
 
 def _last_line(frequency: Array, speeds: Array, accelerations: Array) -> int:
-    """Return the last part of a spectrum that is motion beyond doubt: much power, and less within an octave behind it.
+    """Return the last part of a spectrum that is clearly motion: much power, and less within the next octave.
 
     Strong noise has much power as well, but over many octaves; what ends it at half the sampling frequency is left out.
     """
@@ -155,7 +155,7 @@ class FilteredMotion:
 
 
 def filtered(piece: Piece, band: Band, robot: Robot) -> FilteredMotion:
-    """Take the noise off a motion and differentiate it; forces stay as they were measured.
+    """Remove noise from a motion and differentiate it; forces stay as they were measured.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def filtered(piece: Piece, band: Band, robot: Robot) -> FilteredMotion:
 
 
 def lag_of_velocities(pieces: Sequence[Piece], band: Band, robot: Robot) -> float:
-    """Return by how many seconds measured velocities lag behind the positions; 0 where no lag is clear.
+    """Return by how many seconds measured velocities lag behind the positions; 0 if no lag is clear.
 
     Robots filter velocities before they tell them.  Behind reversals friction then has the wrong sign for as long, and
     comes out too small.  Of a lag the difference of both velocities is the lag times the acceleration.
@@ -210,7 +210,7 @@ def lag_of_velocities(pieces: Sequence[Piece], band: Band, robot: Robot) -> floa
 
 
 def without_lag(piece: Piece, lag: float) -> Piece:
-    """Return these samples with velocities from so many seconds later."""
+    """Return these samples with velocities taken ``lag`` seconds later."""
     if not lag or piece.v is None:
         return piece
     v = make_interp_spline(piece.t, piece.v, k=3)(np.clip(piece.t + lag, piece.t[0], piece.t[-1]))
@@ -218,7 +218,7 @@ def without_lag(piece: Piece, lag: float) -> Piece:
 
 
 def _speed_noise(piece: Piece, q: Array, v: Array, band: Band, robot: Robot) -> Array:
-    """Return the standard deviation of what the filter leaves of the noise of the velocities.
+    """Return the standard deviation of the velocities' noise after the filter.
 
     White noise of measured velocities is passed up to the cutoff; that of positions is multiplied with the angular
     frequency by the derivative, so that far less of it is left than of the same noise in velocities.
@@ -232,7 +232,7 @@ def _speed_noise(piece: Piece, q: Array, v: Array, band: Band, robot: Robot) -> 
 
 
 class SingleCoordinates:
-    """Some joints with a coordinate each, of which the filters need no more than the number."""
+    """Joints with one coordinate each, of which the filters need only the number."""
 
     def __init__(self, count: int) -> None:
         self.nq = self.nv = count
@@ -241,13 +241,13 @@ class SingleCoordinates:
 
 
 def _derivative(x: Array, step: float) -> Array:
-    """Differentiate samples by a spline of the fifth degree."""
+    """Differentiate samples with a quintic spline."""
     times = step * np.arange(len(x))
     return np.asarray(make_interp_spline(times, x, k=5).derivative()(times))
 
 
 def _rates(q: Array, step: float, robot: Robot) -> Array:
-    """Return velocities of positions, by the robot's own differences where coordinates are no velocities' integrals."""
+    """Return velocities from positions, by the robot's differences where coordinates' rates are not velocities."""
     if robot.nq == robot.nv and all(j.kind.q_units == j.kind.v_units for j in robot.model.joints):
         return _derivative(q, step)
     ahead, behind = np.concatenate([q[1:], q[-1:]]), np.concatenate([q[:1], q[:-1]])
@@ -257,7 +257,7 @@ def _rates(q: Array, step: float, robot: Robot) -> Array:
 
 
 def continuous(q: Array, robot: Robot) -> Array:
-    """Return quaternions of which no two neighbors have opposite signs, so that they can be filtered."""
+    """Return quaternions without changes of sign between neighbors, so that they can be filtered."""
     found = q.copy()
     for part in _quaternions(robot):
         flips = np.sum(found[1:, part] * found[:-1, part], axis=1) < 0.0
@@ -273,7 +273,7 @@ def on_manifold(q: Array, robot: Robot) -> Array:
 
 
 def _quaternions(robot: Robot) -> list[slice]:
-    """List where quaternions are: four entries without a unit."""
+    """List the indices of quaternions: four entries without a unit."""
     found = []
     for joint in robot.model.joints:
         if not joint.mimic and joint.kind.q_units[:4] == ("1",) * 4:
@@ -286,7 +286,7 @@ def _quaternions(robot: Robot) -> list[slice]:
 
 @dataclass(frozen=True)
 class Decimation:
-    """A symmetric window over samples, moved along by some samples each time: a filter that keeps one of several.
+    """A symmetric window that moves by several samples at a time: a filter with decimation.
 
     Attributes
     ----------
@@ -304,7 +304,7 @@ class Decimation:
 
     @classmethod
     def of(cls, band: Band, count: int) -> Decimation:
-        """Return the window for a piece of so many samples."""
+        """Return the window for a piece of ``count`` samples."""
         factor = band.factor
         if factor == 1:
             return cls(np.ones(1), 1, count)

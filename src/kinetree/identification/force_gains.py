@@ -1,8 +1,8 @@
 """Forces that disagree: sensors and drives whose scale is off by some percent.
 
-Every joint that carries a body feels its mass.  A joint whose force shows more or less of what its bodies need than the
-forces of all others say has another scale: a sensor that was calibrated badly, or the wrong torque constant of a motor.
-Forces that are all wrong by the same factor cannot be told from other masses.
+Every joint that carries a body feels its mass.  If a joint's force shows more or less of what its bodies need than the
+forces of all others imply, its scale is wrong: a badly calibrated sensor, or the wrong torque constant of a motor.
+Forces that are all wrong by the same factor cannot be distinguished from other masses.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def agreeing_gains(robot: Robot, model_with: Callable[[Array | None], ChosenModel]) -> Array | None:
-    """Return what the measured forces are to be multiplied with to agree with one another; None if they do.
+    """Return the factors by which measured forces must be multiplied to agree with one another; None if they agree.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def agreeing_gains(robot: Robot, model_with: Callable[[Array | None], ChosenMode
 
 
 def disagreeing(model: ChosenModel) -> dict[int, float]:
-    """Return the motors whose forces show too much, and which share: as few of them as explain the data.
+    """Return the motors whose forces are too large or small, and by what share: as few as explain the data.
 
     One after the other, that first with which all rows together are predicted best; each must lower their errors
     clearly, and be different from what it was beyond doubt.
@@ -89,7 +89,7 @@ def words_about(robot: Robot, wrong: dict[int, float]) -> list[str]:
 
 
 def _with_loads(model: ChosenModel, joints: Sequence[int]) -> tuple[Folds, int]:
-    """Return the data with a column more per joint, what its bodies need by the best fit; and how many it had."""
+    """Return the data with one more column per joint, the best fit of its bodies' forces; and the old count."""
     equations, groups = model.columns.equations(), len(model.columns.groups)
     x, _ = Folds.of(equations).fit
     load = equations.y[..., :groups] @ x[:groups]
@@ -100,6 +100,6 @@ def _with_loads(model: ChosenModel, joints: Sequence[int]) -> tuple[Folds, int]:
 
 
 def _shown_too_much(model: ChosenModel, joints: Sequence[int]) -> Array:
-    """Return which share of what bodies need these joints show too much."""
+    """Return by what share of the force that bodies need these joints are too high."""
     folds, count = _with_loads(model, joints)
     return folds.fit[0][count:]

@@ -1,8 +1,8 @@
-"""What friction depends on: functions of a joint's motion that the joint force is linear in.
+"""Friction models: functions of a joint's motion, in whose coefficients the joint force is linear.
 
-Velocities are noisy around zero, where the sign of Coulomb friction would be a lie.  So within the noise it goes
-through zero in a straight line, where the joint turns back; and samples at which a joint rests, so that its friction
-can be anything up to what breaks it loose, do not count.
+Velocities are noisy around zero, where the sign of Coulomb friction would be meaningless.  So within the noise it is a
+straight line through zero, where the joint reverses; and samples at which a joint rests, when its friction can be
+anything up to the breakaway force, do not count.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def viscous(q: Array, v: Array, noise: float, shape: float) -> Array:
 
 
 def following(v: Array, step: float, time: float) -> Array:
-    """Return velocities as a damper has them that follows its joint in some time, being behind a spring (Maxwell).
+    """Return the velocities of a damper that follows its joint with a time constant, in series with a spring (Maxwell).
 
     At the beginning it has the joint's.
 
@@ -68,7 +68,7 @@ def following(v: Array, step: float, time: float) -> Array:
 
 
 def offset(q: Array, v: Array, noise: float, shape: float) -> Array:
-    """Return one: what a sensor shows when nothing happens."""
+    """Return one: an offset, as of a sensor that shows a force at rest."""
     return np.ones_like(v)
 
 
@@ -91,7 +91,7 @@ def coulomb(q: Array, v: Array, noise: float, shape: float) -> Array:
 
 
 def presliding(q: Array, v: Array, noise: float, shape: float) -> Array:
-    """Return Coulomb friction that needs some way to build up behind a reversal (Dahl's model).
+    """Return Coulomb friction that builds up over some travel after a reversal (Dahl's model).
 
     Over the travel s since the reversal it goes as ``sign - (sign - start) exp(-s / shape)``.  Elastic gears, bearings
     and the bristles between two surfaces do so.
@@ -115,7 +115,7 @@ def presliding(q: Array, v: Array, noise: float, shape: float) -> Array:
 
 
 def stribeck(q: Array, v: Array, noise: float, shape: float) -> Array:
-    """Return what Coulomb friction has more at low speed: it fades with the square of the speed over ``shape``."""
+    """Return the increase of Coulomb friction at low speed: it fades with the square of the speed over ``shape``."""
     return coulomb(q, v, noise, shape) * np.exp(-((v / shape) ** 2))
 
 
@@ -148,7 +148,7 @@ presliding over a way that is too short to be seen, which the model is given as 
 
 
 def friction_model(name: str) -> FrictionModel:
-    """Look a model up; an unknown name suggests the nearest."""
+    """Return a model by name; the error for an unknown name suggests the nearest."""
     try:
         return MODELS[name]
     except (KeyError, TypeError):
@@ -156,7 +156,7 @@ def friction_model(name: str) -> FrictionModel:
 
 
 def resting(v: Array, noise: Array, window: int) -> Array:
-    """Tell at which samples a joint rests all through a window around them.
+    """Return at which samples a joint rests throughout a window around them.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Which combinations of parameters a robot's joint forces depend on at all: those of :meth:`Robot.base_parameters`.
+"""The combinations of parameters on which a robot's joint forces depend: those of :meth:`Robot.base_parameters`.
 
-Friction, offsets and springs are grouped beside bodies and rotors.  In a tree each is usually told alone; where joints
-are coupled, two dampers or two offsets may be one to all forces.
+Friction, offsets and springs are grouped like bodies and rotors.  In a tree each can usually be identified separately;
+if joints are coupled, two dampers or two offsets may have the same effect on all forces.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OF_INERTIA = (*OF_BODIES, "rotor_inertia")
 
 
 def is_inertial(name: str) -> bool:
-    """Tell whether a parameter is one of a body or a rotor."""
+    """Return whether a parameter belongs to a body or a rotor."""
     return name.rpartition(".")[2] in OF_INERTIA
 
 
@@ -61,7 +61,7 @@ class ParameterGroups:
 
     @property
     def given_up(self) -> frozenset[str]:
-        """Parameters that have no column of their own."""
+        """Parameters without a separate column."""
         return frozenset(self.parameters) - frozenset(self.independent)
 
     @cached_property
@@ -74,12 +74,12 @@ class ParameterGroups:
         return np.asarray(self.matrix @ np.array([of_parameters.get(name, 0.0) for name in self.parameters]))
 
     def part_of(self, name: str) -> dict[str, float]:
-        """Return into which groups a parameter goes, and how much of it."""
+        """Return the groups that a parameter is part of, and its factor in each."""
         column = self.matrix[:, self.parameters.index(name)]
         return {self.independent[k]: float(column[k]) for k in np.flatnonzero(column)}
 
     def in_order(self, names: Sequence[str]) -> ParameterGroups:
-        """Return these groups in the order of the columns; further columns are groups of their own.
+        """Return these groups in the order of the columns; further columns are separate groups.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class ParameterGroups:
 
 
 class Structure:
-    """What acts together in a robot, whatever its motion; found once, when it is asked for.
+    """Which parameters of a robot act together, whatever its motion; found once, when needed.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Structure:
 
     @cached_property
     def base(self) -> BaseParameters:
-        """The base parameters of the robot, friction included; effects too small for any data are none."""
+        """The base parameters of the robot, friction included; effects too small for any data are ignored."""
         near = None
         if self.robot.loops is not None and self.configurations is not None:
             count = len(self.configurations)
@@ -135,7 +135,7 @@ class Structure:
         return self.base.table.index(name) in self.base.considered
 
     def groups(self, names: Iterable[str]) -> ParameterGroups:
-        """Return the groups of some parameters, where all others are known."""
+        """Return the groups of some parameters, if all others are known."""
         base = self.base.among(names)
         return ParameterGroups(
             base.names, base.matrix[:, list(base.considered)], tuple(base.table.names[c] for c in base.considered)

@@ -1,4 +1,4 @@
-"""What identification found: a robot, how sure its parameters are, and how well it predicts."""
+"""The result of identification: a robot, the uncertainty of its parameters, and its prediction errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Combinations of parameters that were found, beside those of another robot.
+    """Identified combinations of parameters, compared with those of another robot.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Comparison:
 
     @property
     def z(self) -> Array:
-        """By how many standard deviations what was found is above the other's."""
+        """The difference between identified values and the other robot's, in standard deviations."""
         difference = self.values - self.others
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(difference == 0.0, 0.0, difference / self.deviations)
@@ -145,7 +145,7 @@ class Identified(ExplainsArguments):
 
     @property
     def relative_deviations(self) -> Array:
-        """Standard deviations over the size of the values, (parameters,); infinite where a value is zero."""
+        """Standard deviations relative to the values, (parameters,); infinite if a value is zero."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.deviations > 0.0, self.deviations / np.abs(self.values), 0.0)
 
@@ -155,7 +155,7 @@ class Identified(ExplainsArguments):
         return tuple(n for n, d in zip(self.names, self.relative_deviations, strict=True) if d > tuned.POOR)
 
     def compare(self, robot: Robot) -> Comparison:
-        """Compare the combinations that were found with those of another robot, such as the file's or a known one.
+        """Compare the identified combinations with those of another robot, such as the file's or a known one.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class Identified(ExplainsArguments):
         return Comparison(self.names, self.values, self.deviations, theirs, self.units)
 
     def predicted(self, data: Data) -> MeasuredEquations:
-        """Return measured forces, filtered as in the fit (``tau``), beside what the model says (``y[..., 0]``).
+        """Return measured forces, filtered as in the fit (``tau``), and the model's prediction (``y[..., 0]``).
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class Identified(ExplainsArguments):
         return MeasuredEquations(said[..., None], found.tau, found.counted, ("prediction",), found.rows, found.t)
 
     def fitted_columns(self, prepared: Prepared) -> MeasuredEquations:
-        """Return the columns of the combinations that were found, of another motion."""
+        """Return the columns of the identified combinations for another motion."""
         names = self.given.v_names
         joints = {names.index(name): own for name, own in self.friction.items()}
         springs = {names.index(n): rest for n, rest in self.springs.items() if f"{n}.stiffness" in self.columns}

@@ -1,4 +1,4 @@
-"""What was measured: times, positions and joint forces, perhaps velocities, accelerations and external wrenches."""
+"""Measurements: times, positions and joint forces, perhaps velocities, accelerations and external wrenches."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CURRENT = "current"
 
 @dataclass(frozen=True, eq=False)
 class Measured(ExplainsArguments):
-    """Samples of a motion and of the joint forces that went with it.
+    """Samples of a motion and of its joint forces.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ Data = Measured | str | os.PathLike | Sequence[Any]
 
 
 def as_measured(data: Data, robot: Robot) -> list[Measured]:
-    """Read what is a file, and check that everything fits the robot."""
+    """Return data, read from a file if it is one, after checking that everything fits the robot."""
     if isinstance(data, Measured):
         found = [data]
     elif isinstance(data, str | os.PathLike):
@@ -211,7 +211,7 @@ def motors(robot: Robot) -> list[int]:
 
 
 def _open(path: Path, robot: Robot) -> tuple[OpenTable, bool]:
-    """Look at a table: of all joints, with forces of the motors, or with positions of the independent joints.
+    """Open a table: of all joints, with forces of the motors, or with positions of the independent joints.
 
     Tell also whether it has currents in the place of forces.
     """
@@ -268,7 +268,7 @@ def _fitted(data: Measured, robot: Robot) -> Measured:
 
 
 def _warn_of_independent_joints(data: Measured, robot: Robot, driven: Sequence[int]) -> None:
-    """Say for which joints columns without names are taken, where they may be the motors' as well."""
+    """Warn for which joints columns without names are used, if they might be the motors' instead."""
     if data.named or robot.loops is None or data.q.shape[1] == robot.nq:
         return
     taken, motors = robot.independent(), [robot.v_names[k] for k in driven]

@@ -1,7 +1,7 @@
-"""Which friction each joint has, whether rotors and springs are felt: what predicts best data that it did not see.
+"""The choice of friction models, rotors and springs: what best predicts data that was not used to fit it.
 
-The data are cut into a few parts; each is predicted by a fit to the others.  A model with more to it must do better
-there by a clear margin, or the simpler one stays.
+The data are cut into a few parts; each is predicted by a fit to the others.  A more complex model must do better there
+by a clear margin, or the simpler one stays.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KINDS = ("presliding", "stribeck")
 
 @dataclass(frozen=True)
 class Friction:
-    """The model of a joint's friction, and the numbers that its functions depend on.
+    """The model of a joint's friction, and the shape parameters of its functions.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Friction:
 
     @property
     def words(self) -> str:
-        """What it depends on."""
+        """The model in words."""
         found = [f"{self.model.shape} {self.shape:.2g}"] if self.model.shape else []
         return ", ".join([*found, f"time in which damping follows {self.time:.2g} s"] if self.time else found)
 
@@ -102,7 +102,7 @@ class Columns:
 def choose_rubbing(
     columns: Columns, begin: Mapping[int, Friction], wanted: Mapping[int, str], row_of: Mapping[int, int]
 ) -> None:
-    """Choose all that friction depends on, in place: models and shapes, and times; each again beside the other.
+    """Choose friction in place: models and shapes, and times; each again with the other.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def _take_back(
     columns: Columns, simple: dict[int, Friction], chosen: dict[int, Friction], open_to: Sequence[int],
     row_of: Mapping[int, int], before: Array,
 ) -> None:  # fmt: skip
-    """Take back what was chosen for joints that do not gain by it beside what the others have now; in place.
+    """Undo, in place, choices that no longer help, given what was chosen for the other joints.
 
     Each kind was judged with all joints of that kind, and what one of them has may be another's gain.
     """
@@ -184,7 +184,7 @@ def _take_back(
 
 
 def _shaped(columns: Columns, friction: Mapping[int, Friction], open_to: Mapping[int, Friction]) -> dict[int, Friction]:
-    """Return friction of which some joints have the shapes that leave the least, each beside the others."""
+    """Return friction with the shapes of some joints that leave the smallest error, each given the others."""
     found = dict(friction)
     for _ in range(tuned.SWEEPS):
         for joint, own in open_to.items():
@@ -197,7 +197,7 @@ def _is_there(
     columns: Columns, equations: MeasuredEquations, before: Folds, after: Folds, friction: Mapping[int, Friction],
     joint: int, row: int,
 ) -> bool:  # fmt: skip
-    """Return whether Stribeck friction shows beyond doubt; True for all other kinds.
+    """Return whether Stribeck friction is significant; True for all other kinds.
 
     It must be more at low speed, not less, fade well within the speeds of the motion and beyond their noise, and leave
     less in all data.
@@ -225,7 +225,7 @@ def _middle(name: str) -> float:
 def _best(
     columns: Columns, friction: Mapping[int, Friction], joint: int, number: str, around: Sequence[float]
 ) -> Friction:
-    """Return a joint's friction with the number of it that leaves the least, all others as they are.
+    """Return a joint's friction with the shape parameter that leaves the smallest error, all others unchanged.
 
     It is looked for from a tenth of the least of some values to ten times the largest.
     """
@@ -266,7 +266,7 @@ def _weighted(y: Array, weight: Array) -> Array:
 
 
 def choose_springs(columns: Columns, candidates: Mapping[int, float], row_of: Mapping[int, int]) -> None:
-    """Give springs to joints whose force pulls them back the further they are away: cables and hoses do so.
+    """Give springs to joints that are pulled back in proportion to their displacement, as by cables and hoses.
 
     One joint after the other, that first whose error falls most; its stiffness must be positive beyond doubt, and the
     error of its row fall clearly while those of all rows together do not grow.
@@ -305,7 +305,7 @@ def choose_springs(columns: Columns, candidates: Mapping[int, float], row_of: Ma
 
 
 def choose_times(columns: Columns, joints: Sequence[int], row_of: Mapping[int, int]) -> None:
-    """Let viscous friction follow velocities in some time where that predicts clearly better; in place.
+    """Let viscous friction follow velocities with a time constant where that predicts clearly better; in place.
 
     Grease, seals and hoses give way before they resist.  Where nobody tells, a negative inertia does what they do.
     As with springs, one joint after the other, that first whose error falls most; its damping must be positive beyond
@@ -342,7 +342,7 @@ def choose_times(columns: Columns, joints: Sequence[int], row_of: Mapping[int, i
 
 
 def _gain(without: Folds, tried: Folds, row: int) -> float | None:
-    """Return by what share the last column improves the prediction of a joint; None where that is not clear.
+    """Return the relative improvement of a joint's prediction by the last column; None if it is not significant.
 
     All joints together must be predicted no worse, the last column be surely positive, and the fit to all data leave
     less, too: of a short motion its parts may tell so little that any column helps to predict one from the others.
@@ -354,7 +354,7 @@ def _gain(without: Folds, tried: Folds, row: int) -> float | None:
 
 
 def rotors_are_felt(without: MeasuredEquations, with_rotors: MeasuredEquations) -> bool:
-    """Tell whether rotors explain forces that bodies do not, with inertias that rotors can have."""
+    """Return whether rotors explain forces that bodies do not, with plausible inertias."""
     try:
         found = estimate(with_rotors.y, with_rotors.tau, "weighted", with_rotors.counted)
     except IdentificationError:  # too few rows
@@ -368,7 +368,7 @@ def rotors_are_felt(without: MeasuredEquations, with_rotors: MeasuredEquations) 
 
 @dataclass(frozen=True)
 class ChosenModel:
-    """What is fitted, and why.
+    """The model that is fitted, and why it was chosen.
 
     Attributes
     ----------
@@ -392,7 +392,7 @@ class ChosenModel:
 
 
 def choose_model(prepared: Prepared, asked: Unknowns, rotor_inertia: bool | str, structure: Structure) -> ChosenModel:
-    """Decide what the data show of all that may be found: rotors, kinds of friction, springs.
+    """Decide which of the possible terms the data support: rotors, kinds of friction, springs.
 
     Parameters
     ----------

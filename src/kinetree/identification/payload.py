@@ -1,4 +1,4 @@
-"""What a robot carries, and what its drives make of a current: both from the same motion with a load and without."""
+"""A robot's payload, and the force constants of its drives: both from the same motion with a load and without."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Payload:
-    """What was found to be welded to a body.
+    """The identified load on a body.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Payload:
 @explains_arguments
 @former_arguments(initial="q_guess")
 def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **options: Any) -> Payload:
-    """Find what a robot carries by difference: it is identified without the load, then the body with it.
+    """Find a robot's payload by difference: the robot is identified without the load, then the body with it.
 
     What the motion does not tell of the load stays near a ball of the mass that was found, where that was found.
 
@@ -101,7 +101,7 @@ def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **option
 def _spread(
     before: Identified, best: Identified, free: Data, loaded: Data, own: Sequence[str], q_guess: Any
 ) -> dict[str, float]:
-    """Return how much the load varies with the robot's parameters, known from the motion without the load.
+    """Return the deviations of the load's parameters due to those of the robot, known from the motion without it.
 
     What is held is off by some dx of covariance C; the load p then takes over A dx as well as B p can, where A and B
     are columns of the motion with the load: its covariance is G C G^T with G = B^+ A.
@@ -126,7 +126,7 @@ def _spread(
 
 
 def _ball(values: Array) -> MassProperties | None:
-    """Return a ball of some mass at some center, for bodies to stay near to; None where there is no mass."""
+    """Return a ball of some mass at some center, toward which bodies are pulled; None if there is no mass."""
     mass, moments = values[9], values[6:9]
     if not mass > 0.0:
         return None
@@ -134,7 +134,7 @@ def _ball(values: Array) -> MassProperties | None:
 
 
 def drive_gains(robot: Robot, free: Data, loaded: Data, payload: MassProperties, body: str) -> Array:
-    """Find what currents must be multiplied with to be joint forces, by a load that is known.
+    """Find the factors that convert currents to joint forces, with a known load.
 
     Without one all that is known are ratios: twice the masses and twice the gains explain the same currents (Gautier
     and Briot, 2014).
@@ -202,7 +202,7 @@ def drive_gains(robot: Robot, free: Data, loaded: Data, payload: MassProperties,
 
 
 def _doubt_gains(names: Sequence[str], gains: Array, deviations: Array, left: float, weighs: float) -> None:
-    """Refuse gains that no drive has, or a load that does not explain the currents; warn of others in doubt.
+    """Refuse impossible gains, or a load that does not explain the currents; warn of doubtful ones.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From measured motions to a robot: the way through all steps."""
+"""From measured motions to a robot: all steps of identification."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def identify(
 
 @dataclass
 class _ModelChoice:
-    """How the model of a robot is chosen from measured motions; as :func:`identify` takes its arguments."""
+    """The choice of a robot's model from measured motions; arguments as for :func:`identify`."""
 
     robot: Robot
     data: Sequence[Measured]
@@ -203,11 +203,11 @@ class _ModelChoice:
     """What acts together, whatever the gains; found once."""
 
     def unknowns(self, prepared: Prepared) -> Unknowns:
-        """Return what the data are asked for."""
+        """Return the unknowns to be identified."""
         return unknowns_of(prepared, self.friction, self.springs, self.fixed)
 
     def model_with(self, gains: Array | None) -> ChosenModel:
-        """Return the model that predicts best, of forces multiplied with gains."""
+        """Return the model that best predicts forces multiplied by gains."""
         given = self.data, None, gains, self.cutoff, self.both_sides, self.start
         motions, band, notes = motions_of(self.robot, *given)
         prepared = Prepared(self.robot, motions, band, self.contacts)
@@ -222,7 +222,7 @@ class _ModelChoice:
 def _about(
     model: ChosenModel, equations: MeasuredEquations, fit: Estimate, known: Array, odd_units: bool, corrected: bool
 ) -> tuple[bool, list[str]]:
-    """Return whether columns or scales of forces are odd, and what is to be said of them.
+    """Return whether columns or scales of forces are suspicious, and warnings about them.
 
     Where columns are another's, or of the wrong sign, scales are no news; nor are single ones where all are off.
 
@@ -249,7 +249,7 @@ def _about(
 def _by_simulation(
     run: ControlledRun, model: ChosenModel, first: Identified, fitted: Callable[[ChosenModel], Identified]
 ) -> Identified:
-    """Fit measured forces to simulated motions, each with the parameters of the fit before, until they settle."""
+    """Fit measured forces to simulated motions, each with the parameters of the previous fit, until they converge."""
     found, prepared = first, model.columns.prepared
     for turn in range(1, tuned.MOST_SIMULATIONS + 1):
         ahead = Prepared(prepared.robot, run.simulated(found.robot), prepared.band)
@@ -270,7 +270,7 @@ def _by_simulation(
 
 
 def _simple_friction(wanted: str | Mapping[str, str]) -> str | Mapping[str, str]:
-    """Return friction without what has a memory or a shape of its own, which simulations here do not have."""
+    """Return friction without memory and shape parameters, which these simulations do not support."""
     given = {"": wanted} if isinstance(wanted, str) else wanted
     for name in given.values():
         if name in ("presliding", "stribeck"):
@@ -283,7 +283,7 @@ def _result(
     model: ChosenModel, equations: MeasuredEquations, fit: Estimate, solution: dict[str, float], notes: tuple[str, ...],
     gains: Array | None,
 ) -> Identified:  # fmt: skip
-    """Put together what was found: the robot, what its groups are, what it predicts."""
+    """Return the result: the robot, its groups of parameters, its predictions."""
     columns, groups = model.columns, model.groups
     prepared, robot, table = columns.prepared, columns.prepared.robot, columns.prepared.robot.parameters()
     values = groups.values(solution)
@@ -364,7 +364,7 @@ def _check_options(estimator: str, way: str | None) -> None:
 
 
 def _unit(table: ParameterTable, name: str) -> str:
-    """Return a parameter's unit; what friction models have more is measured like Coulomb's, stiffness per way."""
+    """Return a parameter's unit; other friction has that of Coulomb friction, stiffness that per position."""
     owner, _, symbol = name.rpartition(".")
     if symbol == "stiffness":
         return table.units[table.index(f"{owner}.damping")].replace(" s/", "/")
@@ -388,7 +388,7 @@ def _instruments(columns: Columns, data: Data, gains: Array | None) -> Callable[
 
 
 def _told(equations: MeasuredEquations, fit: Estimate, groups: ParameterGroups) -> tuple[tuple[str, ...], float]:
-    """Return what the rows do not tell at all, and the condition number of the rest."""
+    """Return what the rows do not determine, and the condition number of the rest."""
     weighted = equations.y * (equations.counted / fit.noise)[..., None]
     tall = weighted.reshape(-1, len(equations.names))
     size = np.linalg.norm(tall, axis=0)

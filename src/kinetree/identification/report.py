@@ -1,4 +1,4 @@
-"""What was found, in words, tables and pictures: for the terminal, as Markdown, as one HTML page."""
+"""Reports in words, tables and pictures: for the terminal, as Markdown, as one HTML page."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def text(found: Identified) -> str:
 
 
 def comparison_text(compared: Comparison) -> str:
-    """Return what was found beside another robot's, for the terminal."""
+    """Return a comparison with another robot, for the terminal."""
     rows = [
         [name, f"{value:.5g}", f"{deviation:.2g}", f"{other:.5g}", f"{z:.2g}", unit]
         for name, value, deviation, other, z, unit in zip(
@@ -60,7 +60,7 @@ def comparison_text(compared: Comparison) -> str:
 
 
 def _shortened(table: Table) -> Table:
-    """Return a table whose first column is no wider than a terminal has room for: of long sums the first terms."""
+    """Return a table whose first column fits a terminal: long sums are cut after the first terms."""
     head, rows = table
     return head, [[_first_terms(row[0]), *row[1:]] for row in rows]
 
@@ -74,7 +74,7 @@ def _first_terms(name: str) -> str:
 
 
 def facts(found: Identified) -> list[str]:
-    """Return what a reader should know before the numbers."""
+    """Return what a reader should know before looking at the numbers."""
     white = whiteness(found.equations)
     said = [
         f"{found.equations.counted.sum()} equations for {len(found)} parameters",
@@ -245,7 +245,7 @@ def _html(found: Identified, parts: Any, pictures: dict[str, bytes]) -> str:
 
 
 def _pictures(found: Identified, seen: MeasuredEquations | None) -> dict[str, bytes]:
-    """Draw forces and residuals; nothing where matplotlib is not installed."""
+    """Return pictures of forces and residuals; none if matplotlib is not installed."""
     try:
         import matplotlib
         from matplotlib.figure import Figure

@@ -1,4 +1,4 @@
-"""What a fit leaves: how large it is, and whether it is mere noise."""
+"""Residuals of a fit: how large they are, and whether they are mere noise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .equations import MeasuredEquations
 
 @dataclass(frozen=True)
 class Whiteness:
-    """How the residuals of each row depend on those before.
+    """The autocorrelation of the residuals of each row.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Whiteness:
 
     @property
     def is_white(self) -> Array:
-        """Whether no more correlations leave the bound than chance explains, per row."""
+        """Whether no more correlations exceed the bound than chance explains, per row."""
         outside = np.mean(np.abs(self.correlation) > self.bound, axis=0)
         return np.asarray(outside <= 0.15)
 
@@ -58,6 +58,6 @@ def whiteness(equations: MeasuredEquations, lags: int = tuned.LAGS) -> Whiteness
 
 
 def relative_errors(tau: Array, predicted: Array) -> Array:
-    """Return the size of the error over that of the force, per row; NaN where there is no force at all."""
+    """Return the size of the error over that of the force, per row; NaN if there is no force at all."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.linalg.norm(tau - predicted, axis=0) / np.linalg.norm(tau, axis=0))

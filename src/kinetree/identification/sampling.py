@@ -1,8 +1,8 @@
-"""Put samples on an even grid of times: bad rows out, stale rows out, the sender's clock instead of the receiver's.
+"""Samples on an evenly spaced grid of times: without bad and stale rows, by the sender's clock, not the receiver's.
 
-A row that repeats the one before is no new measurement but a message that came twice; and times that the receiver wrote
-down wander by as much as the messages did on their way.  Where velocities were measured, the steps of the positions
-tell when the samples were really taken.
+A row that repeats the previous one is not a new measurement but a message received twice; and times noted by the
+receiver jitter as much as the transmission did.  If velocities were measured, the steps of the positions show when the
+samples were really taken.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class SampledPieces:
-    """The pieces of some data, and what was done to get them."""
+    """The pieces of some data, and notes on how they were made."""
 
     pieces: tuple[Piece, ...]
     notes: tuple[str, ...]
@@ -92,7 +92,7 @@ def _columns(data: Measured) -> dict[str, Array]:
 
 
 def _finite_rows(data: Measured, notes: list[str]) -> Array:
-    """Return which rows are numbers."""
+    """Return which rows are finite."""
     good = np.asarray(np.all([np.isfinite(x).all(axis=1) for x in _columns(data).values()], axis=0))
     if good.all():
         return good
@@ -106,7 +106,7 @@ def _finite_rows(data: Measured, notes: list[str]) -> Array:
 
 
 def _fresh_rows(t: Array, columns: dict[str, Array], notes: list[str]) -> Array:
-    """Return which rows do not repeat the one before; all where repeated ones are so many that the robot rests."""
+    """Return which rows do not repeat the previous one; all rows if so many repeat that the robot rests."""
     same = np.all([np.all(np.diff(x, axis=0) == 0.0, axis=1) for x in columns.values()], axis=0)
     stale = np.concatenate([[False], same])
     if not stale.any() or stale.mean() > tuned.STALE:
@@ -116,7 +116,7 @@ def _fresh_rows(t: Array, columns: dict[str, Array], notes: list[str]) -> Array:
 
 
 def _senders_times(t: Array, columns: dict[str, Array], notes: list[str]) -> Array:
-    """Return when samples were taken, counted in periods of the sender, or the times as they are.
+    """Return when samples were taken, in multiples of the sender's period, or the given times.
 
     The step in time that fits the step of the positions best is that of the velocities in the middle.
     """
@@ -152,13 +152,13 @@ def _senders_times(t: Array, columns: dict[str, Array], notes: list[str]) -> Arr
 
 
 def _rounded(period: float) -> float:
-    """Return a whole frequency where one is near: clocks have such."""
+    """Return the period of the nearest whole frequency, as clocks have, if one is close."""
     frequency = 1.0 / period
     return 1.0 / round(frequency) if frequency > 10.0 and abs(frequency / round(frequency) - 1.0) < 5e-3 else period
 
 
 def evenly_sampled(t: Array, columns: dict[str, Array], step: float) -> Piece:
-    """Interpolate between samples, unless they are evenly spaced already."""
+    """Interpolate between samples, unless they are already evenly spaced."""
     steps = np.diff(t)
     if np.ptp(steps) > 1e-6 * step:
         grid = t[0] + step * np.arange(int((t[-1] - t[0]) / step + 1e-9) + 1)

@@ -1,4 +1,4 @@
-"""From what a fit says of groups of parameters to all parameters of a robot."""
+"""From a fit of groups of parameters to all parameters of a robot."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOT_NEGATIVE = tuple(f".{symbol}" for symbol in parameters.NOT_NEGATIVE)
 
 
 def nearest_to_file(groups: ParameterGroups, values: Array, file_values: Mapping[str, float]) -> dict[str, float]:
-    """Return all parameters: those with the values of the groups that are nearest to the file's."""
+    """Return all parameters: those nearest to the file's with the given values of the groups."""
     old = np.array([file_values.get(name, 0.0) for name in groups.parameters])
     change = np.linalg.lstsq(groups.matrix, values - groups.matrix @ old, rcond=None)[0]
     return dict(zip(groups.parameters, (float(x) for x in old + change), strict=True))
@@ -40,7 +40,7 @@ def consistent_solution(
     model: ChosenModel, fit: Estimate, file_values: Mapping[str, float], way: str, pull: str, weight: float,
     said_by: Callable[[MeasuredEquations], MeasuredEquations] | None = None,
 ) -> dict[str, float]:  # fmt: skip
-    """Return all parameters, of possible bodies and with friction that takes energy away.
+    """Return all parameters, of possible bodies and with friction that dissipates energy.
 
     Parameters
     ----------
@@ -88,12 +88,12 @@ def consistent_solution(
 
 
 def _is_full(ten: Array) -> bool:
-    """Tell whether a body is possible, with room to spare, so that distances from it can be measured."""
+    """Return whether a body is possible, with a margin, so that distances from it can be measured."""
     return bool(is_possible(ten, -1e-9)) and ten[9] > 0.0
 
 
 def is_physical(robot: Robot, values: Mapping[str, float]) -> bool:
-    """Tell whether bodies with these parameters are possible, and joints take energy away."""
+    """Return whether bodies with these parameters are possible, and joints dissipate energy."""
     tens = np.array([[values[f"{body.name}.{symbol}"] for symbol in OF_BODIES] for body in robot.model.bodies])
     others = [value for name, value in values.items() if name.endswith(NOT_NEGATIVE)]
     return bool(is_possible(tens).all()) and min(others, default=0.0) >= 0.0

@@ -1,6 +1,6 @@
-"""The numbers that decide in identification: what each decides, and its value.
+"""The tuned constants of identification: what each decides, and its value.
 
-Where a value was measured its line says by what; the others are judgments, held by the simulated and
+If a value was measured, its line says how; the others are judgments, backed by the simulated and
 real motions of ``tests/identification``.
 """
 

@@ -1,4 +1,4 @@
-"""What the data are asked for, and what is known already."""
+"""What is to be identified from the data, and what is already known."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LINEAR = ("none", "offset", "viscous", "coulomb")
 
 @dataclass(frozen=True)
 class Unknowns:
-    """What may be found, before the data have decided what is.
+    """What may be identified, before the data decide what is.
 
     Attributes
     ----------
@@ -60,14 +60,14 @@ class Unknowns:
 
     @property
     def moving(self) -> dict[int, str]:
-        """The models of friction of what moves."""
+        """The friction models of the joints that move."""
         return {k: name for k, name in self.friction.items() if k not in self.still}
 
 
 def unknowns_of(
     prepared: Prepared, friction: str | Mapping[str, str], springs: bool | str | Sequence[str], fixed: Sequence[str]
 ) -> Unknowns:
-    """Return what the data are asked for.
+    """Return what is to be identified.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def unknowns_of(
 
 
 def gains_of(robot: Robot, given: Any) -> Array | None:
-    """Return what the columns of measured forces are multiplied with, checked."""
+    """Return the factors of the columns of measured forces, checked."""
     if given is None:
         return None
     if isinstance(given, Mapping):
@@ -121,7 +121,7 @@ def gains_of(robot: Robot, given: Any) -> Array | None:
 
 
 def refuse_currents(data: Sequence[Measured], robot: Robot, gains: Any) -> None:
-    """Refuse currents whose force constants are unknown, and currents beside forces."""
+    """Refuse currents whose force constants are unknown, and currents in addition to forces."""
     wrong = [one.name for one in data if one.currents]
     if wrong and len(wrong) < len(data):
         forces = next(one.name for one in data if not one.currents)
@@ -137,7 +137,7 @@ def refuse_currents(data: Sequence[Measured], robot: Robot, gains: Any) -> None:
 
 
 def _refuse_silence(robot: Robot, prepared: Prepared) -> None:
-    """Refuse forces that are zero all the time: of all rows, of a motor of a robot without loops, of what holds it."""
+    """Refuse forces that are always zero: all of them, those of a motor of a tree, or those that hold the robot."""
     names = row_names(robot)
     silent = [name for name, column in zip(names, prepared.equations.tau.T, strict=True) if not np.any(column)]
     if len(silent) == len(names):
@@ -153,7 +153,7 @@ def _refuse_silence(robot: Robot, prepared: Prepared) -> None:
 
 
 def _refuse_floating_in_the_air(robot: Robot, prepared: Prepared, silent: Sequence[str]) -> None:
-    """Refuse a free base on which nothing acts, though by the file's masses it does not fall."""
+    """Refuse a floating base on which nothing acts although, by the file's masses, it does not fall."""
     free = [robot.v_names[k] for joint in robot.model.joints if joint.nv == 6 and not joint.actuated
             for k in range(joint.v_slice.start, joint.v_slice.stop)]  # fmt: skip
     rows = [k for k, name in enumerate(prepared.rows) if name in free]
@@ -170,7 +170,7 @@ def _refuse_floating_in_the_air(robot: Robot, prepared: Prepared, silent: Sequen
 
 
 def _held(robot: Robot, names: Sequence[str], fixed: Sequence[str]) -> set[str]:
-    """Return the parameters that keep their values: those asked for, and bodies that have no mass by design."""
+    """Return the parameters that keep their values: those in ``fixed``, and bodies that are massless by design."""
     if isinstance(fixed, str):
         raise OptionError(f"fixed must be a list of names, such as [{fixed!r}], not a single one")
     found: set[str] = set()
@@ -190,7 +190,7 @@ def _held(robot: Robot, names: Sequence[str], fixed: Sequence[str]) -> set[str]:
 def _springs(
     prepared: Prepared, wanted: bool | str | Sequence[str], models: Mapping[int, str], kept: set[str]
 ) -> tuple[dict[int, float], dict[int, float]]:
-    """Return which freedoms surely and which perhaps have springs to identify, with the positions where these rest.
+    """Return which freedoms certainly and which perhaps have springs to identify, with their rest positions.
 
     Where a new one rests cannot be told from the offset of the joint's force: it is put to the middle of the motion.
     """
@@ -214,7 +214,7 @@ def _springs(
 
 
 def _friction_models(robot: Robot, wanted: str | Mapping[str, str]) -> dict[int, str]:
-    """Return the model of friction of every motor whose velocities are rates of coordinates.
+    """Return the friction model of every motor whose velocities are rates of coordinates.
 
     What has a memory or a shape is for joints with one freedom: others have Coulomb friction at most.
     """

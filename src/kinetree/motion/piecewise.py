@@ -30,7 +30,7 @@ ROUNDED = 4.0 * float(np.finfo(float).eps)
 
 
 def is_concrete(t: Any) -> bool:
-    """Tell whether a scalar is a number or an array of numbers, whose value is known now."""
+    """Return whether a scalar is a number or an array of numbers, whose value is already known."""
     return isinstance(t, (int, float, np.ndarray, np.generic))
 
 

@@ -42,7 +42,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Say which name was meant."""
+    """Raise an error that suggests the name that was probably meant."""
     raise no_such_name(__name__, name, __all__)
 
 

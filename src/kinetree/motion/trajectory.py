@@ -267,7 +267,7 @@ def within(times: ArrayLike, begin: float, end: float) -> np.ndarray:
 
 
 def same_place(a: Sequence[Scalar], b: Sequence[Scalar]) -> bool:
-    """Tell whether two positions are the same up to rounding."""
+    """Return whether two positions are the same up to rounding."""
     return all(np.allclose(x, y, rtol=1e-9, atol=1e-9) for x, y in zip(a, b, strict=True))
 
 

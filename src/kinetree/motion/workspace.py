@@ -96,7 +96,7 @@ class Workspace(ExplainsArguments):
 
     @property
     def table(self) -> TextTable:
-        """Return a row per map: the least, the median and the largest value where the frame can be."""
+        """A row per map: the least, the median and the largest value where the frame can be."""
         rows = []
         for what, values in self.maps.items():
             inside = values[self.reached]

@@ -1,4 +1,4 @@
-"""Robots link by link."""
+"""Building robots link by link."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ _FIRST, _EXTRA = 3, 2
 
 
 def general_chain(joint: str, joints: int, *, single: bool = False) -> Robot:
-    """Return a general chain, in which nothing is zero unnecessarily.
+    """Return a general chain, in which no number is zero unless it must be.
 
     All DH parameters, all ten inertial parameters of every link and all components of
     gravity are general.  The numbers have few binary digits, so that what cancels in real
@@ -203,7 +203,7 @@ def _interpolate(points: Mapping[int, int]) -> Formula:
 
 
 def all_fits() -> list[Fitted]:
-    """Return every formula: each algorithm on each kind of chain, and on the latter two as chains of hinges."""
+    """Return every formula: each algorithm on each kind of chain; the last two kinds also as chains of hinges."""
     forms = [("revolute", False), ("universal", False), ("universal", True), ("spherical", False), ("spherical", True)]
     return [fit(algorithm, joint, single=single) for algorithm in FITTED for joint, single in forms]
 

@@ -156,7 +156,7 @@ class Description(ExplainsArguments):
 
     @property
     def loads(self) -> dict[str, Array]:
-        """Wrenches, (6,) each, that the file has for bodies; they act only if they are given as ``wrenches=``.
+        """Wrenches on bodies, (6,) each, from the file; they act only if they are passed as ``wrenches=``.
 
         A moment and a force on each body, in its axes at its origin; formulas if symbols have no value.
         """
@@ -255,7 +255,7 @@ class Description(ExplainsArguments):
         return dh_table(self.model, convention)
 
     def save(self, path: str | os.PathLike[str], original: str | os.PathLike[str] | None = None) -> None:
-        """Write the robot to a ``.yaml``, ``.urdf``, ``.sdf``, ``.xml`` (MJCF) or ``.par`` file, whole or not at all.
+        """Write the robot to a ``.yaml``, ``.urdf``, ``.sdf``, ``.xml`` (MJCF) or ``.par`` file, never half of it.
 
         Parameters
         ----------

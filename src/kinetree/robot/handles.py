@@ -110,7 +110,7 @@ class HandleMethods(Dynamics):
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, frames: str | Sequence[str], wrenches: Wrenches = None, *,
         axes: str = "body",
     ) -> HandleResponse:  # fmt: skip
-        """Return how frames accelerate under forces on them, with the robot as an articulated body with these handles.
+        """Return how frames accelerate under forces on them: the robot is an articulated body with these handles.
 
         Forces and moments f on the frames give the accelerations ``a = Phi f + b`` (Featherstone eq. 9.18).  Whatever
         is attached to the handles (a load, a second robot, the ground) needs to know nothing else about the robot.

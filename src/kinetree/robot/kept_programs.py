@@ -1,9 +1,9 @@
-"""Programs around robots that were set up before: what differs in numbers only is not traced again.
+"""Programs kept for robots: a setup that differs from an earlier one only in numbers is not traced again.
 
-A law becomes machine code once.  Whether another set-up can use it is decided by what it was made of: the robot,
-and all that acts on it by kind and content, with whatever is a parameter left out, since machine code gets those as
-inputs.  Functions of users may answer otherwise tomorrow although they are the same objects, so nothing that holds one
-is ever taken to be equal: it is traced anew.
+A law becomes machine code once.  Whether another setup can use it depends on what it was made from: the robot, and
+everything that acts on it by kind and content, except for parameters, which machine code gets as inputs.  A user's
+function may return something else tomorrow although it is the same object, so nothing that holds one ever counts as
+equal: it is traced again.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ MOST_SET_UPS = 16
 """Set-ups whose programs are kept, those used last: each has some hundred kilobytes to some megabytes of code."""
 
 MOST_ANSWERS = 256
-"""Starts that are remembered to be as they should."""
+"""The most starts that are remembered to be valid."""
 
 
 def programs_of(robot: Robot, elements: Sequence[ActingElement], *others: Any) -> dict[Any, Any]:
-    """Return the place for programs of a robot, of what acts on it, and of all else that they are made of.
+    """Return the dictionary that keeps the programs of a robot, what acts on it, and everything else they depend on.
 
-    It is a new one for what may change unseen.  Several threads may hold the same place: a program that two of them
-    make at once is the same one.
+    It is a new one if anything may change unnoticed.  Several threads may share a dictionary: if two of them make a
+    program at the same time, both get the same one.
     """
     try:
         return kept_place(*_key(robot, ([without_numbers(element, robot.model) for element in elements], others)))
-    except Exception:  # it cannot be told from others, so nothing is known of it
+    except Exception:  # it cannot be compared with others, so nothing is known about it
         return {}
 
 
 @lru_cache(maxsize=MOST_SET_UPS)
 def kept_place(*key: Any) -> dict[Any, Any]:
-    """Return the place that belongs to a key, empty if it is new."""
+    """Return the dictionary of a key, empty if it is new."""
     return {}
 
 
 def answers_of(robot: Robot, *parts: Any) -> dict[Any, Any]:
-    """Return the place for answers that depend on all of these, numbers included; a new one for what may change."""
+    """Return the dictionary of answers that depend on all of these, numbers included; a new one if any may change."""
     try:
         return _answers(*_key(robot, parts))
     except Exception:  # as above
@@ -63,7 +63,7 @@ def _answers(*key: Any) -> dict[Any, Any]:
 
 
 class StandIn:
-    """A number that is not known yet, in the place of a parameter."""
+    """A number that is not known yet, in place of a parameter."""
 
     scalar_functions = None
     """What scalars that are no numbers have; there is nothing that can be computed with this one."""
@@ -73,7 +73,7 @@ class StandIn:
 
 
 def without_numbers(element: ActingElement, tree: Model) -> ActingElement:
-    """Return an element with stand-ins in the place of its parameters."""
+    """Return an element with stand-ins in place of its parameters."""
     given = {name: np.atleast_1d(x) for name, x in element.parameters(tree).items()}
     numbers = {name: [StandIn(name, k) for k in range(x.shape[-1])] for name, x in given.items()}
     return element.with_parameters(numbers) if numbers else element
@@ -87,13 +87,13 @@ def _key(robot: Robot, parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class _Content(pickle.Pickler):
-    """Writes what objects are made of, never to be read again."""
+    """A pickler whose output is only compared, never loaded."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=5)
         self.fast = True  # equal objects are written alike, whether they are one or several
         self.models: list[Robot | Model] = []
-        """What a controller believes a robot to be: these are compared as they are."""
+        """The robots and models that controllers compute with, which are compared as they are."""
 
     def reducer_override(self, x: Any) -> Any:
         kind = type(x)
@@ -105,8 +105,8 @@ class _Content(pickle.Pickler):
             self.models.append(x)
             return kind, (len(self.models),)
         if not (x if isinstance(x, type) else kind).__module__.startswith(("kinetree.", "numpy")):
-            raise TypeError(f"{kind.__name__} may change unseen")
-        # what follows from the robot, and what is asked outside of machine code
+            raise TypeError(f"{kind.__name__} may change unnoticed")
+        # what follows from the robot, and what is evaluated outside of machine code
         if isinstance(x, Coordinates) or (isinstance(x, ActingElement) and not x.IN_MACHINE_CODE):
             return kind, ()
         if is_dataclass(x) and not isinstance(x, type):  # without what it remembers

@@ -56,7 +56,7 @@ class Kinematics(Description):
         return configurations.random(self.model, generator, batch)
 
     def within_limits(self, q: ArrayLike, tolerance: float = 0.0) -> Any:
-        """Tell whether configurations are within the position limits of all joints, including followers.
+        """Return whether configurations are within the position limits of all joints, including followers.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Planar mechanisms by points."""
+"""Planar mechanisms from drawings: points and bars."""
 
 from __future__ import annotations
 

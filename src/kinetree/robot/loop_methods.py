@@ -80,7 +80,7 @@ class LoopMethods(ExplainsArguments):
         return self._loops.choice.coordinates
 
     def coordinates_at(self, q: Array) -> Coordinates:
-        """Return :attr:`coordinates`; if no closed configuration is known for that choice, some found at ``q``.
+        """Return :attr:`coordinates`; if no closed configuration is known for that choice, a choice made at ``q``.
 
         For computations whose results do not depend on the choice.
         """

@@ -166,7 +166,7 @@ class Parametrized(HandleMethods):
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, parameters: str | Sequence[str] = ALL, *,
         wrenches: Wrenches = None, threads: int = 1,
     ) -> Array:  # fmt: skip
-        """Return how the joint forces of a motion change with parameters, friction left out.
+        """Return how the joint forces of a motion, without friction, change with parameters.
 
         For names of the table these are columns of :meth:`regressor`; a mapping may have anything that
         :meth:`inverse_dynamics` takes as ``parameters``: placements of joints, gear ratios, gravity.  With closed

@@ -109,7 +109,7 @@ class Robot(Shown):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Explain an attribute that does not exist, to users of other libraries."""
+            """Explain a missing attribute to users of other libraries."""
             if hasattr(type(self), name):  # a property that raises an error of its own
                 return object.__getattribute__(self, name)
             if name in OF_LOOPS and self.loops is None:
@@ -716,7 +716,7 @@ def require_robot(given: Any) -> None:
     elif hasattr(given, "build"):
         advice = "call build() of a Builder"
     elif isinstance(given, Model):
-        advice = "make one of a Model with kinetree.Robot(model)"
+        advice = "make one from a Model with kinetree.Robot(model)"
     elif isinstance(given, type):
         advice = f"this is the class {given.__name__} itself; {advice}"
     raise OptionError(f"robot must be a kinetree robot, not {shown(given)}: {advice}")

@@ -45,7 +45,7 @@ CLOSED = 1e-6
 
 
 def time_span(time: Any) -> tuple[float, float]:
-    """From when until when."""
+    """Return the time span of a simulation: from when until when."""
     is_pair = isinstance(time, (tuple, list, np.ndarray)) and np.ndim(time) == 1 and len(time) == 2
     wrong = Message(Setting("time"), f" must be how long to simulate, or (from, until), in seconds; not {shown(time)}")
     try:
@@ -62,7 +62,7 @@ BY_LOOPS_ALONE = ("implicit_euler", "variational")
 
 
 def varied_parameters(robot: Robot, given: Any, integrator: str) -> GivenParameters:
-    """Return what takes the place of the robot's own numbers; refuse what no robot has."""
+    """Return the numbers that replace the robot's own; refuse those that no robot has."""
     found = robot.evaluator.read_parameters(given)
     if found.places and integrator in BY_LOOPS_ALONE and not (unrolls(robot) or robot.model.is_constrained):
         raise UnsupportedError(
@@ -94,7 +94,7 @@ def check_integrator(robot: Robot, integrator: str) -> None:
 
 
 def check_method(robot: Robot, method: str, prescribed: Any) -> None:
-    """Refuse a way to find accelerations that nothing would look at."""
+    """Refuse a method of finding accelerations that would not be used."""
     if method == FORWARD_METHODS[0]:
         return
     if robot.model.loops:
@@ -107,7 +107,7 @@ def check_method(robot: Robot, method: str, prescribed: Any) -> None:
 
 
 def refuse_beside_prescribed(integrator: str, controller: Any) -> None:
-    """Refuse what would not be looked at, or not be right, where joints follow a prescribed motion."""
+    """Refuse what would be ignored, or wrong, if joints follow a prescribed motion."""
     if controller is not None:
         raise OptionError(
             "a controller cannot act together with a prescribed motion, whose forces are found: leave one of them out, "
@@ -119,7 +119,7 @@ def refuse_beside_prescribed(integrator: str, controller: Any) -> None:
 
 
 def law_and_function(given: Any, robot: Robot) -> tuple[Controller | None, Callable[..., Any] | None]:
-    """Return a law that knows the robot's loops; or a stand-in that asks nothing, and the function to ask."""
+    """Return a law that knows the robot's loops; for a Python function, a placeholder law and the function."""
     if given is None:
         return None, None
     if isinstance(given, type):
@@ -135,7 +135,7 @@ def law_and_function(given: Any, robot: Robot) -> tuple[Controller | None, Calla
 
 
 def warn_of_unknown_ground(robot: Robot, law: Controller | None, elements: Sequence[ActingElement]) -> None:
-    """Warn of a law with the dynamics of a robot on a free base inside that is not told what the base stands on."""
+    """Warn of a law that computes the dynamics of a floating-base robot but does not know what carries the base."""
     stands = any(element.STANDS_ON for element in elements)
     if law is None or not stands or not idle_joints(robot.model):
         return
@@ -151,7 +151,7 @@ def warn_of_unknown_ground(robot: Robot, law: Controller | None, elements: Seque
 
 
 def known_span(parts: Sequence[Any]) -> tuple[float, float]:
-    """Return the time that controller, prescribed motion and forces know what to do for; None knows always."""
+    """Return the common time span of controller, prescribed motion and forces; None has no limits."""
     spans = [part.span for part in parts if part is not None]
     return max((begin for begin, _ in spans), default=-np.inf), min((end for _, end in spans), default=np.inf)
 
@@ -166,14 +166,14 @@ def whose(forces: Sequence[ActingElement], span: tuple[float, float], begin: flo
 
 
 def known_kinks(system: DynamicSystem, begin: float, end: float) -> Array:
-    """Return the times between two others at which something that acts bends or jumps over time."""
+    """Return the times between two others at which something that acts has a kink or jump."""
     found = [part.element.kinks(begin, end) for part in system.parts]
     times = np.unique(np.concatenate([np.zeros(0), *found]))
     return times[(times > begin) & (times < end)]
 
 
 def force_elements(given: Any, name: str = "ground") -> tuple[ActingElement, ...]:
-    """Return what pushes on the robot, as a tuple; among forces a plain function is one of the user's own."""
+    """Return the force elements as a tuple; a plain function among forces is a user's own force."""
     found = []
     for one in () if given is None else given if isinstance(given, (list, tuple)) else (given,):
         element = as_element(one)
@@ -196,7 +196,7 @@ def force_elements(given: Any, name: str = "ground") -> tuple[ActingElement, ...
 
 
 def is_too_long(robot: Robot, law: Controller) -> bool:
-    """Return whether a law is better left in Python, and say so."""
+    """Return whether a law is too long to be compiled, with a warning."""
     tree = robot.model
     if not can_compile(robot) or len(law.initial_states(tree)):
         return False
@@ -256,7 +256,7 @@ def initial_state(
 
 
 def _check_closed_as_drawn(robot: Any, q: Array, called: str) -> None:
-    """Ask for a start where the neutral configuration is none."""
+    """Ask for a start if loops are open in the neutral configuration."""
     gap = float(np.max(np.abs(robot.loop_gaps(q)), initial=0.0))
     if gap > CLOSED:
         given = f"{called}=robot.assembled()" if called.isidentifier() else "robot.assembled()"
@@ -268,7 +268,7 @@ def _check_closed_as_drawn(robot: Any, q: Array, called: str) -> None:
 
 
 def _check_closed(robot: Any, q: Array, v: Array, called: tuple[str, str], tolerance: float | None) -> None:
-    """Refuse states in which loops are open or being torn open; lanes that are no numbers say nothing."""
+    """Refuse states in which loops are open or opening; lanes with NaN are ignored."""
     gaps = np.nan_to_num(np.abs(robot.loop_gaps(q)), nan=0.0)
     gap = float(np.max(gaps, initial=0.0))
     allowed = CLOSED if tolerance is None else tolerance
@@ -297,7 +297,7 @@ def _check_closed(robot: Any, q: Array, v: Array, called: tuple[str, str], toler
 
 
 def _largest(values: Array) -> tuple[str, int]:
-    """Return where the largest of (..., n) numbers is.
+    """Return the index of the largest of (..., n) numbers.
 
     In words which state of a batch, and its place on the last axis.
     """
@@ -328,7 +328,7 @@ def _owned(system: DynamicSystem, parameter: str) -> str:
 
 
 def sample_times(samples: Any, begin: float, end: float, at_most: int) -> Array | None:
-    """Return the times of the samples, at most so many; None for every step."""
+    """Return the times of the samples, at most ``at_most`` of them; None for every step."""
     if samples is None:
         return None
     if isinstance(samples, (int, np.integer)) and not isinstance(samples, bool):

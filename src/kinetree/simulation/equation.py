@@ -1,4 +1,4 @@
-"""The equation of motion of a system on arrays: for one state or a batch, as machine code or as it is written."""
+"""The equation of motion of a system on arrays: for one state or a batch, in machine code or in Python."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ JUST_AHEAD = (0.0, 1e-12, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
 class Observed(NamedTuple):
-    """What a record shows beside the state, all (..., n)."""
+    """What a record shows in addition to the state, all (..., n)."""
 
     a: Array
     tau: Array
@@ -54,7 +54,7 @@ class Observed(NamedTuple):
 
 
 def unit_quaternions(tree: Model, q: Scalars) -> tuple[list[Scalar], list[Scalar | None]]:
-    """Return a configuration with quaternions of unit length, and what each coordinate was divided by, if it was."""
+    """Return a configuration with unit quaternions, and the divisor of each coordinate if there are quaternions."""
     unit: list[Scalar] = list(q)
     length: list[Scalar | None] = [None] * len(q)
     for joint in tree.joints:
@@ -109,7 +109,7 @@ class Equation:
         self._heavy: dict[float, tuple[Any, Array]] = {}
 
     def prepared(self, q: Array, t: float | None = None) -> Self:
-        """Return the equation of one run that begins at a closed configuration: machine code is shared by all runs.
+        """Return the equation for one run that begins at a closed configuration; all runs share the machine code.
 
         What changes during the run, such as which constraints count, is its own.
         """
@@ -122,11 +122,11 @@ class Equation:
 
     @property
     def loops(self) -> LoopChoice | None:
-        """Constraints of a mechanism that count, where whole steps become machine code."""
+        """The constraints of a mechanism that count, if whole steps become machine code."""
         return None if self.hold is None or self.holds_itself else self.hold.choice
 
     def held(self, t: Any, state: State) -> State:
-        """Return a state after what is done to hold constraints behind a step; itself where there are none."""
+        """Return a state after the correction of constraints that follows a step; unchanged if there are none."""
         return state if self.hold is None else (*self.hold.held(t, *state[:2]), state[2])
 
     # ------------------------------------------------------------------ parameters
@@ -142,19 +142,19 @@ class Equation:
 
     @property
     def varied(self) -> GivenParameters | None:
-        """Numbers of the robot that take the place of the model's, as they are now; None if there are none."""
+        """The current numbers of the robot that replace those of the model; None if there are none."""
         given = self.system.varied
         if given.numbers is None:
             return None
         return GivenParameters(given.places, self.numbers[..., : given.numbers.shape[-1]])  # they come first
 
     def read_numbers_from(self, numbers: Array) -> None:
-        """Take all parameters from an array (..., n) from now on, which may change between steps."""
+        """From now on, read all parameters from an array (..., n), which may change between steps."""
         self.__dict__["numbers"] = numbers
 
     @contextmanager
     def reading(self, numbers: Array) -> Iterator[None]:
-        """Take all parameters from another array (..., n) for a while, such as those of some lanes."""
+        """Read all parameters from another array (..., n), such as those of some lanes, within a ``with`` block."""
         before = self.numbers
         self.read_numbers_from(numbers)
         try:
@@ -163,7 +163,7 @@ class Equation:
             self.read_numbers_from(before)
 
     def numbers_at(self, t: Array | float) -> Array:
-        """Return all parameters at times: those of a motion that is looked up are those of the time."""
+        """Return all parameters at given times; those of a tabulated motion depend on the time."""
         motion = self.system.prescribed
         if motion is None or not self.system.looks_up:
             return self.numbers
@@ -198,7 +198,7 @@ class Equation:
         return LawProgram(title, law, sizes, self.compiled, cpu=self.robot.cpu)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what is made at the first call and kept for all runs, and for simulations that are set up alike."""
+        """Return what ``make`` makes at the first call, kept for all runs and for simulations with the same setup."""
         found = self._kept.get(key)
         if found is None:
             found = self._kept[key] = make()
@@ -218,7 +218,7 @@ class Equation:
 
     @cached_property
     def _rate(self) -> LawProgram:
-        """q, v, z to their rates; quaternions may be of any length, which the rate is proportional to."""
+        """The map from q, v, z to their rates; rates of quaternions are proportional to their length."""
 
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
             system = self.with_numbers(p)
@@ -232,7 +232,7 @@ class Equation:
 
     @cached_property
     def _forces(self) -> LawProgram:
-        """For robots whose accelerations are found by their own method: what acts on them."""
+        """What acts on robots whose accelerations are found by their own method."""
 
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
             return self.with_numbers(p).all_forces(t[0], q, v, z, tau or None)
@@ -240,7 +240,7 @@ class Equation:
         return self.kept_program("forces", law, beside_loops=True)
 
     def rates(self, t: float, q: Array, v: Array, z: Array) -> State:
-        """Return the rates of q, v and z; of quaternions in proportion to their length."""
+        """Return the rates of q, v and z; those of quaternions are proportional to their length."""
         self.n_calls += 1
         if self.hold is not None and isinstance(self.hold.drift, Partitioned):
             q, v = self.hold.completed(t, self.robot.normalize(q), v)
@@ -255,9 +255,9 @@ class Equation:
         return self.parts(out)
 
     def rates_of_whole(self) -> Callable[[float, Array], Array] | None:
-        """Return the rates of a state in one array straight from machine code, for one thread.
+        """Return a function that computes the rates of a state in one array directly in machine code, for one thread.
 
-        None where more has to be done: motions looked up, constraints held, functions asked.
+        None if more has to be done: tabulated motions, constraints, Python functions.
         """
         if self.by_robot or self.function is not None or self.system.looks_up or self.hold is not None:
             return None
@@ -274,9 +274,9 @@ class Equation:
         return rates
 
     def quick_rates(self, t: float, q: Array, v: Array, z: Array) -> State:
-        """Return the same, those of a mechanism in one piece of machine code: for integrators that ask often.
+        """Return the same rates; for a mechanism in one call of machine code, for integrators that evaluate often.
 
-        Where the constraints chosen beforehand fail, near a singular configuration, its rank is looked for.
+        Where the constraints chosen beforehand fail, near a singular configuration, the rank is determined.
         """
         if self.compiled and self.loops is not None and self.loops.is_small:
             found = self._prepared_rates(t, q, v, z)
@@ -298,7 +298,7 @@ class Equation:
         return None
 
     def _rates_with(self, choice: LoopChoice, implicit: bool) -> LawProgram:
-        """Return the law of rates with some constraints, and how well their choice serves."""
+        """Return the law of rates with some constraints, and the quality of that choice."""
         tree = self.tree
 
         def law(
@@ -319,7 +319,7 @@ class Equation:
     def accelerations(
         self, t: float, q: Array, v: Array, z: Array, ahead: float | None = None
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Return the rates of v and z; those for a step of ``ahead``, implicit in springs and dampers."""
+        """Return the rates of v and z; for a step of length ``ahead``, those implicit in springs and dampers."""
         if ahead is None:
             _, a, z_rate = self.rates(t, q, v, z)
             return a, z_rate
@@ -342,7 +342,7 @@ class Equation:
         return self._accelerate(unit, v, tau - ahead * stiffness * v, loads, heavy), z_rate
 
     def _as_written(self, t: float, q: Array, v: Array, z: Array, ahead: float) -> tuple[Array, Array]:
-        """Return accelerations for a step, and rates of z, by the text of the laws on arrays."""
+        """Return accelerations for a step, and rates of z, by evaluating the laws on arrays in Python."""
         system, asked = self.with_numbers(split(self.numbers)), self.asked(t, q, v)
         tau = split(asked["tau"]) if asked else None
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in (q, v, z, self.numbers)))
@@ -352,7 +352,7 @@ class Equation:
         return pack(a, batch), pack(z_rate, batch)
 
     def _by_rank(self, t: float, q: Array, v: Array, z: Array, ahead: float) -> tuple[Array, Array]:
-        """Return the same for a mechanism where no choice of constraints serves, or there is no machine code."""
+        """Return the same for a mechanism if no choice of constraints is suitable, or there is no machine code."""
         tau, loads, z_rate = self.forces(self.named(t, q, v, z))
         batch = np.broadcast_shapes(tau.shape[:-1], z_rate.shape[:-1])
         with np.errstate(all="ignore"):
@@ -362,7 +362,7 @@ class Equation:
         return self.robot.accelerations_by_rank(q, v, tau + pack(push, batch), loads, added, self.varied), z_rate
 
     def _heavier(self, h: float) -> tuple[Any, Array]:
-        """Return the robot with rotors heavier by what gives way within a step, and the stiffness of its freedoms.
+        """Return the robot with rotors heavier by the compliance within a step, and the stiffness of its freedoms.
 
         Of what does not depend on the state: springs and viscous damping of the joints.
         """
@@ -396,16 +396,16 @@ class Equation:
         return found[..., :nv], loads, found[..., nv + 6 * nb :]
 
     def named(self, t: float, q: Array, v: Array, z: Array) -> dict[str, Array]:
-        """Return the vectors of a state by the names that laws take them by."""
+        """Return the vectors of a state by the names under which laws take them."""
         times = np.asarray(t, dtype=float)[..., None]  # each lane of a batch may have its own
         return {"t": times, "q": q, "v": v, "z": z, "p": self.numbers_at(t), **self.asked(t, q, v)}
 
     def asked(self, t: float, q: Array, v: Array) -> dict[str, Array]:
-        """Return what a controller in plain Python says, by name; nothing if there is none."""
+        """Return the forces of a controller in plain Python, by name; an empty mapping if there is none."""
         return {} if self.function is None else {"tau": self.ask(t, q, v)}
 
     def ask(self, t: float, q: Array, v: Array, function: Callable[..., Any] | None = None) -> Array:
-        """Return what a controller in plain Python answers, checked."""
+        """Return the forces of a controller in plain Python, checked."""
         asked = self.function if function is None else function
         assert asked is not None
         with blaming("the controller", t):
@@ -431,7 +431,7 @@ class Equation:
         return tau
 
     def lost_control(self, times: Array, q: Array, v: Array, z: Array) -> Fault | None:
-        """Return a message if a controller's law is NaN at one of some times and states (T, n)."""
+        """Return a message if a controller's law is NaN at any of some times and states (T, n)."""
         if self.function is not None or self.system.controller is None:
             return None  # a function's answers are checked when they are given
         try:
@@ -446,13 +446,13 @@ class Equation:
         return None
 
     def lost_control_within(self, t: float, state: State, end: float) -> Fault | None:
-        """Return the same in a step that failed: about where its stages were, and at their times where it began."""
+        """Return the same for a step that failed: near the states of its stages, and at their times from its start."""
         later = (end - t) * STAGES
         standing = (np.repeat(x[None], len(later), axis=0) for x in state)
         return self._lost_control_ahead(t, state, later) or self.lost_control(t + later, *standing)
 
     def lost_control_after(self, t: float, state: State, end: float) -> Fault | None:
-        """Return the same where an integrator has come to a stand: there and just ahead, as the motion goes on."""
+        """Return the same where an integrator is stuck: there, and just ahead along the motion."""
         return self._lost_control_ahead(t, state, np.minimum(JUST_AHEAD, end - t))
 
     def _lost_control_ahead(self, t: float, state: State, ahead: Array) -> Fault | None:
@@ -477,7 +477,7 @@ class Equation:
 
     @property
     def moves_in_loops(self) -> bool:
-        """Whether a large tree's accelerations are found by a loop over bodies that machine code of steps can call."""
+        """Whether a large tree's accelerations come from a loop over bodies that compiled steps can call."""
         system = self.system
         if not self.large or self.function is not None or system.varied.places or system.prescribed is not None:
             return False
@@ -485,7 +485,7 @@ class Equation:
 
     @property
     def accelerations_in_loops(self) -> TreeProgram:
-        """That loop: q, v, joint forces and perhaps wrenches on the bodies to accelerations."""
+        """That loop, from q, v, joint forces and perhaps wrenches on the bodies to accelerations."""
         system, tree = self.system, self.tree
         layouts = ("q", "v", "v", *(("wrench",) if system.elements else ()))
 
@@ -499,11 +499,11 @@ class Equation:
 
     @property
     def knows_what_gives_way(self) -> bool:
-        """Whether an implicit step knows the ground, the stops and other forces: not of trees moved by loops."""
+        """Whether an implicit step knows the ground, the stops and other forces: not for trees computed by loops."""
         return self.holds_itself or (not self.large and (not self.tree.is_constrained or self.loops is not None))
 
     def parts(self, x: Any) -> tuple[Any, Any, Any]:
-        """Return q, v and z out of one list, or out of an array (..., n)."""
+        """Return q, v and z from one list, or from an array (..., n)."""
         nq, nv = self.tree.nq, self.tree.nv
         places = slice(nq), slice(nq, nq + nv), slice(nq + nv, nq + nv + self.system.nz)
         q, v, z = (x[..., place] if isinstance(x, np.ndarray) else x[place] for place in places)
@@ -513,7 +513,7 @@ class Equation:
 
     @cached_property
     def _place(self) -> LawProgram:
-        """Joints whose motion is prescribed where they have to be; on the same side of its breaks as in the rates."""
+        """The law that puts prescribed joints where they have to be, on the same side of jumps as in the rates."""
 
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
             placed = self.with_numbers(p).placed(t[0], q, v)
@@ -522,7 +522,7 @@ class Equation:
         return self.kept_program("placement", law)
 
     def on_motion(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return states at times (T,) without what integration is off by at joints whose motion is prescribed."""
+        """Return states at times (T,) without integration errors at joints whose motion is prescribed."""
         if self.system.prescribed is None:
             return q, v
         times = t.reshape(-1, *(1,) * (q.ndim - 1))
@@ -591,7 +591,7 @@ class Equation:
             return np.full_like(v, np.nan)
 
     def _observe_by_robot(self, given: Mapping[str, Array]) -> tuple[Array, Array, Array | None]:
-        """Return accelerations, forces of constraints, and those that drive joints, if some are driven."""
+        """Return accelerations, constraint forces, and the forces that drive joints, if any are driven."""
         q, v = given["q"], given["v"]
         tau, loads, _ = self.forces(given)
         if self.holds_itself and self.hold is not None:
@@ -614,12 +614,12 @@ class Equation:
 
     @property
     def n_works(self) -> int:
-        """How many of the last entries of z are works."""
+        """The number of works at the end of z."""
         return self.system.n_works
 
 
 def _lengths(robot: Any, q: Array) -> Array:
-    """Of the quaternion that each coordinate belongs to, one for others."""
+    """Return the length of the quaternion that each coordinate belongs to; 1 for other coordinates."""
     scale, places = np.ones_like(q), robot.evaluator.states.quaternion_places
     scale[..., places] = np.linalg.norm(q[..., places], axis=-1, keepdims=True)
     return scale

@@ -1,4 +1,4 @@
-"""Events: moments at which a function of the state passes through zero, found to rounding."""
+"""Events: times at which a function of the state passes through zero, found to rounding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENDINGS = ("error", "stop", "rest")
 
 @dataclass(frozen=True)
 class Event:
-    """Something to be watched for.
+    """An event to watch for.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Occurrence:
 
 
 def as_events(given: Any) -> tuple[Event, ...]:
-    """Make events of functions (which may carry ``terminal`` and ``direction``, as SciPy's do)."""
+    """Make events from functions (which may carry ``terminal`` and ``direction``, as SciPy's do)."""
     listed: Iterable[Any] = (given,) if callable(given) or isinstance(given, Event) else given
     if not isinstance(listed, Iterable) or (isinstance(listed, np.ndarray) and not listed.ndim):
         raise OptionError(f"events are functions of (t, q, v), Event objects or a list of them, not {given!r}")
@@ -84,12 +84,12 @@ def as_events(given: Any) -> tuple[Event, ...]:
 
 
 def in_direction(event: Event, side: float) -> bool:
-    """Return whether a function that leaves zero to a side, positive or negative, goes in the event's direction."""
+    """Return whether a function that leaves zero to the positive or negative side goes in the event's direction."""
     return event.direction == 0 or side * event.direction > 0
 
 
 def crosses(event: Event, before: float, after: float) -> bool:
-    """Return whether a function's values at two times have an event between them.
+    """Return whether there is an event between two values of its function.
 
     An event at the first time is over.
     """

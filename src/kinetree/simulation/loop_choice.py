@@ -1,7 +1,7 @@
 """Which constraints of a mechanism count while it is stepped, and in what order they are eliminated.
 
-The choice is made once, at a closed configuration, and becomes part of the machine code.  How well it serves at a
-state is told beside every result, as a multiple of what is just enough.
+The choice is made once, at a closed configuration, and becomes part of the machine code.  Its quality at a state
+accompanies every result, as a multiple of what is just enough.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ class LoopChoice(NamedTuple):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What tells choices of one set-up apart, in which the same things are driven."""
+        """What distinguishes choices within one setup, which all drive the same joints and loops."""
         return self.rows, self.pivots, self.gains
 
     def targets(self, t: Scalar) -> Targets:
-        """Return where what is driven has to be at a time."""
+        """Return where driven joints and loops have to be at a time."""
         return UNDRIVEN if self.driven is None else self.driven.at(t)
 
     @property
     def together(self) -> LoopChoice | None:
-        """The same constraints eliminated together: slower, and served by any freedoms that follow from others."""
+        """The same constraints eliminated together: slower, but any dependent freedoms will do."""
         return LoopChoice(self.rows) if self.pivots and len(self.rows) <= MOST_TOGETHER else None
 
     @property
@@ -57,13 +57,13 @@ class LoopChoice(NamedTuple):
 
     @property
     def is_small(self) -> bool:
-        """Whether code that takes all constraints together is short enough."""
+        """Whether the code that eliminates all constraints together is short enough."""
         return bool(self.pivots) or len(self.rows) <= MOST_TOGETHER
 
     def accelerations(
         self, tree: Model, t: Scalar, q: Scalars, v: Scalars, tau: Scalars, loads: Any
     ) -> tuple[list[Scalar], Scalar, Scalar]:
-        """Return accelerations that the constraints allow, how well the choice serves, and the power of what drives.
+        """Return accelerations that the constraints allow, the quality of the choice, and the power of the drives.
 
         A quality of one is just enough.
         """
@@ -80,7 +80,7 @@ class LoopChoice(NamedTuple):
         return close(tree, q, v, self.rows, rounds)
 
     def held(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> Projected:
-        """Return the nearest state that loops and what is driven allow at a time."""
+        """Return the nearest state that loops and drives allow at a time."""
         rounds = ROUNDS_TO_HOLD if self.driven else ROUNDS_TO_PROJECT
         return project(tree, q, v, self.rows, self.targets(t), pivots=self.pivots, rounds=rounds)
 

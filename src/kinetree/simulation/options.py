@@ -1,4 +1,4 @@
-"""What a simulation can be asked for: one table with defaults, units and words of help, checked in one place.
+"""The options of a simulation: one table with defaults, units and help texts, checked in one place.
 
 :func:`kinetree.simulate` and :class:`kinetree.Simulator`, rigid contact, worlds, study files, sweeps and the command
 line take names, defaults and refusals from here.
@@ -72,7 +72,7 @@ def _row(help: str, kind: type | None = None, **more: Any) -> dict[str, Any]:
 @explains_arguments
 @dataclass(kw_only=True, eq=False)
 class SimulationOptions(ExplainsArguments):
-    """All that a simulation is asked for beside where and when it starts; :func:`kinetree.simulate` describes each.
+    """All options of a simulation except where and when it starts; :func:`kinetree.simulate` describes each.
 
     Raises
     ------
@@ -160,10 +160,10 @@ class SimulationOptions(ExplainsArguments):
         self._is_set_up = True
 
     def _set_up(self) -> None:
-        """Do what follows from the options, once they are known to be good."""
+        """Prepare what follows from the options, after they have been checked."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse to change what has been checked, and perhaps compiled: it would not be seen."""
+        """Refuse to change what has been checked, and perhaps compiled: the change would go unnoticed."""
         if hasattr(self, "_is_set_up"):
             kind = type(self).__name__
             make = f"make another one, {kind}(..., {name}=...)" if name in OPTIONS else "make another one"
@@ -201,7 +201,7 @@ class SimulationOptions(ExplainsArguments):
         return radius
 
     def refuse_endless(self, begin: float, end: float) -> None:
-        """Refuse a run that is known beforehand to take more steps than it may."""
+        """Refuse a run that is known beforehand to take more steps than allowed."""
         name, length = ("largest_step", self.largest_step) if self.step is None else ("step", self.step)
         with np.errstate(all="ignore"):
             count = float(np.divide(end - begin, length))

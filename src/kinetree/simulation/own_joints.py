@@ -1,4 +1,4 @@
-"""What a robot's own joints and tendons do to it: they rub, and their springs and dampers give way."""
+"""A robot's own joints and tendons as an element: their friction, and their compliant springs and dampers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .yielding import Impedance
 
 @dataclass(frozen=True)
 class OwnJoints(ActingElement):
-    """The joints and tendons of a robot, as an element beside all others.
+    """The joints and tendons of a robot, as an element like all others.
 
     Their springs are part of the robot's own dynamics; its friction acts on it from outside.  Where friction needs some
     way or time to build up, that is a state per degree of freedom and kind; at the beginning nothing has built up.
@@ -33,7 +33,7 @@ class OwnJoints(ActingElement):
     friction_speed: float
 
     def loads(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Pushing:
-        """Return friction, and how fast it builds up."""
+        """Return the forces of friction, and the rate at which friction builds up."""
         if not self.friction:
             return None, None, []
         ways, behind = travels(tree), times(tree)
@@ -46,11 +46,11 @@ class OwnJoints(ActingElement):
         return None, friction_force(tree, v, self.friction_speed, q, shares, velocities), rates
 
     def initial_states(self, tree: Model) -> np.ndarray:
-        """Return no friction for each freedom that has to build it up."""
+        """Return zeros: the initial friction of each freedom that builds it up."""
         return np.zeros(len(travels(tree)) + len(times(tree)) if self.friction else 0)
 
     def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> GivingWay:
-        """Return how stiff and how damping joints and tendons are."""
+        """Return stiffness and damping of joints and tendons."""
         found = Impedance(tree)
         found.add_joints(v, self.friction, self.friction_speed)
         found.add_tendons(q, self.friction)

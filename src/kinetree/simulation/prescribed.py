@@ -1,13 +1,13 @@
-"""Motions that joints and loops follow exactly, whatever it takes: what time tells of them, and what drives them.
+"""Motions that joints and loops follow exactly, as functions of time, and the forces that drive them.
 
-A trajectory of joints of a tree is followed by hybrid dynamics.  Of a robot on a floating base the motion of the joints
-does not tell the forces: these depend on how the base moves, and that depends on the forces of the ground along the
-way.  So inverse dynamics is itself a differential equation (Shah section 7.1.1, eq. 7.1-7.2; ``runinv`` of ReDySim,
-section 10.3.1).  At every instant the accelerations of the prescribed joints are known and the forces at all others
-(none, but for friction and stops): hybrid dynamics gives the rest, the accelerations of the base to be integrated and
-the forces of the motors for the record.
+A trajectory of joints of a tree is followed by hybrid dynamics.  For a robot on a floating base, the motion of the
+joints does not determine the forces: these depend on how the base moves, and that depends on the ground's forces along
+the way.  So inverse dynamics is itself a differential equation (Shah section 7.1.1, eq. 7.1-7.2; ``runinv`` of ReDySim,
+section 10.3.1).  At every instant the accelerations of the prescribed joints are known, and the forces at all others
+(only friction and stops): hybrid dynamics gives the rest, the accelerations of the base, which are integrated, and the
+forces of the motors for the record.
 
-Motions by name, and those of mechanisms, are constraints that time drives: see :mod:`.constrained.holding`.
+Motions by name, and those of mechanisms, are constraints that depend on time: see :mod:`.constrained.holding`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ ON_MOTION = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Prescribed:
-    """A motion that joints follow whatever it takes; ``prescribed=`` of :func:`kinetree.simulate`.
+    """A motion that joints follow whatever forces it takes; ``prescribed=`` of :func:`kinetree.simulate`.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class BoundMotion:
     # ------------------------------------------------------------------ what was given
 
     def _read_trajectory(self, robot: Robot, given: Prescribed) -> None:
-        """Take the motion of some joints, or of all; refuse one that this robot cannot be held to."""
+        """Read the motion of some joints, or of all; refuse one that this robot cannot follow."""
         model, trajectory, names = self.model, given.trajectory, given.joints
         for name in names or ():
             if robot.joint(name).mimic:
@@ -156,7 +156,7 @@ class BoundMotion:
                 raise UnsupportedError(f"the trajectory for {moved[0].name!r} holds a batch of motions: give it one")
 
     def _read_names(self) -> None:
-        """Take motions by the names of joints and loops."""
+        """Read motions by the names of joints and loops."""
         model, of_loops, rows = self.model, list[Law](), list[int]()
         known = {loop.name: k for k, loop in enumerate(model.loops)}
         for name, motion in self.given.items():
@@ -195,13 +195,13 @@ class BoundMotion:
 
     @property
     def span(self) -> tuple[float, float]:
-        """From when until when all trajectories are known."""
+        """The common time span of all trajectories."""
         known = [m for m in self._trajectories if not m.hold]
         return max((m.start for m in known), default=-np.inf), min((m.end for m in known), default=np.inf)
 
     @cached_property
     def joints(self) -> tuple[tuple[int, int], ...]:
-        """Places in q and in v of the freedoms that are prescribed, as constraints have them."""
+        """Indices in q and in v of the freedoms that are prescribed as constraints."""
         return tuple(zip(self._q_places, self._v_places, strict=True))
 
     @cached_property
@@ -215,7 +215,7 @@ class BoundMotion:
     # ------------------------------------------------------------------ at a time
 
     def _told(self, t: Scalar) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """Return positions, velocities and accelerations of all that is prescribed."""
+        """Return all prescribed positions, velocities and accelerations."""
         parts: tuple[list[Scalar], list[Scalar], list[Scalar]] = [], [], []
         for law in self._laws:
             for part, own in zip(parts, law(t), strict=True):
@@ -223,11 +223,11 @@ class BoundMotion:
         return parts
 
     def at(self, t: Scalar) -> Targets:
-        """Return where everything has to be, for constraints."""
+        """Return the prescribed motion at a time, for constraints."""
         return Targets(self.joints, self.rows, *self._told(t))
 
     def refuse_unknown(self, t: float) -> None:
-        """Refuse motions that have no finite value where they begin."""
+        """Refuse motions that are not finite at their start."""
         for name, *numbers in zip(self.names, *self._told(t), strict=True):
             if not np.isfinite(numbers).all():
                 listed = ", ".join(f"{float(x):g}" for x in numbers)
@@ -248,7 +248,7 @@ class BoundMotion:
     def forces(
         self, tree: Model, q: Scalars, v: Scalars, a: Scalars, beside: Scalars, loads: Sequence[Force | None] | None
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """Return all accelerations, and the joint forces of motors: of prescribed joints what their motion takes.
+        """Return all accelerations, and the motor forces: for prescribed joints, those that their motion takes.
 
         Parameters
         ----------
@@ -271,7 +271,7 @@ class BoundMotion:
 
     @cached_property
     def is_long(self) -> bool:
-        """Whether it is better looked up outside of machine code: a table of a thousand rows, say."""
+        """Whether it should be looked up outside of machine code, like a table of a thousand rows."""
         known = answers_of(self.robot, OPERATIONS, self.given)
         try:
             if OPERATIONS not in known:
@@ -287,7 +287,7 @@ class BoundMotion:
         return pack(values, np.broadcast_shapes(np.shape(t), *(np.shape(x) for x in values)))
 
     def with_numbers(self, values: Scalars) -> Self:
-        """Return the motion with what :meth:`numbers` found in the place of its laws."""
+        """Return the motion with the results of :meth:`numbers` in place of its laws."""
         ends = np.cumsum([0, len(self._q_places), len(self._v_places), len(self._v_places)])
         parts = [list(values[a:b]) for a, b in pairwise(ends)]
         made = copy(self)
@@ -302,7 +302,7 @@ class BoundMotion:
         return pack(placed_q, batch), pack(placed_v, batch)
 
     def start(self, robot: Robot, t: float, q: Array, v: Array, given: tuple[bool, bool]) -> tuple[Array, Array]:
-        """Return a start on the motion; refuse one that was given elsewhere."""
+        """Return a start on the motion; refuse a given start that is not on it."""
         on_q, on_v = self.on_motion(np.asarray(t), q, v)
         far = {"q0": np.abs(robot.difference(q, on_q)), "v0": np.abs(on_v - v)}
         for (called, off), is_given in zip(far.items(), given, strict=True):
@@ -319,7 +319,7 @@ class BoundMotion:
         return on_q, on_v
 
     def whole_start(self, robot: Robot, t: float, q0: ArrayLike | None, v0: ArrayLike | None) -> tuple[Array, Array]:
-        """Return the whole start from that of the joints that are not prescribed."""
+        """Return the whole initial state from that of the joints that are not prescribed."""
         others, whole = self.others, []
         for called, value, rest, slices, names, units in (
             ("q0", q0, robot.neutral(), [j.q_slice for j in others], robot.q_names, robot.q_units),
@@ -337,7 +337,7 @@ class BoundMotion:
 
 
 def _refuse_joint(joint: Joint) -> None:
-    """Refuse a joint that no constraint can hold to a function of time."""
+    """Refuse a joint that no constraint can make follow a function of time."""
     if joint.mimic:
         raise OptionError(
             f"joint {joint.name!r} mimics {joint.mimic.leader!r}, so its motion cannot be prescribed: that can"
@@ -383,7 +383,7 @@ def _law(name: str, motion: Any, count: int) -> Law:
 
 
 def _number(x: Any, name: str) -> Jet:
-    """Return what a function of time gave, with its rates; a number without any does not move."""
+    """Return the result of a function of time, with its rates; a plain number has none."""
     if isinstance(x, Jet):
         return x
     if isinstance(x, (bool, np.bool_)) or not isinstance(x, Real):

@@ -1,9 +1,9 @@
-"""How the accelerations of a tree change with its state and with numbers, in short matrices.
+"""Derivatives of a tree's accelerations by its state and by numbers, with small matrices.
 
-Accelerations solve r = tau - ID(q, v, a) = 0 with all that acts in tau.  So weights w of them become weights u^T dr of
-everything else, a standing still, with u = H^-1 w and H the mass matrix.  The part of the tree itself is written by
-hand (:mod:`kinetree.algorithms.derivatives`), that of springs, ground, servos and friction found by differentiating
-their laws.
+Accelerations solve r = tau - ID(q, v, a) = 0, where tau contains everything that acts.  So weights w of them become
+weights u^T dr of everything else, with a held constant, u = H^-1 w and H the mass matrix.  The derivatives of the tree
+are written by hand (:mod:`kinetree.algorithms.derivatives`), those of springs, ground, servos and friction are found by
+differentiating their laws.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Column = dict[int, Scalar]
 
 
 def unit(k: int, count: int) -> list[float]:
-    """Return zeros, and a one at place k."""
+    """Return zeros with a one at index k."""
     return [1.0 if i == k else 0.0 for i in range(count)]
 
 
 def tangents(tree: Any, q: Scalars) -> list[list[Scalar]]:
-    """Return how q changes with each freedom."""
+    """Return the derivatives of q by each freedom."""
     return [kinematics.configuration_rate(tree, q, unit(k, tree.nv)) for k in range(tree.nv)]
 
 
@@ -52,7 +52,7 @@ class RateSlopes:
         self.equation, self.moved, self.implicit = equation, moved, implicit
 
     def __call__(self, question: Scalars, p: Scalars, a: Scalars) -> tuple[list[Scalar], Pull]:
-        """Return rates of v and z, and how weights of them are handed on."""
+        """Return rates of v and z, and the function that propagates weights of them back."""
         system = self.equation.with_numbers(p)
         t, h = question[0], question[-1] if self.implicit else None
         q, v, z = self.equation.parts(question[1:])
@@ -93,7 +93,7 @@ class RateSlopes:
 
 
 class _PushSlopes:
-    """How joint forces, loads as joint forces, and rates of further states change when scalars move."""
+    """Derivatives of joint forces, of loads as joint forces, and of rates of further states by scalars."""
 
     def __init__(self, tree: Any, q: Scalars, tau: Scalars, loads: Loads, rates: Scalars, still: Scalars) -> None:
         self.tau, self.rates, self.still = tau, rates, still
@@ -103,7 +103,7 @@ class _PushSlopes:
         ]
 
     def along(self, moved: Scalars, rates: Scalars) -> tuple[Column, Column]:
-        """Return what is not zero of how forces and rates change."""
+        """Return the nonzero derivatives of forces and rates."""
         results = [*self.tau, *self.rates, *(x for _, load in self.loads for x in load)]
         found = rates_along(results, list(zip(moved, rates, strict=True)), self.still)
         n, first = len(self.tau), len(self.tau) + len(self.rates)

@@ -34,7 +34,7 @@ SAMPLES = 4
 
 @dataclass(frozen=True)
 class Mode:
-    """What every contact does between two events.
+    """The mode of every contact between two events.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Mode:
     sliding: dict[int, Array] = field(default_factory=dict)
 
     def name(self, k: int) -> str:
-        """Return what contact ``k`` does."""
+        """Return the name of the mode of contact ``k``."""
         if k not in self.closed:
             return "open"
         return "sticking" if k in self.sticking else "sliding" if k in self.sliding else "closed"
@@ -103,7 +103,7 @@ class RigidPhase:
         return self.robot.normalize(y[:nq]), y[nq : nq + nv], y[nq + nv :]
 
     def instant(self, t: float, y: Array) -> Instant:
-        """Return where the contacts are, and how the robot would move without them."""
+        """Return the state of the contacts, and how the robot would move without them."""
         q, v, z, tau, loads, z_rate = self._without_contacts(t, y)
         mobility = self.contacts.mobility(q, v, tau, loads)
         return Instant(t, q, v, z, self.contacts.look(q, v), mobility, z_rate, tau, loads)
@@ -130,7 +130,7 @@ class RigidPhase:
         return np.concatenate([self.robot.configuration_rate(now.q, now.v), a, z_rate])
 
     def rounding(self, t: float, y: Array) -> Array:
-        """Return what rounding does to a state within :data:`LULL`: forces of great weights act on what is light.
+        """Return the effect of rounding on a state within :data:`LULL`: forces of heavy bodies act on light ones.
 
         No step is short enough for an integrator that wants to know better.
         """
@@ -143,7 +143,7 @@ class RigidPhase:
         return np.where(np.isfinite(found), found, 0.0)
 
     def slopes(self, t: float, y: Array) -> Array:
-        """Return the derivatives of :meth:`rates`, for an implicit integrator that was asked for."""
+        """Return the derivatives of :meth:`rates`, for an implicit integrator that the user has chosen."""
         rates, slopes = self.rates(t, y), np.zeros((y.size, y.size))
         for i in range(y.size):
             ahead = y.copy()
@@ -173,7 +173,7 @@ class RigidPhase:
         return slopes
 
     def slides(self, state: ContactState, k: int) -> tuple[Array, Array]:
-        """Return what friction is straight against, along the tangents, and how that changes with velocity."""
+        """Return the direction opposite to friction, along the tangents, and its derivatives by velocity."""
         sides = self.contacts.sides if self.contacts.shape == "pyramid" else 0
         return direction_of_sliding(state.velocity[k, 1:], state.axes[k, 1:] @ self.mode.sliding[k], sides)
 
@@ -200,7 +200,7 @@ class RigidPhase:
         return local, now.mobility.free + answer @ x
 
     def equations(self, now: Instant) -> tuple[Array, Array, Array, Array, Array]:
-        """Return the conditions of the modes, one row each, and what fulfils them.
+        """Return the conditions of the modes, one row each, and the forces that satisfy them.
 
         Rows of the accelerations that must be zero; contact and axis of each; the force along that contact's axes
         per unit of what is unknown (with the friction of sliding); and the accelerations per unit (as columns).
@@ -255,7 +255,7 @@ class RigidPhase:
         return not self.mode.closed or self.acting(now)[2]
 
     def remember_directions(self, y: Array) -> None:
-        """Keep the directions of what slides fast enough to have one of its own."""
+        """Remember the directions of contacts that slide fast enough for these to be well defined."""
         if not self.mode.sliding:
             return
         q, v, _ = self.split(y)
@@ -268,7 +268,7 @@ class RigidPhase:
     # ------------------------------------------------------------------ how it ends
 
     def first_event(self, dense: Any, t0: float, t1: float) -> float | None:
-        """Return the earliest of: a gap that closes, a mode that ends, a contact that comes to rest."""
+        """Return the earliest event: a gap that closes, a mode that ends, or a contact that comes to rest."""
         found = [self._first_closing(dense, t0, t1)]
         late = min((t for t in found if t is not None), default=t1)
 
@@ -335,7 +335,7 @@ class RigidPhase:
         return Mode(tuple(closed), frozenset(sticking), sliding)
 
     def find_directions(self, t: float, y: Array, starting: Sequence[int]) -> None:
-        """Let slips begin in the direction in which the contacts then accelerate.
+        """Find directions in which slips begin such that the contacts then accelerate in them.
 
         Where contacts are redundant, forces (and with friction accelerations) are not unique, and those
         of the complementarity problem need not be the ones that this phase is integrated with.
@@ -414,7 +414,7 @@ def _bisect(holds: Callable[[float], bool], low: float, high: float) -> float:
 def _closing(
     look: Callable[[float], tuple[Array, Array]], k: int, times: Array, seen: Sequence[tuple[Array, Array]]
 ) -> float | None:
-    """Return when a gap goes through zero between two times, also if it opens and closes again, or dips in between."""
+    """Return when a gap passes through zero between two times, also if it opens and closes again or dips."""
 
     def root(which: int, low: float, high: float) -> float:
         return float(brentq(lambda t: float(look(t)[which][k]), low, high, xtol=1e-15, rtol=1e-15))

@@ -4,7 +4,7 @@ Between events every contact keeps its mode: open, closed without friction, stic
 The motion is then smooth and is integrated as such, with the closed contacts as equations
 (:mod:`.rigid_phase`).  Events end a phase: a gap closes (an impact, then a new choice of
 modes), a contact force would pull, a sticking contact exceeds its friction limit, a sliding contact
-comes to rest.  At each of them the complementarity problem decides which modes go on.
+comes to rest.  At each of them the complementarity problem decides the next modes.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def simulate_rigid(
     progress: bool = True,
     steps_at_most: int = STEPS_AT_MOST,
 ) -> Record:
-    """Let a robot move with rigid contacts, from event to event.
+    """Simulate a robot with rigid contacts, from event to event.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class RigidRun(Run):
                 self._sample(t, y)
 
     def _stopped(self, t: float, y: Array) -> Array:
-        """Return the state with the forces that a sampled controller lets act from now on, and note the next stop."""
+        """Return the state with the forces that a sampled controller applies from now on, and note the next stop."""
         y = np.concatenate(self._acted(t, self.phase.split(y)))
         self.stop = self._stop(t)
         return y
@@ -209,7 +209,7 @@ class RigidRun(Run):
             )
 
     def _phase(self, solver: Any, bar: TimeBar) -> tuple[float | None, Array, float | None]:
-        """Step until an event (its time and state), or until states must be set right (None, the state)."""
+        """Step until an event (its time and state), or until states must be corrected (None, the state)."""
         while solver.t < self.stop:
             t0 = solver.t
             try:
@@ -239,7 +239,7 @@ class RigidRun(Run):
         return None, self.phase.set_right(solver.y), None
 
     def _make_solver(self, t: float, y: Array, first: float | None) -> Any:
-        """Return the integrator, on its way from here."""
+        """Return the integrator, starting here."""
         kind, slopes = self.integrator, {}
         if kind == "radau":
             slopes = {"jac": self.phase.slopes}
@@ -250,7 +250,7 @@ class RigidRun(Run):
         return SOLVERS[kind](self.phase.rates, t, y, self.stop, first_step=first, **tolerances, **slopes)
 
     def _changes_pace(self, solver: Any) -> bool:
-        """Ask whether another integrator should go on: slow sliding makes equations stiff, or no longer does."""
+        """Return whether to change integrators: slow sliding makes the equations stiff, or no longer does."""
         if self.integrator == "radau" or not self.phase.mode.sliding:
             return False
         slopes = self.phase.friction_slopes(solver.t, solver.y)
@@ -259,14 +259,14 @@ class RigidRun(Run):
         return self.pace.changes(float(np.max(np.abs(np.linalg.eigvals(slopes)))) * float(solver.step_size))
 
     def _fastest(self, solver: Any) -> str | None:
-        """Return the joint that moves fastest, where a problem most likely is."""
+        """Return the joint that moves fastest, where a problem is most likely."""
         names, v = self.robot.v_names, np.abs(self.phase.split(solver.y)[1])
         return names[int(np.argmax(np.where(np.isfinite(v), v, np.inf)))] if names else None
 
     # ------------------------------------------------------------------ what happens at an event
 
     def _decide(self, t: float, y: Array) -> Array:
-        """Impact if something approaches, then the modes that go on from here."""
+        """Resolve an impact if something approaches, then choose the modes from here on."""
         rigid = self.contacts
         q, v, z = self.phase.split(y)
         before = self._kinetic(q, v)
@@ -333,7 +333,7 @@ class RigidRun(Run):
             self._next += 1
 
     def _keep_all(self, t: float, y: Array) -> None:
-        """Keep a sample, with what only its mode tells: accelerations, contact forces, forces of loops."""
+        """Keep a sample, with what depends on its mode: accelerations, contact forces, loop forces."""
         state = self.phase.split(y)
         now = self.phase.instant(t, np.concatenate(state))
         local, a, _ = self.phase.acting(now)

@@ -1,4 +1,4 @@
-"""The run loop of one simulation: steps, events, samples, its record, and what to say when it cannot go on."""
+"""The run loop of one simulation: steps, events, samples, its record, and the message if it cannot continue."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ MOST_STOPS = 100
 def known_until(
     span: tuple[float, float], begin: float, end: float, forces: Sequence[Any] = ()
 ) -> tuple[float, Fault | None]:
-    """Return how far controller and forces know what to do, and what to say there if that is too early."""
+    """Return the time until which controller and forces are defined, and the message if that is too early."""
     start, stop = span
     trajectory = whose(forces, span, begin)
     slack = 1e-9 * max(1.0, abs(end))
@@ -77,7 +77,7 @@ def known_until(
 
 @contextmanager
 def warning_once() -> Iterator[None]:
-    """Warn of singular configurations once in a run, not at every step near one."""
+    """Limit warnings of singular configurations to one per run, instead of one per step near them."""
     with warnings.catch_warnings():
         warnings.simplefilter("once", SingularityWarning)
         yield
@@ -97,7 +97,7 @@ def interrupted(reached: float) -> str:
 
 
 def hang_on(problem: SystemExit, reached: float, record: Record) -> None:
-    """Keep the record of a run with an exception that goes through it to the user, and say where it is."""
+    """Attach the record of a run to an exception that passes through to the user, with a note about it."""
     said = f"{type(problem).__name__} ends the run: its record up to t = {reached:g} s is the exception's 'record'"
     problem.record = record  # type: ignore[attr-defined]
     problem.add_note(said)
@@ -106,7 +106,7 @@ def hang_on(problem: SystemExit, reached: float, record: Record) -> None:
 
 
 class Run:
-    """A simulation under way, or a batch of them: its samples, its stops, its record, and how it ends.
+    """A running simulation, or a batch of them: its samples, its stops, its record, and how it ends.
 
     Parameters
     ----------
@@ -144,11 +144,11 @@ class Run:
         """The next of the wanted samples."""
 
     def _go(self, state: State, progress: bool) -> str | None:
-        """Step until the end; the name of the event that stopped it, if one did."""
+        """Step until the end; return the name of the event that stopped it, if one did."""
         raise NotImplementedError
 
     def __call__(self, state: State, progress: bool) -> Record:
-        """Run to the end, or as far as it goes."""
+        """Run to the end, or as far as possible, and return the record."""
         try:
             status = self._through(state, progress)
         except Fault as fault:
@@ -165,7 +165,7 @@ class Run:
         return self._record(status)
 
     def _through(self, state: State, progress: bool) -> str:
-        """Run; how it ended."""
+        """Run, and return how it ended."""
         try:
             with warning_once():
                 stopped = self._go(state, progress)
@@ -183,13 +183,13 @@ class Run:
         return self.times[-1] if self.times else self.begin
 
     def _stop(self, t: float) -> float:
-        """Return where the integrator has to stop next."""
+        """Return the time at which the integrator has to stop next."""
         stop = self.reach if self.sampling is None else self.sampling.stop_before(self.reach)
         later = int(np.searchsorted(self.kinks, t, side="right"))
         return min(stop, float(self.kinks[later])) if later < len(self.kinks) else stop
 
     def _acted(self, t: float, state: State) -> State:
-        """Return the state after what has to be done at a stop."""
+        """Return the state after everything due at a stop has been done."""
         is_due = self.sampling is not None and self.sampling.is_due(t)
         return self.sampling.act(t, state) if is_due else state  # type: ignore[union-attr]
 
@@ -199,7 +199,7 @@ class Run:
         self.states.append((q[None], v[None], z[None]))
 
     def _info(self) -> dict[str, Any]:
-        """Return what the record says of the run."""
+        """Return the record's information about the run."""
         return {"steps": self.n_steps, "evaluations": self.equation.n_calls}
 
     def _record(self, status: str) -> Record:
@@ -215,7 +215,7 @@ class Run:
 
 
 class SmoothRun(Run):
-    """A simulation of a tree or a mechanism, with compliant ground or none; and with events, unless it is a batch."""
+    """A simulation of a tree or a mechanism, with or without compliant ground; with events, unless it is a batch."""
 
     def __init__(self, events: tuple[Event, ...], *rest: Any) -> None:
         super().__init__(*rest)
@@ -282,7 +282,7 @@ class SmoothRun(Run):
         return None
 
     def _worth_stopping(self, kinks: Array) -> Array:
-        """Return the kinks of forces at which to stop: all for explicit formulas, to which a stop costs nothing.
+        """Return the kinks of forces at which to stop: all for explicit formulas, for which a stop costs nothing.
 
         Others pay tens of steps for each, so of many they stop at those after the longest waits, which they might not
         see at all; rows of noise they see anyway.
@@ -297,7 +297,7 @@ class SmoothRun(Run):
     # ------------------------------------------------------------------ events
 
     def _pass_events(self, stepper: Stepper) -> bool:
-        """Note the events in the last step, in order; false if one of them ends the simulation."""
+        """Note the events in the last step, in order; return False if one of them ends the simulation."""
         since, over, watched = stepper.t_old, dict[int, float](), self.watched
         while watched and (found := watched.first(stepper, since)) is not None:
             since, which = found
@@ -327,7 +327,7 @@ class SmoothRun(Run):
         return True
 
     def _end_endless(self, event: Event, t: float, state: State) -> bool:
-        """End a run whose events do not, as the event says."""
+        """End a run whose events never stop, in the way that the event specifies."""
         if event.endless == "error":
             raise Fault(
                 f"event {event.name!r} comes again and again: {ENDLESS_COUNT} resets within {ENDLESS_TIME:g} s lead "
@@ -379,7 +379,7 @@ class SmoothRun(Run):
             self._next = 1
 
     def _pass_samples(self, stepper: Stepper) -> bool:
-        """Go on by steps whose states machine code keeps; false where it cannot, or nobody wants them."""
+        """Take steps whose states machine code keeps; return False if it cannot, or nobody needs them."""
         passed = None if self.watched else stepper.leap_by_samples(self.wanted, self._next)
         if passed is None:
             return False
@@ -406,12 +406,12 @@ class SmoothRun(Run):
             self._keep(t, state)
 
     def _check(self, t: float, state: State, before: tuple[float, State]) -> None:
-        """Stop when the motion has no bound, and say why; simulations of a batch may lose themselves."""
+        """Stop when the motion is no longer finite, and explain why; simulations of a batch may become NaN."""
         if not self.batch and not is_motion(state):
             raise self._why(t, state, *before)
 
     def _why(self, t: float, state: State, since: float, before: State) -> Fault:
-        """Return what went wrong in the step from ``since`` on.
+        """Return an explanation of what went wrong in the step that began at ``since``.
 
         A controller that was lost at one of its stages, or growth.
         """
@@ -446,7 +446,7 @@ def make_record(
     equation: Equation, t: Array, q: Array, v: Array, z: Array, events: tuple[Occurrence, ...], status: str,
     integrator: str, info: dict[str, Any],
 ) -> Record:  # fmt: skip
-    """Work out forces and energies at the samples; where that fails NaN, and an error unless there is one."""
+    """Make the record with forces and energies at the samples; if that fails NaN, and an error unless there is one."""
     robot = equation.robot
     q, v = equation.on_motion(t, q, v)
     try:
@@ -477,7 +477,7 @@ def make_record(
 
 
 def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:
-    """Return works that were not integrated: zero of what does not act, otherwise not known."""
+    """Return works that were not integrated: zero for what does not act, otherwise NaN."""
     system = equation.system
     model = system.tree
     rubs = system.friction and (
@@ -491,7 +491,7 @@ def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:
 
 
 def _forgiven(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Observed:
-    """Return what can be observed; NaN where the controller or a force element fails, which a failed run is about."""
+    """Return what can be observed; NaN where the controller or a force element fails, as it may in a failed run."""
     try:
         return equation.observe(t, q, v, z, forgiving=True)
     except (Fault, KinetreeError):

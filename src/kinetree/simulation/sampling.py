@@ -1,7 +1,7 @@
-"""What a sampled controller does in a run: it measures at its instants, decides, and lets forces act when they arrive.
+"""A sampled controller in a run: it measures at its instants, decides, and applies forces when they arrive.
 
-Integrators stop exactly at these instants.  Between them nothing happens but motion under forces that are held: it is
-the same for one simulation and for batches, for trees and for mechanisms, and for every integrator.
+Integrators stop exactly at these instants.  Between them the robot simply moves under constant forces: this is the
+same for one simulation and for batches, for trees and for mechanisms, and for every integrator.
 """
 
 from __future__ import annotations
@@ -81,20 +81,20 @@ class Sampling:
     # ------------------------------------------------------------------ instants
 
     def sample_time(self, k: int) -> float:
-        """Return when the k-th sample is."""
+        """Return the time of the k-th sample."""
         return self.begin + k * self.part.period
 
     def arrival_time(self, k: int) -> float:
-        """Return when its forces begin to act."""
+        """Return the time at which the k-th sample's forces begin to act."""
         return self.sample_time(k) + self.part.delay
 
     @property
     def next_stop(self) -> float:
-        """When there is something to do next."""
+        """The next time at which there is something to do."""
         return min(self.sample_time(self.count), self.arrival_time(self.arrived))
 
     def stop_before(self, end: float) -> float:
-        """Return when there is something to do next, but not at the end of the run or later."""
+        """Return the next time at which there is something to do, if it is before the end of the run."""
         stop = self.next_stop
         return stop if stop < end - SAME * self.part.period else end
 
@@ -122,7 +122,7 @@ class Sampling:
     # ------------------------------------------------------------------ a sample
 
     def _sample(self, t: float, q: Array, v: Array) -> Array:
-        """Measure, decide, and return the forces that are to act, of the freedoms with motors."""
+        """Measure, decide, and return the forces to apply at the freedoms with motors."""
         seen_q, seen_v = self._measured(q, v)
         nq, nv = self.tree.nq, self.tree.nv
         if self.memory is None:
@@ -148,7 +148,7 @@ class Sampling:
         return tau[..., self.driven]
 
     def _program(self) -> LawProgram:
-        """Return all that a decision is, one after the other."""
+        """Return the program of a decision, whose results come one after the other."""
         assert self.memory is not None
         equation, found = self.equation, self.found  # and not this run, which the program outlives
 
@@ -171,7 +171,7 @@ class Sampling:
     # ------------------------------------------------------------------ sensors
 
     def _measured(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return what sensors tell of a state."""
+        """Return a state as measured by the sensors."""
         part, robot = self.part, self.equation.robot
         q, v = (np.array(np.broadcast_to(x, (*self.batch, x.shape[-1]))) for x in (q, v))
         at, by = self._drawn()
@@ -190,7 +190,7 @@ class Sampling:
         return q, v
 
     def _drawn(self) -> tuple[Array | None, Array | None]:
-        """Return what noise adds to positions and velocities at this sample."""
+        """Return the noise of positions and velocities at this sample."""
         if not any(np.any(x) for x in self.deviations):
             return None, None
         first, *drawn = self.noise
@@ -212,7 +212,7 @@ class Sampling:
     # ------------------------------------------------------------------ motors
 
     def _check(self, t: float, tau: Array, v: Array) -> None:
-        """Refuse forces that are no numbers, or where there is no motor."""
+        """Refuse forces that are not finite, or at joints without a motor."""
         lost = ~np.isfinite(tau)
         if v.ndim == 1 and lost.any():
             name = self.equation.robot.v_names[int(np.argmax(lost))]
@@ -222,7 +222,7 @@ class Sampling:
             refuse_motorless(self.equation.system.motorless, split(tau), t)
 
     def _converted(self, tau: Array) -> Array:
-        """Return forces as a converter gives them."""
+        """Return forces as quantized by a converter."""
         if self.limits is None:
             return tau
         tau = np.clip(tau, -self.limits, self.limits)
@@ -236,7 +236,7 @@ class Sampling:
 
     @property
     def samples(self) -> Samples | None:
-        """What was measured and commanded, if that is kept."""
+        """What was measured and commanded, if it is kept."""
         if not self.keeps:
             return None
         if self.rows:
@@ -248,13 +248,13 @@ class Sampling:
 def sampling_of(
     equation: Equation, begin: float, batch: tuple[int, ...], step: float | None
 ) -> Sampling | None:  # fmt: skip
-    """Return what a sampled controller does in a run; None if there is none."""
+    """Return the sampled part of a run; None if there is none."""
     found = find_sampled(equation.system.controller)
     return None if found is None else Sampling(equation, found, begin, batch, step)
 
 
 def warn_of_one_look(found: Sampling | None, begin: float, end: float) -> None:
-    """Warn of a period that is longer than the run, and looks like a frequency."""
+    """Warn of a period that is longer than the run and looks like a frequency."""
     if found is not None and found.part.period > end - begin and found.part.period >= 1.0:
         period = found.part.period
         warnings.warn(
@@ -279,7 +279,7 @@ def refuse_between(part: Sampled, step: float) -> None:
 
 
 def dividing_step(part: Sampled, step: float) -> float:
-    """Return the largest step up to a given one that divides period and delay, if they have one within a millionth."""
+    """Return the largest step up to a given one that divides period and delay within a millionth, or None."""
     period, delay = part.period, part.delay
     for n in range(max(1, math.ceil(period / step - 1e-9)), 100_000):
         there = delay * n / period

@@ -1,4 +1,4 @@
-"""``kt.simulate``: a robot moves, and a record of it is kept."""
+"""``kt.simulate``: the motion of a robot, kept in a record."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def simulate(
     drift: Any = "projection",
     spectral_radius: float | None = None,
 ) -> Record:
-    """Let a robot move.
+    """Simulate the motion of a robot.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def simulate_prescribed(
     joints: Sequence[str] | None = None,
     **options: Any,
 ) -> Record:
-    """Let joints follow a given motion while the base moves by the dynamics and the ground: forces come out.
+    """Simulate a robot whose joints follow a given motion while its base moves freely; return the forces, too.
 
     Inverse dynamics of a robot on a floating base, in time (Shah section 7.1.1): how a walking machine moves whose legs
     do exactly this, and what its motors must do for it.
@@ -307,14 +307,14 @@ class Simulator(SimulationOptions):
         self._equations: dict[bool, Equation] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what goes to another process.
+        """Return the state to be sent to another process.
 
         What was given; laws are traced there, and found compiled on the disk.
         """
         return self.__dict__ | {"_equations": {}}
 
     def equation(self, works: bool) -> Equation:
-        """Return the equation of motion on arrays, with or without the works beside it."""
+        """Return the equation of motion on arrays, with or without integrated works."""
         if works not in self._equations:
             system = DynamicSystem(
                 self.robot, self.law, *self.acting, self.friction, self.friction_speed, works, self.varied,
@@ -334,7 +334,7 @@ class Simulator(SimulationOptions):
         events: Any = (),
         progress: bool = True,
     ) -> Record:
-        """Let the robot move; see :func:`simulate`."""
+        """Simulate the robot's motion; see :func:`simulate`."""
         begin, end = time_span(time)
         self.refuse_endless(begin, end)
         watched = as_events(events)
@@ -374,7 +374,7 @@ class Simulator(SimulationOptions):
         return found
 
     def _knows_works(self, batch: tuple[int, ...]) -> bool:
-        """Return whether works are reckoned if nobody says: of single runs, and where the ground may give energy."""
+        """Return whether works are computed by default: for single runs, and where the ground may create energy."""
         if not batch or not self.elements:
             return not batch
         from .oddities.ground_work import is_uneven
@@ -382,7 +382,7 @@ class Simulator(SimulationOptions):
         return is_uneven(self.elements)
 
     def _look_at_start(self, equation: Equation, q: np.ndarray) -> None:
-        """Warn of what is odd about a start: deep in the ground, or steps too long for it."""
+        """Warn of a suspicious start: deep in the ground, or with steps too long for it."""
         if not equation.system.around:
             return
         knows, around = equation.knows_what_gives_way, equation.system.around
@@ -397,7 +397,7 @@ class Simulator(SimulationOptions):
         known[AS_IT_SHOULD] = not (sunken or too_long)
 
     def _look_at(self, record: Record, equation: Equation) -> None:
-        """Warn of what is odd about a run."""
+        """Warn of anything suspicious in a run."""
         if equation.system.ground:
             from .oddities.ground_work import warn_of_gain
 

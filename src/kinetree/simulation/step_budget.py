@@ -1,4 +1,4 @@
-"""How many steps a run may take: what says so where it would take more, on the way as soon as that shows."""
+"""A limit on the number of steps of a run, enforced as soon as it is clear that the run would take more."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUNAWAY = 1e4
 
 
 def runaway(place: int, speed: float, equation: Equation) -> Message:
-    """Return what to say of a motion under a controller that grows without bound."""
+    """Return the message about a motion under a controller that grows without bound."""
     said = f"the motion runs away: by now its velocity is {speed:.3g} {equation.robot.v_units[place]}/s"
     from ..control.sampled import find_sampled
 
@@ -50,7 +50,7 @@ class StepBudget:
         self._looked = {every: (0, begin) for every, _ in LOOKS}
 
     def spend(self, count: int, t: float, integrator: str, equation: Equation, v: np.ndarray) -> None:
-        """Stop a run that has taken so many steps by now, if that is too many or will be at this pace."""
+        """Count steps; stop a run that has taken too many, or will at this pace."""
         for every, excess in LOOKS:
             before, since = self._looked[every]
             full = count >= self.at_most

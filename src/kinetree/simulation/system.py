@@ -1,7 +1,7 @@
-"""A robot with everything that acts on it, over any scalar: what the equation of motion is made of.
+"""A robot with everything that acts on it, over any scalar: the parts of the equation of motion.
 
-The state is (q, v, z).  ``z`` holds, in this order, the states of the controller (the
-integral of a PID, say), those of every force element, and the works done on the robot: by the
+The state is (q, v, z).  ``z`` holds, in this order, the states of the controller (such as the
+integral of a PID), those of every force element, and the works done on the robot: by the
 actuators, by joint friction, by the ground and, if there are any, by forces.  Integrating the works
 beside the motion is what the sources do (Shah appendix C, eq. C.2-C.3), so that
 
@@ -60,7 +60,7 @@ LOOKED_UP = "prescribed"
 
 
 class BookedElement(NamedTuple):
-    """Something that acts, and whose work its own is counted as."""
+    """Something that acts, and the account to which its work is booked."""
 
     element: ActingElement
     book: str
@@ -68,7 +68,7 @@ class BookedElement(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What all elements of one book do together."""
+    """The sum of the effects of all elements of one account."""
 
     joints: list[Scalar]
     """Joint forces."""
@@ -78,7 +78,7 @@ class Share(NamedTuple):
 
 
 class Acting(NamedTuple):
-    """What acts on a robot at one instant."""
+    """All forces on a robot at one instant."""
 
     shares: dict[str, Share]
     """Of each book, in the order of :data:`WORKS`."""
@@ -159,16 +159,16 @@ class DynamicSystem:
 
     @property
     def books(self) -> tuple[str, ...]:
-        """The books of works: that of forces only where there are some."""
+        """The accounts of work: that of forces only if there are any."""
         return WORKS if self.forces else WORKS[:-1]
 
     @property
     def n_works(self) -> int:
-        """How many of the last entries of z are works."""
+        """The number of works at the end of z."""
         return len(self.books) if self.works else 0
 
     def place_of(self, book: str) -> int:
-        """Return where in z, from its end, the work of a book is."""
+        """Return the index in z, from its end, of the work of an account."""
         return self.books.index(book) - len(self.books)
 
     @property
@@ -178,12 +178,12 @@ class DynamicSystem:
 
     @property
     def around(self) -> list[ActingElement]:
-        """All that acts but the robot's own joints."""
+        """Everything that acts except the robot's own joints."""
         return [part.element for part in self.parts if part.book != FRICTION]
 
     @property
     def tree(self) -> Model:
-        """The mechanism as plain data."""
+        """The model of the robot."""
         return self.model or self.robot.model
 
     @cached_property
@@ -198,14 +198,14 @@ class DynamicSystem:
 
     @cached_property
     def initial_states(self) -> list[np.ndarray]:
-        """The states that each part begins with."""
+        """The initial states of each part."""
         if self.origin:
             return self.origin.initial_states
         return [np.atleast_1d(np.asarray(part.element.initial_states(self.tree), float)) for part in self.parts]
 
     @cached_property
     def slices(self) -> list[slice]:
-        """Where each part's states are in z."""
+        """The slices of each part's states in z."""
         ends = np.cumsum([0] + [len(s) for s in self.initial_states])
         return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
@@ -216,11 +216,11 @@ class DynamicSystem:
 
     @cached_property
     def motorless(self) -> dict[int, str]:
-        """Places in v, and joints, where a controller can do nothing."""
+        """Indices in v, and joints, that a controller cannot drive."""
         return self.origin.motorless if self.origin else motorless(self.robot.model)
 
     def initial_z(self) -> np.ndarray:
-        """Return what z is at the beginning."""
+        """Return the initial value of z."""
         return np.concatenate([*self.initial_states, np.zeros(self.n_works)])
 
     # ------------------------------------------------------------------ numbers that may vary over a batch
@@ -264,7 +264,7 @@ class DynamicSystem:
 
     @property
     def content(self) -> tuple[Any, ...]:
-        """All that its laws are made of but the robot and what acts on it."""
+        """Everything that its laws depend on except the robot and what acts on it."""
         books = [part.book for part in self.parts]
         return books, self.works, self.varied.places, self.prescribed and self.prescribed.given, self.wanted_method
 
@@ -275,7 +275,7 @@ class DynamicSystem:
         return (q, v) if self.prescribed is None else self.prescribed.placed(t, q, v)[:2]
 
     def acting(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None) -> Acting:
-        """Return what acts on the robot; ``tau`` replaces what the controller would say."""
+        """Return what acts on the robot; ``tau`` replaces the forces of the controller."""
         tree = self.tree
         wanted: list[Scalar] = []
         if self.prescribed is not None:
@@ -313,7 +313,7 @@ class DynamicSystem:
         return acting.total + six + acting.z_rate + (self.powers(q, v, acting) if self.works else [])
 
     def _check(self, forces: Scalars, whose: str, book: str, t: Scalar) -> None:
-        """Refuse joint forces that are too many or too few, that are no numbers, or where no motor is."""
+        """Refuse joint forces of the wrong number, that are not scalars, or at joints without a motor."""
         if book == ACTUATORS and len(forces) != self.tree.nv:
             names = ", ".join(self.robot.v_names[:6]) + (", ..." if self.tree.nv > 6 else "")
             raise ShapeError(f"the controller returned {len(forces)} forces instead of {self.tree.nv} ({names})")
@@ -325,11 +325,11 @@ class DynamicSystem:
             refuse_motorless(self.motorless, forces, t)
 
     def powers(self, q: Scalars, v: Scalars, acting: Acting) -> list[Scalar]:
-        """Return the power of each book (Shah eq. C.2-C.3)."""
+        """Return the power of each account (Shah eq. C.2-C.3)."""
         return [energy.power(self.tree, q, v, *share) for share in acting.shares.values()]
 
     def impedance(self, t: Scalar, q: Scalars, v: Scalars) -> Impedance:
-        """Return how stiff and how damping everything is that a step can be implicit in, its own joints first."""
+        """Return stiffness and damping of everything in which a step can be implicit, the robot's own joints first."""
         found = Impedance(self.tree)
         for part in sorted(self.parts, key=lambda part: (FRICTION, ACTUATORS, GROUND, FORCES).index(part.book)):
             found.add(*part.element.impedance(self.tree, t, q, v))
@@ -364,7 +364,7 @@ class DynamicSystem:
         self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, choice: LoopChoice, tau: Scalars | None = None,
         ahead: Scalar | None = None,
     ) -> tuple[list[Scalar], list[Scalar], Scalar]:  # fmt: skip
-        """Return the same of a mechanism, and how well the choice of constraints serves, one or more if well enough."""
+        """Return the same for a mechanism, and the quality of the choice of constraints: one or more is good enough."""
         acting = self.acting(t, q, v, z, tau)
         tree, total = self.yielding(acting, t, q, v, ahead)
         a, quality, driving = choice.accelerations(tree, t, q, v, total, acting.loads)
@@ -376,7 +376,7 @@ class DynamicSystem:
     def yielding(
         self, acting: Acting, t: Scalar, q: Scalars, v: Scalars, ahead: Scalar | None
     ) -> tuple[Model, list[Scalar]]:
-        """Return tree and joint forces that accelerations of loops are found with, for a step of ``ahead`` or none."""
+        """Return the tree and joint forces for the accelerations of loops, for a step of ``ahead`` or for none."""
         if ahead is None:
             return self.tree_of_accelerations, acting.total
         gives = self.impedance(t, q, v)
@@ -391,12 +391,12 @@ class DynamicSystem:
 
     @cached_property
     def tree_of_accelerations(self) -> Model:
-        """The mechanism with fewer parameters and the same accelerations, in machine code; other numbers stay."""
+        """The model with fewer parameters and the same accelerations, for machine code; varied numbers stay."""
         return regrouped(self.tree) if self.model is None and can_compile(self.robot) else self.tree
 
     @cached_property
     def method(self) -> str:
-        """How accelerations are found: massless followers only have a motion when held to their leaders."""
+        """The method of finding accelerations: massless followers move only because they are tied to their leaders."""
         if self.origin:
             return self.origin.method
         evaluator = self.robot.evaluator
@@ -409,7 +409,7 @@ class DynamicSystem:
         return [energy.kinetic_energy(tree, q, v), energy.potential_energy(tree, q, tree.gravity)]
 
     def stored(self, book: str, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> list[Scalar]:
-        """Return the energy stored in the elements of a book, one number; none if there are none."""
+        """Return the energy stored in the elements of an account as one number; an empty list if there are none."""
         found = [
             part.element.energy(self.tree, t, q, v, z[where])
             for part, where in zip(self.parts, self.slices, strict=True) if part.book == book
@@ -432,5 +432,5 @@ class DynamicSystem:
 
 
 def _added(forces: list[list[Scalar]]) -> list[Scalar]:
-    """Return several joint forces together; nothing for none."""
+    """Return the sum of several joint forces; an empty list for none."""
     return reduce(lambda a, b: [x + y for x, y in zip(a, b, strict=True)], forces) if forces else []

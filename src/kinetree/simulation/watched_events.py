@@ -1,8 +1,8 @@
-"""Which events of a run happen next: on which side of zero their functions are, also right after a reset.
+"""The next events of a run: on which side of zero their functions are, even right after a reset.
 
-Between two looks a function that changes its side has passed zero.  Right at a zero that says nothing, and there it
-matters most: a ball that lies on the floor, or that a reset has just sent off it for a hop shorter than a step.  There
-the rate of the function along the motion tells the side it leaves to, and where that is zero as well, the motion does.
+A function that changes sign between two evaluations has passed through zero.  Right at a zero the sign is not known,
+and there it matters most: for a ball that lies on the floor, or that a reset has just sent off for a hop shorter than a
+step.  There the rate of the function along the motion gives the side, and if that is zero as well, the motion itself.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class WatchedEvents:
         return bool(self.events)
 
     def value(self, k: int, t: float, state: State) -> float:
-        """Return what an event's function says, checked."""
+        """Return the value of an event's function, checked."""
         event = self.events[k]
         try:
             value = event.function(t, state[0].copy(), state[1].copy())  # whatever it does to them
@@ -91,7 +91,7 @@ class WatchedEvents:
     # ------------------------------------------------------------------ at zero
 
     def start(self, t: float, state: State) -> None:
-        """Look at the functions where a run begins: one that leaves zero there in its direction has its event there."""
+        """Evaluate the functions at the start of a run: one that leaves zero in its direction has its event there."""
         self.values = self._values(t, state)
         for k, value in enumerate(self.values):
             if value == 0.0:
@@ -109,7 +109,7 @@ class WatchedEvents:
             self.leaving[k] = side  # otherwise the reset lets it pass
 
     def _rate(self, k: int, t: float, state: State) -> float:
-        """Return how fast a function changes along the motion; zero where it is lost in rounding."""
+        """Return how fast a function changes along the motion; zero if that is lost in rounding."""
         q, v, z = state
         a = self.equation.accelerations(t, q, v, z)[0]
         a = np.where(np.isfinite(a), a, 0.0)
@@ -153,13 +153,13 @@ class WatchedEvents:
         return None
 
     def _look(self, t: float) -> list[float]:
-        """Return the functions at a time within the last step, which several events may ask for."""
+        """Return the functions' values at a time within the last step, which several events may need."""
         if t not in self._looks:
             self._looks[t] = self._values(t, self._states[t])
         return self._looks[t]
 
     def _gone(self, now: list[float]) -> list[int]:
-        """Return functions that have left zero in their direction; those that have left it in another are let go."""
+        """Return functions that have left zero in their direction; those that left in the other are dropped."""
         gone = [k for k in self.leaving if now[k] != 0.0]
         found = [k for k in gone if in_direction(self.events[k], now[k])]
         for k in gone:
@@ -195,7 +195,7 @@ class WatchedEvents:
     # ------------------------------------------------------------------ after an event
 
     def go_on(self, t: float, before: State, state: State, over: Sequence[int], jumped: bool) -> None:
-        """Look at the functions anew where events have just happened and a reset, perhaps, has changed the state."""
+        """Evaluate the functions again after events, and perhaps a reset that changed the state."""
         zeros = {k: 10.0 * abs(self.value(k, t, before)) + STILL_ZERO * self._size[k] for k in over}
         pending = [k for k in self.leaving if k not in over]
         self.values = self._values(t, state)
@@ -213,7 +213,7 @@ class WatchedEvents:
                 self._leave(k, t, state)
 
     def endless(self, k: int, t: float) -> bool:
-        """Note a reset; return whether those of this event have come to no end."""
+        """Note a reset; return whether the resets of this event never end."""
         times = [*self._resets.get(k, [])[1 - ENDLESS_COUNT :], t]
         self._resets[k] = times
         shortest = 64.0 * float(np.spacing(abs(t)))

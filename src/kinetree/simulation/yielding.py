@@ -5,15 +5,15 @@ taken at its end, f(q + h v+, v+).  With a stiffness k and a damping b per degre
 
     (M + h b + h^2 k) a = f - h k v,    v+ = v + h a,
 
-which is forward dynamics of a robot whose rotors are heavier by h b + h^2 k, so any way of finding accelerations will
-do: articulated bodies stay O(n), loops stay closed.
+which is forward dynamics of a robot whose rotors are heavier by h b + h^2 k, so any method of finding accelerations
+works: articulated bodies stay O(n), loops stay closed.
 
-What couples several freedoms must not be counted at each of them, although a step with that is stable, too: a foot is
-held by the ground a million times harder than along it, and a bob by its wire, so that what slides would stick and
-what swings would hang still.  What holds a point of a body against the world is added to the inertia of that body along
-that line alone, as articulated bodies take it; what is between two bodies, to the mass matrix, see
-:mod:`kinetree.algorithms.giving_way`.  Friction counts by its force over the speed, not by its slope, so that a step
-may stop what slides but never turn it round.
+A spring that couples several freedoms must not be counted at each of them, although such a step is stable, too: the
+ground holds a foot a million times harder along its normal than along the surface, as a wire holds a bob, so whatever
+slides would stick and whatever swings would stand still.  A spring between a point of a body and the world is added to
+the inertia of that body along that line only, as articulated bodies allow; one between two bodies is added to the mass
+matrix, see :mod:`kinetree.algorithms.giving_way`.  Friction counts by its force over the speed, not by its slope, so
+that a step may stop sliding but never reverse it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Scalars = Sequence[Scalar]
 
 
 class Impedance:
-    """Stiffness and damping of every degree of freedom, gathered from whatever has some."""
+    """Stiffness and damping of every degree of freedom, collected from everything that has any."""
 
     def __init__(self, tree: Model) -> None:
         self.tree = tree
@@ -44,7 +44,7 @@ class Impedance:
         self.along: Along = []
 
     def add_joints(self, v: Scalars | None, friction: bool, friction_speed: float) -> None:
-        """Add springs, damping and, where velocities are known, smooth Coulomb friction: its force over the speed.
+        """Add springs, damping and, if velocities are known, smooth Coulomb friction: its force over the speed.
 
         Its slope, next to nothing while a joint moves, would let a step turn the motion round, again and again.
         """
@@ -73,14 +73,14 @@ class Impedance:
                 self.add(*impedance_of(self.tree, [(along, tendon.stiffness, b)]))
 
     def add(self, stiffness: Scalars, damping: Scalars, along: Along | None = None) -> None:
-        """Add what a controller or a force element says of itself: at freedoms, along lengths and lines."""
+        """Add the impedance of a controller or a force element: at freedoms, along lengths and lines."""
         for k, (s, d) in enumerate(zip(stiffness, damping, strict=True)):
             self._add(self.stiffness, k, s)
             self._add(self.damping, k, d)
         self.along += along or []
 
     def count_at_freedoms(self) -> None:
-        """Count what gives way along lengths at each of their freedoms, for methods that know nothing else.
+        """Count compliance along lengths at each of their freedoms, for methods that support nothing else.
 
         Steps are as stable as before, but what moves across a stiff length is slowed down with what moves along it.
         """
@@ -94,7 +94,7 @@ class Impedance:
             to[k] = to[k] + x if present(to[k]) else x
 
     def heavier(self, h: Scalar, bodies: Sequence[Body] | None = None) -> Model:
-        """Return the tree with rotors heavier, and bodies harder to move, by what gives way within a step.
+        """Return the tree with heavier rotors, and bodies that are harder to move, by the compliance within a step.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Impedance:
         return replace(self.tree, bodies=tuple(moved), joints=tuple(self._heavier(j, h) for j in self.tree.joints))
 
     def rows(self, h: Scalar) -> Rows:
-        """Return the lengths that couple freedoms, with what resists accelerations along each."""
+        """Return the lengths that couple freedoms, with the resistance to accelerations along each."""
         return [(taut.slope, _resistance(h, k, b)) for taut, k, b in self.along if not isinstance(taut, BodyLine)]
 
     def _heavier(self, joint: Joint, h: Scalar) -> Joint:
@@ -126,7 +126,7 @@ class Impedance:
         return replace(joint, rotor_inertia=tuple(felt), gear_ratio=(1.0,) * joint.kind.nv)
 
     def added_mass(self, h: Scalar, q: Scalars) -> list[list[Scalar]]:
-        """Return by how much all that is larger than the mass matrix, as a matrix of the freedoms."""
+        """Return the sum of all this as an addition to the mass matrix, a matrix of the freedoms."""
         count = self.tree.nv
         matrix: list[list[Scalar]] = [[0.0] * count for _ in range(count)]
         for i in range(count):
@@ -138,7 +138,7 @@ class Impedance:
         return matrix
 
     def resistance(self, h: Scalar, q: Scalars, a: Scalars) -> tuple[list[Scalar], Loads]:
-        """Return what resists accelerations: forces at the freedoms against them, and loads on bodies."""
+        """Return the resistance to accelerations: forces at the freedoms, and loads on bodies."""
         forces = [h * (b + h * k) * x for k, b, x in zip(self.stiffness, self.damping, a, strict=True)]
         loads: Loads = [None] * len(self.tree.bodies)
         moving = velocities(self.tree, q, a) if self.along else []
@@ -155,7 +155,7 @@ class Impedance:
         return forces, loads
 
     def push(self, h: Scalar, q: Scalars, v: Scalars) -> list[Scalar]:
-        """Return the forces -h k v: what springs will have gained within a step."""
+        """Return the forces -h k v: the change of spring forces within a step."""
         found: list[Scalar] = [
             -h * (s * x) if present(s) else 0.0 for s, x in zip(self.stiffness, v, strict=True)
         ]  # fmt: skip
@@ -167,11 +167,11 @@ class Impedance:
         return found
 
     def _slopes(self, q: Scalars, along: Along) -> Iterator[tuple[dict[int, Scalar], Scalar, Scalar]]:
-        """Go through lengths and lines: how they change with each freedom, stiffness and damping."""
+        """Return derivatives of lengths and lines by each freedom, with their stiffness and damping."""
         slopes = slopes_of(self.tree, poses(self.tree, q) if along else [], [line for line, _, _ in along])
         return ((slope, k, b) for slope, (_, k, b) in zip(slopes, along, strict=True))
 
 
 def _resistance(h: Scalar, stiffness: Scalar, damping: Scalar) -> Scalar:
-    """Return what resists accelerations along a length: h b + h^2 k."""
+    """Return the resistance to accelerations along a length: h b + h^2 k."""
     return h * (damping + h * stiffness) if present(stiffness) else h * damping

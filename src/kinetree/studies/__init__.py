@@ -1,9 +1,9 @@
-"""Studies: analyses of a robot, the facts they are compared with, and reports; set-up from words and numbers.
+"""Studies: analyses of a robot, the facts they are compared with, and reports; setup from words and numbers.
 
 :mod:`.study`, :mod:`.report`, :mod:`.plots`, :mod:`.drawings`
     facts, outcomes and results, and their display;
 :mod:`.user_study`
-    studies of the user's own, from YAML files;
+    users' studies, from YAML files;
 :mod:`.simulation_setup`
     states, controllers and ground from plain words and numbers;
 :mod:`.named_systems`

@@ -77,7 +77,7 @@ def about(name: str) -> About:
 
 
 def motion(name: str) -> PrescribedMotion:
-    """Return a system's prescribed motion: that of its source, or one of ours if the source has none."""
+    """Return a system's prescribed motion: that of its source, or one made up if the source has none."""
     found = system(name)
     return PrescribedMotion(found.driven, found.span, found.motion, _model(name), found.assembled)
 

@@ -215,7 +215,7 @@ class _FolderWriter:
 
 
 def write(result: Result, folder: Path, pictures: bool = True) -> Path:
-    """See :meth:`kinetree.studies.study.Result.write`."""
+    """Write a result; see :meth:`kinetree.studies.study.Result.write`."""
     if pictures and any(outcome.figures for outcome in result.outcomes.values()):
         pictures = _can_draw()
     folder = Path(os.path.abspath(folder))
@@ -239,7 +239,7 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def _is_result(folder: Path) -> bool:
-    """Tell whether a folder contains only what kinetree has written."""
+    """Return whether a folder contains only what kinetree has written."""
     try:
         found = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
         return found["kind"] == MARK and {f.name for f in folder.iterdir()} <= set(found["files"])
@@ -248,7 +248,7 @@ def _is_result(folder: Path) -> bool:
 
 
 def _can_draw() -> bool:
-    """Tell whether pictures can be drawn; otherwise warn and say how, since the data are useful without."""
+    """Return whether pictures can be drawn; if not, warn how to enable them, since the data are useful without."""
     if importlib.util.find_spec("matplotlib") is not None:
         return True
     needed = "no pictures are drawn, only data written: they need matplotlib, pip install 'kinetree[plot]'; "

@@ -187,7 +187,7 @@ class Result:
 
     @property
     def faults(self) -> list[Fact]:
-        """Facts that do not hold and are not explained: mistakes of ours."""
+        """Facts that do not hold and are not explained: kinetree's mistakes."""
         return [fact for fact in self.facts if not fact.known]
 
     @property

@@ -1,7 +1,7 @@
-"""Designs: which values parameters take, row by row, without all rows being in memory at once.
+"""Designs: the values of parameters, row by row, without all rows in memory at once.
 
-A row depends on the design alone, on nothing that was done before, so a part of a sweep can be computed anywhere, in
-any order, and again.
+A row depends only on the design, not on earlier rows, so any part of a sweep can be computed anywhere, in any order,
+and repeatedly.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Design:
         raise NotImplementedError
 
     def content(self) -> Any:
-        """Return all that decides the rows, as plain data."""
+        """Return everything that determines the rows, as plain data."""
         raise NotImplementedError
 
     def __len__(self) -> int:
@@ -60,13 +60,13 @@ class Design:
 
     @property
     def fingerprint(self) -> str:
-        """What tells this design from any other."""
+        """A text that distinguishes this design from any other."""
         text = json.dumps([type(self).__name__, self.rows, self.names, self.content()], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def title(self) -> str:
-        """It in a few words."""
+        """The design in a few words."""
         return f"{type(self).__name__}, {self.rows:,} rows of {', '.join(self.names[:6])}" + (
             ", ..." if len(self.names) > 6 else ""
         )
@@ -107,7 +107,7 @@ class GridDesign(Design):
 @explains_arguments
 @former_arguments(samples="draws")
 class DrawnDesign(Design):
-    """Rows drawn at random, evenly if asked for.
+    """Rows drawn at random, evenly on request.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class DrawnDesign(Design):
 
     @cached_property
     def _all(self) -> Array:
-        """All rows between 0 and 1, of a design that must be known as a whole."""
+        """All rows, between 0 and 1, of a design that must be computed as a whole."""
         from scipy.stats import qmc
 
         rng = np.random.default_rng(self.seed)
@@ -161,7 +161,7 @@ class DrawnDesign(Design):
         return {name: _drawn(x, u[:, k]) for k, (name, x) in enumerate(self.values.items())}
 
     def content(self) -> Any:
-        """Return distributions, seed and, where a library made the rows, a digest of these."""
+        """Return distributions, seed and, if a library made the rows, a digest of these."""
         of_each = [
             x.tolist() if isinstance(x, np.ndarray)
             else [type(x).__name__, x.relative, *(np.asarray(x.of(np.array(u))).tolist() for u in (0.0, 0.3, 1.0))]
@@ -172,12 +172,12 @@ class DrawnDesign(Design):
 
     @property
     def title(self) -> str:
-        """It in a few words."""
+        """The design in a few words."""
         return super().title.replace(type(self).__name__, f"{self.how} of seed {self.seed}", 1)
 
 
 class TableDesign(Design):
-    """Rows as they are given.
+    """Rows as given.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class TableDesign(Design):
 
 @dataclass(frozen=True)
 class DesignRows:
-    """Some rows of a design, to be sent to whoever computes them."""
+    """Some rows of a design, to be sent to the process that computes them."""
 
     first: int
     columns: dict[str, Array]
@@ -224,7 +224,7 @@ class DesignRows:
         return len(next(iter(self.columns.values())))
 
     def some(self, begin: int, end: int) -> DesignRows:
-        """Return some of them, counted from the first here."""
+        """Return some of these rows, counted from the first."""
         return DesignRows(self.first + begin, {name: x[begin:end] for name, x in self.columns.items()})
 
 
@@ -235,7 +235,7 @@ def parts(design: Design, size: int) -> Iterator[tuple[int, int, int]]:
 
 
 def as_design(given: Any, design: str | None = None, draws: int | None = None, seed: int = 0) -> Design:
-    """Make a design of what a user gives.
+    """Make a design from what a user gives.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def as_design(given: Any, design: str | None = None, draws: int | None = None, s
 
 
 def has_distributions(given: Any) -> bool:
-    """Return whether some parameter has a distribution, so that rows must be drawn."""
+    """Return whether any parameter has a distribution, so that rows must be drawn."""
     return isinstance(given, Mapping) and any(isinstance(x, DISTRIBUTIONS) for x in given.values())
 
 
@@ -338,7 +338,7 @@ def _of_file(path: Path, name: str, column: Any) -> Array:
 
 
 def relative_names(design: Design) -> Sequence[str]:
-    """Return the parameters whose rows are multiples of what the model has."""
+    """Return the parameters whose rows are multiples of the model's values."""
     if not isinstance(design, DrawnDesign):
         return ()
     return [name for name, x in design.values.items() if isinstance(x, DISTRIBUTIONS) and x.relative]

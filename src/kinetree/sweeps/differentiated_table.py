@@ -1,4 +1,4 @@
-"""Tables with times and positions only, made into tables of motions."""
+"""Tables with only times and positions, converted to tables of motions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _positions(path: Path, robot: Robot, fewer: Wanted | None, units: Units) -> 
 
 
 def has_positions_only(path: Path, robot: Robot, fewer: Wanted | None, units: Units) -> bool:
-    """Say whether a table has times and positions, and could be differentiated."""
+    """Return whether a table has times and positions, and could be differentiated."""
     try:
         return _positions(path, robot, fewer, units).has_time
     except FileFormatError:
@@ -38,7 +38,7 @@ def has_positions_only(path: Path, robot: Robot, fewer: Wanted | None, units: Un
 def differentiated_table(
     path: Path, robot: Robot, fewer: Wanted | None, units: Units, cutoff: float | None
 ) -> OpenTable:
-    """Read times and positions, all at once, and add velocities and accelerations.
+    """Read times and positions, all at once, and yield them with velocities and accelerations.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def differentiated_table(
 
 
 def _remark(found: DifferentiatedMotion, cutoff: float | None, names: Sequence[str]) -> str:
-    """Say what was done to the positions, and how far the accelerations can be trusted."""
+    """Return a remark on what was done to the positions, and how far the accelerations can be trusted."""
     if cutoff is not None:
         spacing = "" if found.is_even else " (samples were interpolated on even times)"
         return f"positions filtered at {cutoff:.3g} Hz and differentiated{spacing}"
@@ -102,7 +102,7 @@ def _remark(found: DifferentiatedMotion, cutoff: float | None, names: Sequence[s
 
 
 def _fault(parts: list[Part], rows: list[Rows], row: int, message: str) -> FileFormatError:
-    """Name the line of the file that a row is from."""
+    """Return an error with the line of the file from which a row comes."""
     for part, some in zip(parts, rows, strict=True):
         if row < len(some):
             return part.fault(row, message)

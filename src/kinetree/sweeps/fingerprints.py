@@ -1,4 +1,4 @@
-"""Texts that change when answers may: a sweep is resumed only where they are unchanged."""
+"""Texts that change whenever results may change: a sweep is resumed only if they are unchanged."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def fingerprint_of(thing: Any) -> str:
-    """Return a few characters that stand for all that a thing is made of."""
+    """Return a few characters that stand for the whole content of an object."""
     return hashlib.sha256(content_of(thing).encode()).hexdigest()
 
 
 def content_of(thing: Any) -> str:
-    """Return a text of all that a thing is made of; addresses in memory are left out.
+    """Return the whole content of an object as text, without addresses in memory.
 
     Functions are their source, their defaults and what they have captured; what they find in their module is not seen.
     """
@@ -73,7 +73,7 @@ def _captured(cell: Any) -> Any:
 
 
 def _of_object(thing: Any, inside: tuple[Any, ...]) -> str:
-    """Return what an object that says nothing of itself holds, and, if it can be called, how it answers."""
+    """Return the attributes of an object that does not describe itself and, if it can be called, its code."""
     kind = type(thing)
     kept = {
         name: value

@@ -1,8 +1,8 @@
-"""The folder of a sweep: what it is of, and one Parquet file for each part that is finished.
+"""The folder of a sweep: its manifest, and one Parquet file for each finished part.
 
-``_sweep.json`` says which design and which study it is of; ``part-000012.parquet`` holds the rows of one part: their
-number, parameters, outputs, and in words what went wrong.  A part is written beside and renamed when it is whole and on
-the disk, so what has its name is finished, whatever happened to whoever wrote it.
+``_sweep.json`` identifies the design and the study; ``part-000012.parquet`` holds the rows of one part: their number,
+parameters, outputs, and a text on what went wrong.  A part is written to a temporary file and renamed when it is
+complete and on the disk, so a file with its name is finished, whatever happened to the process that wrote it.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ ROW, FAILURE = "row", "failure"
 
 
 def part_file(folder: Path, number: int) -> Path:
-    """Return where a part is when it is finished."""
+    """Return the path of a finished part."""
     return folder / f"part-{number:06d}.parquet"
 
 
 def refuse_used(folder: Path, holds: str) -> None:
-    """Refuse a folder that holds something else, or is none."""
+    """Refuse a folder that holds something else, or a path that is not a folder."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise OutputError(f"{folder} is there and holds {holds}: give an empty or a new folder")
 
 
 def claim(folder: Path, name: str, says: Mapping[str, Any]) -> None:
-    """Say in a file what a folder is of, if nothing does yet, and clear away parts that were half-written."""
+    """Write into a folder what it holds, if that is not there yet, and remove incomplete parts."""
     if not (folder / name).exists():
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def claim(folder: Path, name: str, says: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a folder is of.
+    """What the folder of a sweep holds.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Manifest:
 
     @property
     def parts(self) -> int:
-        """How many parts there are."""
+        """The number of parts."""
         return -(-self.rows // self.part_rows)
 
 
@@ -95,7 +95,7 @@ class SweepFolder:
         self.path = path
 
     def compare(self, manifest: Manifest, resume: bool) -> Manifest:
-        """Find that the folder is new, or of the same sweep; return what holds there.  Nothing is written."""
+        """Check that the folder is new, or of the same sweep; return the valid manifest.  Nothing is written."""
         if not (self.path / MANIFEST).exists():
             refuse_used(self.path, "no sweep")
             return manifest
@@ -119,11 +119,11 @@ class SweepFolder:
         return known
 
     def begin(self, manifest: Manifest) -> None:
-        """Say what the folder is of, if it does not yet, and clear away what was half-written."""
+        """Write the manifest, if there is none yet, and remove incomplete parts."""
         claim(self.path, MANIFEST, asdict(manifest))
 
     def manifest(self) -> Manifest:
-        """Read what the folder is of."""
+        """Read the manifest."""
         place = self.path / MANIFEST
         if not place.is_file():
             raise MissingFileError(f"there is no sweep in {str(self.path)!r}: it would hold a file {MANIFEST}")
@@ -136,14 +136,14 @@ class SweepFolder:
         return known
 
     def finished(self) -> dict[int, Path]:
-        """Return the parts that are whole, in order."""
+        """Return the finished parts, in order."""
         if not self.path.is_dir():
             return {}
         found = {int(m[1]): path for path in self.path.iterdir() if (m := PART.fullmatch(path.name))}
         return dict(sorted(found.items()))
 
     def write(self, number: int, columns: Mapping[str, Array]) -> None:
-        """Write a part, wholly or not at all."""
+        """Write a part, completely or not at all."""
         arrow = need_pyarrow()
         table = {name: arrow.array(x) for name, x in columns.items() if name != FAILURE}
         table[FAILURE] = arrow.array(columns[FAILURE], type=arrow.string())
@@ -160,29 +160,29 @@ class SweepFolder:
         return list(need_pyarrow().parquet.read_schema(self.finished()[number]).names)
 
     def read(self, number: int, names: Sequence[str]) -> dict[str, Array]:
-        """Return those of some columns that a part has."""
+        """Return the requested columns that a part has."""
         with need_pyarrow().parquet.ParquetFile(self.finished()[number]) as file:
             table = file.read(columns=[name for name in names if name in file.schema_arrow.names])
         return {name: table.column(name).to_numpy() for name in table.column_names}
 
 
 class KeptParts(SweepFolder):
-    """Parts in memory, of a sweep that nobody wants on the disk; files are written when they are asked for."""
+    """Parts in memory, for a sweep without a folder; files are written only when they are needed."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.kept: dict[int, dict[str, Array]] = {}
 
     def begin(self, manifest: Manifest) -> None:
-        """Say what the parts are of."""
+        """Keep the manifest."""
         self.of = manifest
 
     def manifest(self) -> Manifest:
-        """Return what they are of."""
+        """Return the manifest."""
         return self.of
 
     def finished(self) -> dict[int, Path]:
-        """Return the parts that there are, and where each would be."""
+        """Return the parts in memory, and the path that each would have."""
         return {number: part_file(self.path, number) for number in sorted(self.kept)}
 
     def write(self, number: int, columns: Mapping[str, Array]) -> None:
@@ -190,7 +190,7 @@ class KeptParts(SweepFolder):
         self.kept[number] = dict(columns)
 
     def files(self) -> list[Path]:
-        """Write what is kept, once, and return the files."""
+        """Write the parts to files, once, and return these."""
         if not (self.path / MANIFEST).exists():
             super().begin(self.of)
             for number, columns in self.kept.items():
@@ -202,12 +202,12 @@ class KeptParts(SweepFolder):
         return list(self.kept[number])
 
     def read(self, number: int, names: Sequence[str]) -> dict[str, Array]:
-        """Return those of some columns that a part has."""
+        """Return the requested columns that a part has."""
         return {name: self.kept[number][name] for name in names if name in self.kept[number]}
 
 
 def columns_of(first: int, parameters: Mapping[str, Array], outputs: Mapping[str, Any]) -> dict[str, Array]:
-    """Return all columns of a part: rows, parameters, outputs (one column per entry), and what failed."""
+    """Return all columns of a part: rows, parameters, outputs (one column per entry), and failures."""
     count = len(next(iter(parameters.values())))
     found: dict[str, Any] = {ROW: np.arange(first, first + count), **parameters}
     for name, values in outputs.items():

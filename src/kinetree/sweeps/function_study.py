@@ -1,4 +1,4 @@
-"""What every study of a sweep answers, and the simplest: a function of one's own."""
+"""The interface of studies of a sweep, and the simplest study: a user's function."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SweepStudy:
         """Refuse parameters that it does not have."""
 
     def own(self, name: str) -> float:
-        """Return what a parameter is if nothing else is said, for designs that multiply it."""
+        """Return the default value of a parameter, for designs that multiply it."""
         raise OptionError(
             f"parameter {name!r} is drawn relative to what the model has, and a function has no model: give its numbers"
         )
@@ -37,28 +37,28 @@ class SweepStudy:
 
     @property
     def rows_at_once(self) -> int:
-        """How many rows are computed together, as far as memory and kernels are concerned."""
+        """The number of rows that are best computed together, for memory and kernels."""
         return AT_ONCE
 
     def content(self) -> Any:
-        """Return all that decides the answers."""
+        """Return everything that determines the results."""
         raise NotImplementedError
 
     @property
     def fingerprint(self) -> str:
-        """What tells this study from any other."""
+        """A text that distinguishes this study from any other."""
         return fingerprint_of(self.content())
 
 
 class FunctionStudy(SweepStudy):
-    """A function of one's own: of a mapping from names to arrays (n,), it returns a mapping from names to arrays."""
+    """A user's function, from a mapping of names to arrays (n,) to another one."""
 
     def __init__(self, function: Callable[[dict[str, Array]], Mapping[str, Any]]) -> None:
         self.function = function
         self.label = getattr(function, "__name__", type(function).__name__)
 
     def compute(self, columns: Columns) -> dict[str, Any]:
-        """Call it."""
+        """Call the function."""
         found = self.function(dict(columns))
         if not isinstance(found, Mapping) or not found:
             # the type alone: words that are the same for all rows tell that no row can work

@@ -1,4 +1,4 @@
-"""Tables that hold a mechanism's independent joints only: the others follow, row after row on the same branch."""
+"""Tables of only a mechanism's independent joints: the others follow, row after row on the same branch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Fault = Callable[[int, str], FileFormatError]
 
 
 def fewer_columns(mechanism: Robot, key: str) -> Wanted | None:
-    """Name the columns from which all others follow; None where one of the joints has several coordinates.
+    """Return the columns from which all others follow; None if one of the joints has several coordinates.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def motors(mechanism: Robot) -> list[int]:
 
 
 def followed(source: OpenTable, mechanism: Robot, start: Array) -> OpenTable:
-    """Fill in the positions of all joints; velocities and the rest stay those of the independent ones.
+    """Yield rows with the positions of all joints; velocities and the rest stay those of the independent ones.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def followed(source: OpenTable, mechanism: Robot, start: Array) -> OpenTable:
 
 
 def following(law: Law, mechanism: Robot, key: str) -> Law:
-    """Make a law of all joints one of positions of all joints and velocities and the rest of the independent ones."""
+    """Convert a law of all joints to one that takes velocities and the rest of the independent joints only."""
 
     def whole(q: Array, v_independent: Array, third: Array) -> Array:
         v = mechanism.velocities(q, v_independent)

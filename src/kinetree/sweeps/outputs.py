@@ -1,4 +1,4 @@
-"""What is kept of a motion: one number for each row of a sweep, by name."""
+"""Outputs of a motion: one number for each row of a sweep, by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..studies.measures import Measure, MovedBatch, measures
 
 
 def chosen(wanted: Any, robot: Robot, simulated: bool) -> dict[str, Measure]:
-    """Return the outputs that are asked for: by name, or as functions by names of one's own.
+    """Return the requested outputs: by name, or as the user's functions by name.
 
     Parameters
     ----------
@@ -44,12 +44,12 @@ def chosen(wanted: Any, robot: Robot, simulated: bool) -> dict[str, Measure]:
 
 @dataclass(frozen=True)
 class _OfRecord:
-    """A function of a user's own, which looks at the record."""
+    """A user's function of the record."""
 
     function: Callable[[Any], Any]
 
     def __call__(self, moved: MovedBatch) -> Array:
-        """Give it the record."""
+        """Call the function with the record."""
         return np.asarray(self.function(moved.record))
 
 

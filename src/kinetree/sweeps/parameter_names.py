@@ -1,4 +1,4 @@
-"""Numbers of a robot and of all around it, each by one name: those of the model, gains, ground, forces, the start.
+"""Names of the numbers of a robot and its surroundings: those of the model, gains, ground, forces, the start.
 
 ========================================== =============================================================
 ``link_2.M``, ``elbow.damping``            the table of :meth:`kinetree.Robot.parameters`
@@ -40,7 +40,7 @@ OF_MODEL, OF_CONTROLLER, OF_ELEMENTS, OF_START = "model", "controller", "element
 
 @dataclass(frozen=True)
 class NamedNumber:
-    """Where one number is.
+    """The place of one number.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class NamedNumber:
 
 @dataclass(frozen=True)
 class SweptRobot:
-    """A robot, where it starts, and all that acts on it: what parameters can be of.
+    """A robot, its start, and everything that acts on it: the owners of parameters.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class SweptRobot:
     forces: tuple[Any, ...] = ()
 
     def numbers(self) -> dict[str, NamedNumber]:
-        """Return all that can vary, by name."""
+        """Return all numbers that can vary, by name."""
         found: dict[str, NamedNumber] = {}
         for each in (self._of_model, self._of_controller, self._of_elements, self._of_start):
             for name, number in each():
@@ -108,7 +108,7 @@ class SweptRobot:
                         yield from self._each(f"{kind}.{owner}.{key}", place)
 
     def _place(self, table: str, owner: str, key: str) -> Place | None:
-        """Return the place of a property; None where there is nothing to vary."""
+        """Return the place of a property; None if there is nothing to vary."""
         model = self.robot.model
         if table == "tendons":
             return Place(table, owner, key)
@@ -187,7 +187,7 @@ class SweptRobot:
     def model_parameters(
         self, values: Mapping[str, Array], numbers: Mapping[str, NamedNumber], alone: bool = False
     ) -> dict[str, Any]:
-        """Return the ``parameters`` of a simulation or an algorithm, with a batch in front unless there is one row."""
+        """Return the ``parameters`` of a simulation or an algorithm, with a leading batch axis for several rows."""
         found: dict[Place, Array] = {}
         for name, column in values.items():
             number = numbers[name]
@@ -209,7 +209,7 @@ class SweptRobot:
     def varied(
         self, values: Mapping[str, Array], numbers: Mapping[str, NamedNumber], alone: bool = False
     ) -> SweptRobot:
-        """Return this robot with numbers put into the controller, the elements and the start.
+        """Return this robot with numbers substituted in the controller, the elements and the start.
 
         They have a batch in front unless there is one row.
         """
@@ -261,7 +261,7 @@ def _with_field(element: Any, name: str, array: Array) -> Any:
 
 
 def checked_names(names: Sequence[str], known: Mapping[str, Any]) -> None:
-    """Refuse names that nothing has; say which were perhaps meant."""
+    """Refuse unknown names, and suggest others."""
     for name in names:
         if name not in known and name.startswith("tendons.") and ".points" in name:
             raise OptionError(f"{name}: {POINTS_FOLLOW_FRAMES}")

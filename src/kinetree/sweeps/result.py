@@ -1,4 +1,4 @@
-"""What a sweep left: its rows in parts, and what can be said of all of them without having them all in memory."""
+"""Results of a sweep: its rows in parts, and statistics of all rows without having them all in memory."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class SweepResult:
 
     @property
     def path(self) -> Path:
-        """The folder; of a sweep that is kept in memory its files are written now."""
+        """The folder; if the sweep is kept in memory, its files are written now."""
         self._folder.files()
         return self._folder.path
 
@@ -85,7 +85,7 @@ class SweepResult:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         numbers = self._folder.finished()
         last = self.manifest.parts - 1
         short = self.manifest.parts * self.manifest.part_rows - self.manifest.rows
@@ -142,14 +142,14 @@ class SweepResult:
         return self.arrays([name])[name]
 
     def arrow(self) -> Any:
-        """Return all as a dataset of pyarrow, which reads and filters it in pieces."""
+        """Return everything as a pyarrow dataset, which reads and filters it in pieces."""
         need_pyarrow()
         import pyarrow.dataset
 
         return pyarrow.dataset.dataset([str(path) for path in self.files], format="parquet")
 
     def pandas(self) -> Any:
-        """Return all rows as a data frame of pandas."""
+        """Return all rows as a pandas DataFrame."""
         try:
             import pandas
         except ImportError:
@@ -171,13 +171,13 @@ class SweepResult:
     # ---------------------------------------------------------------- what can be said of all
 
     def _values(self, column: str) -> Iterator[Array]:
-        """Yield the numbers of a column part by part, without those that are none."""
+        """Yield the numbers of a column part by part, without NaN."""
         for part in self.parts([column]):
             values = np.asarray(part[column], dtype=float)
             yield values[~np.isnan(values)]
 
     def count(self, column: str) -> int:
-        """Return how many rows have a number there."""
+        """Return how many rows have a number in a column."""
         return sum(map(len, self._values(column)))
 
     def mean(self, column: str) -> float:
@@ -190,7 +190,7 @@ class SweepResult:
         return math.sqrt(squares / (count - 1)) if count > 1 else math.nan
 
     def _moments(self, column: str) -> tuple[int, float, float]:
-        """Return count, mean and sum of squares about it, put together part by part (Chan, Golub and LeVeque 1979)."""
+        """Return count, mean and sum of squares about it, merged part by part (Chan, Golub and LeVeque 1979)."""
         count, mean, squares = 0, math.nan, 0.0
         for values in self._values(column):
             if len(values):
@@ -269,7 +269,7 @@ class SweepResult:
         return np.asarray(np.where(low == high, low, found).reshape(wanted.shape))
 
     def _at_ranks(self, column: str, ranks: Array) -> list[float]:
-        """Return the numbers at places of the sorted column: intervals are narrowed until few numbers are in them."""
+        """Return the numbers at given ranks of a column: intervals are narrowed until few numbers are in them."""
         least, finite = (sum(int(x.sum()) for x in map(f, self._values(column))) for f in (np.isneginf, np.isfinite))
         inside = (ranks >= least) & (ranks < least + finite)
         found = {int(rank): -math.inf if rank < least else math.inf for rank in ranks[~inside]}
@@ -304,7 +304,7 @@ class SweepResult:
     def _in_bins(
         self, column: str, edges: Array, bins: dict[int, bool]
     ) -> dict[int, tuple[Array | None, float, float]]:  # fmt: skip
-        """Return the numbers in some intervals, of those with many only the least and the largest."""
+        """Return the numbers in some intervals; for intervals with many, only the least and the largest."""
         kept: dict[int, list[Array]] = {k: [] for k in bins}
         ends = dict.fromkeys(bins, (math.inf, -math.inf))
         for values in self._within(column, edges[0], edges[-1]):
@@ -338,7 +338,7 @@ class SweepResult:
         return self._rows([row for _, row in kept])
 
     def _rows(self, rows: Sequence[int]) -> dict[str, Array]:
-        """Return some rows, in this order."""
+        """Return some rows, in the given order."""
         size, names = self.manifest.part_rows, self.names
         found: dict[int, dict[str, Any]] = {}
         for number in sorted({row // size for row in rows}):
@@ -351,7 +351,7 @@ class SweepResult:
     @explains_arguments
     @former_arguments(begin="initial")
     def reduce(self, initial: Any, put_in: Callable[[Any, dict[str, Array]], Any], columns: Any = None) -> Any:
-        """Return what a function of one's own makes of all parts: ``found = put_in(found, part)`` for each.
+        """Return the result of a user's reduction over all parts: ``found = put_in(found, part)`` for each.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""``kt.sweep``: every row of a design computed once, by processes here or on a cluster."""
+"""``kt.sweep``: every row of a design is computed once, by local processes or on a cluster."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def sweep(
 
 
 def as_study(given: Any, **options: Any) -> SweepStudy:
-    """Make a study of what a user gives: a study, a function, or a robot with options of a simulation."""
+    """Make a study from what a user gives: a study, a function, or a robot with options of a simulation."""
     if isinstance(given, SweepStudy):
         if options:
             raise OptionError(f"the study is made already: leave out {', '.join(options)}")
@@ -161,7 +161,7 @@ def run(
     study: SweepStudy, design: Design, output: Any = None, workers: int | None = None, cluster: Any = None,
     rows_per_part: int | None = None, resume: bool = True, progress: bool = True, timeout: float = PATIENCE,
 ) -> SweepResult:  # fmt: skip
-    """Compute what is not there yet; see :func:`sweep`."""
+    """Compute the parts that are not there yet; see :func:`sweep`."""
     if output is not None:
         need_pyarrow()
     if workers is not None:
@@ -214,7 +214,7 @@ def run(
 
 
 def _part_size(study: SweepStudy, design: Design, workers: int | None, wanted: int | None) -> int:
-    """Return how many rows are computed together."""
+    """Return the number of rows of a part."""
     if wanted is not None:
         return whole_number(wanted, Setting("rows_per_part"), 1)
     everybody = (workers or os.cpu_count() or 1) * PARTS_PER_WORKER
@@ -222,12 +222,12 @@ def _part_size(study: SweepStudy, design: Design, workers: int | None, wanted: i
 
 
 def _multiplied(rows: DesignRows, factors: dict[str, float]) -> DesignRows:
-    """Turn multiples of what the model has into numbers."""
+    """Convert multiples of the model's values to numbers."""
     return DesignRows(rows.first, {name: x * factors.get(name, 1.0) for name, x in rows.columns.items()})
 
 
 def _try_a_few(study: SweepStudy, rows: DesignRows) -> None:
-    """Compute a row before all others, and refuse a study in which nothing works.
+    """Compute a few rows first, and refuse a study in which none works.
 
     It leaves machine code on the disk for all processes.  Where it fails, a few others are tried.
     """
@@ -274,7 +274,7 @@ def _computed(
 
 
 def pickled(study: SweepStudy) -> bytes | None:
-    """Return a study as bytes that another process understands; None, with a warning, where that cannot be."""
+    """Return a study pickled for another process; None, with a warning, if that is impossible."""
     try:
         import cloudpickle
 
@@ -291,7 +291,7 @@ def pickled(study: SweepStudy) -> bytes | None:
 
 @contextmanager
 def _by_value(cloudpickle: Any, study: SweepStudy) -> Iterator[None]:
-    """Send the module of a user's own function along: other processes may not find it, and other machines have none."""
+    """Pickle the module of a user's function by value: other processes may not find it, and other machines lack it."""
     module = inspect.getmodule(getattr(study, "function", None))
     own = module is not None and module.__name__ != "__main__" and not _is_installed(module)
     if own:
@@ -304,7 +304,7 @@ def _by_value(cloudpickle: Any, study: SweepStudy) -> Iterator[None]:
 
 
 def _is_installed(module: Any) -> bool:
-    """Return whether a module belongs to Python, to a package that was installed, or to kinetree."""
+    """Return whether a module belongs to Python, to an installed package, or to kinetree."""
     if module.__name__.partition(".")[0] == __name__.partition(".")[0] or not getattr(module, "__file__", None):
         return True
     places = {sysconfig.get_path(key) for key in ("stdlib", "purelib", "platlib")}
@@ -312,7 +312,7 @@ def _is_installed(module: Any) -> bool:
 
 
 def _by_others(executor: Executor, at_once: int, blob: bytes, tasks: Iterator[Task]) -> Iterator[Done]:
-    """Let other processes compute, a few parts for each at a time, so that neither side runs out of memory."""
+    """Yield parts computed by other processes, a few for each at a time, so that neither side runs out of memory."""
     waiting: dict[Future[dict[str, Any]], Task] = {}
     ahead = AHEAD * at_once
     while True:
@@ -360,7 +360,7 @@ def compute_part(study: SweepStudy, rows: DesignRows) -> dict[str, Any]:
 
 
 def compute_rows(study: SweepStudy, rows: DesignRows) -> dict[str, Any]:
-    """Compute some rows; those that fail are found by halving, and say why."""
+    """Compute some rows; those that fail are found by bisection, and get an explanation."""
     count = len(rows)
     finite = np.all([np.isfinite(x) for x in rows.columns.values()], axis=0)
     if not finite.all():
@@ -382,7 +382,7 @@ def _worded(problem: Exception) -> str:
 
 
 def _beside_the_unknown(study: SweepStudy, rows: DesignRows, finite: Array) -> dict[str, Any]:
-    """Compute the rows whose parameters are numbers; the others fail."""
+    """Compute the rows whose parameters are finite; the others fail."""
     count = len(rows)
     why = np.full(count, None, dtype=object)
     for name, x in rows.columns.items():
@@ -401,7 +401,7 @@ def _beside_the_unknown(study: SweepStudy, rows: DesignRows, finite: Array) -> d
 
 
 def _checked(outputs: dict[str, Any], count: int, taken: Sequence[str]) -> dict[str, Any]:
-    """Return outputs as arrays of numbers, and what failed in words; refuse names that other columns have."""
+    """Return outputs as arrays of numbers, and failures in words; refuse names of other columns."""
     found: dict[str, Any] = {}
     failure = outputs.get(FAILURE)
     for name, values in outputs.items():
@@ -428,7 +428,7 @@ def _all_failed(count: int, why: str) -> dict[str, Any]:
 
 
 def _joined(some: Sequence[dict[str, Any]], counts: Sequence[int]) -> dict[str, Any]:
-    """Put parts together; an output that one of them lacks, since all failed there, is NaN."""
+    """Join parts; an output that one of them lacks because all its rows failed is NaN."""
     names = dict.fromkeys(name for part in some for name in part)
     found = {}
     for name in names:

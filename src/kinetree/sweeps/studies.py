@@ -50,18 +50,18 @@ JUMPY = 0.25
 
 
 class _OfRobot(SweepStudy):
-    """A study of a robot with all around it."""
+    """A study of a robot and its surroundings."""
 
     swept: SweptRobot
     outputs: dict[str, Measure]
 
     @cached_property
     def numbers(self) -> dict[str, NamedNumber]:
-        """All that can vary, by name."""
+        """All numbers that can vary, by name."""
         return self.swept.numbers()
 
     def check(self, names: tuple[str, ...]) -> None:
-        """Refuse names that nothing has, and numbers that are meant twice."""
+        """Refuse unknown names, and numbers that are named twice."""
         checked_names(names, self.numbers)
         places: dict[Any, str] = {}
         for name in names:
@@ -72,7 +72,7 @@ class _OfRobot(SweepStudy):
                     raise OptionError(f"parameters {other!r} and {name!r} are of the same number: leave one out")
 
     def own(self, name: str) -> float:
-        """Return what the robot has."""
+        """Return the robot's own value."""
         return self.numbers[name].own
 
     def __getstate__(self) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class Forces(_OfRobot):
         return time, tuple(states)
 
     def check(self, names: tuple[str, ...]) -> None:
-        """Refuse names that nothing has; a motion that is given has no start."""
+        """Refuse unknown names, and starts, which a given motion does not have."""
         super().check(names)
         for name in names:
             if self.numbers[name].kind == OF_START:
@@ -150,7 +150,7 @@ class Forces(_OfRobot):
 
     @property
     def rows_at_once(self) -> int:
-        """How many rows are computed together."""
+        """The number of rows that are computed together."""
         return max(64, min(AT_ONCE, NUMBERS_AT_ONCE // (len(self.time) * 4 * self.robot.nv)))
 
     def compute(self, columns: Columns) -> dict[str, Any]:
@@ -173,12 +173,12 @@ class Forces(_OfRobot):
         return take(self.outputs, moved, rows) | ({} if failure is None else {FAILURE: failure})
 
     def content(self) -> Any:
-        """Return all that decides the answers."""
+        """Return everything that determines the results."""
         return "forces", self.robot.model, self.time, self.states, self.q_guess, self.friction, self._wanted
 
 
 def _over_time(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Put an axis for time behind the batch of all numbers."""
+    """Insert an axis for time after the batch of all numbers."""
     found: dict[str, Any] = {}
     for name, value in parameters.items():
         if isinstance(value, Mapping):
@@ -193,7 +193,7 @@ def _over_time(parameters: Mapping[str, Any]) -> dict[str, Any]:
 @explains_arguments
 @former_arguments(record="samples", output="samples")
 class Simulations(_OfRobot):
-    """A robot that is let go, for each row.
+    """A simulation of a robot, for each row.
 
     Parameters
     ----------
@@ -246,14 +246,14 @@ class Simulations(_OfRobot):
 
     @property
     def _looks_between(self) -> bool:
-        """Whether an output looks at more than beginning and end."""
+        """Whether an output depends on more than beginning and end."""
         wanted = [self._wanted] if isinstance(self._wanted, str) else self._wanted
         values = wanted.values() if isinstance(wanted, Mapping) else wanted
         return not all(isinstance(x, str) and x.startswith(("final.", "forward")) for x in values)
 
     @property
     def rows_at_once(self) -> int:
-        """How many rows are simulated together."""
+        """The number of rows that are simulated together."""
         if not self.by_batches:
             return 64
         given = self.options.get("samples")
@@ -275,7 +275,7 @@ class Simulations(_OfRobot):
         return _one_by_one([{name: x[k : k + 1] for name, x in columns.items()} for k in range(rows)], self._alone)
 
     def _alone(self, columns: Columns) -> dict[str, Array]:
-        """Simulate one row by an adaptive integrator."""
+        """Simulate one row with an adaptive integrator."""
         record = self._simulated(columns, alone=True)
         _warn_of_limits(record)
         q, v, tau = (x[:, None] for x in (record.q, record.v, record.tau))
@@ -303,7 +303,7 @@ class Simulations(_OfRobot):
         return q0, v0
 
     def content(self) -> Any:
-        """Return all that decides the answers."""
+        """Return everything that determines the results."""
         swept = self.swept
         return (
             "simulations", self.robot.model, swept.q0, swept.v0, swept.controller, swept.ground, swept.forces,
@@ -312,7 +312,7 @@ class Simulations(_OfRobot):
 
 
 def _warn_of_few_samples(record: Record) -> None:
-    """Warn where the samples of a record are so far apart that what happens between them is not seen."""
+    """Warn if the samples of a record are so far apart that they miss what happens between them."""
     between = float(np.diff(record.time).max(initial=0.0))
     speed = np.where(np.isfinite(record.v), np.abs(record.v), 0.0)
     turned = between * speed.max(axis=0).max(axis=0, initial=0.0)
@@ -334,7 +334,7 @@ def _warn_of_few_samples(record: Record) -> None:
 
 
 def _warn_of_limits(record: Record) -> None:
-    """Warn where joints are simulated beyond their ranges, in words that are the same for all parts."""
+    """Warn of joints that move beyond their ranges, in words that are the same for all parts."""
     passed = record.beyond_limits
     if passed:
         named = ", ".join(repr(name) for name in passed)
@@ -346,7 +346,7 @@ def _warn_of_limits(record: Record) -> None:
 
 
 def _one_by_one(rows: Sequence[Columns], compute: Callable[[Columns], dict[str, Array]]) -> dict[str, Any]:
-    """Compute rows one after the other; a row that fails says so and is NaN."""
+    """Compute rows one after the other; a row that fails is NaN, with an explanation."""
     found: list[dict[str, Array] | None] = []
     failures: list[str | None] = []
     for columns in rows:
@@ -365,7 +365,7 @@ def _one_by_one(rows: Sequence[Columns], compute: Callable[[Columns], dict[str, 
 
 
 def said(where: Array, words: str) -> Array:
-    """Return the words where something went wrong, and None elsewhere."""
+    """Return an explanation for the rows that failed, and None for the others."""
     found = np.full(np.shape(where), None, dtype=object)
     found[where] = words
     return found

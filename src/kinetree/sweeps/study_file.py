@@ -1,4 +1,4 @@
-"""Studies by name: of the gallery, or of a file, whose part ``sweep`` says what varies and what is kept."""
+"""Studies by name: from the gallery, or from a file whose section ``sweep`` says what varies and what is kept."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VALUE_KEYS = ("values", "linspace", "logspace", "uniform", "log-uniform", "norma
 
 @dataclass(frozen=True)
 class SweepFile:
-    """A file's part ``sweep``, understood."""
+    """The section ``sweep`` of a file."""
 
     study: SweepStudy
     design: Design
@@ -37,7 +37,7 @@ class SweepFile:
 
 
 def study_of_name(given: str | os.PathLike[str], options: dict[str, Any]) -> SweepStudy:
-    """Make a study of a name in the gallery, of a study's file, or of a robot's file with options of a simulation."""
+    """Make a study from a name in the gallery, a study's file, or a robot's file with options of a simulation."""
     name = str(given)
     if name in NAMES and not Path(name).exists():
         if "time" in options:
@@ -54,7 +54,7 @@ def study_of_name(given: str | os.PathLike[str], options: dict[str, Any]) -> Swe
 
 
 def gallery_forces(name: str, **options: Any) -> Forces:
-    """Return the forces that the motion of a system of the gallery takes."""
+    """Return the study of the forces that the motion of a gallery system takes."""
     robot, moves = load(name), motion(name)
     if robot.loops is not None:
         robot = robot.with_independent([robot.v_names[k] for j in moves.joints for k in _entries(robot, j)])
@@ -68,7 +68,7 @@ def _entries(robot: Any, joint: str) -> range:
 
 
 def planned(plan: StudyPlan, which: str | None, outputs: Any) -> SweepStudy:
-    """Return one of the things that a study's file computes, for every row."""
+    """Return one of the analyses of a study's file, for every row."""
     there = [
         *(["inverse"] if plan.states is not None else []),
         *(["prescribed"] if plan.free_base else []),
@@ -94,7 +94,7 @@ def planned(plan: StudyPlan, which: str | None, outputs: Any) -> SweepStudy:
 
 
 def read_sweep(path: str | os.PathLike[str]) -> SweepFile:
-    """Read what a study's file says of a sweep."""
+    """Read the sweep of a study's file."""
     return _reader(as_path(path, "a study file")).sweep()
 
 
@@ -104,7 +104,7 @@ def _reader(path: Path) -> _SweepReader:
 
 
 class _SweepReader(StudyReader):
-    """Reads a study's file with its part ``sweep``."""
+    """Reads a study's file with its section ``sweep``."""
 
     def sweep(self) -> SweepFile:
         """Read all of it."""
@@ -129,7 +129,7 @@ class _SweepReader(StudyReader):
         return SweepFile(study, design, size)
 
     def design(self, node: Node, fields: dict[str, Node]) -> Design:
-        """Read which rows there are."""
+        """Read the design: which rows there are."""
         if ("parameters" in fields) == ("table" in fields):
             raise self.error("sweep needs either 'parameters' or 'table', a file with a row for each", node)
         if "table" in fields:

@@ -33,7 +33,7 @@ def draw_table(
     robot: Robot, key: str, table: Path, picture: str | os.PathLike[str], separate: bool = False,
     shown: ShownUnits | None = None,
 ) -> None:  # fmt: skip
-    """Draw what :func:`kinetree.sweeps.over_table` wrote.
+    """Draw the table that :func:`kinetree.sweeps.over_table` wrote.
 
     Parameters
     ----------

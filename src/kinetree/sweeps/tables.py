@@ -1,7 +1,7 @@
-"""Inverse and forward dynamics of tables that may be larger than the memory, row by row.
+"""Inverse and forward dynamics of tables that may be larger than memory, row by row.
 
-Into a file: it appears when it is whole.  Into a folder: a Parquet file for each part of the source, each of which
-appears when it is whole, so that a conversion that was killed goes on where it was.
+An output file appears when it is complete.  In an output folder there is a Parquet file for each part of the source,
+which appears when it is complete, so that an interrupted conversion resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -61,19 +61,19 @@ MANIFEST = "_table.json"
 
 
 class LateStart(Protocol):
-    """A configuration that is found when it is needed."""
+    """A configuration that is computed when it is needed."""
 
     @property
     def is_given(self) -> bool:
-        """Whether the user said anything."""
+        """Whether the user gave one."""
 
     def __call__(self) -> Array:
-        """Return it."""
+        """Return the configuration."""
 
 
 @dataclass(frozen=True)
 class TableDone:
-    """What was converted.
+    """The result of a conversion.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ def over_table(
     cutoff: float | None = None, threads: int | None = None, progress: bool = True,
     tell: Callable[[str], None] | None = None,
 ) -> TableDone:  # fmt: skip
-    """Compute inverse or forward dynamics of every row of a table into another one, in bounded memory.
+    """Compute inverse or forward dynamics of every row of a table, and write another table, in bounded memory.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class _Conversion:
         return np.asarray(getattr(self.robot, self.method)(*state, **({"friction": True} if self.friction else {})))
 
     def opened(self, path: Path) -> tuple[OpenTable, Law]:
-        """Look at the head of a table; return it, with what is computed of a row."""
+        """Open a table; return it, with the function that is computed for each row."""
         robot, (third, _) = self.robot, METHODS[self.method]
         wanted = {"q": robot.q_names, "v": robot.v_names, third: robot.v_names}
         fewer = None if robot.loops is None else fewer_columns(robot, third)
@@ -240,7 +240,7 @@ class _Conversion:
         return rows
 
     def into_folder(self, source: Path, target: Path, progress: bool) -> tuple[int, int]:
-        """Write a file for each part that is not there yet; return how many rows were computed, and were there."""
+        """Write a file for each missing part; return how many rows were computed, and how many were already there."""
         pieces = list(_pieces(_files(source) if is_folder(source) else [source]))
         if not sum(piece.rows for piece in pieces):
             raise OptionError(f"{source} has no rows, so there is nothing to compute")
@@ -269,7 +269,7 @@ class _Conversion:
         return rows, skipped
 
     def _begin(self, target: Path, pieces: list[_SourcePiece]) -> None:
-        """Write into the folder what it holds, or check that it holds the same."""
+        """Write the manifest of the folder, or check that it is the same."""
         given = getattr(self.q_guess, "is_given", self.q_guess is not None)
         guess = None if not given else self.q_guess() if callable(self.q_guess) else self.q_guess
         sources = [(piece.path.name, piece.path.stat().st_size, piece.groups, piece.rows) for piece in pieces]
@@ -326,7 +326,7 @@ def _pieces(paths: list[Path]) -> Iterator[_SourcePiece]:
 
 
 def units(robot: Robot) -> dict[str, dict[str, str]]:
-    """Return what every column of a table is measured in, by what stands behind its quantity."""
+    """Return the unit of every column of a table, by quantity and name."""
     of_v = dict(zip(robot.v_names, robot.v_units, strict=True))
     return {
         "q": dict(zip(robot.q_names, robot.q_units, strict=True)),

@@ -1,7 +1,7 @@
-"""See a robot move: ``kt.view("four-bar")`` opens it in the browser.
+"""The viewer: ``kt.view("four-bar")`` shows a robot in the browser.
 
 The module can be called: ``kt.view(robot, motion)`` is :func:`kinetree.view.view`, which shows a robot
-and returns; :func:`kinetree.view.play` shows it until the user has seen enough, or draws it to a file.
+and returns; :func:`kinetree.view.play` shows it until the user presses Ctrl-C, or draws it to a file.
 """
 
 from __future__ import annotations
@@ -177,12 +177,12 @@ def play(
 
 
 def has_screen() -> bool:
-    """Tell whether there is a screen: without one, a text browser might open and take the terminal away."""
+    """Return whether there is a screen: without one, a text browser might open and take over the terminal."""
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _robot(robot: Any, load_options: dict[str, Any]) -> tuple[Robot, Path | None, str | None]:
-    """Find the robot, the file it is from, its name in the gallery."""
+    """Return the robot, its file, and its name in the gallery."""
     if isinstance(robot, Robot):
         return robot, None, None
     if not isinstance(robot, (str, os.PathLike)):
@@ -196,7 +196,7 @@ def _robot(robot: Any, load_options: dict[str, Any]) -> tuple[Robot, Path | None
 
 
 def _ghost(given: Any, main: Figure, looks: dict[str, Any]) -> Figure:
-    """Make a second robot, or a second motion of the first, ready to be shown beside it."""
+    """Prepare a second robot, or a second motion of the first, to be shown with it."""
     pair = isinstance(given, tuple) and len(given) == 2 and _is_robot(given[0])
     if pair or _is_robot(given):
         robot, file, name = _robot(given[0] if pair else given, {})
@@ -225,7 +225,7 @@ def _is_configuration(given: Any) -> bool:
 
 
 def _gallery_motion(name: str, robot: Robot) -> Track | None:
-    """Return the motion a system of the gallery comes with; of a changed mechanism as its own loops have it."""
+    """Return the motion of a gallery system; for a changed mechanism, as its own loops allow."""
     motion = named_systems.motion(name)
     if [j.name for j in motion.model.joints] != robot.joint_names or motion.model.nq != robot.nq:
         return None
@@ -239,10 +239,10 @@ def _gallery_motion(name: str, robot: Robot) -> Track | None:
 
 
 class _Callable(ModuleType):
-    """A module that is also a function, so that ``kt.view`` is both the place and the deed."""
+    """A module that is also a function, so that ``kt.view`` is both."""
 
     def __call__(self, robot: Robot | str | os.PathLike[str], motion: Any = None, **options: Any) -> Viewer:
-        """See :func:`view`."""
+        """Show a robot; see :func:`view`."""
         return view(robot, motion, **options)
 
 

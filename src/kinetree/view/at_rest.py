@@ -1,4 +1,4 @@
-"""What a pose is like at rest: its energy, and what its motors hold it with."""
+"""A pose at rest: its energy, and the forces with which motors hold it."""
 
 from __future__ import annotations
 

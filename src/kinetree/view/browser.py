@@ -1,4 +1,4 @@
-"""A Chromium without a window, which draws what the viewer shows."""
+"""A headless Chromium that draws what the viewer shows."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ STARTED = (
 
 
 class BrowserError(KinetreeError, RuntimeError):
-    """A browser that does not start or does not draw; says what it said."""
+    """A browser that does not start or does not draw; quotes its messages."""
 
 
 def find_browser() -> str:
@@ -109,7 +109,7 @@ class Browser:
         atexit.register(self.close)  # a viewer that nobody closes must not leave a browser behind
 
     def check_alive(self) -> None:
-        """Raise with the browser's own words if it has ended."""
+        """Raise an error with the browser's messages if it has ended."""
         if self.process.poll() is not None:
             words = self.said.read_text(errors="replace").strip().splitlines()
             raise BrowserError(
@@ -118,7 +118,7 @@ class Browser:
             )
 
     def close(self) -> None:
-        """End the browser and remove its traces."""
+        """End the browser and remove its files."""
         atexit.unregister(self.close)
         self._pipes.close()
         if self.process.poll() is None:
@@ -148,13 +148,13 @@ class Browser:
         return answer["result"].get("value")
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Send one command of the DevTools protocol to the page and return its answer."""
+        """Send one command of the DevTools protocol to the page and return the reply."""
         if not self.session:
             self.session = self._attached()
         return self._exchange(method, parameters, {"sessionId": self.session})
 
     def _attached(self) -> str:
-        """Find the page, wait for it if need be, and return the name of a session with it."""
+        """Find the page, wait for it if necessary, and return the ID of a session with it."""
         given_up = clock.monotonic() + PATIENCE_WITH_BROWSER
         while clock.monotonic() < given_up:
             targets = self._exchange("Target.getTargets")["targetInfos"]
@@ -185,7 +185,7 @@ class Browser:
 
 
 class _Pipes:
-    """Messages in JSON to and from a browser, each ended by a zero byte."""
+    """JSON messages to and from a browser, each terminated by a zero byte."""
 
     def __init__(self, to: int, back: int) -> None:
         self.to, self.back = os.fdopen(to, "wb", buffering=0), os.fdopen(back, "rb", buffering=0)

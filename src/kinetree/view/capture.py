@@ -1,4 +1,4 @@
-"""Pictures and films without a browser window."""
+"""Pictures and videos without a browser window."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ class Camera:
         self._settle()
 
     def tell(self, news: dict[str, Any]) -> None:
-        """Show on the page what is shown now."""
+        """Send the current view to the page."""
         self.browser.evaluate(f"kinetree.app.told({json.dumps(news)})")
 
     def picture(self, size: tuple[int, int], *, time: float | None = None, film: bool = False) -> Array:
-        """Draw what the camera sees; (height, width, 3) bytes, not exact but sooner there if for a film."""
+        """Draw the camera's view; (height, width, 3) bytes, for a video faster but less exact."""
         kind = "image/jpeg" if film else "image/png"
         width, height = size
         drawn = self.browser.evaluate(f"kinetree.picture({width}, {height}, {json.dumps(time)}, {kind!r})")
@@ -119,7 +119,7 @@ def check_path(path: str | os.PathLike[str], endings: tuple[str, ...], what: str
 
 
 def write_picture(path: Path, image: Array) -> None:
-    """Write a picture, wholly or not at all."""
+    """Write a picture, completely or not at all."""
     import imageio.v3 as imageio
 
     with beside(path) as name:
@@ -127,7 +127,7 @@ def write_picture(path: Path, image: Array) -> None:
 
 
 class Film:
-    """Pictures on their way into a film; ended and waited for, whatever happens.
+    """A video that pictures are added to; it is always finished, whatever happens.
 
     Parameters
     ----------

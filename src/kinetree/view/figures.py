@@ -1,4 +1,4 @@
-"""A robot made ready to be shown: its shapes, its size, where it begins, its motion."""
+"""A robot prepared for display: its shapes, its size, its initial configuration, its motion."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .scene import Scene
 
 @dataclass(frozen=True)
 class Figure:
-    """A robot as it is shown: what is drawn of it, and its motion, of one sample if it stands still."""
+    """A robot for display: its drawing, and its motion, which has one sample if it stands still."""
 
     robot: Robot
     scene: Scene
@@ -34,7 +34,7 @@ class Figure:
     ghost: bool = False
 
     def some_poses(self) -> Poses:
-        """Return some fifty poses over the motion, for camera and ground."""
+        """Return about fifty poses over the motion, for camera and ground."""
         return self.track.poses[:: max(1, len(self.track) // 50)]
 
 
@@ -42,7 +42,7 @@ def make_figure(
     robot: Robot, track: Track | None, *, q: ArrayLike | None = None, file: str | os.PathLike[str] | None = None,
     package_dirs: Sequence[str | os.PathLike[str]] = (), ghost: bool = False,
 ) -> Figure:  # fmt: skip
-    """Make a robot ready to be shown.
+    """Prepare a robot for display.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def make_figure(
 
 
 def starting_configuration(robot: Robot) -> Array:
-    """Find a configuration to begin with: closed, and within limits."""
+    """Return an initial configuration: closed, and within limits."""
     if robot.loops is not None:
         return robot.assembled()
     q = robot.neutral()
@@ -88,7 +88,7 @@ def starting_configuration(robot: Robot) -> Array:
 
 
 def _standing(robot: Robot, scene: Scene, q: Array) -> Array:
-    """Lift the floating base of a configuration so high that the robot stands on the ground."""
+    """Return a configuration with the floating base lifted until the robot stands on the ground."""
     lowest = float((scene.points(Poses.of(robot.model, q)) @ scene.up).min())
     root = robot.model.joints[robot.model.roots[0]]
     lifted = q.copy()
@@ -97,7 +97,7 @@ def _standing(robot: Robot, scene: Scene, q: Array) -> Array:
 
 
 def extent(robot: Robot, poses: Poses) -> float:
-    """Compute the diagonal of the box around joints and centers of mass; of the largest body if these are one point."""
+    """Compute the diagonal of the box around joints and centers of mass; of the largest body if these coincide."""
     points = [poses.point(body, p) for body, local in skeleton.landmarks(robot.model) for p in local]
     finite = np.array([p for p in points if np.isfinite(p).all()]).reshape(-1, 3)
     size = float(np.linalg.norm(np.ptp(finite, axis=0))) if len(finite) else 0.0
@@ -108,7 +108,7 @@ def extent(robot: Robot, poses: Poses) -> float:
 def appearance(
     robot: Robot, size: float, file: str | os.PathLike[str] | None, package_dirs: Sequence[str | os.PathLike[str]]
 ) -> tuple[list[geometry.Look], list[str]]:
-    """Take shapes from the file where it has any, and from joints and inertia where it has none."""
+    """Return shapes from the file if it has any, otherwise from joints and inertia."""
     looks: list[geometry.Look] = []
     problems: list[str] = []
     kind = geometry.format_of(Path(file)) if file is not None else ""

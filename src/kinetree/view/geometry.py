@@ -1,7 +1,7 @@
-"""What a robot looks like: simple shapes and meshes on its bodies, and those that a URDF file asks for.
+"""The appearance of a robot: simple shapes and meshes on its bodies, and those from a URDF file.
 
-The model keeps no looks, since they do not change the motion; they are read here, from the file, when
-somebody wants to see the robot.
+The model has no appearance, since that does not change the motion; it is read here, from the file, when
+somebody views the robot.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Ellipsoid:
 
 @dataclass(frozen=True, eq=False)
 class Facets:
-    """Triangles: corners (n, 3), and which three corners each has (m, 3)."""
+    """Triangles: corners (n, 3), and the indices of each triangle's corners (m, 3)."""
 
     vertices: Array
     faces: Array
@@ -70,7 +70,7 @@ class Facets:
 
 @dataclass(frozen=True)
 class MeshFile:
-    """Triangles in a file, stretched along the axes."""
+    """Triangles in a file, scaled along the axes."""
 
     path: Path
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
@@ -110,7 +110,7 @@ class Look:
 
 
 def format_of(path: Path) -> str:
-    """Return ``"urdf"``, ``"mjcf"``, or nothing for a file that says nothing about looks."""
+    """Return ``"urdf"``, ``"mjcf"``, or None for a file without visual shapes."""
     if not path.is_file():
         raise RobotFileNotFoundError(f"no robot file {str(path)!r} to take looks from")
     suffix = path.suffix.lower()
@@ -120,7 +120,7 @@ def format_of(path: Path) -> str:
 
 
 def read_visuals(path: Path, model: Model, package_dirs: Sequence[Path] = ()) -> tuple[list[Look], list[str]]:
-    """Read the looks that a URDF file gives its links, and a line for each one that cannot be drawn.
+    """Return the visual shapes of a URDF file's links, and a line for each one that cannot be drawn.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def read_visuals(path: Path, model: Model, package_dirs: Sequence[Path] = ()) ->
 
 
 class _UrdfLooks:
-    """Goes through the visuals of one URDF file; what is wrong with one does not keep the others from being drawn."""
+    """Reads the visuals of one URDF file; a faulty one does not prevent the others from being drawn."""
 
     def __init__(self, path: Path, model: Model, package_dirs: Sequence[Path]) -> None:
         self.path, self.model, self.package_dirs = path, model, package_dirs
@@ -257,7 +257,7 @@ def _looked(tried: Sequence[Path]) -> str:
 
 
 def _places(address: str, robot_file: Path, package_dirs: Sequence[Path]) -> Iterator[Path]:
-    """List where a mesh may be; ``package://name/rest`` is sought from the robot file upwards, then where ROS looks."""
+    """Yield possible paths of a mesh; ``package://name/rest`` is searched from the robot file up, then as in ROS."""
     scheme, separator, rest = address.replace("\\", "/").partition("://")
     folder = robot_file.resolve().parent
     if not separator:

@@ -1,4 +1,4 @@
-"""The looks that an MJCF file gives its bodies: the geoms of the model that MuJoCo compiles from it."""
+"""The visual shapes of an MJCF file's bodies: the geoms of the model that MuJoCo compiles from it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN_GROUPS = 3
 
 
 def read_geoms(path: Path, model: Model) -> tuple[list[Look], list[str]]:
-    """Read the looks of an MJCF file, and a line for each geom that cannot be drawn.
+    """Return the visual shapes of an MJCF file, and a line for each geom that cannot be drawn.
 
     Parameters
     ----------

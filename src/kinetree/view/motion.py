@@ -1,4 +1,4 @@
-"""A motion made ready to be shown: where every body is at every sample."""
+"""A motion prepared for display: the pose of every body at every sample."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Poses:
         return self.position[..., body, :] + rotate(self.wxyz[..., body, :], local)
 
     def mixed(self, other: Poses, share: float) -> Poses:
-        """Mix this with another: positions on a line, rotations along the shortest arc or nearly so."""
+        """Interpolate between these poses and others: positions linearly, rotations (nearly) along the shortest arc."""
         sign = np.where(np.sum(self.wxyz * other.wxyz, axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
         wxyz = (1.0 - share) * self.wxyz + share * sign * other.wxyz
         position = (1.0 - share) * self.position + share * other.position
@@ -117,7 +117,7 @@ class Track:
 
     @classmethod
     def of_states(cls, robot: Robot, time: Array, q: Array, v: Array | None = None, tau: Array | None = None) -> Track:
-        """Make one from samples of a motion; with velocities, energies are worked out."""
+        """Make one from samples of a motion; with velocities, energies are computed."""
         energy = {}
         if v is not None and robot.mass > 0.0:
             kinetic, potential = robot.kinetic_energy(q, v), robot.potential_energy(q)
@@ -168,7 +168,7 @@ class Track:
         return int(np.clip(np.searchsorted(self.time, t, side="right") - 1, 0, len(self) - 1))
 
     def at(self, t: float) -> Poses:
-        """Return where the bodies are at a time, also between samples."""
+        """Return the poses of the bodies at a time, also between samples."""
         k = self.index(t)
         if k == len(self) - 1 or t <= self.time[k]:
             return self.poses[k]
@@ -177,7 +177,7 @@ class Track:
 
 
 def contact_places(model: Model, contacts: Any, record: Record) -> tuple[BodyPoint, ...]:
-    """Find where a record's contact forces act.
+    """Return the points at which a record's contact forces act.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def _check(robot: Robot, record: Record) -> None:
 
 
 def _dense(robot: Robot, record: Record) -> Record:
-    """Take as many samples as the eye needs: not fewer than sixty a second, not more than memory bears."""
+    """Resample for smooth display: at least sixty samples per second, as far as memory allows."""
     if len(record) > MOST_SAMPLES:
         return record[np.linspace(0, len(record) - 1, MOST_SAMPLES).round().astype(int)]
     if len(record) > 1 and np.diff(record.time).max() > FINEST and np.isfinite(record.q).all():

@@ -21,7 +21,7 @@ KINDS = {"f": np.float32, "u": np.uint32, "d": np.float64}
 
 
 def page(title: str, show: dict[str, Any]) -> str:
-    """Write the page that shows something.
+    """Return the HTML page that shows something.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def _template() -> str:
 
 
 def packed(show: dict[str, Any]) -> str:
-    """Pack values and arrays into text: a header in JSON, then the arrays' bytes, compressed, in base 64."""
+    """Pack values and arrays into text: a JSON header, then the arrays' bytes, compressed, in base 64."""
     arrays: list[Array] = []
     header = _without_arrays(show, arrays)
     listed, offset = [], 0

@@ -1,4 +1,4 @@
-"""Everything a page shows of robots and their motions, as plain values and arrays."""
+"""Everything that a page shows, robots and their motions, as plain values and arrays."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def show_data(
 
 
 def about(robot: Robot, q: Array) -> str:
-    """Say in a line what a robot is: of one with loops, how many freedoms they leave at a configuration."""
+    """Describe a robot in one line; with loops, including the freedoms that they leave at a configuration."""
     parts = [counted(len(robot.body_names), "body", "bodies"), _freedoms(robot, q)]
     if robot.model.loops:
         parts.append(counted(len(robot.model.loops), "loop", "loops"))
@@ -167,7 +167,7 @@ def pose_numbers(poses: Poses) -> Array:
 
 
 def _arrows(vectors: Array, count: int, size: float) -> dict[str, Any]:
-    """Describe vectors at the spots, and how many meters of arrow there are to a unit.
+    """Describe vectors at the spots, and the length of an arrow in meters per unit.
 
     What is usual gets a good length; arrows of short peaks, such as impacts, end at a few times that.
     """

@@ -1,4 +1,4 @@
-"""Whatever can be played: records, arrays, trajectories, measurements, and files of them."""
+"""Everything that can be played: records, arrays, trajectories, measurements, and files of these."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ACCEPTED = "a motion is a record, arrays (t, q), (t, q, v) or (t, q, v, tau), a 
 
 
 def as_track(robot: Robot, motion: Any, contacts: Any = None) -> Track:
-    """Make any motion ready to be shown.
+    """Prepare any motion for display.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def as_track(robot: Robot, motion: Any, contacts: Any = None) -> Track:
 
 
 def read_motion(path: Path, robot: Robot) -> Record | tuple[Array, ...]:
-    """Read a file: of a record if it is one, else a table with columns of times and positions."""
+    """Read a motion from a file: a record, or a table with columns of times and positions."""
     if path.suffix.lower() in FORMATS:
         try:
             return Record.load(path, robot)
@@ -93,7 +93,7 @@ def read_motion(path: Path, robot: Robot) -> Record | tuple[Array, ...]:
 
 
 def of_trajectory(robot: Robot, motion: Trajectory, begin: float | None = None, end: float | None = None) -> Track:
-    """Sample a trajectory over its own span, or over one that is given."""
+    """Sample a trajectory over its own span, or over a given one."""
     start = motion.start if begin is None else max(begin, motion.start)
     stop = motion.end if end is None else min(end, motion.end)
     if not np.isfinite(stop):
@@ -106,7 +106,7 @@ def of_trajectory(robot: Robot, motion: Trajectory, begin: float | None = None, 
 
 
 def of_arrays(robot: Robot, t: Any, q: Any, v: Any = None, tau: Any = None) -> Track:
-    """Check samples of a motion and make them ready."""
+    """Check samples of a motion and prepare them for display."""
     time = _numbers(t, "t")
     if time.ndim != 1 or not len(time):
         raise ShapeError(f"t holds one time for each sample, (n,), not an array {time.shape}")
@@ -164,7 +164,7 @@ def _refuse_long_quaternions(robot: Robot, q: Array) -> None:
 
 
 def _refuse_nothing(robot: Robot, track: Track) -> None:
-    """Refuse a motion of which nothing can be drawn, and say where a part of it cannot."""
+    """Refuse a motion that cannot be drawn at all, and warn if part of it cannot."""
     known = np.isfinite(track.q).all(axis=1)
     if not known.any():
         raise OptionError("no sample of the motion can be drawn: all of them hold NaN or infinity")
@@ -180,7 +180,7 @@ def _refuse_nothing(robot: Robot, track: Track) -> None:
 
 
 def _thinned(track: Track) -> Track:
-    """Leave out samples of a motion that is too large for a page."""
+    """Return a motion with fewer samples if it is too large for a page."""
     most = int(np.clip(MOST_NUMBERS // (7 * max(1, track.poses.position.shape[-2])), 2, MOST_SAMPLES))
     if len(track) <= most:
         return track

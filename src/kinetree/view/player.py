@@ -45,7 +45,7 @@ class Player:
 
     @property
     def speed(self) -> float:
-        """Return the seconds of motion per second; negative plays backwards."""
+        """The seconds of motion per second; negative plays backward."""
         return self._speed
 
     @speed.setter
@@ -58,7 +58,7 @@ class Player:
 
     @property
     def repeat(self) -> bool:
-        """Return whether it begins again at the end."""
+        """Whether it begins again at the end."""
         return self._repeat
 
     @repeat.setter
@@ -68,7 +68,7 @@ class Player:
             self.changed(self.playing)
 
     def play(self) -> None:
-        """Go on from where it is; from the start if it is at the end."""
+        """Play from the current time; from the start if it is at the end."""
         with self._lock:
             if self._speed > 0 and self.time >= self.end:
                 self.seek(self.begin)
@@ -81,7 +81,7 @@ class Player:
             self._wake.set()
 
     def pause(self) -> None:
-        """Stay where it is."""
+        """Stop at the current time."""
         with self._lock:
             self._wake.clear()
             self._set_playing(False)

@@ -1,4 +1,4 @@
-"""What is drawn of one robot, and from where it is seen: triangles, ground, camera and light, as plain numbers."""
+"""The drawing of one robot, and the view of it: triangles, ground, camera and light, as plain numbers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class DrawnPart:
 
 @dataclass(frozen=True)
 class Sight:
-    """From where a robot is seen: the direction to the camera, and how far it must be away."""
+    """The view of a robot: the direction to the camera, and its distance."""
 
     target: Array
     away: Array
@@ -60,7 +60,7 @@ class Sight:
 
 
 class Scene:
-    """What is drawn of one robot.
+    """The drawing of one robot.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Scene:
             yield DrawnPart(look.body, look.role, color, vertices, mesh.faces, mesh.flat, look.line is None)
 
     def add_posts(self, height: float) -> None:
-        """Draw what holds the base above the ground."""
+        """Add posts that hold the base above the ground."""
         looks = list(skeleton.posts(self.model, self.size, height))
         self.parts = [*self.parts, *_merged([part for look in looks for part in self._parts(look)])]
 
@@ -113,7 +113,7 @@ class Scene:
         return points if len(points) else np.zeros((1, 3))
 
     def sight(self, poses: Poses, points: Array, view: Any = None) -> Sight:
-        """Choose from where to look so that all points are seen.
+        """Choose the view so that all points are visible.
 
         Parameters
         ----------
@@ -146,14 +146,14 @@ class Scene:
         return 0.86 * normal + 0.36 * np.cross(self.up, normal) + 0.36 * self.up
 
     def sun(self, away: Array) -> Array:
-        """Choose where light comes from: above, and over a shoulder of the one who looks."""
+        """Choose the direction of the light: from above, and over the viewer's shoulder."""
         right = np.cross(self.up, away)
         sun = 1.0 * self.up + 0.55 * right + 0.35 * away
         return sun / np.linalg.norm(sun)
 
 
 def followed_path(model: Model, track: Track, up: Array, size: float) -> tuple[Array | None, bool]:
-    """Find how a camera goes along with a robot that walks, and whether it should from the beginning.
+    """Return the path of a camera that follows a walking robot, and whether it should follow from the beginning.
 
     Returns
     -------
@@ -175,7 +175,7 @@ def followed_path(model: Model, track: Track, up: Array, size: float) -> tuple[A
 
 
 def _smoothed(time: Array, path: Array) -> Array:
-    """Smooth by a Gauss filter on an even grid; at the ends, motion goes on as it was."""
+    """Smooth with a Gaussian filter on an even grid; beyond the ends, the motion is extrapolated."""
     if len(time) < 3 or time[-1] <= time[0]:
         return path
     grid = np.linspace(time[0], time[-1], min(4000, max(50, int((time[-1] - time[0]) / 0.02))))
@@ -208,7 +208,7 @@ def mass_center(model: Model, poses: Poses) -> Array | None:
 
 
 def connectors(model: Model) -> Iterator[tuple[BodyPoint, BodyPoint, Color]]:
-    """List lines that join bodies which slide along one another, and the two sides of every loop joint.
+    """Yield lines that join bodies that slide along one another, and the two sides of every loop joint.
 
     Where something rolls, or a point is guided along a line or a plane, the sides are nowhere near one another.
     """
@@ -226,7 +226,7 @@ def connectors(model: Model) -> Iterator[tuple[BodyPoint, BodyPoint, Color]]:
 
 
 def plane_normal(model: Model, poses: Poses) -> Array | None:
-    """Find the common axis of all hinges where they are parallel in the first pose; None where they are not.
+    """Return the common axis of all hinges if they are parallel in the first pose, otherwise None.
 
     A free base is no hinge: a planar biped is often carried by one.
     """
@@ -243,7 +243,7 @@ def plane_normal(model: Model, poses: Poses) -> Array | None:
 
 
 def ground_height(model: Model, heights: Array, size: float) -> tuple[float, bool]:
-    """Find where the ground is drawn, and whether at all.
+    """Return the height at which the ground is drawn, or None.
 
     A robot that can go anywhere stands on the height zero; so does a fixed one that is above it.  Below one that
     reaches lower, the ground is drawn lower; under one that hangs high above, or where there is no
@@ -283,7 +283,7 @@ def _corners(part: ColoredMesh, pose: Pose) -> Array:
 
 
 def _merged(parts: list[DrawnPart]) -> list[DrawnPart]:
-    """Merge what has one body, purpose and color: fewer things to draw."""
+    """Merge parts with the same body, purpose and color, so that there is less to draw."""
     groups: dict[tuple[Any, ...], list[DrawnPart]] = {}
     for part in parts:
         groups.setdefault((part.body, part.role, part.color, part.flat, part.closed), []).append(part)

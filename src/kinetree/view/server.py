@@ -1,4 +1,4 @@
-"""Serves one page to browsers, hears what is done there, and tells them what is done elsewhere."""
+"""A server of one page for browsers, which receives user actions and sends updates."""
 
 from __future__ import annotations
 
@@ -69,19 +69,19 @@ class PageServer:
 
     @property
     def url(self) -> str:
-        """Return the address of the page."""
+        """The address of the page."""
         host = "localhost" if self.host in EVERY_ADDRESS else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def tell(self, news: News, but: str = "") -> None:
-        """Send something to all pages but the one it came from."""
+        """Send an update to all pages except the one it came from."""
         with self._lock:
             for page, waiting in self._listeners.items():
                 if page != but:
                     waiting.put(news)
 
     def join(self, page: str) -> queue.Queue[News | None] | None:
-        """Register a page for news, replacing an earlier registration of its own; None if there are too many."""
+        """Register a page for updates, replacing its earlier registration; None if there are too many."""
         waiting: queue.Queue[News | None] = queue.Queue()
         with self._lock:
             before = self._listeners.get(page)
@@ -94,13 +94,13 @@ class PageServer:
         return waiting
 
     def leave(self, page: str, waiting: queue.Queue[News | None]) -> None:
-        """Forget a page, unless it has come again since."""
+        """Forget a page, unless it has registered again since."""
         with self._lock:
             if self._listeners.get(page) is waiting:
                 del self._listeners[page]
 
     def is_own(self, host: str, reached: str) -> bool:
-        """Tell whether a page under a name is ours.
+        """Return whether a host name belongs to this server.
 
         Whoever owns a name can let it point to this machine after his page was loaded (DNS rebinding), and is then
         the same site to a browser.  So names count that were chosen here; addresses cannot be turned that way.
@@ -147,7 +147,7 @@ class _Http(ThreadingHTTPServer):
         super().__init__(*args)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Give a connection a thread; close it at once if there are too many."""
+        """Give a connection a thread; close it immediately if there are too many."""
         with self._counting:
             self.busy += 1
             taken = self.busy <= MOST_CONNECTIONS
@@ -157,17 +157,17 @@ class _Http(ThreadingHTTPServer):
             self.shutdown_request(request)
 
     def shutdown_request(self, request: Any) -> None:
-        """End a connection, which everyone comes to that :meth:`process_request` has counted."""
+        """End a connection; this is called for each one that :meth:`process_request` has counted."""
         super().shutdown_request(request)
         with self._counting:
             self.busy -= 1
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Keep quiet about browsers that open connections in advance and drop them."""
+        """Ignore browsers that open connections in advance and drop them."""
 
 
 class _Timely(io.RawIOBase):
-    """What comes over a connection, until it has taken too long: in all, so that a byte now and then does not help."""
+    """A connection's input with a total time limit, which sending a byte now and then does not extend."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection, self.until = connection, 0.0
@@ -202,10 +202,10 @@ class _Handler(BaseHTTPRequestHandler):
         super().handle_one_request()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Keep quiet."""
+        """Log nothing."""
 
     def parse_request(self) -> bool:
-        """Read what is asked for, and refuse whatever comes from a page that is not ours."""
+        """Read a request, and refuse those from foreign pages."""
         if not super().parse_request():
             return False
         hosts, origins = (self.headers.get_all(name, []) for name in ("Host", "Origin"))
@@ -298,7 +298,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _name_and_address(host: str) -> tuple[str | None, str | None]:
-    """Split what a browser calls us: the name without the port, in small letters, and the same if it is an address."""
+    """Split a host header: the name without the port, in lowercase, and the same as an address if it is one."""
     try:
         parts = urlsplit(f"//{host}")
         name = (parts.hostname or "").rstrip(".")
@@ -334,7 +334,7 @@ def _listening(host: str, port: int, owner: PageServer) -> _Http:
 
 
 def _address(host: str) -> tuple[socket.AddressFamily, str]:
-    """Find the address of a host; refuse one at which no server can listen."""
+    """Return the address of a host; refuse one at which no server can listen."""
     if not isinstance(host, str):
         raise OptionError(Message(Setting("host"), f" must be the name or address of this machine, not {host!r}"))
     try:

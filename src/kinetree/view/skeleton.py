@@ -1,9 +1,9 @@
-"""A robot drawn from its numbers alone: where joints are, and how mass is spread.
+"""A robot drawn from its numbers only: positions of joints, and distribution of mass.
 
 A body is drawn between the places where something is attached to it: its own joint, further joints, loop joints, named
 frames.  Two of them, or several in a row, make a bar, others a plate with a rim, or a solid.  A body with nothing
-attached away from its joint, or that floats, is drawn as the box (or, if slender, the capsule) that has its mass and
-inertia: whatever has mass is seen.
+attached away from its joint, or that floats, is drawn as the box (or, if slender, the capsule) with its mass and
+inertia: everything with mass is visible.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ SLENDER = 4.0
 
 
 def link_color(body: int) -> Color:
-    """Return the color of a body that has none of its own."""
+    """Return the default color of a body."""
     return BASE_COLOR if body == BASE else PALETTE[body % len(PALETTE)]
 
 
@@ -74,7 +74,7 @@ def landmarks(model: Model) -> list[tuple[int, Array]]:
 
 
 def thickness(model: Model, size: float) -> float:
-    """Choose a radius for links that suits the robot's size and does not swallow its short links."""
+    """Choose a radius for links that suits the robot's size and does not hide its short links."""
     points = attachments(model)
     lengths = [float(d) for i in range(len(model.bodies)) for d in np.linalg.norm(points[i] - points[i][:1], axis=1)]
     visible = [d for d in lengths if d > 1e-3 * size]
@@ -116,7 +116,7 @@ def between(start: Array, end: Array, radius: float, body: int) -> Look:
 
 
 def turn_z_to(direction: Array) -> Array:
-    """Return some rotation that takes the z axis to a direction."""
+    """Return a rotation that takes the z axis to a direction."""
     z = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
     x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
     x /= np.linalg.norm(x)
@@ -139,7 +139,7 @@ def _body(i: int, model: Model, points: Array, radius: float, size: float) -> It
 
 
 def _between_all(points: Array, radius: float, i: int) -> Iterator[Look]:
-    """Make bars from point to point where they are in a row, else a plate or a solid with bars for edges."""
+    """Yield bars from point to point if they are in a row, otherwise a plate or a solid with bars for edges."""
     middle = points.mean(axis=0)
     _, _, axes = np.linalg.svd(points - middle)
     along = (points - middle) @ axes.T
@@ -161,7 +161,7 @@ def _between_all(points: Array, radius: float, i: int) -> Iterator[Look]:
 
 
 def _outward(corners: Array, hull: ConvexHull) -> Array:
-    """Return the triangles of a hull with their corners in the order that is seen from outside."""
+    """Return the triangles of a hull, oriented outward."""
     first, second, third = (corners[hull.simplices[:, k]] for k in range(3))
     inward = np.sum(np.cross(second - first, third - first) * hull.equations[:, :3], axis=1) < 0.0
     return np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
@@ -183,7 +183,7 @@ def _is_slide(kind: JointKind) -> bool:
 
 
 def _distinct(points: Iterable[Array], near: float) -> list[Array]:
-    """Choose points away from one another."""
+    """Return points without those close to earlier ones."""
     taken: list[Array] = []
     for point in points:
         if all(np.linalg.norm(point - other) > near for other in taken):
@@ -194,7 +194,7 @@ def _distinct(points: Iterable[Array], near: float) -> list[Array]:
 def _massive(
     i: int, mass: MassProperties, radius: float, size: float, largest: float, apart: list[Array]
 ) -> Iterator[Look]:
-    """Make the uniform box with this mass and inertia, and what joins it to the one place where the body is held."""
+    """Yield the uniform box with this mass and inertia, and a bar to the one place where the body is held."""
     com = np.array(mass.com)
     edges, axes = equivalent_box(mass)
     is_point = not np.all(np.isfinite(edges)) or edges.max() <= 0.0  # or there is no mass at all
@@ -230,7 +230,7 @@ def equivalent_box(mass: MassProperties) -> tuple[Array, Array]:
 
 
 def stands(model: Model, radius: float) -> list[Array]:
-    """List where the robot is held by its base."""
+    """List the points where the base holds the robot."""
     stand = [j.placement.position for j in model.joints if j.parent == BASE and j.kind.nv != 6]
     stand += [loop.placement.position for loop in model.loops if loop.predecessor == BASE]
     stand += [loop.seat.position for loop in model.loops if loop.successor == BASE]
@@ -238,7 +238,7 @@ def stands(model: Model, radius: float) -> list[Array]:
 
 
 def posts(model: Model, size: float, height: float) -> Iterator[Look]:
-    """Make a post from the ground to each foot of the base that would float above it."""
+    """Yield a post from the ground to each foot of the base that would float above it."""
     up, radius = up_direction(model), thickness(model, size)
     for point in stands(model, radius):
         foot = point - 2.0 * radius * up
@@ -249,7 +249,7 @@ def posts(model: Model, size: float, height: float) -> Iterator[Look]:
 
 
 def _base(model: Model, radius: float) -> Iterator[Look]:
-    """Make a foot under each joint that stands on the ground."""
+    """Yield a foot under each joint on the ground."""
     up = up_direction(model)
     for point in stands(model, radius):
         pose = Pose.of(point - 1.6 * radius * up, rotation=turn_z_to(up))
@@ -257,7 +257,7 @@ def _base(model: Model, radius: float) -> Iterator[Look]:
 
 
 def up_direction(model: Model) -> Array:
-    """Return the direction against gravity; z where there is none."""
+    """Return the direction opposite to gravity; z without gravity."""
     g = np.array(model.gravity)
     length = float(np.linalg.norm(g))
     return -g / length if length > 0.0 else np.array([0.0, 0.0, 1.0])

@@ -1,4 +1,4 @@
-"""What the sliders of joints say and do; loops stay closed when one is moved."""
+"""Sliders of joints: their values, and their effect; loops stay closed when one is moved."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_STEPS = 200
 
 @dataclass(frozen=True)
 class Coordinate:
-    """What a slider moves: a coordinate of a joint, or a component of a ball joint's rotation vector."""
+    """A slider's variable: a coordinate of a joint, or a component of a ball joint's rotation vector."""
 
     label: str
     low: float
@@ -30,7 +30,7 @@ class Coordinate:
 
 
 def coordinates(robot: Robot, joint: Joint, size: float) -> list[Coordinate]:
-    """List the sliders of a joint, with its limits; a turn, or the robot's size, either way where it has none."""
+    """List the sliders of a joint, with its limits; without limits, plus or minus a turn, or the robot's size."""
     kind = joint.kind
     names = robot.q_names[joint.q_slice]
     low, high = random_bounds(kind.q_units, joint.lower, joint.upper)
@@ -67,7 +67,7 @@ def from_sliders(joint: Joint, values: Array) -> Array:
 
 
 def slider_values(robot: Robot, q: Array) -> Array:
-    """Compute the values of all sliders from configurations, (T, nq); NaN where a joint's is not a number."""
+    """Compute the values of all sliders from configurations, (T, nq); NaN where a joint's are."""
     columns = [np.zeros((len(q), 0))]
     for joint in robot.model.joints:
         if not joint.nq:

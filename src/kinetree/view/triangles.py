@@ -29,7 +29,7 @@ MOST_SHADED = 20_000
 
 @dataclass(frozen=True)
 class ColoredMesh:
-    """Triangles of one color; None where the shape has none of its own."""
+    """Triangles of one color; None if the shape has no color."""
 
     vertices: Array
     faces: Array
@@ -70,7 +70,7 @@ def triangles(shape: Shape) -> list[ColoredMesh]:
 
 
 def _part(mesh: Any, color: Color | None) -> ColoredMesh:
-    """Split the corners of a mesh where edges are to be seen."""
+    """Split the corners of a mesh at visible edges."""
     from trimesh import graph
 
     if len(mesh.faces) > MOST_SHADED:
@@ -81,7 +81,7 @@ def _part(mesh: Any, color: Color | None) -> ColoredMesh:
 
 
 def _outward(faces: Array, scale: tuple[float, float, float]) -> Array:
-    """Turn a mirrored mesh, which is inside out, back by the order of its corners."""
+    """Reverse the order of corners of a mirrored mesh, which is inside out."""
     return faces[:, ::-1] if np.prod(scale) < 0 else faces
 
 
@@ -111,7 +111,7 @@ def _parts(loaded: Any) -> Iterator[ColoredMesh]:
 
 
 def _merged(parts: list[ColoredMesh]) -> Iterator[ColoredMesh]:
-    """Merge parts of one color: fewer things to draw."""
+    """Yield parts merged by color, so that there is less to draw."""
     for color, flat in dict.fromkeys((p.color, p.flat) for p in parts):
         same = [p for p in parts if (p.color, p.flat) == (color, flat)]
         starts = np.cumsum([0, *(len(p.vertices) for p in same)])
@@ -120,7 +120,7 @@ def _merged(parts: list[ColoredMesh]) -> Iterator[ColoredMesh]:
 
 
 def _color(visual: Any) -> Color | None:
-    """Return the color a mesh brings along: of its material, of its texture on average, or of its faces."""
+    """Return the color of a mesh: that of its material, the average of its texture, or that of its faces."""
     if not visual.defined:
         return None
     material = getattr(visual, "material", None)

@@ -123,7 +123,7 @@ class Viewer:
             self.player.seek(self.player.begin)
 
     def _frame_everything(self, view: Sequence[float] | None) -> None:
-        """Choose ground and camera, and what is shown at first."""
+        """Choose ground and camera, and what is shown initially."""
         model, scene = self.robot.model, self.scene
         main = self.figures[0]
         self.follow, walks = followed_path(model, self.track, scene.up, scene.size)
@@ -154,7 +154,7 @@ class Viewer:
 
     @property
     def url(self) -> str:
-        """Return the address of the page."""
+        """The address of the page."""
         return self.server.url
 
     def __enter__(self) -> Viewer:
@@ -167,7 +167,7 @@ class Viewer:
         return f"<Viewer of {self.robot.name!r} at {self.url}>"
 
     def _repr_html_(self) -> str:
-        """Show a recording in a notebook, which stays there when Python has ended."""
+        """Return a recording for a notebook, which stays there after Python has ended."""
         inside = html.escape(self._recorded(), quote=True)
         return f'<iframe srcdoc="{inside}" style="width:100%;height:560px;border:1px solid #ccc"></iframe>'
 
@@ -197,7 +197,7 @@ class Viewer:
             self.player.seek(self.player.begin)
 
     def move_joint(self, joint: Joint | str, position: ArrayLike) -> str:
-        """Move one joint; loops stay closed, and it goes only as far as they let it.
+        """Move one joint; loops stay closed, and it moves only as far as they allow.
 
         Parameters
         ----------
@@ -225,11 +225,11 @@ class Viewer:
         return message
 
     def play(self) -> None:
-        """Play the motion from where it is."""
+        """Play the motion from the current time."""
         self._need_player().play()
 
     def pause(self) -> None:
-        """Stop the motion where it is."""
+        """Stop the motion at the current time."""
         if self.player is not None:
             self.player.pause()
 
@@ -262,7 +262,7 @@ class Viewer:
     # ------------------------------------------------------------------ pages
 
     def _page(self) -> str:
-        """Return the page, made when it is first asked for."""
+        """Return the page, made on first use."""
         if not self._html:
             self._html = page(f"kinetree: {self.robot.name}", self._data(live=True))
         return self._html
@@ -290,14 +290,14 @@ class Viewer:
         return {"time": player.time, "playing": player.playing, "speed": player.speed, "repeat": player.repeat}
 
     def _placed(self) -> News:
-        """Say where the bodies are, and the sliders, and what the pose is like at rest."""
+        """Return the poses of bodies, the values of sliders, and the data of the pose at rest."""
         values = slider_values(self.robot, self.q[None])[0]
         return {
             "poses": _plain(pose_numbers(self.poses)), "values": _plain(values), "rest": at_rest(self._still, self.q)
         }  # fmt: skip
 
     def state(self) -> News:
-        """Return what a page that has just come must know."""
+        """Return what a newly opened page needs to know."""
         with self._lock:
             news: News = {"shown": dict(self.shown), "trails": list(self.trails)}
             if self.player is not None:
@@ -307,7 +307,7 @@ class Viewer:
             return news
 
     def _heard(self, news: News) -> News:
-        """Do what was done on a page, and tell the others."""
+        """Perform an action from a page, and update the others."""
         self._speaker.page = str(news.get("page", ""))
         try:
             answer: News = {}
@@ -421,7 +421,7 @@ class Viewer:
         self, path: str | os.PathLike[str], *, fps: float = 30.0, speed: float = 1.0, size: Size = FILM,
         progress: bool = True,
     ) -> int:  # fmt: skip
-        """Write the motion as a film, without a browser window; needs Chromium.
+        """Write the motion as a video, without a browser window; needs Chromium.
 
         Parameters
         ----------
@@ -459,7 +459,7 @@ class Viewer:
         return len(times)
 
     def recording(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Write all that is shown as one page that opens in any browser: without Python, without a network.
+        """Write everything that is shown as one page that opens in any browser, without Python or a network.
 
         Parameters
         ----------
@@ -487,7 +487,7 @@ class Viewer:
     # ------------------------------------------------------------------ living and ending
 
     def wait(self) -> None:
-        """Stay until the user presses Ctrl-C, or the viewer is closed."""
+        """Wait until the user presses Ctrl-C, or the viewer is closed."""
         with contextlib.suppress(KeyboardInterrupt):
             while not self.server.closed.wait(0.5):  # a wait without end could not be interrupted everywhere
                 pass
@@ -511,5 +511,5 @@ def _switched(show: Any) -> dict[str, bool]:
 
 
 def _plain(numbers: Array) -> list[float | None]:
-    """Write numbers for JSON, which knows no NaN."""
+    """Return numbers for JSON, which has no NaN."""
     return [float(x) if np.isfinite(x) else None for x in numbers]

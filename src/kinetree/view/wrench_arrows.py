@@ -1,4 +1,4 @@
-"""Wrenches that act on a robot from outside, made ready to be drawn as arrows."""
+"""External wrenches on a robot, prepared to be drawn as arrows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def with_wrenches(robot: Robot, track: Track, wrenches: Any) -> Track:
 
 
 def _one(robot: Robot, track: Track, frame: str, given: Any) -> tuple[BodyPoint, Array, Array]:
-    """Return where a wrench acts, and its force and moment at each sample, along world axes."""
+    """Return the point at which a wrench acts, and its force and moment at each sample, along world axes."""
     count = len(track)
     if not isinstance(given, Wrench):
         array = np.asarray(given, dtype=float)

@@ -1,4 +1,4 @@
-"""What nothing holds: robots that fall for want of ground, joints that leave their ranges for want of stops."""
+"""Warnings about robots that fall because there is no ground, and joints that leave their ranges without stops."""
 
 import warnings
 

@@ -41,7 +41,7 @@ FINE, EVERY = 4001, 40
 
 @cache
 def _landing() -> dict[str, float]:
-    """Return what the landing foot feels, sampled finely, and with less damping."""
+    """Return the forces on the landing foot, sampled finely, and with less damping."""
     fine, soft = prescribed(NAME, STEP, FINE), on_other_ground(NAME, STEP, factor=SOFT)
     up, ahead = fine.foot_forces[:, 1, 2], fine.foot_forces[:, 1, 0]
     peak = int(np.argmax(up))
@@ -77,7 +77,7 @@ def _reason() -> str:
 
 
 def landing(quick: bool) -> Outcome:
-    """Find out what the reactions at landing depend on."""
+    """Investigate what the reactions at landing depend on."""
     found, along = _landing(), prescribed(NAME, STEP)
     shallow, m = on_other_ground(NAME, STEP, depth=0.02), along.machine
     facts = stated(

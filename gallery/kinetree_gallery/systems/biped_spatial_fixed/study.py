@@ -1,4 +1,4 @@
-"""The spatial biped of Shah, chapter 6, on its fixed foot; and its torques beside those of the floating one."""
+"""The spatial biped of Shah, chapter 6, on its fixed foot; and its torques compared with those of the floating one."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _error(record: Record) -> Array:
 
 
 def forced(quick: bool) -> Outcome:
-    """Let the torques of inverse dynamics drive it, without feedback."""
+    """Simulate it driven by the torques of inverse dynamics, without feedback."""
     robot, desired, q, v, end = _system()
     exact = simulate(
         robot, q, v, time=end, controller=laws.Feedforward(desired, 0.0, 0.0), rtol=1e-10, atol=1e-12, samples=501,
@@ -89,7 +89,7 @@ def forced(quick: bool) -> Outcome:
 
 
 def computed_torque(quick: bool) -> Outcome:
-    """Control it by computed torque: an error at the start dies out as the formula says."""
+    """Control it by computed torque: an initial error decays according to the formula."""
     robot, desired, q, v, end = _system()
     off = 0.05
     record = simulate(

@@ -18,7 +18,7 @@ SAME_SIGN = 3
 
 
 def upwards(leg: Sequence[Scalar]) -> list[Scalar]:
-    """Return a leg's coordinates (hip z, x, y, knee, ankle y, x) walked from the foot to the trunk.
+    """Return a leg's coordinates (hip z, x, y, knee, ankle y, x) in the order from the foot to the trunk.
 
     A joint seen from its other body undoes its elementary turns in the opposite order.
     Forces on these coordinates change likewise.

@@ -40,7 +40,7 @@ SAID = Statements(
 
 
 class PointFeet(NamedTuple):
-    """What becomes of the walk when each foot touches the ground at one spot, below its ankle."""
+    """The walk when each foot touches the ground at one spot, below its ankle."""
 
     torque: float
     """Largest of the ankle's, while the foot stands in the first step, in N m."""
@@ -61,7 +61,7 @@ def _point_feet() -> PointFeet:
 
 
 def ground(quick: bool) -> Outcome:
-    """Find out on which ground the walk is periodic, as the paper says it is."""
+    """Investigate on which ground the walk is periodic, as the paper states."""
     period, seconds = machine(NAME).walk.gait.period, 4.0 if quick else 10.0
     runs = {k: on_other_ground(NAME, seconds if k == OWN else SECONDS, stiffness=k) for k in (2000.0, OWN, 10000.0)}
     angles = {k: Trunk.of(along.machine, along.q).angle_by_step(along.time, period) for k, along in runs.items()}
@@ -82,7 +82,7 @@ def ground(quick: bool) -> Outcome:
 
 
 def _per_step(along: OnGround) -> float:
-    """Return how far it comes in a step, over all of them."""
+    """Return the distance per step, averaged over all steps."""
     return Trunk.of(along.machine, along.q).distance / (float(along.time[-1]) / along.machine.walk.gait.period)
 
 

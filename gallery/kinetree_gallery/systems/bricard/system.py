@@ -1,4 +1,4 @@
-"""Bricard's mechanism: six hinges that ought not to move, and do."""
+"""Bricard's mechanism: six hinges that should be immobile by counting, but move."""
 
 from __future__ import annotations
 

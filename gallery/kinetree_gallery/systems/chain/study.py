@@ -31,7 +31,7 @@ BATCH = 512
 
 
 def falls_of_all_kinds(quick: bool) -> Outcome:
-    """Let chains with one, two and three freedoms per joint fall; those that only swing in the plane agree."""
+    """Simulate falls of chains with one, two and three freedoms per joint; in planar motions they agree."""
     links = 4
     records = {}
     for freedoms in KINDS:
@@ -89,7 +89,7 @@ def cost_against_n(quick: bool) -> Outcome:
 
 
 def _seconds(robot: Robot, label: str) -> float:
-    """Return the seconds of one state in a batch, the best of some."""
+    """Return the time per state of a batch in seconds, the best of several runs."""
     fast = robot.with_backend("compiled")
     q, v, x = np.random.default_rng(1).uniform(-1.0, 1.0, (3, BATCH, robot.nv))
     call: Callable[..., np.ndarray] = fast.inverse_dynamics if label == "inverse" else fast.forward_dynamics

@@ -1,11 +1,11 @@
-"""Pick and place with the delta robot, and which motor and gear its arms need. Data of our own.
+"""Pick and place with the delta robot, and the motors and gears that its arms need (our own data).
 
-The platform goes over an arch from where it picks to where it places, with a product, and the same way back
-without.  Torques, speeds and accelerations of the arms in between are what a motor must give behind a gear of ratio n,
+The platform moves along an arch from the pick to the place position with a product, and back the same way without it.
+For the torques, speeds and accelerations of the arms, a motor with a gear of ratio n needs
 
     torque of the motor = tau / n + J n a,    speed = n v,
 
-J being the rotor's inertia with what turns with it.  The mean square of that torque over the cycle,
+where J is the inertia of the rotor and everything that turns with it.  The mean square of that torque over the cycle,
 <tau^2>/n^2 + 2 J <tau a> + J^2 n^2 <a^2>, is least at n^4 = <tau^2> / (J^2 <a^2>): a small motor that must be geared
 down may well need more torque for its own rotor than for the robot.
 """
@@ -116,19 +116,19 @@ def behind_gear(cycle: Cycle, motor: CatalogMotor, ratio: float) -> Array:
 
 
 def rms(x: Array, time: Array) -> Array:
-    """Return the root of the mean square over the cycle, of each column."""
+    """Return the root mean square of each column over the cycle."""
     return np.asarray(np.sqrt(np.trapezoid(x * x, time, axis=0) / (time[-1] - time[0])))
 
 
 def best_ratio(cycle: Cycle, motor: CatalogMotor) -> float:
-    """Return the ratio with which the hardest-working arm's motor heats least."""
+    """Return the ratio with which the motor of the most heavily loaded arm heats least."""
     tau, a = rms(cycle.torque, cycle.time), rms(cycle.acceleration, cycle.time)
     worst = int(np.argmax(tau))
     return float(np.sqrt(tau[worst] / (motor.rotor * a[worst])))
 
 
 def suits(cycle: Cycle, motor: CatalogMotor, ratio: float) -> bool:
-    """Return whether a motor behind a gear does the work: warm, for a moment, and fast enough."""
+    """Return whether a motor with a gear is sufficient: thermally, in peak torque, and in speed."""
     torque = behind_gear(cycle, motor, ratio)
     return bool(
         MARGIN * rms(torque, cycle.time).max() <= motor.rated
@@ -187,7 +187,7 @@ def pick_and_place(quick: bool) -> Outcome:
 
 
 def _rotor_difference(motor: CatalogMotor, ratio: float) -> float:
-    """Return how far torques of the model with rotors are from those of the formula, on the side of the arms."""
+    """Return the difference between torques of the model with rotors and those of the formula, at the arms."""
     robot = load("delta")
     geared = robot.with_parameters({f"{name}.rotor_inertia": motor.rotor * ratio**2 for name in ARMS})
     motion = PrescribedMotion(ARMS, (0.0, ONE_WAY), "over an arch", robot.model, along_the_arch)

@@ -1,4 +1,4 @@
-"""A delta robot: three arms, each with two parallel rods, hold a platform level. Data of our own."""
+"""A delta robot: three arms, each with two parallel rods, hold a platform level (our own data)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def close(middle: Vec3) -> list[Scalar]:
 
 
 def along_the_motion(t: Scalar) -> list[Scalar]:
-    """Go once round a level circle while dipping and coming up again."""
+    """Return all coordinates at a time: once around a level circle, while dipping and rising again."""
     turn = 2.0 * math.pi / DURATION * t
     return close(Vec3(RADIUS * cos(turn), RADIUS * sin(turn), HEIGHT - there_and_back(t, DURATION, 0.08)))
 

@@ -43,7 +43,7 @@ def _stated(along: PrescribedMechanism) -> Values:
 
 
 def _factors(quick: bool) -> Outcome:
-    """Compute dynamics from the three factors N_l N_c N_d alone, beside that of the loops (Saha section 3.4)."""
+    """Compare dynamics from the three factors N_l N_c N_d alone with that of the loops (Saha section 3.4)."""
     mechanism, q = load("five-bar"), start("five-bar", "free-fall")
     platform = Platform(mechanism, "tip", orientation=False)
     dofs = list(platform.denoc(q).dofs)
@@ -72,7 +72,7 @@ def _factors(quick: bool) -> Outcome:
 
 
 def _drift(mechanism: Robot, q: np.ndarray, v: np.ndarray, found: ParallelDynamics) -> np.ndarray:
-    """Return the acceleration at zero acceleration of the arms of the point that the last link's twist is of."""
+    """Return the acceleration of the reference point of the last link's twist at zero acceleration of the arms."""
     arms = mechanism.with_independent([mechanism.v_names[k] for k in found.denoc.dofs])
     a = arms.accelerations(q, v, np.zeros(len(found.rates)))
     _, body, _ = found.denoc.rows[-1]
@@ -85,7 +85,7 @@ def _drift(mechanism: Robot, q: np.ndarray, v: np.ndarray, found: ParallelDynami
 
 
 def _virtual_work(mechanism: Robot, q: np.ndarray, h: float = 1e-5) -> np.ndarray:
-    """Return change of the potential energy with each arm's angle, by differences."""
+    """Return the derivatives of the potential energy by each arm's angle, by differences."""
     columns = []
     for name in ("arm_1_joint", "arm_2_joint"):
         joint, other = mechanism.joint(name), {"arm_1_joint": "arm_2_joint", "arm_2_joint": "arm_1_joint"}[name]
@@ -102,7 +102,7 @@ def _in_line(_: float, q: np.ndarray, v: np.ndarray) -> float:
 
 
 def _fall(quick: bool) -> Outcome:
-    """Let it fall until the forearms are in line."""
+    """Simulate its fall until the forearms are in line."""
     mechanism = load("five-bar")
     platform = Platform(mechanism, "tip", orientation=False)
     q0 = start("five-bar", "free-fall")
@@ -137,7 +137,7 @@ def _phi(platform: Platform, q: np.ndarray) -> str:
 
 
 def _unstable(along: PrescribedMechanism) -> Values:
-    """Replay all 20 s at once."""
+    """Replay all 20 s in one run."""
     whole = replayed(along, rtol=1e-9, atol=1e-11)
     error = tracking_error(along, whole)
     until = whole.time[np.argmax(error > 1e-3)] if error.max() > 1e-3 else whole.time[-1]

@@ -26,7 +26,7 @@ def close(first: Scalar, second: Scalar) -> list[Scalar]:
 
 
 def along_the_trajectory(t: Scalar) -> list[Scalar]:
-    """Move both arms by the cycloid of Saha eq. 22a and 35."""
+    """Return all angles at a time: both arms follow the cycloid of Saha eq. 22a and 35."""
     return close(*cycloid(t, DURATION, (30.0 * DEGREE, 30.0 * DEGREE), (90.0 * DEGREE, 70.3 * DEGREE)))
 
 

@@ -50,7 +50,7 @@ def _printed_gap(sign: float) -> float:
 
 
 def book_accelerations(tree: Robot) -> Accelerations:
-    """Make accelerations as the book has them: multipliers first, with its Jacobian (Shah eq. 8.6-8.7, Table 10.9).
+    """Return the book's accelerations as a function: multipliers first, its Jacobian (Shah eq. 8.6-8.7, Table 10.9).
 
     The loop is written in world axes; angles are those of Table 10.5, absolute a1, a2 and a3.
     """
@@ -71,7 +71,7 @@ def book_accelerations(tree: Robot) -> Accelerations:
 
 
 def _replayed(along: PrescribedMechanism) -> Values:
-    """Replay the book's way: its equations at its tolerances, directly, from exact and from printed states."""
+    """Replay as in the book: its equations at its tolerances, directly, from exact and from printed states."""
     begin, law = along.motion.states(0.0), book_accelerations(along.mechanism.tree)
     exact = directly(along, begin.q, begin.v, 1e-5, 1e-7, law)
     q, v = np.array(TABLE_10_8[0]), np.array(TABLE_10_8[1])

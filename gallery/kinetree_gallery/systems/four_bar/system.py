@@ -1,4 +1,4 @@
-"""The book's four-bar mechanism as Tables 10.3 to 10.5 have it."""
+"""The book's four-bar mechanism with the data of Tables 10.3 to 10.5."""
 
 from __future__ import annotations
 

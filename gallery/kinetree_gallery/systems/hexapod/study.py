@@ -27,7 +27,7 @@ AUTHORS_TRUNK = 2.0
 
 @cache
 def _angles() -> dict[str, float]:
-    """Return the largest angle of the trunk in a step, in degrees, and with other data that are not sure."""
+    """Return the largest angle of the trunk in a step, in degrees, also with other values of uncertain data."""
     m = machine(NAME)
     known = m.robot.parameters()
     heavier = {
@@ -55,7 +55,7 @@ def _reason() -> str:
 
 
 def trunk(quick: bool) -> Outcome:
-    """Find out what the angle of the trunk depends on."""
+    """Investigate what the angle of the trunk depends on."""
     found = _angles()
     base = found.pop("as the book says")
     heavy = found.pop("a trunk of 2 kg")

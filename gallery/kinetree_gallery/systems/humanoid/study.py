@@ -1,4 +1,4 @@
-"""A humanoid counted and computed in both of the book's forms: ball joints as they are, and as three hinges each."""
+"""A humanoid in both of the book's forms: with ball joints, and with three hinges for each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COUNTED = {
 
 
 def forms(quick: bool) -> Outcome:
-    """Compare the robot with ball joints to the one with hinges: sizes, and dynamics by different ways."""
+    """Compare the robot with ball joints to the one with hinges: sizes, and dynamics by different methods."""
     robot = load(NAME).with_backend("reference")
     hinged = robot.with_single_joints()
     q, v, a = motion(NAME).states(np.linspace(0.2, 1.8, 5 if quick else 17))
@@ -61,7 +61,7 @@ def _accelerations(robot: Robot, hinged: Robot, *state: Any) -> list[np.ndarray]
 
 
 def counts(quick: bool) -> Outcome:
-    """Count the operations of both forms beside the book's formulas."""
+    """Compare the operation counts of both forms with the book's formulas."""
     robot = load(NAME)
     hinged = robot.with_single_joints()
     columns: dict[str, dict[str, MA]] = {
@@ -99,7 +99,7 @@ def counts(quick: bool) -> Outcome:
 
 
 def _compared(what: str, by: dict[str, MA]) -> list[Fact]:
-    """Return what the counts of one algorithm show."""
+    """Return the facts from the counts of one algorithm."""
     few, many, whole, rowed, runs = (float(sum(x)) for x in by.values())
     return stated(
         "humanoid", "cost", links_ratio=few / many, what=what, hinges_ratio=rowed / whole, runs_ratio=runs / few
@@ -121,7 +121,7 @@ def _traced(robot: Robot, name: str) -> MA:
 
 
 def fall(quick: bool) -> Outcome:
-    """Let it go in the air, somersaulting with loose joints: nothing acts but gravity."""
+    """Simulate a fall, somersaulting with loose joints: only gravity acts."""
     robot = load(NAME).with_backend("compiled")
     v = np.zeros(robot.nv)
     v[:3] = SPIN

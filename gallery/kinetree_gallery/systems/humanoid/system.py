@@ -36,14 +36,14 @@ REACH: dict[str, tuple[float, ...]] = {
 
 
 def bowing(t: Scalar) -> list[Scalar]:
-    """Return the pelvis as it leans forward, goes down and ahead, and comes back."""
+    """Return the motion of the pelvis, which leans forward, moves down and ahead, and returns."""
     half = 0.5 * there_and_back(t, DURATION, 0.3)
     ahead, up = there_and_back(t, DURATION, 0.2), STANDING[-1] - there_and_back(t, DURATION, 0.15)
     return [0.0, sin(half), 0.0, cos(half), ahead, 0.0, up]
 
 
 def posture(share: Scalar) -> list[Scalar]:
-    """Return the joints' angles, some share of the way."""
+    """Return the joints' angles at a fraction of the whole motion."""
     return [share * angle for angles in REACH.values() for angle in angles]
 
 

@@ -39,7 +39,7 @@ def _stated(along: PrescribedMechanism) -> Values:
 
 
 def _straight(along: PrescribedMechanism) -> float:
-    """Return how straight the straight part of the foot's path is, over the half turn about its middle."""
+    """Return the straightness of the straight part of the foot's path, over the half turn about its middle."""
     span = along.motion.span
     middle = 0.5 * (span[0] + span[1])
     t = np.linspace(middle - 0.25 * (span[1] - span[0]), middle + 0.25 * (span[1] - span[0]), 201)

@@ -16,7 +16,7 @@ NORMAL = 7.848
 
 
 def rolling(quick: bool) -> Outcome:
-    """Let the ball go, with a spin about the normal that must not matter."""
+    """Simulate the ball, with a spin about the normal that must not matter."""
     ball = load("rolling-ball")
     q = start("rolling-ball")
     found = ball.mobility(q)

@@ -9,7 +9,7 @@ RADIUS, ALONG = 0.1, 5.886
 
 
 def roll(t: Scalar) -> list[Scalar]:
-    """Return place and quaternion of a ball that rolls down from rest: 5/7 of gravity along the plane."""
+    """Return position and quaternion of a ball that rolls down from rest: 5/7 of gravity along the plane."""
     way = 5.0 / 14.0 * ALONG * t * t
     half = 0.5 / RADIUS * way
     return [way, 0.0 * way, RADIUS + 0.0 * way, 0.0 * way, sin(half), 0.0 * way, cos(half)]

@@ -1,4 +1,4 @@
-"""The rolling coin: a steady motion in closed form, and a wobble whose energy is the test."""
+"""The rolling coin: a steady motion in closed form, and a wobble that tests energy conservation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .system import TILT
 
 
 def steady(quick: bool) -> Outcome:
-    """Let the coin go in the steady motion, once round."""
+    """Simulate the coin in its steady motion, once around."""
     coin, steadily = load("rolling-coin"), motion("rolling-coin")
     q, v, a = steadily.states(0.0)
     found = coin.mobility(q)
@@ -33,7 +33,7 @@ def steady(quick: bool) -> Outcome:
 
 
 def wobble(quick: bool) -> Outcome:
-    """Let the coin go in the steady motion, half as fast: it nods."""
+    """Simulate the coin from its steady motion at half the speed: it wobbles."""
     coin = load("rolling-coin")
     q, v, _ = motion("rolling-coin").states(0.0)
     record = simulate(

@@ -1,4 +1,4 @@
-"""A coin that rolls round in a circle, leaning inwards: the steady motion of a disk on a rough table."""
+"""A coin that rolls in a circle, leaning inward: the steady motion of a disk on a rough table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def spin() -> float:
 
 
 def circle(t: Scalar) -> list[Scalar]:
-    """Return place and quaternion: turns about the vertical, by the tilt about x, and about the coin's own axis."""
+    """Return position and quaternion: turned about the vertical, by the tilt about x, and about the coin's axis."""
     about_vertical, own = 0.5 * TURN * t, 0.5 * (spin() - TURN * math.cos(TILT)) * t
     lean = math.sin(0.5 * TILT), math.cos(0.5 * TILT)
     way = RADIUS * spin() / TURN

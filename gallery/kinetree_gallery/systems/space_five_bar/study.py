@@ -1,4 +1,4 @@
-"""A satellite with a five-bar, of ReDySim."""
+"""A satellite with a five-bar, from ReDySim."""
 
 from __future__ import annotations
 

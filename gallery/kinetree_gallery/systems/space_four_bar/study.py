@@ -1,4 +1,4 @@
-"""A satellite with a four-bar, of ReDySim."""
+"""A satellite with a four-bar, from ReDySim."""
 
 from __future__ import annotations
 

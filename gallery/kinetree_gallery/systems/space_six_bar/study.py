@@ -1,4 +1,4 @@
-"""A satellite with a six-bar, of ReDySim."""
+"""A satellite with a six-bar, from ReDySim."""
 
 from __future__ import annotations
 

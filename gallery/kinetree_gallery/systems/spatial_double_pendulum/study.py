@@ -15,7 +15,7 @@ from ...analyses.inverse_dynamics import inverse
 
 
 def _keeps(robot: Robot, record: Record) -> Values:
-    """Check that gravity has no moment about the vertical through the shoulder."""
+    """Return the momentum about the vertical through the shoulder, about which gravity has no moment."""
     upright = robot.momentum(record.q, record.v, about="origin")[:, 2]
     return {"upright": upright}
 

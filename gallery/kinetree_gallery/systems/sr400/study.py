@@ -66,7 +66,7 @@ def _stated(along: PrescribedMechanism) -> Values:
 
 
 def energy_columns(mechanism: Robot, q: Array, v: Array) -> tuple[list[str], Array]:
-    """Return energy per unit of each inertial parameter, less what it is in the first state.
+    """Return energy per unit of each inertial parameter, minus that in the first state.
 
     A parameter acts on the motion through its column, and only through how it varies (Khalil section 10.3).
 
@@ -96,7 +96,7 @@ def energy_columns(mechanism: Robot, q: Array, v: Array) -> tuple[list[str], Arr
 
 
 def _random_states(count: int) -> tuple[Array, Array]:
-    """Return closed states anywhere, the first at rest."""
+    """Return random closed states, the first at rest."""
     rng = np.random.default_rng(0)
     angles, rates = rng.uniform(-np.pi, np.pi, (6, count)), rng.standard_normal((6, count))
     rates[:, 0] = 0.0
@@ -110,7 +110,7 @@ METHODS = {"rules": "by the rules of Khalil", "null_space": "by null spaces and 
 
 
 def letters(mechanism: Robot) -> dict[str, str]:
-    """Return what Khalil calls the parameters: XX1, ..., M8, IA1, ..."""
+    """Return Khalil's names of the parameters: XX1, ..., M8, IA1, ..."""
     found = {
         f"{body}.{symbol}": f"{symbol}{k}" for k, body in enumerate(mechanism.body_names, 1) for symbol in PARAMETERS
     }
@@ -118,7 +118,7 @@ def letters(mechanism: Robot) -> dict[str, str]:
 
 
 def groups(mechanism: Robot, base: BaseParameters) -> dict[str, dict[str, float]]:
-    """Return what is grouped into which base parameter, in Khalil's letters."""
+    """Return what is grouped into which base parameter, in Khalil's notation."""
     name = letters(mechanism)
     return {
         name[kept]: {name[other]: x for other, x in base.group(kept).items() if other != kept} for kept in base.names
@@ -126,7 +126,7 @@ def groups(mechanism: Robot, base: BaseParameters) -> dict[str, dict[str, float]
 
 
 def _difference(stated: table_10_2.Equations, found: dict[str, dict[str, float]]) -> float:
-    """Return the largest difference of two sets of coefficients; what is not stated is not grouped."""
+    """Return the largest difference of two sets of coefficients; those not stated are zero."""
     return max(
         abs(stated.get(kept, {}).get(other, 0.0) - found.get(kept, {}).get(other, 0.0))
         for kept in {*stated, *found}
@@ -236,7 +236,7 @@ def _count(mass: MassProperties, *, grouped: bool) -> tuple[int, int]:
 
 
 def _scaled(mass: MassProperties, factor: float) -> MassProperties:
-    """Return other numbers for every link: what is the same in two links would be computed once."""
+    """Return different numbers for every link, since equal numbers of two links would be computed only once."""
     return MassProperties.from_parameters(mass.parameters * factor)
 
 

@@ -1,4 +1,4 @@
-"""The base parameters of the SR400 as Khalil has them: Table 10.2 and the grouping equations of example 10.2."""
+"""The base parameters of the SR400 according to Khalil: Table 10.2 and the grouping equations of example 10.2."""
 
 from __future__ import annotations
 

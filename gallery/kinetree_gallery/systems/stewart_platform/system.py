@@ -1,4 +1,4 @@
-"""A Stewart platform: six legs, each a universal, a prismatic and a ball joint. Data of our own."""
+"""A Stewart platform: six legs, each with a universal, a prismatic and a ball joint (our own data)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def close(middle: Vec3, heading: Quaternion) -> list[Scalar]:
 
 
 def along_the_motion(t: Scalar) -> list[Scalar]:
-    """Go up and back, sideways, tilting about a level axis and turning about the vertical."""
+    """Return all coordinates: up and back, sideways, tilting about a level axis, turning about the vertical."""
     wave = sin(2.0 * math.pi / DURATION * t)
     middle = Vec3(0.08 * wave, -0.05 * wave, HEIGHT + there_and_back(t, DURATION, 0.1))
     tilt = axis_quaternion(TILT_AXIS, 0.2 * wave)

@@ -43,7 +43,7 @@ def _unit(angle: float) -> np.ndarray:
 
 
 def _redysim_gaps() -> np.ndarray:
-    """Return how far the two cut joints are open in ReDySim's start."""
+    """Return the gaps of the two cut joints in ReDySim's start."""
     t1, t2, t3, t4, t5, t6, t7 = REDYSIM
     corner = ARM * _unit(t1) + FOREARM * _unit(t1 + t2)
     heading = t1 + t2 + t3
@@ -53,7 +53,7 @@ def _redysim_gaps() -> np.ndarray:
 
 
 def _table_8_4(mechanism: Robot, record: Record) -> Values:
-    """Check what the printed initial state says, and what had to be done to it."""
+    """Return facts about the printed initial state, and its correction."""
     table = np.array(FREE_FALL)
     tips = [point(mechanism, table, f"forearm_{k}", (FOREARM, 0.0, 0.0))[:2] for k in (2, 3)]
     pivots = np.array([tip - ARM * _unit(angle) for tip, angle in zip(tips, table[5:], strict=True)])

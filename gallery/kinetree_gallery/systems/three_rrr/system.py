@@ -40,14 +40,14 @@ def close(corner: Point, heading: Scalar, elbows: tuple[int, int, int], guess: t
 
 
 def on_the_circle(t: Scalar) -> list[Scalar]:
-    """Move the platform's middle round a circle, heading 0; elbows to the left (sin(theta2) < 0)."""
+    """Return all angles with the platform's center on a circle, heading 0; elbows to the left (sin(theta2) < 0)."""
     middle = Point(CENTER.x + RADIUS * cos(SPEED * t), CENTER.y + RADIUS * sin(SPEED * t))
     corner = Point(middle.x - SIDE / 2.0, middle.y - SIDE / 2.0 * math.tan(math.pi / 6.0))
     return close(corner, 0.0 * t, (1, 1, 1), (2.0, -2.3, 0.3, -1.3, 0.1, -1.6, 0.5))
 
 
 def free_fall() -> list[Scalar]:
-    """Fit Table 8.4: the first leg and the platform as printed, the other legs closed on the base."""
+    """Return the state of Table 8.4: the first leg and the platform as printed, the other legs closed on the base."""
     first, second, third = FREE_FALL[:3]
     corner = polar(ARM, first).plus(polar(FOREARM, first + second))
     return close(corner, first + second + third, (1, 1, 1), FREE_FALL)

@@ -1,1 +1,1 @@
-"""Tasks: one file each with a robot, what it is to do, and how that is seen and paid for."""
+"""Tasks: one file each with a robot, its goal, its observation and its reward."""

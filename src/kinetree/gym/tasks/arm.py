@@ -1,4 +1,4 @@
-"""An arm that reaches: the KUKA KR5 of the gallery takes its wrist to a place that is drawn anew every time."""
+"""An arm that reaches: the KUKA KR5 of the gallery moves its wrist to a target that is drawn for each episode."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ DAMPING = np.array([200.0, 200.0, 100.0, 5.0, 5.0, 1.0])
 
 
 def observe(m: Moment) -> list[Any]:
-    """Return angles from the start, their rates, and what is missing to the target."""
+    """Return angles relative to the start, their rates, and the vector to the target."""
     missing = [t - p for t, p in zip(m.goal["target"], m.place(TOOL), strict=True)]
     return [*(a - b for a, b in zip(m.q, START, strict=True)), *m.v, *missing]
 
 
 def reward(m: Moment) -> Any:
-    """Return the distance to the target as a cost, and a little of the speed."""
+    """Return minus the distance to the target, and minus a small multiple of the speed."""
     missing = [t - p for t, p in zip(m.goal["target"], m.place(TOOL), strict=True)]
     distance = sqrt(sum(x * x for x in missing) + 1e-6)
     return -distance - 0.005 * sum(x * x for x in m.v)

@@ -30,13 +30,13 @@ LEANING = 0.8
 
 
 def observe(m: Moment) -> list[Any]:
-    """Return height, lean and velocities of the trunk, the legs from standing, their rates, action and goal."""
+    """Return the trunk's height, lean and velocities, leg angles relative to standing, their rates, action and goal."""
     legs = [a - b for a, b in zip(m.q[BASE:], STANDING, strict=True)]
     return [m.place("trunk").z, m.q[0], *m.v[:BASE], *legs, *m.v[BASE:], *m.action, *m.goal["speed"]]
 
 
 def reward(m: Moment) -> Any:
-    """Return up to one for the speed that is wanted, less for leaning and for power."""
+    """Return up to one for the commanded speed, minus penalties for leaning and power."""
     off = m.velocity("trunk").x - m.goal["speed"][0]
     return 1.0 / (1.0 + 4.0 * off**2) - 0.2 * m.q[0] ** 2 - 2e-4 * m.power
 
@@ -58,7 +58,7 @@ def world(**options: Any) -> World:
 
 
 def _height(robot: Any) -> int:
-    """Return which coordinate of the trunk lifts it."""
+    """Return the coordinate of the trunk that lifts it."""
     rises = []
     for k in range(BASE):
         q = robot.neutral()

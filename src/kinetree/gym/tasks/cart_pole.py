@@ -1,4 +1,4 @@
-"""A cart that keeps a pole upright by a force of up to ten newtons."""
+"""A cart that keeps a pole upright with a force of up to ten newtons."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def robot() -> Robot:
 
 
 def observe(m: Moment) -> list[Any]:
-    """Return place and speed of the cart, angle of the pole by sine and cosine, and its rate."""
+    """Return position and speed of the cart, sine and cosine of the pole's angle, and its rate."""
     return [m.q[0], m.v[0], sin(m.q[1]), cos(m.q[1]), m.v[1]]
 
 
 def reward(m: Moment) -> Any:
-    """Return one for a pole that stands in the middle, less for one that does not."""
+    """Return one for an upright pole in the middle, less otherwise."""
     return cos(m.q[1]) - 0.05 * m.q[0] ** 2 - 0.001 * m.action[0] ** 2 / FORCE**2
 
 

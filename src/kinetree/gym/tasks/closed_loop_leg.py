@@ -51,7 +51,7 @@ def _rod(mass: float, length: float) -> dict[str, Any]:
 
 
 def standing() -> np.ndarray:
-    """Return the configuration in which both sides are alike and the foot is on the ground.
+    """Return the symmetric configuration with the foot on the ground.
 
     The foot is in the middle, so each lower bar leads from a knee at ``HALF + UPPER sin(OUT)`` to zero.
     """
@@ -66,13 +66,13 @@ def observe(m: Moment) -> list[Any]:
 
 
 def reward(m: Moment) -> Any:
-    """Return up to one for the height that is wanted, less for power."""
+    """Return up to one for the commanded height, minus a penalty for power."""
     off = m.q[0] - m.goal["height"][0]
     return 1.0 / (1.0 + 400.0 * off**2) - 1e-3 * m.power
 
 
 def world(**options: Any) -> World:
-    """Make the world: servos get new angles every 10 ms, loops are held closed in every step."""
+    """Make the world: servos get new angles every 10 ms, loops are closed in every step."""
     start = standing()
     drawn = {"q": {"rail": Uniform(0.0, 0.05), "front_motor": Uniform(-0.1, 0.1), "rear_motor": Uniform(-0.1, 0.1)}}
     low, high = start[0] - 0.08, start[0] + 0.05

@@ -31,14 +31,14 @@ TIPPED = 0.6
 
 
 def observe(m: Moment) -> list[Any]:
-    """Return what is up for the trunk, its velocities, the legs from standing, their rates, action and goal."""
+    """Return the trunk's up direction and velocities, leg angles relative to standing, their rates, action and goal."""
     turning, moving = m.twist("trunk")
     legs = [a - b for a, b in zip(m.q[BASE:], STANDING, strict=True)]
     return [*m.up("trunk"), *turning, *moving, *legs, *m.v[BASE:], *m.action, *m.goal["speed"]]
 
 
 def reward(m: Moment) -> Any:
-    """Return up to one for the speed that is wanted straight ahead, less for turning, for swaying and for power.
+    """Return up to one for the commanded speed straight ahead, minus penalties for turning, swaying and power.
 
     Ahead is where the trunk points, level with the ground, whatever its heading: that is all the observation tells.
     """

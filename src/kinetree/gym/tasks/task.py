@@ -1,4 +1,4 @@
-"""What a task is."""
+"""The definition of a task."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...simulation.worlds.world import World
 
 @dataclass(frozen=True)
 class Task:
-    """Something to learn.
+    """A learning task.
 
     Attributes
     ----------
@@ -36,5 +36,5 @@ class Task:
 
 
 def with_random(usual: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return options of a world in which the user's ``random`` is added to the task's own, name by name."""
+    """Return options of a world in which the user's ``random`` entries are merged with the task's, name by name."""
     return options | {"random": usual | dict(options.get("random") or {})}

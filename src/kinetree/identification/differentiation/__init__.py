@@ -1,1 +1,1 @@
-"""Velocities and accelerations of measured positions."""
+"""Velocities and accelerations from measured positions."""

@@ -1,4 +1,4 @@
-"""Velocities and accelerations of motions of which positions were measured, with how far they can be trusted."""
+"""Velocities and accelerations of motions whose positions were measured, with their uncertainty."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DifferentiatedMotion:
-    """A motion at the times that were given.
+    """A motion at the given times.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class DifferentiatedMotion:
     averaged: int = 1
 
     def uncertainty(self) -> tuple[Array, Array, float]:
-        """Return deviations of accelerations between the ends and at them, (nv,) each, and how long an end is in s.
+        """Return deviations of accelerations away from the ends and at them, (nv,) each, and the length of an end in s.
 
         An end is where accelerations are less certain than between the ends by a factor above two.
         """
@@ -74,7 +74,7 @@ class DifferentiatedMotion:
 def differentiated(
     robot: Robot, t: ArrayLike, q: ArrayLike, *, cutoff: float | None = None, joints: Sequence[str] | None = None
 ) -> DifferentiatedMotion:
-    """Return velocities and accelerations of sampled positions, with how far they can be trusted.
+    """Return velocities and accelerations of sampled positions, with their uncertainty.
 
     Each coordinate becomes a spline that is as smooth as its samples ask for: noise, smoothness and standard deviations
     are found together (restricted maximum likelihood).  The noise is taken for white; where the spectrum tells that it
@@ -152,7 +152,7 @@ def differentiated(
 
 
 def _smoothed(piece: Piece, t: Array, q: Array, robot: Robot | SingleCoordinates) -> DifferentiatedMotion:
-    """Smooth all coordinates; those that rest have no noise, either."""
+    """Smooth all coordinates; those at rest have no noise, either."""
     moves = np.flatnonzero(np.ptp(q, axis=0) > 0.0)
     band = choose_band([piece], robot)  # type: ignore[arg-type]
     averaged, curves = 1, smooth_curves(t, q[:, moves])
@@ -185,7 +185,7 @@ def _smoothed(piece: Piece, t: Array, q: Array, robot: Robot | SingleCoordinates
 def _is_colored(
     piece: Piece, curves: list[SmoothCurve], moves: Array, band: Band, robot: Robot | SingleCoordinates
 ) -> bool:
-    """Say whether curves follow noise that neighboring samples share: their accelerations are mostly above a valley."""
+    """Return whether curves follow correlated noise: their accelerations are mostly above a gap in the spectrum."""
     fast = np.array([curve.cutoff > tuned.ABOVE_VALLEY * band.motion for curve in curves])
     if not fast.any() or tuned.ABOVE_VALLEY * band.motion > 0.4 * band.sampling:
         return False
@@ -201,7 +201,7 @@ def _is_colored(
 def _rates_of(
     robot: Robot | SingleCoordinates, at: Callable[..., Array], t: Array, cutoff: float, deviations: Array
 ) -> tuple[Array, Array, Array]:
-    """Return velocities, accelerations and deviations of both, of coordinates as functions of time."""
+    """Return velocities, accelerations and the deviations of both, from coordinates as functions of time."""
     of_q, of_v = _plain(robot)
     if isinstance(robot, SingleCoordinates) or len(of_v) == robot.nv:
         return at(t, 1)[:, of_q], at(t, 2)[:, of_q], deviations[:, :, of_q]
@@ -240,7 +240,7 @@ def _filtered(piece: Piece, t: Array, band: Band, robot: Robot | SingleCoordinat
 
 
 def _filtered_to_the_ends(piece: Piece, band: Band, robot: Robot | SingleCoordinates) -> FilteredMotion:
-    """Filter and differentiate a motion that need not be at rest where it begins and ends.
+    """Filter and differentiate a motion that need not be at rest at its ends.
 
     Filters go on beyond the ends by turning the samples about the last one, where accelerations would vanish.  So a
     polynomial with the position, velocity and acceleration of both ends is taken off before, and added behind.
@@ -262,7 +262,7 @@ def _filtered_to_the_ends(piece: Piece, band: Band, robot: Robot | SingleCoordin
 
 
 def _plain(robot: Robot | SingleCoordinates) -> tuple[Array, Array]:
-    """Return the places in q and v of coordinates whose rates are velocities."""
+    """Return the indices in q and v of coordinates whose rates are velocities."""
     if isinstance(robot, SingleCoordinates):
         return np.arange(robot.nq), np.arange(robot.nv)
     own = [j for j in robot.model.joints if not j.mimic and j.kind.q_units == j.kind.v_units]

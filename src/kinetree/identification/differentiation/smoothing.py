@@ -1,4 +1,4 @@
-"""Curves through noisy samples, as smooth as the samples ask for, with what is known of their derivatives.
+"""Curves through noisy samples, as smooth as the samples suggest, with the uncertainty of their derivatives.
 
 A curve f is a spline on even knots, and is found together with the noise of the samples y:
 
@@ -6,9 +6,9 @@ A curve f is a spline on even knots, and is found together with the noise of the
 
 which for fine knots is the integral of the m-th derivative squared.  That is the most probable curve if the m-th
 derivative is white noise, so lambda and m are those under which the samples are most probable (restricted maximum
-likelihood), and the same model tells how uncertain each derivative is, at the ends, too, where samples are on one side
-only and accelerations are least certain.  Nothing is assumed about the ends: without noise polynomials below the
-degree m go through as they are.
+likelihood), and the same model gives the uncertainty of each derivative, also at the ends, where samples are on one
+side only and accelerations are least certain.  Nothing is assumed about the ends: without noise, polynomials below the
+degree m are reproduced exactly.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TINY = float(np.finfo(float).tiny)
 
 
 class _Bases:
-    """B-splines at some times, on knots of any fineness from one end of a span of time to the other."""
+    """B-splines at some times, on knots of any spacing over a time span."""
 
     def __init__(self, t: Array, span: tuple[float, float]) -> None:
         self.t, self.span = t, span
@@ -60,7 +60,7 @@ class _Bases:
 
 
 def _roughness(count: int, order: int) -> Array:
-    """Return the upper band of D'D, D being the differences of an order of some coefficients."""
+    """Return the upper band of D'D, where D takes differences of coefficients of some order."""
     weights = [(-1.0) ** (order - k) * comb(order, k) for k in range(order + 1)]
     band = np.zeros((tuned.DEGREE + 1, count))
     for i, first in enumerate(weights):
@@ -70,7 +70,7 @@ def _roughness(count: int, order: int) -> Array:
 
 
 def _log_determinant(count: int, order: int) -> float:
-    """Return log det(D D'), which is that of the Gram matrix of the polynomials that D makes vanish."""
+    """Return log det(D D'), which equals that of the Gram matrix of the polynomials in the null space of D."""
     return sum(
         log(factorial(j) ** 2 / (factorial(2 * j) * factorial(2 * j + 1)))
         + log(count)
@@ -114,7 +114,7 @@ class SmoothCurve:
 
     @cached_property
     def _deviations(self) -> tuple[Array, Array]:
-        """Deviations of position, velocity and acceleration from end to end: near the ends, and once in between."""
+        """Deviations of position, velocity and acceleration: near both ends, and one value in between."""
         count = len(self.spline.c)
         if count <= 3 * tuned.FELT_COEFFICIENTS:
             times, squares = self._window(0, count, 0, 0)
@@ -129,7 +129,7 @@ class SmoothCurve:
         return times, self.noise * np.sqrt(squares)
 
     def _window(self, first: int, last: int, left: int, right: int) -> tuple[Array, Array]:
-        """Look at some coefficients, without the third of them at a side where others follow."""
+        """Return the deviations within some coefficients, without the outer third at a side where others follow."""
         knots = self.spline.t[first : last + tuned.DEGREE + 1]
         low, high = (
             tuned.DEGREE + left * tuned.FELT_COEFFICIENTS // 3,
@@ -155,7 +155,7 @@ class _SplineEquations:
         self.constant = _log_determinant(self.count, order)
 
     def solved(self, exponent: float) -> tuple[Array, Array, float, float]:
-        """Return the factor of the equations, coefficients, squares that are left, and the unlikelihood."""
+        """Return the factor of the equations, coefficients, residual sum of squares, and negative log-likelihood."""
         weight, free = 10.0**exponent, len(self.y) - self.order
         try:
             factor = cholesky_banded(self.normal + weight * self.rough)
@@ -185,7 +185,7 @@ class _SplineEquations:
 
 
 def _fitted(bases: _Bases, y: Array, order: int, intervals: int) -> SmoothCurve:
-    """Return the most probable curve of an order, on knots at least as fine as given, and fine enough."""
+    """Return the most probable curve of an order, on knots as fine as given or finer if necessary."""
     while True:
         samples = _SplineEquations(bases, y, order, intervals)
         exponent = samples.best()
@@ -200,7 +200,7 @@ def _fitted(bases: _Bases, y: Array, order: int, intervals: int) -> SmoothCurve:
 
 
 def _fineness(bases: _Bases, y: Array, order: int) -> int:
-    """Return how many intervals to begin with: coarse knots could take a fast motion for noise, so all are tried."""
+    """Return the initial number of intervals: all are tried, as coarse knots may mistake a motion for noise."""
     levels = [tuned.FEWEST_KNOTS]
     while levels[-1] < len(y):
         levels.append(min(4 * levels[-1], len(y)))

@@ -1,1 +1,1 @@
-"""Reasons not to trust data or a result: each module knows some, and says them in words."""
+"""Reasons not to trust data or a result: each module detects some, and explains them."""

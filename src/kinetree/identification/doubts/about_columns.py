@@ -1,4 +1,4 @@
-"""Columns that are another joint's, turn the other way or from another zero: forces fit much better with others."""
+"""Exchanged columns, wrong signs and wrong zeros, which show because forces fit much better after a change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..model_choice import Columns
 
 
 class Change(NamedTuple):
-    """Other columns than were given: whose motion each joint has, its sign, what is added to positions; the forces."""
+    """A change of the given columns: whose motion each joint has, its sign, an offset of positions; the forces."""
 
     order: Array
     sign: Array
@@ -79,13 +79,13 @@ def of_columns(columns: Columns, errors: Array) -> list[str]:
 
 
 def _best(before: float, judged: dict[str, float]) -> tuple[str, float, float] | None:
-    """Return the change that leaves the smallest error, with the errors after and before, if that helps much."""
+    """Return the change with the smallest error, with the errors after and before, if it helps much."""
     words = min(judged, key=judged.__getitem__, default="")
     return (words, judged[words], before) if judged and judged[words] < tuned.UNMIXED * before else None
 
 
 class _Judge:
-    """Some of the samples, and what is left of their forces if columns were others.
+    """Some of the samples, and the residuals of their forces after changes of columns.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class _Judge:
         self._columns: dict[tuple[bytes, ...], MeanColumns] = {}
 
     def exchanges(self) -> dict[str, Change]:
-        """Return what may be exchanged: positions, forces, or both, of two joints."""
+        """Return all exchanges to try: of positions, forces, or both, between two joints."""
         found: dict[str, Change] = {}
         same, tau = self.same, self.same.force
         for i, j in combinations(range(self.robot.nv), 2):
@@ -128,7 +128,7 @@ class _Judge:
         return found
 
     def signs(self) -> dict[str, Change]:
-        """Return which positions and forces may be of another sign."""
+        """Return all changes of sign to try, of positions and forces."""
         found: dict[str, Change] = {}
         for i, name in enumerate(self.robot.v_names):
             other = np.where(self.same.order == i, -1.0, 1.0)
@@ -137,7 +137,7 @@ class _Judge:
         return found
 
     def zeros(self) -> dict[str, Change]:
-        """Return which hinges may have another zero."""
+        """Return all changes of a hinge's zero to try."""
         found: dict[str, Change] = {}
         for i, (name, joint) in enumerate(zip(self.robot.v_names, self.robot.model.joints, strict=True)):
             for degrees in tuned.ZEROS if isinstance(joint.kind, Revolute) else ():
@@ -146,7 +146,7 @@ class _Judge:
         return found
 
     def columns(self, change: Change) -> MeanColumns:
-        """Return the columns of a changed motion; those who differ in forces alone share them."""
+        """Return the columns of a changed motion; changes that differ only in forces share them."""
         key = tuple(x.tobytes() for x in change[:3])
         if key not in self._columns:
             q, v, a = (change.sign * x[:, change.order] for x in self.motion)
@@ -162,19 +162,19 @@ class _Judge:
         return np.asarray(x.reshape(self.groups, len(x) // self.groups, -1).mean(axis=1)).reshape(-1, *x.shape[1:])
 
     def by_fit(self, change: Change) -> float:
-        """Return which share of forces a fit leaves."""
+        """Return the share of forces that a fit leaves unexplained."""
         found = self.columns(change)
         return self._left_of([found.inertial[..., self.independent], found.rubbing], self._mean(change.force), change)
 
     def by_file(self, change: Change) -> float:
-        """Return which share of forces the file's masses leave, beside friction that is fitted; nothing without any."""
+        """Return the share of forces that the file's masses and fitted friction leave; 0 without masses."""
         if not np.any(self.file):
             return 0.0
         found = self.columns(change)
         return self._left_of([found.rubbing], self._mean(change.force) - found.inertial @ self.file, change)
 
     def _left_of(self, columns: Sequence[Array], force: Array, change: Change) -> float:
-        """Return the root mean square that a fit leaves of forces, in units of their size."""
+        """Return the root mean square of a fit's residuals, relative to the size of the forces."""
         size = np.maximum(np.sqrt(np.mean(change.force**2, axis=0)), 1e-300)
         both = np.concatenate([*columns, force[..., None]], axis=-1) / size[:, None]
         tall = both[self.columns(change).fast]

@@ -1,4 +1,4 @@
-"""Results that should not be trusted: scales and signs of forces, joints that rest, bodies that cannot be."""
+"""Results that should not be trusted: wrong scales and signs of forces, joints at rest, impossible bodies."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def signs(joints: Sequence[str], fit: Estimate, equations: MeasuredEquations) ->
 
 
 def of_scale(fit: Estimate, equations: MeasuredEquations, before: Array) -> list[str]:
-    """Return a warning if all loads are those of the file but for a common factor, which other masses seldom have.
+    """Return a warning if all loads are those of the file times a common factor, which other masses seldom explain.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def of_scale(fit: Estimate, equations: MeasuredEquations, before: Array) -> list
 
 
 def _gives_energy(equations: MeasuredEquations, fit: Estimate, joint: str, place: Mapping[str, int]) -> bool:
-    """Tell whether viscous and Coulomb friction together do positive work."""
+    """Return whether viscous and Coulomb friction together do positive work."""
     speed, sign = place.get(f"{joint}.damping"), place[f"{joint}.friction"]
     force = fit.values[sign] * equations.y[..., sign]
     if speed is None:
@@ -127,7 +127,7 @@ def _gives_energy(equations: MeasuredEquations, fit: Estimate, joint: str, place
 
 
 def _units(found: Identified, before: Array) -> list[str]:
-    """Compare what was found with what the file has, if it has anything, and look for forces that run backwards."""
+    """Return warnings from a comparison with the file's values, if it has any, and about forces with the wrong sign."""
     told = found.relative_deviations[: len(before)] < tuned.POOR  # what is not told may be anything
     old, new = (np.linalg.norm(x[: len(before)][told]) for x in (before, found.values))
     if old > 0.0 and new > 0.0 and not 1.0 / tuned.PLAUSIBLE < new / old < tuned.PLAUSIBLE:

@@ -1,4 +1,4 @@
-"""Samples that cannot be what they say: units of positions, velocities and times, and encoders that hung."""
+"""Samples that cannot be right: wrong units of positions, velocities and times, and encoders that got stuck."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def doubtful_angles(robot: Robot, reach: Array) -> str:
 
 
 def doubtful_steps(step: float) -> str:
-    """Return the unit that times seem to have, where a step would be longer than any controller's.
+    """Return the unit that times seem to have, if a step would be longer than that of any controller.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def of_units(data: Measured, robot: Robot) -> list[str]:
 
 
 def of_stuck_encoders(data: Measured, robot: Robot) -> list[str]:
-    """Return a warning if positions stand still to the last digit in the midst of a motion.
+    """Return a warning if positions do not change at all in the middle of a motion.
 
     Behind that they jump; or, where the joint came back meanwhile, its speed breaks off or sets in faster than it
     changes anywhere else.  A joint that comes to rest brakes, and one whose steps are coarse has such changes always.
@@ -129,7 +129,7 @@ def of_stuck_encoders(data: Measured, robot: Robot) -> list[str]:
 
 
 def _breaks_off(t: Array, q: Array, starts: Array, ends: Array) -> Array:
-    """Tell at which spells of equal positions the speed breaks off, or sets in, faster than it changes elsewhere."""
+    """Return at which runs of equal positions the speed stops, or starts, faster than it changes elsewhere."""
     span = max(3, int(np.ceil(tuned.BRAKES_WITHIN / max(float(np.median(np.diff(t))), 1e-300))))
     if len(q) < 3 * span:
         return np.zeros(len(starts), dtype=bool)

@@ -1,4 +1,4 @@
-"""Motions that are too short, and forces that come later than positions, or earlier."""
+"""Motions that are too short, and forces that are delayed relative to positions, or early."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..model_choice import Columns
 
 
 def of_shortness(prepared: Prepared, lasts: float) -> str:
-    """Return a warning if a motion is too short to identify anything from: most joints hardly turn back.
+    """Return a warning if a motion is too short to identify anything from: most joints hardly reverse.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def _digits(milliseconds: float) -> str:
 
 
 def _left_with(equations: MeasuredEquations, weight: Array) -> Callable[[Array], float]:
-    """Return a function that fits forces to which something is added, and returns the error that is left."""
+    """Return a function that fits modified forces, and returns the remaining error."""
     tall = (equations.y * weight[..., None]).reshape(-1, len(equations.names))
     size = np.linalg.norm(tall, axis=0)
     basis = np.linalg.qr(tall[:, size > 0.0] / size[size > 0.0])[0]
@@ -100,5 +100,5 @@ def _left_with(equations: MeasuredEquations, weight: Array) -> Callable[[Array],
 
 
 def _shifted(t: Array, tau: Array, delay: float) -> Array:
-    """Return forces that were written down too late by a delay, at the times that they belong to."""
+    """Return forces that were recorded with a delay, at their true times."""
     return np.stack([np.interp(t + delay, t, column) for column in tau.T], axis=1)

@@ -1,8 +1,8 @@
 """Parameters that real bodies can have: fits whose every pseudo-inertia is positive definite.
 
-The fit is ``|A x - b|^2 / 2`` in units of the noise, plus a pull towards the robot's own values, which decides what the
-motion does not: by the log-det divergence of pseudo-inertias, which knows what is far for a body whatever the units
-(Lee, Wensing and Park, 2020), or by Euclid's distance.  Three ways find it: Newton steps with a barrier, written here;
+The fit is ``|A x - b|^2 / 2`` in units of the noise, plus a pull toward the robot's own values, which decides what the
+motion does not: by the log-det divergence of pseudo-inertias, a distance between bodies that does not depend on units
+(Lee, Wensing and Park, 2020), or by Euclidean distance.  Three ways find it: Newton steps with a barrier, written here;
 a semidefinite program given to CVXPY; and Gauss-Newton steps in log-Cholesky coordinates.
 """
 
@@ -25,7 +25,7 @@ PULLS = ("log_det", "euclidean")
 
 @dataclass(frozen=True)
 class ConsistentFit:
-    """What is to be fitted, and what it must keep to.
+    """The problem: what is to be fitted, and the conditions.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class ConsistentFit:
 
     @property
     def weight_of_parameters(self) -> Array:
-        """The weight of the pull of each parameter, zero for those of no body."""
+        """The weight of the pull of each parameter, zero for those that do not belong to a body."""
         found = np.zeros(len(self.reference))
         for own, weight in zip(self.bodies, self.weights, strict=True):
             found[own] = weight
@@ -72,7 +72,7 @@ class ConsistentFit:
 
     @property
     def scale(self) -> Array:
-        """What a parameter is measured by in Euclid's pull: the largest of its body, or of its kind."""
+        """The scale of each parameter in the Euclidean pull: the largest of its body, or of its kind."""
         found = np.maximum(np.abs(self.reference), 1e-3)
         for own in self.bodies:
             ten = np.abs(self.reference[own])
@@ -105,7 +105,7 @@ def consistent(problem: ConsistentFit, way: str = "barrier") -> Array:
 
 
 def _settled(problem: ConsistentFit) -> tuple[ConsistentFit, Array]:
-    """Return a problem in which everything is decided, and which of the parameters are left in it.
+    """Return a problem with a unique solution, and the parameters that remain in it.
 
     Bodies have their pull.  Rotors and friction have none: those that no row depends on stay as they were, and the
     others are drawn there so faintly that only what the rows do not tell follows.
@@ -135,7 +135,7 @@ def _settled(problem: ConsistentFit) -> tuple[ConsistentFit, Array]:
 
 
 def by_barrier(problem: ConsistentFit) -> Array:
-    """Minimize by damped Newton steps; what must stay positive is kept so by logarithms that become ever weaker."""
+    """Minimize by damped Newton steps, with logarithmic barriers that become weaker and weaker."""
     x = problem.reference.copy()
     x[problem.positive] = np.maximum(x[problem.positive], 1e-3)
     normal, right = problem.a.T @ problem.a, problem.a.T @ problem.b
@@ -148,7 +148,7 @@ def by_barrier(problem: ConsistentFit) -> Array:
 
 
 def _ever_weaker(problem: ConsistentFit) -> Iterator[tuple[Array, float]]:
-    """Yield weights of pull and barrier, from strong ones to those that are wanted, or steps lose their way."""
+    """Yield weights of pull and barrier, from strong ones to the wanted ones; otherwise steps do not converge."""
     strong = max(1e4, 0.01 * float(problem.b @ problem.b))
     barrier = 1.0
     weights = np.maximum(strong, problem.weights) if problem.pull == "log_det" else problem.weights
@@ -162,7 +162,7 @@ def _ever_weaker(problem: ConsistentFit) -> Iterator[tuple[Array, float]]:
 
 
 def _newton(problem: ConsistentFit, normal: Array, right: Array, x: Array, barrier: float) -> tuple[Array, float]:
-    """Minimize by Newton's steps; return the point, and what another step would gain: nothing if they converged.
+    """Minimize by Newton steps; return the point, and the gain of another step: zero if they converged.
 
     Where data ask for what is far from possible, bodies shrink towards nothing, step after step.
     """
@@ -226,7 +226,7 @@ def _slopes(problem: ConsistentFit, normal: Array, right: Array, x: Array, barri
 
 
 def by_semidefinite_program(problem: ConsistentFit) -> Array:
-    """Give the problem to CVXPY with the solver Clarabel."""
+    """Solve the problem with CVXPY and the solver Clarabel."""
     cvxpy = _cvxpy()
     size = np.ones(len(problem.reference))
     for own in problem.bodies:
@@ -303,7 +303,7 @@ def _from_coordinates(problem: ConsistentFit, theta: Array) -> Array:
 
 
 def _levenberg_marquardt(problem: ConsistentFit, theta: Array, barrier: float) -> Array:
-    """Return coordinates of the lowest point, by damped Gauss-Newton steps."""
+    """Return the coordinates of the minimum, by damped Gauss-Newton steps."""
     normal, right = problem.a.T @ problem.a, problem.a.T @ problem.b
     x = _from_coordinates(problem, theta)
     damping, now = 1e-3, _value(problem, normal, right, x, barrier)

@@ -1,7 +1,7 @@
-"""Least squares for regressors that are noisy themselves: instruments that move along but do not share the noise.
+"""Least squares for noisy regressors: instruments that are correlated with the motion but not with its noise.
 
-Noise in positions makes the columns of the regressor correlate with what the fit leaves, and least squares is biased.
-Columns are therefore replaced by that part of them which another motion explains, such as the commanded one, or that of
+Noise in positions makes the columns of the regressor correlate with the residuals, and least squares is biased.
+Columns are therefore replaced by the part of them that another motion explains, such as the commanded one, or that of
 a simulation: two-stage least squares, which is the method of instrumental variables with as many instruments as columns
 (Janot, Vandanjon and Gautier, 2014).
 """

@@ -1,7 +1,7 @@
 """Ordinary, weighted and iteratively re-weighted least squares, for one set of forces or a batch of them.
 
 The equation is ``Y x = tau`` with rows per sample and joint: ``Y`` (n, r, p), ``tau`` (..., n, r).  It is solved in
-coordinates in which the columns of Y are orthonormal, so that normal equations lose nothing.
+coordinates in which the columns of Y are orthonormal, so that normal equations lose no accuracy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a fit found.
+    """The result of a fit.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ def _settled(
     y: Array, force: Array, alive: Array, size: Array, least: Array, method: str, rounds: int,
     sources: Array | None = None,
 ) -> Estimate:  # fmt: skip
-    """Solve until the noise of the joints does not change any more, with rows in units of a size per joint."""
+    """Solve until the noise of the joints no longer changes, with rows in units of a size per joint."""
     r = y.shape[1]
     basis, back = _orthonormal(y * (alive / size)[..., None])
     per_joint = np.swapaxes(basis, -1, -2) @ basis
@@ -97,7 +97,7 @@ def _settled(
     weights = np.broadcast_to(alive, force.shape)
 
     def weighed(noise: Array, found: tuple[Array, Array, Array]) -> tuple[Array, tuple[Array, Array, Array]]:
-        """Solve with the noise that the last solution left."""
+        """Solve with the noise estimated from the last solution."""
         z, inverse, weights = found
         residual = force - _apply(basis, z)
         if method == "ordinary":
@@ -127,7 +127,7 @@ def _settled(
 
 
 def _spread(basis: Array, residual: Array, noise: Array, weights: Array, sources: Array) -> Array:
-    """Return how what is loaded by noise varies, (..., k, k): the inverse of the solution's, were rows independent.
+    """Return the covariance of the noise terms, (..., k, k): the inverse of the solution's if rows were independent.
 
     Sizes of the sources are those with which products of residuals of the same sample are explained best, by least
     squares: of sources g with squares s, the mean of r r^T is the sum of s g g^T.
@@ -158,7 +158,7 @@ def _spread(basis: Array, residual: Array, noise: Array, weights: Array, sources
 
 
 def _not_negative(matrix: Array, right: Array) -> Array:
-    """Return numbers that are not negative and minimize ``x^T matrix x / 2 - right^T x``."""
+    """Return the nonnegative numbers that minimize ``x^T matrix x / 2 - right^T x``."""
     values, vectors = np.linalg.eigh(matrix)
     kept = values > 1e-12 * values[-1]
     root = np.sqrt(values[kept])
@@ -175,7 +175,7 @@ def _apply(basis: Array, z: Array) -> Array:
 
 
 def _orthonormal(y: Array) -> tuple[Array, Array]:
-    """Return Y in orthonormal columns, (r, n, k), and the way back to x, (p, k), without what the rows do not tell."""
+    """Return Y in orthonormal columns, (r, n, k), and the map back to x, (p, k), without what rows do not determine."""
     n, r, p = y.shape
     tall = np.swapaxes(y, 0, 1).reshape(-1, p)
     size = np.linalg.norm(tall, axis=0)
@@ -207,17 +207,17 @@ def _solve(basis: Array, force: Array, noise: Array, weights: Array) -> tuple[Ar
 
 
 def _taken(per_joint: Array, inverse: Array, noise: Array) -> Array:
-    """Return how many of the parameters the rows of each joint take up, (..., r): the trace of its part of the hat."""
+    """Return how many of the parameters the rows of each joint use up, (..., r): the trace of its hat matrix."""
     return np.asarray(np.einsum("...kl,rkl->...r", inverse, per_joint) / noise**2)
 
 
 def _noise(residual: Array, alive: Array, taken: Array) -> Array:
-    """Return the standard deviation of each joint's residuals, of which so many are lost to parameters, (..., r)."""
+    """Return the standard deviation of each joint's residuals, (..., r), given the degrees of freedom used up."""
     return noise_left(np.sum(alive * residual**2, axis=-2), alive.sum(axis=0), taken)
 
 
 def noise_left(squares: Array, rows: Array, taken: Array) -> Array:
-    """Return the standard deviation that sums of squares of so many rows mean, of which some are lost to parameters."""
+    """Return the standard deviation from sums of squares over rows, some of which are used up by parameters."""
     found = np.sqrt(squares / np.maximum(rows - taken, 1.0))
     return np.where(rows > 0, np.maximum(found, 1e-300), 1.0)
 
@@ -225,7 +225,7 @@ def noise_left(squares: Array, rows: Array, taken: Array) -> Array:
 def settle(
     weighed: Callable[[Array, Found], tuple[Array, Found]], noise: Array, found: Found, rounds: int
 ) -> tuple[Array, Found]:
-    """Fit again and again, with rows weighed by the noise that the last fit left, until that does not change any more.
+    """Fit repeatedly, with rows weighted by the noise left by the last fit, until that no longer changes.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def _common_noise(residual: Array, alive: Array, parameters: int) -> Array:
 
 
 def _usual_noise(residual: Array, alive: Array) -> Array:
-    """Return the standard deviation that noise has by its median, which outliers do not move."""
+    """Return the standard deviation of noise estimated by its median, which outliers do not affect."""
     spread = np.where(alive > 0.0, np.abs(residual), np.nan)
     return np.maximum(np.nan_to_num(np.nanmedian(spread, axis=-2) / 0.6745, nan=1.0), 1e-300)
 

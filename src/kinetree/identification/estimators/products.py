@@ -1,6 +1,6 @@
 """Weighted least squares from products of columns: for the many fits by which models are compared.
 
-Products are squares, so half of the digits are lost; what decides between models is far above that.
+Products are squares, so half of the digits are lost; differences between models are far larger than that.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def grams(equations: MeasuredEquations, part: slice = slice(None)) -> Array:
 
 
 def fitted(products: Array, counts: Array) -> tuple[Array, Array]:
-    """Return the weighted fit and the noise of each row, from products of columns; forces have some noise at least."""
+    """Return the weighted fit and the noise of each row, from products of columns; forces have at least some noise."""
     size = np.sqrt(np.maximum(products[:, -1, -1], 1e-300) / np.maximum(counts, 1.0))
 
     def weighed(noise: Array, _: Array) -> tuple[Array, Array]:
@@ -54,7 +54,7 @@ def left(products: Array, x: Array) -> Array:
 
 @dataclass(frozen=True)
 class Folds:
-    """Products of columns, part by part of the data, from which fits to some of the columns are judged.
+    """Products of columns for each part of the data, to cross-validate fits of some of the columns.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Folds:
 
     @classmethod
     def of(cls, equations: MeasuredEquations, folds: int = tuned.FOLDS) -> Folds:
-        """Cut the data."""
+        """Cut the data into parts."""
         bounds = np.linspace(0, len(equations.t), folds + 1).astype(int)
         parts = [grams(equations, slice(first, last)) for first, last in pairwise(bounds)]
         return cls(np.stack(parts), equations.counted.sum(axis=0))
@@ -85,7 +85,7 @@ class Folds:
 
     @cached_property
     def fit(self) -> tuple[Array, Array]:
-        """Values of a fit to all data, and what it leaves in each row, as a standard deviation."""
+        """Values of a fit to all data, and the standard deviation of its residuals in each row."""
         return fitted(self.whole, self.counts)
 
     @cached_property

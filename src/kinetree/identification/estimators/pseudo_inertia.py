@@ -1,4 +1,4 @@
-"""Ten parameters as a matrix: a body is possible exactly where its pseudo-inertia is positive definite.
+"""Ten parameters as a matrix: a body is possible if and only if its pseudo-inertia is positive definite.
 
 The matrix holds the second moments of the density, ``[[S, h], [h^T, m]]`` with ``S = tr(I)/2 - I`` (Wensing, Kim and
 Slotine, 2018).  It is linear in the parameters; its Cholesky factor with the logarithms of the diagonal are coordinates
@@ -42,7 +42,7 @@ def parameters_of(matrix: Array) -> Array:
 
 
 def is_possible(ten: Array, slack: float = 1e-9) -> Array:
-    """Tell whether there is a body with these parameters, up to rounding; a point or a rod is one."""
+    """Return whether there is a body with these parameters, up to rounding; points and rods count."""
     matrix = matrix_of(ten)
     least = np.linalg.eigvalsh(matrix)[..., 0]
     return np.asarray(least >= -slack * np.maximum(np.trace(matrix, axis1=-2, axis2=-1), 1e-300))

@@ -1,1 +1,1 @@
-"""Estimators that simulate: from measured states, or under the controller that the robot had."""
+"""Estimators that simulate: from measured states, or with the robot's controller."""

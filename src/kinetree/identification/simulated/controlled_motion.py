@@ -1,11 +1,11 @@
-"""The motion that a robot with certain parameters would have made, under the controller that the measured one had.
+"""The motion that a robot with given parameters would have made with the controller of the measured one.
 
 The method of direct and inverse dynamic identification models (DIDIM; Gautier, Janot and Vandanjon, 2013) takes the
-columns of its equations from such motions: they have no noise, so that measured forces alone decide, and no filter has
-to be chosen well.  Parameters that fit give another motion, and so on until nothing changes any more.
+columns of its equations from such motions: they have no noise, so that only the measured forces matter, and no filter
+has to be chosen.  The fitted parameters give another motion, and so on until nothing changes any more.
 
 Runs are cut into windows that are simulated side by side, by classical Runge-Kutta steps.  Each window begins
-somewhat before the part that counts, with the measured state, whose error the controller has taken away by then.
+somewhat before the part that counts, with the measured state, whose error the controller has removed by then.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Scalars = Sequence[Scalar]
 
 @dataclass(frozen=True)
 class ControlledRun:
-    """What a measured run was: its states, its times, and the controller that made it.
+    """A measured run: its states, its times, and its controller.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class ControlledRun:
             yield rows[1:]
 
     def _rollout(self, truth: Robot, m: FilteredMotion, windows: Array) -> tuple[Array, Array, Array]:
-        """Return positions, velocities and accelerations, (windows, samples, nv), of which the last may be too many."""
+        """Return positions, velocities and accelerations, (windows, samples, nv), perhaps with extra samples."""
         begins, samples = windows[:, 0], int(np.max(windows[:, 2] - windows[:, 0]))
         times, step = m.t[begins], float(m.t[1] - m.t[0])
         q, v = m.q[begins], m.v[begins]
@@ -178,7 +178,7 @@ class ControlledRun:
         return LawProgram(title, law, usual | lengths, can_compile(self.robot), cpu=self.robot.cpu)
 
     def _substeps(self, truth: Robot, own: dict[str, Array], t: Array, q: Array, v: Array, step: float) -> int:
-        """Return into how many parts a step is divided, by the fastest rate of the robot with its controller."""
+        """Return the number of substeps, from the fastest rate of the robot with its controller."""
         n = self.robot.nv
         begin = self.controller.initial_states(self.robot.model)
         z = np.broadcast_to(begin, (n + 1, len(begin)))

@@ -1,4 +1,4 @@
-"""Refine a result by what it is for: simulations that start from measured states must go where the robot went.
+"""Refining a result by output error: simulations that start from measured states must go where the robot went.
 
 The data are cut into short windows, which are simulated side by side with the measured forces, by classical Runge-Kutta
 steps.  The sensitivities of positions and velocities to the parameters are integrated along with them, by exact
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Refined:
-    """What the least output error asks for.
+    """The result with the least output error.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ def _step(rest: Array, slope: Array, noise: Array) -> tuple[Array, Array]:
 
 
 def _changed(robot: Robot, groups: ParameterGroups, change: Array) -> Robot:
-    """Return the robot with other values of the groups: all parameters change by as little as can be."""
+    """Return the robot with other values of the groups: all parameters change as little as possible."""
     table = robot.parameters()
     spread = np.linalg.lstsq(groups.matrix, change, rcond=None)[0]
     new = {name: table[name] + float(x) for name, x in zip(groups.parameters, spread, strict=True)}

@@ -98,7 +98,7 @@ class GeometricChain:
         return cls(tuple(names), tuple(kinds), tuple(places), waiting @ found.pose.spatial(), orientation)
 
     def turns(self, k: int) -> bool:
-        """Tell whether a joint is a hinge."""
+        """Return whether a joint is a hinge."""
         return isinstance(self.kinds[k], Revolute)
 
     def step(self, k: int, value: JointValue) -> Transform:

@@ -244,7 +244,7 @@ class Platform(PlatformPositions):
     # ---------------------------------------------------------------- singularities
 
     def singularities(self, q: ArrayLike, *, tolerance: float = SINGULAR) -> Singularity:
-        """Tell whether a configuration is singular, how, and which motions are lost or gained there.
+        """Return whether and how a configuration is singular, and which motions are lost or gained there.
 
         Parameters
         ----------

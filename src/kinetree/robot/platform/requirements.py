@@ -144,7 +144,7 @@ class ActuatorRequirements(ExplainsArguments):
 
     @property
     def table(self) -> TextTable:
-        """Return a row per actuator: its range, largest rate and force, effective force, and power."""
+        """A row per actuator: its range, largest rate and force, effective force, and power."""
         rows = []
         for k, (name, unit) in enumerate(zip(self.names, self.units, strict=True)):
             rate, force = np.abs(self.rates[:, k]).max(), np.abs(self.forces[:, k]).max()

@@ -1,1 +1,1 @@
-"""Motions under constraints that time drives, and how constraints are held while stepping."""
+"""Motions under constraints that depend on time, and how constraints are maintained during steps."""

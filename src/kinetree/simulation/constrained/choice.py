@@ -1,4 +1,4 @@
-"""What a simulation was told about constraints: which are driven, how all are held, and where it may start."""
+"""The constraints of a simulation: which of them are driven, how all are maintained, and where it may start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ON_SCHEDULE = 1e-6
 def initial_state_held(
     robot: Robot, holding: Holding, q0: Any, v0: Any, begin: float, tolerance: float | None
 ) -> tuple[Array, Array]:
-    """Return where a motion starts; what is prescribed is where it has to be, or the start is refused.
+    """Return the initial state; a given start that contradicts the prescribed motion is refused.
 
     With a tolerance, a start that is off by less is moved there.
     """
@@ -55,13 +55,13 @@ def initial_state_held(
 
 
 def _together(q: Array, v: Array) -> tuple[Array, Array]:
-    """Return positions and velocities of one batch."""
+    """Return positions and velocities broadcast to one batch."""
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     return np.broadcast_to(q, (*batch, q.shape[-1])), np.broadcast_to(v, (*batch, v.shape[-1]))
 
 
 def chosen_holding(robot: Robot, options: SimulationOptions, driven: BoundMotion, varied: GivenParameters) -> Holding:
-    """Check what a simulation of a robot is told about constraints, and which of them time drives."""
+    """Check the options about constraints, and which constraints are driven; return how they are maintained."""
     if not isinstance(options.drift, Projection) and not robot.model.is_constrained and not driven:
         raise OptionError(
             f"robot {robot.name!r} has no closed loops and nothing is prescribed: there is no drift to hold"

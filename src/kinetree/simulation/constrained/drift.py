@@ -1,4 +1,4 @@
-"""Choices of how constraints are held while a simulation steps."""
+"""Ways of maintaining constraints during a simulation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...spatial.numbers import real_number
 
 @dataclass(frozen=True)
 class Drift:
-    """How constraints are held; see :func:`kinetree.simulate`."""
+    """How constraints are maintained; see :func:`kinetree.simulate`."""
 
     name: ClassVar[str] = ""
     after_steps: ClassVar[bool] = False
@@ -19,13 +19,13 @@ class Drift:
 
     @property
     def gains(self) -> tuple[float, float]:
-        """Of Baumgarte's terms."""
+        """The gains of Baumgarte's terms."""
         return 0.0, 0.0
 
 
 @dataclass(frozen=True)
 class Projection(Drift):
-    """After every step the state goes to the nearest one that the constraints allow."""
+    """After every step the state is projected to the nearest one that the constraints allow."""
 
     name = "projection"
     after_steps = True
@@ -33,14 +33,14 @@ class Projection(Drift):
 
 @dataclass(frozen=True)
 class Unheld(Drift):
-    """Accelerations keep the constraints, positions and velocities are let go: gaps grow with time."""
+    """Only accelerations obey the constraints; nothing corrects positions and velocities, so gaps grow with time."""
 
     name = "none"
 
 
 @dataclass(frozen=True)
 class Partitioned(Drift):
-    """Independent coordinates are integrated, the others solved for at every look; another set where that fails."""
+    """Only independent coordinates are integrated, the others solved for; others are chosen where that fails."""
 
     name = "partitioned"
     after_steps = True
@@ -48,7 +48,7 @@ class Partitioned(Drift):
 
 @dataclass(frozen=True)
 class Baumgarte(Drift):
-    """Gaps are pulled back as a damped spring would: g'' + 2/T g' + g/T^2 = 0 of each, T being ``time_constant``.
+    """Each gap is pulled back as by a damped spring: g'' + 2/T g' + g/T^2 = 0, where T is ``time_constant``.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ CHOICES: dict[str, type[Drift]] = {kind.name: kind for kind in (Projection, Baum
 
 
 def chosen_drift(given: Any) -> Drift:
-    """Return a choice from its name, or as it is."""
+    """Return a choice by its name; an object is returned unchanged."""
     if isinstance(given, Drift):
         return given
     if isinstance(given, type) and issubclass(given, Drift):

@@ -1,4 +1,4 @@
-"""A robot some of whose joints or loops move as time tells: states that fit, accelerations, and what drives them."""
+"""A robot with joints or loops that follow functions of time: consistent states, accelerations, driving forces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FITS = 1e-6
 
 
 class DrivenMotion(NamedTuple):
-    """How a robot moves under forces while some of its motion is given.
+    """The motion of a robot under forces while part of its motion is given.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class DrivenMotion(NamedTuple):
 
 
 class Misfit(NamedTuple):
-    """How far states are from what time and loops ask for."""
+    """How far states are from what prescribed motions and loops require."""
 
     names: list[str]
     """Joints that are prescribed, then constraints of loops, in words."""
@@ -47,7 +47,7 @@ class Misfit(NamedTuple):
     """Of velocities, relative to 1 + |v|."""
 
     def refuse(self, called: tuple[str, str], granted: float, advice: str) -> None:
-        """Refuse states that are off by more than is granted; of lanes that are no numbers nothing is said."""
+        """Refuse states that are off by more than the tolerance; lanes with NaN are ignored."""
         for name, off, relative in zip(called, (self.gaps, self.slips), ("", " (relative to 1 + |v|)"), strict=True):
             size = np.where(np.isfinite(off), np.abs(off), 0.0)
             if float(size.max(initial=0.0)) > granted:
@@ -60,7 +60,7 @@ class Misfit(NamedTuple):
 
 
 class DrivenRobot:
-    """A robot whose motion is given in part, by time: a rheonomic constraint.
+    """A robot part of whose motion is a given function of time: a rheonomic constraint.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class DrivenRobot:
         return self._hold
 
     def state(self, t: ArrayLike, q_guess: ArrayLike | None = None) -> tuple[Array, Array]:
-        """Return a state in which everything is where it has to be.
+        """Return a state that fits the prescribed motion.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class DrivenRobot:
         return self.nearest(moments, q, np.zeros((*batch, robot.nv)))
 
     def nearest(self, t: ArrayLike, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return the nearest states that fit, in energy; those that are no numbers, or at no time, stay none."""
+        """Return the nearest states that fit, in energy; those with NaN, or at a time that is NaN, stay NaN."""
         moments = np.broadcast_to(as_array(t, (), "t"), q.shape[:-1])
         wanted = [np.broadcast_to(x, q.shape[:-1]) for x in self._prescribed.at(moments).positions]
         known = np.isfinite(np.concatenate([q, v, *(x[..., None] for x in wanted)], axis=-1)).all(axis=-1)
@@ -146,14 +146,14 @@ class DrivenRobot:
         return near, rate
 
     def refuse_contradictions(self, t: float, q: Array) -> None:
-        """Refuse drives that determine one another, before a start is blamed that cannot fit them all."""
+        """Refuse drives that determine one another, before a start that cannot fit them all is blamed."""
         known = q.reshape(-1, q.shape[-1])
         known = known[np.isfinite(known).all(axis=-1)]
         if len(known):
             self._held_at(known[0], t)
 
     def misfit(self, t: ArrayLike, q: Array, v: Array) -> Misfit:
-        """Return how far states are off what is prescribed, and off loops that nothing drives."""
+        """Return how far states are from the prescribed motion, and how far loops without a drive are open."""
         robot, laws = self.robot, self._prescribed
         batch = np.broadcast_shapes(np.shape(t), q.shape[:-1], v.shape[:-1])
         q, v = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v))
@@ -177,7 +177,7 @@ class DrivenRobot:
     def forward_dynamics(
         self, t: ArrayLike, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, wrenches: Any = None
     ) -> DrivenMotion:
-        """Return accelerations at a moment, and the forces that drive what is prescribed.
+        """Return accelerations at a given time, and the forces that drive the prescribed motion.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The generalized-alpha method for constrained motion: second order, implicit, damping what is too fast for a step.
+"""The generalized-alpha method for constrained motion: second order, implicit; it damps motions too fast for a step.
 
 With the joints' group (Arnold and Bruls 2007, Bruls and Cardona 2010), one step from n to n + 1 is
 
@@ -6,9 +6,9 @@ With the joints' group (Arnold and Bruls 2007, Bruls and Cardona 2010), one step
     (1 - alpha_m) a+ + alpha_m a = (1 - alpha_f) v'+ + alpha_f v',
     M(q+) v'+ + h(q+, v+) = tau + K^T lambda,    gap(q+) = s(t+),
 
-solved for v'+ and lambda by Newton's method; a is no acceleration but remembers one.  Constraints on velocities
-take the place of their gaps.  The coefficients are Chung and Hulbert's (1993), by the spectral radius of what
-oscillates faster than steps can follow: 1 keeps it, 0 takes it away at once.
+solved for v'+ and lambda by Newton's method; a is not an acceleration but follows one.  Constraints on velocities
+take the place of their gaps.  The coefficients are Chung and Hulbert's (1993), by the spectral radius for
+oscillations that are faster than steps can follow: 1 keeps them, 0 removes them immediately.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ at this length is a millionth of the error of a whole step.
 
 
 class Coefficients(NamedTuple):
-    """Of the method."""
+    """Coefficients of the method."""
 
     alpha_m: float
     alpha_f: float
@@ -65,10 +65,10 @@ def coefficients(spectral_radius: float) -> Coefficients:
 
 
 class Memory(NamedTuple):
-    """What a step hands on to the next beside the state."""
+    """What a step passes on to the next one in addition to the state."""
 
     a: Array
-    """Of the method."""
+    """The coefficients of the method."""
     rate: Array
     """Accelerations."""
     forces: Array
@@ -123,7 +123,7 @@ class AlphaSteps:
         return equation.kept_program("generalized-alpha step", law, choice, a=tree.nv, f=len(self.of_velocity))
 
     def _residual(self, t: float, state: State, a: Array, f: Array, h: float) -> tuple[Array, Array]:
-        """Return what is left of the equations, those of positions as accelerations, and the rates of z."""
+        """Return the residuals of the equations, those of positions as accelerations, and the rates of z."""
         equation, c = self.equation, self.coefficients
         equation.n_calls += 1
         out = self._program()({**equation.named(t, *state), "a": a, "f": f}, equation.threads)
@@ -184,7 +184,7 @@ class AlphaSteps:
     def _inverse(
         self, t: float, at: Callable[[Array], tuple[State, Array]], unknown: Array, left: Array, h: float, share: float
     ) -> Array:
-        """Return the inverse of how residuals change with the unknowns, all looked at at once."""
+        """Return the inverse of the residuals' derivatives by the unknowns, all evaluated at once."""
         c, nv, n = self.coefficients, self.equation.tree.nv, unknown.shape[-1]
         aside = np.ones(n)
         aside[:nv] = ASIDE / (h * h * c.beta * share)
@@ -209,12 +209,12 @@ class AlphaStepper(FixedStepper):
         super().__init__(equation, GENERALIZED_ALPHA, t, state, end, step)
 
     def restart(self, t: float, state: State) -> None:
-        """Go on from another state."""
+        """Continue from another state."""
         super().restart(t, state)
         self.memory = self.old_memory = self.reached = self.steps.begin(t, state)
 
     def step(self) -> None:
-        """Go one step on."""
+        """Take one step."""
         self.old_memory = self.memory
         super().step()
         self.memory = self.reached

@@ -1,4 +1,4 @@
-"""How the constraints of a robot are held while it moves: the choice, and what becomes of it in one run."""
+"""How the constraints of a robot are maintained while it moves: the chosen way, and its state in one run."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Terms(NamedTuple):
 
 
 class ByRank(NamedTuple):
-    """How a robot moves under constraints where their rank is looked for."""
+    """The motion of a robot under constraints whose rank is determined at each state."""
 
     a: Array
     multipliers: Array
@@ -64,7 +64,7 @@ class ByRank(NamedTuple):
 
 @dataclass(frozen=True)
 class Holding:
-    """A way to hold constraints.
+    """A way to maintain constraints.
 
     Parameters
     ----------
@@ -82,17 +82,17 @@ class Holding:
 
     @property
     def is_usual(self) -> bool:
-        """Whether loops, if there are any, are only closed after every step."""
+        """Whether loops, if any, are simply closed after every step."""
         return not self.prescribed and isinstance(self.drift, Projection) and self.spectral_radius is None
 
     @property
     def content(self) -> tuple[Any, ...]:
-        """All that laws of constraints are made of but the robot."""
+        """Everything but the robot that the laws of constraints depend on."""
         return self.prescribed and self.prescribed.given, self.drift, self.spectral_radius
 
     @property
     def name(self) -> str:
-        """What records say."""
+        """Its name in records."""
         return self.drift.name if self.spectral_radius is None else GENERALIZED_ALPHA
 
 
@@ -101,7 +101,7 @@ CLOSED_AFTER_STEPS = Holding()
 
 
 def refuse_large(robot: Robot) -> None:
-    """Refuse robots whose constraints are not held in ways other than the usual one, and those without inertia."""
+    """Refuse robots for which only the usual way works: large ones, and those without inertia."""
     if not unrolls(robot):
         raise UnsupportedError(
             f"robot {robot.name!r} has {counted(len(robot.model.bodies), 'body', 'bodies')}: prescribed motions and "
@@ -111,7 +111,7 @@ def refuse_large(robot: Robot) -> None:
 
 
 class Hold:
-    """The constraints of one run, and all of them that changes on the way.
+    """The constraints of one run, and everything about them that changes during the run.
 
     Parameters
     ----------
@@ -154,11 +154,11 @@ class Hold:
 
     @property
     def kept(self) -> tuple[int, ...]:
-        """Constraints of the loops that imply all others."""
+        """The loop constraints that imply all others."""
         return () if self.choice is None else self.choice.rows
 
     def _refuse_overdetermined(self, q: Array, t: float | None) -> None:
-        """Refuse motions that follow from one another, or that the loops do not leave."""
+        """Refuse prescribed motions that follow from one another, or that the loops do not allow."""
         k = np.zeros((0, self.tree.nv))
         if self.kept:
             k = self.robot.loop_jacobian(q)[list(self.kept)]
@@ -188,7 +188,7 @@ class Hold:
         )
 
     def _clash(self, shares: Array, bound: Array, t: float | None) -> str:
-        """Say by how much drives contradict one another at a moment; nothing where they agree."""
+        """Return by how much drives contradict one another at a time, in words; empty if they agree."""
         if t is None or not len(bound):
             return ""
         rates = np.array(self.prescribed.at(t).velocities, dtype=float)
@@ -203,7 +203,7 @@ class Hold:
     # ------------------------------------------------------------------ the constraints on arrays
 
     def _of_state(self, name: str, law: Callable[..., list[Any]], choice: LoopChoice | None) -> LawProgram:
-        """Return a law of time and state alone, on arrays, made at the first call."""
+        """Return a law of time and state, on arrays, made at the first call."""
         key = name, choice and choice.key
         if key not in self.programs:
             sizes, robot = {"t": 1, "q": self.tree.nq, "v": self.tree.nv}, self.robot
@@ -213,7 +213,7 @@ class Hold:
 
     @property
     def names(self) -> list[str]:
-        """Of the constraints that count: those of loops, then prescribed freedoms of joints."""
+        """Names of the constraints that count: those of loops, then prescribed freedoms of joints."""
         of_loops = [self.tree.constraint_names[row] for row in self.kept]
         return [*of_loops, *self.prescribed.names[: len(self.prescribed.joints)]]
 
@@ -237,7 +237,7 @@ class Hold:
         )  # fmt: skip
 
     def by_rank(self, t: Any, q: Array, v: Array, tau: Array, loads: Any) -> ByRank:
-        """Return how the robot moves under joint forces and wrenches, wherever the choice of constraints fails, too."""
+        """Return how the robot moves under joint forces and wrenches, even where the choice of constraints fails."""
         run = self.robot.evaluator.run
         force = tau - run("bias_force", wrenches=loads, q=q, v=v)
         terms = self.terms(t, q, v)
@@ -262,7 +262,7 @@ class Hold:
     # ------------------------------------------------------------------ holding
 
     def held(self, t: Any, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return states at a time after what was chosen to be done with drift; lost lanes leave the others alone."""
+        """Return states at a time with drift corrected in the chosen way; failed lanes do not affect the others."""
         if not self.drift.after_steps or not (self.is_usual or self.kept or self.prescribed):
             return q, v
         known = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
@@ -288,7 +288,7 @@ class Hold:
         return nearest_state(self.robot, q, v) if self.is_usual else self.nearest(t, q, v)
 
     def _projection(self, way: LoopChoice) -> LawProgram:
-        """Return :meth:`kinetree.Mechanism.project` in machine code, and how far and how well that went."""
+        """Return :meth:`kinetree.Mechanism.project` in machine code, with the remaining gap and the quality."""
         tree = self.tree
 
         def law(t: Scalars, q: Scalars, v: Scalars) -> list[Scalar]:
@@ -298,7 +298,7 @@ class Hold:
         return self._of_state("projection", law, way)
 
     def nearest(self, t: Any, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return the nearest states that the constraints allow, by steps that find the rank where they are.
+        """Return the nearest states that the constraints allow, by steps that determine the rank at each state.
 
         Parameters
         ----------
@@ -320,7 +320,7 @@ class Hold:
         return q, v - back[..., 0]
 
     def _met(self, t: Any, q: Array, v: Array, back: Callable[[Terms], Array]) -> tuple[Array, Terms, Array]:
-        """Return configurations after Newton steps ``back``, the terms there, and what gaps are left, if some are."""
+        """Return configurations after Newton steps ``back``, the terms there, and the remaining gaps, if any."""
         q, times = self.robot.normalize(q), np.broadcast_to(t, q.shape[:-1])[..., None]
         last = np.full(q.shape[:-1], np.inf)
         for _ in range(NEWTON_STEPS):
@@ -337,7 +337,7 @@ class Hold:
     # ------------------------------------------------------------------ partitioned coordinates
 
     def _mind_partition(self, t: float, q: Array, v: Array) -> None:
-        """Choose other independent coordinates where the rest hardly follows from these any more."""
+        """Choose other independent coordinates where these hardly determine the rest any more."""
         k = self.terms(t, self.robot.normalize(q), v).k.reshape(-1, *self._size_of_k)
         if self.dependent:
             here = np.linalg.svd(k[:, :, list(self.dependent)], compute_uv=False)[:, -1].min()
@@ -356,7 +356,7 @@ class Hold:
         return len(self.kept) + len(self.prescribed.joints), self.tree.nv
 
     def completed(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return the state that follows from its independent coordinates; the others say which branch it is on."""
+        """Return the state that follows from its independent coordinates; the others determine the branch."""
         if not self.dependent:
             self._mind_partition(t, q, v)
         rest = list(self.dependent)
@@ -381,7 +381,7 @@ class Hold:
     # ------------------------------------------------------------------ for the record
 
     def told(self, t: Array, q: Array) -> dict[str, Any]:
-        """Return what a record says: how constraints were held, and how far they were off at worst."""
+        """Return the entries of a record: how constraints were maintained, and their largest error."""
         if self.is_usual:
             gaps = self.robot.loop_gaps(q)
         else:
@@ -394,7 +394,7 @@ class Hold:
 
 
 def nearest_state(robot: Robot, q: Array, v: Array) -> tuple[Array, Array]:
-    """:meth:`kinetree.Mechanism.project` of a state that is nearly closed, as integrators and interpolation leave it.
+    """Project a nearly closed state, as integrators and interpolation leave it; see :meth:`kinetree.Mechanism.project`.
 
     Beside a change point the nearest configuration may belong to the other branch, whose velocities are other ones
     altogether; and on the right one the weak constraint tells the velocity no better than rounding divided by the
@@ -406,7 +406,7 @@ def nearest_state(robot: Robot, q: Array, v: Array) -> tuple[Array, Array]:
 
 
 def _follow(k: Array, off: Array) -> Array:
-    """Return how dependent coordinates have to move, (..., n, n) by (..., n), as columns."""
+    """Return how dependent coordinates have to move, from (..., n, n) and (..., n), as columns."""
     try:
         return np.asarray(np.linalg.solve(k, off[..., None]))
     except np.linalg.LinAlgError:
@@ -414,7 +414,7 @@ def _follow(k: Array, off: Array) -> Array:
 
 
 def _independent(k: Array, first: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, ...]:
-    """Return rows that are independent of one another and as many as ``others``, among them those that are driven."""
+    """Return as many independent rows as ``others``, including those that are driven."""
     if not first:
         return others
     kept: list[int] = []

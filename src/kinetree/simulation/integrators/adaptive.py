@@ -1,8 +1,8 @@
 """Adaptive integrators, which choose their own steps: SciPy's and SUNDIALS'.
 
-They work on the coordinates as they are: the rate of a quaternion is proportional to its length, so its length is of
-no consequence and only its direction is ever used.  Whatever leaves an integrator has unit length.  Those of
-mechanisms with closed loops are in :mod:`.adaptive_of_loops`.
+They work on the coordinates as they are: the rate of a quaternion is proportional to its length, so its length does not
+matter, and only its direction is used.  Results have unit length.  Integrators of mechanisms with closed loops are in
+:mod:`.adaptive_of_loops`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LARGEST_STEPS_LEFT = 50_000
 
 
 class ScipyStepper(Stepper):
-    """SciPy's integrators, and SUNDIALS' behind the same face."""
+    """SciPy's integrators, and SUNDIALS' with the same interface."""
 
     interior = 3
     looks_at_all = False
@@ -71,7 +71,7 @@ class ScipyStepper(Stepper):
         self.restart(t, state)
 
     def restart(self, t: float, state: State) -> None:
-        """Go on from another state."""
+        """Continue from another state."""
         if self.equation.holds_itself:  # which may not be where something prescribed has to be
             state = self._held(t, state)
         self.t = self.t_old = t
@@ -87,7 +87,7 @@ class ScipyStepper(Stepper):
         self.dense: Any = None
 
     def carry_on(self, state: State, end: float) -> None:
-        """Go on to another end; an explicit formula remembers nothing but the length of its steps."""
+        """Continue to another end; an explicit formula remembers only the length of its steps."""
         if self.equation.holds_itself:
             super().carry_on(state, end)
             return
@@ -105,7 +105,7 @@ class ScipyStepper(Stepper):
         solver.h_abs = max(solver.h_abs, self.longest)  # a step that was cut off at the end says little
 
     def _carry_on_implicitly(self, state: State, end: float) -> None:
-        """Go on to another end with all that an implicit formula remembers, unless the state has jumped.
+        """Continue to another end with everything that an implicit formula remembers, unless the state has jumped.
 
         CVODE begins anew: it would look at forces that have jumped at the end of its next step only.
         """
@@ -124,7 +124,7 @@ class ScipyStepper(Stepper):
             solver.f, solver.sol = rate, None
 
     def _look_no_further(self, end: float) -> None:
-        """Look at forces until just before a stop only, at which they may jump."""
+        """Evaluate forces only until just before a stop, at which they may jump."""
         self.last_look = max(end - ROUNDED * abs(end), self.t)
 
     def _rate(self, t: float, y: Array) -> Array:
@@ -157,7 +157,7 @@ class ScipyStepper(Stepper):
         return (self.equation.robot.normalize(q) if np.isfinite(q).all() else q), v.copy(), z.copy()
 
     def step(self) -> None:
-        """Go one step on."""
+        """Take one step."""
         solver = self.solver
         self.t_old = solver.t
         self.longest = getattr(solver, "h_abs", 0.0)
@@ -188,7 +188,7 @@ class ScipyStepper(Stepper):
             self._hold()
 
     def _hold(self) -> None:
-        """Hold constraints after a step."""
+        """Correct constraints after a step."""
         self.dense = self.solver.dense_output()  # made from what the step has left
         self.state = self._held(self.t, self.state)
         self.solver.y = np.concatenate(self.state)
@@ -201,11 +201,11 @@ class ScipyStepper(Stepper):
             raise Fault(str(problem), float(np.min(t))) from problem
 
     def _rescued(self) -> bool:
-        """Return whether the run goes on although the integrator cannot; here it never does."""
+        """Return whether the run continues although the integrator cannot; here it never does."""
         return False
 
     def _stepped(self, solver: OdeSolver) -> str | None:
-        """Take a step; what the integrator complains about, if it does."""
+        """Take a step; return the integrator's complaint, if any."""
         try:
             with np.errstate(all="ignore"):
                 complaint: str | None = solver.step()
@@ -225,7 +225,7 @@ class ScipyStepper(Stepper):
         )
 
     def _fastest(self) -> str | None:
-        """Return the joint whose acceleration is largest, where a problem most likely is."""
+        """Return the joint with the largest acceleration, where a problem is most likely."""
         with np.errstate(all="ignore"):
             _, a, _ = self.rates(self.t_old, *self.state)
         names = self.equation.robot.v_names
@@ -250,7 +250,7 @@ class ScipyStepper(Stepper):
 
 
 class _Stiffness:
-    """Notices that stability and not accuracy limits an explicit Runge-Kutta formula's step.
+    """Detects that stability rather than accuracy limits the steps of an explicit Runge-Kutta formula.
 
     Two stages at the end of a step differ by little in y and by h lambda times as much in
     h y': their ratio estimates the largest eigenvalue (Hairer, Norsett, Wanner, section IV.2).

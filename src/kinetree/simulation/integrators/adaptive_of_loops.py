@@ -1,6 +1,6 @@
-"""Adaptive integrators of mechanisms: loops are closed after every step, and change points are gone over.
+"""Adaptive integrators of mechanisms: loops are closed after every step, and change points are crossed.
 
-See :mod:`.change_points` for why an integrator cannot do the latter by itself, and how the way over is found.
+See :mod:`.change_points` for why an integrator alone cannot do the latter, and how the path across is found.
 """
 
 from __future__ import annotations
@@ -56,38 +56,38 @@ class LoopStepper(ScipyStepper):
     looks_at_all = True
 
     def restart(self, t: float, state: State) -> None:
-        """Go on from another state."""
+        """Continue from another state."""
         super().restart(t, state)
         self._forget(t, state)
 
     def carry_on(self, state: State, end: float) -> None:
-        """Go on to another end; what was before it says nothing about forces that have jumped."""
+        """Continue to another end, without the earlier motion, which says nothing about forces that have jumped."""
         super().carry_on(state, end)
         self._forget(self.t, state)
 
     def _forget(self, t: float, state: State) -> None:
-        """Remember the motion from here on only."""
+        """Forget the motion before this state."""
         self.usual_step = 0.0
         self.past: list[tuple[float, Array]] = [(t, np.concatenate(state))]
         self.tried, self.tried_clear = np.inf, False
         self.most_regular = self._regularity()
 
     def step(self) -> None:
-        """Go one step on, close the loops, and go over a change point that is near."""
+        """Take one step, close the loops, and cross a change point that is near."""
         self.over = False
         super().step()
         if not self.over:
             self._mind_change_points(self.poor)
 
     def _rescued(self) -> bool:
-        """Go over a change point that the integrator cannot take a single step towards; return whether that was it."""
+        """Cross a change point toward which the integrator cannot take a single step; return whether there was one."""
         if self.t >= self.end or (left := self._regularity()) >= NEARLY_SINGULAR:
             return False
         self.over = self._go_over(self.solver.y.copy(), left)
         return self.over
 
     def _mind_change_points(self, poor: bool) -> None:
-        """Where steps have shrunk because loops are about to lose a constraint, go over on the smooth path.
+        """If steps have shrunk because loops are about to lose a constraint, cross on the smooth path.
 
         Also where a step has come so near by chance that rounding decides about accelerations, which may be ``poor``.
         """
@@ -110,7 +110,7 @@ class LoopStepper(ScipyStepper):
             raise Fault(self._diagnosis(None), self.t, self._fastest())
 
     def _go_over(self, y: Array, left: float) -> bool:
-        """Go to the other side of a change point, if the way there is known."""
+        """Go to the other side of a change point, if the path there is known; return whether it was."""
         falls = self._losing(y)
         ahead = left / falls if falls else np.inf
         if not np.isfinite(ahead) or (ahead > self.usual_step and left > CLEAR) or (ahead <= 0.0 and left > TOO_NEAR):
@@ -124,7 +124,7 @@ class LoopStepper(ScipyStepper):
         return any(self._gone_over(self.t + ahead, nearest) for nearest in np.unique(wanted)[::-1])
 
     def _gone_over(self, change: float, nearest: float) -> bool:
-        """Go to the other side of a change point, if states until so long before it tell the way."""
+        """Go to the other side of a change point, if states up to ``nearest`` before it determine the path."""
         enough = [t for t, _ in self.past if change - t >= SHORTEST * nearest]
         # a long step may have passed another change point, which is not to be met again
         return any(
@@ -132,14 +132,14 @@ class LoopStepper(ScipyStepper):
         )
 
     def _gone_from(self, since: float, change: float, nearest: float) -> bool:
-        """Go to the other side of a change point, if states from ``since`` until so long before it tell the way."""
+        """Go to the other side of a change point, if states from ``since`` to ``nearest`` before it define a path."""
         rtol, atol = self.options["rtol"], self.options["atol"]
         past = self._anew(times_before(change, nearest, since))
         ways = ways_over(past, change, self.end, self._regularity, lambda y: atol + rtol * np.abs(y) + KNOWN)
         return any(self._taken(way, past[-1][0], change) for way in ways)
 
     def _taken(self, way: Way, last: float, change: float) -> bool:
-        """Take a way over a change point, if forces on the other side agree with it."""
+        """Take a path across a change point, if forces on the other side agree with it."""
         t, path = way.end, way.path
         if t <= self.t or not self._same_motion(path):
             return False
@@ -158,13 +158,13 @@ class LoopStepper(ScipyStepper):
         return True
 
     def _same_motion(self, path: Path) -> bool:
-        """Return whether a path leads past where the run is; not if it was found on another branch of the motion."""
+        """Return whether a path passes the current state; not if it was found on another branch of the motion."""
         q, _, _ = self._parts(path(np.array(self.t)))
         off = np.abs(q - self._parts(self.solver.y)[0])
         return bool(np.all(off <= 1e3 * (self.options["atol"] + self.options["rtol"] * np.abs(q)) + ELSEWHERE))
 
     def _losing(self, y: Array) -> float:
-        """Return how fast the loops get nearer to losing a constraint, in what :meth:`_regularity` measures per time.
+        """Return how fast the loops approach the loss of a constraint: the rate of decrease of :meth:`_regularity`.
 
         The least singular value of K has a sign if it is measured along directions that stay: it is smooth where it
         vanishes, and its absolute value is not.
@@ -178,7 +178,7 @@ class LoopStepper(ScipyStepper):
         return float((behind - ahead) / (2.0 * apart * sizes[0]))
 
     def _anew(self, times: Array) -> list[tuple[float, Array]]:
-        """Return the motion at some times up to now, integrated once more and with more digits."""
+        """Return the motion at some times up to now, integrated again with more digits."""
         if not len(times):
             return []
         t, y = next((t, y) for t, y in reversed(self.past) if t <= times[0])
@@ -197,14 +197,14 @@ class LoopStepper(ScipyStepper):
         return nodes
 
     def _regularity(self, y: Array | None = None) -> float:
-        """Return how far the loops are from losing a constraint: zero where they do, at most one."""
+        """Return how far the loops are from losing a constraint, from zero, where they lose it, to one."""
         robot: Any = self.equation.robot
         q = self.state[0] if y is None else self._unit(y)[0]
         sizes, rank = np.linalg.svd(robot.loop_jacobian(q), compute_uv=False), robot.coordinates_at(self.state[0]).rank
         return float(sizes[rank - 1] / sizes[0]) if rank else 1.0
 
     def _hold(self) -> None:
-        """Close loops after a step; its rates may be poor if they were not found with what was chosen beforehand."""
+        """Close loops after a step; its rates may be poor if they were not found with the prepared constraints."""
         before = self.equation.n_prepared
         super()._hold()
         self.poor = self.equation.n_prepared == before

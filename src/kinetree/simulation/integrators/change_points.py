@@ -1,16 +1,16 @@
-"""Over a change point of closed loops on the motion's own smooth path.
+"""Crossing a change point of closed loops on the smooth path of the motion.
 
-In a change point (a parallelogram stretched out, say) loops lose a constraint.  No joints are independent there,
-whichever are chosen: all minors of K vanish with its rank.  Beside it velocities are known to rounding divided by
-the square of the distance only, accelerations by its cube, and they change without bound off the closed states, where
-an implicit integrator looks: its steps shrink to nothing.  The motion itself goes through smoothly, on the branch whose
-velocity it has; so it is followed by a polynomial from one side to the other, and its loops are closed there.
+At a change point (for instance of a stretched parallelogram) loops lose a constraint.  No joints are independent there,
+whichever are chosen: all minors of K vanish with its rank.  Near it velocities are known only to rounding divided
+by the square of the distance, accelerations by its cube, and they change without bound at states that are not closed,
+where an implicit integrator evaluates them: its steps shrink to nothing.  The motion itself passes smoothly, on the
+branch of its velocity; so a polynomial follows it from one side to the other, and its loops are closed there.
 
-A polynomial that is followed beyond its states multiplies what these are off by, the more the higher its degree: the
-one through nine states makes some thousand times as much of it.  Rounding must not decide whether the way is known.  So
-the states are found anew, with more digits than those of the run, at distances from the point that grow from one to
-the next; there are more of them than coefficients; every fit tells how well it is known, from what it leaves over
-and from the next lower degree; and of all fits, from states near and far and of all degrees, the best one is taken.
+A polynomial that is extrapolated beyond its states amplifies their errors, more so for higher degrees: one through
+nine states amplifies them about a thousand times.  Rounding must not decide whether the path is known.  So the states
+are computed again, with more digits than in the run, at distances from the point that grow from one to
+the next; there are more of them than coefficients; every fit has an error estimate, from its residuals and
+the next lower degree; and the best of all fits, from states near and far and of all degrees, is taken.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ TELLING = 5e-5
 
 
 class Fit(NamedTuple):
-    """A polynomial near some states, and how well it is known."""
+    """A polynomial fitted to some states, and its error."""
 
     path: Path
     noise: Callable[[float], Array]
@@ -76,7 +76,7 @@ class Fit(NamedTuple):
 
 
 class Way(NamedTuple):
-    """The way over a change point."""
+    """The path across a change point."""
 
     end: float
     path: Path
@@ -85,7 +85,7 @@ class Way(NamedTuple):
 
 
 def times_before(change: float, nearest: float, since: float) -> Array:
-    """Return times of the states that the way over a change point is made of.
+    """Return the times of the states from which the path across a change point is made.
 
     After ``since``, ``nearest`` before it at last.
 
@@ -98,7 +98,7 @@ def times_before(change: float, nearest: float, since: float) -> Array:
 
 
 def smooth_path(past: Past, degree: int) -> Fit:
-    """Return the polynomial of a degree that is nearest to some states."""
+    """Return the polynomial of a degree that best fits some states."""
     times, states = np.array([t for t, _ in past]), np.array([y for _, y in past])
     # times between -1 and 1, where Chebyshev's polynomials are well told apart
     middle, half = 0.5 * (times[0] + times[-1]), 0.5 * (times[-1] - times[0])
@@ -124,7 +124,7 @@ def smooth_path(past: Past, degree: int) -> Fit:
 def ways_over(
     past: Past, change: float, end: float, regularity: Callable[[Array], float], allowed: Callable[[Array], Array]
 ) -> Iterator[Way]:
-    """Return ways to the other side, the best place to go on from first; none where none is known well enough.
+    """Yield paths to the other side, the best place to continue from first; none if none is known well enough.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def ways_over(
 
 
 def _fits(past: Past) -> Iterator[list[Fit]]:
-    """Return polynomials of all degrees from each row of states."""
+    """Yield polynomials of all degrees from each row of states."""
     for count in FITTED:
         for first in range(0, len(past) - count + 1, 2):
             row, later = past[first : first + count], past[first + count :]
@@ -174,7 +174,7 @@ def _fits(past: Past) -> Iterator[list[Fit]]:
 
 
 def _missing(fit: Fit, later: Past) -> Fit:
-    """Return a fit that knows by how much it misses later states."""
+    """Return a fit with its error at later states."""
     if not later:
         return fit
     off = np.abs(fit.path(np.array([t for t, _ in later])) - np.array([y for _, y in later]))
@@ -182,7 +182,7 @@ def _missing(fit: Fit, later: Past) -> Fit:
 
 
 def _best(fits: Sequence[list[Fit]], t: float, allowed: Callable[[Array], Array]) -> Way:
-    """Return the fit that is known best at a time.
+    """Return the fit with the smallest error at a time.
 
     The next lower degree tells of truncation, what is left over of noise.
     """
@@ -198,7 +198,7 @@ def _best(fits: Sequence[list[Fit]], t: float, allowed: Callable[[Array], Array]
 
 
 def agree(path: Path, t: float, apart: float, rates: Array, error: Array, regularity: float) -> bool:
-    """Return whether a path moves at its end as the forces there say; not if some have begun to act on the way.
+    """Return whether a path moves at its end as the forces there require; not if some have begun to act on the way.
 
     Parameters
     ----------

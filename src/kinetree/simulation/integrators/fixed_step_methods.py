@@ -1,14 +1,13 @@
 """Fixed-step integrators on the configuration manifold, over any scalar.
 
 A state is (q, v, z): configuration, velocities, and further states that form a vector
-space.  Joints with quaternions are stepped along their group, so that unit length holds
-by itself.  The Runge-Kutta formulas become Runge-Kutta-Munthe-Kaas ones: with
-q(t) = q0 exp(u(t)) and body velocity v the vector u obeys
+space.  Joints with quaternions are stepped along their group, which keeps them at unit length.  The Runge-Kutta
+formulas become Runge-Kutta-Munthe-Kaas ones: with q(t) = q0 exp(u(t)) and body velocity v the vector u obeys
 
     u' = dexp^-1_{-u}(v) = v + [u, v]/2 + [u, [u, v]]/12 - [u, [u, [u, [u, v]]]]/720 + ...
 
 in a vector space, where any formula keeps its order.  The series is cut where the error
-is of sixth order in u.  Coordinates that are no quaternions have [u, v] = 0.
+is of sixth order in u.  Coordinates other than quaternions have [u, v] = 0.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ def _motion(six_or_three: Scalars) -> Motion:
 
 
 def dexp_inverse(tree: Model, u: Scalars, v: Scalars) -> list[Scalar]:
-    """Return the rate of u that body velocity v means, see the head of this file."""
+    """Return the rate of u for a body velocity v; see the module's docstring."""
     result = list(v)
     for where, x, y in on_group(tree, u, v):
         once = x.cross(y)
@@ -109,7 +108,7 @@ def dexp_inverse(tree: Model, u: Scalars, v: Scalars) -> list[Scalar]:
 
 
 def runge_kutta(tableau: Tableau) -> Step:
-    """Take an explicit Runge-Kutta-Munthe-Kaas step."""
+    """Return the explicit Runge-Kutta-Munthe-Kaas step of a tableau."""
 
     def step(tree: Model, rate: Rate, t: Scalar, q: Scalars, v: Scalars, z: Scalars, h: Scalar) -> State:
         still = [0.0] * tree.nv
@@ -136,13 +135,13 @@ def runge_kutta(tableau: Tableau) -> Step:
 
 
 def euler(tree: Model, rate: Rate, t: Scalar, q: Scalars, v: Scalars, z: Scalars, h: Scalar) -> State:
-    """Explicit Euler: first order."""
+    """Take a step of explicit Euler: first order."""
     a, z_rate = rate(t + INSIDE * h, q, v, z)
     return kinematics.integrate(tree, q, scaled(h, v)), plus(v, h, (1.0,), [a]), plus(z, h, (1.0,), [z_rate])
 
 
 def semi_implicit_euler(tree: Model, rate: Rate, t: Scalar, q: Scalars, v: Scalars, z: Scalars, h: Scalar) -> State:
-    """Symplectic Euler: first order; the new velocity moves the configuration."""
+    """Take a step of symplectic Euler, of first order: the new velocity moves the configuration."""
     a, z_rate = rate(t + INSIDE * h, q, v, z)
     faster = plus(v, h, (1.0,), [a])
     return kinematics.integrate(tree, q, scaled(h, faster)), faster, plus(z, h, (1.0,), [z_rate])

@@ -1,4 +1,4 @@
-"""The joints of a tree gathered by kind, for integrators that are not machine code.
+"""The joints of a tree grouped by kind, for integrators that are not machine code.
 
 A step of an integrator is the same for all joints of a kind, so it need not be taken joint
 by joint: here one joint stands for all of its kind, and its scalars are arrays over them.
@@ -18,7 +18,7 @@ from ...spatial.arrays import Array
 
 
 class ByKind:
-    """One joint per kind in the place of a tree's joints.
+    """One joint per kind in place of a tree's joints.
 
     Attributes
     ----------
@@ -45,11 +45,11 @@ class ByKind:
         return [v[..., where] for where in self._v]
 
     def join_q(self, parts: Sequence[Scalar], batch: tuple[int, ...]) -> Array:
-        """Return the configuration again."""
+        """Return the configuration from its parts."""
         return _joined(parts, self._q, batch)
 
     def join_v(self, parts: Sequence[Scalar], batch: tuple[int, ...]) -> Array:
-        """Return the velocities again."""
+        """Return the velocities from their parts."""
         return _joined(parts, self._v, batch)
 
 

@@ -21,7 +21,7 @@ Scalars = Sequence[Scalar]
 
 
 class LargeTreeDynamics:
-    """What a variational step has to know of a large tree; scalars are arrays (..., joints of a kind).
+    """What a variational step needs to know about a large tree; scalars are arrays (..., joints of a kind).
 
     Parameters
     ----------

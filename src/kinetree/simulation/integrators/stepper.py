@@ -1,6 +1,6 @@
-"""Integrators one step at a time, as the run loop knows them: ``step()``, then ``state_at(t)`` within the step taken.
+"""The interface of integrators for the run loop, step by step: ``step()``, then ``state_at(t)`` within it.
 
-Here is what they have in common, and the one with a fixed step; :mod:`.adaptive` has those that choose their own.
+This is what they have in common, and the one with a fixed step; :mod:`.adaptive` has those that choose their steps.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ ENDLESS = 1e10
 
 
 def is_motion(state: State) -> bool:
-    """Return whether a state is one that a robot can be in."""
+    """Return whether a robot can be in a state: whether it is finite."""
     q, v, _ = state
     return bool(np.isfinite(q).all() and np.abs(v).max(initial=0.0) < ENDLESS)  # which NaN is not
 
 
 class Stepper:
-    """What the run loop knows of an integrator."""
+    """The interface of an integrator for the run loop."""
 
     t: float
     t_old: float
@@ -61,15 +61,15 @@ class Stepper:
     """Seconds within which a sample is at the end of a step."""
 
     def step(self) -> None:
-        """Go one step on."""
+        """Take one step."""
         raise NotImplementedError
 
     def leap(self, until: float) -> None:
-        """Go one step on; or several, if nobody wants to know what is between, but not beyond ``until``."""
+        """Take one step; or several, not beyond ``until``, if the states in between are not needed."""
         self.step()
 
     def leap_by_samples(self, wanted: np.ndarray | None, first: int) -> tuple[list[float], State] | None:
-        """Go several steps on, and return times and states of samples up to there; None if it goes one at a time.
+        """Take several steps, and return times and states of the samples up to there; None if it takes one at a time.
 
         Parameters
         ----------
@@ -85,22 +85,22 @@ class Stepper:
         raise NotImplementedError
 
     def states_at(self, times: list[float]) -> State:
-        """Return the same at several times, with an axis for these in front."""
+        """Return the same at several times, with an axis for these first."""
         q, v, z = (np.stack(parts) for parts in zip(*map(self.state_at, times), strict=True))
         return q, v, z
 
     def restart(self, t: float, state: State) -> None:
-        """Go on from another state."""
+        """Continue from another state."""
         raise NotImplementedError
 
     def carry_on(self, state: State, end: float) -> None:
-        """Go on from the end that was reached to another one, with forces that may have jumped."""
+        """Continue from the end that was reached to another one, with forces that may have jumped."""
         self.end = end
         self.restart(self.t, state)
 
 
 def steps_cut(kinks: np.ndarray, start: float, h: float) -> np.ndarray:
-    """Return the numbers of the steps from a start on that kinks of forces are within, and not at their ends."""
+    """Return the numbers of the steps, counted from a start, that have kinks of forces inside, not at their ends."""
     nearest = np.round((kinks - start) / h)
     off = kinks - (start + nearest * h)
     within = np.abs(off) > SAME_TIME * h
@@ -108,7 +108,7 @@ def steps_cut(kinks: np.ndarray, start: float, h: float) -> np.ndarray:
 
 
 def pieces(t: float, h: float, kinks: np.ndarray) -> list[tuple[float, float]]:
-    """Return beginnings and lengths of the parts that kinks of forces cut a step into: one, if none are within it."""
+    """Return starts and lengths of the parts into which kinks of forces cut a step: one part if there are none."""
     same = SAME_TIME * h
     within = kinks[np.searchsorted(kinks, t + same, "right") : np.searchsorted(kinks, t + h - same, "left")]
     if not len(within):
@@ -176,14 +176,14 @@ class FixedStepper(Stepper):
         self.restart(t, state)
 
     def restart(self, t: float, state: State) -> None:
-        """Go on from another state; steps are counted from there."""
+        """Continue from another state; steps are counted from there."""
         self.t = self.t_old = self.start = t
         self.state = self.old = state
         self.count = 0
         self.cut = steps_cut(self.kinks, t, self.h)
 
     def step(self) -> None:
-        """Go one step on."""
+        """Take one step."""
         self.t_old, self.old = self.t, self.state
         self.count += 1
         self.n_steps += 1
@@ -194,7 +194,7 @@ class FixedStepper(Stepper):
         self.state = self._from(self.t_old, self.old, self.end - self.t_old if short else self.h)
 
     def _whole_steps(self, until: float, slack: float) -> int:
-        """Count the whole steps from here until a time, or to one in which forces bend or jump."""
+        """Count the whole steps from here until a time, or until a step in which forces have a kink or jump."""
         steps = (until - self.start) / self.h
         later = int(np.searchsorted(self.cut, self.count))
         if later < len(self.cut):
@@ -202,7 +202,7 @@ class FixedStepper(Stepper):
         return int(steps + slack) - self.count
 
     def leap_by_samples(self, wanted: np.ndarray | None, first: int) -> tuple[list[float], State] | None:
-        """Go on by as many whole steps as one call of machine code keeps the states of."""
+        """Take as many whole steps as one call of machine code can keep the states of."""
         numbers = self.count_in_batch * sum(x.shape[-1] for x in self.state) * SAMPLES_AT_ONCE
         if self.careful or not self._in_machine_code or numbers > MOST_KEPT_AT_ONCE:
             return None
@@ -229,7 +229,7 @@ class FixedStepper(Stepper):
         return (times if wanted is None else wanted[first : first + count].tolist()), (q, v, z)
 
     def leap(self, until: float) -> None:
-        """Go on to the last whole step before a time, or to an end that is one, in machine code."""
+        """Continue in machine code to the last whole step before a time, or to an end that is a whole step."""
         to_end = self.end <= until
         slack = 1e-9 if to_end or self.is_batch else -1e-9
         whole = min(self._whole_steps(min(until, self.end), slack), self.longest_leap)
@@ -258,7 +258,7 @@ class FixedStepper(Stepper):
         return self.equation.steps.in_machine_code(self.name)
 
     def _goes_on(self, state: State) -> bool:
-        """Return whether a motion is one; of a batch whatever comes of it is."""
+        """Return whether a motion is still finite; a batch always counts as such."""
         return self.is_batch or is_motion(state)
 
     def _unsolved(self, t: float, h: float) -> Fault:

@@ -1,4 +1,4 @@
-"""Whole steps of fixed length on arrays: in machine code where everything can be traced, else as written."""
+"""Whole steps of fixed length on arrays: in machine code if everything can be traced, otherwise in Python."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ FORESEEN = 1.0
 
 
 class NoConvergence(ArithmeticError):
-    """The equations of an implicit step were not solved; ``left`` is what the last round still changed."""
+    """The equations of an implicit step were not solved; ``left`` is the change in the last round."""
 
     def __init__(self, left: float) -> None:
         super().__init__(left)
@@ -83,13 +83,13 @@ def _solved(state: State, change: np.ndarray) -> State:
 
 
 def _lanes(state: State, chosen: np.ndarray) -> State:
-    """Return some lanes of a batch; what is the same for all lanes has no batch of its own."""
+    """Return some lanes of a batch; what is the same for all lanes has no batch axis."""
     q, v, z = (np.broadcast_to(x, (*chosen.shape, x.shape[-1]))[chosen] for x in state)
     return q, v, z
 
 
 class Steps:
-    """Steps of one equation of motion, made when first asked for.
+    """Steps of one equation of motion, made on first use.
 
     Parameters
     ----------
@@ -106,12 +106,12 @@ class Steps:
         return self._made[key]
 
     def many(self, integrator: str) -> ManySteps:
-        """Return many steps, in machine code where everything can be traced; constraints are held after each."""
+        """Return a function that takes many steps, in machine code if possible, and corrects constraints after each."""
         found: ManySteps = self._once(integrator, lambda: self._many(integrator))
         return found
 
     def in_machine_code(self, integrator: str) -> bool:
-        """Return whether whole steps are machine code: where everything can be traced, or loops over bodies called."""
+        """Return whether whole steps are machine code: if everything can be traced, or loops over bodies be called."""
         return self.equation.traceable or self._once(("loops", integrator), lambda: self._call_loops(integrator))
 
     def _call_loops(self, integrator: str) -> bool:
@@ -131,7 +131,7 @@ class Steps:
         return lambda t, state, h, n: run(t, state, h, n)[0]
 
     def _one_by_one(self, one: OneStep) -> ManySteps:
-        """Return many steps of which each is followed by what holds constraints."""
+        """Return a function that takes many steps, each followed by a correction of constraints."""
         equation = self.equation
 
         def advance(t: Any, state: State, h: float, n: int) -> State:
@@ -143,12 +143,12 @@ class Steps:
         return advance
 
     def _solved_steps(self) -> ManySteps:
-        """Return variational steps in machine code."""
+        """Return a function that takes variational steps in machine code."""
         run = self._run(VARIATIONAL)
         return lambda t, state, h, n: _solved(*run(t, state, h, n))
 
     def sampled(self, integrator: str) -> SampledSteps:
-        """Return steps in machine code that keeps states on the way."""
+        """Return steps in machine code that keep states on the way."""
         found: SampledSteps = self._once((integrator, SAMPLES_AT_ONCE), lambda: self._sampled(integrator))
         return found
 
@@ -168,7 +168,7 @@ class Steps:
         return advance
 
     def _run(self, integrator: str, choice: LoopChoice | None = None, samples: int = 1) -> WatchedSteps:
-        """Return many steps in machine code, and the last of the numbers that these carry along."""
+        """Return a function that takes many steps in machine code, and the last of the numbers carried along."""
         program = self._program(integrator, choice, samples)
         watched = [np.full(1, np.inf)] if choice is not None else [np.zeros(1)] if integrator == VARIATIONAL else []
 
@@ -192,7 +192,7 @@ class Steps:
         return found
 
     def _closed_steps(self, integrator: str, choice: LoopChoice) -> ManySteps:
-        """Return steps of a mechanism in machine code; lanes in which the choice of freedoms fails take another way.
+        """Return steps of a mechanism in machine code; lanes in which the choice of freedoms fails go another way.
 
         All constraints are eliminated together there, whatever freedoms follow from others.  Where that fails, too,
         the steps that need the rank are looked for by halves.
@@ -230,7 +230,7 @@ class Steps:
     def program(
         self, integrator: str, choice: LoopChoice | None, single: bool = False, samples: int = 1
     ) -> StepProgram:
-        """Return many steps as the kernel itself, for those who keep states and numbers in one array each.
+        """Return the kernel of many steps itself, for callers that keep states and numbers in one array each.
 
         Where constraints of a mechanism are chosen, a last state says how well that choice served.
         """
@@ -242,7 +242,7 @@ class Steps:
         return StepProgram(name, *laws, cpu, samples=samples, inside=inside, longest=LONGEST_AROUND_LOOPS)
 
     def laws(self, integrator: str, choice: LoopChoice | None) -> StepLaws:
-        """Return a step of a formula which asks for accelerations, a mechanism closed again after it.
+        """Return a step of a formula that uses accelerations; a mechanism is closed again after it.
 
         Implicit ones look ahead by the step.  The last state of a mechanism is how well the choice of constraints
         served where it did least, zero where that did not close the loops.
@@ -281,7 +281,7 @@ class Steps:
         return advance, rate, Sizes(n + watched, 1 + n + ahead, equation.numbers.shape[-1], nv + nz + watched)
 
     def _variational_laws(self) -> StepLaws:
-        """Return a variational step, which asks for better guesses.
+        """Return a variational step, which improves its guesses iteratively.
 
         Its last state is the worst that was left unsolved.
         """
@@ -323,7 +323,7 @@ class Steps:
         return lambda t, state, h: patient(t, state, h, 1)
 
     def _or_patiently(self, quick: ManySteps) -> ManySteps:
-        """Take variational steps or, where its few rounds do not do for one, that with as many as it takes."""
+        """Return variational steps that use as many rounds as needed where the few compiled rounds are not enough."""
         patient: list[OneStep] = []
 
         def advance(t: Any, state: State, h: float, n: int) -> State:
@@ -342,13 +342,13 @@ class Steps:
         return advance
 
     def _is_foreseen(self, t: float, state: State, new: State, h: float) -> bool:
-        """Return whether a step changes velocities about as the accelerations where it begins would."""
+        """Return whether a step changes velocities roughly as the accelerations at its beginning would."""
         change = h * self.equation.accelerations(t, *state)[0]
         off = new[1] - state[1] - change
         return bool(np.linalg.norm(off) <= FORESEEN * np.linalg.norm(change))
 
     def _step_as_written(self, integrator: str) -> OneStep:
-        """Return the integrator's text on arrays, rates from wherever they come."""
+        """Return the integrator on arrays in Python, with rates from any source."""
         from .joints_by_kind import ByKind
 
         advance, kinds = FIXED[integrator], ByKind(self.equation.tree)
@@ -369,7 +369,7 @@ class Steps:
         return step
 
     def _variational_step(self, memory: int = 1) -> OneStep:
-        """Return the variational integrator's text on arrays, with rounds until rounding is all that changes."""
+        """Return the variational integrator on arrays in Python, with rounds until only rounding changes."""
         nv, nz = self.equation.tree.nv, self.equation.system.nz
 
         def law(
@@ -404,7 +404,7 @@ class Steps:
         return step
 
     def _variational_step_of_large(self) -> OneStep:
-        """Return the same text for a large tree.
+        """Return the same for a large tree.
 
         Its own motion in loops of machine code, joints of a kind all at once.
         """
@@ -442,14 +442,14 @@ class Steps:
 
 
 def _columns(z: np.ndarray) -> list[Scalar]:
-    """Return further states as scalars beside those of joints by kind, which have an axis for the joints."""
+    """Return further states as scalars compatible with those of joints by kind, which have an axis for the joints."""
     return [z[..., k : k + 1] for k in range(z.shape[-1])]
 
 
 def _enough(dynamics: StepDynamics) -> Callable[[Scalar, Scalars], bool]:
-    """Return whether rounding is all that changes.
+    """Return a function that decides whether only rounding changes.
 
-    Next to nothing does, or little, and that not less than a round ago.
+    The change is tiny, or it is small and has stopped shrinking from round to round.
     """
     before: Any = np.inf
 

@@ -1,4 +1,4 @@
-"""SUNDIALS' CVODE (variable-order BDF for stiff problems) behind the face of SciPy's integrators."""
+"""SUNDIALS' CVODE (variable-order BDF for stiff problems) with the interface of SciPy's integrators."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class CvodeSolver(OdeSolver):  # type: ignore[misc]
 
 
 class _Within(DenseOutput):  # type: ignore[misc]
-    """CVODE's own interpolation within the last step, as exact as the step."""
+    """CVODE's interpolation within the last step, as accurate as the step itself."""
 
     def __init__(self, solver: CvodeSolver) -> None:
         super().__init__(solver.t_old, solver.t)

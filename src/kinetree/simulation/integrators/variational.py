@@ -1,18 +1,18 @@
-"""A variational integrator for long runs whose energy stays true, over any scalar.
+"""A variational integrator for long runs with bounded energy errors, over any scalar.
 
-The action of one step is taken from its middle: with q0 = qm exp(-x), q1 = qm exp(x) and
+The action of one step is evaluated at its middle: with q0 = qm exp(-x), q1 = qm exp(x) and
 the mean velocity u = 2 x / h,
 
     Ld = h L(qm, u).
 
-Demanding that the sum of Ld is stationary (the discrete Euler-Lagrange equations, written
+Requiring that the sum of Ld is stationary (the discrete Euler-Lagrange equations, written
 with the momenta m0, m1 at the ends) gives, with a and b the momenta carried to the middle
 frame, g the slope of the Lagrangian along qm and F the forces,
 
     b - a = h (g + F),        2 M(qm) u = dexp_x^T b + dexp_-x^T a.
 
-The map is symplectic, keeps momenta that symmetry keeps, and is of second order; forces
-enter at the middle (Lagrange-d'Alembert).  Quaternion joints are stepped along their
+The map is symplectic, conserves the momenta of symmetries, and is of second order;
+forces enter at the middle (Lagrange-d'Alembert).  Quaternion joints are stepped along their
 group; for all others exp is a sum and dexp the identity.
 """
 
@@ -65,7 +65,7 @@ class Guess(NamedTuple):
 
 
 class StepDynamics(Protocol):
-    """What a step has to know of a robot; lists of scalars in, lists of scalars out."""
+    """What a step needs to know about a robot; lists of scalars in, lists of scalars out."""
 
     @property
     def tree(self) -> Model:
@@ -86,7 +86,7 @@ class StepDynamics(Protocol):
 
 @dataclass(frozen=True)
 class Written:
-    """The algorithms as they are written, over any scalar."""
+    """The algorithms evaluated directly, over any scalar."""
 
     tree: Model
 
@@ -114,7 +114,7 @@ def freed(tree: Model, q: Scalars, m: Scalars) -> list[Scalar]:
 
 
 class Pushed(NamedTuple):
-    """What acts on a robot in the middle of a step."""
+    """The forces on a robot in the middle of a step."""
 
     total: list[Scalar]
     """Joint forces."""
@@ -131,7 +131,7 @@ Acts = Callable[[Scalar, Scalars, Scalars, Scalars], Pushed]
 
 
 def acting(system: DynamicSystem, tau: Scalars | None = None) -> Acts:
-    """Return what a system says of itself; ``tau`` replaces what the controller would say."""
+    """Return the forces of a system; ``tau`` replaces those of its controller."""
 
     def acts(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Pushed:
         found = system.acting(t, q, v, z, tau)
@@ -176,7 +176,7 @@ def advance(
     rounds: int = ROUNDS, enough: Callable[[Scalar, Scalars], bool] | None = None, memory: int = 1,
     first: Scalars | None = None,
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar], Scalar]:  # fmt: skip
-    """Return state at the end of a step, and by how much the last round still changed the mean velocity.
+    """Return the state at the end of a step, and the last round's change of the mean velocity.
 
     ``memory`` is the number of earlier rounds that each one is mixed with, ``first`` a guess of the mean velocity
     to begin with.
@@ -196,7 +196,7 @@ def advance(
 
 
 class Round(NamedTuple):
-    """One round of solving a step, for those after it."""
+    """One round of solving a step, remembered for the next ones."""
 
     better: list[Scalar]
     """The mean velocity it led to."""
@@ -206,7 +206,7 @@ class Round(NamedTuple):
 
 
 def _mixed(dynamics: StepDynamics, this: Round, earlier: Sequence[Round]) -> list[Scalar]:
-    """Return Anderson's mixture of rounds: the point where what is off would be least if it were linear."""
+    """Return Anderson's mixture of rounds: the point with the least residual if it were linear."""
     apart = [[x - y for x, y in zip(this.off, one.off, strict=True)] for one in earlier]
     if not apart:
         return this.better
@@ -223,7 +223,7 @@ def _mixed(dynamics: StepDynamics, this: Round, earlier: Sequence[Round]) -> lis
 
 
 def _least(squares: list[list[Scalar]], rhs: list[Scalar]) -> list[Scalar]:
-    """Solve the normal equations, given below and on their diagonal; rounds that say nothing new have no share."""
+    """Solve the normal equations, given below and on their diagonal; rounds without new information have no share."""
     n = len(rhs)
     for i in range(n):
         squares[i][i] = squares[i][i] * (1.0 + (ALIKE if n > 1 else 0.0)) + 1e-300
@@ -232,7 +232,7 @@ def _least(squares: list[list[Scalar]], rhs: list[Scalar]) -> list[Scalar]:
 
 
 def _slope(tree: Model, v: Scalars, m: Scalars, kinetic: Scalars, held: Scalars) -> list[Scalar]:
-    """Return the slope of the Lagrangian along the configuration, and the joint forces that the loads amount to.
+    """Return the slope of the Lagrangian along the configuration, and the joint forces equivalent to the loads.
 
     From the equations of motion in body velocities, d(Mv)/dt = g + ad*_v(Mv) + F, and
     M a + C v + G = F with M' = C + C^T:  g = C^T v - G - ad*_v(Mv).
@@ -246,7 +246,7 @@ def _slope(tree: Model, v: Scalars, m: Scalars, kinetic: Scalars, held: Scalars)
 
 
 def _groups(tree: Model, x: Scalars, m: Scalars) -> list[tuple[slice, Motion, Force]]:
-    """Of quaternion joints: a vector of the algebra and a momentum."""
+    """Return, for each quaternion joint, a vector of the algebra and a momentum."""
     found = []
     for joint in tree.joints:
         if joint.kind.quaternion is not None and not joint.mimic:

@@ -1,1 +1,1 @@
-"""What is odd about a run, and said: steps too long, ground that gives energy, what nothing holds."""
+"""Warnings about suspicious runs: steps too long, ground that creates energy, robots that nothing holds."""

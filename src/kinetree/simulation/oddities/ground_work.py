@@ -1,4 +1,4 @@
-"""Ground and stops give back what was stored in them and take the rest; where they gave more, a run says so."""
+"""A warning for ground and stops that return more energy than was stored in them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..records.record import Record
 
 
 def is_uneven(elements: Sequence[Any]) -> bool:
-    """Return whether the distance to some ground is found by trial, so that its work should be watched."""
+    """Return whether the distance to some ground is found iteratively, so that its work should be watched."""
     return any(isinstance(e, Ground) and not isinstance(e.surface, (Plane, Ball)) for e in elements)
 
 
 def warn_of_gain(record: Record, ground: Sequence[ActingElement]) -> None:
-    """Warn where ground and stops have done more work than was stored in them."""
+    """Warn if ground and stops have done more work than was stored in them."""
     # others may move by themselves, and drive the robot
     words = record.ground_gained if ground and all(e.GIVES_BACK for e in ground) else None
     if words is None:

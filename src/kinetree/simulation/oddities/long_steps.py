@@ -1,8 +1,8 @@
-"""Steps too long for ground and stops: what an explicit step would chatter on for ever, said before the run.
+"""Steps too long for ground and stops, on which explicit steps would chatter forever: a warning before the run.
 
 Friction that is viscous at rest, c_h N s/m on an effective mass m, multiplies sliding by 1 - h c_h / m in an explicit
-step of h: beyond 2 it turns round at every step and never comes to rest.  A spring of stiffness k throws off what meets
-it once h sqrt(k / m) is beyond 2.  The formulas of higher order have limits of their own.
+step of h: beyond 2 it reverses at every step and never comes to rest.  A spring of stiffness k throws
+off whatever meets it if h sqrt(k / m) is beyond 2.  Formulas of higher order have other limits.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LARGEST = 300
 
 
 class Stiff(NamedTuple):
-    """Lines along which something stiff acts."""
+    """Lines along which something stiff acts, and how stiff it is."""
 
     name: str
     slopes: Array
@@ -116,20 +116,20 @@ def _warn(one: Stiff, integrator: str, step: float, by_damping: float, by_stiffn
 
 
 def _rounded_down(x: float) -> float:
-    """Return a number with two digits that is no larger."""
+    """Return a number rounded down to two digits."""
     unit = 10.0 ** (math.floor(math.log10(x)) - 1)
     return float(f"{math.floor(x / unit) * unit:.1e}")
 
 
 def _largest(mobility: Array, one: Stiff, factors: Array) -> float:
-    """Return the largest of stiffnesses, or dampings, over the masses that they act on together."""
+    """Return the largest ratio of stiffness, or damping, to the masses that they act on together."""
     scaled = np.sqrt(np.nan_to_num(factors))[:, None] * one.slopes
     whole = np.nan_to_num(scaled @ mobility @ scaled.T)
     return float(np.max(np.linalg.eigvalsh(whole) if one.together else np.diagonal(whole), initial=0.0))
 
 
 def _mobility(robot: Robot, q: Array) -> Array:
-    """Return how freedoms accelerate by forces, with loops kept closed, (nv, nv)."""
+    """Return the accelerations of freedoms per joint force, with loops kept closed, (nv, nv)."""
     basis = np.eye(robot.nv) if robot.loops is None else robot.basis(q)
     mass = basis.T @ robot.tree.mass_matrix(q) @ basis
     return basis @ np.linalg.pinv(mass, hermitian=True) @ basis.T
@@ -144,7 +144,7 @@ def _stiff(robot: Robot, element: ActingElement, q: Array, others: bool) -> Stif
 
 
 def _of_others(robot: Robot, element: ActingElement, q: Array) -> Stiff | None:
-    """Return what else is stiff, as it says itself of where the robot starts."""
+    """Return other stiff elements, by their own impedance where the robot starts."""
     x, begin = split(q), max(0.0, element.span[0])
     stiffness, damping, along = sum_of(robot.model, [element.impedance(robot.model, begin, x, [0.0] * robot.nv)])
     single = [(Taut(0.0, {k: 1.0}), s, d) for k, (s, d) in enumerate(zip(stiffness, damping, strict=True))]
@@ -156,7 +156,7 @@ def _of_others(robot: Robot, element: ActingElement, q: Array) -> Stiff | None:
 
 
 def _of_ground(robot: Robot, ground: Ground, q: Array) -> Stiff | None:
-    """Return the ground as it is below the spots that stand on it together, each with its share of the weight."""
+    """Return the stiffness of the ground below the spots that stand on it, each with its share of the weight."""
     tree, x = robot.model, split(q)
     posed, resting = poses(tree, x), [Twist(ZERO_MOTION, ZERO_MOTION)] * len(tree.bodies)
     gaps = [float(touch(tree, posed, resting, s, ground.surface, ground.on).gap) for s in ground.spots]
@@ -193,7 +193,7 @@ def _rows(robot: Robot, q: Sequence[Any], lines: Sequence[Any]) -> Array:
 
 
 def _depth(law: Any, load: float) -> Any:
-    """Return how deep a law carries a load at rest, by halving; one depth for each number of a batch."""
+    """Return the depth at which a law carries a load at rest, by bisection; one depth for each entry of a batch."""
     low, high = np.zeros(np.shape(law.force(1.0, 0.0))), np.full(np.shape(law.force(1.0, 0.0)), 10.0)
     for _ in range(60):
         middle = 0.5 * (low + high)

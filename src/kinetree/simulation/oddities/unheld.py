@@ -1,4 +1,4 @@
-"""What nothing holds: robots that fall for want of ground, joints that leave their ranges for want of stops."""
+"""Warnings about robots that fall because there is no ground, and joints that leave their ranges without stops."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STRAIGHT = 1e-6
 
 
 def can_fall(robot: Robot, q: Array) -> bool:
-    """Return whether nothing but ground can hold a robot that is meant to stand: one with motors, or shapes to touch.
+    """Return whether only ground could hold a robot that is meant to stand: one with motors, or collision shapes.
 
     Whether joints without motors let all that has mass move straight along gravity.  Plain bodies are thrown and let
     fall on purpose.
@@ -54,12 +54,12 @@ def _places(tree: Model, i: int) -> range:
 
 
 def is_held(elements: Sequence[ActingElement]) -> bool:
-    """Return whether there is ground, or any force that might hold a robot."""
+    """Return whether there is ground, or any force that could hold a robot."""
     return any(not e.STOPS_JOINTS for e in elements)
 
 
 def warn_of_fall(robot: Robot, elements: Sequence[ActingElement], record: Record) -> None:
-    """Warn of a robot that has fallen for want of ground."""
+    """Warn of a robot that has fallen because there is no ground."""
     if not len(record) or any(e.STANDS_ON for e in elements):
         return
     start, end = (q.reshape(-1, robot.nq) for q in (record.q[0], record.q[-1]))
@@ -73,7 +73,7 @@ def warn_of_fall(robot: Robot, elements: Sequence[ActingElement], record: Record
 
 
 def warn_of_falling_world(robot: Robot, elements: Sequence[ActingElement], q: Array) -> None:
-    """Warn of a world in which a robot will fall for want of ground."""
+    """Warn of a world in which a robot will fall because there is no ground."""
     if not is_held(elements) and can_fall(robot, q):
         _say(Message(f"{robot.name!r} will fall in this World: ", _advice(robot)))
 
@@ -91,7 +91,7 @@ def _advice(robot: Robot) -> Message:
 
 
 def warn_of_ranges(elements: Sequence[ActingElement], record: Record) -> None:
-    """Warn of joints that have left their ranges for want of stops."""
+    """Warn of joints that have left their ranges because there are no stops."""
     if not any(e.STOPS_JOINTS for e in elements):
         for line in record.limits_passed:
             if line.startswith(OUT_OF_RANGE):
@@ -100,7 +100,7 @@ def warn_of_ranges(elements: Sequence[ActingElement], record: Record) -> None:
 
 @contextmanager
 def without_ranges() -> Iterator[None]:
-    """Leave it to others to say that joints leave their ranges: of many simulations once, in a terminal's words."""
+    """Suppress warnings about joints that leave their ranges, for callers that report many simulations at once."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", OUT_OF_RANGE, KinetreeWarning)
         yield

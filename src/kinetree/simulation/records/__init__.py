@@ -1,1 +1,1 @@
-"""What a simulation leaves behind: motion, energies, events; files and plots of them."""
+"""Results of simulations: motion, energies, events; files and plots of them."""

@@ -1,4 +1,4 @@
-"""Whether what a file holds can be a record: arrays that fit together, names for every entry, text where it belongs."""
+"""Checks that the content of a file is a record: arrays that fit together, a name for every entry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMED = {
 
 
 class NoRecordError(ValueError):
-    """Content that is no record of a simulation; says what does not fit."""
+    """Content that is not a record of a simulation; says what does not fit."""
 
 
 def numbers(name: str, given: Any) -> Array:
@@ -31,7 +31,7 @@ def numbers(name: str, given: Any) -> Array:
 
 
 def require_shapes(arrays: Mapping[str, Array], energies: Mapping[str, Array]) -> None:
-    """Refuse arrays that are not of the same samples, of the same batch and of the same freedoms."""
+    """Refuse arrays with different numbers of samples, batches or freedoms."""
     time, q, v = arrays["time"], arrays["q"], arrays["v"]
     if time.ndim != 1 or not np.isfinite(time).all():
         raise NoRecordError("'time' must be one finite number for each sample")
@@ -48,7 +48,7 @@ def require_shapes(arrays: Mapping[str, Array], energies: Mapping[str, Array]) -
 
 
 def _require_shape(name: str, array: Array, wanted: tuple[int | None, ...]) -> None:
-    """Compare a shape with one in which None stands for any length."""
+    """Refuse a shape that differs from the wanted one, in which None stands for any length."""
     fits = array.ndim == len(wanted) and all(w in (None, n) for n, w in zip(array.shape, wanted, strict=True))
     if not fits:
         shown = ", ".join("any" if w is None else str(w) for w in wanted)
@@ -56,7 +56,7 @@ def _require_shape(name: str, array: Array, wanted: tuple[int | None, ...]) -> N
 
 
 def require_info(info: Any, status: Any, arrays: Mapping[str, Array]) -> None:
-    """Refuse names that are not as many as the entries they name, and what is not text where text belongs."""
+    """Refuse a wrong number of names, and anything but text where text is expected."""
     if not isinstance(info, dict) or not isinstance(status, str):
         raise NoRecordError("its description must have 'info', a mapping, and 'status', a text")
     if not isinstance(info.get("robot", ""), str):

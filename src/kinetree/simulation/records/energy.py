@@ -1,4 +1,4 @@
-"""Where the energy of a simulation is and went (Shah appendix C)."""
+"""The energy balance of a simulation: where energy is, and where it went (Shah appendix C)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGEST_GAIN = 0.02
 
 
 class Gain(NamedTuple):
-    """Energy that came from nowhere."""
+    """Energy that appeared from nowhere."""
 
     joules: float
     sample: int
@@ -64,7 +64,7 @@ class Energies:
 
     @property
     def total(self) -> Array:
-        """What must stay constant: kinetic + potential - actuators - friction - ground - forces.
+        """The sum that must stay constant: kinetic + potential - actuators - friction - ground - forces.
 
         The sources write a sum (Shah appendix C.3), since they integrate what the robot gives away.
         """
@@ -73,7 +73,7 @@ class Energies:
 
     @property
     def ground_gain(self) -> Array:
-        """What ground and stops have given the robot beyond what was stored in them, from any earlier sample on.
+        """The energy that ground and stops have given the robot beyond what was stored, since any earlier sample.
 
         They give back what is stored and keep the rest, so it is not positive.  Where it is, energy came from nowhere:
         from a surface that bends within a ball, or a step too long for the ground.
@@ -81,12 +81,12 @@ class Energies:
         return self._gain(self.ground)
 
     def _gain(self, work: Array) -> Array:
-        """Return W(t) less the least of W + stored up to then."""
+        """Return W(t) minus the least value of W + stored up to then."""
         with np.errstate(all="ignore"):
             return work - np.minimum.accumulate(work + self.in_ground, axis=0)
 
     def gained_from_ground(self) -> Gain | None:
-        """Return how much the ground gave from nowhere, if that is more than rounding and the integrator explain.
+        """Return the energy that ground created, if it is more than rounding and the integrator explain.
 
         Works are integrated beside the motion, and not more exactly than it is: only what shows in the energy of the
         robot as well counts.
@@ -112,14 +112,14 @@ class Energies:
 
     @property
     def error(self) -> Array:
-        """How far the balance is off: the total minus what it was at the beginning."""
+        """The error of the balance: the total minus its initial value."""
         total = self.total
         with np.errstate(all="ignore"):
             return total - total[:1]
 
     @property
     def relative_error(self) -> float:
-        """The largest error of the balance, as a part of the largest energy that was exchanged or present.
+        """The largest error of the balance, relative to the largest energy that was exchanged or present.
 
         NaN if the works are not known.  An error no larger than the rounding of the energies themselves, all
         that a robot at rest has, counts as none.
@@ -132,7 +132,7 @@ class Energies:
         return error / max(changes, _largest(self.kinetic)) if np.isfinite(error) else error
 
     def __str__(self) -> str:
-        """Return the balance of a single run: what was there, what came in, and how far the sum is off."""
+        """Return the balance of a single run: initial energy, supplied energy, and the error of the sum."""
         if np.ndim(self.kinetic) != 1 or not len(self.kinetic):
             return repr(self)
         works = {"actuators": "work of motors", "friction": "work of friction", "ground": "work of ground and stops"}
@@ -152,7 +152,7 @@ class Energies:
         return Energies(*(getattr(self, f.name)[where] for f in fields(self)))
 
     def as_dict(self) -> dict[str, Array]:
-        """By name."""
+        """Return the energies by name."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 

@@ -38,7 +38,7 @@ UNKNOWN = "of unknown end"
 
 
 def save(record: Record, given: str | os.PathLike[str]) -> None:
-    """Write a record, wholly or not at all."""
+    """Write a record, completely or not at all."""
     path = as_path(given, "the file of a record")
     kind = record_format(path)
     if kind != ".npz" and record.batch:
@@ -54,7 +54,7 @@ def save(record: Record, given: str | os.PathLike[str]) -> None:
 
 
 def description_of(path: Path) -> Path:
-    """Return the file beside a CSV table that holds what is not a number: status, events, names and units.
+    """Return the path of the file next to a CSV table that holds everything but numbers: status, events, names, units.
 
     In the table itself, other programs would stumble over it.
     """
@@ -62,12 +62,12 @@ def description_of(path: Path) -> Path:
 
 
 def record_format(path: Path) -> str:
-    """Return the kind of file that a record is to be saved as; refuse what it cannot be."""
+    """Return the file format in which a record is to be saved; refuse unknown ones."""
     return format_of(path, f"records are saved as {', '.join(FORMATS)}")
 
 
 def load(given: str | os.PathLike[str], make: Callable[[Mapping[str, Any]], Record]) -> Record:
-    """Read what :func:`save` wrote; ``make`` gets the fields of a record by name, and what it refuses is no record."""
+    """Read what :func:`save` wrote; ``make`` gets the fields of a record by name and may refuse them."""
     path = as_path(given, "the file of a record")
     kind = format_of(path, f"records are {', '.join(FORMATS)} files")
     if not is_file(path):
@@ -87,7 +87,7 @@ def load(given: str | os.PathLike[str], make: Callable[[Mapping[str, Any]], Reco
 
 
 def _about(record: Record, in_words: bool = True) -> str:
-    """Return what is no table, as JSON; ``in_words`` also what a sampled controller saw, at instants of its own."""
+    """Return everything that is not a table, as JSON; with ``in_words`` also the samples of a sampled controller."""
     events = [
         {"time": e.time, "name": e.name, "index": e.index, "q": e.q.tolist(), "v": e.v.tolist()} for e in record.events
     ]
@@ -121,12 +121,12 @@ def _fields(text: str, arrays: dict[str, Array]) -> dict[str, Any]:
 
 
 def _sampled(record: Record) -> dict[str, Array]:
-    """Return what a sampled controller saw, by name; nothing if there was none."""
+    """Return the samples of a sampled controller by name; an empty mapping if there was none."""
     return {} if record.sampled is None else record.sampled.as_dict()
 
 
 def _samples(words: Any, arrays: Mapping[str, Array], own: Mapping[str, Array]) -> Samples | None:
-    """Return what a sampled controller saw, from numbers in words or from arrays; None if there was none."""
+    """Return the samples of a sampled controller, from JSON or from arrays; None if there was none."""
     given = {name[len(SAMPLED) :]: x for name, x in arrays.items() if name.startswith(SAMPLED)} or words
     if not given:
         return None
@@ -158,7 +158,7 @@ def _from_npz(path: Path) -> tuple[str, dict[str, Array]]:
 
 
 def _columns(record: Record) -> dict[str, Array]:
-    """Return one column per number, named by what it is and where, as tables of motions have them: ``q_elbow``."""
+    """Return one column per number, named by quantity and joint as in tables of motions: ``q_elbow``."""
     columns = {"time": record.time}
     for name in FIELDS:
         array = getattr(record, name)
@@ -182,7 +182,7 @@ def _labels(record: Record, name: str, count: int) -> list[str]:
 
 
 def _told_apart(names: list[str], count: int) -> list[str]:
-    """Return names for so many things: numbers where they have none, and behind those that are there twice."""
+    """Return ``count`` unique names: numbers replace missing ones, and are appended to duplicates."""
     if len(names) != count:
         return [str(k) for k in range(count)]
     return [name if names.count(name) == 1 else f"{name}[{k}]" for k, name in enumerate(names)]
@@ -199,7 +199,7 @@ def _from_columns(about: str, names: list[str], table: Array) -> dict[str, Array
 
 
 def _split(column: str) -> tuple[str, str]:
-    """Return what a column holds, and where; release 0.2 wrote a colon between the two."""
+    """Return the quantity and the joint of a column; release 0.2 wrote a colon between the two."""
     for name in (*FIELDS, "energy"):
         if column.startswith((f"{name}_", f"{name}:")):
             return name, column[len(name) + 1 :]
@@ -232,7 +232,7 @@ def _from_csv(path: Path) -> tuple[str, dict[str, Array]]:
 
 
 def _about_columns(names: list[str]) -> str:
-    """Describe a table by the names of its columns alone: the file with the description was left behind."""
+    """Describe a table by the names of its columns, since the file with its description is missing."""
     split = [_split(name) for name in names]
     for needed in (("", "time"), *(("energy", name) for name in NAMES if name not in LATER)):
         if needed not in split:

@@ -1,4 +1,4 @@
-"""Pictures of a record: motion, torques, energy, reactions over time, with units."""
+"""Plots of a record: motion, torques, energy, reactions over time, with units."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def plot(
     separate: bool = False,
     units: str | Sequence[str] | None = None,
 ) -> Figure:
-    """See :meth:`kinetree.Record.plot`."""
+    """Draw a record; see :meth:`kinetree.Record.plot`."""
     if record.batch:
         raise UnsupportedError("one simulation is drawn at a time: record.lane(index).plot()")
     if path is None and not isinstance(what, tuple) and Path(what).suffix:  # plot("run.png"): all, into that file
@@ -91,7 +91,7 @@ def plot(
 
 
 def _separated(parts: dict[str, list[tuple[str, Curves]]]) -> list[tuple[str, Curves]]:
-    """Return axes of one joint each, so that small curves have their own scale; energy and reactions stay whole."""
+    """Return axes of one joint each, so that small curves have their own scale; energy and reactions stay together."""
     made: list[tuple[str, Curves]] = []
     for part, whole in parts.items():
         for label, curves in whole:
@@ -126,7 +126,7 @@ def joint_of(name: str) -> str:
 
 
 def _label(name: str) -> str:
-    """Write a name as it is: dollars would begin formulas, and an underscore in front would hide the curve."""
+    """Escape a name for matplotlib: a dollar would start a formula, and a leading underscore would hide the curve."""
     text = printable(name).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
@@ -137,13 +137,13 @@ PANELS = ("motion", "errors", "velocities", "torques", "energy", "reactions")
 def panels(
     record: Record, joints: set[str] | None = None, desired: Trajectory | None = None, units: ShownUnits | None = None
 ) -> dict[str, list[tuple[str, Curves]]]:
-    """Return what there is to draw of all joints or of some: for each part, axes with a label and named curves."""
+    """Return everything to draw, for all joints or some: for each part, axes with a label and named curves."""
     found = _panels(record, joints, desired)
     return found if units is None else {part: [_in(units, *one) for one in whole] for part, whole in found.items()}
 
 
 def _in(units: ShownUnits, label: str, curves: Curves) -> tuple[str, Curves]:
-    """Return axes in other units than SI; those of two units at once stay."""
+    """Return axes in units other than SI; those with two units at once stay the same."""
     words, _, unit = label.rstrip("]").rpartition("[")
     return f"{words}[{units.label(unit)}]", [(name, units.shown(x, unit)) for name, x in curves]
 
@@ -188,7 +188,7 @@ def _by_unit(
 
 
 def _errors(record: Record, joints: set[str] | None, desired: Trajectory) -> list[tuple[str, Curves]]:
-    """Return positions that were desired less those that were, one set of axes per unit."""
+    """Return desired minus actual positions, one set of axes per unit."""
     names, position, _ = tracking_errors(record, desired)
     units = dict(zip(record.v_names, record.info.get("v_units") or ["?"] * record.v.shape[-1], strict=True))
     made = []
@@ -229,7 +229,7 @@ def _reactions(record: Record) -> list[tuple[str, Curves]]:
 
 
 def _spots(record: Record, count: int) -> list[str]:
-    """Return what the spots are called: by their frame, with a number where a frame has several."""
+    """Return the names of the spots: their frames, with a number if a frame has several."""
     frames = [frame for frame, _ in record.info.get("contact_spots", [])]
     if len(frames) != count:
         return [f"point {k}" for k in range(count)]

@@ -1,4 +1,4 @@
-"""Records: the samples of a motion that a simulation leaves behind, and whether a robot fits one."""
+"""Records: the samples of a simulated motion, and whether a robot fits one."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ NAMED = 4
 
 @dataclass(frozen=True, eq=False)
 class Record(ExplainsArguments):
-    """Samples of a motion and of the forces in it; time comes first in every array, then the batch if there is one.
+    """Samples of a motion and its forces; time is the first axis of every array, followed by the batch, if any.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Record(ExplainsArguments):
 
     @property
     def t(self) -> Array:
-        """The same as ``time``, (samples,), by the name it has in measurements and motions."""
+        """The same as ``time``, (samples,), under the name that measurements and motions use."""
         return self.time
 
     def __repr__(self) -> str:
@@ -127,11 +127,11 @@ class Record(ExplainsArguments):
 
     @property
     def table(self) -> TextTable:
-        """One row per freedom: first, last, least and largest position, largest speed and force, of the samples."""
+        """One row per freedom: first, last, least and largest position, largest speed and force among the samples."""
         return self.table_in(None)
 
     def table_in(self, units: str | Sequence[str] | None) -> TextTable:
-        """Return :attr:`table` in other units than SI: ``print(record.table_in("deg mm rpm"))``."""
+        """Return :attr:`table` in units other than SI: ``print(record.table_in("deg mm rpm"))``."""
         shown = ShownUnits.read(units)
         names, of_q = self.v_names, self.q_names
         units_of = list(self.info.get("v_units") or [""] * len(names))
@@ -196,7 +196,7 @@ class Record(ExplainsArguments):
 
     @property
     def limits_passed(self) -> tuple[str, ...]:
-        """Both in words, a line each; nothing where limits are kept."""
+        """Both in words, one line each; empty if limits are kept."""
         lines = []
         passed = [f"{name} goes to {at:.4g}, past {limit:.4g}" for name, (at, limit) in self.beyond_limits.items()]
         if passed:
@@ -211,7 +211,7 @@ class Record(ExplainsArguments):
 
     @property
     def peaks_missed(self) -> str | None:
-        """A line of words where forces of the ground may be larger between the samples, or None."""
+        """A line of text if forces of the ground may be larger between the samples, or None."""
         steps = self.info.get("steps")
         if len(self) - 1 == steps or not np.any(self.contact_forces):
             return None
@@ -221,7 +221,7 @@ class Record(ExplainsArguments):
 
     @property
     def ground_gained(self) -> str | None:
-        """A line of words where ground and stops have done more work than was stored in them, or None."""
+        """A line of text if ground and stops have done more work than was stored in them, or None."""
         found = self.energy.gained_from_ground()
         if found is None:
             return None
@@ -238,7 +238,7 @@ class Record(ExplainsArguments):
 
     @property
     def lost(self) -> Array:
-        """Which simulations of the batch, (...), became NaN or infinite on the way, most often by too large a step."""
+        """Which simulations of the batch, (...), became NaN or infinite, most often because the step is too large."""
         finite = np.isfinite(self.q).all(axis=-1) & np.isfinite(self.v).all(axis=-1)
         return np.asarray(~finite.all(axis=0))
 
@@ -257,7 +257,7 @@ class Record(ExplainsArguments):
         return replace(self, time=time, energy=self.energy[where], events=kept, sampled=seen, **arrays)
 
     def lane(self, index: int | tuple[int, ...]) -> Record:
-        """Return one simulation out of a batch."""
+        """Return one simulation of a batch."""
         if not self.batch:
             raise OptionError("this record has no batch to choose from")
         at = (slice(None), *(index if isinstance(index, tuple) else (index,)))
@@ -386,7 +386,7 @@ class Record(ExplainsArguments):
         return draw(self, what, path, joints, desired, separate, units)
 
     def errors(self, desired: Trajectory) -> TrackingErrors:
-        """Return how far the joints with motors stayed behind a desired motion: what was desired less what was.
+        """Return the tracking errors of the joints with motors: desired minus actual motion.
 
         Parameters
         ----------
@@ -408,7 +408,7 @@ class Record(ExplainsArguments):
         return tracking_errors(self, desired)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to ``.npz``, ``.csv`` or ``.parquet``, wholly or not at all."""
+        """Write to ``.npz``, ``.csv`` or ``.parquet``, completely or not at all."""
         from . import files
 
         files.save(self, path)
@@ -452,7 +452,7 @@ def _extremes(values: Array) -> tuple[float, float]:
 
 
 def _cubic(s: Array, x0: Array, x1: Array, r0: Array, r1: Array) -> Array:
-    """Return Hermite's polynomial on the unit interval with given ends and rates."""
+    """Return the Hermite polynomial on the unit interval with given ends and rates."""
     rest = x1 - x0
     return x0 + s * (r0 + s * (3 * rest - 2 * r0 - r1 + s * (r0 + r1 - 2 * rest)))
 
@@ -461,7 +461,7 @@ def _cubic(s: Array, x0: Array, x1: Array, r0: Array, r1: Array) -> Array:
 
 
 def require_joints_of(robot: Robot, record: Record, by_name: bool = True) -> None:
-    """Refuse a robot that the record cannot be of.
+    """Refuse a robot that does not fit the record.
 
     Parameters
     ----------
@@ -490,7 +490,7 @@ def require_joints_of(robot: Robot, record: Record, by_name: bool = True) -> Non
 
 
 def _difference(given: list[str], own: list[str], record: Record) -> str:
-    """Say in what the two differ: the base, joints that follow others, or altogether."""
+    """Return how the two differ, in words: in the base, in joints that follow others, or altogether."""
     more, fewer = ([name for name in dict.fromkeys(a) if name not in b] for a, b in ((given, own), (own, given)))
     same = [name for name in given if name not in more] == [name for name in own if name not in fewer]
     if same and len(more) == 1 and not fewer and given[:7] == more * 7:

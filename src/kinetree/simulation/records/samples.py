@@ -1,4 +1,4 @@
-"""What a sampled controller saw and commanded, at its own instants."""
+"""What a sampled controller measured and commanded, at its own instants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...spatial.arrays import Array
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """What a sampled controller saw and commanded, one row per sample; then the batch if there is one.
+    """What a sampled controller measured and commanded, one row per sample, followed by the batch, if any.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Samples:
     arrival: Array
 
     def __repr__(self) -> str:
-        """Say what there is, not all of its numbers."""
+        """Return a summary without all the numbers."""
         if not len(self):
             return "no samples"
         shape = self.v.shape[1:-1]
@@ -55,7 +55,7 @@ class Samples:
         )
 
     def as_dict(self) -> dict[str, Array]:
-        """By name."""
+        """Return the arrays by name."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @staticmethod

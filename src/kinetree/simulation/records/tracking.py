@@ -1,4 +1,4 @@
-"""How far a recorded motion stayed behind a desired one."""
+"""Tracking errors of a recorded motion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TrackingErrors(NamedTuple):
-    """What was desired less what was, at every sample of a record.
+    """Desired minus actual motion, at every sample of a record.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class TrackingErrors(NamedTuple):
 
 
 def tracking_errors(record: Record, desired: Trajectory) -> TrackingErrors:
-    """See :meth:`kinetree.Record.errors`."""
+    """Return tracking errors; see :meth:`kinetree.Record.errors`."""
     if record.robot is None:
         raise OptionError("errors are those of the robot's joints: load the record with load(path, robot=...)")
     tree = record.robot.model

@@ -1,1 +1,1 @@
-"""Worlds: many copies of a robot that take actions step by step, as learning needs them."""
+"""Worlds: many copies of a robot that take actions step by step, for learning."""

@@ -13,7 +13,7 @@ from ...spatial.arrays import Array
 
 
 class Actions:
-    """Actions of all worlds: the last as it was given, and those before it that have not arrived yet.
+    """Actions of all worlds: the last one as given, and earlier ones that have not arrived yet.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ class Actions:
         self.previous = np.zeros_like(self.given)
 
     def before_draws(self, lanes: Array) -> None:
-        """Put back the delay that the model has, for draws to replace it."""
+        """Restore the model's delay, so that draws can replace it."""
         if self.is_late:
             self._rest[lanes] = self._of_model[lanes]
 
     def begin(self, lanes: Array, resting: Array) -> None:
-        """Forget the actions of some worlds, whose delay may be another one from now on.
+        """Forget the actions of some worlds, whose delay may be different from now on.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class Actions:
 
 
 def commanded(action: Any) -> Commanded:
-    """Return what motors do with actions of a kind; those that are servos' need gains."""
+    """Return the law of motors under actions of a kind; servos need gains."""
     if action in ("position", "velocity"):
         gain = "kp=40.0, kd=1.0" if action == "position" else "kd=1.0"
         raise OptionError(f"a servo needs gains: action=kinetree.control.Commanded({action!r}, {gain}), not {action!r}")

@@ -1,4 +1,4 @@
-"""How the states of all worlds move on by one period, where they are."""
+"""Advancing the states of all worlds by one period, in place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..equation import Equation
 
 
 class Advance:
-    """States and clocks of a batch, and steps that move them on.
+    """States and clocks of a batch, and the steps that advance them.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Advance:
 
     @property
     def clock(self) -> Array:
-        """The same time as machine code reads it, (batch, 1)."""
+        """The time in the shape that machine code reads, (batch, 1)."""
         return self._clock
 
     def begin(self, lanes: Array, q: Array, v: Array) -> None:
@@ -79,7 +79,7 @@ class Advance:
         self._periods[lanes] = self.time[lanes] = self._clock[lanes] = 0.0
 
     def __call__(self, new: Array | None = None) -> None:
-        """Move on by one period, or to where machine code is known to lead in that time."""
+        """Advance by one period, or to a new state that machine code has already computed."""
         if self._run is None:
             self._step_parts(slice(None))
         elif not self._closes_loops:
@@ -98,7 +98,7 @@ class Advance:
         self._clock[:, 0] = self.time
 
     def _step_parts(self, lanes: Any) -> None:
-        """Take the steps of some worlds by the way of :func:`kinetree.simulate`."""
+        """Take the steps of some worlds in the way of :func:`kinetree.simulate`."""
         try:
             self.state[lanes] = self._stepped(lanes)
         except (ClosureError, SingularError, Fault):

@@ -1,4 +1,4 @@
-"""Derivatives of a world's periods: of one, of many nodes of a plan, of rollouts; by numbers that have names."""
+"""Derivatives of a world's periods: of one, of the nodes of a plan, of rollouts; by named numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMMANDS = ("command", "before", "given_at", "delay")
 def named_numbers(
     system: DynamicSystem, slices: Mapping[str, slice], pushes: bool
 ) -> tuple[dict[str, slice], dict[str, slice], list[slice]]:
-    """Return where a world's motors have their numbers, where all that have a name, and where the last pushes are.
+    """Return the indices of the numbers of a world's motors, of all named numbers, and of the last pushes.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def _numbered(name: str, k: int, all_of_them: Sequence[Any]) -> str:
 
 
 class WorldDerivatives:
-    """How periods of a world are differentiated, and made to be.
+    """Differentiates periods of a world.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class WorldDerivatives:
         """Numbers that change from period to period."""
 
     def moved(self, parameters: Sequence[str]) -> MovedNumbers:
-        """Return numbers that derivatives are by: commands, and parameters by their names."""
+        """Return the numbers by which to differentiate: commands, and parameters by their names."""
         found, names = list[int](), dict[str, slice]()
         for name in (parameters,) if isinstance(parameters, str) else parameters:
             if name not in self._places:
@@ -103,7 +103,7 @@ class WorldDerivatives:
         return MovedNumbers(self._command, self._before, found, names)
 
     def along_freedoms(self, state: Array, weights: Array) -> Array:
-        """Return weights along the freedoms, of coordinates or along the freedoms already, (..., n)."""
+        """Return weights along the freedoms, from weights of coordinates or of freedoms, (..., n)."""
         nq, nv = self.robot.nq, self.robot.nv
         if nq == nv or weights.shape[-1] == self.steps.count:
             return weights
@@ -116,7 +116,7 @@ class WorldDerivatives:
         return self._advance.time.copy(), self._advance.state.astype(float)
 
     def step(self, begin: tuple[Array, Array], moved: MovedNumbers) -> tuple[Array, Array, dict[str, Array], Array]:
-        """Move on by one period; return how its end changes with states, actions, parameters and earlier actions."""
+        """Advance by one period; return derivatives of its end by states, actions, parameters and earlier actions."""
         numbers = self._numbers.astype(float)
         ends = self.steps.states(*begin, numbers)
         self._advance(ends[:, -1])
@@ -130,7 +130,7 @@ class WorldDerivatives:
         return by_state, by_action, moved.named(others), earlier
 
     def transition(self, state: ArrayLike, action: Array, time: ArrayLike, parameters: Sequence[str]) -> Transition:
-        """Return where periods lead from any states, and how that changes."""
+        """Return where periods lead from any states, with the derivatives."""
         if self._actions.is_late:
             raise UnsupportedError("with a delay, the end of a period also depends on earlier actions: leave delay out")
         given, when, own = np.asarray(state, dtype=float), np.asarray(time, dtype=float), self._numbers.astype(float)
@@ -158,7 +158,7 @@ class WorldDerivatives:
         self, actions: Any, steps: int | None, keep: bool, take: Callable[[ArrayLike], None],
         stepped: Callable[[], Stepped],
     ) -> Rollout:  # fmt: skip
-        """Move on by many periods; ``take`` takes actions, ``stepped`` looks at where one ended."""
+        """Advance by many periods; ``take`` takes actions, ``stepped`` looks at where each period ended."""
         find: Callable[[int, Array], ArrayLike] = actions if callable(actions) else lambda k, _: given[k]
         given = np.zeros((0, 0)) if callable(actions) else np.asarray(actions)
         if callable(actions) and steps is None:

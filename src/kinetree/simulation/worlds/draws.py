@@ -1,6 +1,6 @@
-"""Random numbers by lane: what a world draws depends on the seed, its own number and its episode, and on nothing else.
+"""Random numbers by lane: what a world draws depends only on the seed, its own number and its episode.
 
-So the same world has the same luck in a batch of one and in a batch of thousands, whatever the others do.
+So the same world draws the same numbers in a batch of one and in a batch of thousands, whatever the others do.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def uniform(seed: int, lanes: Array, episodes: Array, stream: int, count: int) -
 
 
 def _key(seed: int, lanes: Array, episodes: Array) -> Array:
-    """Return what all that is drawn for episodes of lanes begins with."""
+    """Return the key from which everything is drawn for episodes of lanes."""
     with np.errstate(over="ignore"):
         key = _mixed(np.asarray(seed % 2**64, dtype=np.uint64) + _ODD)
         for part in (lanes, episodes):
@@ -68,7 +68,7 @@ def gaussian(seed: int, lanes: Array, episodes: Array, stream: int, count: int) 
 
 
 def _quantile(u: Array) -> Array:
-    """Return the normal numbers that shares ``u`` of all are below."""
+    """Return the quantiles ``u`` of the normal distribution."""
     from scipy.special import ndtri  # slow to import, and most simulations draw nothing
 
     return np.asarray(ndtri(u))
@@ -85,7 +85,7 @@ def _number(value: Any, name: str) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Uniform:
-    """Numbers between two ends, all as likely.
+    """Numbers between two ends, all equally likely.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Uniform:
 
 @dataclass(frozen=True, eq=False)
 class LogUniform:
-    """Numbers between two positive ends whose logarithms are all as likely."""
+    """Numbers between two positive ends whose logarithms are equally likely."""
 
     low: Any
     high: Any
@@ -133,7 +133,7 @@ class LogUniform:
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """Numbers about a mean, Gaussian, cut off at some deviations.
+    """Normally distributed numbers about a mean, cut off at some multiple of the deviation.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ Distribution = Uniform | LogUniform | Normal
 
 @dataclass(frozen=True)
 class Drawn:
-    """Numbers that one distribution is for."""
+    """Numbers that are drawn from one distribution."""
 
     name: str
     distribution: Distribution
@@ -179,14 +179,14 @@ class Drawn:
     """Whether all of them are multiplied by one random number, as the moments of a body's inertia are."""
 
     def draw(self, key: Array) -> Array:
-        """Return numbers (..., n) for episodes of worlds, by the key that these have."""
+        """Return numbers (..., n) for episodes of worlds, from the key of these."""
         count = self.nominal.size
         found = self.distribution.of(_uniform_of(key, self.stream, 1 if self.together else count))
         return np.broadcast_to(self.nominal * found if self.distribution.relative else found, (*key.shape, count))
 
 
 class EpisodeDraws:
-    """All numbers that worlds draw for their episodes, which are found for some episodes at a time.
+    """All numbers that worlds draw for their episodes, computed for several episodes at a time.
 
     Parameters
     ----------

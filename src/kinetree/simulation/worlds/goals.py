@@ -1,4 +1,4 @@
-"""Numbers of a user's own that belong to an episode: where to reach, how fast to walk."""
+"""A user's numbers that belong to an episode: where to reach, how fast to walk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GOAL_STREAM = 30_000
 
 
 class _Named(dict[str, Any]):
-    """Numbers by name, where another name is an error that helps."""
+    """Numbers by name; an unknown name raises a helpful error."""
 
     def __missing__(self, name: str) -> Any:
         raise UnknownNameError("goal", name, self)
@@ -74,7 +74,7 @@ class Goals:
         return value
 
     def begin(self, lanes: Array, drawn: Array) -> None:
-        """Begin new episodes of some worlds with what was drawn for them; other goals are as at first."""
+        """Begin new episodes of some worlds with what was drawn for them; other goals get their initial values."""
         if self._slices:
             self.numbers[lanes] = self._initial[lanes]
             self.numbers[lanes[:, None], self._places] = drawn
@@ -96,5 +96,5 @@ class Goals:
         return _Named((name, numbers[where]) for name, where in self._slices.items())
 
     def __iter__(self) -> Iterator[tuple[str, Array]]:
-        """Go through names and numbers (batch, n)."""
+        """Iterate over names and numbers (batch, n)."""
         return ((name, self.numbers[:, where]) for name, where in self._slices.items())

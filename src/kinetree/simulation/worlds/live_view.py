@@ -22,11 +22,11 @@ class LiveView(np.ndarray):
         return view
 
     def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Any:
-        """Return what is computed from it as a plain array."""
+        """Return results computed from it as plain arrays."""
         return array[()] if return_scalar else array.view(np.ndarray)
 
     def __dlpack__(self, **options: Any) -> Any:  # type: ignore[override]
-        """Return the memory as DLPack has it."""
+        """Return the memory as a DLPack capsule."""
         memory = self.view(np.ndarray)
         memory.flags.writeable = True
         return memory.__dlpack__(**options)

@@ -1,4 +1,4 @@
-"""Which worlds of a batch are meant."""
+"""Selections of the worlds of a batch."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Moment:
     # ------------------------------------------------------------------ frames
 
     def pose(self, frame: str) -> Transform:
-        """Return where a frame is: ``.translation`` in the world, and ``.rotate(vector)``."""
+        """Return the pose of a frame: ``.translation`` in the world, and ``.rotate(vector)``."""
         return kinematics.frame_pose(self.tree, self.q, frame)
 
     def place(self, frame: str) -> Vec3:
@@ -98,7 +98,7 @@ class Moment:
         return self.pose(frame).rotate(Vec3(*unit))
 
     def up(self, frame: str) -> Vec3:
-        """Return the world's z axis along the axes of a frame: (0, 0, 1) for what stands upright."""
+        """Return the world's z axis along the axes of a frame: (0, 0, 1) for an upright frame."""
         return self.pose(frame).unrotate(Vec3(0.0, 0.0, 1.0))
 
     def twist(self, frame: str) -> tuple[Vec3, Vec3]:
@@ -125,7 +125,7 @@ class Moment:
 
     @cached_property
     def contact_forces(self) -> list[Vec3]:
-        """Of all spots that can touch the ground, along world axes."""
+        """Forces on all spots that can touch the ground, along world axes."""
         flat = self.system.contact_forces(self.time, self.q, self.v, self.z)
         if not flat:
             raise OptionError(
@@ -135,14 +135,14 @@ class Moment:
 
     @cached_property
     def accelerations(self) -> list[Scalar]:
-        """Of all freedoms."""
+        """Accelerations of all freedoms."""
         if self._choice is not None:
             return self.system.closed_rate(self.time, self.q, self.v, self.z, self._choice)[0]
         return self.system.rate(self.time, self.q, self.v, self.z)[0]
 
     @property
     def power(self) -> Scalar:
-        """Mechanical power of all motors, taken as positive either way."""
+        """Mechanical power of all motors: the sum of the magnitudes."""
         total: Any = 0.0
         for force, rate in zip(self.forces, self.v, strict=True):
             total = total + abs(force * rate)
@@ -150,5 +150,5 @@ class Moment:
 
     @cached_property
     def center_of_mass(self) -> Vec3:
-        """Where the robot's mass is on average, in the world."""
+        """The robot's center of mass in the world."""
         return centroidal.center_of_mass(self.tree, self.q)

@@ -1,4 +1,4 @@
-"""What a world shows after a step, as one law: observation, reward, end, and whether something became NaN."""
+"""The outcome of a world's step, as one law: observation, reward, end, and whether something became NaN."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OF_VECTORS = "a vector has .x, .y and .z; [*vector] is the list of them, and vec
 
 
 class OutcomeLaw:
-    """Functions of a moment one after the other.
+    """Functions of a moment, evaluated one after the other.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class OutcomeLaw:
         self.observed = 0
 
     def __call__(self, state: Sequence[Scalar], action: Sequence[Scalar], **others: Sequence[Scalar]) -> list[Any]:
-        """Return what the functions return, and a number that is positive for what is no longer a number."""
+        """Return the results of the functions, and a number that is positive if something is NaN."""
         moment, found = self._moment(state=state, action=action, **others), list[Any]()
         for name, function in self._functions.items():
             if function is not None:

@@ -1,4 +1,4 @@
-"""Pushes that come now and then, each world's at its own times."""
+"""Pushes at random times, different in each world."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PUSH_STREAM = 10_000
 
 
 class RandomPushes(NamedTuple):
-    """Pushes that come now and then, each world's at its own times.
+    """Pushes at random times, different in each world.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class RandomPushes(NamedTuple):
 
 
 def checked_pushes(given: Any) -> RandomPushes | None:
-    """Refuse pushes that cannot be."""
+    """Return random pushes; refuse impossible ones."""
     if given is None:
         return None
     if not isinstance(given, RandomPushes) or not hasattr(given.force, "of"):

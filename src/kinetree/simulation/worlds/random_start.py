@@ -1,4 +1,4 @@
-"""Where episodes begin when that is random: near a start, on the manifold that joints and loops leave."""
+"""Random starts of episodes: near a given start, on the manifold that joints and loops allow."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RandomStart:
         return closed
 
     def of_v(self, q: Array, v: Array, drawn: Array) -> Array:
-        """Return velocities (lanes, nv) about given ones, at configurations that they belong to."""
+        """Return velocities (lanes, nv) about given ones, at their configurations."""
         if self._of_v:
             v = v + self._added(self._of_v, drawn[:, len(self._of_q) :])
         if self._robot.loops is not None and (self._of_q or self._of_v):

@@ -1,4 +1,4 @@
-"""Which numbers of a world are drawn anew at every reset, and how."""
+"""Numbers of a world that are drawn at every reset, and how."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LONGEST_DELAY = 10.0
 
 
 def robot_numbers(robot: Robot, given: Mapping[str, Any]) -> tuple[list[Drawn], dict[str, Any]]:
-    """Return what is drawn of a robot's own numbers, and the parameters of a simulation that make room for them.
+    """Return which of a robot's own numbers are drawn, and the simulation parameters that make room for them.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def _each(given: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Distribut
 
 
 def _refuse_nobodys(name: str) -> None:
-    """Refuse a property without whose it is, and say where those stand that have it."""
+    """Refuse a property without an owner, and name those that have it."""
     owners = {BODIES: OF_BODIES, JOINTS: OF_JOINTS, GROUND: OF_GROUNDS}
     content = f'{{"{name}": ...}}'
     shown = [
@@ -84,14 +84,14 @@ def _mapping(given: Any, name: str) -> Mapping[str, Any]:
 
 
 def checked_distribution(given: Any, name: str) -> Distribution:
-    """Refuse what is no distribution."""
+    """Return a distribution; refuse anything else."""
     if not isinstance(given, DISTRIBUTIONS):
         raise OptionError(f"random {name}: give a distribution, such as kinetree.Uniform(0.8, 1.2), not {given!r}")
     return given
 
 
 def _nominal(robot: Robot, path: tuple[str, ...]) -> Array:
-    """Return what the model has there."""
+    """Return the model's value of a number."""
     if path[0] == GRAVITY:
         return np.array(robot.model.gravity, dtype=float)
     if path[0] == BODIES:
@@ -118,17 +118,17 @@ def _nominal(robot: Robot, path: tuple[str, ...]) -> Array:
 
 
 def checked_mapping(given: Any, name: str) -> dict[str, Any]:
-    """Return what is to be drawn, by name; nothing if nothing is said."""
+    """Return what is to be drawn, by name; an empty mapping by default."""
     return {} if given is None else dict(_mapping(given, name))
 
 
 def other_number(name: str, given: Any, nominal: Array, stream: int) -> Drawn:
-    """Return what is drawn of the numbers of motors and ground."""
+    """Return which numbers of motors and ground are drawn."""
     return _checked(Drawn(name, checked_distribution(given, name), nominal, stream))
 
 
 def _checked(drawn: Drawn) -> Drawn:
-    """Refuse distributions of the wrong size, and those that give what cannot be."""
+    """Refuse distributions of the wrong size, and those that give impossible numbers."""
     given, count = drawn.distribution, drawn.nominal.size
     alone = [given.of(np.array(u)) for u in (0.0, 1.0)]
     vector = drawn.name == GRAVITY or drawn.name.rpartition(".")[2] in ("com", INERTIA)
@@ -153,7 +153,7 @@ def _checked(drawn: Drawn) -> Drawn:
 
 
 def merged(parameters: dict[str, Any], room: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters with room for what is drawn; nothing may be both."""
+    """Return parameters with room for what is drawn; no number may be both given and drawn."""
     found = dict(parameters)
     for name, content in room.items():
         if isinstance(content, dict):

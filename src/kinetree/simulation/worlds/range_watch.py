@@ -1,4 +1,4 @@
-"""Whether joints of a world leave ranges that nothing holds: looked at in machine code, and said once."""
+"""A check in machine code for joints of a world that leave their ranges without stops, with one warning."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..records.record import NAMED, OUT_OF_RANGE, STOPS_GIVE_WAY
 
 
 class RangeWatch:
-    """Looks out for joints beyond their ranges, until one is found; nothing to do where stops hold them.
+    """Watches for joints beyond their ranges, until one is found; does nothing if stops hold them.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class RangeWatch:
         self.is_watching = bool(self._watched)
 
     def flag(self, q: Sequence[Scalar]) -> Scalar:
-        """Return a number that is negative where some joint is beyond its range, else zero."""
+        """Return a number that is negative if some joint is beyond its range, otherwise zero."""
         total: Any = 0.0
         for k in self._watched:
             for beyond in (self._low[k] - q[k], q[k] - self._high[k]):
@@ -45,7 +45,7 @@ class RangeWatch:
         return total
 
     def warn(self, q: Array) -> None:
-        """Name the joints that are beyond their ranges, once; ``q`` is (batch, nq)."""
+        """Warn, once, which joints are beyond their ranges; ``q`` is (batch, nq)."""
         beyond = np.any((q < self._low) | (q > self._high), axis=0)
         names = [self._names[k] for k in self._watched if beyond[k]]
         self.is_watching = False

@@ -1,4 +1,4 @@
-"""Periods of a world one after the other, and the gradient of what comes of them."""
+"""Periods of a world one after the other, and the gradient of their results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class MovedNumbers(NamedTuple):
-    """Which numbers of a world derivatives are by: commands, those before if they count, and parameters."""
+    """The numbers of a world by which to differentiate: commands, earlier ones if they count, and parameters."""
 
     command: list[int]
     before: list[int]
@@ -32,16 +32,16 @@ class MovedNumbers(NamedTuple):
 
     @property
     def all(self) -> list[int]:
-        """One after the other."""
+        """All of them, one after the other."""
         return self.command + self.before + self.parameters
 
     def split(self, found: Array) -> tuple[Array, Array, Array]:
-        """Return derivatives (..., n) by commands, by those before, and by parameters."""
+        """Return derivatives (..., n) by commands, by earlier commands, and by parameters."""
         a, b = len(self.command), len(self.command) + len(self.before)
         return found[..., :a], found[..., a:b], found[..., b:]
 
     def named(self, found: Array) -> dict[str, Array]:
-        """Return derivatives (..., n) by parameters by their names."""
+        """Return derivatives (..., n) by parameters, as a mapping from their names."""
         return {name: found[..., where] for name, where in self.names.items()}
 
 
@@ -74,7 +74,7 @@ class RewardGradient:
         return SlopeProgram(f"reward of {self._robot.name!r}", law, self._lengths, self.BY, True, self._robot.cpu)
 
     def __call__(self, time: Array, weights: Array, *vectors: Array) -> list[Array]:
-        """Return the gradient of weighted rewards by states, numbers, actions and those before, which are given."""
+        """Return the gradient of weighted rewards by states, numbers, actions and earlier actions."""
         named = dict(zip(self.BY, vectors, strict=True)) | {
             "t": time[:, None],
             "goal": self._goals.numbers.astype(float),
@@ -84,7 +84,7 @@ class RewardGradient:
 
 
 class Period(NamedTuple):
-    """What one period began with."""
+    """One period: its initial state and numbers, and where its steps ended."""
 
     time: Array
     changing: Array
@@ -96,14 +96,14 @@ class Period(NamedTuple):
 
 
 class RolloutGradient(NamedTuple):
-    """How a number that a rollout leads to changes, in each world by itself."""
+    """The gradient of a result of a rollout, separately for each world."""
 
     start: Array
-    """With where it began, (batch, 2 nv): positions along the freedoms, velocities, further states."""
+    """By the initial state, (batch, 2 nv): positions along the freedoms, velocities, further states."""
     actions: Array
-    """With the actions, (steps, batch, n)."""
+    """By the actions, (steps, batch, n)."""
     parameters: dict[str, Array]
-    """With numbers of the world, (batch, n) by name."""
+    """By numbers of the world, (batch, n) by name."""
 
 
 class Rollout:
@@ -135,7 +135,7 @@ class Rollout:
         self, states: ArrayLike | None = None, rewards: ArrayLike | None = None, *, parameters: Sequence[str] = (),
         policy: Callable[[int, Array], ArrayLike] | None = None,
     ) -> RolloutGradient:  # fmt: skip
-        """Return the gradient of a sum over states and rewards, by one sweep backwards through all steps.
+        """Return the gradient of a sum over states and rewards, by one backward sweep through all steps.
 
         Parameters
         ----------
@@ -145,10 +145,11 @@ class Rollout:
         rewards : array_like, shape (steps, batch) or less
             How it changes with each reward; ``1.0`` for their sum.
         parameters : sequence of str
-            Numbers of the world, by the names of :attr:`kinetree.World.numbers`, that the gradient is wanted by, too.
+            Numbers of the world, by the names of :attr:`kinetree.World.numbers`, by which the gradient is also
+            computed.
         policy : callable, optional
             Where actions depend on states: ``policy(k, by_action)`` returns the gradient by the state at the beginning
-            of period k from that by its action, (batch, n) both; asked from the last period to the first.
+            of period k from that by its action, (batch, n) both; called from the last period to the first.
 
         Returns
         -------
@@ -216,6 +217,6 @@ class Rollout:
 
 
 def _add_late(actions: Array, found: Array, given_at: Array) -> None:
-    """Add gradients of commands to those of the actions that they were, lane by lane; older ones are not asked for."""
+    """Add gradients of commands to those of their actions, lane by lane; older actions are ignored."""
     known = np.flatnonzero(given_at >= 0)
     actions[given_at[known], known] += found[known]

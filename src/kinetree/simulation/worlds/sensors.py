@@ -1,4 +1,4 @@
-"""What a robot can measure of itself: sensors over any scalar, read in machine code."""
+"""Sensors of a robot, over any scalar, read in machine code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Accelerometer", "Gyroscope", "JointTorque", "Sensor", "TouchSensor"]
 
 
 class Sensor:
-    """A measurement: how many numbers it gives, and what they are."""
+    """A measurement: its numbers and their names."""
 
     def names(self, tree: Model) -> list[str]:
         """Return a name for each number; refuse what the robot does not have."""
@@ -48,7 +48,7 @@ class Gyroscope(Sensor):
 
 @dataclass(frozen=True)
 class Accelerometer(Sensor):
-    """Acceleration of a frame's origin less gravity, along its own axes, m/s^2: at rest it shows g upwards."""
+    """Acceleration of a frame's origin minus gravity, along its own axes, m/s^2: at rest it shows g upward."""
 
     frame: str
 
@@ -58,7 +58,7 @@ class Accelerometer(Sensor):
         return _along(self.frame, "acceleration")
 
     def read(self, moment: Moment) -> list[Scalar]:
-        """Return what a mass on a spring in the frame would show."""
+        """Return what a mass on a spring in the frame would measure."""
         tree = moment.tree
         velocity, spatial, pose = kinematics.frame_acceleration(
             tree, moment.q, moment.v, moment.accelerations, self.frame
@@ -69,7 +69,7 @@ class Accelerometer(Sensor):
 
 @dataclass(frozen=True)
 class TouchSensor(Sensor):
-    """Sum of what presses on the spots of a frame that can touch the ground, along the world's axes, N."""
+    """Sum of the forces on the spots of a frame that can touch the ground, along the world's axes, N."""
 
     frame: str
 

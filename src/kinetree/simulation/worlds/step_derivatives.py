@@ -1,4 +1,4 @@
-"""How where a period of a world ends changes with where it begins, and with the numbers that it is made with."""
+"""Derivatives of the end of a world's period by its beginning, and by the numbers of the world."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..rate_slopes import RateSlopes, tangents
 
 
 class StepDerivatives:
-    """Derivatives of periods of so many steps, as matrices and as gradients.
+    """Derivatives of periods of several steps, as matrices and as gradients.
 
     States are (q, v, z).  They change along the freedoms (three of a quaternion), velocities and further states, which
     are ``count`` numbers together.
@@ -73,7 +73,7 @@ class StepDerivatives:
     def _swept(
         self, moved: Sequence[int], rows: int, time: Array, state: Array, ends: Array, numbers: Array, weights: Array
     ) -> Array:
-        """Return weights before periods, from the same weights behind all of them or from those of each."""
+        """Return weights at the start of periods, from common weights at their ends or from those of each."""
         program, whole = self._backwards(moved, rows), self._whole(state)
         if not state.ndim == numbers.ndim == 2:
             found = program(time, self._step, whole, ends, numbers, weights, self._threads)
@@ -95,7 +95,7 @@ class StepDerivatives:
         return program
 
     def states(self, time: Array, state: Array, numbers: Array) -> Array:
-        """Return where each step of a period ends, (..., substeps, n), from where it begins, (..., n)."""
+        """Return the end of each step of a period, (..., substeps, n), from its beginning, (..., n)."""
         if state.ndim != 2 or numbers.ndim != 2:
             found = self._forwards(time, self._whole(state), self._step, 1, numbers, self._threads)
             return found.reshape(*found.shape[: state.ndim - 1], self._substeps, -1)
@@ -111,13 +111,13 @@ class StepDerivatives:
         return np.reshape(run(), (count, self._substeps, states.shape[-1]))
 
     def _is_lost(self, ends: Array) -> Array:
-        """Return which periods these steps do not describe: mechanisms that had to take another way, see `Advance`."""
+        """Return which periods these steps do not describe: mechanisms that went another way, see `Advance`."""
         if self._equation.loops is None:
             return np.zeros(ends.shape[:-2], dtype=bool)
         return np.asarray(~(ends[..., -1, -1] >= 1.0))
 
     def _whole(self, state: Array) -> Array:
-        """Return a state with the number in which steps of mechanisms say how well constraints served."""
+        """Return a state with the additional number for the quality of a mechanism's constraints."""
         if self._text.sizes.state == state.shape[-1]:
             return state
         return np.concatenate([state, np.full((*state.shape[:-1], 1), np.inf)], axis=-1)
@@ -125,7 +125,7 @@ class StepDerivatives:
     def matrices(
         self, time: Array, state: Array, ends: Array, numbers: Array, moved: Sequence[int] = ()
     ) -> tuple[Array, Array]:
-        """Return how the end of a period changes with its beginning, and with some of its numbers.
+        """Return the derivatives of a period's end by its beginning, and by some of its numbers.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class StepDerivatives:
 
     @cached_property
     def _independent(self) -> list[int]:
-        """Numbers of a state's change that decide all others: loops leave fewer than there are."""
+        """Indices of the components of a state's change that determine all others; with loops, not all of them."""
         nv, free = self._text.nv, independent_freedoms(self._equation.tree, self._pivots)
         return [*free, *(nv + j for j in free), *range(2 * nv, self.count)]
 
@@ -170,7 +170,7 @@ class StepDerivatives:
         return LawProgram(name, law, {"q": tree.nq, "v": tree.nv}, True, cpu=self._equation.robot.cpu)
 
     def basis(self, state: Array) -> Array:
-        """Return how a closed state changes with what is independent of that, (..., count, independent)."""
+        """Return the derivatives of a closed state by its independent components, (..., count, independent)."""
         nq, nv, nz = self._text.nq, self._text.nv, self._text.nz
         n = (len(self._independent) - nz) // 2
         found = self._basis({"q": state[..., :nq], "v": state[..., nq : nq + nv]}, self._threads)
@@ -184,7 +184,7 @@ class StepDerivatives:
     def gradient(
         self, time: Array, state: Array, ends: Array, numbers: Array, weights: Array, moved: Sequence[int] = ()
     ) -> tuple[Array, Array]:
-        """Return the gradient of a weighted sum of where a period ends, by its beginning and by some numbers.
+        """Return the gradient of a weighted sum of a period's end, by its beginning and by some numbers.
 
         Parameters are as of :meth:`matrices`, and ``weights``, (..., count).
 

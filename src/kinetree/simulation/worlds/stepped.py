@@ -1,4 +1,4 @@
-"""What steps of a world give."""
+"""Results of steps of a world."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...spatial.arrays import Array
 
 
 class Stepped(NamedTuple):
-    """What a step of a world gives; what no function was given for is None."""
+    """The result of a world's step; None for what no function was given for."""
 
     observation: Array | None
     """(batch, n)"""
@@ -29,7 +29,7 @@ class _Differentiated(NamedTuple):
 
 
 class DifferentiatedStep(_Differentiated):
-    """What a step of a world gives, and how where it ends changes; x are positions along the freedoms, velocities.
+    """The result of a world's step with derivatives of its end; x are positions along the freedoms, then velocities.
 
     Attributes
     ----------
@@ -45,14 +45,14 @@ class DifferentiatedStep(_Differentiated):
     def __new__(
         cls, stepped: Stepped, by_state: Array, by_action: Array, by_parameters: dict[str, Array], by_earlier: Array
     ) -> DifferentiatedStep:
-        """Make it, a tuple of three with two attributes."""
+        """Make a tuple of three with two attributes."""
         made = super().__new__(cls, stepped, by_state, by_action)
         made.by_parameters, made.by_earlier = by_parameters, by_earlier
         return made
 
 
 class Transition(NamedTuple):
-    """Where a period leads from some states, and how that changes."""
+    """Where a period leads from some states, with the derivatives."""
 
     state: Array
     """(..., n)"""

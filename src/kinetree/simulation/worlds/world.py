@@ -240,7 +240,7 @@ class World(ExplainsArguments):
         return DynamicSystem(self.robot, law, grounds, others, friction, friction_speed, False, varied)
 
     def _lay_out(self) -> None:
-        """Make room for states and numbers, and note which are which."""
+        """Allocate states and numbers, and note which are which."""
         system = self._system
         dtype = np.float32 if self.precision == "single" else np.float64
         self._slices: dict[str, slice] = {}
@@ -315,7 +315,7 @@ class World(ExplainsArguments):
 
     @property
     def _lengths(self) -> dict[str, int]:
-        """How many numbers laws take."""
+        """The lengths of the vectors that laws take."""
         return {
             "t": 1, "state": self._state.shape[-1], "p": self._numbers.shape[-1], "action": self.action_size,
             "previous": self.action_size, "goal": self._goals.numbers.shape[-1],
@@ -409,7 +409,7 @@ class World(ExplainsArguments):
         return self.substeps * self.step_size
 
     def step(self, action: ArrayLike = ()) -> Stepped:
-        """Let all worlds move for one period under actions.
+        """Advance all worlds by one period under actions.
 
         Parameters
         ----------
@@ -427,13 +427,13 @@ class World(ExplainsArguments):
         return self._stepped()
 
     def _take(self, action: ArrayLike) -> None:
-        """Set what actions and pushes do in the period that begins."""
+        """Set the actions and pushes of the period that begins."""
         self._actions.take(self._checked(action), self._time)
         if self._push is not None:
             self._push.set(self.seed, self._episode)
 
     def _checked(self, action: ArrayLike, elsewhere: bool = False) -> Array:
-        """Return actions, one for all worlds or one for each; or any, for other states than the world's own."""
+        """Return checked actions, one for all worlds or one for each; of any batch if used for other states."""
         given = np.asarray(action)
         if (
             given.dtype.kind not in "fiu"
@@ -454,7 +454,7 @@ class World(ExplainsArguments):
 
     @property
     def numbers(self) -> dict[str, Array]:
-        """Numbers that steps are made with, (batch, n) by name, as they are now.
+        """The current numbers of the worlds, (batch, n) by name.
 
         Gains of motors and controller, those of ground and forces, and of the robot what ``parameters`` and ``random``
         name.
@@ -473,7 +473,7 @@ class World(ExplainsArguments):
         )  # fmt: skip
 
     def step_with_derivatives(self, action: ArrayLike, parameters: Sequence[str] = ()) -> DifferentiatedStep:
-        """Let all worlds move as :meth:`step` does, and tell how where they come to changes.
+        """Advance all worlds as :meth:`step` does, and return the derivatives of their new states.
 
         Derivatives are exact, of the very steps that are taken: by positions along the freedoms (three for a ball, six
         for a free body, as :meth:`kinetree.Robot.integrate` moves), then by velocities.  Where something touches down
@@ -499,7 +499,7 @@ class World(ExplainsArguments):
     def transition(
         self, state: ArrayLike, action: ArrayLike, time: ArrayLike = 0.0, parameters: Sequence[str] = ()
     ) -> Transition:
-        """Return where periods lead from any states, and how that changes; the world itself stays where it is.
+        """Return where periods lead from any states, with the derivatives; the world itself does not move.
 
         All nodes of a plan go in one call, whatever the batch of the world: if it is more than one, it must be the last
         of the states' own.
@@ -523,7 +523,7 @@ class World(ExplainsArguments):
     def rollout(
         self, actions: ArrayLike | Callable[[int, Array], ArrayLike], steps: int | None = None, *, keep: bool = True
     ) -> Rollout:
-        """Let all worlds move for many periods, to be differentiated afterwards as a whole.
+        """Advance all worlds by many periods, to be differentiated afterwards as a whole.
 
         Nothing is reset on the way, and the world is where the last period ends.
 
@@ -566,7 +566,7 @@ class World(ExplainsArguments):
         return Stepped(observation, reward, ended, self._lost.copy())
 
     def _seen(self, lanes: Any = slice(None)) -> dict[str, Array]:
-        """Return what laws take, of some worlds."""
+        """Return the vectors that laws take, for some worlds."""
         parts = {
             "t": self._advance.clock, "state": self._state, "p": self._numbers, "action": self._actions.given,
             "previous": self._actions.previous, "goal": self._goals.numbers,
@@ -576,7 +576,7 @@ class World(ExplainsArguments):
     # ------------------------------------------------------------------ to look at
 
     def observe(self, mask: ArrayLike | None = None) -> Array:
-        """Return what is observed now, (n, observation_size), in all worlds or in n of them.
+        """Return the current observation, (n, observation_size), of all worlds or of n of them.
 
         Parameters
         ----------
@@ -596,11 +596,11 @@ class World(ExplainsArguments):
 
     @property
     def observation(self) -> Array | None:
-        """What is observed now, (batch, n); None if no function was given for that."""
+        """The current observation, (batch, n); None if no function was given for it."""
         return None if self._laws["observe"] is None else self.observe()
 
     def sense(self) -> dict[str, Array]:
-        """Return what sensors show now, each (batch,), by the names in ``sensor_names``."""
+        """Return the current sensor readings, each (batch,), by the names in ``sensor_names``."""
         if not self.sensors:
             raise OptionError(
                 "this World has no sensors: give some, such as sensors=[kinetree.sensors.Gyroscope('trunk')]"
@@ -620,12 +620,12 @@ class World(ExplainsArguments):
 
     @property
     def q(self) -> Array:
-        """Configurations, (batch, nq): a view that every step writes to, to be read or copied."""
+        """Configurations, (batch, nq): a view that every step overwrites, to be read or copied."""
         return self._part(0, self.robot.nq)
 
     @property
     def v(self) -> Array:
-        """Velocities, (batch, nv), a view as ``q`` is."""
+        """Velocities, (batch, nv): a view like ``q``."""
         return self._part(self.robot.nq, self.robot.nq + self.robot.nv)
 
     @property
@@ -640,12 +640,12 @@ class World(ExplainsArguments):
 
     @property
     def episode(self) -> Array:
-        """Which episode of each world this is, from 0, (batch,)."""
+        """The number of each world's current episode, from 0, (batch,)."""
         return self._episode.copy()
 
     @property
     def start(self) -> tuple[Array, Array]:
-        """Where episodes begin before anything random is added, (batch, nq) and (batch, nv)."""
+        """Initial states of episodes before anything random is added, (batch, nq) and (batch, nv)."""
         q, v = (x.copy() for x in self._start)
         return q, v
 
@@ -656,12 +656,12 @@ class World(ExplainsArguments):
 
     @property
     def observation_size(self) -> int:
-        """Numbers in the observation of one world."""
+        """The number of entries in the observation of one world."""
         return self._shown.observed
 
     @cached_property
     def action_size(self) -> int:
-        """Numbers in the action of one world."""
+        """The number of entries in the action of one world."""
         return len(self.action_names)
 
     @property
@@ -680,7 +680,7 @@ class World(ExplainsArguments):
 
     @property
     def drawn(self) -> dict[str, Array]:
-        """What was drawn for each world's present episode, (batch, n) by name."""
+        """What was drawn for each world's current episode, (batch, n) by name."""
         found = {drawn.name: self._numbers[:, place].astype(float) for place, drawn in self._drawn}
         if DELAY in found:
             found[DELAY] = self._actions.delay[:, None].copy()

@@ -58,7 +58,7 @@ def read_stored(place: Path) -> Stored | None:
 
 
 def why_not(stored: Stored, time: Array, state: Array) -> str:
-    """Say why outputs do not belong to a run; an empty string if they do.
+    """Return why outputs do not belong to a run, in words; an empty string if they do.
 
     Outputs of another system, or of this one under other forces, may begin at the same place: they are recognized by
     the first tenth of the motion.

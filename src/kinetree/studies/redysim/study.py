@@ -139,7 +139,7 @@ def _difference(
 
 
 def _why(system: Redysim, run: RedysimRun, stored: Stored, name: str, off: float) -> str:
-    """Say why a difference is large, if that can be shown; otherwise an empty string."""
+    """Return why a difference is large, if that can be shown; otherwise an empty string."""
     if run.record is None:
         return ""
     if not system.has_motion and name == "tor":

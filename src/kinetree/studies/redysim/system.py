@@ -222,7 +222,7 @@ class Redysim:
         return np.array(self.laws.order.ours(given.tolist()))
 
     def notes(self) -> list[str]:
-        """Say what was found, taken from elsewhere, and replaced."""
+        """Return notes on what was found, taken from elsewhere, and replaced."""
         found = []
         borrowed = self.folder.borrowed(self.analysis)
         if borrowed:
@@ -295,7 +295,7 @@ class Redysim:
         return RedysimRun(self.times, state, tau[:, driven], multipliers=multipliers)
 
     def is_driven(self, place: int) -> bool:
-        """Tell whether a coordinate of the robot has a motor."""
+        """Return whether a coordinate of the robot has a motor."""
         return any(j.actuated and j.v_slice.start <= place < j.v_slice.stop for j in self.robot.model.joints)
 
     def rows_along(self, q: Array, v: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What a study of the user's own writes besides motion and motor forces: pin forces, paths of points, other units."""
+"""What a user's study writes besides motion and motor forces: pin forces, paths of points, other units."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PHANTOMS = 6
 
 @dataclass(frozen=True)
 class MoreOutputs:
-    """What ``outputs:`` of a study file asks for.
+    """The outputs that a study file requests under ``outputs:``.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class MoreOutputs:
         return tables, figures
 
     def table(self, columns: Mapping[str, Array], units: Mapping[str, str]) -> dict[str, Array]:
-        """Return a table of a motion in the units that are asked for, which its headers then name."""
+        """Return a table of a motion in the requested units, which its headers then name."""
         if not self.units.others:
             return dict(columns)
         return self._shown({f"{name} [{units[name]}]" if name in units else name: x for name, x in columns.items()})

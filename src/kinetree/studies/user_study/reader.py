@@ -1,4 +1,4 @@
-"""Studies of the user's own: a YAML file defines a robot, its motion, and what is expected.
+"""Users' studies: a YAML file defines a robot, its motion, and what is expected.
 
 ``kinetree new`` writes :func:`starter`, ``kinetree run`` runs it; every error is reported with its line.
 """
