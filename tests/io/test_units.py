@@ -37,6 +37,10 @@ def test_units_that_are_not_understood_or_do_not_fit_are_named():
         in_si("45 deg", "m", "elbow")
 
 
+def test_stiffness():
+    assert [in_si(text, "N/m", "spring") for text in ("2 N/mm", "3 kN/m", "5 N/m")] == [2000.0, 3000.0, 5.0]
+
+
 def test_builders_take_them():
     b = kt.Builder("arm")
     b.body("upper", "base", kt.Revolute("z"), mass=1.0, lower="-45 deg", upper="90 deg", velocity_limit="60 rpm")

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import brentq
 
 import kinetree as kt
+from kinetree_gallery.systems.toggle_clamp.system import length
 
 
 def test_a_flap_on_a_spring():
@@ -75,6 +76,28 @@ def test_stops_hold():
     wheel = kt.equilibrium(lamp(0.5 * balance, coupled=True), [0.1, 0.2])  # the follower's stop, felt by half
     np.testing.assert_allclose(wheel.q, [0.5, 1.0], atol=1e-12)
     assert wheel.stops == {"wheel_joint": pytest.approx(-0.25 * 9.81 * np.sin(0.5))}
+
+
+def test_a_clamp_of_bars_without_mass():
+    """The same rest and the same torques as with mass, by circles that meet."""
+    given = {
+        "points": {"O": (0, 0), "A": (0, 30), "B": (0, 80), "C": (40, 80), "pad": (100, 80), "seat": (100, 40)},
+        "bars": {"handle": "O A", "link": "A B", "arm": "C B pad"},
+        "springs": {"spring": {"between": "pad seat", "stiffness": "200 N/mm", "rest": 45}},
+        "ground": "O C seat", "motor": "O", "units": "mm", "gravity": (0, 0),
+    }  # fmt: skip
+    light, heavy = kt.linkage(**given), kt.linkage(**given, width=20, thickness=5, density=7850)
+    for held in (None, {"O": "3 deg"}, {"O": "-12 deg"}):
+        np.testing.assert_allclose(
+            kt.equilibrium(light, held=held).tau, kt.equilibrium(heavy, held=held).tau, atol=1e-9
+        )
+    assert kt.equilibrium(light, held={"O": "3 deg"}).tau[0] == pytest.approx(-3.692857750793625, rel=1e-9)
+    free = kt.equilibrium(light, light.follow({"O": [-0.1]})[0], held=[])
+    assert free.q[0] == pytest.approx(brentq(lambda x: length(x) - 0.045, -0.6, -0.1), abs=1e-9)
+    assert free.stable
+    assert not kt.equilibrium(light, held=[]).stable
+    with pytest.raises(kt.OptionError, match="the position of 'O': '3 mm' does not fit"):
+        kt.equilibrium(light, held={"O": "3 mm"})
 
 
 def test_forces_act_where_it_comes_to_rest():

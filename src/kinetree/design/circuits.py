@@ -262,7 +262,10 @@ def quick_return(robot: Robot, driven: Driven, q: ArrayLike | None = None) -> fl
         A joint, or a point and a direction, as in :func:`kinetree.design.mechanical_advantage`.
     q : array_like, shape (nq,), optional
     """
-    _, ratio = circuit(robot, q).swing(driven)
+    whole = circuit(robot, q)
+    _, ratio = whole.swing(driven)
     if np.isnan(ratio):
-        raise UnsupportedError(f"{driven!r} does not go forth and back once in a turn of the drive")
+        drive = whole.robot.independent()[0]
+        stuck = "" if whole.closes and not len(whole.turning_points(drive)) else f": {drive!r} cannot turn all around"
+        raise UnsupportedError(f"{driven!r} does not go forth and back once in a turn of the drive{stuck}")
     return ratio

@@ -37,6 +37,7 @@ def _spelled() -> Iterator[tuple[str, tuple[str, float]]]:
         yield force, ("N", factor)
         for length in ("m", "cm", "mm"):
             yield f"{force}{length}", ("Nm", factor * LENGTHS[length])
+            yield f"{force}/{length}", ("N/m", factor / LENGTHS[length])
 
 
 UNITS = dict(_spelled())

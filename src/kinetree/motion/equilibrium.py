@@ -21,6 +21,7 @@ from ..algorithms.friction import coefficients
 from ..algorithms.tendons import damping_force
 from ..errors import ClosureError, ModelError, OptionError, SingularError, UnsupportedError
 from ..io.tables.text import TextTable
+from ..io.units import in_si
 from ..loops.limits import PositionLimits
 from ..model.limits import bounded_by_followers
 from ..robot.linear_model import checked_elements, element_forces
@@ -172,14 +173,17 @@ def equilibrium(
     q, motions = settling.run(settling.start(q_guess, held))
     acting, still = settling.acting(q), np.zeros(robot.nv)
     from_stops = settling.forces_of_stops(q)
-    whole = robot.hybrid_dynamics(
-        q, still, a={name: np.zeros(robot.joint(name).nv) for name in names},
-        tau={j.name: (given + acting + from_stops)[j.v_slice] for j in robot.model.joints
-             if not j.mimic and j.name not in names},
-        wrenches=wrenches,
-    )[1]  # fmt: skip
     own = given.copy()
-    own[rows] = (whole - acting)[rows]
+    try:
+        whole = robot.hybrid_dynamics(
+            q, still, a={name: np.zeros(robot.joint(name).nv) for name in names},
+            tau={j.name: (given + acting + from_stops)[j.v_slice] for j in robot.model.joints
+                 if not j.mimic and j.name not in names},
+            wrenches=wrenches,
+        )[1]  # fmt: skip
+        own[rows] = (whole - acting)[rows]
+    except SingularError:  # of bodies without mass; at rest nothing depends on it
+        own[rows] = settling.carried(q)[rows]
     stops = {robot.v_names[row]: float(from_stops[row]) for row in settling.stops}
     about: RestMatrices | str
     try:
@@ -298,7 +302,8 @@ class _Settling:
             q = known.clipped(robot.neutral(), free) if self.ranges else robot.neutral()
         if isinstance(held, Mapping):
             for name, place in held.items():
-                q[robot.joint(name).q_slice] = as_array(place, (), f"the position of {name!r}")
+                spot, what = robot.joint(name).q_slice, f"the position of {name!r}"
+                q[spot] = as_array(in_si(place, robot.q_units[spot.start], what), (), what)
         q = robot.normalize(q)
         if self.ranges and not known.hold(q):
             raise OptionError(f"it cannot start there: {known.in_words(q)}. limits=False ignores limits")
@@ -349,12 +354,13 @@ class _Settling:
 
     def forces_of_stops(self, q: Array) -> Array:
         """Return the forces of stops, zero at all other joints, (nv,); held joints carry their part."""
-        found = np.zeros(self.robot.nv)
-        if self.stops:
-            g, fixed = self.basis(q), self.fixed
-            forces = np.linalg.lstsq(g[fixed].T, g.T @ self.pushed(q), rcond=1e-9)[0]
-            for row, force in zip(fixed, forces, strict=True):
-                found[row] = force if row in self.stops else 0.0
+        of_stops = np.isin(np.arange(self.robot.nv), list(self.stops))
+        return np.where(of_stops, self.carried(q), 0.0) if self.stops else np.zeros(self.robot.nv)
+
+    def carried(self, q: Array) -> Array:
+        """Return what held joints and stops carry, zero at all other joints, (nv,)."""
+        g, fixed, found = self.basis(q), self.fixed, np.zeros(self.robot.nv)
+        found[fixed] = np.linalg.lstsq(g[fixed].T, g.T @ self.pushed(q), rcond=1e-9)[0]
         return found
 
     def let_go(self, q: Array, none: float) -> bool:
@@ -389,6 +395,8 @@ class _Settling:
     def stiffness(self, q: Array, motions: Array) -> Array:
         """Return the derivative of the residual along the free motions, including the rotation of the motions."""
         count = motions.shape[-1]
+        if not count:
+            return np.zeros((0, 0))
         ways = np.concatenate([motions.T, -motions.T]) * ASIDE
         beside = self.closed(self.robot.integrate(np.broadcast_to(q, (2 * count, len(q))), ways))
         there = self.free(beside)
